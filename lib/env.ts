@@ -1,0 +1,164 @@
+import * as z from 'zod'
+
+const port = z.coerce.number().int().min(1).max(65_535)
+const count = z.coerce.number().int().min(0)
+const flag = z.enum(['true', 'false']).transform(value => value === 'true')
+
+/** Secrets that stand in documents and examples; production refuses them. */
+const WELL_KNOWN = /^(secret|changeme|change-me|password|troco|test|example|default)|^(.)\2+$/i
+const SECRET_MIN = 32
+
+const schema = z.object({
+  TROCO_ENV: z
+    .enum(['local', 'production'])
+    .optional()
+    .describe('local or production; local without DATABASE_URL, production with it, unless said'),
+  PORT: port.default(3000).describe('the port of the web server'),
+  HOST: z.string().default('127.0.0.1').describe('the address that the web server listens on'),
+  PUBLIC_URL: z
+    .url({
+      protocol: /^https?$/,
+      error: 'must be an http(s) address such as https://pay.example.com',
+    })
+    .optional()
+    .describe('the address that people and programs reach it by; default http://localhost:PORT'),
+  TROCO_DATA: z.string().default('.troco').describe('the data folder of the PostgreSQL inside'),
+  TROCO_SECRET: z
+    .string()
+    .optional()
+    .describe(
+      `the server key, at least ${SECRET_MIN} characters; made in the data folder in local use`,
+    ),
+  DEMO_PASSWORD: z
+    .string()
+    .min(12, 'must have at least 12 characters')
+    .optional()
+    .describe('the password of both demo sign-ins; made in the data folder when unset'),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must begin with postgresql://')
+    .optional()
+    .describe('a PostgreSQL of yours, 15 or newer; without it the one inside is started'),
+  DATABASE_POOL_MAX: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(200)
+    .default(10)
+    .describe('database connections of one process'),
+  PG_NAMED_STATEMENTS: flag
+    .default(true)
+    .describe('true or false; false behind a PgBouncer older than 1.21'),
+  TRUST_PROXY: count
+    .default(0)
+    .describe('how many proxies in front of it to believe about addresses'),
+  API_LANE: z
+    .enum(['fast', 'next'])
+    .default('fast')
+    .describe('fast or next: whether the front or Next answers under /api'),
+  WORKER: flag.default(true).describe('true or false: whether the web process works off jobs too'),
+  LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('the least important line that is logged'),
+  LOG_FILE: z.string().optional().describe('a file for the log; standard error when unset'),
+})
+
+type Parsed = z.infer<typeof schema>
+export interface Env extends Parsed {
+  TROCO_ENV: 'local' | 'production'
+  PUBLIC_URL: string
+}
+
+/** Name, meaning and default of each variable, for .env.example, the README and `troco doctor`. */
+export function describeVariables(): { name: string; meaning: string; fallback: string }[] {
+  return Object.entries(schema.shape).map(([name, field]) => {
+    const empty = field.safeParse(undefined)
+    const fallback = empty.success && empty.data !== undefined ? String(empty.data) : ''
+    return { name, meaning: field.description ?? '', fallback }
+  })
+}
+
+/** Reads the variables, blank as unset. Every problem of every variable stands in one message. */
+export function readEnv(source: Record<string, string | undefined>): Env {
+  const filled = Object.fromEntries(
+    Object.keys(schema.shape).map(name => [name, source[name]?.trim() || undefined]),
+  )
+  const result = schema.safeParse(filled)
+  const problems = result.success
+    ? []
+    : result.error.issues.map(issue => `${issue.path.join('.')} ${lowerFirst(issue.message)}`)
+  const environment = filled.TROCO_ENV ?? (filled.DATABASE_URL ? 'production' : 'local')
+  if (environment === 'production') problems.push(...productionProblems(filled))
+  if (!result.success || problems.length > 0) throw new EnvError(problems)
+  const values = result.data
+  return {
+    ...values,
+    TROCO_ENV: environment as Env['TROCO_ENV'],
+    PUBLIC_URL: (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, ''),
+  }
+}
+
+export class EnvError extends Error {
+  constructor(problems: string[]) {
+    super(`Check the environment: ${problems.join('; ')}`)
+    this.name = 'EnvError'
+  }
+}
+
+function productionProblems(filled: Record<string, string | undefined>): string[] {
+  const problems: string[] = []
+  const secret = filled.TROCO_SECRET
+  if (!secret) {
+    problems.push('TROCO_SECRET is missing: make one with `openssl rand -base64 48`')
+  } else if (secret.length < SECRET_MIN) {
+    problems.push(`TROCO_SECRET is too short: it needs at least ${SECRET_MIN} characters`)
+  } else if (WELL_KNOWN.test(secret)) {
+    problems.push('TROCO_SECRET is well known: make one with `openssl rand -base64 48`')
+  }
+  const address = filled.PUBLIC_URL
+  if (!address) problems.push('PUBLIC_URL is missing: the https address that people reach this by')
+  else if (!/^https:/.test(address) && !isLoopback(address))
+    problems.push('PUBLIC_URL must be https')
+  return problems
+}
+
+function isLoopback(address: string): boolean {
+  const host = URL.parse(address)?.hostname ?? ''
+  return host === 'localhost' || host === '[::1]' || /^127\./.test(host)
+}
+
+function lowerFirst(message: string): string {
+  return message.charAt(0).toLowerCase() + message.slice(1)
+}
+
+let current: Env | undefined
+
+/** The process's settings. Read at the first use, so that a build needs none. */
+export function env(): Env {
+  current ??= readEnv(process.env)
+  return current
+}
+
+/**
+ * What the data folder knows and the environment did not say. It goes through `process.env`
+ * because Next's bundle holds this module a second time.
+ */
+export function supplyEnv(values: Record<string, string>): void {
+  Object.assign(process.env, values)
+  current = undefined
+}
+
+/** Reads `.env` where there is one; what the environment says already wins. */
+export function loadEnvFile(file: string): void {
+  try {
+    process.loadEnvFile(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}
+
+/** For children that are other programs: everything we were given. */
+export function inheritedEnv(): NodeJS.ProcessEnv {
+  return { ...process.env }
+}

@@ -1,0 +1,103 @@
+/** Every refusal of ours, by code. The status of each stands in one table, lib/http/answer.ts. */
+export type ErrorCode =
+  | 'unauthenticated'
+  | 'account_not_active'
+  | 'permission_denied'
+  | 'live_mode_disabled'
+  | 'malformed_json'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'invalid_input'
+  | 'insufficient_balance'
+  | 'transaction_not_found'
+  | 'external_id_used'
+  | 'already_final'
+  | 'not_found'
+  | 'service_unavailable'
+  | 'setup_failed'
+
+/** Fields and what to do about each, in the order in which they were found. */
+export type FieldProblems = Record<string, string[]>
+
+interface Details {
+  fields?: FieldProblems
+  permission?: string
+  cause?: unknown
+}
+
+// Told by `code`, never by instanceof: one process holds this class twice, natively and in Next's bundle.
+export class TrocoError extends Error {
+  readonly code: ErrorCode
+  readonly fields: FieldProblems | undefined
+  readonly permission: string | undefined
+
+  constructor(code: ErrorCode, message: string, details: Details = {}) {
+    super(message, { cause: details.cause })
+    this.name = 'TrocoError'
+    this.code = code
+    this.fields = details.fields
+    this.permission = details.permission
+  }
+}
+
+export function isTrocoError(error: unknown): error is TrocoError {
+  return error instanceof Error && error.name === 'TrocoError'
+}
+
+/** Codes of PostgreSQL and of the socket that mean: the database cannot be asked just now. */
+const GONE =
+  /^(08...|57P0[1-3]|53300|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|P1001|P1002|P1017|P2024)$/
+
+interface DatabaseFault {
+  code: string | undefined
+  constraint: string | undefined
+  table: string | undefined
+}
+
+/**
+ * What may be known of a database error. Its message and `detail` can hold whole rows, payers'
+ * documents included, so nothing else of it is ever read or logged.
+ */
+export function databaseFault(error: unknown): DatabaseFault {
+  const found: DatabaseFault = { code: undefined, constraint: undefined, table: undefined }
+  let current: unknown = error
+  for (let depth = 0; depth < 6 && typeof current === 'object' && current !== null; depth++) {
+    const layer = current as Record<string, unknown>
+    found.code = text(layer.originalCode) ?? text(layer.code) ?? found.code
+    found.constraint = constraintOf(layer) ?? found.constraint
+    found.table = text(layer.table) ?? found.table
+    current = layer.cause ?? meta(layer)
+  }
+  return found
+}
+
+export function isDatabaseGone(error: unknown): boolean {
+  const { code } = databaseFault(error)
+  if (code !== undefined && GONE.test(code)) return true
+  const message = error instanceof Error ? error.message : ''
+  return /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error/.test(
+    message,
+  )
+}
+
+function constraintOf(layer: Record<string, unknown>): string | undefined {
+  const { constraint, originalMessage } = layer
+  if (typeof constraint === 'string') return constraint
+  if (typeof constraint === 'object' && constraint !== null) {
+    return text((constraint as Record<string, unknown>).index)
+  }
+  // The adapter hands on a CHECK's name in the message only.
+  return typeof originalMessage === 'string'
+    ? originalMessage.match(/constraint "([a-z0-9_]+)"/)?.[1]
+    : undefined
+}
+
+function meta(layer: Record<string, unknown>): unknown {
+  const value = layer.meta
+  if (typeof value !== 'object' || value === null) return undefined
+  return (value as Record<string, unknown>).driverAdapterError ?? value
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

@@ -1,0 +1,46 @@
+import * as z from 'zod'
+
+/** The message of a field: what it must be, or that it is missing. The edge puts its name before. */
+export function must(rule: string) {
+  return {
+    error: (issue: { input?: unknown }) =>
+      issue.input === undefined ? 'is required' : `must ${rule}`,
+  }
+}
+
+export function text(lengthMin: number, lengthMax: number) {
+  const rule = `have ${lengthMin} to ${lengthMax} characters`
+  return z.string(must('be a string')).trim().min(lengthMin, must(rule)).max(lengthMax, must(rule))
+}
+
+export function wholeCents(amountMin: number, amountMax: number) {
+  const rule = `be a whole number of cents from ${amountMin} to ${amountMax}`
+  return z.int(must(rule)).min(amountMin, must(rule)).max(amountMax, must(rule))
+}
+
+export const email = z
+  .email(must('be an e-mail address such as ana@example.com'))
+  .max(254, must('have at most 254 characters'))
+
+export const httpUrl = z
+  .url({ protocol: /^https?$/, ...must('be an http or https address') })
+  .max(2048, must('have at most 2048 characters'))
+
+const UUID_FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+const EXTERNAL_ID = 'have 1 to 255 printable characters and not the form of a UUID'
+
+export const externalId = z
+  .string(must(EXTERNAL_ID))
+  .max(255, must(EXTERNAL_ID))
+  .regex(/^[^\p{C}]+$/u, must(EXTERNAL_ID))
+  .refine(value => !UUID_FORM.test(value), must(EXTERNAL_ID))
+
+export function freeObject(bytesMax: number) {
+  return z
+    .record(z.string(), z.unknown(), must('be an object'))
+    .refine(value => byteLength(value) <= bytesMax, must(`have at most ${bytesMax} bytes as JSON`))
+}
+
+function byteLength(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length
+}

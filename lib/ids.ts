@@ -1,0 +1,15 @@
+import { v7 } from 'uuid'
+
+/**
+ * Ids are made before anything is written, so that a call that may have failed can be asked again.
+ * They sort by the time of their making; `at` is for the demo world, which has a past.
+ */
+export function newId(at?: Date): string {
+  return at ? v7({ msecs: at.getTime() }) : v7()
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text)
+}

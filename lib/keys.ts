@@ -1,0 +1,61 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+} from 'node:crypto'
+import { env } from '#lib/env.ts'
+import { TrocoError } from '#lib/errors.ts'
+
+/** What a key derived from the server key may be used for: one key never serves two ends. */
+type Purpose = 'api-tokens' | 'webhook-secrets' | 'payer-pages' | 'next-auth'
+
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** A 256-bit key for one purpose, from TROCO_SECRET by HKDF. */
+export function keyFor(purpose: Purpose): Buffer {
+  const secret = env().TROCO_SECRET
+  if (!secret)
+    throw new TrocoError('setup_failed', 'TROCO_SECRET is not set: start with `npm start`')
+  return Buffer.from(hkdfSync('sha256', secret, 'troco', purpose, 32))
+}
+
+/** Names the key that something was sealed with, without telling anything of it. */
+export function keyId(): string {
+  return createHash('sha256').update(keyFor('webhook-secrets')).digest('hex').slice(0, 12)
+}
+
+export function hmac(purpose: Purpose, text: string): Buffer {
+  return createHmac('sha256', keyFor(purpose)).update(text).digest()
+}
+
+/** AES-256-GCM; `context` binds the box to its row, so that one cannot be moved to another. */
+export function seal(text: string, context: string): Uint8Array<ArrayBuffer> {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', keyFor('webhook-secrets'), nonce)
+  cipher.setAAD(Buffer.from(context))
+  const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), body]))
+}
+
+export function unseal(box: Uint8Array, context: string): string {
+  const bytes = Buffer.from(box)
+  const decipher = createDecipheriv(
+    'aes-256-gcm',
+    keyFor('webhook-secrets'),
+    bytes.subarray(0, NONCE_BYTES),
+  )
+  decipher.setAAD(Buffer.from(context))
+  decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+  try {
+    const body = bytes.subarray(NONCE_BYTES + TAG_BYTES)
+    return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8')
+  } catch (cause) {
+    const message =
+      'This secret was sealed under another TROCO_SECRET: restore that one, or rotate it'
+    throw new TrocoError('setup_failed', message, { cause })
+  }
+}

@@ -1,0 +1,80 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import pino from 'pino'
+import pretty from 'pino-pretty'
+import { env } from '#lib/env.ts'
+import { databaseFault, isTrocoError } from '#lib/errors.ts'
+
+const HOLDER = Symbol.for('troco.log')
+const holder = globalThis as typeof globalThis & { [HOLDER]?: pino.Logger }
+
+/**
+ * Names of values that must never be written, at any depth we log. The rule is to pass only ids
+ * and counts; this is the net below it.
+ */
+const REDACTED = ['token', 'secret', 'password', 'authorization', 'cookie', 'client_doc', 'pix_key']
+
+/** One logger per process, shared by the native modules and Next's copy of them. */
+export function log(): pino.Logger {
+  holder[HOLDER] ??= createLog()
+  return holder[HOLDER]
+}
+
+function createLog(): pino.Logger {
+  const { LOG_LEVEL, LOG_FILE, TROCO_ENV } = env()
+  const options: pino.LoggerOptions = {
+    level: LOG_LEVEL,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: label => ({ level: label }) },
+    mixin: () => contexts().getStore() ?? {},
+    redact: { paths: REDACTED.flatMap(name => [name, `*.${name}`]), censor: '[hidden]' },
+    serializers: { err: describeError },
+  }
+  if (LOG_FILE) return pino(options, pino.destination({ dest: LOG_FILE, mkdir: true, sync: true }))
+  if (TROCO_ENV === 'production' || !process.stderr.isTTY) {
+    return pino(options, pino.destination({ dest: 2, sync: true }))
+  }
+  const readable = pretty({
+    destination: 2,
+    sync: true,
+    translateTime: 'SYS:HH:MM:ss.l',
+    hideObject: false,
+  })
+  return pino(options, readable)
+}
+
+interface Context {
+  requestId?: string
+  accountId?: string
+}
+
+const CONTEXTS = Symbol.for('troco.log.contexts')
+
+/** Runs work whose every line in the log carries the request's id and, once known, the account's. */
+export function inContext<T>(context: Context, work: (noted: Context) => T): T {
+  return contexts().run(context, work, context)
+}
+
+function contexts(): AsyncLocalStorage<Context> {
+  const shared = globalThis as typeof globalThis & { [CONTEXTS]?: AsyncLocalStorage<Context> }
+  shared[CONTEXTS] ??= new AsyncLocalStorage()
+  return shared[CONTEXTS]
+}
+
+/**
+ * An error as it may be logged. A refusal of ours says what it is; of a database error only code,
+ * constraint and table remain, and of an unknown one its kind and stack without the message.
+ */
+export function describeError(error: unknown): Record<string, unknown> {
+  if (isTrocoError(error)) {
+    const cause = error.cause === undefined ? {} : { cause: describeError(error.cause) }
+    return { code: error.code, message: error.message, ...cause }
+  }
+  const fault = databaseFault(error)
+  if (fault.code !== undefined) return { ...fault }
+  if (!(error instanceof Error)) return { kind: typeof error }
+  // The engine's own words hold no data of ours; any other message might.
+  const message = /^(Type|Reference)Error$/.test(error.name) ? { message: error.message } : {}
+  const frames = error.stack?.split('\n').filter(line => /^\s+at /.test(line)) ?? []
+  return { kind: error.name, ...message, at: frames.slice(0, 12).map(line => line.trim()) }
+}
