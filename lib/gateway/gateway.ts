@@ -1,0 +1,71 @@
+/**
+ * Whoever really moves PIX. Every order carries an id of ours that was fixed before the first
+ * call, so asking twice never moves money twice.
+ */
+export interface Gateway {
+  readonly name: string
+
+  /**
+   * The code of a charge, where it follows from the charge alone: then nobody has to be asked, and
+   * writing the charge is one statement.
+   */
+  codeFor?(order: ChargeOrder): Answer<{ brCode: string }>
+  createCharge(order: ChargeOrder): Promise<Answer<{ brCode: string }>>
+  /** What the bank knows of many charges in one call; one it has never heard of is absent. */
+  getCharges(txids: string[]): Promise<Answer<Map<string, ChargeState>>>
+  cancelCharge(txid: string): Promise<Answer<ChargeState>>
+
+  sendPayout(order: PayoutOrder): Promise<Answer<OrderState>>
+  /** Null: no such payout was ever taken, so sending it (under the same id) is safe. */
+  getPayout(id: string): Promise<Answer<OrderState | null>>
+
+  refundCharge(order: RefundOrder): Promise<Answer<OrderState>>
+  getRefund(id: string): Promise<Answer<OrderState | null>>
+
+  getBalance(): Promise<Answer<{ available: number } | null>>
+  checkHealth(): Promise<Answer<null>>
+}
+
+/**
+ * ok: it happened as said. rejected: it never will. retryable: it did not happen, the same may be
+ * asked again. unknown: nobody can say, so ask about this id, never send under another one.
+ */
+export type Answer<Value> =
+  | { outcome: 'ok'; value: Value }
+  | { outcome: 'rejected'; reason: string }
+  | { outcome: 'retryable'; reason: string }
+  | { outcome: 'unknown'; reason: string }
+
+export interface ChargeOrder {
+  txid: string
+  amount: number
+  expiresInSeconds: number
+  merchantName: string
+  merchantCity: string
+  payerName: string
+  payerEmail: string
+  payerDoc: string
+}
+
+export type ChargeState =
+  | { state: 'open' }
+  | { state: 'paid'; amount: number; endToEndId: string; paidAt: Date }
+  | { state: 'failed' | 'expired' | 'cancelled' }
+
+export interface PayoutOrder {
+  id: string
+  amount: number
+  dictKey: string
+}
+
+export interface RefundOrder {
+  id: string
+  endToEndId: string
+  amount: number
+}
+
+/** A payout or refund at the bank. Taken is not sent: only `done` has moved money. */
+export type OrderState =
+  | { state: 'taken' }
+  | { state: 'done'; endToEndId: string }
+  | { state: 'refused'; reason: string }

@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto'
+import { db, Prisma } from '#lib/db/client.ts'
+import type {
+  Answer,
+  ChargeOrder,
+  ChargeState,
+  Gateway,
+  OrderState,
+  PayoutOrder,
+} from '#lib/gateway/gateway.ts'
+import { cents } from '#lib/money.ts'
+import { buildDynamicCode, foldText } from '#lib/pix/br-code.ts'
+
+/** About as long as a real PIX takes to settle. */
+const SETTLES_AFTER_MS = 1_000
+/** No bank has this number. */
+const ISPB = '00000000'
+const NAMELESS = 'RECEBEDOR'
+
+interface OrderRow {
+  id: string
+  amount: bigint
+  state: string
+  reason: string | null
+  end_to_end_id: string | null
+  settles_at: Date
+}
+
+/**
+ * A bank for test mode. It opens charges from their terms alone and keeps the rest of what it
+ * knows in the database, like a bank that restarts with us. Some addresses decide what happens:
+ * unavailable@ is a bank that is down, reject@ refuses a payout, hold@ never answers it.
+ */
+export const simulator: Gateway = {
+  name: 'simulator',
+  codeFor,
+  createCharge: async order => codeFor(order),
+  getCharges,
+  cancelCharge: async () => ok({ state: 'cancelled' }),
+  sendPayout,
+  getPayout: id => getOrder(id, 'payout'),
+  refundCharge: order => takeOrder('refund', order.id, order.amount, 'done', null),
+  getRefund: id => getOrder(id, 'refund'),
+  getBalance: async () => ok(null),
+  checkHealth: async () => ok(null),
+}
+
+function codeFor(order: ChargeOrder): Answer<{ brCode: string }> {
+  if (order.payerEmail.startsWith('unavailable@')) return down()
+  const brCode = buildDynamicCode({
+    location: `pix.example.test/qr/v2/${order.txid}`,
+    amount: order.amount,
+    merchantName: foldText(order.merchantName, 25) || NAMELESS,
+    merchantCity: foldText(order.merchantCity, 15) || 'BRASILIA',
+  })
+  return ok({ brCode })
+}
+
+async function getCharges(txids: string[]): Promise<Answer<Map<string, ChargeState>>> {
+  const rows = await db().$queryRaw<OrderRow[]>`
+    SELECT id, amount, state, reason, end_to_end_id, settles_at FROM simulator_orders
+    WHERE kind = 'charge' AND id = ANY (${txids})`
+  return ok(new Map(rows.map(row => [row.id, chargeState(row)])))
+}
+
+function chargeState(row: OrderRow): ChargeState {
+  if (row.state === 'paid' && row.end_to_end_id) {
+    return {
+      state: 'paid',
+      amount: cents(row.amount),
+      endToEndId: row.end_to_end_id,
+      paidAt: row.settles_at,
+    }
+  }
+  return { state: row.state === 'failed' ? 'failed' : 'expired' }
+}
+
+/** What a person at the simulated bank does to a charge. The bank's last word on it stands. */
+export async function decideCharge(
+  txid: string,
+  amount: number,
+  outcome: 'paid' | 'failed' | 'expired',
+): Promise<ChargeState> {
+  const paidWith = outcome === 'paid' ? endToEndId() : null
+  const [row] = await db().$queryRaw<OrderRow[]>`
+    INSERT INTO simulator_orders (id, kind, amount, state, end_to_end_id, settles_at)
+    VALUES (${txid}, 'charge', ${amount}::bigint, ${outcome}, ${paidWith}, now())
+    ON CONFLICT (id) DO UPDATE SET
+      state = CASE WHEN simulator_orders.state = 'paid' THEN 'paid' ELSE EXCLUDED.state END,
+      end_to_end_id = COALESCE(simulator_orders.end_to_end_id, EXCLUDED.end_to_end_id)
+    RETURNING id, amount, state, reason, end_to_end_id, settles_at`
+  if (!row) throw new Error('The simulator kept no order')
+  return chargeState(row)
+}
+
+async function sendPayout(order: PayoutOrder): Promise<Answer<OrderState>> {
+  if (order.dictKey.startsWith('unavailable@')) return down()
+  if (order.dictKey.startsWith('reject@')) {
+    return takeOrder(
+      'payout',
+      order.id,
+      order.amount,
+      'refused',
+      'The receiving bank refused the key',
+    )
+  }
+  const wish = order.dictKey.startsWith('hold@') ? 'taken' : 'done'
+  return takeOrder('payout', order.id, order.amount, wish, null)
+}
+
+/** Takes an order once: the same id again answers what became of the first. */
+async function takeOrder(
+  kind: 'payout' | 'refund',
+  id: string,
+  amount: number,
+  wish: OrderState['state'],
+  reason: string | null,
+): Promise<Answer<OrderState>> {
+  await db().$executeRaw`
+    INSERT INTO simulator_orders (id, kind, amount, state, reason, end_to_end_id, settles_at)
+    VALUES (${id}, ${kind}, ${amount}::bigint, ${wish}, ${reason}, ${endToEndId()},
+      now() + make_interval(secs => ${SETTLES_AFTER_MS}::float8 / 1000))
+    ON CONFLICT (id) DO NOTHING`
+  const known = await getOrder(id, kind)
+  if (known.outcome === 'ok' && known.value === null)
+    return { outcome: 'unknown', reason: 'not kept' }
+  return known as Answer<OrderState>
+}
+
+async function getOrder(id: string, kind: string): Promise<Answer<OrderState | null>> {
+  const [row] = await db().$queryRaw<(OrderRow & { settled: boolean })[]>(Prisma.sql`
+    SELECT id, amount, state, reason, end_to_end_id, settles_at, settles_at <= now() AS settled
+    FROM simulator_orders WHERE id = ${id} AND kind = ${kind}`)
+  if (!row) return ok(null)
+  if (!row.settled || row.state === 'taken') return ok({ state: 'taken' })
+  if (row.state === 'refused') return ok({ state: 'refused', reason: row.reason ?? 'Refused' })
+  return ok({ state: 'done', endToEndId: row.end_to_end_id ?? '' })
+}
+
+/** E, the bank's number, the minute in UTC, eleven characters of its own: 32 in all. */
+function endToEndId(): string {
+  const minute = new Date().toISOString().replace(/\D/g, '').slice(0, 12)
+  return `E${ISPB}${minute}${randomBytes(6).toString('hex').slice(0, 11)}`
+}
+
+function ok<Value>(value: Value): Answer<Value> {
+  return { outcome: 'ok', value }
+}
+
+function down(): Answer<never> {
+  return { outcome: 'retryable', reason: 'The simulated bank is down, as the address asks' }
+}

@@ -1,0 +1,25 @@
+import { db, Prisma, type Tx } from '#lib/db/client.ts'
+import { MODES, type Mode } from '#lib/mode.ts'
+import { cents } from '#lib/money.ts'
+
+const LEDGERS = ['available', 'outbound', 'external']
+
+/** Opens a merchant's books, empty, in both worlds. */
+export async function openLedger(tx: Tx, accountId: string): Promise<void> {
+  const data = MODES.flatMap(mode => LEDGERS.map(ledger => ({ accountId, mode, ledger })))
+  await tx.ledgerAccount.createMany({ data })
+}
+
+export interface Balances {
+  available: number
+  outbound: number
+}
+
+export async function readBalances(accountId: string, mode: Mode): Promise<Balances> {
+  const rows = await db().$queryRaw<{ ledger: keyof Balances; balance: bigint }[]>(Prisma.sql`
+    SELECT ledger, balance FROM ledger_accounts
+    WHERE account_id = ${accountId}::uuid AND mode = ${mode} AND ledger <> 'external'`)
+  const balances: Balances = { available: 0, outbound: 0 }
+  for (const row of rows) balances[row.ledger] = cents(row.balance)
+  return balances
+}

@@ -1,0 +1,125 @@
+import { type Database, Prisma } from '#lib/db/client.ts'
+
+/** One promise that the books keep, and the first row that breaks it. */
+interface Check {
+  promise: string
+  /** Selects at most one offending row as account, mode and where. */
+  wrong: (only: Prisma.Sql) => Prisma.Sql
+}
+
+export interface Finding {
+  promise: string
+  wrong: string | null
+}
+
+export interface Verification {
+  transfers: number
+  entries: number
+  ledgers: number
+  findings: Finding[]
+}
+
+const CHECKS: Check[] = [
+  {
+    promise: 'every transfer has two entries that sum to zero, on its debit and its credit side',
+    wrong: only => Prisma.sql`
+      SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id AS place
+      FROM ledger_transfers t
+      LEFT JOIN ledger_entries e USING (account_id, kind, subject_id)
+      WHERE ${only}
+      GROUP BY t.account_id, t.kind, t.subject_id
+      HAVING count(e.version) <> 2 OR sum(e.amount) <> 0
+        OR count(*) FILTER (WHERE e.mode = t.mode AND e.ledger = t.debit AND e.amount = -t.amount) <> 1
+        OR count(*) FILTER (WHERE e.mode = t.mode AND e.ledger = t.credit AND e.amount = t.amount) <> 1
+      LIMIT 1`,
+  },
+  {
+    promise: 'every entry belongs to a transfer',
+    wrong: only => Prisma.sql`
+      SELECT t.account_id, t.mode, t.ledger || ' entry ' || t.version AS place
+      FROM ledger_entries t
+      LEFT JOIN ledger_transfers x USING (account_id, kind, subject_id)
+      WHERE ${only} AND x.account_id IS NULL LIMIT 1`,
+  },
+  {
+    promise: "every entry's balance is the one before it plus its amount, with no entry missing",
+    wrong: only => Prisma.sql`
+      SELECT account_id, mode, ledger || ' entry ' || version AS place FROM (
+        SELECT t.*, lag(balance_after, 1, 0::bigint) OVER w AS before, row_number() OVER w AS nth
+        FROM ledger_entries t WHERE ${only}
+        WINDOW w AS (PARTITION BY account_id, mode, ledger ORDER BY version)) e
+      WHERE balance_after <> before + amount OR version <> nth
+      ORDER BY account_id, mode, ledger, version LIMIT 1`,
+  },
+  {
+    promise: 'every balance is the sum of its entries, and its version their number',
+    wrong: only => Prisma.sql`
+      SELECT t.account_id, t.mode, t.ledger || ' balance' AS place
+      FROM ledger_accounts t
+      LEFT JOIN ledger_entries e USING (account_id, mode, ledger)
+      WHERE ${only}
+      GROUP BY t.account_id, t.mode, t.ledger
+      HAVING t.balance <> COALESCE(sum(e.amount), 0) OR t.version <> count(e.version) LIMIT 1`,
+  },
+  {
+    promise: 'the three balances of an account sum to zero, and only the outside is negative',
+    wrong: only => Prisma.sql`
+      SELECT t.account_id, t.mode, 'balances' AS place FROM ledger_accounts t
+      WHERE ${only} GROUP BY t.account_id, t.mode
+      HAVING sum(t.balance) <> 0 OR count(*) <> 3
+        OR bool_or(CASE WHEN t.ledger = 'external' THEN t.balance > 0 ELSE t.balance < 0 END)
+      LIMIT 1`,
+  },
+  {
+    promise: 'what is held equals the pending withdrawals and refunds',
+    wrong: only => Prisma.sql`
+      SELECT t.account_id, t.mode, 'outbound balance' AS place FROM ledger_accounts t
+      WHERE ${only} AND t.ledger = 'outbound' AND t.balance <>
+        COALESCE((SELECT sum(amount) FROM withdrawals w
+          WHERE w.account_id = t.account_id AND w.mode = t.mode AND w.status = 'pending'), 0)
+        + COALESCE((SELECT sum(amount) FROM refunds r
+          WHERE r.account_id = t.account_id AND r.mode = t.mode AND r.status = 'pending'), 0)
+      LIMIT 1`,
+  },
+  {
+    promise: 'exactly the paid charges were credited, each with its amount',
+    wrong: only => Prisma.sql`
+      SELECT t.account_id, t.mode, 'charge ' || t.id AS place FROM charges t
+      LEFT JOIN ledger_transfers x
+        ON x.account_id = t.account_id AND x.kind = 'charge_paid' AND x.subject_id = t.id
+      WHERE ${only} AND (t.status = 'paid') <> (x.amount IS NOT NULL AND x.amount = t.amount) LIMIT 1`,
+  },
+]
+
+/**
+ * Reads the whole ledger (or one account's) in one snapshot and holds it against its promises. It
+ * only reads, so it may run beside a server at any time.
+ */
+export function verifyLedger(database: Database, accountId?: string): Promise<Verification> {
+  const only = accountId ? Prisma.sql`t.account_id = ${accountId}::uuid` : Prisma.sql`true`
+  return database.$transaction(
+    async tx => {
+      const findings: Finding[] = []
+      for (const check of CHECKS) {
+        const [row] = await tx.$queryRaw<{ account_id: string; mode: string; place: string }[]>(
+          check.wrong(only),
+        )
+        const wrong = row ? `account ${row.account_id}, ${row.mode}: ${row.place}` : null
+        findings.push({ promise: check.promise, wrong })
+      }
+      const [counts] = await tx.$queryRaw<
+        { transfers: bigint; entries: bigint; ledgers: bigint }[]
+      >`
+        SELECT (SELECT count(*) FROM ledger_transfers t WHERE ${only}) AS transfers,
+          (SELECT count(*) FROM ledger_entries t WHERE ${only}) AS entries,
+          (SELECT count(*) FROM ledger_accounts t WHERE ${only}) AS ledgers`
+      return {
+        transfers: Number(counts?.transfers),
+        entries: Number(counts?.entries),
+        ledgers: Number(counts?.ledgers),
+        findings,
+      }
+    },
+    { isolationLevel: 'RepeatableRead', timeout: 3_600_000 },
+  )
+}
