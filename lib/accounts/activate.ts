@@ -1,0 +1,33 @@
+import type { AccountStatus } from '#lib/accounts/schema.ts'
+import { type Actor, recordAudit } from '#lib/audit/record.ts'
+import { transaction } from '#lib/db/transaction.ts'
+
+/** Lets an account work (again). Null: it was active already. */
+export function activateAccount(accountId: string, reason: string, actor: Actor) {
+  return moveAccount(accountId, ['pending', 'suspended'], 'active', reason, actor)
+}
+
+/** Stops an account's tokens from the next request on. Null: it was suspended already. */
+export function suspendAccount(accountId: string, reason: string, actor: Actor) {
+  return moveAccount(accountId, ['active', 'pending'], 'suspended', reason, actor)
+}
+
+function moveAccount(
+  accountId: string,
+  from: AccountStatus[],
+  to: AccountStatus,
+  reason: string,
+  actor: Actor,
+): Promise<{ id: string } | null> {
+  return transaction(async tx => {
+    const [account] = await tx.account.updateManyAndReturn({
+      where: { id: accountId, status: { in: from } },
+      data: { status: to, statusReason: reason },
+      select: { id: true },
+    })
+    if (!account) return null
+    const action = to === 'active' ? 'account.activated' : 'account.suspended'
+    await recordAudit(tx, { actor, action, accountId, reason, after: { status: to } })
+    return account
+  })
+}

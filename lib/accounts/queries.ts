@@ -1,0 +1,42 @@
+import type { Account } from '#lib/accounts/schema.ts'
+import { normalizeEmail } from '#lib/accounts/schema.ts'
+import { db } from '#lib/db/client.ts'
+import { TrocoError } from '#lib/errors.ts'
+import { isUuid } from '#lib/ids.ts'
+
+export interface ListedAccount extends Account {
+  ownerEmail: string | null
+}
+
+const withOwner = {
+  memberships: {
+    where: { role: 'owner' },
+    orderBy: { createdAt: 'asc' },
+    take: 1,
+    select: { user: { select: { email: true } } },
+  },
+} as const
+
+/** All accounts, oldest first. */
+export async function listAccounts(): Promise<ListedAccount[]> {
+  const rows = await db().account.findMany({ orderBy: { id: 'asc' }, include: withOwner })
+  return rows.map(({ memberships, ...account }) => ({
+    ...(account as Account),
+    ownerEmail: memberships[0]?.user.email ?? null,
+  }))
+}
+
+/** One account by its id, or by the e-mail of one of its people, who must then have only one. */
+export async function findAccount(idOrEmail: string): Promise<Account> {
+  const email = normalizeEmail(idOrEmail)
+  const where = isUuid(idOrEmail)
+    ? { id: idOrEmail }
+    : { memberships: { some: { user: { email: email ?? '' } } } }
+  const found = await db().account.findMany({ where, take: 2 })
+  if (found.length === 1) return found[0] as Account
+  const message =
+    found.length === 0
+      ? `No account for ${idOrEmail}: see \`account list\``
+      : `${idOrEmail} belongs to several accounts: name one by its id, see \`account list\``
+  throw new TrocoError('not_found', message)
+}

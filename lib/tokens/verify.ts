@@ -1,0 +1,55 @@
+import { db } from '#lib/db/client.ts'
+import { retried } from '#lib/db/transaction.ts'
+import type { Mode } from '#lib/mode.ts'
+import { hashToken } from '#lib/tokens/issue.ts'
+import { isTokenText } from '#lib/tokens/token-text.ts'
+
+export interface TokenCaller {
+  mode: Mode
+  permissions: string[]
+  account: { id: string; name: string; city: string; expiresIn: number; isActive: boolean }
+}
+
+interface Row {
+  mode: Mode
+  permissions: string[]
+  stale: boolean
+  accountId: string
+  name: string
+  city: string
+  expiresIn: number
+  status: string
+}
+
+/**
+ * Whose token this is; null for one that is unknown, revoked or past its time. The database is
+ * asked each time, so that a revocation acts on the next request in every process.
+ */
+export async function verifyToken(token: string): Promise<TokenCaller | null> {
+  if (!isTokenText(token)) return null
+  const hash = hashToken(token)
+  const [row] = await db().$queryRaw<Row[]>`
+    SELECT t.mode, t.permissions, a.id AS "accountId", a.name, a.city, a.status,
+      a.expires_in AS "expiresIn",
+      (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute') AS stale
+    FROM tokens t JOIN accounts a ON a.id = t.account_id
+    WHERE t.hash = ${hash} AND t.revoked_at IS NULL
+      AND (t.expires_at IS NULL OR t.expires_at > now())`
+  if (!row) return null
+  if (row.stale) await noteUse(hash)
+  const { accountId: id, name, city, expiresIn, mode, permissions } = row
+  return {
+    mode,
+    permissions,
+    account: { id, name, city, expiresIn, isActive: row.status === 'active' },
+  }
+}
+
+/** At most once a minute: a busy token must not become a hot row. */
+async function noteUse(hash: Uint8Array): Promise<void> {
+  await retried(
+    () => db().$executeRaw`
+      UPDATE tokens SET last_used_at = now() WHERE hash = ${hash}
+        AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')`,
+  )
+}

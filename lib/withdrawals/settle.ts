@@ -1,0 +1,60 @@
+import { db, Prisma } from '#lib/db/client.ts'
+import { retried } from '#lib/db/transaction.ts'
+import { newId } from '#lib/ids.ts'
+import { transferCtes } from '#lib/ledger/transfer.ts'
+import { eventCtes } from '#lib/webhooks/events.ts'
+import { withdrawalColumns } from '#lib/withdrawals/queries.ts'
+import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
+
+interface Settlement {
+  accountId: string
+  withdrawalId: string
+  /** When it was settled; now, but for the demo world's past. */
+  bookedAt?: Date
+}
+
+/** The bank sent it: the held amount leaves. Null: it was no longer pending. */
+export function approveWithdrawal(
+  settlement: Settlement & { endToEndId: string },
+): Promise<WithdrawalRow | null> {
+  const { endToEndId } = settlement
+  return settle(settlement, 'approved', Prisma.sql`end_to_end_id = ${endToEndId}`)
+}
+
+/** The bank refused it for good: the held amount comes back. Null: it was no longer pending. */
+export function rejectWithdrawal(
+  settlement: Settlement & { reason: string },
+): Promise<WithdrawalRow | null> {
+  const { reason } = settlement
+  return settle(settlement, 'rejected', Prisma.sql`rejection_reason = ${reason}`)
+}
+
+async function settle(
+  settlement: Settlement,
+  outcome: 'approved' | 'rejected',
+  told: Prisma.Sql,
+): Promise<WithdrawalRow | null> {
+  const { accountId, withdrawalId } = settlement
+  const bookedAt = settlement.bookedAt ?? null
+  const movement = outcome === 'approved' ? 'withdrawal_sent' : 'withdrawal_returned'
+  const eventId = newId()
+  const [row] = await retried(
+    () => db().$queryRaw<WithdrawalRow[]>`
+      WITH settled AS (
+        UPDATE withdrawals w SET status = ${outcome}, ${told}, due_at = NULL, lease = NULL,
+          ${Prisma.raw(`${outcome}_at`)} = COALESCE(${bookedAt}::timestamptz, now()),
+          updated_at = now()
+        WHERE w.account_id = ${accountId}::uuid AND w.id = ${withdrawalId}::uuid
+          AND w.status = 'pending'
+        RETURNING w.*
+      ), source AS (
+        SELECT w.account_id, w.mode, w.id, w.amount, ${bookedAt}::timestamptz AS booked_at,
+          ${eventId}::uuid AS event_id, w.webhook_url,
+          (SELECT row_to_json(r) FROM (SELECT ${withdrawalColumns}) r) AS resource
+        FROM settled w
+      ), ${transferCtes(movement, 'source')},
+      ${eventCtes(`withdrawal.${outcome}`, 'source', { after: 'ledger_moved' })}
+      SELECT ${withdrawalColumns} FROM settled w`,
+  )
+  return row ?? null
+}
