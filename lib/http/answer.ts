@@ -1,0 +1,79 @@
+import { type ErrorCode, isDatabaseGone, isTrocoError, type TrocoError } from '#lib/errors.ts'
+import { log } from '#lib/log.ts'
+
+/** The status of each refusal: a code without one does not compile. */
+const STATUS: Record<ErrorCode, number> = {
+  unauthenticated: 401,
+  account_not_active: 403,
+  permission_denied: 403,
+  live_mode_disabled: 403,
+  malformed_json: 400,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  invalid_input: 422,
+  insufficient_balance: 422,
+  transaction_not_found: 404,
+  not_found: 404,
+  external_id_used: 409,
+  already_final: 409,
+  service_unavailable: 503,
+  setup_failed: 500,
+}
+
+/** A client that comes back at once meets the same fault; this is long enough for a restart. */
+const RETRY_AFTER_S = 2
+
+/** The two forms of a 422 in the specification. */
+export type InvalidForm = 'first_message' | 'field_messages'
+
+export function json(
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'private, no-store',
+      ...headers,
+    },
+  })
+}
+
+/** The one place where an error becomes an answer. What we did not foresee is told to the log only. */
+export function answerError(error: unknown, invalid: InvalidForm): Response {
+  if (isDatabaseGone(error)) {
+    log().error({ err: error }, 'the database cannot be asked')
+    return unavailable()
+  }
+  if (!isTrocoError(error) || STATUS[error.code] === 500) {
+    log().error({ err: error }, 'a request failed for a reason of ours')
+    return json(500, { error: 'Internal server error' }, { 'x-error-code': 'internal_error' })
+  }
+  if (error.code === 'service_unavailable') return unavailable()
+  const body = STATUS[error.code] === 422 ? invalidBody(error, invalid) : { error: error.message }
+  return json(STATUS[error.code], body, codeHeaders(error))
+}
+
+function unavailable(): Response {
+  return json(
+    503,
+    { error: 'Service unavailable' },
+    { 'retry-after': String(RETRY_AFTER_S), 'x-error-code': 'service_unavailable' },
+  )
+}
+
+function invalidBody(error: TrocoError, invalid: InvalidForm): { errors: unknown } {
+  const fields = error.fields ?? { body: [error.message] }
+  if (invalid === 'field_messages') return { errors: fields }
+  return { errors: Object.values(fields)[0]?.[0] ?? error.message }
+}
+
+function codeHeaders(error: TrocoError): Record<string, string> {
+  return {
+    'x-error-code': error.code,
+    ...(error.code === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : {}),
+    ...(error.permission ? { 'x-required-permission': error.permission } : {}),
+  }
+}

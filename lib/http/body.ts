@@ -1,0 +1,95 @@
+import type * as z from 'zod'
+import { type FieldProblems, TrocoError } from '#lib/errors.ts'
+
+const BYTES_MAX = 64 * 1024
+/** Deeper than any honest body; some receivers of our webhooks would fail on more. */
+const DEPTH_MAX = 32
+
+/** The JSON object of a request; no body at all counts as an empty one. */
+export async function readObject(request: Request): Promise<Record<string, unknown>> {
+  refuseForeignTypes(request.headers)
+  const text = await readText(request)
+  if (text.trim() === '') return {}
+  const value = parseJson(text)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidBody('must be a JSON object')
+  }
+  refuseUnwritable(value, 1)
+  return value as Record<string, unknown>
+}
+
+/** Checks a body against a schema. Null and the empty string count as absent. */
+export function parseBody<T>(schema: z.ZodType<T>, body: Record<string, unknown>): T {
+  const present = Object.entries(body).filter(([, value]) => value !== null && value !== '')
+  const result = schema.safeParse(Object.fromEntries(present))
+  if (result.success) return result.data
+  const fields: FieldProblems = {}
+  for (const issue of result.error.issues) {
+    const [field = 'body', ...inner] = issue.path.map(String)
+    const place =
+      field + inner.map(part => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`)).join('')
+    const messages = fields[field] ?? []
+    messages.push(`${place} ${issue.message}`)
+    fields[field] = messages
+  }
+  throw new TrocoError('invalid_input', 'Invalid input', { fields })
+}
+
+function refuseForeignTypes(headers: Headers): void {
+  const type = headers.get('content-type')
+  const isJson = type === null || /^\s*[\w.+-]+\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)
+  const encoding = headers.get('content-encoding')
+  if (!isJson || (encoding !== null && encoding.toLowerCase() !== 'identity')) {
+    throw new TrocoError('unsupported_media_type', 'Content-Type must be application/json')
+  }
+}
+
+async function readText(request: Request): Promise<string> {
+  if (Number(request.headers.get('content-length') ?? 0) > BYTES_MAX) throw tooLarge()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength
+    if (size > BYTES_MAX) throw tooLarge()
+    chunks.push(chunk)
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+  } catch {
+    throw new TrocoError('malformed_json', 'Malformed JSON')
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new TrocoError('malformed_json', 'Malformed JSON')
+  }
+}
+
+/** PostgreSQL keeps no NUL and no half of a surrogate pair, in keys neither. */
+function refuseUnwritable(value: unknown, depth: number, place = 'body'): void {
+  if (depth > DEPTH_MAX) throw invalidBody(`must not be nested deeper than ${DEPTH_MAX} levels`)
+  if (typeof value === 'string') {
+    if (value.includes('\0') || !value.isWellFormed()) throw invalidText(place)
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, inner] of Object.entries(value)) {
+      if (key.includes('\0') || !key.isWellFormed()) throw invalidText(place)
+      refuseUnwritable(inner, depth + 1, depth === 1 ? key : place)
+    }
+  }
+}
+
+function tooLarge(): TrocoError {
+  return new TrocoError('payload_too_large', 'Payload too large')
+}
+
+function invalidBody(rule: string): TrocoError {
+  return new TrocoError('invalid_input', rule, { fields: { body: [`body ${rule}`] } })
+}
+
+function invalidText(field: string): TrocoError {
+  const message = `${field} must not hold NUL characters or broken Unicode`
+  return new TrocoError('invalid_input', message, { fields: { [field]: [message] } })
+}

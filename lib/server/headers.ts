@@ -1,0 +1,62 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { ADDRESS_HEADER, clientIp, REQUEST_ID_HEADER } from '#lib/http/client-ip.ts'
+
+/** What only a proxy that we believe, or Next's own inside, may say. */
+const REFUSED =
+  /^(x-troco-|x-forwarded-|x-real-ip$|forwarded$|x-middleware-|x-nonce$|content-security-policy$)/
+const SAFE_ID = /^[\w.:-]{1,64}$/
+
+/** Replaces what a caller claims about itself by what the front knows. Returns the request's id. */
+export function settleHeaders(
+  request: IncomingMessage,
+  trustedHops: number,
+  publicUrl: URL,
+): string {
+  const { headers } = request
+  const claimed = headers[REQUEST_ID_HEADER]
+  const requestId = typeof claimed === 'string' && SAFE_ID.test(claimed) ? claimed : randomUUID()
+  const forwardedFor = [headers['x-forwarded-for'] ?? ''].flat().join(',')
+  const address = clientIp(request.socket.remoteAddress ?? '', forwardedFor, trustedHops)
+  for (const name of Object.keys(headers)) if (REFUSED.test(name)) delete headers[name]
+  headers[ADDRESS_HEADER] = address
+  headers[REQUEST_ID_HEADER] = requestId
+  headers['x-forwarded-proto'] = publicUrl.protocol.slice(0, -1)
+  keepRawInStep(request)
+  return requestId
+}
+
+/** Gives a page's request its nonce, which Next puts on its scripts, and returns the policy. */
+export function addContentPolicy(request: IncomingMessage, development: boolean): string {
+  const nonce = randomBytes(16).toString('base64')
+  const script = `'self' 'nonce-${nonce}' 'strict-dynamic'${development ? " 'unsafe-eval'" : ''}`
+  const policy = [
+    "default-src 'self'",
+    `script-src ${script}`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    `connect-src 'self'${development ? ' ws:' : ''}`,
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+  request.headers['content-security-policy'] = policy
+  request.headers['x-nonce'] = nonce
+  keepRawInStep(request)
+  return policy
+}
+
+export const SECURITY_HEADERS: Record<string, string> = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'strict-origin-when-cross-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
+}
+
+// Some readers build their headers from the raw list, so both must say the same.
+function keepRawInStep(request: IncomingMessage): void {
+  request.rawHeaders = Object.entries(request.headers).flatMap(([name, value]) =>
+    [value ?? []].flat().flatMap(one => [name, one]),
+  )
+}
