@@ -1,0 +1,51 @@
+import { parseArgs } from 'node:util'
+import { requireOption, withRuntime } from '#bin/command-line.ts'
+import { activateAccount, suspendAccount } from '#lib/accounts/activate.ts'
+import { createAccount } from '#lib/accounts/create.ts'
+import { findAccount, listAccounts } from '#lib/accounts/queries.ts'
+import { payWelcomeCharge } from '#lib/charges/welcome.ts'
+import { TrocoError } from '#lib/errors.ts'
+
+const ACTOR = { type: 'command_line' } as const
+
+export async function listAll(): Promise<void> {
+  await withRuntime(async () => {
+    for (const account of await listAccounts()) {
+      const line = [account.id, account.ownerEmail ?? '', account.status, account.name]
+      process.stdout.write(`${line.join('\t')}\n`)
+    }
+  })
+}
+
+export async function create(words: string[]): Promise<void> {
+  const options = { name: { type: 'string' }, email: { type: 'string' } } as const
+  const { values } = parseArgs({ args: words, options })
+  const name = requireOption(values.name, '--name')
+  const ownerEmail = requireOption(values.email, '--email')
+  await withRuntime(async () => {
+    const account = await createAccount({ name, ownerEmail }, ACTOR)
+    await payWelcomeCharge(account)
+    process.stdout.write(`${account.id}\n`)
+  })
+}
+
+export function activate(words: string[]): Promise<void> {
+  return move(words, activateAccount, 'active')
+}
+
+export function suspend(words: string[]): Promise<void> {
+  return move(words, suspendAccount, 'suspended')
+}
+
+async function move(words: string[], verb: typeof activateAccount, state: string): Promise<void> {
+  const options = { reason: { type: 'string' } } as const
+  const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
+  const which = requireOption(positionals[0], '<e-mail|id>')
+  const reason = requireOption(values.reason, '--reason')
+  await withRuntime(async () => {
+    const account = await findAccount(which)
+    const moved = await verb(account.id, reason, ACTOR)
+    if (!moved) throw new TrocoError('already_final', `${account.name} is ${state} already`)
+    process.stdout.write(`${account.id}\n`)
+  })
+}

@@ -1,0 +1,51 @@
+import { statfsSync } from 'node:fs'
+import { withRuntime } from '#bin/command-line.ts'
+import { connect } from '#lib/db/client.ts'
+import { env } from '#lib/env.ts'
+import { verifyLedger } from '#lib/ledger/verify.ts'
+
+const SPACE_MIN_MIB = 1024
+
+/** What stands, what is wrong with it and what to do, a line each; 1 when something is wrong. */
+export async function examine(): Promise<void> {
+  await withRuntime(async ({ folder, location, migrated }) => {
+    const { TROCO_ENV, PUBLIC_URL } = env()
+    say(true, `Node ${process.versions.node} on ${process.platform} ${process.arch}`)
+    say(true, `environment ${TROCO_ENV}, address ${PUBLIC_URL}`)
+    if (folder) say(true, `data folder ${folder}`)
+    if (location) say(true, `the PostgreSQL inside keeps its files in ${location}`)
+    if (folder) sayFreeSpace(location ?? folder)
+    const database = connect({ poolMax: 2 })
+    try {
+      const [server] = await database.$queryRaw<{ version: string; size: string }[]>`
+        SELECT current_setting('server_version') AS version,
+          pg_size_pretty(pg_database_size(current_database())) AS size`
+      say(true, `PostgreSQL ${server?.version}, ${server?.size}, durable settings on`)
+      say(
+        true,
+        migrated.length > 0 ? `${migrated.length} migrations applied now` : 'migrations up to date',
+      )
+      const workers = await database.$queryRaw<{ seen: number }[]>`
+        SELECT count(*)::int AS seen FROM worker_heartbeats WHERE beat_at > now() - interval '60 s'`
+      say(true, `${workers[0]?.seen ?? 0} workers seen in the last minute`)
+      const { findings, transfers } = await verifyLedger(database)
+      const broken = findings.filter(finding => finding.wrong)
+      say(broken.length === 0, `books checked over ${transfers} transfers`)
+      for (const { promise, wrong } of broken) say(false, `${promise}: ${wrong}`)
+    } finally {
+      await database.$disconnect()
+    }
+  })
+}
+
+function sayFreeSpace(path: string): void {
+  const { bavail, bsize } = statfsSync(path)
+  const free = Math.floor((bavail * bsize) / 1024 ** 2)
+  const advice = free < SPACE_MIN_MIB ? ': make room, a full disk stops every payment' : ''
+  say(free >= SPACE_MIN_MIB, `${free} MiB free${advice}`)
+}
+
+function say(good: boolean, line: string): void {
+  process.stdout.write(`${good ? 'ok   ' : 'WRONG'} ${line}\n`)
+  if (!good) process.exitCode = 1
+}

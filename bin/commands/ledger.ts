@@ -1,0 +1,29 @@
+import { parseArgs } from 'node:util'
+import { withRuntime } from '#bin/command-line.ts'
+import { findAccount } from '#lib/accounts/queries.ts'
+import { connect } from '#lib/db/client.ts'
+import { verifyLedger } from '#lib/ledger/verify.ts'
+
+/** Says what was checked; a broken promise names its first wrong row and ends with 1. */
+export async function verifyBooks(words: string[]): Promise<void> {
+  const { values } = parseArgs({ args: words, options: { account: { type: 'string' } } })
+  await withRuntime(async () => {
+    const account = values.account ? await findAccount(values.account) : null
+    const database = connect({ poolMax: 2 })
+    try {
+      const { transfers, entries, ledgers, findings } = await verifyLedger(database, account?.id)
+      const whose = account ? ` of ${account.name}` : ''
+      process.stdout.write(
+        `${transfers} transfers, ${entries} entries, ${ledgers} balances${whose}\n`,
+      )
+      for (const { promise, wrong } of findings) {
+        process.stdout.write(
+          `${wrong ? 'BROKEN' : 'holds '}  ${promise}${wrong ? `: ${wrong}` : ''}\n`,
+        )
+      }
+      if (findings.some(finding => finding.wrong)) process.exitCode = 1
+    } finally {
+      await database.$disconnect()
+    }
+  })
+}

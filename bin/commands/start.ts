@@ -1,0 +1,124 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { createServer as createProbe } from 'node:net'
+import next from 'next'
+import { type Demo, openDemo } from '#bin/demo.ts'
+import { openRuntime, type Runtime } from '#bin/runtime.ts'
+import { untilStopped } from '#bin/stop.ts'
+import { env, loadEnvFile } from '#lib/env.ts'
+import { TrocoError } from '#lib/errors.ts'
+import { startWorker, type Worker } from '#lib/jobs/worker.ts'
+import { createFront } from '#lib/server/front.ts'
+
+/** Requests under way may finish within this; then their connections are cut. */
+const DRAIN_MS = 4_000
+
+export function start(): Promise<void> {
+  return serve(false)
+}
+
+/** For working on it: pages and routes reload as they change. */
+export function startDevelopment(): Promise<void> {
+  return serve(true)
+}
+
+async function serve(development: boolean): Promise<void> {
+  const stopped = untilStopped()
+  loadEnvFile('.env')
+  const { PORT, HOST, WORKER } = env()
+  await requireFreePort(PORT, HOST)
+  const runtime = await openRuntime({ onProgress: line => process.stderr.write(`${line}\n`) })
+  let worker: Worker | null = null
+  try {
+    const demo = await openDemoWhereLocal(runtime)
+    const pages = next({ dev: development, hostname: HOST, port: PORT })
+    await pages.prepare()
+    const front = await createFront(pages.getRequestHandler(), development)
+    await listen(front, PORT, HOST)
+    if (WORKER) worker = startWorker()
+    announce(demo)
+    await stopped
+    await Promise.all([drain(front), worker?.stop()])
+    worker = null
+    await pages.close()
+  } finally {
+    await worker?.stop()
+    await runtime.close()
+  }
+  process.exit(0)
+}
+
+function openDemoWhereLocal(runtime: Runtime): Promise<Demo> | null {
+  return env().TROCO_ENV === 'local' && runtime.folder ? openDemo(runtime.folder) : null
+}
+
+/** Asked before the database is started, so that a second `npm start` fails at once. */
+async function requireFreePort(port: number, host: string): Promise<void> {
+  const probe = createProbe()
+  probe.listen(port, host)
+  await once(probe, 'listening').catch(error => refusePort(error, port, host))
+  probe.close()
+  await once(probe, 'close')
+}
+
+async function listen(front: Server, port: number, host: string): Promise<void> {
+  front.listen(port, host)
+  await once(front, 'listening').catch(error => refusePort(error, port, host))
+}
+
+function refusePort(error: NodeJS.ErrnoException, port: number, host: string): never {
+  const reasons: Record<string, string> = {
+    EADDRINUSE: `Port ${port} is taken: stop what uses it, or start with another, as in PORT=${port + 1} npm start`,
+    EACCES: `Port ${port} may not be used by this user: choose one above 1023, as in PORT=3000 npm start`,
+    EADDRNOTAVAIL: `HOST ${host} is no address of this machine: set HOST to 127.0.0.1 or to one that is`,
+  }
+  const reason =
+    reasons[error.code ?? ''] ??
+    `HOST ${host} and PORT ${port} cannot be listened on (${error.code})`
+  throw new TrocoError('setup_failed', reason)
+}
+
+async function drain(front: Server): Promise<void> {
+  const closed = once(front, 'close')
+  front.close()
+  front.closeIdleConnections()
+  const cut = setTimeout(() => front.closeAllConnections(), DRAIN_MS)
+  await closed
+  clearTimeout(cut)
+}
+
+function announce(demo: Demo | null): void {
+  const { PUBLIC_URL, HOST, TROCO_ENV } = env()
+  const lines = ['', `Troco runs at ${PUBLIC_URL}`]
+  if (TROCO_ENV === 'local' && !/^(127\.|localhost$|::1$)/.test(HOST)) {
+    lines.push(
+      `Careful: HOST=${HOST} lets others on your network in, with demo passwords and no https.`,
+    )
+  }
+  if (demo) lines.push(...describeDemo(demo))
+  process.stdout.write(`${lines.join('\n')}\n\n`)
+}
+
+function describeDemo(demo: Demo): string[] {
+  const body = {
+    amount: 1500,
+    client_name: 'Ana Beatriz Rocha',
+    client_email: 'ana@example.com',
+    client_doc: '529.982.247-25',
+  }
+  return [
+    '',
+    `  merchant  ${demo.merchant.email}  ${demo.merchant.password}`,
+    `  admin     ${demo.admin.email}  ${demo.admin.password}`,
+    `  token     ${demo.token}`,
+    '',
+    'A first charge:',
+    '',
+    `  curl ${demo.base_url}/transactions \\`,
+    `    -H 'Authorization: Bearer ${demo.token}' \\`,
+    `    -H 'Content-Type: application/json' \\`,
+    `    -d '${JSON.stringify(body)}'`,
+    '',
+    'Ctrl-C ends it.',
+  ]
+}

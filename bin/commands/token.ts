@@ -1,0 +1,51 @@
+import { parseArgs } from 'node:util'
+import { readMode, requireOption, withRuntime } from '#bin/command-line.ts'
+import { findAccount } from '#lib/accounts/queries.ts'
+import { TrocoError } from '#lib/errors.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { revokeToken } from '#lib/tokens/revoke.ts'
+import { isPermission, PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
+
+const ACTOR = { type: 'command_line' } as const
+
+/** Prints the token and nothing else, so that a script can take it. */
+export async function create(words: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      account: { type: 'string' },
+      name: { type: 'string' },
+      mode: { type: 'string' },
+      permissions: { type: 'string' },
+    },
+  })
+  const which = requireOption(values.account, '--account')
+  const name = requireOption(values.name, '--name')
+  const mode = readMode(values.mode)
+  const permissions = readPermissions(values.permissions)
+  await withRuntime(async () => {
+    const { id: accountId } = await findAccount(which)
+    const { token } = await issueToken({ accountId, name, mode, permissions }, ACTOR)
+    process.stdout.write(`${token}\n`)
+  })
+}
+
+export async function revoke(words: string[]): Promise<void> {
+  const options = { reason: { type: 'string' } } as const
+  const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
+  const which = requireOption(positionals[0], '<id|prefix>')
+  await withRuntime(async () => {
+    const revoked = await revokeToken(which, values.reason ?? 'Revoked on the command line', ACTOR)
+    if (!revoked) throw new TrocoError('already_final', 'That token was revoked already')
+    process.stdout.write(`${revoked.id}\n`)
+  })
+}
+
+function readPermissions(text: string | undefined): Permission[] {
+  if (text === undefined) return [...PERMISSIONS]
+  const wanted = text.split(',').map(part => part.trim())
+  const unknown = wanted.filter(part => !isPermission(part))
+  if (unknown.length === 0) return wanted.filter(isPermission)
+  const message = `--permissions does not know ${unknown.join(', ')}: it takes ${PERMISSIONS.join(', ')}`
+  throw new TrocoError('invalid_input', message)
+}

@@ -1,0 +1,19 @@
+import { parseArgs } from 'node:util'
+import { readMode, requireOption, withRuntime } from '#bin/command-line.ts'
+import { findAccount } from '#lib/accounts/queries.ts'
+import { TrocoError } from '#lib/errors.ts'
+import { readResourceSecret } from '#lib/webhooks/secrets.ts'
+
+export async function showSecret(words: string[]): Promise<void> {
+  const options = { account: { type: 'string' }, mode: { type: 'string' } } as const
+  const { values } = parseArgs({ args: words, options })
+  const which = requireOption(values.account, '--account')
+  const mode = readMode(values.mode)
+  await withRuntime(async () => {
+    const account = await findAccount(which)
+    const secret = await readResourceSecret(account.id, mode)
+    if (!secret)
+      throw new TrocoError('not_found', `${account.name} has no webhook secret in ${mode} mode`)
+    process.stdout.write(`${secret}\n`)
+  })
+}

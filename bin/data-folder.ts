@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join, resolve } from 'node:path'
+import * as z from 'zod'
+import { TrocoError } from '#lib/errors.ts'
+
+/** What the data folder knows by itself. Whoever copies the folder has all of it. */
+const Secrets = z.object({
+  server: z.string().min(32),
+  database: z.string().min(16),
+  demo: z.string().min(12),
+})
+export type Secrets = z.infer<typeof Secrets>
+
+/** The folder, made when missing, and its secrets, made once even when two processes come at once. */
+export function openDataFolder(path: string): { folder: string; secrets: Secrets } {
+  const folder = resolve(path)
+  try {
+    // Others may pass through it (PostgreSQL runs as another user under root), but not look inside.
+    if (!statSync(folder, { throwIfNoEntry: false }))
+      mkdirSync(folder, { recursive: true, mode: 0o711 })
+    const file = join(folder, 'secrets.json')
+    if (!statSync(file, { throwIfNoEntry: false })) writeOnce(file, makeSecrets())
+    return { folder, secrets: readSecrets(file) }
+  } catch (error) {
+    if (error instanceof TrocoError) throw error
+    const { code } = error as NodeJS.ErrnoException
+    throw setupFailed(
+      `The data folder ${folder} cannot be used (${code}): make it a folder of yours, or set TROCO_DATA`,
+    )
+  }
+}
+
+/** Writes a file that holds a secret: nobody else may read it, and it is never half written. */
+export function writePrivate(file: string, value: unknown): void {
+  const draft = draftOf(file)
+  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 })
+  chmodSync(draft, 0o600)
+  renameSync(draft, file)
+}
+
+function writeOnce(file: string, value: unknown): void {
+  const draft = draftOf(file)
+  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 })
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+function draftOf(file: string): string {
+  return `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
+}
+
+function makeSecrets(): Secrets {
+  return {
+    server: randomBytes(48).toString('base64url'),
+    database: randomBytes(24).toString('base64url'),
+    demo: randomBytes(12).toString('base64url'),
+  }
+}
+
+function readSecrets(file: string): Secrets {
+  try {
+    return Secrets.parse(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const what = code ? `cannot be read (${code})` : 'is damaged'
+    throw setupFailed(
+      `${file} ${what}: restore it from your backup, it holds the keys to this data`,
+    )
+  }
+}
+
+function setupFailed(message: string): TrocoError {
+  return new TrocoError('setup_failed', message)
+}

@@ -1,0 +1,64 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { writePrivate } from '#bin/data-folder.ts'
+import { env } from '#lib/env.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
+import { verifyToken } from '#lib/tokens/verify.ts'
+import { DEMO_ADMIN, DEMO_MERCHANT, makeDemoWorld } from '#prisma/seed.ts'
+
+/** Two servers that start at once on one database make one demo world. */
+const LOCK = 72_707_370
+
+export interface Demo {
+  base_url: string
+  merchant: { email: string; password: string }
+  admin: { email: string; password: string }
+  token: string
+}
+
+/** The demo world, made once, and how to enter it, kept in demo.json of the data folder. */
+export async function openDemo(folder: string): Promise<Demo> {
+  const { DATABASE_URL, DEMO_PASSWORD = '', PUBLIC_URL } = env()
+  const lock = new Client({ connectionString: DATABASE_URL })
+  await lock.connect()
+  try {
+    await lock.query('SELECT pg_advisory_lock($1)', [LOCK])
+    const account = await makeDemoWorld(DEMO_PASSWORD)
+    const file = join(folder, 'demo.json')
+    const demo: Demo = {
+      base_url: `${PUBLIC_URL}/api`,
+      merchant: { email: DEMO_MERCHANT, password: DEMO_PASSWORD },
+      admin: { email: DEMO_ADMIN, password: DEMO_PASSWORD },
+      token: (await workingToken(file, account.id)) ?? (await newToken(account.id)),
+    }
+    writePrivate(file, demo)
+    return demo
+  } finally {
+    await lock.end()
+  }
+}
+
+async function workingToken(file: string, accountId: string): Promise<string | null> {
+  if (!existsSync(file)) return null
+  const token = readToken(file)
+  const caller = token ? await verifyToken(token) : null
+  return caller?.account.id === accountId && caller.mode === 'test' ? token : null
+}
+
+/** The file is only a convenience: damaged, it is written anew with a new token. */
+function readToken(file: string): string | null {
+  try {
+    const { token } = JSON.parse(readFileSync(file, 'utf8'))
+    return typeof token === 'string' ? token : null
+  } catch {
+    return null
+  }
+}
+
+async function newToken(accountId: string): Promise<string> {
+  const wanted = { accountId, mode: 'test' as const, name: 'Demo', permissions: [...PERMISSIONS] }
+  const { token } = await issueToken(wanted, { type: 'system' })
+  return token
+}

@@ -1,0 +1,61 @@
+import { openDataFolder } from '#bin/data-folder.ts'
+import { disconnect } from '#lib/db/client.ts'
+import { openEmbedded } from '#lib/db/embedded.ts'
+import { migrate } from '#lib/db/migrate.ts'
+import { env, loadEnvFile, supplyEnv } from '#lib/env.ts'
+
+export interface Runtime {
+  /** Where the data folder is; null when the database is the operator's own. */
+  folder: string | null
+  /** Where the PostgreSQL inside keeps its files. */
+  location: string | null
+  migrated: string[]
+  close: () => Promise<void>
+}
+
+interface Options {
+  onProgress?: (line: string) => void
+}
+
+/**
+ * What every command stands on: settings, secrets, a database that answers and is migrated. The
+ * PostgreSQL inside is shared with whoever runs it already, and stops with its last user.
+ */
+export async function openRuntime(options: Options = {}): Promise<Runtime> {
+  loadEnvFile('.env')
+  const { TROCO_ENV, TROCO_DATA, DATABASE_URL, TROCO_SECRET, DEMO_PASSWORD, PUBLIC_URL } = env()
+  supplyEnv({ TROCO_ENV, NEXTAUTH_URL: PUBLIC_URL, NEXT_TELEMETRY_DISABLED: '1' })
+  const needsFolder = !DATABASE_URL || !TROCO_SECRET || TROCO_ENV === 'local'
+  const opened = needsFolder ? openDataFolder(TROCO_DATA) : null
+  if (opened) {
+    supplyEnv({
+      TROCO_SECRET: TROCO_SECRET ?? opened.secrets.server,
+      DEMO_PASSWORD: DEMO_PASSWORD ?? opened.secrets.demo,
+    })
+  }
+  const embedded =
+    opened && !DATABASE_URL
+      ? await openEmbedded({
+          dataFolder: opened.folder,
+          password: opened.secrets.database,
+          onProgress: options.onProgress,
+        })
+      : null
+  if (embedded) supplyEnv({ DATABASE_URL: embedded.url })
+  const close = async () => {
+    await disconnect()
+    await embedded?.release()
+  }
+  try {
+    const migrated = await migrate(env().DATABASE_URL ?? '')
+    return {
+      folder: opened?.folder ?? null,
+      location: embedded?.location ?? null,
+      migrated,
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

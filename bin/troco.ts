@@ -1,0 +1,53 @@
+import { showHelp } from '#bin/commands/help.ts'
+import { EnvError } from '#lib/env.ts'
+import { isTrocoError } from '#lib/errors.ts'
+
+type Command = (words: string[]) => Promise<void>
+
+/** Loaded one by one: `token create` needs no web server. */
+const COMMANDS: Record<string, () => Promise<Command>> = {
+  start: async () => (await import('#bin/commands/start.ts')).start,
+  dev: async () => (await import('#bin/commands/start.ts')).startDevelopment,
+  worker: async () => (await import('#bin/commands/worker.ts')).runWorker,
+  migrate: async () => (await import('#bin/commands/database.ts')).migrateDatabase,
+  doctor: async () => (await import('#bin/commands/doctor.ts')).examine,
+  'ledger verify': async () => (await import('#bin/commands/ledger.ts')).verifyBooks,
+  'account list': async () => (await import('#bin/commands/account.ts')).listAll,
+  'account create': async () => (await import('#bin/commands/account.ts')).create,
+  'account activate': async () => (await import('#bin/commands/account.ts')).activate,
+  'account suspend': async () => (await import('#bin/commands/account.ts')).suspend,
+  'user create': async () => (await import('#bin/commands/user.ts')).create,
+  'token create': async () => (await import('#bin/commands/token.ts')).create,
+  'token revoke': async () => (await import('#bin/commands/token.ts')).revoke,
+  'webhook secret': async () => (await import('#bin/commands/webhook.ts')).showSecret,
+}
+
+const words = process.argv.slice(2)
+const name = [words.slice(0, 2).join(' '), words[0] ?? ''].find(key => Object.hasOwn(COMMANDS, key))
+const load = name === undefined ? undefined : COMMANDS[name]
+
+try {
+  if (name === undefined || load === undefined) {
+    showHelp(words)
+  } else {
+    const run = await load()
+    await run(words.slice(name.split(' ').length))
+  }
+} catch (error) {
+  process.stderr.write(`${describe(error)}\n`)
+  process.exitCode = 1
+}
+// What is left open (a channel to the bootstrap) must not keep a finished command alive.
+if (process.connected) process.disconnect()
+
+function describe(error: unknown): string {
+  if (isTrocoError(error)) {
+    const fields = Object.values(error.fields ?? {}).flat()
+    return fields.length > 0 ? fields.join('; ') : error.message
+  }
+  if (error instanceof EnvError) return error.message
+  const { code } = error as NodeJS.ErrnoException
+  if (code?.startsWith('ERR_PARSE_ARGS'))
+    return `${(error as Error).message}. See \`npm run -s troco -- help\``
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
