@@ -1,0 +1,194 @@
+/** The QR text of a Pix charge: EMV merchant-presented mode in Banco Central's profile. */
+
+import { crc16, type Fields, foldText, readFields, writeField } from './emv.ts'
+
+export { crc16, foldText }
+
+const PIX = 'br.gov.bcb.pix'
+const GUI = writeField('00', PIX)
+const NO_TXID = '***'
+const BRL = '986'
+const NAME_MAX = 25
+const CITY_MAX = 15
+/** What a template of 99 leaves for the address beside the GUI. */
+const LOCATION_MAX = 77
+const AMOUNT_CHARACTERS_MAX = 13
+
+// A host with a dot and a path. No scheme, port or user: wallets put https:// before it themselves.
+const LOCATION =
+  /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+(?:\/[\w.~!$&'()*+,;=:@%/?-]*)?$/i
+
+interface Merchant {
+  merchantName: string
+  merchantCity: string
+  /** Cents; the payer types the amount when it is absent. */
+  amount?: number
+}
+
+export type StaticCodeInput = Merchant & { key: string; txid?: string; description?: string }
+export type DynamicCodeInput = Merchant & { location: string }
+
+type Target = {
+  description: string | null
+  /** Pix Automático: where the recurrence that rides along is described. */
+  recurrenceLocation: string | null
+} & ({ kind: 'static'; key: string } | { kind: 'dynamic'; location: string })
+
+export type BrCode = Target & {
+  /** Cents; null when the payer types the amount. */
+  amount: number | null
+  merchantName: string
+  merchantCity: string
+  txid: string | null
+  postalCode: string | null
+  /** What field 01 claims; null when it is silent. */
+  use: 'reusable' | 'once' | null
+}
+
+export type BrCodeError =
+  | 'characters' // something outside printable ASCII
+  | 'checksum' // mistyped or cut: the one that a payer can mend by copying again
+  | 'structure' // right checksum over fields that do not add up, or that come twice
+  | 'missing' // a mandatory field
+  | 'currency'
+  | 'country'
+  | 'arrangement' // none or several of 26–51 are Pix
+  | 'target' // key and location together, or neither
+  | 'unsupported' // a recurrence without a charge
+  | 'location'
+  | 'amount'
+
+export type BrCodeReading = { ok: true; code: BrCode } | { ok: false; error: BrCodeError }
+
+/** Throws a RangeError on whatever could not be written so that every reader reads it back. */
+export function buildStaticCode(input: StaticCodeInput): string {
+  const { key, txid, description } = input
+  if (!/^[!-~]{1,77}$/.test(key))
+    throw new RangeError('key must be 1 to 77 printable ASCII characters without spaces')
+  if (txid !== undefined && !/^[A-Za-z0-9]{1,25}$/.test(txid))
+    throw new RangeError('txid must be 1 to 25 letters and digits')
+  const note = description === undefined ? undefined : foldText(description)
+  if (note === '') throw new RangeError('description has no printable ASCII')
+  const account = GUI + writeField('01', key)
+  const noteMax = 99 - account.length - 4
+  if (note !== undefined && note.length > noteMax)
+    throw new RangeError(`description is longer than the ${Math.max(0, noteMax)} beside this key`)
+  const rest = note === undefined ? '' : writeField('02', note)
+  return seal('', account + rest, input, txid ?? NO_TXID)
+}
+
+/** For the simulator: only a Pix participant can serve the signed charge behind a real one. */
+export function buildDynamicCode(input: DynamicCodeInput): string {
+  const { location } = input
+  if (!isLocation(location) || !location.includes('/'))
+    throw new RangeError(`location must be host/path of at most ${LOCATION_MAX}, without a scheme`)
+  return seal(writeField('01', '12'), GUI + writeField('25', location), input, NO_TXID)
+}
+
+function seal(initiation: string, account: string, merchant: Merchant, txid: string): string {
+  const { merchantName, merchantCity, amount } = merchant
+  const name = foldText(merchantName, NAME_MAX)
+  const city = foldText(merchantCity, CITY_MAX)
+  if (name === '') throw new RangeError('merchantName has no printable ASCII')
+  if (city === '') throw new RangeError('merchantCity has no printable ASCII')
+  const body =
+    writeField('00', '01') +
+    initiation +
+    writeField('26', account) +
+    writeField('52', '0000') +
+    writeField('53', BRL) +
+    (amount === undefined ? '' : writeField('54', writeAmount(amount))) +
+    writeField('58', 'BR') +
+    writeField('59', name) +
+    writeField('60', city) +
+    writeField('62', writeField('05', txid))
+  return `${body}6304${crc16(`${body}6304`)}`
+}
+
+function writeAmount(amount: number): string {
+  if (!Number.isSafeInteger(amount) || amount <= 0)
+    throw new RangeError('amount must be a positive whole number of cents')
+  const cents = amount % 100
+  const text = `${(amount - cents) / 100}.${String(cents).padStart(2, '0')}`
+  if (text.length > AMOUNT_CHARACTERS_MAX) throw new RangeError('amount is too large for field 54')
+  return text
+}
+
+/** Lenient towards other people's codes, but what could be read in two ways is refused. */
+export function parseBrCode(text: string): BrCodeReading {
+  const fields = openSeal(text)
+  if (typeof fields === 'string') return { ok: false, error: fields }
+  const target = readTarget(fields)
+  if (typeof target === 'string') return { ok: false, error: target }
+  const amount = readAmount(fields.get('54'))
+  if (amount === undefined) return { ok: false, error: 'amount' }
+  const additional = readFields(fields.get('62') ?? '')
+  if (!additional) return { ok: false, error: 'structure' }
+  const txid = additional.get('05') ?? NO_TXID
+  const initiation = fields.get('01')
+  const code: BrCode = {
+    ...target,
+    amount,
+    merchantName: fields.get('59') ?? '',
+    merchantCity: fields.get('60') ?? '',
+    txid: txid === NO_TXID ? null : txid,
+    postalCode: fields.get('61') ?? null,
+    use: initiation === undefined ? null : initiation === '12' ? 'once' : 'reusable',
+  }
+  return { ok: true, code }
+}
+
+// The checksum comes before the structure: one mistyped character is always told as that.
+function openSeal(text: string): Fields | BrCodeError {
+  if (/[^ -~]/.test(text)) return 'characters'
+  if (!/6304[0-9A-F]{4}$/i.test(text)) return 'checksum'
+  if (crc16(text.slice(0, -4)) !== text.slice(-4).toUpperCase()) return 'checksum'
+  const fields = readFields(text)
+  if (!fields || !text.startsWith('000201') || [...fields.keys()].at(-1) !== '63')
+    return 'structure'
+  if (!['11', '12', undefined].includes(fields.get('01'))) return 'structure'
+  if (['52', '53', '58', '59', '60'].some(id => !fields.has(id))) return 'missing'
+  if (fields.get('53') !== BRL) return 'currency'
+  return fields.get('58') === 'BR' ? fields : 'country'
+}
+
+function readTarget(fields: Fields): Target | BrCodeError {
+  const accounts = pixTemplates(fields, 26, 51)
+  const recurrences = pixTemplates(fields, 80, 99)
+  if (!accounts || !recurrences || recurrences.length > 1) return 'structure'
+  const [account] = accounts
+  if (!account || accounts.length > 1) return 'arrangement'
+  const recurrenceLocation = recurrences[0]?.get('25') ?? null
+  if (recurrenceLocation !== null && !isLocation(recurrenceLocation)) return 'location'
+  const key = account.get('01')
+  const location = account.get('25')
+  const shared = { description: account.get('02') ?? null, recurrenceLocation }
+  if (key !== undefined && location !== undefined) return 'target'
+  if (key !== undefined) return { kind: 'static', key, ...shared }
+  if (location === undefined) return recurrenceLocation === null ? 'target' : 'unsupported'
+  return isLocation(location) ? { kind: 'dynamic', location, ...shared } : 'location'
+}
+
+/** Null when one that names Pix cannot be read; what other arrangements hold is their affair. */
+function pixTemplates(fields: Fields, first: number, last: number): Fields[] | null {
+  const found: Fields[] = []
+  for (const [id, value] of fields) {
+    if (Number(id) < first || Number(id) > last) continue
+    const template = readFields(value)
+    if (template?.get('00')?.toLowerCase() === PIX) found.push(template)
+    else if (!template && value.toLowerCase().includes(GUI)) return null
+  }
+  return found
+}
+
+/** Null when the payer types it (absent, or the zero of a Pix Saque); undefined if unreadable. */
+function readAmount(text: string | undefined): number | null | undefined {
+  if (text === undefined) return null
+  const [, whole, decimals = ''] = /^(\d+)(?:\.(\d{0,2}))?$/.exec(text) ?? []
+  if (whole === undefined || text.length > AMOUNT_CHARACTERS_MAX) return undefined
+  return Number(whole) * 100 + Number(decimals.padEnd(2, '0')) || null
+}
+
+function isLocation(text: string): boolean {
+  return text.length <= LOCATION_MAX && LOCATION.test(text)
+}

@@ -1,0 +1,40 @@
+/** How EMV writes a code: two digits of id, two of length (01–99), the value; a checksum last. */
+
+export type Fields = Map<string, string>
+
+export function writeField(id: string, value: string): string {
+  return id + String(value.length).padStart(2, '0') + value
+}
+
+/** In the order of the text; null unless every length adds up and no id comes twice. */
+export function readFields(text: string): Fields | null {
+  const fields: Fields = new Map()
+  for (let at = 0; at < text.length; ) {
+    const [head, id, length] = /^(\d\d)(\d\d)/.exec(text.slice(at, at + 4)) ?? []
+    const value = text.slice(at + 4, at + 4 + Number(length))
+    if (!head || !id || value === '' || value.length !== Number(length)) return null
+    if (fields.has(id)) return null
+    fields.set(id, value)
+    at += 4 + value.length
+  }
+  return fields
+}
+
+/** Printable ASCII, one character per byte, so that a field's length means the same to everyone. */
+export function foldText(text: string, max = Number.POSITIVE_INFINITY): string {
+  const plain = text
+    .normalize('NFD')
+    .replace(/\s/g, ' ')
+    .replace(/[^ -~]/g, '')
+  return plain.replace(/ +/g, ' ').trim().slice(0, max).trim()
+}
+
+/** CRC-16/CCITT-FALSE over the UTF-8 bytes, as four upper-case hexadecimal digits. */
+export function crc16(text: string): string {
+  let crc = 0xffff
+  for (const byte of new TextEncoder().encode(text)) {
+    crc ^= byte << 8
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff
+  }
+  return crc.toString(16).toUpperCase().padStart(4, '0')
+}

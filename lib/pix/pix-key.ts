@@ -1,0 +1,132 @@
+/** Pix keys: from what a merchant types to the one form that the directory of keys (DICT) holds. */
+
+import { isValidCnpj, isValidCpf, maskTaxId, normalizeTaxId, taxIdKind } from './tax-id.ts'
+
+export const PIX_KEY_TYPES = ['cpf', 'cnpj', 'email', 'phone', 'random'] as const
+export type PixKeyType = (typeof PIX_KEY_TYPES)[number]
+
+/** `form` (test mode) lets sample keys work; `dict` (live mode) asks what the bank will ask. */
+export type PixKeyStrictness = 'form' | 'dict'
+
+export type PixKeyProblem = 'form' | 'check_digits' | 'area_code' | 'too_long'
+export type PixKeyReading = { ok: true; key: string } | { ok: false; reason: PixKeyProblem }
+export type PixKeyInference =
+  | { ok: true; type: PixKeyType }
+  | { ok: false; reason: 'ambiguous' | 'unknown' }
+
+const KEY_MAX = 77
+
+/** The 67 area codes in use (Anatel). */
+const AREA_CODE = /^(?:[14689][1-9]|2[12478]|3[1-578]|5[1345]|7[134579])$/
+
+// DICT's pattern, but with a dot in the domain: live mode takes nothing that test mode refuses.
+const DICT_EMAIL =
+  /^[a-z0-9.!#$&'*+/=?^_{|}~`-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/
+
+const read: Record<PixKeyType, (text: string, strictness: PixKeyStrictness) => PixKeyReading> = {
+  cpf: (text, strictness) => readTaxId('cpf', text, strictness),
+  cnpj: (text, strictness) => readTaxId('cnpj', text, strictness),
+  email: readEmail,
+  phone: (text, strictness) => (strictness === 'dict' ? readPhone(text) : readPhoneForm(text)),
+  random: readRandom,
+}
+
+export function normalizePixKey(
+  type: PixKeyType,
+  raw: string,
+  strictness: PixKeyStrictness,
+): PixKeyReading {
+  return read[type](raw.trim(), strictness)
+}
+
+/**
+ * A mobile number can be somebody's valid CPF, and the money would go to a stranger. So live mode
+ * decides only what can be read in one way.
+ */
+export function inferPixKeyType(raw: string, strictness: PixKeyStrictness): PixKeyInference {
+  const [type, ...others] = typesThatRead(raw, 'dict')
+  if (type && others.length === 0) return { ok: true, type }
+  if (strictness === 'form') {
+    const [first] = typesThatRead(raw, 'form')
+    return first ? { ok: true, type: first } : { ok: false, reason: 'unknown' }
+  }
+  return { ok: false, reason: type || taxIdKind(raw.trim()) === 'cpf' ? 'ambiguous' : 'unknown' }
+}
+
+/** For lists and logs; takes the key in DICT form. */
+export function maskPixKey(type: PixKeyType, key: string): string {
+  switch (type) {
+    case 'cpf':
+    case 'cnpj':
+      return maskTaxId(key)
+    case 'email':
+      return key.includes('@') ? `${key.slice(0, 1)}***${key.slice(key.lastIndexOf('@'))}` : '***'
+    case 'phone': {
+      const area = /^\+55(\d\d)\d{8,9}$/.exec(key)?.[1]
+      return `${area ? `+55 (${area}) ` : ''}*****-${key.slice(-4)}`
+    }
+    case 'random':
+      return `${key.slice(0, 8)}-****-****-****-************`
+  }
+}
+
+function typesThatRead(raw: string, strictness: PixKeyStrictness): PixKeyType[] {
+  return PIX_KEY_TYPES.filter(type => normalizePixKey(type, raw, strictness).ok)
+}
+
+function readTaxId(
+  kind: 'cpf' | 'cnpj',
+  text: string,
+  strictness: PixKeyStrictness,
+): PixKeyReading {
+  if (taxIdKind(text) !== kind) return { ok: false, reason: 'form' }
+  const isValid = kind === 'cpf' ? isValidCpf(text) : isValidCnpj(text)
+  if (strictness === 'dict' && !isValid) return { ok: false, reason: 'check_digits' }
+  return { ok: true, key: normalizeTaxId(text) }
+}
+
+function readEmail(text: string, strictness: PixKeyStrictness): PixKeyReading {
+  const key = lowerCase(text)
+  const pattern = strictness === 'dict' ? DICT_EMAIL : /^[^\s@]+@[^\s@]+\.[^\s@]+$/
+  if (key.length > KEY_MAX) return { ok: false, reason: 'too_long' }
+  return pattern.test(key) ? { ok: true, key } : { ok: false, reason: 'form' }
+}
+
+/** A foreign number needs its plus sign: a mistyped Brazilian one would look the same. */
+function readPhone(text: string): PixKeyReading {
+  const dialled = stripPhone(text)
+  // Trunk 0 or 00 before the area code, 00 before the country: never 14 digits, which are a CNPJ.
+  const national = /^(?:(?:00)?55|\+55|0{0,2})(\d\d)9\d{8}$/.exec(dialled)
+  if (national) {
+    if (!AREA_CODE.test(national[1] ?? '')) return { ok: false, reason: 'area_code' }
+    return { ok: true, key: `+55${dialled.slice(-11)}` }
+  }
+  if (/^\+(?!55)[1-9]\d{9,14}$/.test(dialled)) return { ok: true, key: dialled }
+  return { ok: false, reason: 'form' }
+}
+
+function readPhoneForm(text: string): PixKeyReading {
+  const strict = readPhone(text)
+  if (strict.ok) return strict
+  const dialled = stripPhone(text)
+  if (!/^\+?\d{10,15}$/.test(dialled)) return { ok: false, reason: 'form' }
+  if (dialled.startsWith('+')) return { ok: true, key: dialled }
+  const digits = dialled.replace(/^00?/, '')
+  return { ok: true, key: `${digits.length > 11 ? '+' : '+55'}${digits}` }
+}
+
+function stripPhone(text: string): string {
+  return text.replace(/[(). -]/g, '')
+}
+
+// DICT's example is of version 1, so the version is not judged.
+function readRandom(text: string): PixKeyReading {
+  const parts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/.exec(lowerCase(text.replace(/[ -]/g, '')))
+  const key = parts?.slice(1).join('-') ?? ''
+  return /^[0-9a-f-]{36}$/.test(key) ? { ok: true, key } : { ok: false, reason: 'form' }
+}
+
+/** ASCII only: the Kelvin sign would become a k, and the key another person's. */
+function lowerCase(text: string): string {
+  return text.replace(/[A-Z]/g, letter => letter.toLowerCase())
+}
