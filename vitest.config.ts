@@ -1,5 +1,17 @@
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
-  test: { include: ['lib/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 },
+  test: {
+    globalSetup: ['e2e/setup.ts'],
+    include: [
+      'lib/**/*.test.ts',
+      'bin/**/*.test.ts',
+      'prisma/**/*.test.ts',
+      'components/**/*.test.ts',
+    ],
+    // Money tests keep a whole connection pool busy; more files at once only wait for each other.
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
 })

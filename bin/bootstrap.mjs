@@ -23,18 +23,20 @@ const BUILDS_KEPT = 2
 
 process.chdir(ROOT)
 const [command = 'start', ...rest] = process.argv.slice(2)
+const words = command === 'troco' ? rest : [command, ...rest]
+const tests = command === 'test' || command === 'verify'
 
 try {
   await locked(async () => {
     await install()
     await generate()
-    if (command === 'start' || command === 'test') await build()
+    if (words[0] === 'start' || words[0] === 'test') await build()
   })
 } catch (error) {
   process.stderr.write(`${error.message}\n`)
   process.exit(1)
 }
-hand(findNode(), command === 'test' ? ['bin/test.ts', ...rest] : ['bin/troco.ts', command, ...rest])
+hand(findNode(), [tests ? 'e2e/runner/test.ts' : 'bin/troco.ts', ...words])
 
 async function install() {
   const made = fingerprint(['package.json', 'package-lock.json'])
@@ -200,7 +202,7 @@ function hand(node, args) {
   const flags = ['--disable-warning=ExperimentalWarning']
   const child = spawn(node, [...flags, ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, PATH: path, NODE_ENV: process.env.NODE_ENV ?? nodeEnvOf(command) },
+    env: { ...process.env, PATH: path, NODE_ENV: process.env.NODE_ENV ?? nodeEnvOf(words[0]) },
   })
   const parent = process.ppid
   // npm that is killed takes nobody with it, so we look whether it still lives.
@@ -210,5 +212,5 @@ function hand(node, args) {
 }
 
 function nodeEnvOf(name) {
-  return name === 'dev' ? 'development' : name === 'test' ? 'test' : 'production'
+  return name === 'dev' ? 'development' : tests ? 'test' : 'production'
 }

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
-import { TrocoError } from '#lib/errors.ts'
+import { isTrocoError, TrocoError } from '#lib/errors.ts'
 
 /** What the data folder knows by itself. Whoever copies the folder has all of it. */
 const Secrets = z.object({
@@ -32,7 +32,7 @@ export function openDataFolder(path: string): { folder: string; secrets: Secrets
     if (!statSync(file, { throwIfNoEntry: false })) writeOnce(file, makeSecrets())
     return { folder, secrets: readSecrets(file) }
   } catch (error) {
-    if (error instanceof TrocoError) throw error
+    if (isTrocoError(error)) throw error
     const { code } = error as NodeJS.ErrnoException
     throw setupFailed(
       `The data folder ${folder} cannot be used (${code}): make it a folder of yours, or set TROCO_DATA`,

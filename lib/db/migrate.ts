@@ -35,22 +35,11 @@ export async function migrate(url: string, folder = 'prisma/migrations'): Promis
   })
 }
 
-/** The names of the migrations that this version has and the database has not. */
-export async function listWaiting(url: string, folder = 'prisma/migrations'): Promise<string[]> {
-  return withClient(url, async client => {
-    const { rows } = await client.query(
-      `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS made`,
-    )
-    const migrations = readMigrations(folder)
-    const waiting = rows[0]?.made ? await findWaiting(client, migrations) : migrations
-    return waiting.map(migration => migration.name)
-  })
-}
-
 async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
-  client.on('error', () => {})
+  let client: Client
   try {
+    client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+    client.on('error', () => {})
     await client.connect()
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
@@ -67,9 +56,11 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
   }
 }
 
+// A password with a bare / ? or # ends the host too early, and would be named with it.
 function describeTarget(url: string): string {
   const parsed = URL.parse(url)
-  return parsed ? `${parsed.host}${parsed.pathname}` : 'DATABASE_URL'
+  const isWhole = parsed && !`${parsed.pathname}${parsed.search}${parsed.hash}`.includes('@')
+  return isWhole ? `${parsed.host}${parsed.pathname}` : 'DATABASE_URL'
 }
 
 function readMigrations(folder: string): Migration[] {

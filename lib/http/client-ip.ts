@@ -1,9 +1,5 @@
 import { isIP } from 'node:net'
 
-/** Set by the front on every request, and by nobody else: it deletes what came from outside. */
-export const ADDRESS_HEADER = 'x-troco-address'
-export const REQUEST_ID_HEADER = 'x-request-id'
-
 /**
  * The caller's address: the socket's, or, behind `hops` proxies that are to be believed, the one
  * that the outermost of them saw. What a caller forges stands further left and is never read.

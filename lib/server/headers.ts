@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { ADDRESS_HEADER, clientIp, REQUEST_ID_HEADER } from '#lib/http/client-ip.ts'
+import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/headers.ts'
+import { clientIp } from '#lib/http/client-ip.ts'
 
 /** What only a proxy that we believe, or Next's own inside, may say. */
 const REFUSED =

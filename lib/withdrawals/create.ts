@@ -3,8 +3,9 @@ import { retried } from '#lib/db/transaction.ts'
 import { newId } from '#lib/ids.ts'
 import { refuseOverdraft, transferCtes } from '#lib/ledger/transfer.ts'
 import type { Mode } from '#lib/mode.ts'
+import type { PixKeyType } from '#lib/pix/pix-key.ts'
 import { withdrawalColumns } from '#lib/withdrawals/queries.ts'
-import type { PixKeyType, WithdrawalRow } from '#lib/withdrawals/schema.ts'
+import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
 export interface WithdrawalOrder {
   amount: number

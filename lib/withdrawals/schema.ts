@@ -1,4 +1,5 @@
 import type { Mode } from '#lib/mode.ts'
+import type { PixKeyType } from '#lib/pix/pix-key.ts'
 
 /**
  * pending: the amount is held; the bank may have been asked. approved: the money has left.
@@ -6,8 +7,6 @@ import type { Mode } from '#lib/mode.ts'
  */
 export const WITHDRAWAL_STATUSES = ['pending', 'approved', 'rejected'] as const
 export type WithdrawalStatus = (typeof WITHDRAWAL_STATUSES)[number]
-
-export type PixKeyType = 'cpf' | 'cnpj' | 'email' | 'phone' | 'random'
 
 /** A row as the queries of this room select it. */
 export interface WithdrawalRow {

@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inheritedEnv } from '#lib/env.ts'
+
+const START_MAX_MS = 60_000
+
+/** Runs work against the real product: its own process, its own data folder, its demo world. */
+export async function withServer<T>(
+  logFile: string,
+  work: (settings: Record<string, string>) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'troco-e2e-'))
+  const port = await freePort()
+  const settings = { PORT: String(port), TROCO_DATA: folder, LOG_FILE: logFile, TROCO_ENV: 'local' }
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', 'start'],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...inheritedEnv(), ...settings, DATABASE_URL: '', NODE_ENV: 'production' },
+    },
+  )
+  const ended = once(child, 'exit')
+  try {
+    await waitFor(`http://localhost:${port}/readyz`, child.exitCode)
+    const demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'))
+    return await work({
+      E2E_BASE_URL: `http://localhost:${port}`,
+      E2E_DEMO_EMAIL: demo.merchant.email,
+      E2E_DEMO_PASSWORD: demo.merchant.password,
+      E2E_ADMIN_EMAIL: demo.admin.email,
+      E2E_ADMIN_PASSWORD: demo.admin.password,
+      E2E_TOKEN: demo.token,
+    })
+  } finally {
+    child.kill('SIGTERM')
+    await ended
+    if (existsSync(folder)) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+async function waitFor(address: string, exitCode: number | null): Promise<void> {
+  for (const began = Date.now(); Date.now() - began < START_MAX_MS; ) {
+    if (exitCode !== null) break
+    const answer = await fetch(address).catch(() => null)
+    if (answer?.ok) return
+    await sleep(100)
+  }
+  throw new Error('The server did not come up: what it said stands above')
+}

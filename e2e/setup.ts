@@ -1,0 +1,32 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { openEmbedded } from '#lib/db/embedded.ts'
+import { migrate } from '#lib/db/migrate.ts'
+
+/** Everything that the tests of one run log; a last test searches it for what must not be there. */
+export const TEST_LOG = resolve('.cache/test.log')
+
+/** One PostgreSQL per run, migrated once; each test brings its own merchant. */
+export default async function openStage(): Promise<() => Promise<void>> {
+  const folder = mkdtempSync(join(tmpdir(), 'troco-test-'))
+  mkdirSync('.cache', { recursive: true })
+  const embedded = await openEmbedded({
+    dataFolder: folder,
+    password: 'only-for-this-run',
+    settings: { max_connections: '300' },
+  })
+  await migrate(embedded.url)
+  Object.assign(process.env, {
+    TROCO_ENV: 'local',
+    DATABASE_URL: embedded.url,
+    TROCO_SECRET: 'a-server-key-that-only-the-tests-know-0123456789',
+    PUBLIC_URL: 'http://localhost:3000',
+    LOG_FILE: TEST_LOG,
+    LOG_LEVEL: 'debug',
+  })
+  return async () => {
+    await embedded.release()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

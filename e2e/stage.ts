@@ -1,0 +1,84 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Client } from 'pg'
+import { expect } from 'vitest'
+import { CANARY } from '#e2e/canary.ts'
+import { createAccount } from '#lib/accounts/create.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { createCharge } from '#lib/charges/create.ts'
+import type { CreatedCharge } from '#lib/charges/schema.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { db } from '#lib/db/client.ts'
+import { migrate } from '#lib/db/migrate.ts'
+import { env } from '#lib/env.ts'
+import { newId } from '#lib/ids.ts'
+import { verifyLedger } from '#lib/ledger/verify.ts'
+import { createFront } from '#lib/server/front.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
+
+export { CANARY }
+
+const ACTOR = { type: 'system' } as const
+
+/** A merchant of the test's own, with empty books. */
+export function makeMerchant(name = 'Padaria do Teste'): Promise<Account> {
+  return createAccount({ name, ownerEmail: `owner-${newId()}@troco.example` }, ACTOR)
+}
+
+export async function makeToken(
+  accountId: string,
+  options: { permissions?: Permission[]; expiresAt?: Date } = {},
+): Promise<string> {
+  const permissions = options.permissions ?? [...PERMISSIONS]
+  const wanted = { accountId, mode: 'test' as const, name: 'test', permissions }
+  return (await issueToken({ ...wanted, expiresAt: options.expiresAt }, ACTOR)).token
+}
+
+export const CHARGE = {
+  amount: 1_500,
+  client_name: 'Ana Beatriz Rocha',
+  client_email: 'ana@example.com',
+  client_doc: CANARY.formattedDocument,
+}
+
+export function openCharge(merchant: Account, amount = CHARGE.amount): Promise<CreatedCharge> {
+  return createCharge(merchant, 'test', { ...CHARGE, amount }, null)
+}
+
+/** Gives a merchant a balance the way money really comes: by charges that were paid. */
+export async function receive(merchant: Account, amount: number): Promise<void> {
+  const { id } = await openCharge(merchant, amount)
+  await simulateCharge(merchant.id, id, 'paid')
+}
+
+/** After each money test: nothing in this merchant's books contradicts anything else. */
+export async function expectBalancedBooks(accountId: string): Promise<void> {
+  const { findings } = await verifyLedger(db(), accountId)
+  expect(findings.filter(finding => finding.wrong)).toEqual([])
+}
+
+/** A database of the test's own, on the run's server. `migrated: false` leaves it empty. */
+export async function makeDatabase(options: { migrated?: boolean } = {}): Promise<string> {
+  const name = `test_${newId().replaceAll('-', '')}`
+  const url = new URL(env().DATABASE_URL ?? '')
+  const client = new Client({ connectionString: url.href })
+  await client.connect()
+  await client.query(`CREATE DATABASE ${name}`)
+  await client.end()
+  url.pathname = `/${name}`
+  if (options.migrated ?? true) await migrate(url.href)
+  return url.href
+}
+
+/** The API on a port of its own, served as in the product; its pages are tested in a browser. */
+export async function startApi(): Promise<{ url: string; front: Server }> {
+  const front = await createFront(async (_request, response) => {
+    response.writeHead(404).end()
+  })
+  front.listen(0, '127.0.0.1')
+  await once(front, 'listening')
+  const { port } = front.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, front }
+}

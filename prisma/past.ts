@@ -1,0 +1,174 @@
+import type { Account } from '#lib/accounts/schema.ts'
+import { closeCharge } from '#lib/charges/close.ts'
+import { type Payment, settleCharges } from '#lib/charges/settle.ts'
+import { db } from '#lib/db/client.ts'
+import { simulator } from '#lib/gateway/simulator.ts'
+import { newId } from '#lib/ids.ts'
+import { buildDynamicCode, foldText } from '#lib/pix/br-code.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/settle.ts'
+import { tellDeliveries } from '#prisma/past-deliveries.ts'
+
+const DAY_MS = 86_400_000
+const DAYS = 90
+/** What the demo merchant has received in all: R$ 25.000,00, the welcome of R$ 1.000,00 included. */
+const RECEIVED = 2_500_000
+const WELCOME = 100_000
+const PAID_CHARGES = 72
+const RECEIVER = 'https://loja.example.com/webhooks/troco'
+
+const PAYERS = [
+  ['Ana Beatriz Rocha', '52998224725'],
+  ['Mercearia Ñandú & Cia', '12ABC34501DE35'],
+  ['João Conceição', '11144477735'],
+  ['Estúdio Vértice Ltda', '11222333000181'],
+  ['Marcos Teixeira', '39053344705'],
+  ['Livraria da Praça', '12345678000195'],
+  ['Helena Prado', '94271564656'],
+  ['Oficina do Pão', '60746948A0B157'],
+] as const
+
+interface Planned {
+  id: string
+  amount: number
+  createdAt: Date
+  paidAt: Date
+  reference: string
+}
+
+/** Ninety days of business: money came in, some went out, some did not get through. */
+export async function fillPast(account: Account): Promise<void> {
+  const now = Date.now()
+  const planned = planPayments(now)
+  await writeCharges(account, planned)
+  const third = Math.floor(planned.length / 3)
+  await settle(account, planned.slice(0, third))
+  await withdraw(
+    account,
+    640_000,
+    'financeiro@aurora.example',
+    planned[third - 1]?.paidAt ?? null,
+    'approved',
+  )
+  await settle(account, planned.slice(third, 2 * third))
+  await withdraw(
+    account,
+    85_000,
+    'reject@aurora.example',
+    planned[2 * third - 1]?.paidAt ?? null,
+    'rejected',
+  )
+  await settle(account, planned.slice(2 * third))
+  await withdraw(account, 150_000, 'hold@aurora.example', null, 'pending')
+  await writeOpenEnds(account, now)
+  await tellDeliveries(account)
+}
+
+/** The same amounts and gaps on every machine; a little more business towards the present. */
+function planPayments(now: number): Planned[] {
+  const weights = Array.from({ length: PAID_CHARGES - 1 }, (_, at) => 40 + ((at * 37) % 61) + at)
+  const sum = weights.reduce((total, weight) => total + weight, 0)
+  const shared = RECEIVED - WELCOME
+  const amounts = weights.map(weight => Math.floor((shared * weight) / sum))
+  amounts[0] = (amounts[0] ?? 0) + shared - amounts.reduce((total, amount) => total + amount, 0)
+  return [WELCOME, ...amounts].map((amount, at) => {
+    const age = DAYS * (1 - Math.sqrt(at / PAID_CHARGES)) * DAY_MS + ((at * 53) % 24) * 60_000
+    const createdAt = new Date(now - Math.max(age, 300_000))
+    const paidAt = new Date(createdAt.getTime() + 20_000 + ((at * 7_919) % 180_000))
+    const reference = at === 0 ? 'welcome' : `pedido-${1000 + at}`
+    return { id: newId(createdAt), amount, createdAt, paidAt, reference }
+  })
+}
+
+async function writeCharges(account: Account, planned: Planned[]): Promise<void> {
+  const data = planned.map((charge, at) => {
+    const [name, document] = PAYERS[at % PAYERS.length] ?? PAYERS[0]
+    const txid = charge.id.replaceAll('-', '')
+    return {
+      accountId: account.id,
+      id: charge.id,
+      mode: 'test',
+      status: 'pending',
+      amount: BigInt(charge.amount),
+      externalId: charge.reference,
+      txid,
+      brCode: codeOf(account, txid, charge.amount),
+      clientName: name,
+      clientEmail: `${foldText(name.split(' ')[0] ?? '', 20).toLowerCase()}@example.com`,
+      clientDoc: document,
+      webhookUrl: at >= planned.length - 2 ? RECEIVER : null,
+      expiresAt: new Date(charge.createdAt.getTime() + DAY_MS),
+      createdAt: charge.createdAt,
+      updatedAt: charge.createdAt,
+    }
+  })
+  await db().charge.createMany({ data })
+}
+
+function codeOf(account: Account, txid: string, amount: number): string {
+  const location = `pix.example.test/qr/v2/${txid}`
+  return buildDynamicCode({
+    location,
+    amount,
+    merchantName: account.name,
+    merchantCity: account.city,
+  })
+}
+
+async function settle(account: Account, planned: Planned[]): Promise<void> {
+  const payments: Payment[] = planned.map(charge => ({
+    accountId: account.id,
+    chargeId: charge.id,
+    endToEndId: endToEndId(charge),
+    paidAt: charge.paidAt,
+    bookedAt: charge.paidAt,
+  }))
+  await settleCharges(payments)
+}
+
+function endToEndId({ id, paidAt }: { id: string; paidAt: Date }): string {
+  const minute = paidAt.toISOString().replace(/\D/g, '').slice(0, 12)
+  return `E00000000${minute}${id.replaceAll('-', '').slice(-11)}`
+}
+
+async function withdraw(
+  account: Account,
+  amount: number,
+  key: string,
+  after: Date | null,
+  outcome: 'approved' | 'rejected' | 'pending',
+): Promise<void> {
+  const bookedAt = after ? new Date(after.getTime() + 1_000) : undefined
+  const order = { amount, pixKeyType: 'email', pixKey: key, dictKey: key, bookedAt } as const
+  const { id: withdrawalId } = await createWithdrawal(account.id, 'test', order)
+  const settlement = { accountId: account.id, withdrawalId, bookedAt }
+  if (outcome === 'approved' && after) {
+    await approveWithdrawal({
+      ...settlement,
+      endToEndId: endToEndId({ id: withdrawalId, paidAt: after }),
+    })
+  } else if (outcome === 'rejected') {
+    await rejectWithdrawal({ ...settlement, reason: 'The receiving bank refused the key' })
+  } else {
+    await simulator.sendPayout({ id: withdrawalId.replaceAll('-', ''), amount, dictKey: key })
+  }
+}
+
+/** One charge in each state that brought no money, and two that may still be paid. */
+async function writeOpenEnds(account: Account, now: number): Promise<void> {
+  const open = [
+    { age: 3 * DAY_MS, amount: 78_000, reference: 'pedido-1100' },
+    { age: DAY_MS * 1.5, amount: 1_500, reference: 'pedido-1101' },
+    { age: 240_000, amount: 123_456, reference: 'pedido-1102' },
+    { age: 60_000, amount: 24_990, reference: 'pedido-1103' },
+  ].map(({ age, amount, reference }) => {
+    const createdAt = new Date(now - age)
+    return { id: newId(createdAt), amount, createdAt, paidAt: createdAt, reference }
+  })
+  await writeCharges(account, open)
+  const [expired, failed, ...pending] = open
+  if (expired) await closeCharge(account.id, expired.id, 'expired')
+  if (failed) await closeCharge(account.id, failed.id, 'failed')
+  await db().$executeRaw`UPDATE charges SET due_at = expires_at
+    WHERE account_id = ${account.id}::uuid AND id = ANY (${pending.map(({ id }) => id)}::uuid[])`
+}
