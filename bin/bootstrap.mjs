@@ -30,6 +30,10 @@ try {
   await locked(async () => {
     await install()
     await generate()
+    writeFileSync(
+      '.cache/tsconfig.next.json',
+      '{ "extends": "../tsconfig.json", "include": ["../app"] }\n',
+    )
     if (words[0] === 'start' || words[0] === 'test') await build()
   })
 } catch (error) {
@@ -77,7 +81,7 @@ async function build() {
     'next.config.js',
     'postcss.config.mjs',
   ]
-  const made = fingerprint(['package-lock.json', 'package.json', 'prisma/schema.prisma', ...inputs])
+  const made = fingerprint([...settings, 'prisma/schema.prisma', ...inputs])
   const folder = join('.next', made.slice(0, 12))
   process.env.TROCO_BUILD = folder
   if (isMade(join(folder, '.made-from'), made)) return

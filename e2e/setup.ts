@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { openEmbedded } from '#lib/db/embedded.ts'
@@ -10,6 +10,8 @@ export const TEST_LOG = resolve('.cache/test.log')
 /** One PostgreSQL per run, migrated once; each test brings its own merchant. */
 export default async function openStage(): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'troco-test-'))
+  // Under root PostgreSQL runs as another user, who must be able to pass through.
+  chmodSync(folder, 0o755)
   mkdirSync('.cache', { recursive: true })
   const embedded = await openEmbedded({
     dataFolder: folder,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +15,8 @@ export async function withServer<T>(
   work: (settings: Record<string, string>) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'troco-e2e-'))
+  // Under root PostgreSQL runs as another user, who must be able to pass through.
+  chmodSync(folder, 0o755)
   const port = await freePort()
   const settings = { PORT: String(port), TROCO_DATA: folder, LOG_FILE: logFile, TROCO_ENV: 'local' }
   const child = spawn(

@@ -1,0 +1,35 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** What the last start complained of, in one line. `startLog` is what comes before its collector. */
+export function lastComplaint(location: string, startLog: string): string {
+  const [collected = '', early = ''] = logFiles(location, startLog).map(readText)
+  const sinceStart = collected.slice(collected.lastIndexOf('starting PostgreSQL'))
+  const lines = `${sinceStart}\n${early}`.split('\n').filter(line => line.trim() !== '')
+  const complaint = lines.findLast(line => /\b(FATAL|PANIC):/.test(line)) ?? lines.at(-1)
+  return complaint?.replace(/^.*?(?=FATAL|PANIC)/, '').trim() ?? 'it wrote nothing'
+}
+
+export function logSize(location: string, startLog: string): number {
+  return logFiles(location, startLog).reduce((sum, path) => sum + sizeOf(path), 0)
+}
+
+function logFiles(location: string, startLog: string): [string, string] {
+  const folder = join(location, 'log')
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  const times = names.map(name => ({ path: join(folder, name), at: changedAt(join(folder, name)) }))
+  const newest = times.sort((a, b) => b.at - a.at)[0]
+  return [newest?.path ?? '', startLog]
+}
+
+function readText(path: string): string {
+  return path !== '' && existsSync(path) ? readFileSync(path, 'utf8') : ''
+}
+
+function sizeOf(path: string): number {
+  return (path !== '' && statSync(path, { throwIfNoEntry: false })?.size) || 0
+}
+
+function changedAt(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+}

@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+/** Tells one life of a pid from the next; null when nobody lives there. A zombie is dead. */
+export function lifeOf(pid: number): string | null {
+  if (process.platform === 'linux') {
+    const stat = readStat(pid)
+    return stat && `${readText('/proc/sys/kernel/random/boot_id').trim()}-${stat.startedAt}`
+  }
+  if (process.platform === 'win32') return respondsTo(pid) ? 'alive' : null
+  const [state, ...started] = askPs(pid, 'state=', 'lstart=').split(/\s+/)
+  return !state || state.startsWith('Z') ? null : started.join(' ')
+}
+
+/** Whether the process was started with exactly this argument. */
+export function hasArgument(pid: number, argument: string): boolean {
+  if (process.platform === 'linux') {
+    return readText(`/proc/${pid}/cmdline`).split('\0').includes(argument)
+  }
+  return process.platform === 'win32' || askPs(pid, 'command=').includes(argument)
+}
+
+/** Living processes of this name that work in this folder; those of another user may be hidden. */
+export function processesIn(folder: string, name: string): number[] {
+  if (process.platform !== 'linux') return []
+  return readdirSync('/proc')
+    .map(Number)
+    .filter(pid => {
+      const stat = pid > 0 ? readStat(pid) : null
+      return stat?.name === name && readLink(`/proc/${pid}/cwd`) === folder
+    })
+}
+
+/** How many processes have a System V shared memory attached: PostgreSQL's own sign of life. */
+export function attachedTo(key: string, id: string): number {
+  if (process.platform !== 'linux' || !/^\d+$/.test(key)) return 0
+  // The kernel prints the key as a signed number; ids alone come again after a reboot.
+  const signed = `${BigInt.asIntN(32, BigInt(key))}`
+  const rows = readText('/proc/sysvipc/shm').split('\n')
+  const row = rows.map(line => line.trim().split(/\s+/)).find(f => f[0] === signed && f[1] === id)
+  return Number(row?.[6] ?? 0)
+}
+
+function readStat(pid: number) {
+  // The name stands in brackets and may itself hold brackets and blanks.
+  const match = /^\d+ \((.*)\) (.*)$/s.exec(readText(`/proc/${pid}/stat`))
+  const fields = match?.[2]?.split(' ') ?? []
+  if (!match || fields[0] === 'Z' || fields[0] === 'X') return null
+  return { name: match[1], startedAt: fields[19] }
+}
+
+/** Dates in one language and zone, whoever asks. BSD takes all after a `=` for a title. */
+function askPs(pid: number, ...columns: string[]): string {
+  const args = [...columns.flatMap(column => ['-o', column]), '-p', `${pid}`]
+  const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', NODE_ENV: 'production' } as const
+  try {
+    return execFileSync('ps', args, { encoding: 'utf8', env }).trim()
+  } catch {
+    return ''
+  }
+}
+
+function respondsTo(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function readLink(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
+}
