@@ -8,6 +8,7 @@ import { untilStopped } from '#bin/stop.ts'
 import { env, loadEnvFile } from '#lib/env.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { startWorker, type Worker } from '#lib/jobs/worker.ts'
+import { routeConsole } from '#lib/server/console.ts'
 import { createFront } from '#lib/server/front.ts'
 
 /** Requests under way may finish within this; then their connections are cut. */
@@ -30,6 +31,7 @@ async function serve(development: boolean): Promise<void> {
   const runtime = await openRuntime({ onProgress: line => process.stderr.write(`${line}\n`) })
   let worker: Worker | null = null
   try {
+    if (!development) routeConsole()
     const demo = await openDemoWhereLocal(runtime)
     const pages = next({ dev: development, hostname: HOST, port: PORT })
     await pages.prepare()

@@ -6,6 +6,7 @@ import { isUuid } from '#lib/ids.ts'
 
 export interface ListedAccount extends Account {
   ownerEmail: string | null
+  createdAt: Date
 }
 
 const withOwner = {
@@ -22,6 +23,7 @@ export async function listAccounts(): Promise<ListedAccount[]> {
   const rows = await db().account.findMany({ orderBy: { id: 'asc' }, include: withOwner })
   return rows.map(({ memberships, ...account }) => ({
     ...(account as Account),
+    createdAt: account.createdAt,
     ownerEmail: memberships[0]?.user.email ?? null,
   }))
 }

@@ -31,7 +31,7 @@ const CHECKS: Check[] = [
       HAVING count(e.version) <> 2 OR sum(e.amount) <> 0
         OR count(*) FILTER (WHERE e.mode = t.mode AND e.ledger = t.debit AND e.amount = -t.amount) <> 1
         OR count(*) FILTER (WHERE e.mode = t.mode AND e.ledger = t.credit AND e.amount = t.amount) <> 1
-      LIMIT 1`,
+      ORDER BY t.account_id, t.created_at, t.kind, t.subject_id LIMIT 1`,
   },
   {
     promise: 'every entry belongs to a transfer',
@@ -39,7 +39,8 @@ const CHECKS: Check[] = [
       SELECT t.account_id, t.mode, t.ledger || ' entry ' || t.version AS place
       FROM ledger_entries t
       LEFT JOIN ledger_transfers x USING (account_id, kind, subject_id)
-      WHERE ${only} AND x.account_id IS NULL LIMIT 1`,
+      WHERE ${only} AND x.account_id IS NULL
+      ORDER BY t.account_id, t.mode, t.ledger, t.version LIMIT 1`,
   },
   {
     promise: "every entry's balance is the one before it plus its amount, with no entry missing",
@@ -59,7 +60,8 @@ const CHECKS: Check[] = [
       LEFT JOIN ledger_entries e USING (account_id, mode, ledger)
       WHERE ${only}
       GROUP BY t.account_id, t.mode, t.ledger
-      HAVING t.balance <> COALESCE(sum(e.amount), 0) OR t.version <> count(e.version) LIMIT 1`,
+      HAVING t.balance <> COALESCE(sum(e.amount), 0) OR t.version <> count(e.version)
+      ORDER BY t.account_id, t.mode, t.ledger LIMIT 1`,
   },
   {
     promise: 'the three balances of an account sum to zero, and only the outside is negative',
@@ -68,7 +70,7 @@ const CHECKS: Check[] = [
       WHERE ${only} GROUP BY t.account_id, t.mode
       HAVING sum(t.balance) <> 0 OR count(*) <> 3
         OR bool_or(CASE WHEN t.ledger = 'external' THEN t.balance > 0 ELSE t.balance < 0 END)
-      LIMIT 1`,
+      ORDER BY t.account_id, t.mode LIMIT 1`,
   },
   {
     promise: 'what is held equals the pending withdrawals and refunds',
@@ -79,7 +81,7 @@ const CHECKS: Check[] = [
           WHERE w.account_id = t.account_id AND w.mode = t.mode AND w.status = 'pending'), 0)
         + COALESCE((SELECT sum(amount) FROM refunds r
           WHERE r.account_id = t.account_id AND r.mode = t.mode AND r.status = 'pending'), 0)
-      LIMIT 1`,
+      ORDER BY t.account_id, t.mode LIMIT 1`,
   },
   {
     promise: 'exactly the paid charges were credited, each with its amount',
@@ -87,9 +89,43 @@ const CHECKS: Check[] = [
       SELECT t.account_id, t.mode, 'charge ' || t.id AS place FROM charges t
       LEFT JOIN ledger_transfers x
         ON x.account_id = t.account_id AND x.kind = 'charge_paid' AND x.subject_id = t.id
-      WHERE ${only} AND (t.status = 'paid') <> (x.amount IS NOT NULL AND x.amount = t.amount) LIMIT 1`,
+      WHERE ${only} AND t.status = 'paid'
+        AND (x.amount, x.mode) IS DISTINCT FROM (t.amount, t.mode)
+      UNION ALL
+      SELECT t.account_id, t.mode, 'transfer charge_paid of ' || t.subject_id
+      FROM ledger_transfers t
+      LEFT JOIN charges c ON c.account_id = t.account_id AND c.id = t.subject_id
+      WHERE ${only} AND t.kind = 'charge_paid' AND c.status IS DISTINCT FROM 'paid'
+      ORDER BY account_id, mode, place LIMIT 1`,
+  },
+  {
+    promise: 'every withdrawal and refund was held once, then sent or returned as its state says',
+    wrong: only => Prisma.sql`
+      ${wrongOutgoing('withdrawal', 'approved', only)}
+      UNION ALL
+      ${wrongOutgoing('refund', 'completed', only)}
+      ORDER BY account_id, mode, place LIMIT 1`,
   },
 ]
+
+function wrongOutgoing(family: 'withdrawal' | 'refund', sent: string, only: Prisma.Sql) {
+  const rows = Prisma.raw(`${family}s`)
+  return Prisma.sql`
+    SELECT t.account_id, t.mode, ${family} || ' ' || t.id AS place FROM ${rows} t
+    LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.id
+      AND x.kind IN (${`${family}_held`}, ${`${family}_sent`}, ${`${family}_returned`})
+    WHERE ${only}
+    GROUP BY t.account_id, t.id
+    HAVING count(x.kind) <> CASE t.status WHEN 'pending' THEN 1 ELSE 2 END
+      OR bool_or((x.amount, x.mode) IS DISTINCT FROM (t.amount, t.mode))
+      OR bool_or(x.kind = ${`${family}_sent`}) <> (t.status = ${sent})
+      OR bool_or(x.kind = ${`${family}_returned`}) <> (t.status = 'rejected')
+    UNION ALL
+    SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
+    FROM ledger_transfers t LEFT JOIN ${rows} o ON o.account_id = t.account_id AND o.id = t.subject_id
+    WHERE ${only} AND o.id IS NULL
+      AND t.kind IN (${`${family}_held`}, ${`${family}_sent`}, ${`${family}_returned`})`
+}
 
 /**
  * Reads the whole ledger (or one account's) in one snapshot and holds it against its promises. It

@@ -11,6 +11,8 @@ import { loadRoutes, type Match, matchRoute } from '#lib/server/routes.ts'
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 const REQUEST_TIMEOUT_MS = 10_000
+/** Node looks for those that are over their time only so often: every 30 s, unless told. */
+const TIMEOUT_CHECK_MS = 1_000
 /** Longer than the usual 60 s of a proxy, so that it is never us who hangs up first. */
 const KEEP_ALIVE_MS = 65_000
 const HEADER_BYTES_MAX = 32 * 1024
@@ -57,6 +59,7 @@ export async function createFront(pages: Pages, development = false): Promise<Se
     {
       requestTimeout: REQUEST_TIMEOUT_MS,
       headersTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
     },

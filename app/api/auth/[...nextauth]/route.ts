@@ -1,3 +1,4 @@
+import type { NextRequest } from 'next/server'
 import NextAuth from 'next-auth'
 import { authOptions } from '#lib/session/options.ts'
 
@@ -5,7 +6,7 @@ interface Context {
   params: Promise<{ nextauth: string[] }>
 }
 
-async function answer(request: Request, context: Context): Promise<Response> {
+async function answer(request: NextRequest, context: Context): Promise<Response> {
   // next-auth would let anybody write into our log through this one.
   const { nextauth } = await context.params
   if (nextauth[0] === '_log') return new Response(null, { status: 404 })

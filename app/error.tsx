@@ -1,0 +1,7 @@
+'use client'
+
+import { Crash } from '#components/crash.tsx'
+
+export default function ErrorPage({ error }: { error: Error & { digest?: string } }) {
+  return <Crash error={error} again={() => location.reload()} />
+}

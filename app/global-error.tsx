@@ -1,0 +1,17 @@
+'use client'
+
+import { Crash } from '#components/crash.tsx'
+import { fontVariables } from '#components/fonts.ts'
+import './globals.css'
+
+/** In place of the root layout, when that one broke. */
+export default function GlobalErrorPage({ error }: { error: Error & { digest?: string } }) {
+  return (
+    <html lang="pt-BR" className={fontVariables}>
+      <body>
+        <title>Troco</title>
+        <Crash error={error} again={() => location.reload()} />
+      </body>
+    </html>
+  )
+}

@@ -1,0 +1,182 @@
+// Brings packages, the pinned Node, the Prisma client and the build up to date, each only when what
+// it is made from has changed. Runs on the machine's own Node, before anything is installed.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/** The first with everything that we use of it: types stripped, argon2, WebAssembly modules. */
+const NODE_MIN = [24, 7]
+/** A step that says nothing for this long looks like one that hangs. */
+const SIGN_OF_LIFE_MS = 10_000
+const BUILDS_KEPT = 2
+
+/**
+ * Everything that a command needs before it runs; the pages only where they will be served. Where
+ * all of it stands already, nobody waits for anybody.
+ */
+export async function prepare({ pages }) {
+  mkdirSync('.cache', { recursive: true })
+  // Next rewrites the settings that it reads, so it gets a copy of its own.
+  const copy = '.cache/tsconfig.next.json'
+  if (!existsSync(copy)) writeFileSync(copy, '{ "extends": "../tsconfig.json", "include": [] }\n')
+  const steps = [install, generate, ...(pages ? [build] : [])]
+  if (steps.every(step => isMade(step()))) return
+  await locked(async () => {
+    for (const step of steps) {
+      const wanted = step()
+      if (isMade(wanted)) continue
+      await make(wanted)
+      writeFileSync(wanted.stamp, wanted.madeFrom)
+    }
+  })
+}
+
+function install() {
+  const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm']
+  const flags = ['--include=dev', '--ignore-scripts', '--no-audit', '--no-fund']
+  return {
+    title: 'Installing packages',
+    stamp: 'node_modules/.troco-install',
+    madeFrom: fingerprint(['package-lock.json']),
+    command: () => [...npm, 'ci', ...flags],
+  }
+}
+
+function generate() {
+  return {
+    title: 'Making the database client',
+    stamp: 'lib/db/generated/.made-from',
+    madeFrom: fingerprint(['package-lock.json', 'prisma/schema.prisma', 'prisma.config.ts']),
+    command: () => [findNode(), 'node_modules/prisma/build/index.js', 'generate'],
+    // Generating needs no schema engine, only a file in its place: so nothing is downloaded.
+    env: () => ({ PRISMA_SCHEMA_ENGINE_BINARY: findNode(), PRISMA_HIDE_UPDATE_MESSAGE: '1' }),
+  }
+}
+
+/** Each build has a folder of its own, so that a running server keeps the one it started with. */
+function build() {
+  const sources = ['app', 'components', 'lib', 'messages', 'public', 'prisma/schema.prisma']
+  const settings = ['next.config.js', 'postcss.config.mjs', 'tsconfig.json', 'package.json']
+  const madeFrom = fingerprint([...sources, ...settings, 'package-lock.json'])
+  const folder = join('.next', madeFrom.slice(0, 12))
+  process.env.TROCO_BUILD = folder
+  return {
+    title: 'Building the pages',
+    stamp: join(folder, '.made-from'),
+    madeFrom,
+    command: () => [findNode(), 'node_modules/next/dist/bin/next', 'build'],
+    env: () => ({ NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' }),
+    after: removeOldBuilds,
+  }
+}
+
+function removeOldBuilds() {
+  const builds = readdirSync('.next')
+    .filter(name => existsSync(join('.next', name, '.made-from')))
+    .map(name => ({ name, at: statSync(join('.next', name, '.made-from')).mtimeMs }))
+    .sort((a, b) => b.at - a.at)
+  for (const { name } of builds.slice(BUILDS_KEPT - 1)) {
+    rmSync(join('.next', name), { recursive: true, force: true })
+  }
+}
+
+/** What a step is made from, in one line: names and contents of every file. */
+function fingerprint(paths) {
+  const hash = createHash('sha256').update(`${process.platform} ${process.arch}`)
+  const add = path => {
+    if (!existsSync(path)) return
+    if (statSync(path).isDirectory()) {
+      for (const name of readdirSync(path).sort()) if (name !== 'generated') add(join(path, name))
+    } else if (!/\.(test|spec)\.tsx?$/.test(path)) {
+      hash.update(`\0${path}\0`).update(readFileSync(path))
+    }
+  }
+  for (const path of paths) add(path)
+  return hash.digest('hex')
+}
+
+function isMade({ stamp, madeFrom }) {
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === madeFrom
+}
+
+/** The pinned Node that came with the packages, or the machine's own where it is new enough. */
+export function findNode() {
+  const pinned = resolve('node_modules/.bin', process.platform === 'win32' ? 'node.exe' : 'node')
+  if (existsSync(pinned)) return pinned
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major > NODE_MIN[0] || (major === NODE_MIN[0] && minor >= NODE_MIN[1]))
+    return process.execPath
+  throw new Error(
+    `Troco brings no Node for ${process.platform} ${process.arch}: install Node ${NODE_MIN.join('.')} or newer, then start again`,
+  )
+}
+
+/** Runs one long step, says that it lives, and shows what it printed only when it failed. */
+function make({ title, command, env = () => ({}), after = () => {} }) {
+  const began = Date.now()
+  process.stderr.write(`${title}…\n`)
+  const alive = setInterval(() => {
+    const seconds = Math.round((Date.now() - began) / 1000)
+    process.stderr.write(`  still ${title.toLowerCase()}, ${seconds} s\n`)
+  }, SIGN_OF_LIFE_MS)
+  return new Promise((done, fail) => {
+    const [program, ...args] = command()
+    const stdio = ['ignore', 'pipe', 'pipe']
+    const child = spawn(program, args, { stdio, env: { ...process.env, ...env() } })
+    let printed = ''
+    const keep = chunk => {
+      printed = (printed + chunk).slice(-20_000)
+    }
+    child.stdout.on('data', keep)
+    child.stderr.on('data', keep)
+    child.on('error', fail)
+    child.on('close', code => {
+      clearInterval(alive)
+      if (code === 0) {
+        after()
+        return done()
+      }
+      process.stderr.write(printed)
+      fail(new Error(`${title} failed: what it printed stands above`))
+    })
+  })
+}
+
+/** One bootstrap at a time in this checkout; the lock of one that was killed is taken over. */
+async function locked(work) {
+  const lock = '.cache/bootstrap.lock'
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' })
+      break
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+      const holder = existsSync(lock) ? Number(readFileSync(lock, 'utf8')) : 0
+      if (holder && isAlive(holder)) await new Promise(resolve => setTimeout(resolve, 200))
+      else rmSync(lock, { force: true })
+    }
+  }
+  try {
+    await work()
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}

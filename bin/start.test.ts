@@ -1,0 +1,223 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  killEverything,
+  makePlace,
+  type Place,
+  processesOf,
+  runCommand,
+  startCommand,
+  untilGone,
+  untilReady,
+} from '#e2e/process.ts'
+import { makeDatabase } from '#e2e/stage.ts'
+
+let place: Place
+
+beforeEach(async () => {
+  place = await makePlace()
+})
+afterEach(async () => {
+  await killEverything(place)
+  place.remove()
+})
+
+interface Demo {
+  base_url: string
+  token: string
+}
+
+function readDemo(): Demo {
+  return JSON.parse(readFileSync(join(place.folder, 'data', 'demo.json'), 'utf8'))
+}
+
+function createCharge(demo: Demo): Promise<Response> {
+  const body = {
+    amount: 700,
+    client_name: 'Ana',
+    client_email: 'ana@example.com',
+    client_doc: '39053344705',
+  }
+  return fetch(`${demo.base_url}/transactions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${demo.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+}
+
+function postgresOf(where: Place) {
+  return processesOf(where).filter(({ command }) => /postgres/.test(command))
+}
+
+test('a start prints how to enter, and its curl line creates a charge', async () => {
+  const started = startCommand(['start'], place.settings)
+  await untilReady(started, place.port)
+  const demo = readDemo()
+  expect(started.output()).toContain(`http://localhost:${place.port}`)
+  for (const value of ['demo@troco.local', 'admin@troco.local', demo.token])
+    expect(started.output()).toContain(value)
+  expect(statSync(join(place.folder, 'data', 'demo.json')).mode & 0o777).toBe(0o600)
+  const curl =
+    /curl (\S+)[\s\S]*?-H '(Auth[^']+)'[\s\S]*?-H '(Content[^']+)'[\s\S]*?-d '([^']+)'/.exec(
+      started.output(),
+    )
+  const [, address = '', bearer = '', type = '', body = ''] = curl ?? []
+  const headers = Object.fromEntries([bearer, type].map(line => line.split(': ')))
+  const answer = await fetch(address, { method: 'POST', headers, body })
+  expect(answer.status).toBe(200)
+  expect(await answer.json()).toMatchObject({
+    status: 'success',
+    data: { amount: 1500, status: 'pending' },
+  })
+
+  const verified = await runCommand(['troco', 'ledger', 'verify'], place.settings)
+  expect(verified.output).toMatch(/\d+ transfers, \d+ entries/)
+  expect(verified.code).toBe(0)
+
+  started.child.kill('SIGTERM')
+  expect(await started.ended).toBe(0)
+  await untilGone(place, 1_000)
+})
+
+test('Ctrl-C for the whole group ends web, worker and PostgreSQL, and leaves no process', async () => {
+  const started = startCommand(['start'], place.settings)
+  await untilReady(started, place.port)
+  const ours = processesOf(place).filter(({ command }) => !/postgres/.test(command))
+  for (const { pid } of ours) process.kill(pid, 'SIGINT')
+  expect(await started.ended).toBe(0)
+  await untilGone(place, 1_000)
+})
+
+test('a killed bootstrap takes its server and PostgreSQL with it', async () => {
+  const started = startCommand(['start'], place.settings)
+  await untilReady(started, place.port)
+  started.child.kill('SIGKILL')
+  await started.ended
+  await untilGone(place)
+})
+
+test('after kill -9 of everything under load, nothing acknowledged is missing', async () => {
+  const first = startCommand(['start'], place.settings)
+  await untilReady(first, place.port)
+  const demo = readDemo()
+  const acknowledged: string[] = []
+  let writing = true
+  const writers = Array.from({ length: 8 }, async () => {
+    while (writing) {
+      const answer = await createCharge(demo).catch(() => null)
+      const said = answer?.ok ? await answer.json().catch(() => null) : null
+      if (said) acknowledged.push(said.data.transaction_id)
+    }
+  })
+  while (acknowledged.length < 300) await new Promise(resolve => setTimeout(resolve, 20))
+  await killEverything(place)
+  writing = false
+  await Promise.all(writers)
+
+  const second = startCommand(['start'], place.settings)
+  await untilReady(second, place.port)
+  const { token } = readDemo()
+  expect(token).toBe(demo.token)
+  const missing: string[] = []
+  for (const id of acknowledged) {
+    const answer = await fetch(`${demo.base_url}/transactions/${id}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    if (!answer.ok) missing.push(id)
+  }
+  expect(acknowledged.length).toBeGreaterThanOrEqual(300)
+  expect(missing).toEqual([])
+  second.child.kill('SIGTERM')
+  expect(await second.ended).toBe(0)
+})
+
+test('a PostgreSQL that survived its parent is adopted by the command line, and stopped by it', async () => {
+  const started = startCommand(['start'], place.settings)
+  await untilReady(started, place.port)
+  const [survivor] = postgresOf(place)
+  for (const { pid, command } of processesOf(place))
+    if (!/postgres/.test(command)) process.kill(pid, 'SIGKILL')
+  await started.ended
+  expect(postgresOf(place).map(({ pid }) => pid)).toContain(survivor?.pid)
+  const listed = await runCommand(['troco', 'account', 'list'], place.settings)
+  expect(listed.output).toMatch(/\tdemo@troco\.local\tactive\tLoja Aurora\n/)
+  expect(listed.code).toBe(0)
+  await untilGone(place, 2_000)
+})
+
+test('a taken port is said in one line, and nothing is left running', async () => {
+  const other = createServer().listen(place.port, '127.0.0.1')
+  const { code, output } = await runCommand(['start'], place.settings)
+  other.close()
+  expect(code).toBe(1)
+  expect(output.trim()).toBe(
+    `Port ${place.port} is taken: stop what uses it, or start with another, as in PORT=${place.port + 1} npm start`,
+  )
+  expect(processesOf(place)).toEqual([])
+})
+
+test.each([
+  [
+    'a file where the data folder should be',
+    () => writeFileSync(join(place.folder, 'data'), ''),
+    /^The data folder .* cannot be used/,
+  ],
+  [
+    'damaged secrets',
+    () => writeData('secrets.json', '{'),
+    /^.*secrets\.json is damaged: restore it/,
+  ],
+])('%s stops the start with one line', async (_what, damage, line) => {
+  damage()
+  const { code, output } = await runCommand(['start'], place.settings)
+  expect(code).toBe(1)
+  expect(output.trim().split('\n')).toHaveLength(1)
+  expect(output.trim()).toMatch(line)
+  expect(processesOf(place)).toEqual([])
+})
+
+test('data of another PostgreSQL major stops the start with one line', async () => {
+  await runCommand(['troco', 'account', 'list'], place.settings)
+  writeData('postgres/PG_VERSION', '17\n')
+  const { code, output } = await runCommand(['start'], place.settings)
+  expect(code).toBe(1)
+  expect(output.trim()).toMatch(/^[^\n]*PostgreSQL 17[^\n]*$/)
+  expect(processesOf(place)).toEqual([])
+})
+
+function writeData(file: string, text: string): void {
+  const path = join(place.folder, 'data', file)
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(path, text)
+}
+
+test('production without its variables says all of them in one line', async () => {
+  const { code, output } = await runCommand(['start'], {
+    ...place.settings,
+    TROCO_ENV: 'production',
+  })
+  expect(code).toBe(1)
+  expect(output.trim()).toMatch(
+    /^Check the environment: TROCO_SECRET is missing.*PUBLIC_URL is missing[^\n]*$/,
+  )
+})
+
+test('with DATABASE_URL no PostgreSQL of ours is started, and production has no demo world', async () => {
+  const settings = {
+    ...place.settings,
+    DATABASE_URL: await makeDatabase({ migrated: false }),
+    TROCO_SECRET: 'an-operator-key-of-enough-length-9f8e7d6c5b4a',
+    PUBLIC_URL: `http://localhost:${place.port}`,
+  }
+  const started = startCommand(['start'], settings)
+  await untilReady(started, place.port)
+  expect(postgresOf(place)).toEqual([])
+  expect(started.output()).not.toContain('demo@')
+  expect(readdirSync(place.folder)).toEqual([])
+  const listed = await runCommand(['troco', 'account', 'list'], settings)
+  expect(listed).toEqual({ code: 0, output: '' })
+  started.child.kill('SIGTERM')
+  expect(await started.ended).toBe(0)
+})

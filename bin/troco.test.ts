@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makePlace, type Place, processesOf, runCommand } from '#e2e/process.ts'
+
+let place: Place
+
+beforeAll(async () => {
+  place = await makePlace()
+})
+afterAll(() => place.remove())
+
+async function troco(...words: string[]): Promise<{ code: number | null; output: string }> {
+  return runCommand(['troco', ...words], place.settings)
+}
+
+/** What a command printed last: the database's own first lines come before it. */
+function lastLine(output: string): string {
+  return output.trimEnd().split('\n').at(-1) ?? ''
+}
+
+test('an account is opened, used and suspended on the command line alone, without a server', async () => {
+  const id = lastLine(
+    (await troco('account', 'create', '--name', 'Padaria', '--email', 'P@x.example')).output,
+  )
+  expect(id).toMatch(/^[0-9a-f-]{36}$/)
+  expect((await troco('account', 'list')).output).toBe(`${id}\tp@x.example\tactive\tPadaria\n`)
+
+  const issued = await troco('token', 'create', '--account', 'p@x.example', '--name', 'shop')
+  expect(issued.output).toMatch(/^troco_test_[0-9A-Za-z]{38}\n$/)
+  const narrow = await troco(
+    'token',
+    'create',
+    '--account',
+    id,
+    '--name',
+    'n',
+    '--mode',
+    'live',
+    '--permissions',
+    'account:read',
+  )
+  expect(narrow.output).toMatch(/^troco_live_/)
+  expect((await troco('token', 'revoke', issued.output.slice(0, 20))).code).toBe(0)
+  const again = await troco('token', 'revoke', issued.output.slice(0, 20))
+  expect(again).toEqual({ code: 1, output: 'That token was revoked already\n' })
+
+  expect((await troco('webhook', 'secret', '--account', id)).output).toMatch(
+    /^whsec_[A-Za-z0-9+/=]+\n$/,
+  )
+  expect((await troco('account', 'suspend', id, '--reason', 'asked')).output).toBe(`${id}\n`)
+  expect((await troco('account', 'list')).output).toContain('\tsuspended\t')
+  expect((await troco('account', 'suspend', id, '--reason', 'asked')).code).toBe(1)
+  expect((await troco('account', 'activate', id, '--reason', 'asked')).code).toBe(0)
+
+  const verified = await troco('ledger', 'verify', '--account', id)
+  expect(verified.output).toContain('1 transfers, 2 entries, 6 balances of Padaria')
+  expect(verified.code).toBe(0)
+  expect((await troco('doctor')).output).toContain('books checked over 1 transfers')
+  expect(processesOf(place)).toEqual([])
+})
+
+test.each([
+  [['account', 'create', '--name', 'X'], '--email is missing'],
+  [['account', 'create', '--name', 'X', '--email', 'nobody'], 'email must be an e-mail address'],
+  [['account', 'suspend', 'nobody@x.example', '--reason', 'r'], 'No account for nobody@x.example'],
+  [
+    ['token', 'create', '--account', 'p@x.example', '--name', 'x', '--mode', 'real'],
+    '--mode must be test or live',
+  ],
+  [
+    ['token', 'create', '--account', 'p@x.example', '--name', 'x', '--permissions', 'all'],
+    'does not know all',
+  ],
+  [['token', 'create', '--wrong'], "Unknown option '--wrong'"],
+  [['ledger'], 'There is no command `ledger`'],
+])('%j is refused in words that help', async (words, message) => {
+  const { code, output } = await troco(...words)
+  expect(output).toContain(message)
+  expect(output).not.toMatch(/^\s+at /m)
+  expect(code).toBe(1)
+})
+
+test('an admin is made on the command line, and the password is told once', async () => {
+  const made = await troco('user', 'create', '--email', 'boss@x.example', '--admin')
+  expect(made.output).toMatch(/The password, shown this once: \S{20}\n[0-9a-f-]{36}\n$/)
+  expect((await troco('user', 'create', '--email', 'boss@x.example')).output).toContain(
+    'belongs to another user',
+  )
+})

@@ -1,0 +1,27 @@
+'use client'
+
+import { Languages } from 'lucide-react'
+import { useRouter } from 'next/navigation'
+import { keepPreference } from '#components/preferences.ts'
+import { Button } from '#components/ui/button.tsx'
+import { LOCALE_COOKIE, type Locale } from '#lib/session/schema.ts'
+
+interface LanguageSwitchProps {
+  /** The other language, and its name in itself. */
+  other: Locale
+  name: string
+}
+
+export function LanguageSwitch({ other, name }: LanguageSwitchProps) {
+  const router = useRouter()
+  function choose() {
+    keepPreference(LOCALE_COOKIE, other)
+    router.refresh()
+  }
+  return (
+    <Button look="plain" onClick={choose} lang={other}>
+      <Languages size={16} aria-hidden />
+      {name}
+    </Button>
+  )
+}

@@ -1,0 +1,71 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import en from '../messages/en.json' with { type: 'json' }
+import ptBR from '../messages/pt-BR.json' with { type: 'json' }
+
+/** A key that only the running code knows: any one of its space. */
+const ANY = '*'
+
+type Words = { [key: string]: string | Words }
+
+test('every message stands in both languages, and none is empty', () => {
+  expect(keysOf(en)).toEqual(keysOf(ptBR))
+  for (const words of [en, ptBR]) {
+    for (const key of keysOf(words)) expect(textOf(words, key).trim(), key).not.toBe('')
+  }
+})
+
+test('both languages fill in the same values', () => {
+  for (const key of keysOf(ptBR)) {
+    expect(valuesIn(textOf(en, key)), key).toEqual(valuesIn(textOf(ptBR, key)))
+  }
+})
+
+// That every message which is used exists is what the compiler checks: see lib/session/words.ts.
+test('every message is used', () => {
+  const uses = sources().flatMap(usesIn)
+  const unused = keysOf(ptBR).filter(key => !uses.some(use => use.test(key)))
+  expect(unused).toEqual([])
+})
+
+/** What one file may ask for: t('a'), t(`a.${b}`), t(b), t.rich('a'), and words.a of crash.tsx. */
+function usesIn(file: string): RegExp[] {
+  const code = readFileSync(file, 'utf8')
+  const spaces = [...code.matchAll(/(?:use|get)Translations\(('\w+')?\)/g)].map(
+    ([, quoted = '']) => quoted && `${quoted.slice(1, -1)}.`,
+  )
+  const calls = code.matchAll(/(?:\bt|\bt\.rich|\)\))\(\s*(?:'([\w.]+)'|`([^`]+)`|\w+\))/g)
+  const keys = [...calls].map(([, plain, template]) => plain ?? template ?? ANY)
+  const asked = spaces.flatMap(space => keys.map(key => space + key))
+  const crash = [...code.matchAll(/\bwords\.(\w+)/g)].map(([, key]) => `crash.${key}`)
+  return [...asked, ...(file.endsWith('crash.tsx') ? crash : [])].map(
+    key => new RegExp(`^${key.replaceAll('.', '\\.').replaceAll(/\*|\$\{[^}]+\}/g, '\\w+')}$`),
+  )
+}
+
+function sources(): string[] {
+  return ['app', 'components', 'lib/session'].flatMap(folder =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter(file => /\.tsx?$/.test(file) && !file.endsWith('.test.ts'))
+      .map(file => `${folder}/${file}`),
+  )
+}
+
+function keysOf(words: Words, prefix = ''): string[] {
+  return Object.entries(words).flatMap(([key, value]) =>
+    typeof value === 'string' ? [prefix + key] : keysOf(value, `${prefix}${key}.`),
+  )
+}
+
+function textOf(words: Words, key: string): string {
+  const parts = key.split('.')
+  const found = parts.reduce<Words | string | undefined>(
+    (inner, part) => (typeof inner === 'object' ? inner[part] : undefined),
+    words,
+  )
+  return typeof found === 'string' ? found : ''
+}
+
+function valuesIn(text: string): string[] {
+  return [...text.matchAll(/\{(\w+)[,}]|<(\w+)>/g)].map(([whole]) => whole).sort()
+}

@@ -1,0 +1,48 @@
+import { useTranslations } from 'next-intl'
+import { ModeSwitch } from '#components/nav/mode-switch.tsx'
+import { SignOut } from '#components/sign-out.tsx'
+import { Switches } from '#components/switches.tsx'
+import type { Mode } from '#lib/mode.ts'
+import type { SessionUser } from '#lib/session/schema.ts'
+
+export const ACCOUNT_MENU = 'account-menu'
+
+interface AccountMenuProps {
+  user: SessionUser
+  name: string
+  mode: Mode | undefined
+}
+
+/** Who is signed in, how it looks, and the way out. The browser itself opens and closes it. */
+export function AccountMenu({ user, name, mode }: AccountMenuProps) {
+  const t = useTranslations('nav')
+  return (
+    <div
+      id={ACCOUNT_MENU}
+      popover="auto"
+      role="dialog"
+      aria-label={t('account')}
+      className="fixed inset-x-2 top-auto bottom-[calc(68px+env(safe-area-inset-bottom))] m-0 w-auto rounded-sheet border border-line bg-surface p-2 text-ink shadow-over md:inset-x-auto md:bottom-[60px] md:left-3.5 md:w-72"
+    >
+      <div className="px-2.5 pt-2 pb-3">
+        <p className="truncate font-semibold" title={name}>
+          {name}
+        </p>
+        <p className="truncate text-muted text-small" title={user.email}>
+          {user.email}
+        </p>
+      </div>
+      {mode ? (
+        <div className="mb-2 md:hidden">
+          <ModeSwitch mode={mode} />
+        </div>
+      ) : null}
+      <div className="border-line border-t py-2">
+        <Switches />
+      </div>
+      <div className="border-line border-t pt-2">
+        <SignOut label={t('signOut')} again={t('signOutFailed')} />
+      </div>
+    </div>
+  )
+}

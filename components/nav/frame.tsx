@@ -1,0 +1,57 @@
+import { FlaskConical } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { Mark } from '#components/mark.tsx'
+import { ACCOUNT_MENU, AccountMenu } from '#components/nav/account-menu.tsx'
+import { BottomBar } from '#components/nav/bottom-bar.tsx'
+import { type PlaceName, placesOf } from '#components/nav/places.ts'
+import { Rail } from '#components/nav/rail.tsx'
+import { Chip } from '#components/ui/chip.tsx'
+import type { Mode } from '#lib/mode.ts'
+import type { SessionUser } from '#lib/session/schema.ts'
+
+interface FrameProps {
+  user: SessionUser
+  place: PlaceName
+  /** Absent on the operator's pages, which belong to neither world. */
+  mode?: Mode
+  children: ReactNode
+}
+
+/** What stands around every page of a signed-in person. */
+export function Frame({ user, place, mode, children }: FrameProps) {
+  const t = useTranslations('nav')
+  const places = placesOf(user, mode ?? 'test')
+  const name = user.accounts[0]?.name ?? user.name
+  return (
+    <>
+      <a
+        href="#content"
+        className="-translate-y-20 fixed top-3 left-3 z-50 rounded-control bg-accent px-4 py-2 font-semibold text-on-accent focus:translate-y-0"
+      >
+        {t('skip')}
+      </a>
+      {mode === 'test' ? (
+        <div aria-hidden className="fixed inset-x-0 top-0 z-40 h-1 bg-test" />
+      ) : null}
+      <Rail places={places} place={place} mode={mode} name={name} />
+      <header className="flex h-15 items-center justify-between px-4 pt-1 md:hidden">
+        <Mark size={21} />
+        {mode === 'test' ? (
+          <Chip tone="test" icon={FlaskConical}>
+            {t('test')}
+          </Chip>
+        ) : null}
+      </header>
+      <main
+        id="content"
+        tabIndex={-1}
+        className="px-4 pt-1 pb-28 outline-none md:ml-59 md:px-8 md:pt-9 md:pb-16 lg:px-10"
+      >
+        <div className="max-w-[1180px]">{children}</div>
+      </main>
+      <BottomBar places={places} place={place} menu={ACCOUNT_MENU} />
+      <AccountMenu user={user} name={name} mode={mode} />
+    </>
+  )
+}

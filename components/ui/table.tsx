@@ -1,0 +1,34 @@
+import type { ComponentProps } from 'react'
+
+/** A table for a wide window; its columns keep their widths whatever the cells hold. */
+export function Table(props: ComponentProps<'table'>) {
+  return <table {...props} className="hidden w-full table-fixed md:table" />
+}
+
+const SIDES = { left: 'text-left', right: 'text-right' }
+
+interface HeadProps {
+  width: string
+  side?: keyof typeof SIDES
+  children: string
+}
+
+export function Head({ width, side = 'left', children }: HeadProps) {
+  return (
+    <th
+      scope="col"
+      style={{ width }}
+      className={`px-[18px] py-3 font-medium text-[12.5px] text-muted ${SIDES[side]}`}
+    >
+      {children}
+    </th>
+  )
+}
+
+export function Row(props: ComponentProps<'tr'>) {
+  return <tr {...props} className="h-[50px] border-line border-t" />
+}
+
+export function Cell({ className = '', ...rest }: ComponentProps<'td'>) {
+  return <td {...rest} className={`px-[18px] py-2 ${className}`} />
+}

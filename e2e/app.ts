@@ -1,0 +1,103 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import { test as base, expect, type Locator, type Page } from 'playwright/test'
+
+export { expect }
+
+type Setting = 'BASE_URL' | 'DEMO_EMAIL' | 'DEMO_PASSWORD' | 'ADMIN_EMAIL' | 'ADMIN_PASSWORD'
+
+/** Where the application under test is and who may sign in there. */
+export function setting(name: Setting): string {
+  const value = process.env[`E2E_${name}`]
+  if (!value) throw new Error(`E2E_${name} is not set: run the stories through \`npm test\``)
+  return value
+}
+
+interface Options {
+  /** The statuses that a story is about; any other from 400 on makes it fail. */
+  refusals: number[]
+}
+
+/** Every story also fails on what a browser complains of: errors, broken requests, CSP violations. */
+export const test = base.extend<Options & { complaints: string[] }>({
+  refusals: [[], { option: true }],
+  complaints: [
+    async ({ page, refusals }, use) => {
+      const complaints = watch(page, refusals)
+      await use(complaints)
+      expect(complaints).toEqual([])
+    },
+    { auto: true },
+  ],
+})
+
+function watch(page: Page, refusals: number[]): string[] {
+  const complaints: string[] = []
+  page.on('pageerror', error => complaints.push(String(error)))
+  page.on('console', message => {
+    // The browser's own line about a status; the status itself is judged below.
+    const isStatus = message.text().startsWith('Failed to load resource')
+    if (['error', 'warning'].includes(message.type()) && !isStatus) complaints.push(message.text())
+  })
+  page.on('requestfailed', request => {
+    const reason = request.failure()?.errorText
+    // What a page still wanted when the next one was opened.
+    if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()} ${reason}`)
+  })
+  page.on('response', response => {
+    const status = response.status()
+    if (status >= 400 && !refusals.includes(status)) complaints.push(`${response.url()} ${status}`)
+  })
+  return complaints
+}
+
+export async function signIn(page: Page, email: string, password: string): Promise<void> {
+  await fillSignIn(page, email, password)
+  await page.waitForURL(url => url.pathname !== '/login' && url.pathname !== '/')
+}
+
+/** As far as the press of the button; what follows is the story's to say. */
+export async function fillSignIn(page: Page, email: string, password: string): Promise<void> {
+  await page.goto('/login')
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel(/^(Senha|Password)$/).fill(password)
+  await page.getByRole('button', { name: /^(Entrar|Sign in)$/ }).click()
+}
+
+export function signInAsDemo(page: Page): Promise<void> {
+  return signIn(page, setting('DEMO_EMAIL'), setting('DEMO_PASSWORD'))
+}
+
+export function signInAsAdmin(page: Page): Promise<void> {
+  return signIn(page, setting('ADMIN_EMAIL'), setting('ADMIN_PASSWORD'))
+}
+
+/** Opens the menu with the person's e-mail, from the rail or from the phone's bar. */
+export async function openAccountMenu(page: Page): Promise<Locator> {
+  await page.locator('[popovertarget]').filter({ visible: true }).click()
+  return page.getByRole('dialog')
+}
+
+export async function signOut(page: Page): Promise<void> {
+  const menu = await openAccountMenu(page)
+  await menu.getByRole('button', { name: /^(Sair|Sign out)$/ }).click()
+  await page.waitForURL('**/login')
+}
+
+/** The one plain amount that a screen reader hears, such as R$ 25.000,00. */
+export async function expectBalance(page: Page, amount: string | RegExp): Promise<void> {
+  await expect(page.getByTestId('balance')).toHaveText(amount)
+}
+
+export async function readBalanceCents(page: Page): Promise<number> {
+  const text = await page.getByTestId('balance').textContent()
+  return Number(text?.replaceAll(/\D/g, ''))
+}
+
+export async function expectAccessible(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    const { violations } = await new AxeBuilder({ page }).analyze()
+    const found = violations.map(({ id, nodes }) => [id, ...nodes.map(node => node.html)])
+    expect(found, `${page.url()}, ${colorScheme}`).toEqual([])
+  }
+}

@@ -1,0 +1,120 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '#e2e/runner/server.ts'
+
+const READY_MAX_MS = 50_000
+
+/** A command as its user starts it, with what it said and how it ended. */
+export interface Started {
+  child: ChildProcess
+  output: () => string
+  ended: Promise<number | null>
+}
+
+export interface Place {
+  folder: string
+  port: number
+  settings: Record<string, string>
+  remove: () => void
+}
+
+/** A data folder and a port of the test's own; nothing of the run's database. */
+export async function makePlace(): Promise<Place> {
+  const folder = mkdtempSync(join(tmpdir(), 'troco-place-'))
+  chmodSync(folder, 0o755)
+  const port = await freePort()
+  const settings = {
+    TROCO_DATA: join(folder, 'data'),
+    PORT: String(port),
+    TROCO_ENV: '',
+    DATABASE_URL: '',
+    TROCO_SECRET: '',
+    PUBLIC_URL: '',
+    LOG_FILE: process.env.LOG_FILE ?? '',
+    NODE_ENV: 'production',
+  }
+  return { folder, port, settings, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** `npm run …` without npm: the same file that every script of package.json calls. */
+export function startCommand(words: string[], settings: Record<string, string>): Started {
+  const child = spawn('node', ['bin/bootstrap.mjs', ...words], {
+    env: { ...process.env, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', chunk => {
+      text += chunk
+    })
+  }
+  const ended = once(child, 'exit').then(([code]) => code as number | null)
+  return { child, output: () => text, ended }
+}
+
+/** Runs a command to its end. */
+export async function runCommand(words: string[], settings: Record<string, string>) {
+  const started = startCommand(words, settings)
+  const code = await started.ended
+  return { code, output: started.output() }
+}
+
+export async function untilReady(started: Started, port: number): Promise<void> {
+  for (const began = Date.now(); Date.now() - began < READY_MAX_MS; ) {
+    if (started.child.exitCode !== null) break
+    const answer = await fetch(`http://localhost:${port}/readyz`).catch(() => null)
+    if (answer?.ok) return
+    await sleep(50)
+  }
+  throw new Error(`It did not become ready and said: ${started.output()}`)
+}
+
+interface Process {
+  pid: number
+  command: string
+}
+
+/** Every process that was started for this data folder: bootstrap, server and PostgreSQL. */
+export function processesOf(place: Place): Process[] {
+  const list = execFileSync('ps', ['-eo', 'pid=,stat=,args='], { encoding: 'utf8' })
+  const all = list
+    .split('\n')
+    .map(line => /^\s*(\d+)\s+(\S+)\s+(.*)$/.exec(line))
+    .filter(match => match !== null)
+    .map(([, pid = '', state = '', command = '']) => ({ pid: Number(pid), state, command }))
+    .filter(({ state }) => !state.startsWith('Z'))
+  return all.filter(({ pid, command }) => command.includes(place.folder) || hasSetting(pid, place))
+}
+
+function hasSetting(pid: number, place: Place): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(place.settings.TROCO_DATA ?? '\0')
+  } catch {
+    return false
+  }
+}
+
+/** As if the machine lost power for everything that belongs to this place. */
+export async function killEverything(place: Place): Promise<void> {
+  for (const { pid } of processesOf(place)) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It ended by itself in between.
+    }
+  }
+  await untilGone(place)
+}
+
+export async function untilGone(place: Place, withinMs = 10_000): Promise<void> {
+  for (const began = Date.now(); Date.now() - began < withinMs; ) {
+    if (processesOf(place).length === 0) return
+    await sleep(50)
+  }
+  const left = processesOf(place).map(({ command }) => command)
+  throw new Error(`Still running after ${withinMs} ms: ${left.join(' | ')}`)
+}

@@ -1,0 +1,16 @@
+import { env } from '#lib/env.ts'
+
+/**
+ * `__Host-` ties a cookie to this very host over https; browsers drop it on plain http, so local
+ * use goes without.
+ */
+export function cookieNames() {
+  const secure = env().PUBLIC_URL.startsWith('https:')
+  const prefix = secure ? '__Host-' : ''
+  return {
+    secure,
+    session: `${prefix}troco-session`,
+    csrf: `${prefix}troco-csrf`,
+    callback: `${prefix}troco-callback`,
+  }
+}

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+import { makeMerchant } from '#e2e/stage.ts'
+import { createUser } from '#lib/accounts/create.ts'
+import { hashPassword } from '#lib/accounts/password.ts'
+import { db, Prisma } from '#lib/db/client.ts'
+import { newId } from '#lib/ids.ts'
+import { authenticate } from '#lib/session/authenticate.ts'
+import { endSession, openSession } from '#lib/session/open.ts'
+import { readSession } from '#lib/session/read.ts'
+import { hashSecret, newSecret } from '#lib/session/secret.ts'
+
+const PASSWORD = 'quite a long password'
+const CALLER = { ip: '203.0.113.9', userAgent: 'a browser' }
+
+async function makeUser() {
+  const email = `ana-${newId()}@troco.example`
+  const passwordHash = await hashPassword(PASSWORD)
+  const { id } = await createUser({ email, passwordHash, isAdmin: false }, { type: 'system' })
+  return { id, email }
+}
+
+/** Sets the clock of one session, in SQL, for the database's time is the one that counts. */
+function change(secret: string, assignment: Prisma.Sql) {
+  return db().$executeRaw`
+    UPDATE user_sessions SET ${assignment} WHERE secret_hash = ${hashSecret(secret)}`
+}
+
+test('a session tells who it is and which accounts are theirs', async () => {
+  const { id, email } = await makeUser()
+  const merchant = await makeMerchant('Loja da Ana')
+  await db().membership.create({ data: { accountId: merchant.id, userId: id, role: 'finance' } })
+  const user = await readSession(await openSession(id, CALLER))
+  const accounts = [{ id: merchant.id, name: 'Loja da Ana', status: 'active', role: 'finance' }]
+  expect(user).toEqual({ id, email, name: email, isAdmin: false, accounts })
+})
+
+test('the table never holds what opens a session', async () => {
+  const { id } = await makeUser()
+  const secret = await openSession(id, CALLER)
+  const [row] = await db().$queryRaw<{ row: string }[]>`
+    SELECT to_jsonb(s)::text AS row FROM user_sessions s WHERE user_id = ${id}::uuid`
+  expect(row?.row).toContain(CALLER.ip)
+  expect(row?.row).not.toContain(secret)
+})
+
+test('an unknown secret, and text that cannot be one, open nothing', async () => {
+  for (const secret of [newSecret(), '', 'x', '%', `${newSecret()}x`]) {
+    expect(await readSession(secret)).toBeNull()
+  }
+})
+
+test('a session ends when it is signed out, and no other one with it', async () => {
+  const { id } = await makeUser()
+  const [one, other] = [await openSession(id, CALLER), await openSession(id, CALLER)]
+  await endSession(one)
+  expect(await readSession(one)).toBeNull()
+  expect(await readSession(other)).not.toBeNull()
+})
+
+test.each([
+  ['12 idle hours', Prisma.sql`last_used_at = now() - interval '12 hours'`],
+  ['30 days, however busy', Prisma.sql`expires_at = now()`],
+])('a session ends after %s', async (_, assignment) => {
+  const { id } = await makeUser()
+  const secret = await openSession(id, CALLER)
+  await change(secret, assignment)
+  expect(await readSession(secret)).toBeNull()
+})
+
+test('a disabled user is out at once', async () => {
+  const { id } = await makeUser()
+  const secret = await openSession(id, CALLER)
+  await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
+  expect(await readSession(secret)).toBeNull()
+})
+
+test('use is noted at most once a minute, and keeps an idle session alive', async () => {
+  const { id } = await makeUser()
+  const secret = await openSession(id, CALLER)
+  const lastUse = async () =>
+    (await db().userSession.findFirstOrThrow({ where: { userId: id } })).lastUsedAt.getTime()
+  const opened = await lastUse()
+  await readSession(secret)
+  expect(await lastUse()).toBe(opened)
+  await change(secret, Prisma.sql`last_used_at = now() - interval '11 hours'`)
+  expect(await readSession(secret)).not.toBeNull()
+  expect(await lastUse()).toBeGreaterThanOrEqual(opened)
+})
+
+test('only the right password of somebody who may sign in is accepted', async () => {
+  const { id, email } = await makeUser()
+  expect(await authenticate(` ${email.toUpperCase()} `, PASSWORD)).toMatchObject({ id })
+  expect(await authenticate(email, `${PASSWORD} `)).toBeNull()
+  expect(await authenticate(`x${email}`, PASSWORD)).toBeNull()
+  expect(await authenticate('not an address', PASSWORD)).toBeNull()
+  await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
+  expect(await authenticate(email, PASSWORD)).toBeNull()
+})
