@@ -69,3 +69,11 @@ test('.env.example has every variable, its meaning and its default, in the order
     wanted.join('\n'),
   )
 })
+
+test('the README has every variable, in the same order and words', () => {
+  const rows = describeVariables().map(
+    ({ name, meaning, fallback }) =>
+      `| \`${name}\` | ${meaning} | ${fallback && `\`${fallback}\``} |`,
+  )
+  expect(readFileSync('README.md', 'utf8')).toContain(rows.join('\n'))
+})

@@ -62,6 +62,8 @@ export async function createFront(pages: Pages, development = false): Promise<Se
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
+      // Nothing of ours speaks WebSocket, and Next would answer for it; only its reload in dev does.
+      shouldUpgradeCallback: () => development,
     },
     (request, response) => {
       answer(request, response).catch(error => {
