@@ -27,7 +27,7 @@ function hand(node, args) {
   const flags = ['--disable-warning=ExperimentalWarning']
   const child = spawn(node, [...flags, ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, PATH: path, NODE_ENV: process.env.NODE_ENV ?? nodeEnvOf(words[0]) },
+    env: { ...process.env, PATH: path, NODE_ENV: nodeEnvOf(words[0]) },
   })
   const parent = process.ppid
   // npm that is killed takes nobody with it, so we look whether it still lives.

@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  utimes,
   writeFileSync,
 } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -18,6 +19,8 @@ const NODE_MIN = [24, 7]
 /** A step that says nothing for this long looks like one that hangs. */
 const SIGN_OF_LIFE_MS = 10_000
 const BUILDS_KEPT = 2
+const LOCK_TOUCHED_MS = 500
+const LOCK_STALE_MS = 5_000
 
 /**
  * Everything that a command needs before it runs; the pages only where they will be served. Where
@@ -151,32 +154,36 @@ function make({ title, command, env = () => ({}), after = () => {} }) {
   })
 }
 
-/** One bootstrap at a time in this checkout; the lock of one that was killed is taken over. */
+/** One at a time in this checkout; the lock of one that was killed stops being touched. */
 async function locked(work) {
   const lock = '.cache/bootstrap.lock'
-  for (;;) {
-    try {
-      writeFileSync(lock, String(process.pid), { flag: 'wx' })
-      break
-    } catch (error) {
-      if (error.code !== 'EEXIST') throw error
-      const holder = existsSync(lock) ? Number(readFileSync(lock, 'utf8')) : 0
-      if (holder && isAlive(holder)) await new Promise(resolve => setTimeout(resolve, 200))
-      else rmSync(lock, { force: true })
-    }
+  while (!take(lock)) {
+    if (isStale(lock)) rmSync(lock, { force: true })
+    else await new Promise(done => setTimeout(done, 200))
   }
+  const touching = setInterval(
+    () => utimes(lock, new Date(), new Date(), () => {}),
+    LOCK_TOUCHED_MS,
+  )
   try {
     await work()
   } finally {
+    clearInterval(touching)
     rmSync(lock, { force: true })
   }
 }
 
-function isAlive(pid) {
+function take(lock) {
   try {
-    process.kill(pid, 0)
+    writeFileSync(lock, '', { flag: 'wx' })
     return true
   } catch (error) {
-    return error.code === 'EPERM'
+    if (error.code === 'EEXIST') return false
+    throw error
   }
+}
+
+function isStale(lock) {
+  const known = statSync(lock, { throwIfNoEntry: false })
+  return known !== undefined && Date.now() - known.mtimeMs > LOCK_STALE_MS
 }
