@@ -46,7 +46,14 @@ export function isTrocoError(error: unknown): error is TrocoError {
 
 /** Codes of PostgreSQL and of the socket that mean: the database cannot be asked just now. */
 const GONE =
-  /^(08...|57P0[1-3]|53300|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|P1001|P1002|P1017|P2024)$/
+  /^(08...|57P0[1-3]|57014|53300|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|P1001|P1002|P1017|P2024)$/
+
+/** Of a raw statement the adapter keeps only its own word for these; here are Prisma's codes. */
+const GONE_KINDS: Record<string, string> = {
+  DatabaseNotReachable: 'P1001',
+  ConnectionClosed: 'P1017',
+  SocketTimeout: 'P1002',
+}
 
 interface DatabaseFault {
   code: string | undefined
@@ -63,7 +70,8 @@ export function databaseFault(error: unknown): DatabaseFault {
   let current: unknown = error
   for (let depth = 0; depth < 6 && typeof current === 'object' && current !== null; depth++) {
     const layer = current as Record<string, unknown>
-    found.code = text(layer.originalCode) ?? text(layer.code) ?? found.code
+    const known = GONE_KINDS[text(layer.kind) ?? '']
+    found.code = text(layer.originalCode) ?? text(layer.code) ?? known ?? found.code
     found.constraint = constraintOf(layer) ?? found.constraint
     found.table = text(layer.table) ?? found.table
     current = layer.cause ?? meta(layer)
@@ -75,7 +83,7 @@ export function isDatabaseGone(error: unknown): boolean {
   const { code } = databaseFault(error)
   if (code !== undefined && GONE.test(code)) return true
   const message = error instanceof Error ? error.message : ''
-  return /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error/.test(
+  return /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Query read timeout/.test(
     message,
   )
 }

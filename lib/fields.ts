@@ -33,12 +33,18 @@ export const externalId = z
   .string(must(EXTERNAL_ID))
   .max(255, must(EXTERNAL_ID))
   .regex(/^[^\p{C}]+$/u, must(EXTERNAL_ID))
+  .refine(value => value.trim() !== '', must(EXTERNAL_ID))
   .refine(value => !UUID_FORM.test(value), must(EXTERNAL_ID))
 
+/** An object of free keys, kept as it was sent: a record would drop a key named __proto__. */
 export function freeObject(bytesMax: number) {
   return z
-    .record(z.string(), z.unknown(), must('be an object'))
+    .custom<Record<string, unknown>>(isObject, must('be an object'))
     .refine(value => byteLength(value) <= bytesMax, must(`have at most ${bytesMax} bytes as JSON`))
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function byteLength(value: unknown): number {

@@ -10,7 +10,7 @@ import { env } from '#lib/env.ts'
 import { TrocoError } from '#lib/errors.ts'
 
 /** What a key derived from the server key may be used for: one key never serves two ends. */
-type Purpose = 'api-tokens' | 'webhook-secrets' | 'payer-pages' | 'next-auth'
+type Purpose = 'api-tokens' | 'webhook-secrets' | 'next-auth'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16

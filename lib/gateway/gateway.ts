@@ -22,8 +22,18 @@ export interface Gateway {
   refundCharge(order: RefundOrder): Promise<Answer<OrderState>>
   getRefund(id: string): Promise<Answer<OrderState | null>>
 
+  /** Null: this gateway does not tell. */
   getBalance(): Promise<Answer<{ available: number } | null>>
   checkHealth(): Promise<Answer<null>>
+
+  /** Only a gateway that calls us back has these. A notice is a hint: what it says is asked for. */
+  registerWebhook?(address: string): Promise<Answer<null>>
+  parseWebhook?(body: string): Notice[]
+}
+
+export interface Notice {
+  about: 'charge' | 'payout' | 'refund'
+  id: string
 }
 
 /**

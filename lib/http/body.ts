@@ -73,6 +73,8 @@ function refuseUnwritable(value: unknown, depth: number, place = 'body'): void {
   if (depth > DEPTH_MAX) throw invalidBody(`must not be nested deeper than ${DEPTH_MAX} levels`)
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) throw invalidText(place)
+  } else if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw invalidField(place, 'must not hold a number beyond what JSON readers can hold')
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) {
       if (key.includes('\0') || !key.isWellFormed()) throw invalidText(place)
@@ -90,6 +92,10 @@ function invalidBody(rule: string): TrocoError {
 }
 
 function invalidText(field: string): TrocoError {
-  const message = `${field} must not hold NUL characters or broken Unicode`
+  return invalidField(field, 'must not hold NUL characters or broken Unicode')
+}
+
+function invalidField(field: string, rule: string): TrocoError {
+  const message = `${field} ${rule}`
   return new TrocoError('invalid_input', message, { fields: { [field]: [message] } })
 }

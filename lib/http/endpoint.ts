@@ -53,6 +53,17 @@ export function endpoint<Body = undefined>(declared: Declaration<Body>): Handler
   }
 }
 
+/** A method that an address does not have is said only to whoever may call it at all. */
+export async function refuseMethod(authorization: string | null, allow: string): Promise<Response> {
+  try {
+    const { account } = await authenticate(authorization)
+    if (!account.isActive) throw new TrocoError('account_not_active', 'Account not active')
+    return json(405, { error: 'Method not allowed' }, { allow })
+  } catch (error) {
+    return answerError(error, 'field_messages')
+  }
+}
+
 async function authenticate(authorization: string | null): Promise<TokenCaller> {
   const [, token] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? []
   const caller = token ? await verifyToken(token) : null

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { env } from '#lib/env.ts'
 import { json } from '#lib/http/answer.ts'
+import { refuseMethod } from '#lib/http/endpoint.ts'
 import { log } from '#lib/log.ts'
 import { addContentPolicy, SECURITY_HEADERS, settleHeaders } from '#lib/server/headers.ts'
 import { checkReadiness } from '#lib/server/health.ts'
@@ -45,7 +46,10 @@ export async function createFront(pages: Pages, development = false): Promise<Se
     if (isApi(path)) {
       const match = matchRoute(routes, path.slice('/api'.length))
       if (!match) return send(response, json(404, { error: 'Not found' }))
-      if (!match.handlers.has(request.method ?? '')) return refuseMethod(response, match)
+      if (!match.handlers.has(request.method ?? '')) {
+        const allow = [...match.handlers.keys()].join(', ')
+        return send(response, await refuseMethod(request.headers.authorization ?? null, allow))
+      }
       if (!fast) return pages(request, response)
       matches.set(request, match)
       await answerApi(request, response)
@@ -94,11 +98,6 @@ function pathOf(request: IncomingMessage): string {
 
 function isApi(path: string): boolean {
   return (path === '/api' || path.startsWith('/api/')) && !path.startsWith('/api/auth/')
-}
-
-function refuseMethod(response: ServerResponse, match: Match): Promise<void> {
-  const allow = [...match.handlers.keys()].join(', ')
-  return send(response, json(405, { error: 'Method not allowed' }, { allow }))
 }
 
 async function send(response: ServerResponse, answer: Response): Promise<void> {

@@ -416,6 +416,11 @@ ALTER TABLE "deliveries" ADD CONSTRAINT "deliveries_account_id_endpoint_id_fkey"
 ALTER TABLE "delivery_attempts" ADD CONSTRAINT "delivery_attempts_account_id_delivery_id_fkey" FOREIGN KEY ("account_id", "delivery_id") REFERENCES "deliveries"("account_id", "id") ON DELETE RESTRICT ON UPDATE NO ACTION;
 
 
+-- Prisma's adapter reads and writes times as if every session were in UTC.
+DO $$ BEGIN
+  EXECUTE format('ALTER DATABASE %I SET timezone TO %L', current_database(), 'UTC');
+END $$;
+
 -- Closed lists -----------------------------------------------------------------------------------
 
 ALTER TABLE accounts
