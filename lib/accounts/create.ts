@@ -2,7 +2,7 @@ import { type Account, normalizeEmail } from '#lib/accounts/schema.ts'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
-import { TrocoError } from '#lib/errors.ts'
+import { databaseFault, TrocoError } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { openLedger } from '#lib/ledger/accounts.ts'
 import { openWebhooks } from '#lib/webhooks/secrets.ts'
@@ -42,8 +42,6 @@ interface NewUser {
 export function createUser(wanted: NewUser, actor: Actor): Promise<{ id: string }> {
   const email = requireEmail(wanted.email)
   return transaction(async tx => {
-    const taken = await tx.user.findUnique({ where: { email } })
-    if (taken) throw invalid('email', 'belongs to another user already')
     const name = wanted.name?.trim() || email
     const data = {
       id: newId(),
@@ -56,13 +54,16 @@ export function createUser(wanted: NewUser, actor: Actor): Promise<{ id: string 
     const after = { admin: wanted.isAdmin }
     await recordAudit(tx, { actor, action: 'user.created', target: user.id, after })
     return { id: user.id }
+  }).catch(error => {
+    const isTaken = databaseFault(error).constraint === 'users_email_key'
+    throw isTaken ? invalid('email', 'belongs to another user already') : error
   })
 }
 
 async function findOrCreateUser(tx: Tx, ownerEmail: string): Promise<{ id: string }> {
   const email = requireEmail(ownerEmail)
-  const existing = await tx.user.findUnique({ where: { email } })
-  return existing ?? tx.user.create({ data: { id: newId(), email, name: email } })
+  const create = { id: newId(), email, name: email }
+  return tx.user.upsert({ where: { email }, create, update: {} })
 }
 
 function requireEmail(text: string): string {

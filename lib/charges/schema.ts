@@ -19,7 +19,10 @@ const EXPIRES_IN_MAX = 30 * 86_400
 export const CHARGE_STATUSES = ['pending', 'paid', 'expired', 'failed'] as const
 export type ChargeStatus = (typeof CHARGE_STATUSES)[number]
 
-const numeric = z.union([z.number(), z.string().refine(isNumeric)], must('be a number'))
+const numeric = z.union(
+  [z.number(), z.string().refine(isNumeric, must('be a number'))],
+  must('be a number'),
+)
 
 function isNumeric(text: string): boolean {
   return Number.isFinite(Number(text.replace(',', '.')))

@@ -87,7 +87,9 @@ export async function decideCharge(
     VALUES (${txid}, 'charge', ${amount}::bigint, ${outcome}, ${paidWith}, now())
     ON CONFLICT (id) DO UPDATE SET
       state = CASE WHEN simulator_orders.state = 'paid' THEN 'paid' ELSE EXCLUDED.state END,
-      end_to_end_id = COALESCE(simulator_orders.end_to_end_id, EXCLUDED.end_to_end_id)
+      end_to_end_id = COALESCE(simulator_orders.end_to_end_id, EXCLUDED.end_to_end_id),
+      settles_at = CASE WHEN simulator_orders.state = 'paid' THEN simulator_orders.settles_at
+        ELSE EXCLUDED.settles_at END
     RETURNING id, amount, state, reason, end_to_end_id, settles_at`
   if (!row) throw new Error('The simulator kept no order')
   return chargeState(row)

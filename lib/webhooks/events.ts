@@ -20,8 +20,9 @@ interface EventOptions {
  */
 export function eventCtes(type: EventType, source: string, options: EventOptions = {}): Prisma.Sql {
   const from = Prisma.raw(source)
+  // Counted, because EXISTS is content with the first row: the other locks would come after ours.
   const condition = options.after
-    ? Prisma.sql`WHERE EXISTS (SELECT 1 FROM ${Prisma.raw(options.after)})`
+    ? Prisma.sql`WHERE (SELECT count(*) FROM ${Prisma.raw(options.after)}) > 0`
     : Prisma.empty
   return Prisma.sql`
     event_totals AS (
