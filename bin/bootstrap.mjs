@@ -8,6 +8,8 @@ import { findNode, prepare } from './prepare.mjs'
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
 const [command = 'start', ...rest] = process.argv.slice(2)
 const words = command === 'troco' ? rest : [command, ...rest]
+/** An orphan stops at once, as if the signal had reached it. */
+const ORPHAN_CHECK_MS = 100
 const tests = command === 'test' || command === 'verify'
 
 try {
@@ -30,8 +32,8 @@ function hand(node, args) {
     env: { ...process.env, PATH: path, NODE_ENV: nodeEnvOf(words[0]) },
   })
   const parent = process.ppid
-  // npm that is killed takes nobody with it, so we look whether it still lives.
-  setInterval(() => process.ppid === parent || child.kill('SIGTERM'), 1_000).unref()
+  // npm passes a signal to its shell only, and the shell to nobody: so we look whether it lives.
+  setInterval(() => process.ppid === parent || child.kill('SIGTERM'), ORPHAN_CHECK_MS).unref()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)))
 }

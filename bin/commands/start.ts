@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { createServer as createProbe } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import next from 'next'
 import { type Demo, openDemo } from '#bin/demo.ts'
 import { openRuntime, type Runtime } from '#bin/runtime.ts'
@@ -13,6 +14,7 @@ import { createFront } from '#lib/server/front.ts'
 
 /** Requests under way may finish within this; then their connections are cut. */
 const DRAIN_MS = 4_000
+const PORT_WAIT_MS = 3_000
 
 export function start(): Promise<void> {
   return serve(false)
@@ -54,13 +56,29 @@ function openDemoWhereLocal(runtime: Runtime): Promise<Demo> | null {
   return env().TROCO_ENV === 'local' && runtime.folder ? openDemo(runtime.folder) : null
 }
 
-/** Asked before the database is started, so that a second `npm start` fails at once. */
+/**
+ * Asked before the database is started, so that a second `npm start` fails soon. A server of ours
+ * that was told to stop a moment ago gets the time to do so.
+ */
 async function requireFreePort(port: number, host: string): Promise<void> {
+  const deadline = Date.now() + PORT_WAIT_MS
+  for (;;) {
+    const error = await tryPort(port, host)
+    if (error === null) return
+    if (error.code !== 'EADDRINUSE' || Date.now() > deadline) refusePort(error, port, host)
+    await sleep(100)
+  }
+}
+
+async function tryPort(port: number, host: string): Promise<NodeJS.ErrnoException | null> {
   const probe = createProbe()
   probe.listen(port, host)
-  await once(probe, 'listening').catch(error => refusePort(error, port, host))
-  probe.close()
-  await once(probe, 'close')
+  const error = await once(probe, 'listening').then(
+    () => null,
+    (fault: NodeJS.ErrnoException) => fault,
+  )
+  if (error === null) await new Promise(done => probe.close(done))
+  return error
 }
 
 async function listen(front: Server, port: number, host: string): Promise<void> {
