@@ -49,10 +49,13 @@ export function connect(options: Connection = {}): Database {
     // An old pooler refuses this; the time zone then comes from the database, where a migration set it.
     options: PG_NAMED_STATEMENTS ? sessionSettings(options) : undefined,
   }
-  const quiet = (error: Error) => log().warn({ err: error }, 'a database connection was lost')
+  const lost = (error: Error) => {
+    // One that ends while we leave is no news.
+    if (holder[HOLDER]) log().warn({ err: error }, 'a database connection was lost')
+  }
   const adapter = new PrismaPg(pool, {
-    onPoolError: quiet,
-    onConnectionError: quiet,
+    onPoolError: lost,
+    onConnectionError: lost,
     ...(PG_NAMED_STATEMENTS ? { statementNameGenerator } : {}),
   })
   return new PrismaClient({ adapter })

@@ -135,6 +135,8 @@ export function verifyLedger(database: Database, accountId?: string): Promise<Ve
   const only = accountId ? Prisma.sql`t.account_id = ${accountId}::uuid` : Prisma.sql`true`
   return database.$transaction(
     async tx => {
+      // Without statistics PostgreSQL takes an account for small and compares each row with each.
+      await tx.$executeRaw`SET LOCAL enable_nestloop = off`
       const findings: Finding[] = []
       for (const check of CHECKS) {
         const [row] = await tx.$queryRaw<{ account_id: string; mode: string; place: string }[]>(
