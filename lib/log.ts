@@ -43,7 +43,7 @@ function createLog(): pino.Logger {
   return pino(options, readable)
 }
 
-interface Context {
+export interface LogContext {
   requestId?: string
   accountId?: string
 }
@@ -51,12 +51,12 @@ interface Context {
 const CONTEXTS = Symbol.for('troco.log.contexts')
 
 /** Runs work whose every line in the log carries the request's id and, once known, the account's. */
-export function inContext<T>(context: Context, work: (noted: Context) => T): T {
+export function inContext<T>(context: LogContext, work: (noted: LogContext) => T): T {
   return contexts().run(context, work, context)
 }
 
-function contexts(): AsyncLocalStorage<Context> {
-  const shared = globalThis as typeof globalThis & { [CONTEXTS]?: AsyncLocalStorage<Context> }
+function contexts(): AsyncLocalStorage<LogContext> {
+  const shared = globalThis as typeof globalThis & { [CONTEXTS]?: AsyncLocalStorage<LogContext> }
   shared[CONTEXTS] ??= new AsyncLocalStorage()
   return shared[CONTEXTS]
 }

@@ -9,6 +9,7 @@ import { untilStopped } from '#bin/stop.ts'
 import { env, loadEnvFile } from '#lib/env.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { startWorker, type Worker } from '#lib/jobs/worker.ts'
+import { log } from '#lib/log.ts'
 import { routeConsole } from '#lib/server/console.ts'
 import { createFront } from '#lib/server/front.ts'
 
@@ -40,6 +41,7 @@ async function serve(development: boolean): Promise<void> {
     const front = await createFront(pages.getRequestHandler(), development)
     await listen(front, PORT, HOST)
     if (WORKER) worker = startWorker()
+    log().info({ port: PORT, worker: WORKER }, 'listening')
     announce(demo)
     await stopped
     await Promise.all([drain(front), worker?.stop()])

@@ -18,7 +18,13 @@ export async function withServer<T>(
   // Under root PostgreSQL runs as another user, who must be able to pass through.
   chmodSync(folder, 0o755)
   const port = await freePort()
-  const settings = { PORT: String(port), TROCO_DATA: folder, LOG_FILE: logFile, TROCO_ENV: 'local' }
+  const settings = {
+    PORT: String(port),
+    TROCO_DATA: folder,
+    TROCO_ENV: 'local',
+    LOG_FILE: logFile,
+    LOG_LEVEL: 'debug',
+  }
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', 'start'],

@@ -62,8 +62,9 @@ export function createUser(wanted: NewUser, actor: Actor): Promise<{ id: string 
 
 async function findOrCreateUser(tx: Tx, ownerEmail: string): Promise<{ id: string }> {
   const email = requireEmail(ownerEmail)
-  const create = { id: newId(), email, name: email }
-  return tx.user.upsert({ where: { email }, create, update: {} })
+  // Not upsert: it looks first, so two at once would both insert.
+  await tx.user.createMany({ data: { id: newId(), email, name: email }, skipDuplicates: true })
+  return tx.user.findUniqueOrThrow({ where: { email } })
 }
 
 function requireEmail(text: string): string {

@@ -3,7 +3,7 @@ import { TrocoError } from '#lib/errors.ts'
 import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/headers.ts'
 import { answerError, type InvalidForm, json } from '#lib/http/answer.ts'
 import { parseBody, readObject } from '#lib/http/body.ts'
-import { inContext } from '#lib/log.ts'
+import { inContext, type LogContext, log } from '#lib/log.ts'
 import type { Mode } from '#lib/mode.ts'
 import type { Permission } from '#lib/tokens/schema.ts'
 import { type TokenCaller, verifyToken } from '#lib/tokens/verify.ts'
@@ -36,6 +36,15 @@ export function endpoint<Body = undefined>(declared: Declaration<Body>): Handler
   return async (request, context) => {
     const requestId = request.headers.get(REQUEST_ID_HEADER) ?? undefined
     return inContext({ requestId }, async noted => {
+      const began = performance.now()
+      const answer = await answerCall(noted)
+      const { method } = request
+      const tookMs = Math.round(performance.now() - began)
+      log().debug({ method, allow: declared.allow, status: answer.status, tookMs }, 'answered')
+      return answer
+    })
+
+    async function answerCall(noted: LogContext): Promise<Response> {
       try {
         const caller = await authenticate(request.headers.get('authorization'))
         noted.accountId = caller.account.id
@@ -49,7 +58,7 @@ export function endpoint<Body = undefined>(declared: Declaration<Body>): Handler
       } catch (error) {
         return answerError(error, invalid)
       }
-    })
+    }
   }
 }
 
