@@ -43,14 +43,12 @@ export function seal(text: string, context: string): Uint8Array<ArrayBuffer> {
 
 export function unseal(box: Uint8Array, context: string): string {
   const bytes = Buffer.from(box)
-  const decipher = createDecipheriv(
-    'aes-256-gcm',
-    keyFor('webhook-secrets'),
-    bytes.subarray(0, NONCE_BYTES),
-  )
-  decipher.setAAD(Buffer.from(context))
-  decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+  const nonce = bytes.subarray(0, NONCE_BYTES)
+  const options = { authTagLength: TAG_BYTES }
   try {
+    const decipher = createDecipheriv('aes-256-gcm', keyFor('webhook-secrets'), nonce, options)
+    decipher.setAAD(Buffer.from(context))
+    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
     const body = bytes.subarray(NONCE_BYTES + TAG_BYTES)
     return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8')
   } catch (cause) {

@@ -2,6 +2,8 @@ import { closeCharge } from '#lib/charges/close.ts'
 import { settleCharges } from '#lib/charges/settle.ts'
 import { type Claim, claim, postpone } from '#lib/db/claim.ts'
 import { gatewayOf } from '#lib/gateway/choose.ts'
+import type { ChargeState } from '#lib/gateway/gateway.ts'
+import { log } from '#lib/log.ts'
 import { MODES, type Mode } from '#lib/mode.ts'
 
 const BATCH_MAX = 100
@@ -28,13 +30,20 @@ async function expireAfterAsking(mode: Mode, due: Claim[]): Promise<void> {
     return
   }
   for (const held of due) {
-    const state = known.value.get(txidOf(held))
-    if (state?.state === 'paid') {
-      const { endToEndId, paidAt } = state
-      await settleCharges([{ accountId: held.accountId, chargeId: held.id, endToEndId, paidAt }])
-    } else {
-      await closeCharge(held.accountId, held.id, state?.state === 'failed' ? 'failed' : 'expired')
-    }
+    // One that fails keeps its lease and comes back; the others must not wait for it.
+    await endAsSaid(held, known.value.get(txidOf(held))).catch(error =>
+      log().error({ err: error, chargeId: held.id }, 'a due charge could not be ended'),
+    )
+  }
+}
+
+async function endAsSaid(held: Claim, state: ChargeState | undefined): Promise<void> {
+  const { accountId, id: chargeId } = held
+  if (state?.state === 'paid') {
+    const { endToEndId, paidAt } = state
+    await settleCharges([{ accountId, chargeId, endToEndId, paidAt }])
+  } else {
+    await closeCharge(accountId, chargeId, state?.state === 'failed' ? 'failed' : 'expired')
   }
 }
 

@@ -3,14 +3,16 @@ import { db } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { isUuid } from '#lib/ids.ts'
+import { hashToken } from '#lib/tokens/issue.ts'
+import { isTokenText } from '#lib/tokens/token-text.ts'
 
 /** Ends a token from the next request on, in every process. Null: it had ended already. */
 export async function revokeToken(
-  idOrPrefix: string,
+  named: string,
   reason: string,
   actor: Actor,
 ): Promise<{ id: string } | null> {
-  const token = await findToken(idOrPrefix)
+  const token = await findToken(named)
   return transaction(async tx => {
     const [revoked] = await tx.token.updateManyAndReturn({
       where: { accountId: token.accountId, id: token.id, revokedAt: null },
@@ -24,14 +26,23 @@ export async function revokeToken(
   })
 }
 
-async function findToken(idOrPrefix: string) {
-  const where = isUuid(idOrPrefix) ? { id: idOrPrefix } : { prefix: { startsWith: idOrPrefix } }
-  const found = await db().token.findMany({ where, take: 2, select: { id: true, accountId: true } })
+async function findToken(named: string) {
+  const where = conditionOf(named)
+  const select = { id: true, accountId: true }
+  const found = where ? await db().token.findMany({ where, take: 2, select }) : []
   const [only] = found
   if (only && found.length === 1) return only
+  // What was given may be a whole token, so it is not repeated.
   const message =
     found.length === 0
-      ? `No token ${idOrPrefix}: give its id or how it begins`
-      : `Several tokens begin with ${idOrPrefix}: give more of it, or the id`
+      ? 'No such token: give its id, the token, or how it begins (troco_test_…)'
+      : 'Several tokens begin like this: give more of it, or the id'
   throw new TrocoError('not_found', message)
+}
+
+/** A token is named by its id, by itself when it leaked, or by how it begins. */
+function conditionOf(named: string) {
+  if (isUuid(named)) return { id: named }
+  if (isTokenText(named)) return { hash: hashToken(named) }
+  return /^troco_(test|live)_./.test(named) ? { prefix: { startsWith: named } } : null
 }
