@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makePlace, type Place, processesOf, runCommand } from '#e2e/process.ts'
+import { openEmbedded } from '#lib/db/embedded.ts'
 
 let place: Place
 
@@ -77,6 +81,37 @@ test.each([
   expect(output).toContain(message)
   expect(output).not.toMatch(/^\s+at /m)
   expect(code).toBe(1)
+})
+
+test('broken books are named on the command line, which then ends with 1', async () => {
+  const made = await troco('account', 'create', '--name', 'Livros', '--email', 'books@x.example')
+  const id = lastLine(made.output)
+  const secrets = readFileSync(join(place.folder, 'data', 'secrets.json'), 'utf8')
+  const embedded = await openEmbedded({
+    dataFolder: join(place.folder, 'data'),
+    password: JSON.parse(secrets).database,
+  })
+  const url = new URL(embedded.url)
+  url.username = 'postgres'
+  const client = new Client({ connectionString: url.href })
+  await client.connect()
+  await client.query(
+    `UPDATE ledger_accounts SET balance = balance + 1
+    WHERE account_id = $1 AND ledger = 'available' AND mode = 'test'`,
+    [id],
+  )
+  const broken = await troco('ledger', 'verify')
+  expect(broken.code).toBe(1)
+  expect(broken.output).toContain(`account ${id}, test: available`)
+  expect((await troco('doctor')).output).toMatch(/^WRONG .*available/m)
+  await client.query(
+    `UPDATE ledger_accounts SET balance = balance - 1
+    WHERE account_id = $1 AND ledger = 'available' AND mode = 'test'`,
+    [id],
+  )
+  await client.end()
+  await embedded.release()
+  expect((await troco('ledger', 'verify')).code).toBe(0)
 })
 
 test('an admin is made on the command line, and the password is told once', async () => {

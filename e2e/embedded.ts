@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
-import { type Embedded, openEmbedded } from './embedded.ts'
+import { type Embedded, openEmbedded } from '#lib/db/embedded.ts'
 
 const password = 'a p@ss/word: of ours'
 const folders: string[] = []
@@ -36,7 +36,7 @@ interface Opener {
 export async function openElsewhere(dataFolder: string): Promise<Opener> {
   const options = JSON.stringify({ dataFolder, password })
   const child = runModule(
-    `const { openEmbedded } = await import('./embedded.ts')
+    `const { openEmbedded } = await import('#lib/db/embedded.ts')
     const onProgress = line => console.log(JSON.stringify(line))
     const embedded = await openEmbedded({ ...${options}, onProgress })
     console.log(JSON.stringify(embedded))

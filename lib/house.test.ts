@@ -123,7 +123,7 @@ function sourcesOfTheHouse(): Source[] {
   return files
     .split('\n')
     .filter(path => /^(app|bin|components|lib|prisma)\/.*\.tsx?$/.test(path))
-    .filter(path => !/\.(test|testing)\.tsx?$|-testing\.ts$/.test(path))
+    .filter(path => !/\.test\.tsx?$/.test(path))
     .map(path => ({ path, text: readFileSync(path, 'utf8') }))
 }
 

@@ -3,8 +3,8 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils'
 import { SchemaEngine } from '@prisma/schema-engine-wasm'
 import { beforeAll, expect, test } from 'vitest'
+import { query } from '#e2e/embedded.ts'
 import { makeDatabase } from '#e2e/stage.ts'
-import { query } from '#lib/db/embedded-testing.ts'
 
 /**
  * What Prisma's schema can say of a database, a line each. Partial indexes, CHECKs and triggers

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Embedded } from './embedded.ts'
 import {
   cleanUp,
   kill,
@@ -16,7 +15,8 @@ import {
   openElsewhere,
   query,
   runModule,
-} from './embedded-testing.ts'
+} from '#e2e/embedded.ts'
+import type { Embedded } from './embedded.ts'
 import { withLock } from './embedded-users.ts'
 import { lifeOf } from './process.ts'
 
@@ -94,7 +94,7 @@ describe('after kill -9', () => {
   test('of the holder of the lock, the lock is free at once', async () => {
     const dataFolder = makeFolder()
     const child = runModule(
-      `const { withLock } = await import('./embedded-users.ts')
+      `const { withLock } = await import('#lib/db/embedded-users.ts')
       await withLock(${JSON.stringify(dataFolder)}, async () => {
         console.log('held')
         await new Promise(() => setInterval(() => {}, 1000))

@@ -14,9 +14,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { cleanUp, livingIn, makeFolder, open, openElsewhere, query } from '#e2e/embedded.ts'
 import { openEmbedded } from './embedded.ts'
 import { findPackage, prepareBinaries } from './embedded-files.ts'
-import { cleanUp, livingIn, makeFolder, open, openElsewhere, query } from './embedded-testing.ts'
 
 const isRoot = process.geteuid?.() === 0
 

@@ -9,8 +9,8 @@ import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-util
 import { SchemaEngine } from '@prisma/schema-engine-wasm'
 import { Pool } from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { query } from '#e2e/embedded.ts'
 import { makeDatabase } from '#e2e/stage.ts'
-import { query } from '#lib/db/embedded-testing.ts'
 import { migrate } from '#lib/db/migrate.ts'
 
 let url: string

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
+import { query } from '#e2e/embedded.ts'
 import { makeDatabase } from '#e2e/stage.ts'
-import { query } from '#lib/db/embedded-testing.ts'
 import { migrate } from '#lib/db/migrate.ts'
 import { refusalOf, requireDurableServer, type ServerSettings } from '#lib/db/server.ts'
 
