@@ -24,9 +24,10 @@ process.exit(failed > 0 || passed === 0 ? 1 : 0)
 
 /** What needs no database and takes seconds. */
 async function verify(): Promise<Tally[]> {
+  const plain = process.stdout.isTTY ? [] : ['--colors=off']
   const house = ['vitest', ['run', '--config', 'vitest.house.config.ts']] as const
   return [
-    await check('lint', 'biome', ['ci', '--error-on-warnings']),
+    await check('lint', 'biome', ['ci', '--error-on-warnings', ...plain]),
     await check('types', 'tsc', ['-p', '.']),
     await check('dead code', 'knip', []),
     ...(quick ? [await check('house', ...house)] : []),
