@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -80,22 +80,39 @@ interface Process {
 
 /** Every process that was started for this data folder: bootstrap, server and PostgreSQL. */
 export function processesOf(place: Place): Process[] {
-  const list = execFileSync('ps', ['-eo', 'pid=,stat=,args='], { encoding: 'utf8' })
-  const all = list
+  return listProcesses().filter(
+    ({ pid, command }) => command.includes(place.folder) || hasSetting(pid, place),
+  )
+}
+
+/** Those that live; a slim machine has no `ps`, and another system no /proc. */
+function listProcesses(): Process[] {
+  if (existsSync('/proc/self/stat')) {
+    return readdirSync('/proc')
+      .filter(name => /^\d+$/.test(name))
+      .map(name => ({
+        pid: Number(name),
+        command: readProc(name, 'cmdline').replaceAll('\0', ' '),
+      }))
+      .filter(({ pid }) => !/\) [ZX] /.test(readProc(String(pid), 'stat')))
+  }
+  return execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
     .split('\n')
-    .map(line => /^\s*(\d+)\s+(\S+)\s+(.*)$/.exec(line))
+    .map(line => /^\s*(\d+)\s+(.*)$/.exec(line))
     .filter(match => match !== null)
-    .map(([, pid = '', state = '', command = '']) => ({ pid: Number(pid), state, command }))
-    .filter(({ state }) => !state.startsWith('Z'))
-  return all.filter(({ pid, command }) => command.includes(place.folder) || hasSetting(pid, place))
+    .map(([, pid = '', command = '']) => ({ pid: Number(pid), command }))
+}
+
+function readProc(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 function hasSetting(pid: number, place: Place): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(place.settings.TROCO_DATA ?? '\0')
-  } catch {
-    return false
-  }
+  return readProc(String(pid), 'environ').includes(place.settings.TROCO_DATA ?? '\0')
 }
 
 /** As if the machine lost power for everything that belongs to this place. */
