@@ -86,6 +86,7 @@ export async function ensureDatabase(
   postmaster: Postmaster,
   password: string,
   isNew: boolean,
+  location: string,
 ): Promise<boolean> {
   const asOurselves = { user: 'troco', database: 'troco', password }
   let answer = isNew ? '3D000' : await tryQueries(postmaster, asOurselves, async () => {})
@@ -97,7 +98,7 @@ export async function ensureDatabase(
   if (answer === null || lifeOf(postmaster.pid) === null) return answer === null
   throw refusal(
     answer === '28P01'
-      ? 'The database does not accept the password of this data folder: bring back the one it was created with'
+      ? `The data in ${location} was made with another secrets.json than this data folder has: bring that one back, or move the data away to begin with an empty database`
       : `The database does not answer on port ${postmaster.port} (${answer})`,
   )
 }

@@ -96,7 +96,7 @@ async function ensureRunning(
       }
       found = await startPostmaster(place, bin, log, settings)
     }
-    if (found && (await ensureDatabase(found, password, isNew))) {
+    if (found && (await ensureDatabase(found, password, isNew, location))) {
       return { postmaster: found, adopted }
     }
   }
