@@ -40,6 +40,12 @@ export class TrocoError extends Error {
   }
 }
 
+/** The refusal of one field, in words that name it. */
+export function invalidInput(field: string, rule: string): TrocoError {
+  const message = `${field} ${rule}`
+  return new TrocoError('invalid_input', message, { fields: { [field]: [message] } })
+}
+
 export function isTrocoError(error: unknown): error is TrocoError {
   return error instanceof Error && error.name === 'TrocoError'
 }

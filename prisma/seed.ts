@@ -1,5 +1,6 @@
-import { createAccount, createUser } from '#lib/accounts/create.ts'
+import { createAccount } from '#lib/accounts/create.ts'
 import { hashPassword, isPassword } from '#lib/accounts/password.ts'
+import { registerUser } from '#lib/accounts/register.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { fillPast } from '#prisma/past.ts'
@@ -21,9 +22,9 @@ export async function makeDemoWorld(password: string): Promise<Account> {
   }
   const passwordHash = await hashPassword(password)
   const merchant = { email: DEMO_MERCHANT, name: 'Aurora', passwordHash, isAdmin: false }
-  if (!existing) await createUser(merchant, ACTOR)
+  if (!existing) await registerUser(merchant, ACTOR)
   if (!(await db().user.findUnique({ where: { email: DEMO_ADMIN } }))) {
-    await createUser({ email: DEMO_ADMIN, name: 'Admin', passwordHash, isAdmin: true }, ACTOR)
+    await registerUser({ email: DEMO_ADMIN, name: 'Admin', passwordHash, isAdmin: true }, ACTOR)
   }
   const account = await createAccount({ name: 'Loja Aurora', ownerEmail: DEMO_MERCHANT }, ACTOR)
   await fillPast(account)

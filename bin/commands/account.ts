@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { activateAccount, suspendAccount } from '#lib/accounts/activate.ts'
 import { createAccount } from '#lib/accounts/create.ts'
+import { hashPassword, makePassword } from '#lib/accounts/password.ts'
 import { findAccount, listAccounts } from '#lib/accounts/queries.ts'
 import { payWelcomeCharge } from '#lib/charges/welcome.ts'
 import { TrocoError } from '#lib/errors.ts'
@@ -22,9 +23,14 @@ export async function create(words: string[]): Promise<void> {
   const { values } = parseArgs({ args: words, options })
   const name = requireOption(values.name, '--name')
   const ownerEmail = requireOption(values.email, '--email')
+  const password = makePassword()
+  const ownerPasswordHash = await hashPassword(password)
   await withRuntime(async () => {
-    const account = await createAccount({ name, ownerEmail }, ACTOR)
+    const account = await createAccount({ name, ownerEmail, ownerPasswordHash }, ACTOR)
     await payWelcomeCharge(account)
+    if (account.ownerIsNew) {
+      process.stderr.write(`The owner's password, shown this once: ${password}\n`)
+    }
     process.stdout.write(`${account.id}\n`)
   })
 }

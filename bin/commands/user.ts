@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { createUser } from '#lib/accounts/create.ts'
-import { hashPassword } from '#lib/accounts/password.ts'
+import { hashPassword, makePassword } from '#lib/accounts/password.ts'
+import { registerUser } from '#lib/accounts/register.ts'
 
 /** Prints the id; the password is told once, beside it. */
 export async function create(words: string[]): Promise<void> {
@@ -11,11 +10,11 @@ export async function create(words: string[]): Promise<void> {
     options: { email: { type: 'string' }, name: { type: 'string' }, admin: { type: 'boolean' } },
   })
   const email = requireOption(values.email, '--email')
-  const password = randomBytes(15).toString('base64url')
+  const password = makePassword()
   const passwordHash = await hashPassword(password)
   await withRuntime(async () => {
     const wanted = { email, name: values.name, passwordHash, isAdmin: values.admin ?? false }
-    const user = await createUser(wanted, { type: 'command_line' })
+    const user = await registerUser(wanted, { type: 'command_line' })
     process.stderr.write(`The password, shown this once: ${password}\n`)
     process.stdout.write(`${user.id}\n`)
   })

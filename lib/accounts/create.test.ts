@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { expectBalancedBooks } from '#e2e/stage.ts'
-import { createAccount, createUser } from '#lib/accounts/create.ts'
+import { createAccount } from '#lib/accounts/create.ts'
+import { registerUser } from '#lib/accounts/register.ts'
 import { db } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
 
@@ -92,7 +93,7 @@ describe('a user', () => {
 
   test('is kept under one spelling, with a record of who is an admin', async () => {
     const email = someEmail()
-    const { id } = await createUser(person(email.toUpperCase()), ACTOR)
+    const { id } = await registerUser(person(email.toUpperCase()), ACTOR)
     expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({
       email,
       name: email,
@@ -106,7 +107,7 @@ describe('a user', () => {
   test('with an e-mail that is taken is refused, also when ten come at once', async () => {
     const email = someEmail()
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 10 }, () => createUser(person(email), ACTOR)),
+      Array.from({ length: 10 }, () => registerUser(person(email), ACTOR)),
     )
     const refusals = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason] : []))
     expect(refusals).toHaveLength(9)

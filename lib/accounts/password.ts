@@ -7,6 +7,11 @@ const SALT_BYTES = 16
 
 const derive = promisify(argon2)
 
+/** A password for somebody who did not choose one, to be told once. */
+export function makePassword(): string {
+  return randomBytes(15).toString('base64url')
+}
+
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(SALT_BYTES)
   const tag = await derive('argon2id', { ...COST, message: normalize(password), nonce })

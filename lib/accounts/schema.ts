@@ -1,3 +1,5 @@
+import { invalidInput } from '#lib/errors.ts'
+
 /**
  * active: everything works. pending: waits for an admin. suspended: its tokens are refused and its
  * people may only read; money already on its way still arrives.
@@ -22,4 +24,14 @@ const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/
 export function normalizeEmail(text: string): string | null {
   const email = text.normalize('NFKC').trim().toLowerCase()
   return email.length <= 254 && EMAIL.test(email) ? email : null
+}
+
+export interface User {
+  id: string
+}
+
+export function requireEmail(text: string): string {
+  const email = normalizeEmail(text)
+  if (email) return email
+  throw invalidInput('email', 'must be an e-mail address such as ana@example.com')
 }

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { type FieldProblems, TrocoError } from '#lib/errors.ts'
+import { type FieldProblems, invalidInput, TrocoError } from '#lib/errors.ts'
 
 const BYTES_MAX = 64 * 1024
 /** Deeper than any honest body; some receivers of our webhooks would fail on more. */
@@ -74,7 +74,7 @@ function refuseUnwritable(value: unknown, depth: number, place = 'body'): void {
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) throw invalidText(place)
   } else if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw invalidField(place, 'must not hold a number beyond what JSON readers can hold')
+    throw invalidInput(place, 'must not hold a number beyond what JSON readers can hold')
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) {
       if (key.includes('\0') || !key.isWellFormed()) throw invalidText(place)
@@ -88,14 +88,9 @@ function tooLarge(): TrocoError {
 }
 
 function invalidBody(rule: string): TrocoError {
-  return new TrocoError('invalid_input', rule, { fields: { body: [`body ${rule}`] } })
+  return invalidInput('body', rule)
 }
 
 function invalidText(field: string): TrocoError {
-  return invalidField(field, 'must not hold NUL characters or broken Unicode')
-}
-
-function invalidField(field: string, rule: string): TrocoError {
-  const message = `${field} ${rule}`
-  return new TrocoError('invalid_input', message, { fields: { [field]: [message] } })
+  return invalidInput(field, 'must not hold NUL characters or broken Unicode')
 }

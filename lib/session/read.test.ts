@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeMerchant } from '#e2e/stage.ts'
-import { createUser } from '#lib/accounts/create.ts'
 import { hashPassword } from '#lib/accounts/password.ts'
+import { registerUser } from '#lib/accounts/register.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
 import { authenticate } from '#lib/session/authenticate.ts'
@@ -15,7 +15,7 @@ const CALLER = { ip: '203.0.113.9', userAgent: 'a browser' }
 async function makeUser() {
   const email = `ana-${newId()}@troco.example`
   const passwordHash = await hashPassword(PASSWORD)
-  const { id } = await createUser({ email, passwordHash, isAdmin: false }, { type: 'system' })
+  const { id } = await registerUser({ email, passwordHash, isAdmin: false }, { type: 'system' })
   return { id, email }
 }
 

@@ -1,0 +1,41 @@
+import { requireEmail, type User } from '#lib/accounts/schema.ts'
+import { type Actor, recordAudit } from '#lib/audit/record.ts'
+import type { Tx } from '#lib/db/client.ts'
+import { transaction } from '#lib/db/transaction.ts'
+import { databaseFault, invalidInput } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+
+interface NewUser {
+  email: string
+  name?: string
+  passwordHash: string
+  isAdmin: boolean
+}
+
+/** Adds a person who may sign in. An e-mail that is taken is refused. */
+export function registerUser(wanted: NewUser, actor: Actor): Promise<User> {
+  const email = requireEmail(wanted.email)
+  return transaction(async tx => {
+    const name = wanted.name?.trim() || email
+    const user = await tx.user.create({ data: { ...wanted, id: newId(), email, name } })
+    const after = { admin: wanted.isAdmin }
+    await recordAudit(tx, { actor, action: 'user.created', target: user.id, after })
+    return { id: user.id }
+  }).catch(error => {
+    const isTaken = databaseFault(error).constraint === 'users_email_key'
+    throw isTaken ? invalidInput('email', 'belongs to another user already') : error
+  })
+}
+
+/** The person with this e-mail, or a new one, who gets the password; nobody else's changes. */
+export async function findOrRegister(
+  tx: Tx,
+  wanted: { email: string; passwordHash?: string },
+): Promise<User & { isNew: boolean }> {
+  const email = requireEmail(wanted.email)
+  const data = { id: newId(), email, name: email, passwordHash: wanted.passwordHash }
+  // Not upsert: it looks first, so two at once would both insert.
+  const { count } = await tx.user.createMany({ data, skipDuplicates: true })
+  const user = await tx.user.findUniqueOrThrow({ where: { email } })
+  return { id: user.id, isNew: count === 1 }
+}
