@@ -22,9 +22,9 @@ function lastLine(output: string): string {
 }
 
 test('an account is opened, used and suspended on the command line alone, without a server', async () => {
-  const id = lastLine(
-    (await troco('account', 'create', '--name', 'Padaria', '--email', 'P@x.example')).output,
-  )
+  const opened = await troco('account', 'create', '--name', 'Padaria', '--email', 'P@x.example')
+  expect(opened.output).toMatch(/The owner's password, shown this once: \S{20}\n/)
+  const id = lastLine(opened.output)
   expect(id).toMatch(/^[0-9a-f-]{36}$/)
   expect((await troco('account', 'list')).output).toBe(`${id}\tp@x.example\tactive\tPadaria\n`)
 
