@@ -5,6 +5,9 @@ import { delimiter, dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findNode, prepare } from './prepare.mjs'
 
+/** Read before anything takes time: whoever started us may be gone when we are ready. */
+const parent = process.ppid
+
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
 const [command = 'start', ...rest] = process.argv.slice(2)
 const words = command === 'troco' ? rest : [command, ...rest]
@@ -31,7 +34,6 @@ function hand(node, args) {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, PATH: path, NODE_ENV: nodeEnvOf(words[0]) },
   })
-  const parent = process.ppid
   // npm passes a signal to its shell only, and the shell to nobody: so we look whether it lives.
   setInterval(() => process.ppid === parent || child.kill('SIGTERM'), ORPHAN_CHECK_MS).unref()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))

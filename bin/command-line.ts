@@ -3,8 +3,12 @@ import { TrocoError } from '#lib/errors.ts'
 import { MODES, type Mode } from '#lib/mode.ts'
 
 /** Runs a command with a database under it, and leaves everything as it was found. */
-export async function withRuntime(work: (runtime: Runtime) => Promise<void>): Promise<void> {
-  const runtime = await openRuntime({ onProgress: line => process.stderr.write(`${line}\n`) })
+export async function withRuntime(
+  work: (runtime: Runtime) => Promise<void>,
+  options: { staysUp?: boolean } = {},
+): Promise<void> {
+  const onProgress = (line: string) => process.stderr.write(`${line}\n`)
+  const runtime = await openRuntime({ onProgress, ...options })
   try {
     await work(runtime)
   } finally {

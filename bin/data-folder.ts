@@ -29,13 +29,26 @@ export function openDataFolder(path: string): { folder: string; secrets: Secrets
     if (!statSync(folder, { throwIfNoEntry: false }))
       mkdirSync(folder, { recursive: true, mode: 0o711 })
     const file = join(folder, 'secrets.json')
-    if (!statSync(file, { throwIfNoEntry: false })) writeOnce(file, makeSecrets())
+    if (!statSync(file, { throwIfNoEntry: false })) {
+      requireNoData(folder)
+      writeOnce(file, makeSecrets())
+    }
     return { folder, secrets: readSecrets(file) }
   } catch (error) {
     if (isTrocoError(error)) throw error
     const { code } = error as NodeJS.ErrnoException
     throw setupFailed(
       `The data folder ${folder} cannot be used (${code}): make it a folder of yours, or set TROCO_DATA`,
+    )
+  }
+}
+
+/** New secrets would not open the data that is there, and look as if they might. */
+function requireNoData(folder: string): void {
+  for (const name of ['postgres', 'postgres-location']) {
+    if (!statSync(join(folder, name), { throwIfNoEntry: false })) continue
+    throw setupFailed(
+      `secrets.json is missing in ${folder}: restore it from your backup, it holds the keys to this data`,
     )
   }
 }

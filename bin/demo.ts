@@ -22,6 +22,7 @@ export interface Demo {
 export async function openDemo(folder: string): Promise<Demo> {
   const { DATABASE_URL, DEMO_PASSWORD = '', PUBLIC_URL } = env()
   const lock = new Client({ connectionString: DATABASE_URL })
+  lock.on('error', () => {})
   await lock.connect()
   try {
     await lock.query('SELECT pg_advisory_lock($1)', [LOCK])

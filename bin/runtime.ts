@@ -1,4 +1,5 @@
 import { openDataFolder } from '#bin/data-folder.ts'
+import { keepAlive } from '#bin/keep-alive.ts'
 import { disconnect } from '#lib/db/client.ts'
 import { openEmbedded } from '#lib/db/embedded.ts'
 import { migrate } from '#lib/db/migrate.ts'
@@ -15,6 +16,8 @@ export interface Runtime {
 
 interface Options {
   onProgress?: (line: string) => void
+  /** For a server or worker: a database inside that dies is started again. */
+  staysUp?: boolean
 }
 
 /**
@@ -33,18 +36,17 @@ export async function openRuntime(options: Options = {}): Promise<Runtime> {
       DEMO_PASSWORD: DEMO_PASSWORD ?? opened.secrets.demo,
     })
   }
-  const embedded =
-    opened && !DATABASE_URL
-      ? await openEmbedded({
-          dataFolder: opened.folder,
-          password: opened.secrets.database,
-          onProgress: options.onProgress,
-        })
-      : null
+  const { onProgress, staysUp } = options
+  const inside = opened && !DATABASE_URL ? opened : null
+  const open = ({ folder, secrets }: NonNullable<typeof inside>) =>
+    openEmbedded({ dataFolder: folder, password: secrets.database, onProgress })
+  const embedded = inside && (await open(inside))
   if (embedded) supplyEnv({ DATABASE_URL: embedded.url })
+  const release =
+    inside && embedded && staysUp ? keepAlive(embedded, () => open(inside)) : embedded?.release
   const close = async () => {
     await disconnect()
-    await embedded?.release()
+    await release?.()
   }
   try {
     const migrated = await migrate(env().DATABASE_URL ?? '')

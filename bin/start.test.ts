@@ -1,4 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -13,6 +21,7 @@ import {
   untilReady,
 } from '#e2e/process.ts'
 import { makeDatabase } from '#e2e/stage.ts'
+import { processesIn } from '#lib/db/process.ts'
 
 let place: Place
 
@@ -185,6 +194,63 @@ test('data of another PostgreSQL major stops the start with one line', async () 
   expect(code).toBe(1)
   expect(output.trim()).toMatch(/^[^\n]*PostgreSQL 17[^\n]*$/)
   expect(processesOf(place)).toEqual([])
+})
+
+test('lost secrets are not made anew beside data that they would not open', async () => {
+  await runCommand(['troco', 'account', 'list'], place.settings)
+  rmSync(join(place.folder, 'data', 'secrets.json'))
+  const { code, output } = await runCommand(['start'], place.settings)
+  expect(code).toBe(1)
+  expect(output.trim()).toMatch(/^secrets\.json is missing in [^\n]*: restore it[^\n]*$/)
+  expect(readdirSync(join(place.folder, 'data'))).not.toContain('secrets.json')
+})
+
+test('a PostgreSQL that dies under the server is started again, and the server heals', async () => {
+  const started = startCommand(['start'], place.settings)
+  await untilReady(started, place.port)
+  const demo = readDemo()
+  const file = join(place.folder, 'data', 'postgres', 'postmaster.pid')
+  process.kill(Number.parseInt(readFileSync(file, 'utf8'), 10), 'SIGKILL')
+  const seen = new Set<number>()
+  for (const began = Date.now(); Date.now() - began < 20_000 && !seen.has(200); ) {
+    const answer = await createCharge(demo)
+    seen.add(answer.status)
+    if (answer.status !== 200) expect(await answer.json()).toEqual({ error: 'Service unavailable' })
+    if (seen.has(200) && !seen.has(503)) seen.delete(200)
+  }
+  expect([...seen].sort()).toEqual([200, 503])
+  started.child.kill('SIGTERM')
+  expect(await started.ended).toBe(0)
+  await untilGone(place, 1_000)
+})
+
+test('signing in while the database is away says so, and nothing of why', async () => {
+  const started = startCommand(['start'], place.settings)
+  await untilReady(started, place.port)
+  const origin = `http://localhost:${place.port}`
+  const csrf = await fetch(`${origin}/api/auth/csrf`)
+  const { csrfToken } = await csrf.json()
+  const database = processesIn(realpathSync(join(place.folder, 'data', 'postgres')), 'postgres')
+  expect(database.length).toBeGreaterThan(1)
+  for (const pid of database) process.kill(pid, 'SIGSTOP')
+  const answer = await fetch(`${origin}/api/auth/callback/credentials`, {
+    method: 'POST',
+    headers: {
+      cookie: csrf.headers
+        .getSetCookie()
+        .map(line => line.split(';')[0])
+        .join('; '),
+    },
+    body: new URLSearchParams({
+      csrfToken,
+      email: 'demo@troco.local',
+      password: 'x',
+      json: 'true',
+    }),
+  })
+  for (const pid of database) process.kill(pid, 'SIGCONT')
+  expect(answer.status).toBe(503)
+  expect(await answer.text()).not.toMatch(/prisma|invocation|127\.0\.0\.1/i)
 })
 
 function writeData(file: string, text: string): void {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 
-const port = z.coerce.number().int().min(1).max(65_535)
-const count = z.coerce.number().int().min(0)
+const port = wholeNumber(1, 65_535)
+const count = wholeNumber(0, 1_000)
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
 
 /** Secrets that stand in documents and examples; production refuses them. */
@@ -39,11 +39,7 @@ const schema = z.object({
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgresql://')
     .optional()
     .describe('a PostgreSQL of yours, 15 or newer; without it the one inside is started'),
-  DATABASE_POOL_MAX: z.coerce
-    .number()
-    .int()
-    .min(2)
-    .max(200)
+  DATABASE_POOL_MAX: wholeNumber(2, 200)
     .default(10)
     .describe('database connections of one process'),
   PG_NAMED_STATEMENTS: flag
@@ -106,6 +102,11 @@ export class EnvError extends Error {
   }
 }
 
+function wholeNumber(least: number, most: number) {
+  const error = `must be a whole number from ${least} to ${most}`
+  return z.coerce.number({ error }).int({ error }).min(least, { error }).max(most, { error })
+}
+
 function productionProblems(filled: Record<string, string | undefined>): string[] {
   const problems: string[] = []
   const secret = filled.TROCO_SECRET
@@ -151,6 +152,10 @@ export function supplyEnv(values: Record<string, string>): void {
 
 /** Reads `.env` where there is one; what the environment says already wins. */
 export function loadEnvFile(file: string): void {
+  // Blank counts as unset, so it must not stand in the file's way.
+  for (const name of Object.keys(schema.shape)) {
+    if (process.env[name]?.trim() === '') delete process.env[name]
+  }
   try {
     process.loadEnvFile(file)
   } catch (error) {

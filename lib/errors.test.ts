@@ -121,3 +121,13 @@ describe('the database is gone', () => {
     expect(isDatabaseGone(refused)).toBe(false)
   })
 })
+
+test.each([
+  'new row for relation "charges" violates check constraint "charges_amount_range"',
+  'a nova linha da relação "charges" viola a restrição de verificação "charges_amount_range"',
+  'neue Zeile für Relation »charges« verletzt Check-Constraint »charges_amount_range«',
+  'une ligne viole la contrainte « charges_amount_range »',
+])('the name of a broken CHECK is found whatever language the server speaks: %s', message => {
+  const error = { cause: { originalCode: '23514', originalMessage: message } }
+  expect(databaseFault(error).constraint).toBe('charges_amount_range')
+})

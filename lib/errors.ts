@@ -52,7 +52,7 @@ export function isTrocoError(error: unknown): error is TrocoError {
 
 /** Codes of PostgreSQL and of the socket that mean: the database cannot be asked just now. */
 const GONE =
-  /^(08...|57P0[1-3]|57014|53300|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|P1001|P1002|P1017|P2024)$/
+  /^(08...|57P0[1-3]|57014|53300|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|P1001|P1002|P1017|P2024|P2028)$/
 
 /** Of a raw statement the adapter keeps only its own word for these; here are Prisma's codes. */
 const GONE_KINDS: Record<string, string> = {
@@ -100,10 +100,9 @@ function constraintOf(layer: Record<string, unknown>): string | undefined {
   if (typeof constraint === 'object' && constraint !== null) {
     return text((constraint as Record<string, unknown>).index)
   }
-  // The adapter hands on a CHECK's name in the message only.
-  return typeof originalMessage === 'string'
-    ? originalMessage.match(/constraint "([a-z0-9_]+)"/)?.[1]
-    : undefined
+  // The adapter hands on a CHECK's name in the message only, as the last quoted word in any language.
+  if (layer.originalCode !== '23514' || typeof originalMessage !== 'string') return undefined
+  return [...originalMessage.matchAll(/["«»„“”]\s?([a-z0-9_]+)\s?["«»“”]/g)].at(-1)?.[1]
 }
 
 function meta(layer: Record<string, unknown>): unknown {

@@ -98,6 +98,7 @@ async function writeCharges(account: Account, planned: Planned[]): Promise<void>
       clientDoc: document,
       webhookUrl: at >= planned.length - 2 ? RECEIVER : null,
       expiresAt: new Date(charge.createdAt.getTime() + DAY_MS),
+      dueAt: new Date(charge.createdAt.getTime() + DAY_MS),
       createdAt: charge.createdAt,
       updatedAt: charge.createdAt,
     }
@@ -166,9 +167,7 @@ async function writeOpenEnds(account: Account, now: number): Promise<void> {
     return { id: newId(createdAt), amount, createdAt, paidAt: createdAt, reference }
   })
   await writeCharges(account, open)
-  const [expired, failed, ...pending] = open
+  const [expired, failed] = open
   if (expired) await closeCharge(account.id, expired.id, 'expired')
   if (failed) await closeCharge(account.id, failed.id, 'failed')
-  await db().$executeRaw`UPDATE charges SET due_at = expires_at
-    WHERE account_id = ${account.id}::uuid AND id = ANY (${pending.map(({ id }) => id)}::uuid[])`
 }

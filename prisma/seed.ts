@@ -1,44 +1,63 @@
+import { suspendAccount } from '#lib/accounts/activate.ts'
 import { createAccount } from '#lib/accounts/create.ts'
 import { hashPassword, isPassword } from '#lib/accounts/password.ts'
 import { registerUser } from '#lib/accounts/register.ts'
 import type { Account } from '#lib/accounts/schema.ts'
+import { recordAudit } from '#lib/audit/record.ts'
 import { db } from '#lib/db/client.ts'
+import { transaction } from '#lib/db/transaction.ts'
 import { fillPast } from '#prisma/past.ts'
 
 export const DEMO_MERCHANT = 'demo@troco.local'
 export const DEMO_ADMIN = 'admin@troco.local'
 
 const ACTOR = { type: 'system' } as const
+/** Written last: without it a demo shop is half made, because its making was killed. */
+const DONE = 'demo.made'
+
 /** The merchant and the admin that a newcomer signs in as, with the password that is printed. */
 export async function makeDemoWorld(password: string): Promise<Account> {
-  const existing = await db().user.findUnique({
-    where: { email: DEMO_MERCHANT },
-    include: { memberships: { include: { account: true } } },
-  })
-  const made = existing?.memberships[0]?.account
-  if (made) {
-    await keepPassword(password)
-    return made as Account
-  }
-  const passwordHash = await hashPassword(password)
-  const merchant = { email: DEMO_MERCHANT, name: 'Aurora', passwordHash, isAdmin: false }
-  if (!existing) await registerUser(merchant, ACTOR)
-  if (!(await db().user.findUnique({ where: { email: DEMO_ADMIN } }))) {
-    await registerUser({ email: DEMO_ADMIN, name: 'Admin', passwordHash, isAdmin: true }, ACTOR)
+  await keepPeople(password)
+  for (const account of await listDemoAccounts()) {
+    const done = await db().auditRecord.findFirst({
+      where: { accountId: account.id, action: DONE },
+    })
+    if (done) return account
+    await putAside(account.id)
   }
   const account = await createAccount({ name: 'Loja Aurora', ownerEmail: DEMO_MERCHANT }, ACTOR)
   await fillPast(account)
+  await transaction(tx => recordAudit(tx, { actor: ACTOR, action: DONE, accountId: account.id }))
   return account
 }
 
-/** A DEMO_PASSWORD that was changed since is the one that works. */
-async function keepPassword(password: string): Promise<void> {
-  const users = await db().user.findMany({ where: { email: { in: [DEMO_MERCHANT, DEMO_ADMIN] } } })
-  for (const user of users) {
-    if (await isPassword(password, user.passwordHash)) continue
-    await db().user.update({
-      where: { id: user.id },
-      data: { passwordHash: await hashPassword(password) },
-    })
+/** Both people, with the password that is printed: a DEMO_PASSWORD that was changed since, too. */
+async function keepPeople(password: string): Promise<void> {
+  const people = [
+    { email: DEMO_MERCHANT, name: 'Aurora', isAdmin: false },
+    { email: DEMO_ADMIN, name: 'Admin', isAdmin: true },
+  ]
+  for (const person of people) {
+    const { email } = person
+    const known = await db().user.findUnique({ where: { email } })
+    if (known && (await isPassword(password, known.passwordHash))) continue
+    const passwordHash = await hashPassword(password)
+    if (known) await db().user.update({ where: { email }, data: { passwordHash } })
+    else await registerUser({ ...person, passwordHash }, ACTOR)
   }
+}
+
+async function listDemoAccounts(): Promise<Account[]> {
+  const rows = await db().membership.findMany({
+    where: { user: { email: DEMO_MERCHANT } },
+    include: { account: true },
+    orderBy: { createdAt: 'asc' },
+  })
+  return rows.map(({ account }) => account as Account)
+}
+
+/** Books are never deleted, so what was begun stays, suspended and nobody's. */
+async function putAside(accountId: string): Promise<void> {
+  await suspendAccount(accountId, 'Its making as a demo was interrupted', ACTOR)
+  await db().membership.deleteMany({ where: { accountId } })
 }

@@ -31,7 +31,10 @@ async function serve(development: boolean): Promise<void> {
   loadEnvFile('.env')
   const { PORT, HOST, WORKER } = env()
   await requireFreePort(PORT, HOST)
-  const runtime = await openRuntime({ onProgress: line => process.stderr.write(`${line}\n`) })
+  const runtime = await openRuntime({
+    onProgress: line => process.stderr.write(`${line}\n`),
+    staysUp: true,
+  })
   let worker: Worker | null = null
   try {
     if (!development) routeConsole()

@@ -41,14 +41,22 @@ describe('an account', () => {
     await expectBalancedBooks(account.id)
   })
 
-  test.each(['', '   ', 'x'.repeat(256)])('with a name like %j is refused whole', async name => {
-    const ownerEmail = someEmail()
-    const wanted = { name, ownerEmail }
-    await expect(async () => createAccount(wanted, ACTOR)).rejects.toMatchObject({
-      code: 'invalid_input',
-      fields: { name: ['name must have 1 to 255 characters'] },
-    })
-    expect(await db().user.count({ where: { email: ownerEmail } })).toBe(0)
+  test.each(['', '   ', 'x'.repeat(256), 'two\nlines', 'a\ttab', '\u0001'])(
+    'with a name like %j is refused whole',
+    async name => {
+      const ownerEmail = someEmail()
+      const wanted = { name, ownerEmail }
+      await expect(async () => createAccount(wanted, ACTOR)).rejects.toMatchObject({
+        code: 'invalid_input',
+        fields: { name: ['name must have 1 to 255 characters, on one line'] },
+      })
+      expect(await db().user.count({ where: { email: ownerEmail } })).toBe(0)
+    },
+  )
+
+  test('may have a name of 255 characters of any script, emoji too', async () => {
+    const name = '🥖'.repeat(255)
+    expect((await createAccount({ name, ownerEmail: someEmail() }, ACTOR)).name).toBe(name)
   })
 
   test.each(['', 'ana', 'ana@', 'ana@exämple.com', 'аna@example.com'])(

@@ -22,8 +22,8 @@ export type OpenedAccount = Account & { ownerIsNew: boolean }
  */
 export function createAccount(wanted: NewAccount, actor: Actor): Promise<OpenedAccount> {
   const name = wanted.name.trim()
-  if (name.length < 1 || name.length > 255) {
-    throw invalidInput('name', 'must have 1 to 255 characters')
+  if (!/^[^\p{Cc}]{1,255}$/u.test(name)) {
+    throw invalidInput('name', 'must have 1 to 255 characters, on one line')
   }
   const owner = { email: wanted.ownerEmail, passwordHash: wanted.ownerPasswordHash }
   return transaction(async tx => {

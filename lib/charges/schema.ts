@@ -1,5 +1,14 @@
 import * as z from 'zod'
-import { email, externalId, freeObject, httpUrl, must, text, wholeCents } from '#lib/fields.ts'
+import {
+  email,
+  externalId,
+  freeObject,
+  httpUrl,
+  isObject,
+  must,
+  text,
+  wholeCents,
+} from '#lib/fields.ts'
 import type { Mode } from '#lib/mode.ts'
 import { AMOUNT_MAX, cents } from '#lib/money.ts'
 import { isValidCnpj, isValidCpf, taxIdKind } from '#lib/pix/tax-id.ts'
@@ -37,6 +46,15 @@ const Item = z.looseObject(
   must('be an object'),
 )
 
+/** Judged, but kept as sent: a parsed copy would order and drop keys. */
+function judgeItems(items: Record<string, unknown>[], context: z.RefinementCtx): void {
+  for (const [at, item] of items.entries()) {
+    for (const issue of Item.safeParse(item).error?.issues ?? []) {
+      context.addIssue({ code: 'custom', path: [at, ...issue.path], message: issue.message })
+    }
+  }
+}
+
 const expiry = `be a whole number of seconds from ${EXPIRES_IN_MIN} to ${EXPIRES_IN_MAX}`
 
 const ChargeRequest = z.object({
@@ -63,8 +81,12 @@ const ChargeRequest = z.object({
     .optional(),
   utms: freeObject(OBJECT_BYTES_MAX).optional(),
   items: z
-    .array(Item, must('be a list of objects'))
+    .array(
+      z.custom<Record<string, unknown>>(isObject, must('be an object')),
+      must('be a list of objects'),
+    )
     .max(ITEMS_MAX, must(`have at most ${ITEMS_MAX} entries`))
+    .superRefine(judgeItems)
     .optional(),
   external_id: externalId.optional(),
   expires_in: z
@@ -83,7 +105,9 @@ export const chargeRequest: Record<Mode, z.ZodType<ChargeRequest>> = {
       value => isValidCpf(value) || isValidCnpj(value),
       must('be a CPF or CNPJ with right check digits'),
     ),
-    webhook_url: httpUrl.startsWith('https:', must('be an https address')).optional(),
+    webhook_url: httpUrl
+      .refine(value => /^https:/i.test(value), must('be an https address'))
+      .optional(),
   }),
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -62,7 +62,7 @@ export async function startPostmaster(
   settings: Record<string, string>,
 ): Promise<Postmaster | null> {
   await clearRemains(location)
-  const port = await findFreePort()
+  const port = (await tryPort(lastPort(location))) ?? (await tryPort(0)) ?? 0
   const values = Object.entries({ ...defaults, port: `${port}`, ...settings })
   rmSync(log, { force: true })
   const output = openSync(log, 'wx', 0o600)
@@ -151,12 +151,23 @@ function readPidFile(location: string): string[] {
   }
 }
 
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
+/** The same port as last time, so that a server whose database died finds the next one. */
+function lastPort(location: string): number {
+  const file = join(location, 'postmaster.opts')
+  const words = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  return Number(/"port=(\d+)"/.exec(words)?.[1] ?? 0)
+}
+
+/** The port when it is free (0: any that is), else null. */
+async function tryPort(wanted: number): Promise<number | null> {
+  const server = createServer().listen(wanted, '127.0.0.1')
+  const isFree = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  )
   const address = server.address()
   server.close()
-  return address !== null && typeof address === 'object' ? address.port : 0
+  return isFree && address !== null && typeof address === 'object' ? address.port : null
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

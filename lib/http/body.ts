@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { type FieldProblems, invalidInput, TrocoError } from '#lib/errors.ts'
+import { type FieldProblems, invalidInput, isTrocoError, TrocoError } from '#lib/errors.ts'
 
 const BYTES_MAX = 64 * 1024
 /** Deeper than any honest body; some receivers of our webhooks would fail on more. */
@@ -48,10 +48,16 @@ async function readText(request: Request): Promise<string> {
   if (Number(request.headers.get('content-length') ?? 0) > BYTES_MAX) throw tooLarge()
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength
-    if (size > BYTES_MAX) throw tooLarge()
-    chunks.push(chunk)
+  try {
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength
+      if (size > BYTES_MAX) throw tooLarge()
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    if (isTrocoError(error)) throw error
+    // The caller hung up in the middle: nobody reads this, and it is no fault of the database.
+    throw new TrocoError('malformed_json', 'Malformed JSON')
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))

@@ -265,8 +265,10 @@ describe('GET /account', () => {
     const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
     const live = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
     const authorization = `Bearer ${live.token}`
-    const answer = await ask('POST', '/transactions', { authorization, body: CHARGE })
-    expect([answer.status, answer.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
+    for (const body of [CHARGE, {}]) {
+      const answer = await ask('POST', '/transactions', { authorization, body })
+      expect([answer.status, answer.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
+    }
   })
 })
 

@@ -4,7 +4,7 @@ import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/headers.ts'
 import { answerError, type InvalidForm, json } from '#lib/http/answer.ts'
 import { parseBody, readObject } from '#lib/http/body.ts'
 import { inContext, type LogContext, log } from '#lib/log.ts'
-import type { Mode } from '#lib/mode.ts'
+import { isOpen, type Mode } from '#lib/mode.ts'
 import type { Permission } from '#lib/tokens/schema.ts'
 import { type TokenCaller, verifyToken } from '#lib/tokens/verify.ts'
 
@@ -83,6 +83,10 @@ async function authenticate(authorization: string | null): Promise<TokenCaller> 
 function authorize(caller: TokenCaller, allow: Permission | Permission[]): void {
   if (!caller.account.isActive) throw new TrocoError('account_not_active', 'Account not active')
   const wanted = [allow].flat()
+  // Reading an empty world does no harm; nothing may begin in it.
+  if (!isOpen(caller.mode) && wanted.some(permission => permission.endsWith(':write'))) {
+    throw new TrocoError('live_mode_disabled', 'Live mode is not enabled')
+  }
   if (wanted.some(permission => caller.permissions.includes(permission))) return
   const permission = wanted.join(' or ')
   throw new TrocoError('permission_denied', `Permission denied: ${permission}`, { permission })

@@ -238,6 +238,28 @@ describe('what JSON can say and JavaScript would lose', () => {
     expect(await answer.json()).toEqual({ errors: 'items[0].price must be a number' })
   })
 
+  test('items are kept as sent, whatever else they hold and in whatever order', async () => {
+    const items = '[{"sku":1,"quantity":2,"__proto__":{"a":1},"name":"x"}]'
+    const answer = await (await send(`"items":${items}`)).json()
+    const kept = await read(answer.data.transaction_id)
+    expect(kept.text).toContain(`"items":${items}`)
+  })
+
+  test('an address with blanks or line breaks is refused, not mended', async () => {
+    for (const url of [
+      'http://x\\n.com',
+      ' http://x.com/a',
+      'http://x.com/a b',
+      'ftp://x.com',
+      'http://',
+    ]) {
+      const answer = await send(`"webhook_url":"${url}"`)
+      expect(await answer.json(), url).toEqual({
+        errors: 'webhook_url must be an http or https address',
+      })
+    }
+  })
+
   test('a reference of blanks alone is refused', async () => {
     expect((await send('"external_id":"  "')).status).toBe(422)
   })

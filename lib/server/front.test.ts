@@ -228,3 +228,48 @@ describe('what is no HTTP is answered in JSON and hung up on', () => {
     expect((await fetch(`${origin}/healthz`)).status).toBe(200)
   })
 })
+
+describe('what pages are never asked for', () => {
+  let origin: string
+  beforeAll(async () => {
+    origin = await serve()
+  })
+
+  test('a page takes no other method than reading', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+      const answer = await fetch(`${origin}/login`, { method })
+      expect([answer.status, answer.headers.get('allow')], method).toEqual([405, 'GET, HEAD'])
+    }
+  })
+
+  test('a form is refused above 64 KiB, or of unknown length, before anybody keeps it', async () => {
+    const url = `${origin}/api/auth/callback/credentials`
+    const large = await fetch(url, { method: 'POST', body: 'a'.repeat(64 * 1024 + 1) })
+    expect([large.status, await large.json()]).toEqual([413, { error: 'Payload too large' }])
+    const body = new Blob(['email=a']).stream()
+    const endless = await fetch(url, { method: 'POST', body, duplex: 'half' } as RequestInit)
+    expect([endless.status, await endless.json()]).toEqual([411, { error: 'Length required' }])
+    expect((await fetch(url, { method: 'POST', body: 'email=a' })).status).toBe(200)
+  })
+
+  test('a target that is no path is answered in JSON, one with our address in it as a path', async () => {
+    expect(
+      await speak(origin, 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
+    ).toMatch(/^HTTP\/1\.1 400 [\s\S]*\{"error":"Malformed request"\}$/)
+    const absolute =
+      'GET http://localhost:3000/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+    expect(await speak(origin, absolute)).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"status":"ok"\}/)
+  })
+})
+
+/** What the server answers to these very bytes. */
+async function speak(origin: string, bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+  let said = ''
+  socket.on('data', chunk => {
+    said += chunk
+  })
+  socket.write(bytes)
+  await once(socket, 'close')
+  return said
+}

@@ -5,6 +5,7 @@ import { env } from '#lib/env.ts'
 import { json } from '#lib/http/answer.ts'
 import { refuseMethod } from '#lib/http/endpoint.ts'
 import { log } from '#lib/log.ts'
+import { refusePageRequest, targetOf } from '#lib/server/guard.ts'
 import { addContentPolicy, SECURITY_HEADERS, settleHeaders } from '#lib/server/headers.ts'
 import { checkReadiness } from '#lib/server/health.ts'
 import { loadRoutes, type Match, matchRoute } from '#lib/server/routes.ts'
@@ -37,6 +38,9 @@ export async function createFront(pages: Pages, development = false): Promise<Se
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader('x-request-id', settleHeaders(request, TRUST_PROXY, publicUrl))
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
+    const target = targetOf(request)
+    if (target === null) return send(response, json(400, { error: 'Malformed request' }))
+    request.url = target
     const path = pathOf(request)
     if (path === '/healthz') return send(response, json(200, { status: 'ok' }))
     if (path === '/readyz') {
@@ -54,6 +58,10 @@ export async function createFront(pages: Pages, development = false): Promise<Se
       matches.set(request, match)
       await answerApi(request, response)
       return
+    }
+    const refusal = development ? null : refusePageRequest(request, path)
+    if (refusal) {
+      return send(response, json(refusal.status, { error: refusal.error }, refusal.headers))
     }
     response.setHeader('content-security-policy', addContentPolicy(request, development))
     await pages(request, response)
@@ -101,8 +109,10 @@ function isApi(path: string): boolean {
 }
 
 async function send(response: ServerResponse, answer: Response): Promise<void> {
-  response.writeHead(answer.status, Object.fromEntries(answer.headers))
-  response.end(await answer.text())
+  const body = Buffer.from(await answer.text())
+  const headers = { ...Object.fromEntries(answer.headers), 'content-length': body.byteLength }
+  response.writeHead(answer.status, headers)
+  response.end(body)
 }
 
 /** What is not HTTP still gets an answer in JSON, and the connection ends. */

@@ -1,6 +1,10 @@
 import { isPassword } from '#lib/accounts/password.ts'
 import { normalizeEmail } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
+import { log } from '#lib/log.ts'
+
+/** What the answer of next-auth carries when it is not the visitor's fault. */
+export const UNAVAILABLE = 'Unavailable'
 
 interface Person {
   id: string
@@ -13,6 +17,16 @@ interface Person {
  * the same answer after the same time.
  */
 export async function authenticate(email: string, password: string): Promise<Person | null> {
+  try {
+    return await findPerson(email, password)
+  } catch (error) {
+    log().error({ err: error }, 'nobody could be signed in')
+    // next-auth shows the message to the visitor.
+    throw new Error(UNAVAILABLE)
+  }
+}
+
+async function findPerson(email: string, password: string): Promise<Person | null> {
   const normal = normalizeEmail(email)
   const user = normal ? await db().user.findUnique({ where: { email: normal } }) : null
   const isRight = await isPassword(password, user?.passwordHash ?? null)

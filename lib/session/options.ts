@@ -38,7 +38,11 @@ export function authOptions(): NextAuthOptions {
       callbackUrl: cookie(names.callback),
     },
     logger: {
-      error: (code, metadata) => log().error({ code, err: errorIn(metadata) }, 'next-auth failed'),
+      // A session that has ended is no fault, and its cookie may come back for days.
+      error: (code, metadata) =>
+        code === 'JWT_SESSION_ERROR'
+          ? log().debug({ code }, 'an ended session was shown')
+          : log().error({ code, err: errorIn(metadata) }, 'next-auth failed'),
       warn: code => log().warn({ code }, 'next-auth warns'),
       debug: () => {},
     },

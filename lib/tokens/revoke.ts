@@ -44,5 +44,5 @@ async function findToken(named: string) {
 function conditionOf(named: string) {
   if (isUuid(named)) return { id: named }
   if (isTokenText(named)) return { hash: hashToken(named) }
-  return /^troco_(test|live)_./.test(named) ? { prefix: { startsWith: named } } : null
+  return /^troco_(test|live)_[0-9A-Za-z]+$/.test(named) ? { prefix: { startsWith: named } } : null
 }

@@ -1,5 +1,6 @@
 import type { NextRequest } from 'next/server'
 import NextAuth from 'next-auth'
+import { UNAVAILABLE } from '#lib/session/authenticate.ts'
 import { authOptions } from '#lib/session/options.ts'
 
 interface Context {
@@ -10,7 +11,11 @@ async function answer(request: NextRequest, context: Context): Promise<Response>
   // next-auth would let anybody write into our log through this one.
   const { nextauth } = await context.params
   if (nextauth[0] === '_log') return new Response(null, { status: 404 })
-  return NextAuth(request, context, authOptions())
+  const said: Response = await NextAuth(request, context, authOptions())
+  if (said.status !== 401) return said
+  const text = await said.text()
+  const status = text.includes(`error=${UNAVAILABLE}`) ? 503 : 401
+  return new Response(text, { status, headers: said.headers })
 }
 
 export { answer as GET, answer as POST }

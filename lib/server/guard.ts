@@ -1,0 +1,35 @@
+import type { IncomingMessage } from 'node:http'
+
+/** As much as any form of ours sends; Next itself would take whatever comes. */
+const FORM_BYTES_MAX = 64 * 1024
+
+interface Refusal {
+  status: number
+  error: string
+  headers?: Record<string, string>
+}
+
+/** Why a request for a page or for signing in goes no further; null when it may. */
+export function refusePageRequest(request: IncomingMessage, path: string): Refusal | null {
+  const { method = '', headers } = request
+  const reads = method === 'GET' || method === 'HEAD'
+  if (!reads && !(method === 'POST' && path.startsWith('/api/auth/'))) {
+    return { status: 405, error: 'Method not allowed', headers: { allow: 'GET, HEAD' } }
+  }
+  // A body of unknown length could only be stopped in the middle, when Next holds it already.
+  if (headers['transfer-encoding'] !== undefined) {
+    return { status: 411, error: 'Length required', headers: { connection: 'close' } }
+  }
+  if (Number(headers['content-length'] ?? 0) > FORM_BYTES_MAX) {
+    return { status: 413, error: 'Payload too large', headers: { connection: 'close' } }
+  }
+  return null
+}
+
+/** The target of a request as a path with its query; null when it is none of ours. */
+export function targetOf(request: IncomingMessage): string | null {
+  const target = request.url ?? ''
+  if (target.startsWith('/')) return target
+  const absolute = /^https?:/i.test(target) ? URL.parse(target) : null
+  return absolute && absolute.pathname + absolute.search
+}

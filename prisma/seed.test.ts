@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expectBalancedBooks, makeDatabase } from '#e2e/stage.ts'
+import { createAccount } from '#lib/accounts/create.ts'
+import { isPassword } from '#lib/accounts/password.ts'
+import { db, disconnect } from '#lib/db/client.ts'
+import { env, supplyEnv } from '#lib/env.ts'
+import { readBalances } from '#lib/ledger/accounts.ts'
+import { DEMO_MERCHANT, makeDemoWorld } from '#prisma/seed.ts'
+
+const shared = env().DATABASE_URL ?? ''
+beforeAll(async () => {
+  supplyEnv({ DATABASE_URL: await makeDatabase() })
+})
+afterAll(async () => {
+  await disconnect()
+  supplyEnv({ DATABASE_URL: shared })
+})
+
+test('a demo world whose making was killed is put aside, and a whole one is made once', async () => {
+  const begun = await createAccount({ name: 'Loja', ownerEmail: DEMO_MERCHANT }, { type: 'system' })
+  const account = await makeDemoWorld('first-password')
+  expect(account.id).not.toBe(begun.id)
+  const left = await db().account.findUniqueOrThrow({ where: { id: begun.id } })
+  expect(left.status).toBe('suspended')
+  expect((await makeDemoWorld('second-password')).id).toBe(account.id)
+  const user = await db().user.findUniqueOrThrow({ where: { email: DEMO_MERCHANT } })
+  expect(await isPassword('second-password', user.passwordHash)).toBe(true)
+  expect(await db().membership.count({ where: { userId: user.id } })).toBe(1)
+})
+
+test('it has received R$ 25.000,00 over ninety days, and holds charges and withdrawals in every state', async () => {
+  const { id: accountId } = await makeDemoWorld('second-password')
+  const paid = await db().charge.findMany({ where: { accountId, status: 'paid' } })
+  expect(paid.reduce((sum, charge) => sum + charge.amount, 0n)).toBe(2_500_000n)
+  const oldest = Math.min(...paid.map(({ paidAt }) => paidAt?.getTime() ?? 0))
+  expect((Date.now() - oldest) / 86_400_000).toBeCloseTo(90, 0)
+  const charges = await db().charge.groupBy({ by: ['status'], where: { accountId }, _count: true })
+  expect(charges.map(({ status }) => status).sort()).toEqual([
+    'expired',
+    'failed',
+    'paid',
+    'pending',
+  ])
+  const withdrawals = await db().withdrawal.findMany({ where: { accountId } })
+  expect(withdrawals.map(({ status }) => status).sort()).toEqual([
+    'approved',
+    'pending',
+    'rejected',
+  ])
+  const deliveries = await db().delivery.findMany({ where: { accountId } })
+  const states = new Set(deliveries.map(({ status }) => status))
+  expect(states).toContain('delivered')
+  expect(states).toContain('exhausted')
+  expect(await db().charge.count({ where: { accountId, status: 'pending', dueAt: null } })).toBe(0)
+  expect(await readBalances(accountId, 'test')).toEqual({ available: 1_710_000, outbound: 150_000 })
+  await expectBalancedBooks(accountId)
+})
