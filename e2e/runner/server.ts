@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -35,7 +35,7 @@ export async function withServer<T>(
   )
   const ended = once(child, 'exit')
   try {
-    await waitFor(`http://localhost:${port}/readyz`, child.exitCode)
+    await waitFor(`http://localhost:${port}/readyz`, child)
     const demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'))
     return await work({
       E2E_BASE_URL: `http://localhost:${port}`,
@@ -66,9 +66,9 @@ export async function freePort(): Promise<number> {
   }
 }
 
-async function waitFor(address: string, exitCode: number | null): Promise<void> {
+async function waitFor(address: string, child: ChildProcess): Promise<void> {
   for (const began = Date.now(); Date.now() - began < START_MAX_MS; ) {
-    if (exitCode !== null) break
+    if (child.exitCode !== null) break
     const answer = await fetch(address).catch(() => null)
     if (answer?.ok) return
     await sleep(100)
