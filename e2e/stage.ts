@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Client } from 'pg'
 import { expect } from 'vitest'
@@ -9,7 +8,7 @@ import type { Account } from '#lib/accounts/schema.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import type { CreatedCharge } from '#lib/charges/schema.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
-import { db } from '#lib/db/client.ts'
+import { db, disconnect } from '#lib/db/client.ts'
 import { migrate } from '#lib/db/migrate.ts'
 import { env } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
@@ -72,13 +71,29 @@ export async function makeDatabase(options: { migrated?: boolean } = {}): Promis
   return url.href
 }
 
+export interface Api {
+  url: string
+  close: () => Promise<void>
+}
+
 /** The API on a port of its own, served as in the product; its pages are tested in a browser. */
-export async function startApi(): Promise<{ url: string; front: Server }> {
+export async function startApi(): Promise<Api> {
   const front = await createFront(async (_request, response) => {
     response.writeHead(404).end()
   })
   front.listen(0, '127.0.0.1')
   await once(front, 'listening')
   const { port } = front.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, front }
+  const close = async () => {
+    front.closeAllConnections()
+    front.close()
+    await disconnect()
+  }
+  return { url: `http://127.0.0.1:${port}`, close }
+}
+
+/** The API with a merchant who may call it. */
+export async function openApi(): Promise<{ api: Api; merchant: Account; token: string }> {
+  const merchant = await makeMerchant()
+  return { api: await startApi(), merchant, token: await makeToken(merchant.id) }
 }

@@ -2,25 +2,18 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CHARGE, makeMerchant, makeToken, openCharge, startApi } from '#e2e/stage.ts'
+import { type Api, CHARGE, openApi, openCharge } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
-import { disconnect } from '#lib/db/client.ts'
 
 const BYTES_MAX = 64 * 1024
 
-let api: Awaited<ReturnType<typeof startApi>>
+let api: Api
 let merchant: Account
 let token: string
 beforeAll(async () => {
-  api = await startApi()
-  merchant = await makeMerchant()
-  token = await makeToken(merchant.id)
+  ;({ api, merchant, token } = await openApi())
 })
-afterAll(async () => {
-  api.front.closeAllConnections()
-  api.front.close()
-  await disconnect()
-})
+afterAll(() => api.close())
 
 /** Sends a body as it stands, without a Content-Type unless one is given. */
 async function post(body?: string | Uint8Array, headers: Record<string, string> = {}, path = '') {

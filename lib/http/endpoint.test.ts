@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CHARGE, makeMerchant, makeToken, openCharge, receive, startApi } from '#e2e/stage.ts'
+import {
+  type Api,
+  CHARGE,
+  makeMerchant,
+  makeToken,
+  openApi,
+  openCharge,
+  receive,
+} from '#e2e/stage.ts'
 import { suspendAccount } from '#lib/accounts/activate.ts'
 import type { Account } from '#lib/accounts/schema.ts'
-import { disconnect } from '#lib/db/client.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { revokeToken } from '#lib/tokens/revoke.ts'
 import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
@@ -11,19 +18,13 @@ import { makeToken as makeTokenText } from '#lib/tokens/token-text.ts'
 const ACTOR = { type: 'system' } as const
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-let api: Awaited<ReturnType<typeof startApi>>
+let api: Api
 let merchant: Account
 let token: string
 beforeAll(async () => {
-  api = await startApi()
-  merchant = await makeMerchant()
-  token = await makeToken(merchant.id)
+  ;({ api, merchant, token } = await openApi())
 })
-afterAll(async () => {
-  api.front.closeAllConnections()
-  api.front.close()
-  await disconnect()
-})
+afterAll(() => api.close())
 
 interface Options {
   authorization?: string

@@ -1,32 +1,29 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
+  type Api,
   CHARGE,
   expectBalancedBooks,
   makeMerchant,
   makeToken,
+  openApi,
   openCharge,
-  startApi,
 } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
-import { db, disconnect } from '#lib/db/client.ts'
+import { db } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 
-let api: Awaited<ReturnType<typeof startApi>>
+let api: Api
 let merchant: Account
 let token: string
 beforeAll(async () => {
-  api = await startApi()
-  merchant = await makeMerchant()
-  token = await makeToken(merchant.id)
+  ;({ api, merchant, token } = await openApi())
 })
 afterAll(async () => {
   await expectBalancedBooks(merchant.id)
-  api.front.closeAllConnections()
-  api.front.close()
-  await disconnect()
+  await api.close()
 })
 
 async function ask(method: string, path: string, body?: unknown, caller = token) {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { makeDatabase, startApi } from '#e2e/stage.ts'
+import { type Api, makeDatabase, startApi } from '#e2e/stage.ts'
 import { db, disconnect } from '#lib/db/client.ts'
 import { supplyEnv } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
 
 let url: string
-let api: Awaited<ReturnType<typeof startApi>>
+let api: Api
 beforeAll(async () => {
   url = await makeDatabase()
   api = await startApi()
@@ -15,9 +15,7 @@ beforeEach(async () => {
   await db().$executeRaw`DELETE FROM worker_heartbeats`
 })
 afterAll(async () => {
-  api.front.closeAllConnections()
-  api.front.close()
-  await disconnect()
+  await api.close()
 })
 
 async function useDatabase(target: string): Promise<void> {
