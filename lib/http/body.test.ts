@@ -1,7 +1,9 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { TEST_LOG } from '#e2e/setup.ts'
 import { type Api, CHARGE, openApi, openCharge } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 
@@ -244,4 +246,20 @@ describe('what a body says', () => {
       expect(await post(text)).toMatchObject({ status: 200, body: { data: { metadata: null } } })
     }
   })
+})
+
+test('a caller who hangs up in the middle is no fault of the database, nor of ours', async () => {
+  const mark = `hung-up-${Date.now()}`
+  const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
+  socket.write(
+    `POST /api/transactions HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${mark}\r\n` +
+      `Authorization: Bearer ${token}\r\nContent-Length: 100\r\n\r\n{"a":`,
+  )
+  const linesOfIt = () =>
+    readFileSync(TEST_LOG, 'utf8')
+      .split('\n')
+      .filter(line => line.includes(mark))
+  setTimeout(() => socket.destroy(), 200)
+  await vi.waitFor(() => expect(linesOfIt().join()).toContain('answered'), { timeout: 5_000 })
+  expect(linesOfIt().filter(line => !line.includes('"level":"debug"'))).toEqual([])
 })
