@@ -7,8 +7,7 @@ export async function withRuntime(
   work: (runtime: Runtime) => Promise<void>,
   options: { staysUp?: boolean } = {},
 ): Promise<void> {
-  const onProgress = (line: string) => process.stderr.write(`${line}\n`)
-  const runtime = await openRuntime({ onProgress, ...options })
+  const runtime = await openRuntime(options)
   try {
     await work(runtime)
   } finally {

@@ -55,15 +55,11 @@ function requireNoData(folder: string): void {
 
 /** Writes a file that holds a secret: nobody else may read it, and it is never half written. */
 export function writePrivate(file: string, value: unknown): void {
-  const draft = draftOf(file)
-  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 })
-  chmodSync(draft, 0o600)
-  renameSync(draft, file)
+  renameSync(writeDraft(file, value), file)
 }
 
 function writeOnce(file: string, value: unknown): void {
-  const draft = draftOf(file)
-  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 })
+  const draft = writeDraft(file, value)
   try {
     linkSync(draft, file)
   } catch (error) {
@@ -73,8 +69,11 @@ function writeOnce(file: string, value: unknown): void {
   }
 }
 
-function draftOf(file: string): string {
-  return `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
+function writeDraft(file: string, value: unknown): string {
+  const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
+  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 })
+  chmodSync(draft, 0o600)
+  return draft
 }
 
 function makeSecrets(): Secrets {

@@ -15,7 +15,6 @@ export interface Runtime {
 }
 
 interface Options {
-  onProgress?: (line: string) => void
   /** For a server or worker: a database inside that dies is started again. */
   staysUp?: boolean
 }
@@ -36,14 +35,16 @@ export async function openRuntime(options: Options = {}): Promise<Runtime> {
       DEMO_PASSWORD: DEMO_PASSWORD ?? opened.secrets.demo,
     })
   }
-  const { onProgress, staysUp } = options
+  const onProgress = (line: string) => process.stderr.write(`${line}\n`)
   const inside = opened && !DATABASE_URL ? opened : null
   const open = ({ folder, secrets }: NonNullable<typeof inside>) =>
     openEmbedded({ dataFolder: folder, password: secrets.database, onProgress })
   const embedded = inside && (await open(inside))
   if (embedded) supplyEnv({ DATABASE_URL: embedded.url })
   const release =
-    inside && embedded && staysUp ? keepAlive(embedded, () => open(inside)) : embedded?.release
+    inside && embedded && options.staysUp
+      ? keepAlive(embedded, () => open(inside))
+      : embedded?.release
   const close = async () => {
     await disconnect()
     await release?.()

@@ -16,9 +16,8 @@ import {
   type Place,
   processesOf,
   runCommand,
-  startCommand,
+  startServer,
   untilGone,
-  untilReady,
 } from '#e2e/process.ts'
 import { makeDatabase } from '#e2e/stage.ts'
 import { processesIn } from '#lib/db/process.ts'
@@ -61,8 +60,7 @@ function postgresOf(where: Place) {
 }
 
 test('a start prints how to enter, and its curl line creates a charge', async () => {
-  const started = startCommand(['start'], place.settings)
-  await untilReady(started, place.port)
+  const started = await startServer(place)
   const demo = readDemo()
   expect(started.output()).toContain(`http://localhost:${place.port}`)
   for (const value of ['demo@troco.local', 'admin@troco.local', demo.token])
@@ -91,8 +89,7 @@ test('a start prints how to enter, and its curl line creates a charge', async ()
 })
 
 test('Ctrl-C for the whole group ends web, worker and PostgreSQL, and leaves no process', async () => {
-  const started = startCommand(['start'], place.settings)
-  await untilReady(started, place.port)
+  const started = await startServer(place)
   const ours = processesOf(place).filter(({ command }) => !/postgres/.test(command))
   for (const { pid } of ours) process.kill(pid, 'SIGINT')
   expect(await started.ended).toBe(0)
@@ -100,16 +97,14 @@ test('Ctrl-C for the whole group ends web, worker and PostgreSQL, and leaves no 
 })
 
 test('a killed bootstrap takes its server and PostgreSQL with it', async () => {
-  const started = startCommand(['start'], place.settings)
-  await untilReady(started, place.port)
+  const started = await startServer(place)
   started.child.kill('SIGKILL')
   await started.ended
   await untilGone(place)
 })
 
 test('after kill -9 of everything under load, nothing acknowledged is missing', async () => {
-  const first = startCommand(['start'], place.settings)
-  await untilReady(first, place.port)
+  await startServer(place)
   const demo = readDemo()
   const acknowledged: string[] = []
   let writing = true
@@ -125,8 +120,7 @@ test('after kill -9 of everything under load, nothing acknowledged is missing', 
   writing = false
   await Promise.all(writers)
 
-  const second = startCommand(['start'], place.settings)
-  await untilReady(second, place.port)
+  const second = await startServer(place)
   const { token } = readDemo()
   expect(token).toBe(demo.token)
   const missing: string[] = []
@@ -143,8 +137,7 @@ test('after kill -9 of everything under load, nothing acknowledged is missing', 
 })
 
 test('a PostgreSQL that survived its parent is adopted by the command line, and stopped by it', async () => {
-  const started = startCommand(['start'], place.settings)
-  await untilReady(started, place.port)
+  const started = await startServer(place)
   const [survivor] = postgresOf(place)
   for (const { pid, command } of processesOf(place))
     if (!/postgres/.test(command)) process.kill(pid, 'SIGKILL')
@@ -206,8 +199,7 @@ test('lost secrets are not made anew beside data that they would not open', asyn
 })
 
 test('a PostgreSQL that dies under the server is started again, and the server heals', async () => {
-  const started = startCommand(['start'], place.settings)
-  await untilReady(started, place.port)
+  const started = await startServer(place)
   const demo = readDemo()
   const file = join(place.folder, 'data', 'postgres', 'postmaster.pid')
   process.kill(Number.parseInt(readFileSync(file, 'utf8'), 10), 'SIGKILL')
@@ -225,8 +217,7 @@ test('a PostgreSQL that dies under the server is started again, and the server h
 })
 
 test('signing in while the database is away says so, and nothing of why', async () => {
-  const started = startCommand(['start'], place.settings)
-  await untilReady(started, place.port)
+  await startServer(place)
   const origin = `http://localhost:${place.port}`
   const csrf = await fetch(`${origin}/api/auth/csrf`)
   const { csrfToken } = await csrf.json()
@@ -277,8 +268,7 @@ test('with DATABASE_URL no PostgreSQL of ours is started, and production has no 
     TROCO_SECRET: 'an-operator-key-of-enough-length-9f8e7d6c5b4a',
     PUBLIC_URL: `http://localhost:${place.port}`,
   }
-  const started = startCommand(['start'], settings)
-  await untilReady(started, place.port)
+  const started = await startServer(place, settings)
   expect(postgresOf(place)).toEqual([])
   expect(started.output()).not.toContain('demo@')
   expect(readdirSync(place.folder)).toEqual([])

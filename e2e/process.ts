@@ -9,7 +9,7 @@ import { freePort } from '#e2e/runner/server.ts'
 const READY_MAX_MS = 50_000
 
 /** A command as its user starts it, with what it said and how it ended. */
-export interface Started {
+interface Started {
   child: ChildProcess
   output: () => string
   ended: Promise<number | null>
@@ -41,7 +41,7 @@ export async function makePlace(): Promise<Place> {
 }
 
 /** `npm run …` without npm: the same file that every script of package.json calls. */
-export function startCommand(words: string[], settings: Record<string, string>): Started {
+function startCommand(words: string[], settings: Record<string, string>): Started {
   const child = spawn('node', ['bin/bootstrap.mjs', ...words], {
     env: { ...process.env, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -63,7 +63,14 @@ export async function runCommand(words: string[], settings: Record<string, strin
   return { code, output: started.output() }
 }
 
-export async function untilReady(started: Started, port: number): Promise<void> {
+/** A server of this place that takes requests. */
+export async function startServer(place: Place, settings = place.settings): Promise<Started> {
+  const started = startCommand(['start'], settings)
+  await untilReady(started, place.port)
+  return started
+}
+
+async function untilReady(started: Started, port: number): Promise<void> {
   for (const began = Date.now(); Date.now() - began < READY_MAX_MS; ) {
     if (started.child.exitCode !== null) break
     const answer = await fetch(`http://localhost:${port}/readyz`).catch(() => null)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isUuid } from '#lib/ids.ts'
 
 /** The message of a field: what it must be, or that it is missing. The edge puts its name before. */
 export function must(rule: string) {
@@ -32,7 +33,6 @@ function isHttpUrl(value: string): boolean {
   return /^https?:\/\/[^\s\p{C}]+$/iu.test(value) && URL.canParse(value)
 }
 
-const UUID_FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const EXTERNAL_ID = 'have 1 to 255 printable characters and not the form of a UUID'
 
 export const externalId = z
@@ -40,7 +40,7 @@ export const externalId = z
   .max(255, must(EXTERNAL_ID))
   .regex(/^[^\p{C}]+$/u, must(EXTERNAL_ID))
   .refine(value => value.trim() !== '', must(EXTERNAL_ID))
-  .refine(value => !UUID_FORM.test(value), must(EXTERNAL_ID))
+  .refine(value => !isUuid(value), must(EXTERNAL_ID))
 
 /** An object of free keys, kept as it was sent: a record would drop a key named __proto__. */
 export function freeObject(bytesMax: number) {
@@ -49,7 +49,7 @@ export function freeObject(bytesMax: number) {
     .refine(value => byteLength(value) <= bytesMax, must(`have at most ${bytesMax} bytes as JSON`))
 }
 
-export function isObject(value: unknown): boolean {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -13,3 +13,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 export function isUuid(text: string): boolean {
   return UUID.test(text)
 }
+
+/** An id as a bank takes it: without hyphens. */
+export function bareId(id: string): string {
+  return id.replaceAll('-', '')
+}

@@ -2,9 +2,9 @@ import type { Account } from '#lib/accounts/schema.ts'
 import { closeCharge } from '#lib/charges/close.ts'
 import { type Payment, settleCharges } from '#lib/charges/settle.ts'
 import { db } from '#lib/db/client.ts'
-import { simulator } from '#lib/gateway/simulator.ts'
-import { newId } from '#lib/ids.ts'
-import { buildDynamicCode, foldText } from '#lib/pix/br-code.ts'
+import { endToEndId, simulatedCode, simulator } from '#lib/gateway/simulator.ts'
+import { bareId, newId } from '#lib/ids.ts'
+import { foldText } from '#lib/pix/br-code.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/settle.ts'
 import { tellDeliveries } from '#prisma/past-deliveries.ts'
@@ -81,9 +81,10 @@ function planPayments(now: number): Planned[] {
 }
 
 async function writeCharges(account: Account, planned: Planned[]): Promise<void> {
+  const payee = { merchantName: account.name, merchantCity: account.city }
   const data = planned.map((charge, at) => {
     const [name, document] = PAYERS[at % PAYERS.length] ?? PAYERS[0]
-    const txid = charge.id.replaceAll('-', '')
+    const txid = bareId(charge.id)
     return {
       accountId: account.id,
       id: charge.id,
@@ -92,7 +93,7 @@ async function writeCharges(account: Account, planned: Planned[]): Promise<void>
       amount: BigInt(charge.amount),
       externalId: charge.reference,
       txid,
-      brCode: codeOf(account, txid, charge.amount),
+      brCode: simulatedCode({ txid, amount: charge.amount, ...payee }),
       clientName: name,
       clientEmail: `${foldText(name.split(' ')[0] ?? '', 20).toLowerCase()}@example.com`,
       clientDoc: document,
@@ -106,30 +107,15 @@ async function writeCharges(account: Account, planned: Planned[]): Promise<void>
   await db().charge.createMany({ data })
 }
 
-function codeOf(account: Account, txid: string, amount: number): string {
-  const location = `pix.example.test/qr/v2/${txid}`
-  return buildDynamicCode({
-    location,
-    amount,
-    merchantName: account.name,
-    merchantCity: account.city,
-  })
-}
-
 async function settle(account: Account, planned: Planned[]): Promise<void> {
   const payments: Payment[] = planned.map(charge => ({
     accountId: account.id,
     chargeId: charge.id,
-    endToEndId: endToEndId(charge),
+    endToEndId: endToEndId(charge.paidAt),
     paidAt: charge.paidAt,
     bookedAt: charge.paidAt,
   }))
   await settleCharges(payments)
-}
-
-function endToEndId({ id, paidAt }: { id: string; paidAt: Date }): string {
-  const minute = paidAt.toISOString().replace(/\D/g, '').slice(0, 12)
-  return `E00000000${minute}${id.replaceAll('-', '').slice(-11)}`
 }
 
 async function withdraw(
@@ -146,12 +132,12 @@ async function withdraw(
   if (outcome === 'approved' && after) {
     await approveWithdrawal({
       ...settlement,
-      endToEndId: endToEndId({ id: withdrawalId, paidAt: after }),
+      endToEndId: endToEndId(after),
     })
   } else if (outcome === 'rejected') {
     await rejectWithdrawal({ ...settlement, reason: 'The receiving bank refused the key' })
   } else {
-    await simulator.sendPayout({ id: withdrawalId.replaceAll('-', ''), amount, dictKey: key })
+    await simulator.sendPayout({ id: bareId(withdrawalId), amount, dictKey: key })
   }
 }
 

@@ -31,10 +31,7 @@ async function serve(development: boolean): Promise<void> {
   loadEnvFile('.env')
   const { PORT, HOST, WORKER } = env()
   await requireFreePort(PORT, HOST)
-  const runtime = await openRuntime({
-    onProgress: line => process.stderr.write(`${line}\n`),
-    staysUp: true,
-  })
+  const runtime = await openRuntime({ staysUp: true })
   let worker: Worker | null = null
   try {
     if (!development) routeConsole()

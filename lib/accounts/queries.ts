@@ -1,5 +1,4 @@
-import type { Account } from '#lib/accounts/schema.ts'
-import { normalizeEmail } from '#lib/accounts/schema.ts'
+import { type Account, normalizeEmail } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { isUuid } from '#lib/ids.ts'

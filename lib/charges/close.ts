@@ -1,7 +1,9 @@
-import { chargeColumns } from '#lib/charges/queries.ts'
+import { chargeAsJson, chargeColumns } from '#lib/charges/queries.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
+import { settleCharges } from '#lib/charges/settle.ts'
 import { db } from '#lib/db/client.ts'
 import { retried } from '#lib/db/transaction.ts'
+import type { ChargeState } from '#lib/gateway/gateway.ts'
 import { newId } from '#lib/ids.ts'
 import { eventCtes } from '#lib/webhooks/events.ts'
 
@@ -24,10 +26,27 @@ export async function closeCharge(
         RETURNING c.*
       ), source AS (
         SELECT c.account_id, c.mode, c.id, ${eventId}::uuid AS event_id, c.webhook_url,
-          (SELECT row_to_json(r) FROM (SELECT ${chargeColumns}) r) AS resource
+          ${chargeAsJson} AS resource
         FROM closed c
       ), ${eventCtes(`transaction.${outcome}`, 'source')}
       SELECT ${chargeColumns} FROM closed c`,
   )
+  return row ?? null
+}
+
+/**
+ * Does what the bank says of a charge whose time has come or whose end was reported; what it has
+ * not heard of has expired. Null: the charge has had that end already.
+ */
+export async function endAsSaid(
+  accountId: string,
+  chargeId: string,
+  said: ChargeState | undefined,
+): Promise<ChargeRow | null> {
+  if (said?.state !== 'paid') {
+    return closeCharge(accountId, chargeId, said?.state === 'failed' ? 'failed' : 'expired')
+  }
+  const { endToEndId, paidAt } = said
+  const [row] = await settleCharges([{ accountId, chargeId, endToEndId, paidAt }])
   return row ?? null
 }

@@ -4,7 +4,7 @@ import { retried } from '#lib/db/transaction.ts'
 import { databaseFault, TrocoError } from '#lib/errors.ts'
 import { gatewayOf } from '#lib/gateway/choose.ts'
 import type { Answer, ChargeOrder } from '#lib/gateway/gateway.ts'
-import { newId } from '#lib/ids.ts'
+import { bareId, newId } from '#lib/ids.ts'
 import type { Mode } from '#lib/mode.ts'
 import { normalizeTaxId } from '#lib/pix/tax-id.ts'
 
@@ -26,7 +26,7 @@ export async function createCharge(
   callerIp: string | null,
 ): Promise<CreatedCharge> {
   const id = newId()
-  const txid = id.replaceAll('-', '')
+  const txid = bareId(id)
   const expiresInSeconds = request.expires_in ?? merchant.expiresIn
   const code = codeFrom(mode, {
     txid,

@@ -1,8 +1,7 @@
-import { closeCharge } from '#lib/charges/close.ts'
-import { settleCharges } from '#lib/charges/settle.ts'
+import { endAsSaid } from '#lib/charges/close.ts'
 import { type Claim, claim, postpone } from '#lib/db/claim.ts'
 import { gatewayOf } from '#lib/gateway/choose.ts'
-import type { ChargeState } from '#lib/gateway/gateway.ts'
+import { bareId } from '#lib/ids.ts'
 import { log } from '#lib/log.ts'
 import { MODES, type Mode } from '#lib/mode.ts'
 
@@ -24,29 +23,16 @@ export async function expireDueCharges(): Promise<number> {
 }
 
 async function expireAfterAsking(mode: Mode, due: Claim[]): Promise<void> {
-  const known = await gatewayOf(mode).getCharges(due.map(txidOf))
+  const known = await gatewayOf(mode).getCharges(due.map(held => bareId(held.id)))
   if (known.outcome !== 'ok') {
     for (const held of due) await postpone('charges', held, ASK_AGAIN_MS)
     return
   }
   for (const held of due) {
     // One that fails keeps its lease and comes back; the others must not wait for it.
-    await endAsSaid(held, known.value.get(txidOf(held))).catch(error =>
+    const said = known.value.get(bareId(held.id))
+    await endAsSaid(held.accountId, held.id, said).catch(error =>
       log().error({ err: error, chargeId: held.id }, 'a due charge could not be ended'),
     )
   }
-}
-
-async function endAsSaid(held: Claim, state: ChargeState | undefined): Promise<void> {
-  const { accountId, id: chargeId } = held
-  if (state?.state === 'paid') {
-    const { endToEndId, paidAt } = state
-    await settleCharges([{ accountId, chargeId, endToEndId, paidAt }])
-  } else {
-    await closeCharge(accountId, chargeId, state?.state === 'failed' ? 'failed' : 'expired')
-  }
-}
-
-function txidOf(held: Claim): string {
-  return held.id.replaceAll('-', '')
 }

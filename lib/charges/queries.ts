@@ -11,6 +11,10 @@ export const chargeColumns = Prisma.sql`
   ${utc('c.expires_at')}, ${utc('c.paid_at')}, c.end_to_end_id, c.refunded_amount,
   ${utc('c.created_at')}, ${utc('c.updated_at')}`
 
+/** The same columns as one JSON value: how an event keeps the row. */
+export const chargeAsJson = Prisma.sql`
+  (SELECT row_to_json(r) FROM (SELECT ${chargeColumns}) r)`
+
 /** By its id, or by the merchant's own reference; text in the form of a UUID is always an id. */
 export async function findCharge(
   accountId: string,

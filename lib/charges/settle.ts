@@ -1,4 +1,4 @@
-import { chargeColumns } from '#lib/charges/queries.ts'
+import { chargeAsJson, chargeColumns } from '#lib/charges/queries.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { retried } from '#lib/db/transaction.ts'
@@ -45,7 +45,7 @@ export function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
         RETURNING c.*, p.booked_at, p.event_id
       ), source AS (
         SELECT c.account_id, c.mode, c.id, c.amount, c.booked_at, c.event_id, c.webhook_url,
-          (SELECT row_to_json(r) FROM (SELECT ${chargeColumns}) r) AS resource
+          ${chargeAsJson} AS resource
         FROM paid c
       ), ${transferCtes('charge_paid', 'source')},
       ${eventCtes('transaction.paid', 'source', { after: 'ledger_moved' })}

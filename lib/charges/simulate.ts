@@ -1,9 +1,9 @@
-import { closeCharge } from '#lib/charges/close.ts'
+import { endAsSaid } from '#lib/charges/close.ts'
 import { findCharge } from '#lib/charges/queries.ts'
 import type { ChargeOutcome, ChargeRow } from '#lib/charges/schema.ts'
-import { settleCharges } from '#lib/charges/settle.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { decideCharge } from '#lib/gateway/simulator.ts'
+import { bareId } from '#lib/ids.ts'
 import { cents } from '#lib/money.ts'
 
 /**
@@ -19,12 +19,8 @@ export async function simulateCharge(
   if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
   const mayChange = charge.status === 'pending' || (outcome === 'paid' && charge.status !== 'paid')
   if (!mayChange) throw alreadyFinal(charge.status)
-  const txid = charge.id.replaceAll('-', '')
-  const state = await decideCharge(txid, cents(charge.amount), outcome)
-  const changed =
-    state.state === 'paid'
-      ? (await settleCharges([{ accountId, chargeId: charge.id, ...state }]))[0]
-      : await closeCharge(accountId, charge.id, state.state === 'failed' ? 'failed' : 'expired')
+  const said = await decideCharge(bareId(charge.id), cents(charge.amount), outcome)
+  const changed = await endAsSaid(accountId, charge.id, said)
   if (!changed) throw alreadyFinal('final')
   return changed
 }

@@ -7,6 +7,7 @@ import { TrocoError } from '#lib/errors.ts'
 
 /** Prisma's own lock number, so that `prisma migrate deploy` and we wait for each other. */
 const LOCK = 72_707_369
+const FOLDER = 'prisma/migrations'
 
 interface Migration {
   name: string
@@ -24,7 +25,7 @@ interface Recorded {
  * Brings the database to this version: each migration in a transaction of its own, in order, under
  * one lock, recorded as Prisma records it. Returns the names of those applied.
  */
-export async function migrate(url: string, folder = 'prisma/migrations'): Promise<string[]> {
+export async function migrate(url: string, folder = FOLDER): Promise<string[]> {
   return withClient(url, async client => {
     await requireDurableServer(client)
     await client.query('SELECT pg_advisory_lock($1)', [LOCK])
@@ -63,12 +64,16 @@ function describeTarget(url: string): string {
   return isWhole ? `${parsed.host}${parsed.pathname}` : 'DATABASE_URL'
 }
 
-function readMigrations(folder: string): Migration[] {
-  const names = readdirSync(folder, { withFileTypes: true })
+/** The names of the migrations that this version has, in their order. */
+export function listMigrations(folder = FOLDER): string[] {
+  return readdirSync(folder, { withFileTypes: true })
     .filter(entry => entry.isDirectory())
     .map(entry => entry.name)
     .sort()
-  return names.map(name => {
+}
+
+function readMigrations(folder: string): Migration[] {
+  return listMigrations(folder).map(name => {
     const bytes = readFileSync(join(folder, name, 'migration.sql'))
     const checksum = createHash('sha256').update(bytes).digest('hex')
     return { name, sql: bytes.toString('utf8'), checksum }

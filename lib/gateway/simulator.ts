@@ -47,13 +47,19 @@ export const simulator: Gateway = {
 
 function codeFor(order: ChargeOrder): Answer<{ brCode: string }> {
   if (order.payerEmail.startsWith('unavailable@')) return down()
-  const brCode = buildDynamicCode({
+  return ok({ brCode: simulatedCode(order) })
+}
+
+/** A valid dynamic code whose address is nobody's, from nothing but these terms. */
+export function simulatedCode(
+  order: Pick<ChargeOrder, 'txid' | 'amount' | 'merchantName' | 'merchantCity'>,
+): string {
+  return buildDynamicCode({
     location: `pix.example.test/qr/v2/${order.txid}`,
     amount: order.amount,
     merchantName: foldText(order.merchantName, 25) || NAMELESS,
     merchantCity: foldText(order.merchantCity, 15) || 'BRASILIA',
   })
-  return ok({ brCode })
 }
 
 async function getCharges(txids: string[]): Promise<Answer<Map<string, ChargeState>>> {
@@ -140,8 +146,8 @@ async function getOrder(id: string, kind: string): Promise<Answer<OrderState | n
 }
 
 /** E, the bank's number, the minute in UTC, eleven characters of its own: 32 in all. */
-function endToEndId(): string {
-  const minute = new Date().toISOString().replace(/\D/g, '').slice(0, 12)
+export function endToEndId(at = new Date()): string {
+  const minute = at.toISOString().replace(/\D/g, '').slice(0, 12)
   return `E${ISPB}${minute}${randomBytes(6).toString('hex').slice(0, 11)}`
 }
 

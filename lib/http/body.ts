@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { type FieldProblems, invalidInput, isTrocoError, TrocoError } from '#lib/errors.ts'
+import { isObject } from '#lib/fields.ts'
 
 const BYTES_MAX = 64 * 1024
 /** Deeper than any honest body; some receivers of our webhooks would fail on more. */
@@ -11,11 +12,9 @@ export async function readObject(request: Request): Promise<Record<string, unkno
   const text = await readText(request)
   if (text.trim() === '') return {}
   const value = parseJson(text)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalidBody('must be a JSON object')
-  }
+  if (!isObject(value)) throw invalidBody('must be a JSON object')
   refuseUnwritable(value, 1)
-  return value as Record<string, unknown>
+  return value
 }
 
 /** Checks a body against a schema. Null and the empty string count as absent. */

@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs'
 import { db } from '#lib/db/client.ts'
+import { listMigrations } from '#lib/db/migrate.ts'
 import { databaseFault, isDatabaseGone } from '#lib/errors.ts'
 
 /** A worker that has not been seen for this long is taken for dead. */
@@ -31,12 +31,6 @@ async function findReason(): Promise<string | null> {
   if (silent > WORKER_SILENT_MAX_S)
     return `no worker has been seen for ${Math.round(silent)} seconds`
   return null
-}
-
-function listMigrations(): string[] {
-  return readdirSync('prisma/migrations', { withFileTypes: true })
-    .filter(entry => entry.isDirectory())
-    .map(entry => entry.name)
 }
 
 function describeFault(error: unknown): string {
