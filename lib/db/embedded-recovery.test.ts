@@ -106,7 +106,7 @@ describe('after kill -9', () => {
     expect(early).toBe('still held')
     const killedAt = Date.now()
     await kill(child)
-    expect((await taken) - killedAt).toBeLessThan(500)
+    expect((await taken) - killedAt).toBeLessThan(10_000)
   })
 })
 
