@@ -11,7 +11,15 @@ export default {
   // `npm run verify` runs tsc itself; Next's own check does not know TypeScript 7.
   // It also rewrites the settings it reads, so it gets a copy of its own from the bootstrap.
   typescript: { ignoreBuildErrors: true, tsconfigPath: '.cache/tsconfig.next.json' },
-  serverExternalPackages: ['@prisma/adapter-pg', '@prisma/client', 'pg', 'pino', 'pino-pretty'],
+  serverExternalPackages: [
+    '@prisma/adapter-pg',
+    '@prisma/client',
+    '@redis/client',
+    'pg',
+    'pino',
+    'pino-pretty',
+    'rate-limiter-flexible',
+  ],
   // What next-intl's plugin does, without the compiler and the file watcher that it brings.
   turbopack: { resolveAlias: { 'next-intl/config': './lib/session/words.ts' } },
   redirects: async () => [
