@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { WITHOUT_RATE_LIMITS } from '#e2e/runner/server.ts'
 import { openEmbedded } from '#lib/db/embedded.ts'
 import { migrate } from '#lib/db/migrate.ts'
 
@@ -26,6 +27,7 @@ export default async function openStage(): Promise<() => Promise<void>> {
     PUBLIC_URL: 'http://localhost:3000',
     LOG_FILE: TEST_LOG,
     LOG_LEVEL: 'debug',
+    ...WITHOUT_RATE_LIMITS,
   })
   return async () => {
     await embedded.release()

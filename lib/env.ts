@@ -2,6 +2,7 @@ import * as z from 'zod'
 
 const port = wholeNumber(1, 65_535)
 const count = wholeNumber(0, 1_000)
+const limit = wholeNumber(0, 1_000_000)
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
 
 /** Secrets that stand in documents and examples; production refuses them. */
@@ -48,6 +49,25 @@ const schema = z.object({
   TRUST_PROXY: count
     .default(0)
     .describe('how many proxies in front of it to believe about addresses'),
+  REDIS_URL: z
+    .url({
+      protocol: /^rediss?$/,
+      hostname: /./,
+      error: 'must begin with redis:// or rediss:// and be a whole address',
+    })
+    .optional()
+    .describe('a Redis or Valkey in which several processes count their rate limits together'),
+  RATE_TOKEN_PER_SECOND: limit.default(100).describe('requests a second of one token; 0 is off'),
+  RATE_TOKEN_BURST: limit
+    .default(200)
+    .describe('requests at once of a token that was quiet; 0 is RATE_TOKEN_PER_SECOND'),
+  RATE_IP_PER_SECOND: limit.default(200).describe('requests a second of one address; 0 is off'),
+  RATE_IP_BURST: limit
+    .default(400)
+    .describe('requests at once of an address that was quiet; 0 is RATE_IP_PER_SECOND'),
+  RATE_FAILED_BEARERS_PER_MINUTE: limit
+    .default(30)
+    .describe('failed bearers a minute of one address; 0 is off'),
   API_LANE: z
     .enum(['fast', 'next'])
     .default('fast')
@@ -85,6 +105,7 @@ export function readEnv(source: Record<string, string | undefined>): Env {
     ? []
     : result.error.issues.map(issue => `${issue.path.join('.')} ${lowerFirst(issue.message)}`)
   const environment = filled.TROCO_ENV ?? (filled.DATABASE_URL ? 'production' : 'local')
+  if (result.success) problems.push(...burstProblems(result.data))
   if (environment === 'production') problems.push(...productionProblems(filled))
   if (!result.success || problems.length > 0) throw new EnvError(problems)
   const values = result.data
@@ -105,6 +126,15 @@ export class EnvError extends Error {
 function wholeNumber(least: number, most: number) {
   const error = `must be a whole number from ${least} to ${most}`
   return z.coerce.number({ error }).int({ error }).min(least, { error }).max(most, { error })
+}
+
+function burstProblems(values: Parsed): string[] {
+  return (['TOKEN', 'IP'] as const).flatMap(name => {
+    const rate = values[`RATE_${name}_PER_SECOND`]
+    const burst = values[`RATE_${name}_BURST`]
+    if (burst === 0 || burst >= rate) return []
+    return `RATE_${name}_BURST is ${burst}: it must be 0 or at least RATE_${name}_PER_SECOND, ${rate}`
+  })
 }
 
 function productionProblems(filled: Record<string, string | undefined>): string[] {

@@ -4,14 +4,21 @@ export type ErrorCode =
   | 'account_not_active'
   | 'permission_denied'
   | 'live_mode_disabled'
+  | 'cross_origin'
+  | 'too_many_requests'
   | 'malformed_json'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'invalid_input'
   | 'insufficient_balance'
   | 'transaction_not_found'
+  | 'withdrawal_not_found'
+  | 'refund_not_found'
   | 'external_id_used'
   | 'already_final'
+  | 'not_paid'
+  | 'in_progress'
+  | 'events_gone'
   | 'not_found'
   | 'service_unavailable'
   | 'setup_failed'
@@ -22,6 +29,8 @@ export type FieldProblems = Record<string, string[]>
 interface Details {
   fields?: FieldProblems
   permission?: string
+  /** When the same may be asked again. */
+  retryAfterS?: number
   cause?: unknown
 }
 
@@ -30,6 +39,7 @@ export class TrocoError extends Error {
   readonly code: ErrorCode
   readonly fields: FieldProblems | undefined
   readonly permission: string | undefined
+  readonly retryAfterS: number | undefined
 
   constructor(code: ErrorCode, message: string, details: Details = {}) {
     super(message, { cause: details.cause })
@@ -37,6 +47,7 @@ export class TrocoError extends Error {
     this.code = code
     this.fields = details.fields
     this.permission = details.permission
+    this.retryAfterS = details.retryAfterS
   }
 }
 

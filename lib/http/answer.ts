@@ -2,20 +2,27 @@ import { type ErrorCode, isDatabaseGone, isTrocoError, type TrocoError } from '#
 import { log } from '#lib/log.ts'
 
 /** The status of each refusal: a code without one does not compile. */
-const STATUS: Record<ErrorCode, number> = {
+export const STATUS: Record<ErrorCode, number> = {
   unauthenticated: 401,
   account_not_active: 403,
   permission_denied: 403,
   live_mode_disabled: 403,
+  cross_origin: 403,
+  too_many_requests: 429,
   malformed_json: 400,
   payload_too_large: 413,
   unsupported_media_type: 415,
   invalid_input: 422,
   insufficient_balance: 422,
   transaction_not_found: 404,
+  withdrawal_not_found: 404,
+  refund_not_found: 404,
   not_found: 404,
   external_id_used: 409,
   already_final: 409,
+  not_paid: 409,
+  in_progress: 409,
+  events_gone: 410,
   service_unavailable: 503,
   setup_failed: 500,
 }
@@ -31,7 +38,16 @@ export function json(
   body: unknown,
   headers: Record<string, string> = {},
 ): Response {
-  return new Response(JSON.stringify(body), {
+  return jsonText(status, JSON.stringify(body), headers)
+}
+
+/** The same for what is JSON already. */
+export function jsonText(
+  status: number,
+  text: string,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(text, {
     status,
     headers: {
       'content-type': 'application/json; charset=utf-8',
@@ -75,5 +91,6 @@ function codeHeaders(error: TrocoError): Record<string, string> {
     'x-error-code': error.code,
     ...(error.code === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : {}),
     ...(error.permission ? { 'x-required-permission': error.permission } : {}),
+    ...(error.retryAfterS ? { 'retry-after': String(error.retryAfterS) } : {}),
   }
 }
