@@ -29,6 +29,9 @@ export const httpUrl = z
   .max(2048, must('have at most 2048 characters'))
   .refine(isHttpUrl, must('be an http or https address'))
 
+/** In live mode nobody else on the way may read what we tell. */
+export const httpsUrl = httpUrl.refine(value => /^https:/i.test(value), must('be an https address'))
+
 function isHttpUrl(value: string): boolean {
   return /^https?:\/\/[^\s\p{C}]+$/iu.test(value) && URL.canParse(value)
 }
@@ -41,6 +44,12 @@ export const externalId = z
   .regex(/^[^\p{C}]+$/u, must(EXTERNAL_ID))
   .refine(value => value.trim() !== '', must(EXTERNAL_ID))
   .refine(value => !isUuid(value), must(EXTERNAL_ID))
+
+/** A time in an answer: UTC with microseconds. */
+export const instant = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+
+/** An object of free keys in an answer. */
+export const anyObject = z.record(z.string(), z.unknown())
 
 /** An object of free keys, kept as it was sent: a record would drop a key named __proto__. */
 export function freeObject(bytesMax: number) {
@@ -56,3 +65,35 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 function byteLength(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length
 }
+
+const LIST_MAX = 100
+const TIME = 'be a date (2026-11-21) or a time with its zone (2026-11-21T03:00:00Z)'
+const LIMIT = `be a whole number from 1 to ${LIST_MAX}`
+
+const moment = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })], must(TIME))
+  .refine(value => Date.parse(value) >= 0, must(TIME))
+
+export function listLimit(unlessSaid: number) {
+  return z
+    .string()
+    .regex(/^\d{1,3}$/, must(LIMIT))
+    .transform(Number)
+    .refine(value => value >= 1 && value <= LIST_MAX, must(LIMIT))
+    .default(unlessSaid)
+}
+
+/** How a list is asked for; everything arrives as text. */
+export function listQuery<const Status extends string>(statuses: readonly Status[]) {
+  const reference = z.string().max(255, must('have at most 255 characters'))
+  return z.object({
+    limit: listLimit(20),
+    cursor: z.string().refine(isUuid, must('be the next_cursor of a page before')).optional(),
+    status: z.enum(statuses, must(`be one of ${statuses.join(', ')}`)).optional(),
+    external_id: reference.optional(),
+    created_from: moment.optional(),
+    created_to: moment.optional(),
+    q: reference.optional(),
+  })
+}
+export type ListQuery = z.infer<ReturnType<typeof listQuery>>

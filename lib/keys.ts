@@ -10,17 +10,25 @@ import { env } from '#lib/env.ts'
 import { TrocoError } from '#lib/errors.ts'
 
 /** What a key derived from the server key may be used for: one key never serves two ends. */
-type Purpose = 'api-tokens' | 'webhook-secrets' | 'next-auth'
+type Purpose = 'api-tokens' | 'webhook-secrets' | 'next-auth' | 'payment-pages'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
+
+/** Keys that were derived, by secret and purpose: deriving one costs more than using it. */
+const derived = new Map<string, Buffer>()
 
 /** A 256-bit key for one purpose, from TROCO_SECRET by HKDF. */
 export function keyFor(purpose: Purpose): Buffer {
   const secret = env().TROCO_SECRET
   if (!secret)
     throw new TrocoError('setup_failed', 'TROCO_SECRET is not set: start with `npm start`')
-  return Buffer.from(hkdfSync('sha256', secret, 'troco', purpose, 32))
+  const name = `${purpose} ${secret}`
+  const known = derived.get(name)
+  if (known) return known
+  const key = Buffer.from(hkdfSync('sha256', secret, 'troco', purpose, 32))
+  derived.set(name, key)
+  return key
 }
 
 /** Names the key that something was sealed with, without telling anything of it. */

@@ -1,6 +1,10 @@
-import type { ChargeRow } from '#lib/charges/schema.ts'
+import { paymentUrl } from '#lib/charges/payment-url.ts'
+import type { ChargeRow, CreatedCharge } from '#lib/charges/schema.ts'
+import { type ChargeDetail, chargeToWire } from '#lib/charges/wire.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import { utc } from '#lib/db/columns.ts'
+import { type AccountRef, accountSql, utc } from '#lib/db/columns.ts'
+import { type Page, pageSql, toPage } from '#lib/db/page.ts'
+import type { ListQuery } from '#lib/fields.ts'
 import { isUuid } from '#lib/ids.ts'
 import type { Mode } from '#lib/mode.ts'
 
@@ -17,7 +21,7 @@ export const chargeAsJson = Prisma.sql`
 
 /** By its id, or by the merchant's own reference; text in the form of a UUID is always an id. */
 export async function findCharge(
-  accountId: string,
+  account: AccountRef,
   mode: Mode,
   idOrReference: string,
 ): Promise<ChargeRow | null> {
@@ -26,18 +30,48 @@ export async function findCharge(
     : Prisma.sql`c.external_id = ${idOrReference}`
   const [row] = await db().$queryRaw<ChargeRow[]>`
     SELECT ${chargeColumns} FROM charges c
-    WHERE c.account_id = ${accountId}::uuid AND c.mode = ${mode} AND ${which}
+    WHERE c.account_id = ${accountSql(account)} AND c.mode = ${mode} AND ${which}
       AND c.status <> 'opening'`
   return row ?? null
 }
 
-export function listRecentCharges(
-  accountId: string,
+/** A charge as it goes over the wire. */
+export function describeCharge(charge: ChargeRow): ChargeDetail {
+  return chargeToWire(charge, paymentUrl(charge.id))
+}
+
+/** What an event tells of a charge: how it stood then, and the refund that it is about. */
+export function tellCharge(resource: unknown): { transaction: ChargeDetail; refund?: unknown } {
+  const { refund, ...charge } = resource as ChargeRow & { refund?: unknown }
+  return { transaction: describeCharge(charge), ...(refund ? { refund } : {}) }
+}
+
+/** What was answered when the charge was created, whatever has become of it since. */
+export async function recallCharge(
+  account: AccountRef,
   mode: Mode,
-  limit: number,
-): Promise<ChargeRow[]> {
-  return db().$queryRaw<ChargeRow[]>`
+  id: string,
+): Promise<CreatedCharge> {
+  const row = await findCharge(account, mode, id)
+  if (!row) throw new Error('A charge that was answered is not there')
+  return { ...row, status: 'pending' }
+}
+
+export async function listCharges(
+  account: AccountRef,
+  mode: Mode,
+  query: ListQuery,
+): Promise<Page<ChargeRow>> {
+  const { q } = query
+  const found = q
+    ? Prisma.sql`AND (c.external_id = ${q} OR c.end_to_end_id = ${q} OR c.client_doc = ${q}
+        OR c.id = ${isUuid(q) ? q : null}::uuid
+        OR strpos(lower(c.client_name), lower(${q})) > 0
+        OR strpos(lower(c.client_email), lower(${q})) > 0)`
+    : Prisma.empty
+  const rows = await db().$queryRaw<ChargeRow[]>`
     SELECT ${chargeColumns} FROM charges c
-    WHERE c.account_id = ${accountId}::uuid AND c.mode = ${mode} AND c.status <> 'opening'
-    ORDER BY c.id DESC LIMIT ${limit}`
+    WHERE c.account_id = ${accountSql(account)} AND c.mode = ${mode} AND c.status <> 'opening'
+      ${found} ${pageSql('c', query)}`
+  return toPage(rows, query.limit)
 }

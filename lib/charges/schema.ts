@@ -3,6 +3,7 @@ import {
   email,
   externalId,
   freeObject,
+  httpsUrl,
   httpUrl,
   isObject,
   must,
@@ -10,7 +11,7 @@ import {
   wholeCents,
 } from '#lib/fields.ts'
 import type { Mode } from '#lib/mode.ts'
-import { AMOUNT_MAX, cents } from '#lib/money.ts'
+import { AMOUNT_MAX } from '#lib/money.ts'
 import { isValidCnpj, isValidCpf, taxIdKind } from '#lib/pix/tax-id.ts'
 
 export const CHARGE_AMOUNT_MIN = 500
@@ -105,9 +106,7 @@ export const chargeRequest: Record<Mode, z.ZodType<ChargeRequest>> = {
       value => isValidCpf(value) || isValidCnpj(value),
       must('be a CPF or CNPJ with right check digits'),
     ),
-    webhook_url: httpUrl
-      .refine(value => /^https:/i.test(value), must('be an https address'))
-      .optional(),
+    webhook_url: httpsUrl.optional(),
   }),
 }
 
@@ -125,7 +124,7 @@ export interface ChargeRow {
   client_doc: string
   client_phone: string | null
   ip: string | null
-  items: unknown[] | null
+  items: Record<string, unknown>[] | null
   utms: Record<string, unknown> | null
   webhook_url: string | null
   expires_at: string
@@ -137,39 +136,6 @@ export interface ChargeRow {
 }
 
 export type CreatedCharge = Pick<ChargeRow, 'id' | 'br_code' | 'amount' | 'status' | 'metadata'>
-
-export function createdChargeToWire(charge: CreatedCharge) {
-  return {
-    transaction_id: charge.id,
-    br_code: charge.br_code,
-    amount: cents(charge.amount),
-    status: charge.status,
-    metadata: charge.metadata,
-  }
-}
-
-export function chargeToWire(charge: ChargeRow) {
-  return {
-    ...createdChargeToWire(charge),
-    id: charge.id,
-    external_id: charge.external_id,
-    mode: charge.mode,
-    client_name: charge.client_name,
-    client_email: charge.client_email,
-    client_doc: charge.client_doc,
-    client_phone: charge.client_phone,
-    ip: charge.ip,
-    items: charge.items,
-    utms: charge.utms,
-    webhook_url: charge.webhook_url,
-    expires_at: charge.expires_at,
-    paid_at: charge.paid_at,
-    end_to_end_id: charge.end_to_end_id,
-    refunded_amount: cents(charge.refunded_amount),
-    created_at: charge.created_at,
-    updated_at: charge.updated_at,
-  }
-}
 
 export const OutcomeRequest = z.object({
   outcome: z.enum(['paid', 'failed', 'expired'], must('be paid, failed or expired')),

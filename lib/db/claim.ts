@@ -12,6 +12,7 @@ export interface Claim {
   accountId: string
   id: string
   mode: Mode
+  status: string
   /** The fencing token: what is written back must still carry it. */
   lease: string
   attempts: number
@@ -35,7 +36,7 @@ export function claim(table: JobTable, limit: number, leaseMs = LEASE_MS): Promi
         WHERE due_at <= now()
         ORDER BY due_at LIMIT ${limit}
         FOR UPDATE SKIP LOCKED)
-      RETURNING account_id AS "accountId", id, mode, lease, attempts`,
+      RETURNING account_id AS "accountId", id, mode, status, lease, attempts`,
   )
 }
 

@@ -7,14 +7,16 @@ export interface Gateway {
 
   /**
    * The code of a charge, where it follows from the charge alone: then nobody has to be asked, and
-   * writing the charge is one statement.
+   * writing the charge is one statement. Null: this one must be asked for.
    */
-  codeFor?(order: ChargeOrder): Answer<{ brCode: string }>
-  createCharge(order: ChargeOrder): Promise<Answer<{ brCode: string }>>
+  codeFor?(order: ChargeOrder): Answer<OpenedCharge> | null
+  createCharge(order: ChargeOrder): Promise<Answer<OpenedCharge>>
   /** What the bank knows of many charges in one call; one it has never heard of is absent. */
   getCharges(txids: string[]): Promise<Answer<Map<string, ChargeState>>>
   cancelCharge(txid: string): Promise<Answer<ChargeState>>
 
+  /** What is known before money is held for an order: that the bank cannot take it just now. */
+  isDownFor?(dictKey: string): boolean
   sendPayout(order: PayoutOrder): Promise<Answer<OrderState>>
   /** Null: no such payout was ever taken, so sending it (under the same id) is safe. */
   getPayout(id: string): Promise<Answer<OrderState | null>>
@@ -45,6 +47,12 @@ export type Answer<Value> =
   | { outcome: 'rejected'; reason: string }
   | { outcome: 'retryable'; reason: string }
   | { outcome: 'unknown'; reason: string }
+
+export interface OpenedCharge {
+  brCode: string
+  /** When the bank will know more of it than now, where it says so. */
+  newsInMs?: number
+}
 
 export interface ChargeOrder {
   txid: string

@@ -5,6 +5,7 @@ import type {
   ChargeOrder,
   ChargeState,
   Gateway,
+  OpenedCharge,
   OrderState,
   PayoutOrder,
 } from '#lib/gateway/gateway.ts'
@@ -29,14 +30,16 @@ interface OrderRow {
 /**
  * A bank for test mode. It opens charges from their terms alone and keeps the rest of what it
  * knows in the database, like a bank that restarts with us. Some addresses decide what happens:
- * unavailable@ is a bank that is down, reject@ refuses a payout, hold@ never answers it.
+ * unavailable@ is a bank that is down, fail@ fails a charge after a second, reject@ refuses a
+ * payout, hold@ never answers it.
  */
 export const simulator: Gateway = {
   name: 'simulator',
   codeFor,
-  createCharge: async order => codeFor(order),
+  createCharge,
   getCharges,
   cancelCharge: async () => ok({ state: 'cancelled' }),
+  isDownFor: dictKey => dictKey.startsWith('unavailable@'),
   sendPayout,
   getPayout: id => getOrder(id, 'payout'),
   refundCharge: order => takeOrder('refund', order.id, order.amount, 'done', null),
@@ -45,9 +48,20 @@ export const simulator: Gateway = {
   checkHealth: async () => ok(null),
 }
 
-function codeFor(order: ChargeOrder): Answer<{ brCode: string }> {
+function codeFor(order: ChargeOrder): Answer<OpenedCharge> | null {
   if (order.payerEmail.startsWith('unavailable@')) return down()
-  return ok({ brCode: simulatedCode(order) })
+  return order.payerEmail.startsWith('fail@') ? null : ok({ brCode: simulatedCode(order) })
+}
+
+async function createCharge(order: ChargeOrder): Promise<Answer<OpenedCharge>> {
+  const known = codeFor(order)
+  if (known) return known
+  await db().$executeRaw`
+    INSERT INTO simulator_orders (id, kind, amount, state, settles_at)
+    VALUES (${order.txid}, 'charge', ${order.amount}::bigint, 'failed',
+      now() + make_interval(secs => ${SETTLES_AFTER_MS}::float8 / 1000))
+    ON CONFLICT (id) DO NOTHING`
+  return ok({ brCode: simulatedCode(order), newsInMs: SETTLES_AFTER_MS })
 }
 
 /** A valid dynamic code whose address is nobody's, from nothing but these terms. */
@@ -65,7 +79,7 @@ export function simulatedCode(
 async function getCharges(txids: string[]): Promise<Answer<Map<string, ChargeState>>> {
   const rows = await db().$queryRaw<OrderRow[]>`
     SELECT id, amount, state, reason, end_to_end_id, settles_at FROM simulator_orders
-    WHERE kind = 'charge' AND id = ANY (${txids})`
+    WHERE kind = 'charge' AND id = ANY (${txids}) AND settles_at <= now()`
   return ok(new Map(rows.map(row => [row.id, chargeState(row)])))
 }
 
@@ -133,6 +147,26 @@ async function takeOrder(
   if (known.outcome === 'ok' && known.value === null)
     return { outcome: 'unknown', reason: 'not kept' }
   return known as Answer<OrderState>
+}
+
+/** What a person at the simulated bank does to a payout, at once. Its first word on it stands. */
+export async function decidePayout(
+  id: string,
+  amount: number,
+  outcome: 'approved' | 'rejected',
+  reason = 'Rejected at the simulated bank',
+): Promise<OrderState> {
+  const state = outcome === 'approved' ? 'done' : 'refused'
+  await db().$executeRaw`
+    INSERT INTO simulator_orders AS o (id, kind, amount, state, reason, end_to_end_id, settles_at)
+    VALUES (${id}, 'payout', ${amount}::bigint, ${state}, ${reason}, ${endToEndId()}, now())
+    ON CONFLICT (id) DO UPDATE SET
+      state = CASE WHEN o.state = 'taken' OR o.settles_at > now() THEN EXCLUDED.state ELSE o.state END,
+      reason = COALESCE(o.reason, EXCLUDED.reason),
+      settles_at = LEAST(o.settles_at, now())`
+  const known = await getOrder(id, 'payout')
+  if (known.outcome !== 'ok' || !known.value) throw new Error('The simulator kept no order')
+  return known.value
 }
 
 async function getOrder(id: string, kind: string): Promise<Answer<OrderState | null>> {

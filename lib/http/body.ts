@@ -17,9 +17,17 @@ export async function readObject(request: Request): Promise<Record<string, unkno
   return value
 }
 
-/** Checks a body against a schema. Null and the empty string count as absent. */
-export function parseBody<T>(schema: z.ZodType<T>, body: Record<string, unknown>): T {
-  const present = Object.entries(body).filter(([, value]) => value !== null && value !== '')
+/** What stands behind the `?`; of a name that comes twice the last value counts. */
+export function readQuery(url: string): Record<string, unknown> {
+  const at = url.indexOf('?')
+  const query = at < 0 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at)))
+  refuseUnwritable(query, 1)
+  return query
+}
+
+/** Checks fields against a schema. Null and the empty string count as absent. */
+export function parseFields<T>(schema: z.ZodType<T>, given: Record<string, unknown>): T {
+  const present = Object.entries(given).filter(([, value]) => value !== null && value !== '')
   const result = schema.safeParse(Object.fromEntries(present))
   if (result.success) return result.data
   const fields: FieldProblems = {}
@@ -45,24 +53,32 @@ function refuseForeignTypes(headers: Headers): void {
 
 async function readText(request: Request): Promise<string> {
   if (Number(request.headers.get('content-length') ?? 0) > BYTES_MAX) throw tooLarge()
-  const chunks: Uint8Array[] = []
-  let size = 0
+  let bytes: Uint8Array
   try {
-    for await (const chunk of request.body ?? []) {
-      size += chunk.byteLength
-      if (size > BYTES_MAX) throw tooLarge()
-      chunks.push(chunk)
-    }
+    bytes = await readBytes(request)
   } catch (error) {
     if (isTrocoError(error)) throw error
     // The caller hung up in the middle: nobody reads this, and it is no fault of the database.
     throw new TrocoError('malformed_json', 'Malformed JSON')
   }
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     throw new TrocoError('malformed_json', 'Malformed JSON')
   }
+}
+
+/** A length that was announced is kept to by HTTP itself; only chunks must be counted. */
+async function readBytes(request: Request): Promise<Uint8Array> {
+  if (request.headers.has('content-length')) return new Uint8Array(await request.arrayBuffer())
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength
+    if (size > BYTES_MAX) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }
 
 function parseJson(text: string): unknown {

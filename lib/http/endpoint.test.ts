@@ -51,7 +51,12 @@ async function ask(method: string, path: string, options: Options = {}) {
 
 const ROUTES: { method: string; path: string; permission: string; allow: string }[] = [
   { method: 'GET', path: '/account', permission: 'account:read', allow: 'GET, HEAD' },
-  { method: 'POST', path: '/transactions', permission: 'transactions:write', allow: 'POST' },
+  {
+    method: 'POST',
+    path: '/transactions',
+    permission: 'transactions:write',
+    allow: 'GET, HEAD, POST',
+  },
   { method: 'GET', path: '/transactions/any', permission: 'transactions:read', allow: 'GET, HEAD' },
   {
     method: 'POST',

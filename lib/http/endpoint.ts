@@ -1,93 +1,194 @@
 import type * as z from 'zod'
-import { TrocoError } from '#lib/errors.ts'
+import type { Once } from '#lib/db/once.ts'
+import { databaseFault, type ErrorCode, isTrocoError } from '#lib/errors.ts'
 import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/headers.ts'
 import { answerError, type InvalidForm, json } from '#lib/http/answer.ts'
-import { parseBody, readObject } from '#lib/http/body.ts'
+import { parseFields, readObject, readQuery } from '#lib/http/body.ts'
+import {
+  authenticate,
+  authorize,
+  type Caller,
+  type CallingAccount,
+  notActive,
+  recallCaller,
+} from '#lib/http/caller.ts'
+import { actOnce, type Rule, readKey } from '#lib/http/idempotency.ts'
+import { type Allowance, allowanceHeaders, takeAllowance } from '#lib/http/rate-limit.ts'
 import { inContext, type LogContext, log } from '#lib/log.ts'
-import { isOpen, type Mode } from '#lib/mode.ts'
+import type { Mode } from '#lib/mode.ts'
 import type { Permission } from '#lib/tokens/schema.ts'
-import { type TokenCaller, verifyToken } from '#lib/tokens/verify.ts'
 
-interface Call<Body> {
-  account: TokenCaller['account']
+interface Call<Body, Query> {
+  account: CallingAccount
   mode: Mode
   body: Body
+  query: Query
   params: Record<string, string>
   ip: string | null
+  /** Set when the request carries an Idempotency-Key: the row is written with it, under its id. */
+  once: Once | undefined
 }
 
-interface Declaration<Body> {
+export interface Declaration<Body = undefined, Query = undefined> {
+  /** What it does, for the document: a line, and what else there is to know. */
+  summary: string
+  description?: string
   /** The permission that a token needs; any one of a list will do. */
   allow: Permission | Permission[]
   /** What the body must be, in each mode; without it none is read. */
   body?: Record<Mode, z.ZodType<Body>>
+  query?: z.ZodType<Query>
   invalid?: InvalidForm
-  handle: (call: Call<Body>) => Promise<unknown>
+  /** What a 200 says. */
+  answer: z.ZodType
+  /** Refusals beside those that every endpoint knows. */
+  refuses?: ErrorCode[]
+  /** Of every POST: how its answer is kept under an Idempotency-Key. */
+  once?: Rule
+  /** Its first statement names the account by `account.ref`, so it may begin with a remembered caller. */
+  quick?: boolean
+  handle: (call: Call<Body, Query>) => Promise<unknown>
 }
 
-type Handler = (
-  request: Request,
-  context: { params: Promise<Record<string, string>> },
-) => Promise<Response>
+interface Context {
+  params: Promise<Record<string, string>>
+}
+
+export interface Endpoint {
+  (request: Request, context: Context): Promise<Response>
+  declared: Declaration<unknown, unknown>
+}
+
+/** One request on its way through the checks; what is counted or read once is kept here. */
+interface Visit {
+  request: Request
+  ip: string
+  allowances: (Allowance | null)[]
+  address?: Promise<void>
+  token?: Promise<void>
+  content?: Promise<Record<string, unknown>>
+}
 
 /** The one wrapper of every API route: who calls, may they, what do they say, then the work. */
-export function endpoint<Body = undefined>(declared: Declaration<Body>): Handler {
-  const invalid = declared.invalid ?? 'field_messages'
-  return async (request, context) => {
-    const requestId = request.headers.get(REQUEST_ID_HEADER) ?? undefined
-    return inContext({ requestId }, async noted => {
-      const began = performance.now()
-      const answer = await answerCall(noted)
-      const { method } = request
-      const tookMs = Math.round(performance.now() - began)
-      log().debug({ method, allow: declared.allow, status: answer.status, tookMs }, 'answered')
-      return answer
-    })
-
-    async function answerCall(noted: LogContext): Promise<Response> {
-      try {
-        const caller = await authenticate(request.headers.get('authorization'))
-        noted.accountId = caller.account.id
-        authorize(caller, declared.allow)
-        const { account, mode } = caller
-        const schema = declared.body?.[mode]
-        const body = schema ? parseBody(schema, await readObject(request)) : undefined
-        const params = await context.params
-        const ip = request.headers.get(ADDRESS_HEADER)
-        return json(200, await declared.handle({ account, mode, body: body as Body, params, ip }))
-      } catch (error) {
-        return answerError(error, invalid)
+export function endpoint<Body = undefined, Query = undefined>(
+  declared: Declaration<Body, Query>,
+): Endpoint {
+  const handler = (request: Request, context: Context) =>
+    answering(request, declared.invalid, async (visit, noted) => {
+      const params = await context.params
+      if (declared.quick && !request.headers.has('idempotency-key')) {
+        const answer = await tryQuickly(visit, declared, params, noted)
+        if (answer) return answer
       }
-    }
-  }
+      const caller = await admit(visit, noted)
+      authorize(caller, request, declared.allow)
+      await countToken(visit, caller)
+      return work(visit, declared, params, caller)
+    })
+  return Object.assign(handler, { declared: declared as Declaration<unknown, unknown> })
 }
 
 /** A method that an address does not have is said only to whoever may call it at all. */
-export async function refuseMethod(authorization: string | null, allow: string): Promise<Response> {
-  try {
-    const { account } = await authenticate(authorization)
-    if (!account.isActive) throw new TrocoError('account_not_active', 'Account not active')
+export function refuseMethod(request: Request, allow: string): Promise<Response> {
+  return answering(request, 'field_messages', async (visit, noted) => {
+    const caller = await admit(visit, noted)
+    if (!caller.account.isActive) throw notActive()
+    await countToken(visit, caller)
     return json(405, { error: 'Method not allowed' }, { allow })
+  })
+}
+
+function answering(
+  request: Request,
+  invalid: InvalidForm = 'field_messages',
+  proceed: (visit: Visit, noted: LogContext) => Promise<Response>,
+): Promise<Response> {
+  const { headers, method } = request
+  const requestId = headers.get(REQUEST_ID_HEADER) ?? undefined
+  return inContext({ requestId }, async noted => {
+    const began = performance.now()
+    const visit: Visit = { request, ip: headers.get(ADDRESS_HEADER) ?? '', allowances: [] }
+    const answer = await proceed(visit, noted).catch(error => answerError(error, invalid))
+    for (const [name, value] of Object.entries(allowanceHeaders(visit.allowances))) {
+      answer.headers.set(name, value)
+    }
+    const tookMs = Math.round(performance.now() - began)
+    log().debug({ method, status: answer.status, tookMs }, 'answered')
+    return answer
+  })
+}
+
+/**
+ * The same request with a caller who is remembered instead of asked for. Only a success counts: the
+ * statement proved the caller then. Whatever else comes of it is judged afresh, in the usual order.
+ */
+async function tryQuickly<Body, Query>(
+  visit: Visit,
+  declared: Declaration<Body, Query>,
+  params: Record<string, string>,
+  noted: LogContext,
+): Promise<Response | null> {
+  const caller = recallCaller(visit.request.headers)
+  if (!caller) return null
+  await countAddress(visit)
+  try {
+    noted.accountId = caller.account.id
+    authorize(caller, visit.request, declared.allow)
+    await countToken(visit, caller)
+    return await work(visit, declared, params, caller)
   } catch (error) {
-    return answerError(error, 'field_messages')
+    if (isTrocoError(error) || databaseFault(error).code === 'TR401') return null
+    throw error
   }
 }
 
-async function authenticate(authorization: string | null): Promise<TokenCaller> {
-  const [, token] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? []
-  const caller = token ? await verifyToken(token) : null
-  if (!caller) throw new TrocoError('unauthenticated', 'Unauthenticated')
+async function admit(visit: Visit, noted: LogContext): Promise<Caller> {
+  await countAddress(visit)
+  const caller = await authenticate(visit.request.headers, visit.ip)
+  noted.accountId = caller.account.id
   return caller
 }
 
-function authorize(caller: TokenCaller, allow: Permission | Permission[]): void {
-  if (!caller.account.isActive) throw new TrocoError('account_not_active', 'Account not active')
-  const wanted = [allow].flat()
-  // Reading an empty world does no harm; nothing may begin in it.
-  if (!isOpen(caller.mode) && wanted.some(permission => permission.endsWith(':write'))) {
-    throw new TrocoError('live_mode_disabled', 'Live mode is not enabled')
+function countAddress(visit: Visit): Promise<void> {
+  visit.address ??= count(visit, 'ip', visit.ip)
+  return visit.address
+}
+
+function countToken(visit: Visit, { key }: Caller): Promise<void> | undefined {
+  if (key !== null) visit.token ??= count(visit, 'token', key)
+  return visit.token
+}
+
+async function count(visit: Visit, policy: 'ip' | 'token', key: string): Promise<void> {
+  visit.allowances.push(await takeAllowance(policy, key))
+}
+
+async function work<Body, Query>(
+  visit: Visit,
+  declared: Declaration<Body, Query>,
+  params: Record<string, string>,
+  caller: Caller,
+): Promise<Response> {
+  const { request, ip } = visit
+  const { account, mode } = caller
+  const { body: schema, query: querySchema, once: rule } = declared
+  if (schema) visit.content ??= readObject(request)
+  const content = await (visit.content ?? {})
+  const handle = async (once?: Once) => {
+    const body = schema && parseFields(schema[mode], content)
+    const query = querySchema && parseFields(querySchema, readQuery(request.url))
+    return declared.handle({
+      account,
+      mode,
+      body: body as Body,
+      query: query as Query,
+      params,
+      ip,
+      once,
+    })
   }
-  if (wanted.some(permission => caller.permissions.includes(permission))) return
-  const permission = wanted.join(' or ')
-  throw new TrocoError('permission_denied', `Permission denied: ${permission}`, { permission })
+  const key = rule ? readKey(request.headers) : null
+  if (!rule || key === null) return json(200, await handle())
+  const path = new URL(request.url).pathname.replace(/\/+$/, '')
+  return actOnce({ accountId: account.id, mode, path, key }, content, rule, handle)
 }

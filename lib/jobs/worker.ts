@@ -4,6 +4,7 @@ import { expireDueCharges } from '#lib/charges/expire.ts'
 import { db } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
 import { log } from '#lib/log.ts'
+import { sendDueWithdrawals } from '#lib/withdrawals/send.ts'
 
 interface Job {
   name: string
@@ -11,7 +12,10 @@ interface Job {
   run: () => Promise<number>
 }
 
-const JOBS: Job[] = [{ name: 'expire charges', run: expireDueCharges }]
+const JOBS: Job[] = [
+  { name: 'expire charges', run: expireDueCharges },
+  { name: 'send withdrawals', run: sendDueWithdrawals },
+]
 
 const POLL_MS = 1_000
 const HEARTBEAT_MS = 10_000

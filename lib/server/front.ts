@@ -50,11 +50,7 @@ export async function createFront(pages: Pages, development = false): Promise<Se
     if (isApi(path)) {
       const match = matchRoute(routes, path.slice('/api'.length))
       if (!match) return send(response, json(404, { error: 'Not found' }))
-      if (!match.handlers.has(request.method ?? '')) {
-        const allow = [...match.handlers.keys()].join(', ')
-        return send(response, await refuseMethod(request.headers.authorization ?? null, allow))
-      }
-      if (!fast) return pages(request, response)
+      if (!fast && match.handlers.has(request.method ?? '')) return pages(request, response)
       matches.set(request, match)
       await answerApi(request, response)
       return
@@ -90,8 +86,9 @@ export async function createFront(pages: Pages, development = false): Promise<Se
 }
 
 function callHandler(request: Request, match: Match | undefined): Promise<Response> {
-  const handler = match?.handlers.get(request.method)
-  if (!match || !handler) throw new Error('A request without a route reached the lane')
+  if (!match) throw new Error('A request without a route reached the lane')
+  const handler = match.handlers.get(request.method)
+  if (!handler) return refuseMethod(request, [...match.handlers.keys()].join(', '))
   return handler(request, { params: Promise.resolve(match.params) })
 }
 

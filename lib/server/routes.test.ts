@@ -55,7 +55,7 @@ describe('loadRoutes', () => {
       [...handlers.keys()],
     ])
     expect(found).toContainEqual(['/account', ['GET', 'HEAD']])
-    expect(found).toContainEqual(['/transactions', ['POST']])
+    expect(found).toContainEqual(['/transactions', ['GET', 'HEAD', 'POST']])
     expect(found).toContainEqual(['/transactions/[id]', ['GET', 'HEAD']])
     expect(found).toContainEqual(['/sandbox/transactions/[id]', ['POST']])
     expect(JSON.stringify(found)).not.toContain('nextauth')

@@ -15,7 +15,8 @@ export interface Match {
   params: Params
 }
 
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+/** In the order in which an `Allow` names them. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 /** next-auth's own route needs Next around it. */
 const NEXT_ONLY = '[...'
 
@@ -28,9 +29,10 @@ export async function loadRoutes(folder = 'app/api'): Promise<Route[]> {
     files.map(async file => {
       const module = await import(pathToFileURL(join(folder, file)).href)
       const handlers = new Map<string, Handler>()
-      for (const method of METHODS) if (module[method]) handlers.set(method, module[method])
-      const read = handlers.get('GET')
-      if (read) handlers.set('HEAD', read)
+      for (const method of METHODS) {
+        const handler = module[method === 'HEAD' ? 'GET' : method]
+        if (handler) handlers.set(method, handler)
+      }
       return { segments: file.split(/[/\\]/).slice(0, -1), handlers }
     }),
   )

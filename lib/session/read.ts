@@ -24,7 +24,8 @@ export async function readSession(secret: string): Promise<SessionUser | null> {
     )
     SELECT u.id, u.email, u.name, u.is_admin AS "isAdmin", coalesce((
       SELECT json_agg(
-        json_build_object('id', a.id, 'name', a.name, 'status', a.status, 'role', m.role)
+        json_build_object('id', a.id, 'name', a.name, 'city', a.city, 'expiresIn', a.expires_in,
+          'status', a.status, 'role', m.role)
         ORDER BY m.created_at, a.id)
       FROM memberships m JOIN accounts a ON a.id = m.account_id WHERE m.user_id = u.id
     ), '[]') AS accounts

@@ -3,6 +3,8 @@ import type { AccountStatus, Role } from '#lib/accounts/schema.ts'
 export interface SessionAccount {
   id: string
   name: string
+  city: string
+  expiresIn: number
   status: AccountStatus
   role: Role
 }

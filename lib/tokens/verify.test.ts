@@ -30,6 +30,7 @@ test('a token tells its account, its mode and exactly its permissions', async ()
   const all = await makeToken(merchant.id)
   const narrow = await makeToken(merchant.id, { permissions: ['account:read'] })
   expect(await verifyToken(all)).toEqual({
+    key: expect.any(String),
     mode: 'test',
     permissions: [...PERMISSIONS],
     account: {

@@ -2,6 +2,7 @@ import { db } from '#lib/db/client.ts'
 import { retried } from '#lib/db/transaction.ts'
 import type { Mode } from '#lib/mode.ts'
 import { hashToken } from '#lib/tokens/issue.ts'
+import { type KnownCaller, rememberCaller } from '#lib/tokens/recall.ts'
 import { isTokenText } from '#lib/tokens/token-text.ts'
 
 export interface TokenCaller {
@@ -25,7 +26,7 @@ interface Row {
  * Whose token this is; null for one that is unknown, revoked or past its time. The database is
  * asked each time, so that a revocation acts on the next request in every process.
  */
-export async function verifyToken(token: string): Promise<TokenCaller | null> {
+export async function verifyToken(token: string): Promise<KnownCaller | null> {
   if (!isTokenText(token)) return null
   const hash = hashToken(token)
   const [row] = await db().$queryRaw<Row[]>`
@@ -38,11 +39,8 @@ export async function verifyToken(token: string): Promise<TokenCaller | null> {
   if (!row) return null
   if (row.stale) await noteUse(hash)
   const { accountId: id, name, city, expiresIn, mode, permissions } = row
-  return {
-    mode,
-    permissions,
-    account: { id, name, city, expiresIn, isActive: row.status === 'active' },
-  }
+  const account = { id, name, city, expiresIn, isActive: row.status === 'active' }
+  return rememberCaller({ mode, permissions, account }, hash)
 }
 
 /** At most once a minute: a busy token must not become a hot row. */

@@ -1,11 +1,6 @@
 import { Prisma } from '#lib/db/client.ts'
 
-export type EventType =
-  | 'transaction.paid'
-  | 'transaction.expired'
-  | 'transaction.failed'
-  | 'withdrawal.approved'
-  | 'withdrawal.rejected'
+import type { EventType } from '#lib/webhooks/schema.ts'
 
 interface EventOptions {
   /** A CTE that must have taken its locks before: the sequence row is always locked last. */

@@ -74,7 +74,7 @@ describe('a balance that is too small', () => {
     const merchant = await merchantWith(50_000)
     await expect(
       createWithdrawal(merchant.id, 'live', { amount: 1_000, ...KEY }),
-    ).rejects.toMatchObject({ code: 'insufficient_balance' })
+    ).rejects.toMatchObject({ code: 'live_mode_disabled' })
     expect(await countOf(merchant)).toBe(0)
     await expectBalancedBooks(merchant.id)
   })

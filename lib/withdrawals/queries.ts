@@ -1,8 +1,72 @@
-import { Prisma } from '#lib/db/client.ts'
-import { utc } from '#lib/db/columns.ts'
+import { db, Prisma } from '#lib/db/client.ts'
+import { type AccountRef, accountSql, utc } from '#lib/db/columns.ts'
+import { type Page, pageSql, toPage } from '#lib/db/page.ts'
+import type { ListQuery } from '#lib/fields.ts'
+import type { PayoutOrder } from '#lib/gateway/gateway.ts'
+import { bareId, isUuid } from '#lib/ids.ts'
+import type { Mode } from '#lib/mode.ts'
+import { cents } from '#lib/money.ts'
+import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
+import { type WithdrawalDetail, withdrawalToWire } from '#lib/withdrawals/wire.ts'
 
 /** The columns of a WithdrawalRow, from a table or CTE named `w`. */
 export const withdrawalColumns = Prisma.sql`
   w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key, w.webhook_url,
   w.rejection_reason, w.end_to_end_id, ${utc('w.approved_at')}, ${utc('w.rejected_at')},
   ${utc('w.created_at')}, ${utc('w.updated_at')}`
+
+/** By its id, or by the merchant's own reference; text in the form of a UUID is always an id. */
+export async function findWithdrawal(
+  account: AccountRef,
+  mode: Mode,
+  idOrReference: string,
+): Promise<WithdrawalRow | null> {
+  const which = isUuid(idOrReference)
+    ? Prisma.sql`w.id = ${idOrReference}::uuid`
+    : Prisma.sql`w.external_id = ${idOrReference}`
+  const [row] = await db().$queryRaw<WithdrawalRow[]>`
+    SELECT ${withdrawalColumns} FROM withdrawals w
+    WHERE w.account_id = ${accountSql(account)} AND w.mode = ${mode} AND ${which}`
+  return row ?? null
+}
+
+/** What the bank is told to send, and under which id. */
+export async function findPayout(accountId: string, id: string): Promise<PayoutOrder> {
+  const [row] = await db().$queryRaw<{ amount: bigint; dictKey: string }[]>`
+    SELECT amount, dict_key AS "dictKey" FROM withdrawals
+    WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid`
+  if (!row) throw new Error('A withdrawal that is due is not there')
+  return { id: bareId(id), amount: cents(row.amount), dictKey: row.dictKey }
+}
+
+/** What an event tells of a withdrawal: how it stood then. */
+export function tellWithdrawal(resource: unknown): { withdrawal: WithdrawalDetail } {
+  return { withdrawal: withdrawalToWire(resource as WithdrawalRow) }
+}
+
+/** What was answered when it was asked for, whatever has become of it since. */
+export async function recallWithdrawal(
+  account: AccountRef,
+  mode: Mode,
+  id: string,
+): Promise<WithdrawalRow> {
+  const row = await findWithdrawal(account, mode, id)
+  if (!row) throw new Error('A withdrawal that was answered is not there')
+  return { ...row, status: 'pending' }
+}
+
+export async function listWithdrawals(
+  account: AccountRef,
+  mode: Mode,
+  query: ListQuery,
+): Promise<Page<WithdrawalRow>> {
+  const { q } = query
+  const found = q
+    ? Prisma.sql`AND (w.external_id = ${q} OR w.end_to_end_id = ${q} OR w.pix_key = ${q}
+        OR w.dict_key = ${q} OR w.id = ${isUuid(q) ? q : null}::uuid)`
+    : Prisma.empty
+  const rows = await db().$queryRaw<WithdrawalRow[]>`
+    SELECT ${withdrawalColumns} FROM withdrawals w
+    WHERE w.account_id = ${accountSql(account)} AND w.mode = ${mode} ${found} ${pageSql('w', query)}`
+  return toPage(rows, query.limit)
+}

@@ -1,5 +1,6 @@
 import { db, Prisma } from '#lib/db/client.ts'
 import { retried } from '#lib/db/transaction.ts'
+import type { OrderState } from '#lib/gateway/gateway.ts'
 import { newId } from '#lib/ids.ts'
 import { transferCtes } from '#lib/ledger/transfer.ts'
 import { eventCtes } from '#lib/webhooks/events.ts'
@@ -27,6 +28,18 @@ export function rejectWithdrawal(
 ): Promise<WithdrawalRow | null> {
   const { reason } = settlement
   return settle(settlement, 'rejected', Prisma.sql`rejection_reason = ${reason}`)
+}
+
+/** Does what the bank says of a payout that it has settled. */
+export function settleAsSaid(
+  accountId: string,
+  withdrawalId: string,
+  said: OrderState,
+): Promise<WithdrawalRow | null> {
+  if (said.state === 'taken') throw new Error('A payout that is on its way was to be settled')
+  return said.state === 'done'
+    ? approveWithdrawal({ accountId, withdrawalId, endToEndId: said.endToEndId })
+    : rejectWithdrawal({ accountId, withdrawalId, reason: said.reason })
 }
 
 async function settle(

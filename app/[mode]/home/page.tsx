@@ -12,7 +12,7 @@ import { RecentCharges } from '#components/recent-charges.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { listRecentCharges } from '#lib/charges/queries.ts'
+import { listCharges } from '#lib/charges/queries.ts'
 import { env } from '#lib/env.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
 import { MODES } from '#lib/mode.ts'
@@ -48,7 +48,7 @@ async function TestWorld({ account }: { account: SessionAccount }) {
   const [t, balances, charges] = await Promise.all([
     getTranslations(),
     readBalances(account.id, 'test'),
-    listRecentCharges(account.id, 'test', CHARGES_SHOWN),
+    listCharges(account.id, 'test', { limit: CHARGES_SHOWN }),
   ])
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-6 md:gap-8">
@@ -63,8 +63,8 @@ async function TestWorld({ account }: { account: SessionAccount }) {
       <Balance {...balances} />
       <section>
         <h2 className="mb-2.5 text-title">{t('charges.recent')}</h2>
-        {charges.length > 0 ? (
-          <RecentCharges charges={charges} />
+        {charges.rows.length > 0 ? (
+          <RecentCharges charges={charges.rows} />
         ) : (
           <FirstCharge origin={env().PUBLIC_URL} />
         )}

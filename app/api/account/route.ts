@@ -1,10 +1,14 @@
+import { AccountRead } from '#lib/accounts/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
 
 export const GET = endpoint({
+  summary: 'Read the account',
   allow: 'account:read',
+  answer: AccountRead,
+  quick: true,
   async handle({ account, mode }) {
-    const { available } = await readBalances(account.id, mode)
+    const { available } = await readBalances(account.ref, mode)
     return { name: account.name, balance: available }
   },
 })

@@ -1,13 +1,39 @@
 import { createCharge } from '#lib/charges/create.ts'
-import { chargeRequest, createdChargeToWire } from '#lib/charges/schema.ts'
+import { describeCharge, listCharges, recallCharge } from '#lib/charges/queries.ts'
+import { CHARGE_STATUSES, chargeRequest } from '#lib/charges/schema.ts'
+import { ChargeCreated, ChargePage, createdChargeToWire } from '#lib/charges/wire.ts'
+import { listQuery } from '#lib/fields.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const POST = endpoint({
+  summary: 'Create a charge',
   allow: 'transactions:write',
   body: chargeRequest,
   invalid: 'first_message',
-  async handle({ account, mode, body, ip }) {
-    const charge = await createCharge(account, mode, body, ip)
-    return { status: 'success', data: createdChargeToWire(charge) }
+  answer: ChargeCreated,
+  refuses: ['external_id_used'],
+  quick: true,
+  once: {
+    keptS: 86_400,
+    recall: async ({ account, mode }, id) => created(await recallCharge(account, mode, id)),
+  },
+  async handle({ account, mode, body, ip, once }) {
+    return created(await createCharge(account, mode, body, ip, once))
+  },
+})
+
+function created(charge: Parameters<typeof createdChargeToWire>[0]) {
+  return { status: 'success', data: createdChargeToWire(charge) }
+}
+
+export const GET = endpoint({
+  summary: 'List charges',
+  allow: 'transactions:read',
+  query: listQuery(CHARGE_STATUSES),
+  answer: ChargePage,
+  quick: true,
+  async handle({ account, mode, query }) {
+    const { rows, nextCursor } = await listCharges(account.ref, mode, query)
+    return { data: rows.map(describeCharge), next_cursor: nextCursor }
   },
 })

@@ -1,13 +1,17 @@
-import { findCharge } from '#lib/charges/queries.ts'
-import { chargeToWire } from '#lib/charges/schema.ts'
+import { describeCharge, findCharge } from '#lib/charges/queries.ts'
+import { ChargeRead } from '#lib/charges/wire.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
+  summary: 'Read a charge',
   allow: 'transactions:read',
+  answer: ChargeRead,
+  refuses: ['transaction_not_found'],
+  quick: true,
   async handle({ account, mode, params }) {
-    const charge = await findCharge(account.id, mode, params.id ?? '')
+    const charge = await findCharge(account.ref, mode, params.id ?? '')
     if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
-    return { status: 'success', data: chargeToWire(charge) }
+    return { status: 'success', data: describeCharge(charge) }
   },
 })

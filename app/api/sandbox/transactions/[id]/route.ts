@@ -1,14 +1,20 @@
-import { chargeToWire, OutcomeRequest } from '#lib/charges/schema.ts'
+import { describeCharge } from '#lib/charges/queries.ts'
+import { OutcomeRequest } from '#lib/charges/schema.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
+import { ChargeRead } from '#lib/charges/wire.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const POST = endpoint({
+  summary: 'Decide a charge at the simulated bank',
   allow: ['transactions:write', 'withdrawals:write'],
   body: { test: OutcomeRequest, live: OutcomeRequest },
+  answer: ChargeRead,
+  refuses: ['transaction_not_found', 'already_final'],
+  once: { keptS: 86_400 },
   async handle({ account, mode, body, params }) {
     if (mode !== 'test') throw new TrocoError('not_found', 'Not found')
     const charge = await simulateCharge(account.id, params.id ?? '', body.outcome)
-    return { status: 'success', data: chargeToWire(charge) }
+    return { status: 'success', data: describeCharge(charge) }
   },
 })

@@ -1,0 +1,18 @@
+import { TrocoError } from '#lib/errors.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { DecisionRequest } from '#lib/withdrawals/schema.ts'
+import { simulateWithdrawal } from '#lib/withdrawals/simulate.ts'
+import { WithdrawalRead, withdrawalToWire } from '#lib/withdrawals/wire.ts'
+
+export const POST = endpoint({
+  summary: 'Decide a withdrawal at the simulated bank',
+  allow: ['transactions:write', 'withdrawals:write'],
+  body: { test: DecisionRequest, live: DecisionRequest },
+  answer: WithdrawalRead,
+  refuses: ['withdrawal_not_found', 'already_final'],
+  once: { keptS: 30 * 86_400 },
+  async handle({ account, mode, body, params }) {
+    if (mode !== 'test') throw new TrocoError('not_found', 'Not found')
+    return { data: withdrawalToWire(await simulateWithdrawal(account.id, params.id ?? '', body)) }
+  },
+})

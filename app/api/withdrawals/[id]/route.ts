@@ -1,0 +1,17 @@
+import { TrocoError } from '#lib/errors.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { findWithdrawal } from '#lib/withdrawals/queries.ts'
+import { WithdrawalRead, withdrawalToWire } from '#lib/withdrawals/wire.ts'
+
+export const GET = endpoint({
+  summary: 'Read a withdrawal',
+  allow: 'withdrawals:read',
+  answer: WithdrawalRead,
+  refuses: ['withdrawal_not_found'],
+  quick: true,
+  async handle({ account, mode, params }) {
+    const withdrawal = await findWithdrawal(account.ref, mode, params.id ?? '')
+    if (!withdrawal) throw new TrocoError('withdrawal_not_found', 'Withdrawal not found')
+    return { data: withdrawalToWire(withdrawal) }
+  },
+})

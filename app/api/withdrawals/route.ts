@@ -1,0 +1,48 @@
+import { listQuery } from '#lib/fields.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
+import { listWithdrawals, recallWithdrawal } from '#lib/withdrawals/queries.ts'
+import {
+  toOrder,
+  WITHDRAWAL_STATUSES,
+  type WithdrawalRow,
+  withdrawalRequest,
+} from '#lib/withdrawals/schema.ts'
+import {
+  createdWithdrawalToWire,
+  WithdrawalCreated,
+  WithdrawalPage,
+  withdrawalToWire,
+} from '#lib/withdrawals/wire.ts'
+
+export const POST = endpoint({
+  summary: 'Withdraw to a Pix key',
+  allow: 'withdrawals:write',
+  body: withdrawalRequest,
+  answer: WithdrawalCreated,
+  refuses: ['insufficient_balance', 'external_id_used'],
+  quick: true,
+  once: {
+    keptS: 30 * 86_400,
+    recall: async ({ account, mode }, id) => created(await recallWithdrawal(account, mode, id)),
+  },
+  async handle({ account, mode, body, once }) {
+    return created(await createWithdrawal(account.ref, mode, toOrder(mode, body), once))
+  },
+})
+
+function created(withdrawal: WithdrawalRow) {
+  return { message: 'Withdrawal created', data: createdWithdrawalToWire(withdrawal) }
+}
+
+export const GET = endpoint({
+  summary: 'List withdrawals',
+  allow: 'withdrawals:read',
+  query: listQuery(WITHDRAWAL_STATUSES),
+  answer: WithdrawalPage,
+  quick: true,
+  async handle({ account, mode, query }) {
+    const { rows, nextCursor } = await listWithdrawals(account.ref, mode, query)
+    return { data: rows.map(withdrawalToWire), next_cursor: nextCursor }
+  },
+})

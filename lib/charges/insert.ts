@@ -1,0 +1,58 @@
+import type { ChargeRequest } from '#lib/charges/schema.ts'
+import { db, Prisma } from '#lib/db/client.ts'
+import { type AccountRef, accountSql } from '#lib/db/columns.ts'
+import { type Once, onceCtes } from '#lib/db/once.ts'
+import { retried } from '#lib/db/transaction.ts'
+import { databaseFault, TrocoError } from '#lib/errors.ts'
+import type { ChargeOrder } from '#lib/gateway/gateway.ts'
+import type { Mode } from '#lib/mode.ts'
+
+/** An opening that nobody finished is given up after this long. */
+const GIVEN_UP_AFTER_S = 60
+
+/** A charge before anybody was asked: every id in it is fixed, so that asking twice asks for one. */
+export interface NewCharge {
+  accountId: string
+  /** For the first statement, which may have to prove the caller. */
+  account: AccountRef
+  id: string
+  mode: Mode
+  request: ChargeRequest
+  ip: string | null
+  order: ChargeOrder
+  once: Once | undefined
+}
+
+/** Writes the row, and the caller's key with it. Without a code it is `opening`: nobody sees it. */
+export async function insertCharge(charge: NewCharge, brCode: string | null): Promise<void> {
+  const { request, order, once } = charge
+  const lifeS = order.expiresInSeconds
+  const dueInS = brCode === null ? GIVEN_UP_AFTER_S : lifeS
+  const insert = Prisma.sql`
+    INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
+      client_name, client_email, client_doc, client_phone, webhook_url, ip,
+      metadata, utms, items, expires_at, due_at)
+    VALUES (${accountSql(charge.account)}, ${charge.id}::uuid, ${charge.mode},
+      ${brCode === null ? 'opening' : 'pending'}, ${request.amount}::bigint,
+      ${request.external_id ?? order.txid}, ${order.txid}, ${brCode},
+      ${request.client_name}, ${request.client_email}, ${request.client_doc},
+      ${request.client_phone ?? null}, ${request.webhook_url ?? null}, ${charge.ip},
+      ${json(request.metadata)}::json, ${json(request.utms)}::json, ${json(request.items)}::json,
+      now() + make_interval(secs => ${lifeS}::float8),
+      now() + make_interval(secs => ${dueInS}::float8))`
+  const statement = once
+    ? Prisma.sql`WITH ${onceCtes(once, brCode === null)} made AS (${insert}) SELECT 1`
+    : insert
+  await retried(() => db().$executeRaw(statement)).catch(refuseTaken)
+}
+
+export function refuseTaken(error: unknown): never {
+  if (databaseFault(error).constraint === 'charges_account_id_mode_external_id_key') {
+    throw new TrocoError('external_id_used', 'external_id already used')
+  }
+  throw error
+}
+
+function json(value: unknown): string | null {
+  return value === undefined || value === null ? null : JSON.stringify(value)
+}

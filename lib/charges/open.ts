@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { takeBackOpening } from '#lib/charges/cancel.ts'
+import { insertCharge, type NewCharge, refuseTaken } from '#lib/charges/insert.ts'
+import type { CreatedCharge } from '#lib/charges/schema.ts'
+import { db, Prisma } from '#lib/db/client.ts'
+import { isKey } from '#lib/db/once.ts'
+import { retried } from '#lib/db/transaction.ts'
+import { databaseFault, TrocoError } from '#lib/errors.ts'
+import type { Answer, ChargeOrder, Gateway, OpenedCharge } from '#lib/gateway/gateway.ts'
+
+/** Pauses before a bank whose answer got lost is asked the same again. */
+const ASK_AGAIN_AFTER_MS = [100, 400]
+
+/**
+ * Opens a charge at a bank that must be asked. The row stands first, so a crash at any point leaves
+ * one that the worker cancels. An answer that got lost is asked for again under the same id.
+ */
+export async function openAtBank(gateway: Gateway, charge: NewCharge): Promise<CreatedCharge> {
+  await insertCharge(charge, null).catch(error => {
+    // The one who began it is gone; its caller came back with the same key.
+    if (!charge.once || databaseFault(error).constraint !== 'charges_pkey') throw error
+  })
+  const answer = await askUntilKnown(gateway, charge.order)
+  if (answer.outcome === 'ok') {
+    const row = await publishCharge(charge, answer.value)
+    if (row) return row
+  } else {
+    await takeBackOpening(charge, answer.outcome === 'unknown')
+  }
+  throw new TrocoError('service_unavailable', 'Service unavailable')
+}
+
+async function askUntilKnown(gateway: Gateway, order: ChargeOrder): Promise<Answer<OpenedCharge>> {
+  let answer = await gateway.createCharge(order)
+  for (const pauseMs of ASK_AGAIN_AFTER_MS) {
+    if (answer.outcome !== 'unknown') break
+    await sleep(pauseMs)
+    answer = await gateway.createCharge(order)
+  }
+  return answer
+}
+
+/** Null: the worker has given it up and is cancelling it. */
+async function publishCharge(
+  { accountId, id, request, order, once }: NewCharge,
+  { brCode, newsInMs }: OpenedCharge,
+): Promise<CreatedCharge | null> {
+  const lifeS = order.expiresInSeconds
+  const dueInS = newsInMs === undefined ? lifeS : Math.min(lifeS, newsInMs / 1_000)
+  const done = once
+    ? Prisma.sql`, done AS (
+        UPDATE idempotency_keys SET locked_until = NULL
+        WHERE ${isKey(once)} AND EXISTS (SELECT 1 FROM published))`
+    : Prisma.empty
+  const [row] = await retried(
+    () => db().$queryRaw<CreatedCharge[]>`
+      WITH published AS (
+        UPDATE charges c SET status = 'pending', br_code = ${brCode}, updated_at = now(),
+          external_id = ${request.external_id ?? order.txid},
+          expires_at = now() + make_interval(secs => ${lifeS}::float8),
+          due_at = now() + make_interval(secs => ${dueInS}::float8)
+        WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid
+          AND c.status = 'opening' AND c.lease IS NULL
+        RETURNING c.id, c.br_code, c.amount, c.status, c.metadata
+      )${done}
+      SELECT * FROM published`,
+  ).catch(refuseTaken)
+  return row ?? null
+}

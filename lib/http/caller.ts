@@ -1,0 +1,110 @@
+import type { AccountRef } from '#lib/db/columns.ts'
+import { TrocoError } from '#lib/errors.ts'
+import { isOwnOrigin } from '#lib/http/origin.ts'
+import { countFailedBearer } from '#lib/http/rate-limit.ts'
+import { isUuid } from '#lib/ids.ts'
+import { isOpen, MODES, type Mode } from '#lib/mode.ts'
+import { cookieNames } from '#lib/session/cookie.ts'
+import { readSession } from '#lib/session/read.ts'
+import { recallToken } from '#lib/tokens/recall.ts'
+import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
+import { verifyToken } from '#lib/tokens/verify.ts'
+
+export interface CallingAccount {
+  id: string
+  /** The account as a statement names it; for a remembered caller it is also the proof. */
+  ref: AccountRef
+  name: string
+  city: string
+  expiresIn: number
+  isActive: boolean
+}
+
+/** Whoever sent a request: a program with a token, or a member of the account in our own pages. */
+export interface Caller {
+  kind: 'token' | 'session'
+  mode: Mode
+  permissions: readonly string[]
+  account: CallingAccount
+  /** What the token is counted by; a session is counted by its address alone. */
+  key: string | null
+}
+
+/** Who calls, asked of the database. A token goes before a cookie. */
+export async function authenticate(headers: Headers, ip: string): Promise<Caller> {
+  const authorization = headers.get('authorization')
+  if (authorization === null) {
+    const member = await readMember(headers)
+    if (member) return member
+    throw unauthenticated()
+  }
+  const token = bearerOf(authorization)
+  const known = token === null ? null : await verifyToken(token)
+  if (known)
+    return { kind: 'token', ...known, account: { ...known.account, ref: known.account.id } }
+  await countFailedBearer(ip)
+  throw unauthenticated()
+}
+
+/** The token's caller of a moment ago. Its account's `ref` refuses the statement if that changed. */
+export function recallCaller(headers: Headers): Caller | null {
+  const token = bearerOf(headers.get('authorization'))
+  const known = token === null ? null : recallToken(token)
+  return known && { kind: 'token', ...known, account: { ...known.account, ref: known.proof } }
+}
+
+function bearerOf(authorization: string | null): string | null {
+  return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null
+}
+
+/** A cookie counts only with what our own pages say beside it: which world, and whose. */
+async function readMember(headers: Headers): Promise<Caller | null> {
+  const mode = MODES.find(known => known === headers.get('troco-mode'))
+  const accountId = headers.get('troco-account')?.toLowerCase() ?? ''
+  const secret = sessionSecret(headers.get('cookie') ?? '')
+  if (!mode || !isUuid(accountId) || secret === null) return null
+  const user = await readSession(secret)
+  const found = user?.accounts.find(({ id }) => id === accountId)
+  if (!found) return null
+  const { name, city, expiresIn, status, role } = found
+  const isActive = status === 'active'
+  // Until each role has its own list, only an owner may change anything.
+  const permissions = PERMISSIONS.filter(name => role === 'owner' || name.endsWith(':read'))
+  const account = { id: accountId, ref: accountId, name, city, expiresIn, isActive }
+  return { kind: 'session', mode, permissions, account, key: null }
+}
+
+function sessionSecret(cookies: string): string | null {
+  const { session } = cookieNames()
+  const pairs = cookies.split(';').map(pair => pair.trim().split('='))
+  return pairs.find(([name]) => name === session)?.[1] ?? null
+}
+
+/** Whether the caller may do this at all, and a page's write came from a page of ours. */
+export function authorize(
+  caller: Caller,
+  request: Request,
+  allow: Permission | Permission[],
+): void {
+  const writes = !['GET', 'HEAD'].includes(request.method)
+  if (!caller.account.isActive && (writes || caller.kind === 'token')) throw notActive()
+  if (writes && caller.kind === 'session' && !isOwnOrigin(request.headers.get('origin'))) {
+    throw new TrocoError('cross_origin', 'Cross-origin request refused')
+  }
+  const wanted = [allow].flat()
+  // Reading an empty world does no harm; nothing may begin in it.
+  if (!isOpen(caller.mode) && wanted.some(permission => permission.endsWith(':write'))) {
+    throw new TrocoError('live_mode_disabled', 'Live mode is not enabled')
+  }
+  if (wanted.some(permission => caller.permissions.includes(permission))) return
+  const permission = wanted.join(' or ')
+  throw new TrocoError('permission_denied', `Permission denied: ${permission}`, { permission })
+}
+
+export function notActive(): TrocoError {
+  return new TrocoError('account_not_active', 'Account not active')
+}
+
+function unauthenticated(): TrocoError {
+  return new TrocoError('unauthenticated', 'Unauthenticated')
+}

@@ -1,0 +1,30 @@
+import { TrocoError } from '#lib/errors.ts'
+import { decidePayout } from '#lib/gateway/simulator.ts'
+import { bareId } from '#lib/ids.ts'
+import { cents } from '#lib/money.ts'
+import { findWithdrawal } from '#lib/withdrawals/queries.ts'
+import type { DecisionRequest, WithdrawalRow } from '#lib/withdrawals/schema.ts'
+import { settleAsSaid } from '#lib/withdrawals/settle.ts'
+
+/**
+ * What the simulated bank is told to do with a payout, test mode only. The bank's word is kept
+ * first and its first word stands, so a crash before ours is made good when it is asked again.
+ */
+export async function simulateWithdrawal(
+  accountId: string,
+  idOrReference: string,
+  decision: DecisionRequest,
+): Promise<WithdrawalRow> {
+  const withdrawal = await findWithdrawal(accountId, 'test', idOrReference)
+  if (!withdrawal) throw new TrocoError('withdrawal_not_found', 'Withdrawal not found')
+  if (withdrawal.status !== 'pending') throw alreadyFinal(withdrawal.status)
+  const { outcome, reason } = decision
+  const said = await decidePayout(bareId(withdrawal.id), cents(withdrawal.amount), outcome, reason)
+  const settled = await settleAsSaid(accountId, withdrawal.id, said)
+  if (!settled) throw alreadyFinal('final')
+  return settled
+}
+
+function alreadyFinal(status: string): TrocoError {
+  return new TrocoError('already_final', `Withdrawal is already ${status}`)
+}
