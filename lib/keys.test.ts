@@ -65,7 +65,7 @@ describe('a sealed text', () => {
 
 test('one key never serves two ends', () => {
   const purposes = ['api-tokens', 'webhook-secrets', 'next-auth'] as const
-  const keys = purposes.map(purpose => keyFor(purpose).toString('hex'))
+  const keys = purposes.map(purpose => keyFor(purpose).export().toString('hex'))
   expect(new Set(keys).size).toBe(purposes.length)
   const marks = purposes.map(purpose => hmac(purpose, 'text').toString('hex'))
   expect(new Set(marks).size).toBe(purposes.length)

@@ -3,7 +3,9 @@ import {
   createDecipheriv,
   createHash,
   createHmac,
+  createSecretKey,
   hkdfSync,
+  type KeyObject,
   randomBytes,
 } from 'node:crypto'
 import { env } from '#lib/env.ts'
@@ -15,25 +17,25 @@ type Purpose = 'api-tokens' | 'webhook-secrets' | 'next-auth' | 'payment-pages'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Keys that were derived, by secret and purpose: deriving one costs more than using it. */
-const derived = new Map<string, Buffer>()
+/** Keys that were derived, by secret and purpose: making one costs more than using it. */
+const derived = new Map<string, KeyObject>()
 
 /** A 256-bit key for one purpose, from TROCO_SECRET by HKDF. */
-export function keyFor(purpose: Purpose): Buffer {
+export function keyFor(purpose: Purpose): KeyObject {
   const secret = env().TROCO_SECRET
   if (!secret)
     throw new TrocoError('setup_failed', 'TROCO_SECRET is not set: start with `npm start`')
   const name = `${purpose} ${secret}`
   const known = derived.get(name)
   if (known) return known
-  const key = Buffer.from(hkdfSync('sha256', secret, 'troco', purpose, 32))
+  const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, 'troco', purpose, 32)))
   derived.set(name, key)
   return key
 }
 
 /** Names the key that something was sealed with, without telling anything of it. */
 export function keyId(): string {
-  return createHash('sha256').update(keyFor('webhook-secrets')).digest('hex').slice(0, 12)
+  return createHash('sha256').update(keyFor('webhook-secrets').export()).digest('hex').slice(0, 12)
 }
 
 export function hmac(purpose: Purpose, text: string): Buffer {

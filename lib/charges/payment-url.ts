@@ -1,4 +1,4 @@
-import { createCipheriv } from 'node:crypto'
+import { type Cipheriv, createCipheriv, type KeyObject } from 'node:crypto'
 import { env } from '#lib/env.ts'
 import { bareId } from '#lib/ids.ts'
 import { keyFor } from '#lib/keys.ts'
@@ -8,7 +8,17 @@ import { keyFor } from '#lib/keys.ts'
  * key of ours: nobody can guess one, and none has to be kept.
  */
 export function paymentUrl(chargeId: string): string {
-  const cipher = createCipheriv('aes-256-ecb', keyFor('payment-pages'), null).setAutoPadding(false)
-  const block = cipher.update(Buffer.from(bareId(chargeId), 'hex'))
+  const block = cipher().update(Buffer.from(bareId(chargeId), 'hex'))
   return `${env().PUBLIC_URL}/pay/${block.toString('base64url')}`
+}
+
+let made: { cipher: Cipheriv; key: KeyObject } | undefined
+
+/** One for all: each block stands for itself. */
+function cipher(): Cipheriv {
+  const key = keyFor('payment-pages')
+  if (made?.key !== key) {
+    made = { key, cipher: createCipheriv('aes-256-ecb', key, null).setAutoPadding(false) }
+  }
+  return made.cipher
 }

@@ -25,7 +25,7 @@ export function authOptions(): NextAuthOptions {
     options: { httpOnly: true, sameSite: 'lax', path: '/', secure: names.secure },
   })
   return {
-    secret: keyFor('next-auth').toString('base64url'),
+    secret: keyFor('next-auth').export().toString('base64url'),
     pages: { signIn: '/login', signOut: '/login', error: '/login' },
     providers: [passwordProvider()],
     session: { strategy: 'jwt', maxAge: SESSION_SECONDS_MAX },

@@ -40,7 +40,7 @@ export async function verifyToken(token: string): Promise<KnownCaller | null> {
   if (row.stale) await noteUse(hash)
   const { accountId: id, name, city, expiresIn, mode, permissions } = row
   const account = { id, name, city, expiresIn, isActive: row.status === 'active' }
-  return rememberCaller({ mode, permissions, account }, hash)
+  return rememberCaller({ mode, permissions, account }, token, hash)
 }
 
 /** At most once a minute: a busy token must not become a hot row. */
