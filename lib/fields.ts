@@ -22,12 +22,19 @@ export function wholeCents(amountMin: number, amountMax: number) {
 export const email = z
   .email(must('be an e-mail address such as ana@example.com'))
   .max(254, must('have at most 254 characters'))
+  .meta({ examples: ['ana@example.com'] })
 
 /** Kept as it was written: a parser that mends blanks would keep another address than was sent. */
 export const httpUrl = z
   .string(must('be a string'))
   .max(2048, must('have at most 2048 characters'))
   .refine(isHttpUrl, must('be an http or https address'))
+  .meta({
+    format: 'uri',
+    description:
+      'Where to tell what becomes of it: an http or https address, in live mode https only.',
+    examples: ['https://shop.example/webhooks/pix'],
+  })
 
 /** In live mode nobody else on the way may read what we tell. */
 export const httpsUrl = httpUrl.refine(value => /^https:/i.test(value), must('be an https address'))
@@ -44,9 +51,18 @@ export const externalId = z
   .regex(/^[^\p{C}]+$/u, must(EXTERNAL_ID))
   .refine(value => value.trim() !== '', must(EXTERNAL_ID))
   .refine(value => !isUuid(value), must(EXTERNAL_ID))
+  .meta({
+    minLength: 1,
+    description:
+      'Your own reference, by which you can read it back: printable characters, not in the form of a UUID, used once per account and mode.',
+    examples: ['order-1048'],
+  })
 
 /** A time in an answer: UTC with microseconds. */
-export const instant = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+export const instant = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+  .meta({ format: 'date-time', examples: ['2026-11-21T01:27:00.123456Z'] })
 
 /** An object of free keys in an answer. */
 export const anyObject = z.record(z.string(), z.unknown())
@@ -56,6 +72,7 @@ export function freeObject(bytesMax: number) {
   return z
     .custom<Record<string, unknown>>(isObject, must('be an object'))
     .refine(value => byteLength(value) <= bytesMax, must(`have at most ${bytesMax} bytes as JSON`))
+    .meta({ json: { type: 'object', additionalProperties: true } })
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

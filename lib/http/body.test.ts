@@ -214,6 +214,30 @@ describe('422, as one message on POST /transactions and by field elsewhere', () 
   })
 })
 
+describe('a number that a reader would round', () => {
+  test.each([
+    ['in metadata', 'metadata', '{"metadata":{"order":9007199254740993}}'],
+    ['deep inside', 'utms', '{"utms":{"a":[{"b":-12345678901234567890}]}}'],
+    ['of an item', 'items', '{"items":[{"price":9007199254740993}]}'],
+    ['beyond every double', 'metadata', '{"metadata":{"x":1e400}}'],
+  ])('is refused by the name of its field: %s', async (_what, field, text) => {
+    const errors = `${field} must not hold a number that JSON readers would round: send it as text`
+    expect(await post(text)).toEqual({ status: 422, body: { errors } })
+  })
+
+  test('as an amount is judged as an amount', async () => {
+    const { status, body } = await post(charge().replace('1500', '9007199254740993'))
+    expect(status).toBe(422)
+    expect(body.errors).toMatch(/^amount must be a whole number of cents/)
+  })
+
+  test('is none where it is text, a fraction or short enough', async () => {
+    const metadata = { a: '9007199254740993', b: 0.12345678901234568, c: 9007199254740991, d: 1e21 }
+    const text = charge({ metadata })
+    expect(await post(text)).toMatchObject({ status: 200, body: { data: { metadata } } })
+  })
+})
+
 describe('what a body says', () => {
   test('is the last of duplicate keys', async () => {
     const text = `{"amount":1,${charge().slice(1, -1)},"amount":777}`

@@ -81,12 +81,21 @@ async function readBytes(request: Request): Promise<Uint8Array> {
   return Buffer.concat(chunks)
 }
 
+/** A whole number that was written out and that a double cannot hold: it would come back as another. */
+const TOO_LONG = Symbol('a number beyond 2^53')
+
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return /\d{16}/.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text)
   } catch {
     throw new TrocoError('malformed_json', 'Malformed JSON')
   }
+}
+
+// TypeScript does not know the reviver's third argument yet, which Node has.
+function keepExact(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const exact = typeof value !== 'number' || Number.isSafeInteger(value)
+  return exact || !/^-?\d+$/.test(context?.source ?? '') ? value : TOO_LONG
 }
 
 /** PostgreSQL keeps no NUL and no half of a surrogate pair, in keys neither. */
@@ -94,11 +103,16 @@ function refuseUnwritable(value: unknown, depth: number, place = 'body'): void {
   if (depth > DEPTH_MAX) throw invalidBody(`must not be nested deeper than ${DEPTH_MAX} levels`)
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) throw invalidText(place)
-  } else if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw invalidInput(place, 'must not hold a number beyond what JSON readers can hold')
+  } else if (value === TOO_LONG || (typeof value === 'number' && !Number.isFinite(value))) {
+    throw invalidInput(
+      place,
+      'must not hold a number that JSON readers would round: send it as text',
+    )
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) {
       if (key.includes('\0') || !key.isWellFormed()) throw invalidText(place)
+      // A field that is such a number is judged by its own rule, which says more.
+      if (inner === TOO_LONG && depth === 1) continue
       refuseUnwritable(inner, depth + 1, depth === 1 ? key : place)
     }
   }
