@@ -2,7 +2,7 @@ import { paymentUrl } from '#lib/charges/payment-url.ts'
 import type { ChargeRow, CreatedCharge } from '#lib/charges/schema.ts'
 import { type ChargeDetail, chargeToWire } from '#lib/charges/wire.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import { type AccountRef, accountSql, utc } from '#lib/db/columns.ts'
+import { type AccountRef, ofAccount, utc } from '#lib/db/columns.ts'
 import { type Page, pageSql, toPage } from '#lib/db/page.ts'
 import type { ListQuery } from '#lib/fields.ts'
 import { isUuid } from '#lib/ids.ts'
@@ -30,7 +30,7 @@ export async function findCharge(
     : Prisma.sql`c.external_id = ${idOrReference}`
   const [row] = await db().$queryRaw<ChargeRow[]>`
     SELECT ${chargeColumns} FROM charges c
-    WHERE c.account_id = ${accountSql(account)} AND c.mode = ${mode} AND ${which}
+    WHERE ${ofAccount('c', account)} AND c.mode = ${mode} AND ${which}
       AND c.status <> 'opening'`
   return row ?? null
 }
@@ -71,7 +71,7 @@ export async function listCharges(
     : Prisma.empty
   const rows = await db().$queryRaw<ChargeRow[]>`
     SELECT ${chargeColumns} FROM charges c
-    WHERE c.account_id = ${accountSql(account)} AND c.mode = ${mode} AND c.status <> 'opening'
+    WHERE ${ofAccount('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'
       ${found} ${pageSql('c', query)}`
   return toPage(rows, query.limit)
 }

@@ -7,9 +7,21 @@ export function utc(column: string): Prisma.Sql {
   )
 }
 
-/** An account, by its id or by SQL that yields it and refuses the statement when it must not. */
-export type AccountRef = string | Prisma.Sql
+/** An account by its id, with SQL that yields the id or refuses the statement where there is doubt. */
+export type AccountRef = string | { id: string; proof: Prisma.Sql }
 
+/** The account's id, for a row that is written. */
 export function accountSql(account: AccountRef): Prisma.Sql {
-  return typeof account === 'string' ? Prisma.sql`${account}::uuid` : account
+  return typeof account === 'string' ? Prisma.sql`${account}::uuid` : account.proof
+}
+
+/**
+ * Rows of the account, for a WHERE. The proof stands by itself: a comparison with a column would not
+ * be made where there is no row to compare, and an empty list told to whoever asks.
+ */
+export function ofAccount(alias: string, account: AccountRef): Prisma.Sql {
+  const row = Prisma.raw(alias)
+  return typeof account === 'string'
+    ? Prisma.sql`${row}.account_id = ${account}::uuid`
+    : Prisma.sql`${account.proof} IS NOT NULL AND ${row}.account_id = ${account.id}::uuid`
 }

@@ -50,7 +50,13 @@ export async function authenticate(headers: Headers, ip: string): Promise<Caller
 export function recallCaller(headers: Headers): Caller | null {
   const token = bearerOf(headers.get('authorization'))
   const known = token === null ? null : recallToken(token)
-  return known && { kind: 'token', ...known, account: { ...known.account, ref: known.proof } }
+  return (
+    known && {
+      kind: 'token',
+      ...known,
+      account: { ...known.account, ref: { id: known.account.id, proof: known.proof } },
+    }
+  )
 }
 
 function bearerOf(authorization: string | null): string | null {

@@ -1,54 +1,18 @@
-import type * as z from 'zod'
 import type { Once } from '#lib/db/once.ts'
-import { databaseFault, type ErrorCode, isTrocoError } from '#lib/errors.ts'
+import { databaseFault, isTrocoError } from '#lib/errors.ts'
 import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/headers.ts'
 import { answerError, type InvalidForm, json } from '#lib/http/answer.ts'
 import { parseFields, readObject, readQuery } from '#lib/http/body.ts'
-import {
-  authenticate,
-  authorize,
-  type Caller,
-  type CallingAccount,
-  notActive,
-  recallCaller,
-} from '#lib/http/caller.ts'
+import { authenticate, authorize, type Caller, notActive, recallCaller } from '#lib/http/caller.ts'
+import type { Declaration } from '#lib/http/declaration.ts'
 import { actOnce, type Rule, readKey } from '#lib/http/idempotency.ts'
-import { type Allowance, allowanceHeaders, takeAllowance } from '#lib/http/rate-limit.ts'
+import {
+  type Allowance,
+  allowanceHeaders,
+  spentAllowance,
+  takeAllowance,
+} from '#lib/http/rate-limit.ts'
 import { inContext, type LogContext, log } from '#lib/log.ts'
-import type { Mode } from '#lib/mode.ts'
-import type { Permission } from '#lib/tokens/schema.ts'
-
-interface Call<Body, Query> {
-  account: CallingAccount
-  mode: Mode
-  body: Body
-  query: Query
-  params: Record<string, string>
-  ip: string | null
-  /** Set when the request carries an Idempotency-Key: the row is written with it, under its id. */
-  once: Once | undefined
-}
-
-export interface Declaration<Body = undefined, Query = undefined> {
-  /** What it does, for the document: a line, and what else there is to know. */
-  summary: string
-  description?: string
-  /** The permission that a token needs; any one of a list will do. */
-  allow: Permission | Permission[]
-  /** What the body must be, in each mode; without it none is read. */
-  body?: Record<Mode, z.ZodType<Body>>
-  query?: z.ZodType<Query>
-  invalid?: InvalidForm
-  /** What a 200 says. */
-  answer: z.ZodType
-  /** Refusals beside those that every endpoint knows. */
-  refuses?: ErrorCode[]
-  /** Of every POST: how its answer is kept under an Idempotency-Key. */
-  once?: Rule
-  /** Its first statement names the account by `account.ref`, so it may begin with a remembered caller. */
-  quick?: boolean
-  handle: (call: Call<Body, Query>) => Promise<unknown>
-}
 
 interface Context {
   params: Promise<Record<string, string>>
@@ -160,7 +124,11 @@ function countToken(visit: Visit, { key }: Caller): Promise<void> | undefined {
 }
 
 async function count(visit: Visit, policy: 'ip' | 'token', key: string): Promise<void> {
-  visit.allowances.push(await takeAllowance(policy, key))
+  const taken = await takeAllowance(policy, key).catch(error => {
+    if (isTrocoError(error)) visit.allowances.push(spentAllowance(policy, error.retryAfterS ?? 1))
+    throw error
+  })
+  visit.allowances.push(taken)
 }
 
 async function work<Body, Query>(

@@ -61,6 +61,12 @@ export async function takeAllowance(
   }
 }
 
+/** What a refused caller is told of its allowance. */
+export function spentAllowance(policy: 'ip' | 'token', resetS: number): Allowance | null {
+  const rate = limits()[policy]
+  return rate && { policy, quota: rate.quota, windowS: rate.windowS, remaining: 0, resetS }
+}
+
 /** Counts a bearer that failed; refuses once its address has had its number for this minute. */
 export async function countFailedBearer(ip: string): Promise<void> {
   const limiter = limits().bearer

@@ -1,5 +1,5 @@
 import { db, Prisma, type Tx } from '#lib/db/client.ts'
-import { type AccountRef, accountSql } from '#lib/db/columns.ts'
+import { type AccountRef, ofAccount } from '#lib/db/columns.ts'
 import { MODES, type Mode } from '#lib/mode.ts'
 import { cents } from '#lib/money.ts'
 
@@ -18,8 +18,8 @@ export interface Balances {
 
 export async function readBalances(account: AccountRef, mode: Mode): Promise<Balances> {
   const rows = await db().$queryRaw<{ ledger: keyof Balances; balance: bigint }[]>(Prisma.sql`
-    SELECT ledger, balance FROM ledger_accounts
-    WHERE account_id = ${accountSql(account)} AND mode = ${mode} AND ledger <> 'external'`)
+    SELECT l.ledger, l.balance FROM ledger_accounts l
+    WHERE ${ofAccount('l', account)} AND l.mode = ${mode} AND l.ledger <> 'external'`)
   const balances: Balances = { available: 0, outbound: 0 }
   for (const row of rows) balances[row.ledger] = cents(row.balance)
   return balances

@@ -1,5 +1,5 @@
 import { db } from '#lib/db/client.ts'
-import { type AccountRef, accountSql, utc } from '#lib/db/columns.ts'
+import { type AccountRef, ofAccount, utc } from '#lib/db/columns.ts'
 import type { Mode } from '#lib/mode.ts'
 import type { EventRow } from '#lib/webhooks/schema.ts'
 
@@ -12,7 +12,7 @@ export function listEvents(
 ): Promise<EventRow[]> {
   return db().$queryRaw<EventRow[]>`
     SELECT e.id, e.type, e.mode, e.sequence, e.resource, ${utc('e.created_at')} FROM events e
-    WHERE e.account_id = ${accountSql(account)} AND e.mode = ${mode}
+    WHERE ${ofAccount('e', account)} AND e.mode = ${mode}
       AND e.sequence > ${after}::bigint
     ORDER BY e.sequence LIMIT ${limit}`
 }

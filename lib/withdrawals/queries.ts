@@ -1,5 +1,5 @@
 import { db, Prisma } from '#lib/db/client.ts'
-import { type AccountRef, accountSql, utc } from '#lib/db/columns.ts'
+import { type AccountRef, ofAccount, utc } from '#lib/db/columns.ts'
 import { type Page, pageSql, toPage } from '#lib/db/page.ts'
 import type { ListQuery } from '#lib/fields.ts'
 import type { PayoutOrder } from '#lib/gateway/gateway.ts'
@@ -26,7 +26,7 @@ export async function findWithdrawal(
     : Prisma.sql`w.external_id = ${idOrReference}`
   const [row] = await db().$queryRaw<WithdrawalRow[]>`
     SELECT ${withdrawalColumns} FROM withdrawals w
-    WHERE w.account_id = ${accountSql(account)} AND w.mode = ${mode} AND ${which}`
+    WHERE ${ofAccount('w', account)} AND w.mode = ${mode} AND ${which}`
   return row ?? null
 }
 
@@ -67,6 +67,6 @@ export async function listWithdrawals(
     : Prisma.empty
   const rows = await db().$queryRaw<WithdrawalRow[]>`
     SELECT ${withdrawalColumns} FROM withdrawals w
-    WHERE w.account_id = ${accountSql(account)} AND w.mode = ${mode} ${found} ${pageSql('w', query)}`
+    WHERE ${ofAccount('w', account)} AND w.mode = ${mode} ${found} ${pageSql('w', query)}`
   return toPage(rows, query.limit)
 }

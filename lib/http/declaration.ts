@@ -1,0 +1,40 @@
+import type * as z from 'zod'
+import type { Once } from '#lib/db/once.ts'
+import type { ErrorCode } from '#lib/errors.ts'
+import type { InvalidForm } from '#lib/http/answer.ts'
+import type { CallingAccount } from '#lib/http/caller.ts'
+import type { Rule } from '#lib/http/idempotency.ts'
+import type { Mode } from '#lib/mode.ts'
+import type { Permission } from '#lib/tokens/schema.ts'
+
+interface Call<Body, Query> {
+  account: CallingAccount
+  mode: Mode
+  body: Body
+  query: Query
+  params: Record<string, string>
+  ip: string | null
+  /** Set when the request carries an Idempotency-Key: the row is written with it, under its id. */
+  once: Once | undefined
+}
+
+export interface Declaration<Body = undefined, Query = undefined> {
+  /** What it does, for the document: a line, and what else there is to know. */
+  summary: string
+  description?: string
+  /** The permission that a token needs; any one of a list will do. */
+  allow: Permission | Permission[]
+  /** What the body must be, in each mode; without it none is read. */
+  body?: Record<Mode, z.ZodType<Body>>
+  query?: z.ZodType<Query>
+  invalid?: InvalidForm
+  /** What a 200 says. */
+  answer: z.ZodType
+  /** Refusals beside those that every endpoint knows. */
+  refuses?: ErrorCode[]
+  /** Of every POST: how its answer is kept under an Idempotency-Key. */
+  once?: Rule
+  /** Its first statement names the account by `account.ref`, so it may begin with a remembered caller. */
+  quick?: boolean
+  handle: (call: Call<Body, Query>) => Promise<unknown>
+}
