@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { Client } from 'pg'
-import { expect } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { CANARY } from '#e2e/canary.ts'
+import { holdToDocument } from '#e2e/conformity.ts'
+import type { Document } from '#e2e/strict.ts'
 import { createAccount } from '#lib/accounts/create.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { createCharge } from '#lib/charges/create.ts'
@@ -10,7 +12,7 @@ import type { CreatedCharge } from '#lib/charges/schema.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { db, disconnect } from '#lib/db/client.ts'
 import { migrate } from '#lib/db/migrate.ts'
-import { env } from '#lib/env.ts'
+import { env, supplyEnv } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
 import { verifyLedger } from '#lib/ledger/verify.ts'
 import { createFront } from '#lib/server/front.ts'
@@ -71,12 +73,27 @@ export async function makeDatabase(options: { migrated?: boolean } = {}): Promis
   return url.href
 }
 
+/** For what takes all that is due, whoever's it is: a database that no other test works in. */
+export function inOwnDatabase(): void {
+  const shared = env().DATABASE_URL ?? ''
+  beforeAll(async () => {
+    supplyEnv({ DATABASE_URL: await makeDatabase() })
+  })
+  afterAll(async () => {
+    await disconnect()
+    supplyEnv({ DATABASE_URL: shared })
+  })
+}
+
 export interface Api {
   url: string
   close: () => Promise<void>
 }
 
-/** The API on a port of its own, served as in the product; its pages are tested in a browser. */
+/**
+ * The API on a port of its own, served as in the product; its pages are tested in a browser. Its
+ * end fails where anything that it answered is not as the document says.
+ */
 export async function startApi(): Promise<Api> {
   const front = await createFront(async (_request, response) => {
     response.writeHead(404).end()
@@ -84,12 +101,16 @@ export async function startApi(): Promise<Api> {
   front.listen(0, '127.0.0.1')
   await once(front, 'listening')
   const { port } = front.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  const document = await fetch(`${url}/api/openapi.json`)
+  const listProblems = holdToDocument(front, (await document.json()) as Document)
   const close = async () => {
     front.closeAllConnections()
     front.close()
     await disconnect()
+    expect(listProblems(), 'what was answered, held to /api/openapi.json').toEqual([])
   }
-  return { url: `http://127.0.0.1:${port}`, close }
+  return { url, close }
 }
 
 /** The API with a merchant who may call it. */

@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'external_id_used'
   | 'already_final'
   | 'not_paid'
+  | 'refund_window_closed'
   | 'in_progress'
   | 'events_gone'
   | 'not_found'

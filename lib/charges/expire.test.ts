@@ -1,23 +1,14 @@
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { expectBalancedBooks, makeDatabase, makeMerchant, openCharge } from '#e2e/stage.ts'
+import { afterEach, expect, test, vi } from 'vitest'
+import { expectBalancedBooks, inOwnDatabase, makeMerchant, openCharge } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { expireDueCharges } from '#lib/charges/expire.ts'
 import { findCharge } from '#lib/charges/queries.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
-import { db, disconnect } from '#lib/db/client.ts'
-import { env, supplyEnv } from '#lib/env.ts'
+import { db } from '#lib/db/client.ts'
 import { decideCharge, simulator } from '#lib/gateway/simulator.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
 
-// A database of its own: the worker of another test would take the charges that are due here.
-const shared = env().DATABASE_URL ?? ''
-beforeAll(async () => {
-  supplyEnv({ DATABASE_URL: await makeDatabase() })
-})
-afterAll(async () => {
-  await disconnect()
-  supplyEnv({ DATABASE_URL: shared })
-})
+inOwnDatabase()
 
 afterEach(() => {
   vi.useRealTimers()

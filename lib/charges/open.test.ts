@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { CHARGE, expectBalancedBooks, makeMerchant } from '#e2e/stage.ts'
+import { CHARGE, expectBalancedBooks, inOwnDatabase, makeMerchant } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import { expireDueCharges } from '#lib/charges/expire.ts'
@@ -14,6 +14,8 @@ import { bareId, newId } from '#lib/ids.ts'
 
 const LOST: Answer<never> = { outcome: 'unknown', reason: 'the connection broke' }
 const DOWN: Answer<never> = { outcome: 'retryable', reason: 'down' }
+
+inOwnDatabase()
 
 let merchant: Account
 beforeAll(async () => {

@@ -51,7 +51,14 @@ describe('claim', () => {
   test('says whose row it is, in which mode, and how often it was taken', async () => {
     const [id] = await makeDue(1)
     const lease = expect.stringMatching(/^[0-9a-f-]{36}$/)
-    const expected = { accountId: merchant.id, id, mode: 'test', lease, attempts: 1 }
+    const expected = {
+      accountId: merchant.id,
+      id,
+      mode: 'test',
+      status: 'pending',
+      lease,
+      attempts: 1,
+    }
     expect(await claim('charges', 1)).toEqual([expected])
   })
 

@@ -21,6 +21,7 @@ export const STATUS: Record<ErrorCode, number> = {
   external_id_used: 409,
   already_final: 409,
   not_paid: 409,
+  refund_window_closed: 409,
   in_progress: 409,
   events_gone: 410,
   service_unavailable: 503,

@@ -111,14 +111,15 @@ async function tellAgain(
 }
 
 async function findKey(once: Once): Promise<KeptKey | null> {
-  await db().$executeRaw`
-    DELETE FROM idempotency_keys WHERE ${isKey(once)} AND expires_at <= now()`
-  const [kept] = await db().$queryRaw<KeptKey[]>`
+  const [kept] = await db().$queryRaw<(KeptKey & { expired: boolean })[]>`
     SELECT resource_id AS id, answer, request_hash = ${once.requestHash} AS "sameRequest",
       CASE WHEN locked_until IS NULL THEN 'done' WHEN locked_until > now() THEN 'running'
-        ELSE 'abandoned' END AS state
+        ELSE 'abandoned' END AS state, expires_at <= now() AS expired
     FROM idempotency_keys WHERE ${isKey(once)}`
-  return kept ?? null
+  if (!kept?.expired) return kept ?? null
+  await db().$executeRaw`
+    DELETE FROM idempotency_keys WHERE ${isKey(once)} AND expires_at <= now()`
+  return null
 }
 
 /** Whose process died left its key behind; one of those who ask again takes its work up. */

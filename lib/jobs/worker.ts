@@ -1,9 +1,11 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expireDueCharges } from '#lib/charges/expire.ts'
+import { chargeColumns } from '#lib/charges/queries.ts'
 import { db } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
 import { log } from '#lib/log.ts'
+import { sendDueRefunds } from '#lib/refunds/send.ts'
 import { sendDueWithdrawals } from '#lib/withdrawals/send.ts'
 
 interface Job {
@@ -15,6 +17,7 @@ interface Job {
 const JOBS: Job[] = [
   { name: 'expire charges', run: expireDueCharges },
   { name: 'send withdrawals', run: sendDueWithdrawals },
+  { name: 'send refunds', run: () => sendDueRefunds(chargeColumns) },
 ]
 
 const POLL_MS = 1_000

@@ -33,6 +33,7 @@ const PROMISES = {
   held: 'what is held equals the pending withdrawals and refunds',
   charges: 'exactly the paid charges were credited, each with its amount',
   outgoing: 'every withdrawal and refund was held once, then sent or returned as its state says',
+  counted: 'every charge counts what was refunded of it, and what of it is held for refunds',
 }
 type Promised = keyof typeof PROMISES
 
@@ -47,9 +48,12 @@ async function writeHistory(client: Client, accountId: string): Promise<void> {
       SELECT '${accountId}', mode, ledger FROM unnest(ARRAY['test', 'live']) AS mode,
         unnest(ARRAY['available', 'outbound', 'external']) AS ledger;
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
-        client_name, client_email, client_doc, expires_at, paid_at)
+        client_name, client_email, client_doc, expires_at, paid_at, refunded_amount,
+        refund_held_amount)
       SELECT '${accountId}', id::uuid, 'test', status, 10000, id, '${accountId}' || id, '-', '-',
-        '-', '-', now(), CASE WHEN status = 'paid' THEN now() END
+        '-', '-', now(), CASE WHEN status = 'paid' THEN now() END,
+        CASE WHEN id = '${ID.paid}' THEN 200 ELSE 0 END,
+        CASE WHEN id = '${ID.paid}' THEN 100 ELSE 0 END
       FROM (VALUES ('${ID.paid}', 'paid'), ('${ID.paidLater}', 'paid'), ('${ID.open}', 'pending'))
         AS given (id, status);
     INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key,
@@ -271,7 +275,11 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
   [
     'a pending refund is held for nothing',
     `DELETE FROM refunds WHERE account_id = '${ACCOUNT}' AND id = '${ID.refundHeld}'`,
-    { held: 'outbound balance', outgoing: `transfer refund_held of ${ID.refundHeld}` },
+    {
+      held: 'outbound balance',
+      outgoing: `transfer refund_held of ${ID.refundHeld}`,
+      counted: `charge ${ID.paid}`,
+    },
   ],
   [
     "a pending withdrawal's amount was changed",
@@ -287,8 +295,8 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
   [
     'a credited charge was called expired',
     `UPDATE charges SET status = 'expired', paid_at = NULL
-     WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
-    { charges: `transfer charge_paid of ${ID.paid}` },
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.paidLater}'`,
+    { charges: `transfer charge_paid of ${ID.paidLater}` },
   ],
   [
     "a paid charge's amount was changed",
@@ -298,7 +306,7 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
   [
     'a paid charge was carried over to the other mode',
     `UPDATE charges SET mode = 'live' WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
-    { charges: `live: charge ${ID.paid}` },
+    { charges: `live: charge ${ID.paid}`, counted: `live: charge ${ID.paid}` },
   ],
   [
     'money was credited for a charge that does not exist, with all the entries of a real one',
@@ -326,7 +334,30 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
     `UPDATE refunds SET status = 'completed', completed_at = now(), rejected_at = NULL,
        rejection_reason = NULL
      WHERE account_id = '${ACCOUNT}' AND id = '${ID.refundReturned}'`,
-    { outgoing: `refund ${ID.refundReturned}` },
+    { outgoing: `refund ${ID.refundReturned}`, counted: `charge ${ID.paid}` },
+  ],
+  [
+    'a charge counts more as refunded than its payer has',
+    `UPDATE charges SET refunded_amount = 201 WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
+    { counted: `charge ${ID.paid}` },
+  ],
+  [
+    'a charge has forgotten a refund that is on its way',
+    `UPDATE charges SET refund_held_amount = 0
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
+    { counted: `charge ${ID.paid}` },
+  ],
+  [
+    'a charge counts what is held as refunded already, so that their sum is right',
+    `UPDATE charges SET refunded_amount = 300, refund_held_amount = 0
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
+    { counted: `charge ${ID.paid}` },
+  ],
+  [
+    'a refund was carried over to another charge',
+    `UPDATE refunds SET charge_id = '${ID.paidLater}'
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.refundSent}'`,
+    { counted: `charge ${ID.paid}` },
   ],
   [
     'a settled withdrawal was never held',

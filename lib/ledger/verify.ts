@@ -106,6 +106,20 @@ const CHECKS: Check[] = [
       ${wrongOutgoing('refund', 'completed', only)}
       ORDER BY account_id, mode, place LIMIT 1`,
   },
+  {
+    promise: 'every charge counts what was refunded of it, and what of it is held for refunds',
+    wrong: only => Prisma.sql`
+      SELECT t.account_id, t.mode, 'charge ' || t.id AS place FROM charges t
+      LEFT JOIN (
+        SELECT t.account_id, t.mode, t.charge_id,
+          sum(t.amount) FILTER (WHERE t.status = 'completed') AS refunded,
+          sum(t.amount) FILTER (WHERE t.status = 'pending') AS held
+        FROM refunds t WHERE ${only} GROUP BY t.account_id, t.mode, t.charge_id) r
+        ON r.account_id = t.account_id AND r.mode = t.mode AND r.charge_id = t.id
+      WHERE ${only} AND (t.refunded_amount <> COALESCE(r.refunded, 0)
+        OR t.refund_held_amount <> COALESCE(r.held, 0))
+      ORDER BY t.account_id, t.mode, t.id LIMIT 1`,
+  },
 ]
 
 function wrongOutgoing(family: 'withdrawal' | 'refund', sent: string, only: Prisma.Sql) {

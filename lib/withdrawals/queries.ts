@@ -30,13 +30,18 @@ export async function findWithdrawal(
   return row ?? null
 }
 
-/** What the bank is told to send, and under which id. */
-export async function findPayout(accountId: string, id: string): Promise<PayoutOrder> {
-  const [row] = await db().$queryRaw<{ amount: bigint; dictKey: string }[]>`
-    SELECT amount, dict_key AS "dictKey" FROM withdrawals
-    WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid`
+/** What the bank is told to send, and under which id; a suspended account's waits. */
+export async function findPayout(
+  accountId: string,
+  id: string,
+): Promise<{ order: PayoutOrder; mayBeSent: boolean }> {
+  const [row] = await db().$queryRaw<{ amount: bigint; dictKey: string; mayBeSent: boolean }[]>`
+    SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
+    FROM withdrawals w JOIN accounts a ON a.id = w.account_id
+    WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid`
   if (!row) throw new Error('A withdrawal that is due is not there')
-  return { id: bareId(id), amount: cents(row.amount), dictKey: row.dictKey }
+  const order = { id: bareId(id), amount: cents(row.amount), dictKey: row.dictKey }
+  return { order, mayBeSent: row.mayBeSent }
 }
 
 /** What an event tells of a withdrawal: how it stood then. */

@@ -1,6 +1,6 @@
 import { type Claim, claim, postpone } from '#lib/db/claim.ts'
 import { gatewayOf } from '#lib/gateway/choose.ts'
-import type { Answer, OrderState } from '#lib/gateway/gateway.ts'
+import type { OrderState } from '#lib/gateway/gateway.ts'
 import { bareId } from '#lib/ids.ts'
 import { log } from '#lib/log.ts'
 import { findPayout } from '#lib/withdrawals/queries.ts'
@@ -26,25 +26,23 @@ export async function sendDueWithdrawals(): Promise<number> {
 }
 
 async function sendOne(held: Claim): Promise<void> {
-  const answer = await askBank(held)
-  if (answer.outcome === 'ok' && answer.value.state !== 'taken') {
-    await settleAsSaid(held.accountId, held.id, answer.value)
-    return
-  }
-  if (answer.outcome === 'rejected') {
-    await settleAsSaid(held.accountId, held.id, { state: 'refused', reason: answer.reason })
-    return
-  }
-  await postpone('withdrawals', held, ASK_AGAIN_MS)
+  const said = await askBank(held)
+  if (said && said.state !== 'taken') await settleAsSaid(held.accountId, held.id, said)
+  else await postpone('withdrawals', held, ASK_AGAIN_MS)
 }
 
-/** The bank takes one id once: sending it again only asks what became of it. */
-async function askBank(held: Claim): Promise<Answer<OrderState>> {
+/** What the bank says of the order, which it takes once under one id; null: ask again later. */
+async function askBank(held: Claim): Promise<OrderState | null> {
   const gateway = gatewayOf(held.mode)
   if (held.attempts > 1) {
+    // A question that is refused says nothing of the order: the money may be on its way.
     const known = await gateway.getPayout(bareId(held.id))
-    if (known.outcome !== 'ok') return known
-    if (known.value) return { outcome: 'ok', value: known.value }
+    if (known.outcome !== 'ok') return null
+    if (known.value) return known.value
   }
-  return gateway.sendPayout(await findPayout(held.accountId, held.id))
+  const { order, mayBeSent } = await findPayout(held.accountId, held.id)
+  if (!mayBeSent) return null
+  const answer = await gateway.sendPayout(order)
+  if (answer.outcome === 'rejected') return { state: 'refused', reason: answer.reason }
+  return answer.outcome === 'ok' ? answer.value : null
 }

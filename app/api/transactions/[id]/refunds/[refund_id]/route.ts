@@ -1,0 +1,21 @@
+import { findCharge } from '#lib/charges/queries.ts'
+import { TrocoError } from '#lib/errors.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { findRefund } from '#lib/refunds/queries.ts'
+import { RefundRead, refundToWire } from '#lib/refunds/wire.ts'
+
+export const GET = endpoint({
+  summary: 'Read a refund',
+  description: 'As it stands now, by its `id`.',
+  allow: 'transactions:read',
+  answer: RefundRead,
+  refuses: ['transaction_not_found', 'refund_not_found'],
+  quick: true,
+  async handle({ account, mode, params }) {
+    const charge = await findCharge(account.ref, mode, params.id ?? '')
+    if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
+    const refund = await findRefund(account.ref, mode, charge.id, params.refund_id ?? '')
+    if (!refund) throw new TrocoError('refund_not_found', 'Refund not found')
+    return { data: refundToWire(refund) }
+  },
+})

@@ -1,0 +1,45 @@
+import { findCharge } from '#lib/charges/queries.ts'
+import { TrocoError } from '#lib/errors.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { createRefund } from '#lib/refunds/create.ts'
+import { listRefunds, recallRefund } from '#lib/refunds/queries.ts'
+import { type RefundRow, refundRequest, refundsQuery } from '#lib/refunds/schema.ts'
+import { createdRefundToWire, RefundCreated, RefundPage, refundToWire } from '#lib/refunds/wire.ts'
+
+export const POST = endpoint({
+  summary: 'Refund a charge',
+  description:
+    'Gives the payer back what is left of a paid charge, or a part of it, up to 90 days after it was paid. The amount is held at once; the events refunded and refund_failed tell how it ended.',
+  allow: 'refunds:write',
+  body: refundRequest,
+  answer: RefundCreated,
+  refuses: ['transaction_not_found', 'not_paid', 'refund_window_closed', 'insufficient_balance'],
+  quick: true,
+  once: {
+    keptS: 30 * 86_400,
+    recall: async ({ account, mode }, id) => created(await recallRefund(account, mode, id)),
+  },
+  async handle({ account, mode, params, body, once }) {
+    return created(await createRefund(account.ref, mode, params.id ?? '', body, once))
+  },
+})
+
+function created(refund: RefundRow) {
+  return { data: createdRefundToWire(refund) }
+}
+
+export const GET = endpoint({
+  summary: 'List the refunds of a charge',
+  description: 'In every state, newest first.',
+  allow: 'transactions:read',
+  query: refundsQuery,
+  answer: RefundPage,
+  refuses: ['transaction_not_found'],
+  quick: true,
+  async handle({ account, mode, params, query }) {
+    const charge = await findCharge(account.ref, mode, params.id ?? '')
+    if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
+    const { rows, nextCursor } = await listRefunds(account.ref, mode, charge.id, query)
+    return { data: rows.map(refundToWire), next_cursor: nextCursor }
+  },
+})

@@ -1,0 +1,74 @@
+import { db, Prisma } from '#lib/db/client.ts'
+import { retried } from '#lib/db/transaction.ts'
+import { newId } from '#lib/ids.ts'
+import { transferCtes } from '#lib/ledger/transfer.ts'
+import { refundColumns } from '#lib/refunds/queries.ts'
+import type { RefundRow } from '#lib/refunds/schema.ts'
+import { eventCtes } from '#lib/webhooks/events.ts'
+
+interface Settlement {
+  accountId: string
+  refundId: string
+  /** How the room of charges tells of one named `c`: the event is about the charge. */
+  chargeColumns: Prisma.Sql
+}
+
+/** The bank gave it back: the held amount leaves. Null: it was no longer pending. */
+export function completeRefund(
+  settlement: Settlement & { returnId: string },
+): Promise<RefundRow | null> {
+  const told = Prisma.sql`return_id = ${settlement.returnId}`
+  return settle(settlement, 'completed', told, Prisma.sql`s.amount`)
+}
+
+/** The bank refused it for good: the held amount comes back. Null: it was no longer pending. */
+export function rejectRefund(
+  settlement: Settlement & { reason: string },
+): Promise<RefundRow | null> {
+  const told = Prisma.sql`rejection_reason = ${settlement.reason}`
+  return settle(settlement, 'rejected', told, Prisma.sql`0`)
+}
+
+/**
+ * All in one statement, which locks in the one order of refunds: the charge, the refund, the ledger,
+ * the event's sequence. Its event belongs to the charge, so it is delivered after the payment's.
+ */
+async function settle(
+  { accountId, refundId, chargeColumns }: Settlement,
+  outcome: 'completed' | 'rejected',
+  told: Prisma.Sql,
+  refunded: Prisma.Sql,
+): Promise<RefundRow | null> {
+  const movement = outcome === 'completed' ? 'refund_sent' : 'refund_returned'
+  const event = outcome === 'completed' ? 'transaction.refunded' : 'transaction.refund_failed'
+  const eventId = newId()
+  const [row] = await retried(
+    () => db().$queryRaw<RefundRow[]>`
+      WITH locked AS (
+        SELECT c.account_id, c.id FROM charges c
+        JOIN refunds r ON r.account_id = c.account_id AND r.charge_id = c.id
+        WHERE r.account_id = ${accountId}::uuid AND r.id = ${refundId}::uuid
+          AND r.status = 'pending'
+        FOR UPDATE OF c
+      ), settled AS (
+        UPDATE refunds r SET status = ${outcome}, ${told}, due_at = NULL, lease = NULL,
+          ${Prisma.raw(`${outcome}_at`)} = now(), updated_at = now()
+        FROM locked k
+        WHERE r.account_id = k.account_id AND r.charge_id = k.id AND r.id = ${refundId}::uuid
+          AND r.status = 'pending'
+        RETURNING r.*, NULL::timestamptz AS booked_at
+      ), charged AS (
+        UPDATE charges c SET refunded_amount = c.refunded_amount + ${refunded},
+          refund_held_amount = c.refund_held_amount - s.amount, updated_at = now()
+        FROM settled s WHERE c.account_id = s.account_id AND c.id = s.charge_id
+        RETURNING c.*
+      ), ${transferCtes(movement, 'settled')}, news AS (
+        SELECT c.account_id, c.mode, c.id, ${eventId}::uuid AS event_id, c.webhook_url,
+          (SELECT row_to_json(t) FROM (SELECT ${chargeColumns},
+            (SELECT row_to_json(f) FROM (SELECT ${refundColumns}) f) AS refund) t) AS resource
+        FROM charged c JOIN settled r ON r.account_id = c.account_id AND r.charge_id = c.id
+      ), ${eventCtes(event, 'news', { after: 'ledger_moved' })}
+      SELECT ${refundColumns} FROM settled r`,
+  )
+  return row ?? null
+}
