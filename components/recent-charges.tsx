@@ -4,7 +4,6 @@ import { Money, When } from '#components/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Cell, Head, Row, Table } from '#components/ui/table.tsx'
 import type { ChargeRow } from '#lib/charges/schema.ts'
-import { cents } from '#lib/money.ts'
 
 interface RecentChargesProps {
   charges: ChargeRow[]
@@ -55,7 +54,7 @@ function ChargeTable({ charges }: RecentChargesProps) {
               <When at={charge.created_at} />
             </Cell>
             <Cell className="text-right font-semibold">
-              <Money cents={cents(charge.amount)} />
+              <Money cents={charge.amount} />
             </Cell>
           </Row>
         ))}
@@ -69,7 +68,7 @@ function ChargeCard({ charge }: { charge: ChargeRow }) {
     <li className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-line px-4 py-3 not-first:border-t">
       <span className="truncate font-medium">{charge.client_name}</span>
       <span className="text-right font-semibold">
-        <Money cents={cents(charge.amount)} />
+        <Money cents={charge.amount} />
       </span>
       <span className="flex min-w-0 gap-2 text-muted text-small">
         <When at={charge.created_at} />

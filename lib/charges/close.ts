@@ -1,7 +1,8 @@
-import { chargeAsJson, chargeColumns } from '#lib/charges/queries.ts'
+import { chargeAsJson } from '#lib/charges/queries.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
 import { settleCharges } from '#lib/charges/settle.ts'
-import { db } from '#lib/db/client.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
 import type { ChargeState } from '#lib/gateway/gateway.ts'
 import { newId } from '#lib/ids.ts'
@@ -17,8 +18,8 @@ export async function closeCharge(
   outcome: 'expired' | 'failed',
 ): Promise<ChargeRow | null> {
   const eventId = newId()
-  const [row] = await retried(
-    () => db().$queryRaw<ChargeRow[]>`
+  const [row] = await retried(() =>
+    queryRows<ChargeRow>(Prisma.sql`
       WITH closed AS (
         UPDATE charges c SET status = ${outcome}, updated_at = now(), due_at = NULL, lease = NULL
         WHERE c.account_id = ${accountId}::uuid AND c.id = ${chargeId}::uuid
@@ -29,7 +30,7 @@ export async function closeCharge(
           ${chargeAsJson} AS resource
         FROM closed c
       ), ${eventCtes(`transaction.${outcome}`, 'source')}
-      SELECT ${chargeColumns} FROM closed c`,
+      SELECT ${chargeAsJson}::text AS json FROM closed c`),
   )
   return row ?? null
 }

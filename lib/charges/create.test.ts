@@ -40,7 +40,7 @@ test('what is answered stands in the database, complete and as it was sent', asy
   const row = await findCharge(merchant.id, 'test', created.id)
   expect(row).toMatchObject({ ...sent, mode: 'test', status: 'pending', br_code: created.br_code })
   expect(Number(row?.amount)).toBe(amount)
-  expect(row).toMatchObject({ paid_at: null, end_to_end_id: null, refunded_amount: 0n })
+  expect(row).toMatchObject({ paid_at: null, end_to_end_id: null, refunded_amount: 0 })
   expect(secondsBetween(row?.created_at ?? '', row?.expires_at ?? '')).toBe(expires_in)
   expect(row?.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
   expect(Object.keys(row?.utms ?? {})).toEqual(['utm_source', 'zeta', 'alpha'])

@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { takeBackOpening } from '#lib/charges/cancel.ts'
 import { insertCharge, type NewCharge, refuseTaken } from '#lib/charges/insert.ts'
 import type { CreatedCharge } from '#lib/charges/schema.ts'
-import { db, Prisma } from '#lib/db/client.ts'
-import { isKey } from '#lib/db/once.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { finishKey } from '#lib/db/once.ts'
+import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
 import { databaseFault, TrocoError } from '#lib/errors.ts'
 import type { Answer, ChargeOrder, Gateway, OpenedCharge } from '#lib/gateway/gateway.ts'
@@ -49,11 +50,10 @@ async function publishCharge(
   const dueInS = newsInMs === undefined ? lifeS : Math.min(lifeS, newsInMs / 1_000)
   const done = once
     ? Prisma.sql`, done AS (
-        UPDATE idempotency_keys SET locked_until = NULL
-        WHERE ${isKey(once)} AND EXISTS (SELECT 1 FROM published))`
+        ${finishKey(once)} AND EXISTS (SELECT 1 FROM published))`
     : Prisma.empty
-  const [row] = await retried(
-    () => db().$queryRaw<CreatedCharge[]>`
+  const [row] = await retried(() =>
+    queryRows<CreatedCharge>(Prisma.sql`
       WITH published AS (
         UPDATE charges c SET status = 'pending', br_code = ${brCode}, updated_at = now(),
           external_id = ${request.external_id ?? order.txid},
@@ -63,7 +63,7 @@ async function publishCharge(
           AND c.status = 'opening' AND c.lease IS NULL
         RETURNING c.id, c.br_code, c.amount, c.status, c.metadata
       )${done}
-      SELECT * FROM published`,
+      SELECT row_to_json(p)::text AS json FROM published p`),
   ).catch(refuseTaken)
   return row ?? null
 }

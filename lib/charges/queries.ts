@@ -1,9 +1,10 @@
 import { paymentUrl } from '#lib/charges/payment-url.ts'
 import type { ChargeRow, CreatedCharge } from '#lib/charges/schema.ts'
 import { type ChargeDetail, chargeToWire } from '#lib/charges/wire.ts'
-import { db, Prisma } from '#lib/db/client.ts'
+import { Prisma } from '#lib/db/client.ts'
 import { type AccountRef, ofAccount, utc } from '#lib/db/columns.ts'
 import { type Page, pageSql, toPage } from '#lib/db/page.ts'
+import { asJson, queryRows } from '#lib/db/rows.ts'
 import type { ListQuery } from '#lib/fields.ts'
 import { isUuid } from '#lib/ids.ts'
 import type { Mode } from '#lib/mode.ts'
@@ -16,8 +17,7 @@ export const chargeColumns = Prisma.sql`
   ${utc('c.created_at')}, ${utc('c.updated_at')}`
 
 /** The same columns as one JSON value: how an event keeps the row. */
-export const chargeAsJson = Prisma.sql`
-  (SELECT row_to_json(r) FROM (SELECT ${chargeColumns}) r)`
+export const chargeAsJson = asJson(chargeColumns)
 
 /** By its id, or by the merchant's own reference; text in the form of a UUID is always an id. */
 export async function findCharge(
@@ -28,10 +28,10 @@ export async function findCharge(
   const which = isUuid(idOrReference)
     ? Prisma.sql`c.id = ${idOrReference}::uuid`
     : Prisma.sql`c.external_id = ${idOrReference}`
-  const [row] = await db().$queryRaw<ChargeRow[]>`
-    SELECT ${chargeColumns} FROM charges c
+  const [row] = await queryRows<ChargeRow>(Prisma.sql`
+    SELECT ${chargeAsJson}::text AS json FROM charges c
     WHERE ${ofAccount('c', account)} AND c.mode = ${mode} AND ${which}
-      AND c.status <> 'opening'`
+      AND c.status <> 'opening'`)
   return row ?? null
 }
 
@@ -69,9 +69,9 @@ export async function listCharges(
         OR strpos(lower(c.client_name), lower(${q})) > 0
         OR strpos(lower(c.client_email), lower(${q})) > 0)`
     : Prisma.empty
-  const rows = await db().$queryRaw<ChargeRow[]>`
-    SELECT ${chargeColumns} FROM charges c
+  const rows = await queryRows<ChargeRow>(Prisma.sql`
+    SELECT ${chargeAsJson}::text AS json FROM charges c
     WHERE ${ofAccount('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'
-      ${found} ${pageSql('c', query)}`
+      ${found} ${pageSql('c', query)}`)
   return toPage(rows, query.limit)
 }

@@ -1,6 +1,7 @@
-import { chargeAsJson, chargeColumns } from '#lib/charges/queries.ts'
+import { chargeAsJson } from '#lib/charges/queries.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
-import { db } from '#lib/db/client.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
 import { newId } from '#lib/ids.ts'
 import { transferCtes } from '#lib/ledger/transfer.ts'
@@ -26,8 +27,8 @@ export function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
   const paidAt = payments.map(payment => payment.paidAt)
   const bookedAt = payments.map(payment => payment.bookedAt ?? null)
   const events = payments.map(() => newId())
-  return retried(
-    () => db().$queryRaw<ChargeRow[]>`
+  return retried(() =>
+    queryRows<ChargeRow>(Prisma.sql`
       WITH payments AS (
         SELECT * FROM unnest(${accounts}::uuid[], ${ids}::uuid[], ${endToEndIds}::text[],
             ${paidAt}::timestamptz[], ${bookedAt}::timestamptz[], ${events}::uuid[])
@@ -49,6 +50,6 @@ export function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
         FROM paid c
       ), ${transferCtes('charge_paid', 'source')},
       ${eventCtes('transaction.paid', 'source', { after: 'ledger_moved' })}
-      SELECT ${chargeColumns} FROM paid c`,
+      SELECT ${chargeAsJson}::text AS json FROM paid c`),
   )
 }

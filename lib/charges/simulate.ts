@@ -4,7 +4,6 @@ import type { ChargeOutcome, ChargeRow } from '#lib/charges/schema.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { decideCharge } from '#lib/gateway/simulator.ts'
 import { bareId } from '#lib/ids.ts'
-import { cents } from '#lib/money.ts'
 
 /**
  * What a payer does at the simulated bank, test mode only. The bank's word is kept first, so a
@@ -19,7 +18,7 @@ export async function simulateCharge(
   if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
   const mayChange = charge.status === 'pending' || (outcome === 'paid' && charge.status !== 'paid')
   if (!mayChange) throw alreadyFinal(charge.status)
-  const said = await decideCharge(bareId(charge.id), cents(charge.amount), outcome)
+  const said = await decideCharge(bareId(charge.id), charge.amount, outcome)
   const changed = await endAsSaid(accountId, charge.id, said)
   if (!changed) throw alreadyFinal('final')
   return changed

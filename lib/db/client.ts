@@ -34,6 +34,7 @@ export async function disconnect(): Promise<void> {
 interface Connection {
   url?: string
   poolMax?: number
+  connectTimeoutMs?: number
   queryTimeoutMs?: number
 }
 
@@ -43,7 +44,7 @@ export function connect(options: Connection = {}): Database {
   const pool = {
     connectionString: options.url ?? DATABASE_URL,
     max: options.poolMax ?? DATABASE_POOL_MAX,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     query_timeout: options.queryTimeoutMs,
     application_name: 'troco',
     // An old pooler refuses this; the time zone then comes from the database, where a migration set it.

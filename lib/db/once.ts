@@ -23,7 +23,8 @@ export interface Once {
  * waits at the unique index until this one is over. `held`: the work goes on afterwards.
  */
 export function onceCtes(once: Once | undefined, held = false): Prisma.Sql {
-  if (!once || once.resumed) return Prisma.empty
+  if (!once) return Prisma.empty
+  if (once.resumed) return held ? Prisma.empty : Prisma.sql`kept AS (${finishKey(once)}),`
   const lockedUntil = held ? heldUntil : Prisma.sql`NULL`
   return Prisma.sql`kept AS (
     INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
@@ -31,6 +32,11 @@ export function onceCtes(once: Once | undefined, held = false): Prisma.Sql {
     VALUES (${once.accountId}::uuid, ${once.mode}, ${once.path}, ${once.key}, ${once.requestHash},
       ${once.id}::uuid, ${lockedUntil}, now() + make_interval(secs => ${once.keptS}::float8))
   ),`
+}
+
+/** The work under a key is done, and its answer may be told again. */
+export function finishKey(once: Once): Prisma.Sql {
+  return Prisma.sql`UPDATE idempotency_keys SET locked_until = NULL WHERE ${isKey(once)}`
 }
 
 /** The row of a key, for a WHERE. */

@@ -1,4 +1,5 @@
 import { type ErrorCode, isDatabaseGone, isTrocoError, type TrocoError } from '#lib/errors.ts'
+import type { Answer } from '#lib/http/exchange.ts'
 import { log } from '#lib/log.ts'
 
 /** The status of each refusal: a code without one does not compile. */
@@ -34,11 +35,12 @@ const RETRY_AFTER_S = 2
 /** The two forms of a 422 in the specification. */
 export type InvalidForm = 'first_message' | 'field_messages'
 
-export function json(
-  status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-): Response {
+const JSON_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'private, no-store',
+}
+
+export function json(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
   return jsonText(status, JSON.stringify(body), headers)
 }
 
@@ -47,19 +49,12 @@ export function jsonText(
   status: number,
   text: string,
   headers: Record<string, string> = {},
-): Response {
-  return new Response(text, {
-    status,
-    headers: {
-      'content-type': 'application/json; charset=utf-8',
-      'cache-control': 'private, no-store',
-      ...headers,
-    },
-  })
+): Answer {
+  return { status, text, headers: { ...JSON_HEADERS, ...headers } }
 }
 
 /** The one place where an error becomes an answer. What we did not foresee is told to the log only. */
-export function answerError(error: unknown, invalid: InvalidForm): Response {
+export function answerError(error: unknown, invalid: InvalidForm): Answer {
   if (isDatabaseGone(error)) {
     log().error({ err: error }, 'the database cannot be asked')
     return unavailable()
@@ -73,7 +68,7 @@ export function answerError(error: unknown, invalid: InvalidForm): Response {
   return json(STATUS[error.code], body, codeHeaders(error))
 }
 
-function unavailable(): Response {
+function unavailable(): Answer {
   return json(
     503,
     { error: 'Service unavailable' },

@@ -1,15 +1,16 @@
 import type * as z from 'zod'
-import { type FieldProblems, invalidInput, isTrocoError, TrocoError } from '#lib/errors.ts'
+import { type FieldProblems, invalidInput, TrocoError } from '#lib/errors.ts'
 import { isObject } from '#lib/fields.ts'
+import type { Incoming } from '#lib/http/exchange.ts'
 
 const BYTES_MAX = 64 * 1024
 /** Deeper than any honest body; some receivers of our webhooks would fail on more. */
 const DEPTH_MAX = 32
 
 /** The JSON object of a request; no body at all counts as an empty one. */
-export async function readObject(request: Request): Promise<Record<string, unknown>> {
-  refuseForeignTypes(request.headers)
-  const text = await readText(request)
+export async function readObject(incoming: Incoming): Promise<Record<string, unknown>> {
+  refuseForeignTypes(incoming)
+  const text = await readText(incoming)
   if (text.trim() === '') return {}
   const value = parseJson(text)
   if (!isObject(value)) throw invalidBody('must be a JSON object')
@@ -42,44 +43,30 @@ export function parseFields<T>(schema: z.ZodType<T>, given: Record<string, unkno
   throw new TrocoError('invalid_input', 'Invalid input', { fields })
 }
 
-function refuseForeignTypes(headers: Headers): void {
-  const type = headers.get('content-type')
+function refuseForeignTypes({ header }: Incoming): void {
+  const type = header('content-type')
   const isJson = type === null || /^\s*[\w.+-]+\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)
-  const encoding = headers.get('content-encoding')
+  const encoding = header('content-encoding')
   if (!isJson || (encoding !== null && encoding.toLowerCase() !== 'identity')) {
     throw new TrocoError('unsupported_media_type', 'Content-Type must be application/json')
   }
 }
 
-async function readText(request: Request): Promise<string> {
-  if (Number(request.headers.get('content-length') ?? 0) > BYTES_MAX) throw tooLarge()
-  let bytes: Uint8Array
+async function readText(incoming: Incoming): Promise<string> {
+  if (Number(incoming.header('content-length') ?? 0) > BYTES_MAX) throw tooLarge()
+  // A caller who hangs up in the middle reads no answer, and is no fault of the database.
+  const bytes = await incoming.readBody(BYTES_MAX).catch(() => {
+    throw malformed()
+  })
+  if (!bytes) throw tooLarge()
   try {
-    bytes = await readBytes(request)
-  } catch (error) {
-    if (isTrocoError(error)) throw error
-    // The caller hung up in the middle: nobody reads this, and it is no fault of the database.
-    throw new TrocoError('malformed_json', 'Malformed JSON')
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return utf8.decode(bytes)
   } catch {
-    throw new TrocoError('malformed_json', 'Malformed JSON')
+    throw malformed()
   }
 }
 
-/** A length that was announced is kept to by HTTP itself; only chunks must be counted. */
-async function readBytes(request: Request): Promise<Uint8Array> {
-  if (request.headers.has('content-length')) return new Uint8Array(await request.arrayBuffer())
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength
-    if (size > BYTES_MAX) throw tooLarge()
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
+const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** A whole number that was written out and that a double cannot hold: it would come back as another. */
 const TOO_LONG = Symbol('a number beyond 2^53')
@@ -88,7 +75,7 @@ function parseJson(text: string): unknown {
   try {
     return /\d{16}/.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text)
   } catch {
-    throw new TrocoError('malformed_json', 'Malformed JSON')
+    throw malformed()
   }
 }
 
@@ -116,6 +103,10 @@ function refuseUnwritable(value: unknown, depth: number, place = 'body'): void {
       refuseUnwritable(inner, depth + 1, depth === 1 ? key : place)
     }
   }
+}
+
+function malformed(): TrocoError {
+  return new TrocoError('malformed_json', 'Malformed JSON')
 }
 
 function tooLarge(): TrocoError {

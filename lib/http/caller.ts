@@ -1,5 +1,6 @@
 import type { AccountRef } from '#lib/db/columns.ts'
 import { TrocoError } from '#lib/errors.ts'
+import type { Incoming } from '#lib/http/exchange.ts'
 import { isOwnOrigin } from '#lib/http/origin.ts'
 import { countFailedBearer } from '#lib/http/rate-limit.ts'
 import { isUuid } from '#lib/ids.ts'
@@ -31,10 +32,10 @@ export interface Caller {
 }
 
 /** Who calls, asked of the database. A token goes before a cookie. */
-export async function authenticate(headers: Headers, ip: string): Promise<Caller> {
-  const authorization = headers.get('authorization')
+export async function authenticate(incoming: Incoming): Promise<Caller> {
+  const authorization = incoming.header('authorization')
   if (authorization === null) {
-    const member = await readMember(headers)
+    const member = await readMember(incoming)
     if (member) return member
     throw unauthenticated()
   }
@@ -42,13 +43,13 @@ export async function authenticate(headers: Headers, ip: string): Promise<Caller
   const known = token === null ? null : await verifyToken(token)
   if (known)
     return { kind: 'token', ...known, account: { ...known.account, ref: known.account.id } }
-  await countFailedBearer(ip)
+  await countFailedBearer(incoming.ip)
   throw unauthenticated()
 }
 
 /** The token's caller of a moment ago. Its account's `ref` refuses the statement if that changed. */
-export function recallCaller(headers: Headers): Caller | null {
-  const token = bearerOf(headers.get('authorization'))
+export function recallCaller({ header }: Incoming): Caller | null {
+  const token = bearerOf(header('authorization'))
   const known = token === null ? null : recallToken(token)
   return (
     known && {
@@ -64,10 +65,10 @@ function bearerOf(authorization: string | null): string | null {
 }
 
 /** A cookie counts only with what our own pages say beside it: which world, and whose. */
-async function readMember(headers: Headers): Promise<Caller | null> {
-  const mode = MODES.find(known => known === headers.get('troco-mode'))
-  const accountId = headers.get('troco-account')?.toLowerCase() ?? ''
-  const secret = sessionSecret(headers.get('cookie') ?? '')
+async function readMember({ header }: Incoming): Promise<Caller | null> {
+  const mode = MODES.find(known => known === header('troco-mode'))
+  const accountId = header('troco-account')?.toLowerCase() ?? ''
+  const secret = sessionSecret(header('cookie') ?? '')
   if (!mode || !isUuid(accountId) || secret === null) return null
   const user = await readSession(secret)
   const found = user?.accounts.find(({ id }) => id === accountId)
@@ -89,12 +90,12 @@ function sessionSecret(cookies: string): string | null {
 /** Whether the caller may do this at all, and a page's write came from a page of ours. */
 export function authorize(
   caller: Caller,
-  request: Request,
+  { method, header }: Incoming,
   allow: Permission | Permission[],
 ): void {
-  const writes = !['GET', 'HEAD'].includes(request.method)
+  const writes = !['GET', 'HEAD'].includes(method)
   if (!caller.account.isActive && (writes || caller.kind === 'token')) throw notActive()
-  if (writes && caller.kind === 'session' && !isOwnOrigin(request.headers.get('origin'))) {
+  if (writes && caller.kind === 'session' && !isOwnOrigin(header('origin'))) {
     throw new TrocoError('cross_origin', 'Cross-origin request refused')
   }
   const wanted = [allow].flat()

@@ -1,32 +1,35 @@
 import type { Once } from '#lib/db/once.ts'
 import { databaseFault, isTrocoError } from '#lib/errors.ts'
-import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/headers.ts'
 import { answerError, type InvalidForm, json } from '#lib/http/answer.ts'
 import { parseFields, readObject, readQuery } from '#lib/http/body.ts'
 import { authenticate, authorize, type Caller, notActive, recallCaller } from '#lib/http/caller.ts'
 import type { Declaration } from '#lib/http/declaration.ts'
-import { actOnce, type Rule, readKey } from '#lib/http/idempotency.ts'
+import type { Answer, Incoming } from '#lib/http/exchange.ts'
+import { actOnce, readKey } from '#lib/http/idempotency.ts'
 import {
   type Allowance,
   allowanceHeaders,
   spentAllowance,
   takeAllowance,
 } from '#lib/http/rate-limit.ts'
+import { fromRequest, toResponse } from '#lib/http/web.ts'
 import { inContext, type LogContext, log } from '#lib/log.ts'
 
 interface Context {
   params: Promise<Record<string, string>>
 }
 
+/** What a route module exports: the handler that Next calls, and what the front calls instead. */
 export interface Endpoint {
   (request: Request, context: Context): Promise<Response>
+  serve: (incoming: Incoming) => Promise<Answer>
   declared: Declaration<unknown, unknown>
 }
 
 /** One request on its way through the checks; what is counted or read once is kept here. */
 interface Visit {
-  request: Request
-  ip: string
+  incoming: Incoming
+  noted: LogContext
   allowances: (Allowance | null)[]
   address?: Promise<void>
   token?: Promise<void>
@@ -35,27 +38,20 @@ interface Visit {
 
 /** The one wrapper of every API route: who calls, may they, what do they say, then the work. */
 export function endpoint<Body = undefined, Query = undefined>(
-  declared: Declaration<Body, Query>,
+  given: Declaration<Body, Query>,
 ): Endpoint {
-  const handler = (request: Request, context: Context) =>
-    answering(request, declared.invalid, async (visit, noted) => {
-      const params = await context.params
-      if (declared.quick && !request.headers.has('idempotency-key')) {
-        const answer = await tryQuickly(visit, declared, params, noted)
-        if (answer) return answer
-      }
-      const caller = await admit(visit, noted)
-      authorize(caller, request, declared.allow)
-      await countToken(visit, caller)
-      return work(visit, declared, params, caller)
-    })
-  return Object.assign(handler, { declared: declared as Declaration<unknown, unknown> })
+  const declared = given as Declaration<unknown, unknown>
+  const serve = (incoming: Incoming) =>
+    answering(incoming, declared.invalid, visit => proceed(visit, declared))
+  const handler = async (request: Request, { params }: Context) =>
+    toResponse(await serve(fromRequest(request, await params)))
+  return Object.assign(handler, { serve, declared })
 }
 
 /** A method that an address does not have is said only to whoever may call it at all. */
-export function refuseMethod(request: Request, allow: string): Promise<Response> {
-  return answering(request, 'field_messages', async (visit, noted) => {
-    const caller = await admit(visit, noted)
+export function refuseMethod(incoming: Incoming, allow: string): Promise<Answer> {
+  return answering(incoming, 'field_messages', async visit => {
+    const caller = await admit(visit)
     if (!caller.account.isActive) throw notActive()
     await countToken(visit, caller)
     return json(405, { error: 'Method not allowed' }, { allow })
@@ -63,58 +59,65 @@ export function refuseMethod(request: Request, allow: string): Promise<Response>
 }
 
 function answering(
-  request: Request,
+  incoming: Incoming,
   invalid: InvalidForm = 'field_messages',
-  proceed: (visit: Visit, noted: LogContext) => Promise<Response>,
-): Promise<Response> {
-  const { headers, method } = request
-  const requestId = headers.get(REQUEST_ID_HEADER) ?? undefined
+  answer: (visit: Visit) => Promise<Answer>,
+): Promise<Answer> {
+  const { requestId, method } = incoming
   return inContext({ requestId }, async noted => {
     const began = performance.now()
-    const visit: Visit = { request, ip: headers.get(ADDRESS_HEADER) ?? '', allowances: [] }
-    const answer = await proceed(visit, noted).catch(error => answerError(error, invalid))
-    for (const [name, value] of Object.entries(allowanceHeaders(visit.allowances))) {
-      answer.headers.set(name, value)
-    }
+    const visit: Visit = { incoming, noted, allowances: [] }
+    const said = await answer(visit).catch(error => answerError(error, invalid))
+    Object.assign(said.headers, allowanceHeaders(visit.allowances))
     const tookMs = Math.round(performance.now() - began)
-    log().debug({ method, status: answer.status, tookMs }, 'answered')
-    return answer
+    log().debug({ method, status: said.status, tookMs }, 'answered')
+    return said
   })
+}
+
+async function proceed(visit: Visit, declared: Declaration<unknown, unknown>): Promise<Answer> {
+  const { incoming } = visit
+  if (declared.quick && incoming.header('idempotency-key') === null) {
+    const said = await tryQuickly(visit, declared)
+    if (said) return said
+  }
+  const caller = await admit(visit)
+  authorize(caller, incoming, declared.allow)
+  await countToken(visit, caller)
+  return work(visit, declared, caller)
 }
 
 /**
  * The same request with a caller who is remembered instead of asked for. Only a success counts: the
  * statement proved the caller then. Whatever else comes of it is judged afresh, in the usual order.
  */
-async function tryQuickly<Body, Query>(
+async function tryQuickly(
   visit: Visit,
-  declared: Declaration<Body, Query>,
-  params: Record<string, string>,
-  noted: LogContext,
-): Promise<Response | null> {
-  const caller = recallCaller(visit.request.headers)
+  declared: Declaration<unknown, unknown>,
+): Promise<Answer | null> {
+  const caller = recallCaller(visit.incoming)
   if (!caller) return null
   await countAddress(visit)
   try {
-    noted.accountId = caller.account.id
-    authorize(caller, visit.request, declared.allow)
+    visit.noted.accountId = caller.account.id
+    authorize(caller, visit.incoming, declared.allow)
     await countToken(visit, caller)
-    return await work(visit, declared, params, caller)
+    return await work(visit, declared, caller)
   } catch (error) {
     if (isTrocoError(error) || databaseFault(error).code === 'TR401') return null
     throw error
   }
 }
 
-async function admit(visit: Visit, noted: LogContext): Promise<Caller> {
+async function admit(visit: Visit): Promise<Caller> {
   await countAddress(visit)
-  const caller = await authenticate(visit.request.headers, visit.ip)
-  noted.accountId = caller.account.id
+  const caller = await authenticate(visit.incoming)
+  visit.noted.accountId = caller.account.id
   return caller
 }
 
 function countAddress(visit: Visit): Promise<void> {
-  visit.address ??= count(visit, 'ip', visit.ip)
+  visit.address ??= count(visit, 'ip', visit.incoming.ip)
   return visit.address
 }
 
@@ -131,32 +134,23 @@ async function count(visit: Visit, policy: 'ip' | 'token', key: string): Promise
   visit.allowances.push(taken)
 }
 
-async function work<Body, Query>(
+async function work(
   visit: Visit,
-  declared: Declaration<Body, Query>,
-  params: Record<string, string>,
-  caller: Caller,
-): Promise<Response> {
-  const { request, ip } = visit
-  const { account, mode } = caller
+  declared: Declaration<unknown, unknown>,
+  { account, mode }: Caller,
+): Promise<Answer> {
+  const { incoming } = visit
   const { body: schema, query: querySchema, once: rule } = declared
-  if (schema) visit.content ??= readObject(request)
+  if (schema) visit.content ??= readObject(incoming)
   const content = await (visit.content ?? {})
   const handle = async (once?: Once) => {
     const body = schema && parseFields(schema[mode], content)
-    const query = querySchema && parseFields(querySchema, readQuery(request.url))
-    return declared.handle({
-      account,
-      mode,
-      body: body as Body,
-      query: query as Query,
-      params,
-      ip,
-      once,
-    })
+    const query = querySchema && parseFields(querySchema, readQuery(incoming.url))
+    const { params, ip } = incoming
+    return declared.handle({ account, mode, body, query, params, ip, once })
   }
-  const key = rule ? readKey(request.headers) : null
+  const key = rule ? readKey(incoming) : null
   if (!rule || key === null) return json(200, await handle())
-  const path = new URL(request.url).pathname.replace(/\/+$/, '')
+  const path = (incoming.url.split('?')[0] ?? '').replace(/\/+$/, '')
   return actOnce({ accountId: account.id, mode, path, key }, content, rule, handle)
 }

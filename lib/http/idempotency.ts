@@ -5,10 +5,12 @@ import { heldUntil, isKey, type Once, onceCtes } from '#lib/db/once.ts'
 import { databaseFault, invalidInput, isTrocoError, TrocoError } from '#lib/errors.ts'
 import { isObject } from '#lib/fields.ts'
 import { json, jsonText } from '#lib/http/answer.ts'
+import type { Answer, Incoming } from '#lib/http/exchange.ts'
 import { newId } from '#lib/ids.ts'
 import type { Mode } from '#lib/mode.ts'
 
 const KEY_MAX = 255
+const PATH_MAX = 500
 /** How long a twin waits for the first to be answered. */
 const WAIT_MAX_MS = 10_000
 const WAIT_STEP_MS = 50
@@ -31,8 +33,8 @@ interface KeptKey {
 }
 
 /** The key that a caller sent, if any. */
-export function readKey(headers: Headers): string | null {
-  const key = headers.get('idempotency-key')
+export function readKey({ header }: Incoming): string | null {
+  const key = header('idempotency-key')
   if (key === null || (key !== '' && key.length <= KEY_MAX)) return key
   throw invalidInput('Idempotency-Key', `must have 1 to ${KEY_MAX} characters`)
 }
@@ -46,9 +48,29 @@ export async function actOnce(
   content: Record<string, unknown>,
   rule: Rule,
   act: Act,
-): Promise<Response> {
+): Promise<Answer> {
   const requestHash = hashContent(content)
-  const once = { ...scope, requestHash, keptS: rule.keptS, id: newId(), resumed: false }
+  const once = { ...shorten(scope), requestHash, keptS: rule.keptS, id: newId(), resumed: false }
+  const name = [once.accountId, once.mode, once.path, once.key].join('\n')
+  const twin = await running.get(name)
+  if (twin && Buffer.compare(twin.requestHash, requestHash) === 0) return again(twin.text)
+  const answer = actUntilKnown(once, rule, act)
+  const told = answer.then(
+    ({ text }) => ({ requestHash, text }),
+    () => null,
+  )
+  running.set(name, told)
+  try {
+    return await answer
+  } finally {
+    if (running.get(name) === told) running.delete(name)
+  }
+}
+
+/** Twins in this process wait for the first here instead of at the database, a connection each. */
+const running = new Map<string, Promise<{ requestHash: Uint8Array; text: string } | null>>()
+
+async function actUntilKnown(once: Once, rule: Rule, act: Act): Promise<Answer> {
   for (const began = performance.now(); performance.now() - began < WAIT_MAX_MS; ) {
     const done = await tryOnce(once, rule, act)
     if (done) return done
@@ -58,8 +80,18 @@ export async function actOnce(
   throw new TrocoError('in_progress', message, { retryAfterS: 1 })
 }
 
+/** An index holds no path of any length, and only the id in it can be long. */
+function shorten(scope: Scope): Scope {
+  if (scope.path.length <= PATH_MAX) return scope
+  return { ...scope, path: createHash('sha256').update(scope.path).digest('hex') }
+}
+
+function again(text: string): Answer {
+  return jsonText(200, text, { 'idempotent-replayed': 'true' })
+}
+
 /** Null: another one is at it, or was a moment ago. */
-async function tryOnce(once: Once, rule: Rule, act: Act): Promise<Response | null> {
+async function tryOnce(once: Once, rule: Rule, act: Act): Promise<Answer | null> {
   try {
     if (!rule.recall)
       await db().$queryRaw`WITH ${onceCtes(once, true)} held AS (SELECT 1) TABLE held`
@@ -77,7 +109,7 @@ async function tryOnce(once: Once, rule: Rule, act: Act): Promise<Response | nul
   }
 }
 
-async function actNow(once: Once, rule: Rule, act: Act): Promise<Response> {
+async function actNow(once: Once, rule: Rule, act: Act): Promise<Answer> {
   if (rule.recall) return json(200, await act(once))
   try {
     const text = JSON.stringify(await act(once))
@@ -91,12 +123,7 @@ async function actNow(once: Once, rule: Rule, act: Act): Promise<Response> {
   }
 }
 
-async function tellAgain(
-  kept: KeptKey,
-  once: Once,
-  rule: Rule,
-  act: Act,
-): Promise<Response | null> {
+async function tellAgain(kept: KeptKey, once: Once, rule: Rule, act: Act): Promise<Answer | null> {
   if (!kept.sameRequest) {
     throw invalidInput('Idempotency-Key', 'was used before with another body: send a new key')
   }
@@ -107,7 +134,7 @@ async function tellAgain(
   }
   const { accountId: account, mode } = once
   const text = kept.answer ?? JSON.stringify(await rule.recall?.({ account, mode }, kept.id))
-  return jsonText(200, text, { 'idempotent-replayed': 'true' })
+  return again(text)
 }
 
 async function findKey(once: Once): Promise<KeptKey | null> {

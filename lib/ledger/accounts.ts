@@ -1,5 +1,6 @@
-import { db, Prisma, type Tx } from '#lib/db/client.ts'
+import { Prisma, type Tx } from '#lib/db/client.ts'
 import { type AccountRef, ofAccount } from '#lib/db/columns.ts'
+import { queryRows } from '#lib/db/rows.ts'
 import { MODES, type Mode } from '#lib/mode.ts'
 import { cents } from '#lib/money.ts'
 
@@ -17,10 +18,8 @@ export interface Balances {
 }
 
 export async function readBalances(account: AccountRef, mode: Mode): Promise<Balances> {
-  const rows = await db().$queryRaw<{ ledger: keyof Balances; balance: bigint }[]>(Prisma.sql`
-    SELECT l.ledger, l.balance FROM ledger_accounts l
+  const [balances] = await queryRows<Balances>(Prisma.sql`
+    SELECT json_object_agg(l.ledger, l.balance)::text AS json FROM ledger_accounts l
     WHERE ${ofAccount('l', account)} AND l.mode = ${mode} AND l.ledger <> 'external'`)
-  const balances: Balances = { available: 0, outbound: 0 }
-  for (const row of rows) balances[row.ledger] = cents(row.balance)
-  return balances
+  return { available: cents(balances?.available ?? 0), outbound: cents(balances?.outbound ?? 0) }
 }

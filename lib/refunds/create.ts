@@ -1,12 +1,13 @@
-import { db, Prisma } from '#lib/db/client.ts'
+import { Prisma } from '#lib/db/client.ts'
 import { type AccountRef, ofAccount } from '#lib/db/columns.ts'
 import { type Once, onceCtes } from '#lib/db/once.ts'
+import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
 import { databaseFault, type ErrorCode, invalidInput, TrocoError } from '#lib/errors.ts'
 import { isUuid, newId } from '#lib/ids.ts'
 import { refuseOverdraft, transferCtes } from '#lib/ledger/transfer.ts'
 import type { Mode } from '#lib/mode.ts'
-import { refundColumns } from '#lib/refunds/queries.ts'
+import { refundAsJson } from '#lib/refunds/queries.ts'
 import { REFUND_WINDOW_DAYS, type RefundRequest, type RefundRow } from '#lib/refunds/schema.ts'
 
 /**
@@ -26,8 +27,8 @@ export async function createRefund(
     ? Prisma.sql`c.id = ${chargeIdOrReference}::uuid`
     : Prisma.sql`c.external_id = ${chargeIdOrReference}`
   const wanted = Prisma.sql`${amount ?? null}::bigint`
-  const [row] = await retried(
-    () => db().$queryRaw<RefundRow[]>`
+  const [row] = await retried(() =>
+    queryRows<RefundRow>(Prisma.sql`
       WITH ${onceCtes(once)} locked AS (
         SELECT c.account_id, c.id, c.status, c.paid_at,
           c.amount - c.refunded_amount - c.refund_held_amount AS unspent
@@ -54,14 +55,13 @@ export async function createRefund(
         FROM charged
         RETURNING *, NULL::timestamptz AS booked_at
       ), ${transferCtes('refund_held', 'made')}
-      SELECT ${refundColumns} FROM made r`,
+      SELECT ${refundAsJson}::text AS json FROM made r`),
   ).catch(refuseInWords)
   if (!row) throw new Error('The refund was not written')
   return row
 }
 
 const TOO_LATE = `Transaction was paid more than ${REFUND_WINDOW_DAYS} days ago, too long for a refund`
-
 const REFUSALS: Record<string, [ErrorCode, string]> = {
   refunds_charge_known: ['transaction_not_found', 'Transaction not found'],
   refunds_charge_paid: ['not_paid', 'Transaction is not paid'],
@@ -74,7 +74,7 @@ function refuseInWords(error: unknown): never {
   if (code && message) throw new TrocoError(code, message)
   const left = /^refunds_within_(\d+)$/.exec(rule)?.[1]
   if (!left) return refuseOverdraft(error)
-  const atMost = `must be at most ${left}, what is left of the charge`
-  const nothing = 'cannot be refunded: nothing is left of the charge'
-  throw invalidInput('amount', left === '0' ? nothing : atMost)
+  if (left === '0')
+    throw invalidInput('amount', 'cannot be refunded: nothing is left of the charge')
+  throw invalidInput('amount', `must be at most ${left}, what is left of the charge`)
 }

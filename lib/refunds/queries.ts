@@ -1,6 +1,7 @@
 import { db, Prisma } from '#lib/db/client.ts'
 import { type AccountRef, ofAccount, utc } from '#lib/db/columns.ts'
 import { type Page, pageSql, toPage } from '#lib/db/page.ts'
+import { asJson, queryRows } from '#lib/db/rows.ts'
 import type { ListQuery } from '#lib/fields.ts'
 import type { RefundOrder } from '#lib/gateway/gateway.ts'
 import { bareId, isUuid } from '#lib/ids.ts'
@@ -14,6 +15,9 @@ export const refundColumns = Prisma.sql`
   r.mode, r.rejection_reason, r.return_id, ${utc('r.completed_at')}, ${utc('r.rejected_at')},
   ${utc('r.updated_at')}`
 
+/** The same columns as one JSON value: how an event keeps the row. */
+export const refundAsJson = asJson(refundColumns)
+
 export async function findRefund(
   account: AccountRef,
   mode: Mode,
@@ -21,10 +25,10 @@ export async function findRefund(
   id: string,
 ): Promise<RefundRow | null> {
   if (!isUuid(id)) return null
-  const [row] = await db().$queryRaw<RefundRow[]>`
-    SELECT ${refundColumns} FROM refunds r
+  const [row] = await queryRows<RefundRow>(Prisma.sql`
+    SELECT ${refundAsJson}::text AS json FROM refunds r
     WHERE ${ofAccount('r', account)} AND r.mode = ${mode} AND r.id = ${id}::uuid
-      AND r.charge_id = ${chargeId}::uuid`
+      AND r.charge_id = ${chargeId}::uuid`)
   return row ?? null
 }
 
@@ -34,9 +38,9 @@ export async function recallRefund(
   mode: Mode,
   id: string,
 ): Promise<RefundRow> {
-  const [row] = await db().$queryRaw<RefundRow[]>`
-    SELECT ${refundColumns} FROM refunds r
-    WHERE ${ofAccount('r', account)} AND r.mode = ${mode} AND r.id = ${id}::uuid`
+  const [row] = await queryRows<RefundRow>(Prisma.sql`
+    SELECT ${refundAsJson}::text AS json FROM refunds r
+    WHERE ${ofAccount('r', account)} AND r.mode = ${mode} AND r.id = ${id}::uuid`)
   if (!row) throw new Error('A refund that was answered is not there')
   return { ...row, status: 'pending' }
 }
@@ -47,10 +51,10 @@ export async function listRefunds(
   chargeId: string,
   query: ListQuery,
 ): Promise<Page<RefundRow>> {
-  const rows = await db().$queryRaw<RefundRow[]>`
-    SELECT ${refundColumns} FROM refunds r
+  const rows = await queryRows<RefundRow>(Prisma.sql`
+    SELECT ${refundAsJson}::text AS json FROM refunds r
     WHERE ${ofAccount('r', account)} AND r.mode = ${mode}
-      AND r.charge_id = ${chargeId}::uuid ${pageSql('r', query)}`
+      AND r.charge_id = ${chargeId}::uuid ${pageSql('r', query)}`)
   return toPage(rows, query.limit)
 }
 

@@ -25,7 +25,7 @@ const RefundRequest = z
       .optional()
       .meta(about('Why, for your own records.', 'One of two items was out of stock')),
   })
-  .meta({ id: 'RefundRequest' })
+  .meta({ id: 'RefundRequest', examples: [{ amount: 500 }] })
 export type RefundRequest = z.infer<typeof RefundRequest>
 
 export const refundRequest: Record<Mode, z.ZodType<RefundRequest>> = {
@@ -41,7 +41,7 @@ export interface RefundRow {
   id: string
   /** The charge, by its name on the wire: an event keeps the row as it is told. */
   transaction_id: string
-  amount: bigint | number
+  amount: number
   status: RefundStatus
   reason: string | null
   created_at: string

@@ -276,7 +276,7 @@ test('the worker does it: a few seconds after it was asked for, the payer has th
   await expect.poll(status, { timeout: 15_000, interval: 100 }).toBe('completed')
   await worker.stop()
   expect(await findCharge(merchant.id, 'test', refund.chargeId)).toMatchObject({
-    refunded_amount: 3_000n,
+    refunded_amount: 3_000,
   })
   await expectBalancedBooks(merchant.id)
 })

@@ -91,7 +91,7 @@ test('completed: the held amount leaves, and the charge counts it as refunded', 
   expect(await countedOn(merchant, chargeId)).toEqual({ refunded: 3_000, held: 0 })
   expect(await findCharge(merchant.id, 'test', chargeId)).toMatchObject({
     status: 'paid',
-    refunded_amount: 3_000n,
+    refunded_amount: 3_000,
   })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
   const kept = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
@@ -111,7 +111,7 @@ test('rejected: the held amount comes back, and can be refunded again', async ()
   })
   expect(await countedOn(merchant, chargeId)).toEqual({ refunded: 0, held: 0 })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
-  expect(await createRefund(merchant.id, 'test', chargeId, {})).toMatchObject({ amount: 10_000n })
+  expect(await createRefund(merchant.id, 'test', chargeId, {})).toMatchObject({ amount: 10_000 })
   await expectBalancedBooks(merchant.id)
 })
 

@@ -1,8 +1,9 @@
-import { db, Prisma } from '#lib/db/client.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
 import { newId } from '#lib/ids.ts'
 import { transferCtes } from '#lib/ledger/transfer.ts'
-import { refundColumns } from '#lib/refunds/queries.ts'
+import { refundAsJson } from '#lib/refunds/queries.ts'
 import type { RefundRow } from '#lib/refunds/schema.ts'
 import { eventCtes } from '#lib/webhooks/events.ts'
 
@@ -42,8 +43,8 @@ async function settle(
   const movement = outcome === 'completed' ? 'refund_sent' : 'refund_returned'
   const event = outcome === 'completed' ? 'transaction.refunded' : 'transaction.refund_failed'
   const eventId = newId()
-  const [row] = await retried(
-    () => db().$queryRaw<RefundRow[]>`
+  const [row] = await retried(() =>
+    queryRows<RefundRow>(Prisma.sql`
       WITH locked AS (
         SELECT c.account_id, c.id FROM charges c
         JOIN refunds r ON r.account_id = c.account_id AND r.charge_id = c.id
@@ -65,10 +66,10 @@ async function settle(
       ), ${transferCtes(movement, 'settled')}, news AS (
         SELECT c.account_id, c.mode, c.id, ${eventId}::uuid AS event_id, c.webhook_url,
           (SELECT row_to_json(t) FROM (SELECT ${chargeColumns},
-            (SELECT row_to_json(f) FROM (SELECT ${refundColumns}) f) AS refund) t) AS resource
+            ${refundAsJson} AS refund) t) AS resource
         FROM charged c JOIN settled r ON r.account_id = c.account_id AND r.charge_id = c.id
       ), ${eventCtes(event, 'news', { after: 'ledger_moved' })}
-      SELECT ${refundColumns} FROM settled r`,
+      SELECT ${refundAsJson}::text AS json FROM settled r`),
   )
   return row ?? null
 }

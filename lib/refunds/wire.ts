@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { about, instant, pageOf } from '#lib/fields.ts'
 import { MODES } from '#lib/mode.ts'
-import { cents } from '#lib/money.ts'
 import { REFUND_STATUSES, type RefundRow } from '#lib/refunds/schema.ts'
 
 const STATUS =
@@ -47,7 +46,7 @@ export function createdRefundToWire(refund: RefundRow) {
   return {
     id: refund.id,
     transaction_id: refund.transaction_id,
-    amount: cents(refund.amount),
+    amount: refund.amount,
     status: refund.status,
     reason: refund.reason,
     created_at: refund.created_at,

@@ -1,14 +1,20 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { getRequestListener } from '@hono/node-server'
 import { env } from '#lib/env.ts'
 import { json } from '#lib/http/answer.ts'
-import { refuseMethod } from '#lib/http/endpoint.ts'
 import { log } from '#lib/log.ts'
+import { send, serveApi } from '#lib/server/api.ts'
 import { refusePageRequest, targetOf } from '#lib/server/guard.ts'
-import { addContentPolicy, SECURITY_HEADERS, settleHeaders } from '#lib/server/headers.ts'
+import {
+  addContentPolicy,
+  SECURITY_HEADERS,
+  type Sender,
+  senderOf,
+  settleHeaders,
+} from '#lib/server/headers.ts'
 import { checkReadiness } from '#lib/server/health.ts'
-import { loadRoutes, type Match, matchRoute } from '#lib/server/routes.ts'
+import { serveReference } from '#lib/server/reference.ts'
+import { loadRoutes, matchRoute } from '#lib/server/routes.ts'
 
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -20,47 +26,53 @@ const KEEP_ALIVE_MS = 65_000
 const HEADER_BYTES_MAX = 32 * 1024
 
 /**
- * The one server on the one port. It answers under /api itself, through the functions that the
- * route modules export, and hands every other address to Next: Next's own way to a route handler
- * costs about twenty times as much.
+ * The one server on the one port. It answers under /api itself, through what the route modules
+ * export, and hands every other address to Next: Next's own way to a route handler costs about
+ * twenty times as much.
  */
 export async function createFront(pages: Pages, development = false): Promise<Server> {
   const routes = await loadRoutes()
   const { API_LANE, TRUST_PROXY, PUBLIC_URL } = env()
   const publicUrl = new URL(PUBLIC_URL)
+  const reference = serveReference(routes, PUBLIC_URL)
   const fast = API_LANE === 'fast' && !development
-  const matches = new WeakMap<IncomingMessage, Match>()
-  const answerApi = getRequestListener(
-    (request, { incoming }) => callHandler(request, matches.get(incoming as IncomingMessage)),
-    { overrideGlobalObjects: false, hostname: publicUrl.host },
-  )
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.setHeader('x-request-id', settleHeaders(request, TRUST_PROXY, publicUrl))
-    for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
+    const sender = senderOf(request, TRUST_PROXY)
     const target = targetOf(request)
-    if (target === null) return send(response, json(400, { error: 'Malformed request' }))
+    if (target === null) return send(response, MALFORMED, sender)
     request.url = target
     const path = pathOf(request)
-    if (path === '/healthz') return send(response, json(200, { status: 'ok' }))
+    const file = reference.get(path)
+    if (isApi(path) && !file) {
+      const match = matchRoute(routes, path.slice('/api'.length))
+      if (!match) return send(response, json(404, { error: 'Not found' }), sender)
+      const isOurs = fast || !match.handlers.has(request.method ?? '')
+      return isOurs ? serveApi(request, response, match, sender) : hand(request, response, sender)
+    }
+    if (path === '/healthz') return send(response, json(200, { status: 'ok' }), sender)
     if (path === '/readyz') {
       const { status, body } = await checkReadiness()
-      return send(response, json(status, body))
+      return send(response, json(status, body), sender)
     }
-    if (isApi(path)) {
-      const match = matchRoute(routes, path.slice('/api'.length))
-      if (!match) return send(response, json(404, { error: 'Not found' }))
-      if (!fast && match.handlers.has(request.method ?? '')) return pages(request, response)
-      matches.set(request, match)
-      await answerApi(request, response)
-      return
-    }
-    const refusal = development ? null : refusePageRequest(request, path)
+    const refusal = development && !file ? null : refusePageRequest(request, path)
     if (refusal) {
-      return send(response, json(refusal.status, { error: refusal.error }, refusal.headers))
+      const { status, error, headers } = refusal
+      return send(response, json(status, { error }, headers), sender)
     }
-    response.setHeader('content-security-policy', addContentPolicy(request, development))
-    await pages(request, response)
+    if (!file) return hand(request, response, sender)
+    tellSender(response, sender)
+    return file(request, response)
+  }
+
+  /** To Next: a page, or the API in its slow lane. */
+  function hand(request: IncomingMessage, response: ServerResponse, sender: Sender): Promise<void> {
+    tellSender(response, sender)
+    settleHeaders(request, sender, publicUrl)
+    if (!isApi(pathOf(request))) {
+      response.setHeader('content-security-policy', addContentPolicy(request, development))
+    }
+    return pages(request, response)
   }
 
   const server = createServer(
@@ -70,6 +82,8 @@ export async function createFront(pages: Pages, development = false): Promise<Se
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
+      // We refuse a request without a Host ourselves, in JSON.
+      requireHostHeader: false,
       // Nothing of ours speaks WebSocket, and Next would answer for it; only its reload in dev does.
       shouldUpgradeCallback: () => development,
     },
@@ -82,14 +96,20 @@ export async function createFront(pages: Pages, development = false): Promise<Se
     },
   )
   server.on('clientError', refuseBroken)
+  server.on('connect', (_request, socket) =>
+    hangUp(socket, '405 Method Not Allowed', 'Method not allowed'),
+  )
+  server.on('checkExpectation', (_request, response) =>
+    send(response, json(417, { error: 'Expectation failed' })),
+  )
   return server
 }
 
-function callHandler(request: Request, match: Match | undefined): Promise<Response> {
-  if (!match) throw new Error('A request without a route reached the lane')
-  const handler = match.handlers.get(request.method)
-  if (!handler) return refuseMethod(request, [...match.handlers.keys()].join(', '))
-  return handler(request, { params: Promise.resolve(match.params) })
+const MALFORMED = json(400, { error: 'Malformed request' })
+
+function tellSender(response: ServerResponse, { requestId }: Sender): void {
+  response.setHeader('x-request-id', requestId)
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
 }
 
 /** The path without its query and without a trailing slash. */
@@ -105,23 +125,20 @@ function isApi(path: string): boolean {
   return (path === '/api' || path.startsWith('/api/')) && !path.startsWith('/api/auth/')
 }
 
-async function send(response: ServerResponse, answer: Response): Promise<void> {
-  const body = Buffer.from(await answer.text())
-  const headers = { ...Object.fromEntries(answer.headers), 'content-length': body.byteLength }
-  response.writeHead(answer.status, headers)
-  response.end(body)
-}
-
 /** What is not HTTP still gets an answer in JSON, and the connection ends. */
 function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
-  const [status, said] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? ['431 Request Header Fields Too Large', 'Headers too large']
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? ['408 Request Timeout', 'Request timed out']
-        : ['400 Bad Request', 'Malformed request']
-  const body = JSON.stringify({ error: said })
+  if (error.code === 'HPE_HEADER_OVERFLOW') {
+    hangUp(socket, '431 Request Header Fields Too Large', 'Headers too large')
+  } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    hangUp(socket, '408 Request Timeout', 'Request timed out')
+  } else {
+    hangUp(socket, '400 Bad Request', 'Malformed request')
+  }
+}
+
+function hangUp(socket: Duplex, status: string, error: string): void {
+  const body = JSON.stringify({ error })
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

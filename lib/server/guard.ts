@@ -26,9 +26,12 @@ export function refusePageRequest(request: IncomingMessage, path: string): Refus
   return null
 }
 
+const HOST = /^(\[[\da-f:.]+\]|[\w.~-]+)(:\d{1,5})?$/i
+
 /** The target of a request as a path with its query; null when it is none of ours. */
 export function targetOf(request: IncomingMessage): string | null {
   const target = request.url ?? ''
+  if (request.httpVersion === '1.1' && !HOST.test(request.headers.host ?? '')) return null
   if (target.startsWith('/')) return target
   const absolute = /^https?:/i.test(target) ? URL.parse(target) : null
   return absolute && absolute.pathname + absolute.search

@@ -8,23 +8,31 @@ const REFUSED =
   /^(x-troco-|x-forwarded-|x-real-ip$|forwarded$|x-middleware-|x-nonce$|content-security-policy$)/
 const SAFE_ID = /^[\w.:-]{1,64}$/
 
-/** Replaces what a caller claims about itself by what the front knows. Returns the request's id. */
-export function settleHeaders(
-  request: IncomingMessage,
-  trustedHops: number,
-  publicUrl: URL,
-): string {
-  const { headers } = request
+/** Who sent a request, as far as the front believes it, and by which name it is in the log. */
+export interface Sender {
+  address: string
+  requestId: string
+}
+
+export function senderOf({ headers, socket }: IncomingMessage, trustedHops: number): Sender {
   const claimed = headers[REQUEST_ID_HEADER]
   const requestId = typeof claimed === 'string' && SAFE_ID.test(claimed) ? claimed : randomUUID()
   const forwardedFor = [headers['x-forwarded-for'] ?? ''].flat().join(',')
-  const address = clientIp(request.socket.remoteAddress ?? '', forwardedFor, trustedHops)
+  return { requestId, address: clientIp(socket.remoteAddress ?? '', forwardedFor, trustedHops) }
+}
+
+/** For Next: replaces what a caller claims about itself by what the front knows. */
+export function settleHeaders(
+  request: IncomingMessage,
+  { address, requestId }: Sender,
+  publicUrl: URL,
+): void {
+  const { headers } = request
   for (const name of Object.keys(headers)) if (REFUSED.test(name)) delete headers[name]
   headers[ADDRESS_HEADER] = address
   headers[REQUEST_ID_HEADER] = requestId
   headers['x-forwarded-proto'] = publicUrl.protocol.slice(0, -1)
   keepRawInStep(request)
-  return requestId
 }
 
 /** Gives a page's request its nonce, which Next puts on its scripts, and returns the policy. */

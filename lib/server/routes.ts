@@ -1,17 +1,16 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { Endpoint } from '#lib/http/endpoint.ts'
 
 type Params = Record<string, string>
-export type Handler = (request: Request, context: { params: Promise<Params> }) => Promise<Response>
-
 interface Route {
   segments: string[]
-  handlers: Map<string, Handler>
+  handlers: Map<string, Endpoint>
 }
 
 export interface Match {
-  handlers: Map<string, Handler>
+  handlers: Map<string, Endpoint>
   params: Params
 }
 
@@ -28,7 +27,7 @@ export async function loadRoutes(folder = 'app/api'): Promise<Route[]> {
   return Promise.all(
     files.map(async file => {
       const module = await import(pathToFileURL(join(folder, file)).href)
-      const handlers = new Map<string, Handler>()
+      const handlers = new Map<string, Endpoint>()
       for (const method of METHODS) {
         const handler = module[method === 'HEAD' ? 'GET' : method]
         if (handler) handlers.set(method, handler)

@@ -38,7 +38,7 @@ test('the amount is held with the row: it can be spent no second time', async ()
     external_id: null,
     mode: 'test',
     status: 'pending',
-    amount: 4_000n,
+    amount: 4_000,
     pix_key_type: 'cpf',
     pix_key: '529.982.247-25',
     webhook_url: null,

@@ -1,6 +1,7 @@
-import { db } from '#lib/db/client.ts'
+import { Prisma } from '#lib/db/client.ts'
 import { type AccountRef, accountSql } from '#lib/db/columns.ts'
 import { type Once, onceCtes } from '#lib/db/once.ts'
+import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
 import { databaseFault, TrocoError } from '#lib/errors.ts'
 import { gatewayOf } from '#lib/gateway/choose.ts'
@@ -8,7 +9,7 @@ import { newId } from '#lib/ids.ts'
 import { refuseOverdraft, transferCtes } from '#lib/ledger/transfer.ts'
 import type { Mode } from '#lib/mode.ts'
 import type { PixKeyType } from '#lib/pix/pix-key.ts'
-import { withdrawalColumns } from '#lib/withdrawals/queries.ts'
+import { withdrawalAsJson } from '#lib/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
 export interface WithdrawalOrder {
@@ -38,8 +39,8 @@ export async function createWithdrawal(
   }
   const id = once?.id ?? newId()
   const bookedAt = order.bookedAt ?? null
-  const [row] = await retried(
-    () => db().$queryRaw<WithdrawalRow[]>`
+  const [row] = await retried(() =>
+    queryRows<WithdrawalRow>(Prisma.sql`
       WITH ${onceCtes(once)} made AS (
         INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key,
           dict_key, webhook_url, external_id, due_at, created_at)
@@ -50,7 +51,7 @@ export async function createWithdrawal(
       ), source AS (
         SELECT account_id, mode, id, amount, ${bookedAt}::timestamptz AS booked_at FROM made
       ), ${transferCtes('withdrawal_held', 'source')}
-      SELECT ${withdrawalColumns} FROM made w`,
+      SELECT ${withdrawalAsJson}::text AS json FROM made w`),
   ).catch(refuseTaken)
   if (!row) throw new Error('The withdrawal was not written')
   return row

@@ -1,6 +1,7 @@
 import { db, Prisma } from '#lib/db/client.ts'
 import { type AccountRef, ofAccount, utc } from '#lib/db/columns.ts'
 import { type Page, pageSql, toPage } from '#lib/db/page.ts'
+import { asJson, queryRows } from '#lib/db/rows.ts'
 import type { ListQuery } from '#lib/fields.ts'
 import type { PayoutOrder } from '#lib/gateway/gateway.ts'
 import { bareId, isUuid } from '#lib/ids.ts'
@@ -15,6 +16,9 @@ export const withdrawalColumns = Prisma.sql`
   w.rejection_reason, w.end_to_end_id, ${utc('w.approved_at')}, ${utc('w.rejected_at')},
   ${utc('w.created_at')}, ${utc('w.updated_at')}`
 
+/** The same columns as one JSON value: how an event keeps the row. */
+export const withdrawalAsJson = asJson(withdrawalColumns)
+
 /** By its id, or by the merchant's own reference; text in the form of a UUID is always an id. */
 export async function findWithdrawal(
   account: AccountRef,
@@ -24,9 +28,9 @@ export async function findWithdrawal(
   const which = isUuid(idOrReference)
     ? Prisma.sql`w.id = ${idOrReference}::uuid`
     : Prisma.sql`w.external_id = ${idOrReference}`
-  const [row] = await db().$queryRaw<WithdrawalRow[]>`
-    SELECT ${withdrawalColumns} FROM withdrawals w
-    WHERE ${ofAccount('w', account)} AND w.mode = ${mode} AND ${which}`
+  const [row] = await queryRows<WithdrawalRow>(Prisma.sql`
+    SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
+    WHERE ${ofAccount('w', account)} AND w.mode = ${mode} AND ${which}`)
   return row ?? null
 }
 
@@ -70,8 +74,8 @@ export async function listWithdrawals(
     ? Prisma.sql`AND (w.external_id = ${q} OR w.end_to_end_id = ${q} OR w.pix_key = ${q}
         OR w.dict_key = ${q} OR w.id = ${isUuid(q) ? q : null}::uuid)`
     : Prisma.empty
-  const rows = await db().$queryRaw<WithdrawalRow[]>`
-    SELECT ${withdrawalColumns} FROM withdrawals w
-    WHERE ${ofAccount('w', account)} AND w.mode = ${mode} ${found} ${pageSql('w', query)}`
+  const rows = await queryRows<WithdrawalRow>(Prisma.sql`
+    SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
+    WHERE ${ofAccount('w', account)} AND w.mode = ${mode} ${found} ${pageSql('w', query)}`)
   return toPage(rows, query.limit)
 }

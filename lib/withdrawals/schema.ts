@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { invalidInput } from '#lib/errors.ts'
-import { externalId, httpsUrl, httpUrl, must, text, wholeCents } from '#lib/fields.ts'
+import { about, externalId, httpsUrl, httpUrl, must, text, wholeCents } from '#lib/fields.ts'
 import type { Mode } from '#lib/mode.ts'
 import { AMOUNT_MAX } from '#lib/money.ts'
 import {
@@ -21,20 +21,34 @@ const PIX_KEY_MAX = 77
 export const WITHDRAWAL_STATUSES = ['pending', 'approved', 'rejected'] as const
 export type WithdrawalStatus = (typeof WITHDRAWAL_STATUSES)[number]
 
+const PIX_KEY_TYPE =
+  'What kind of key it is. Without it the key tells; live mode asks for it where a key can be read in two ways (eleven digits: a CPF or a mobile phone).'
+const WEBHOOK_URL =
+  'Address that is told when it is approved or rejected: http or https, in live mode https.'
+
 const WithdrawalRequest = z.object({
-  amount: wholeCents(WITHDRAWAL_AMOUNT_MIN, AMOUNT_MAX),
+  amount: wholeCents(WITHDRAWAL_AMOUNT_MIN, AMOUNT_MAX).meta(
+    about('What is sent, in cents. It is held at once, and must be in the balance.', 5000),
+  ),
   pix_key: z
     .string(must('be a string'))
-    .max(PIX_KEY_MAX, must(`have at most ${PIX_KEY_MAX} characters`)),
-  pix_key_type: z.enum(PIX_KEY_TYPES, must(`be one of ${PIX_KEY_TYPES.join(', ')}`)).optional(),
-  webhook_url: httpUrl.optional(),
+    .max(PIX_KEY_MAX, must(`have at most ${PIX_KEY_MAX} characters`))
+    .meta(about('The Pix key to send to.', 'ana@example.com')),
+  pix_key_type: z
+    .enum(PIX_KEY_TYPES, must(`be one of ${PIX_KEY_TYPES.join(', ')}`))
+    .optional()
+    .meta(about(PIX_KEY_TYPE, 'email')),
+  webhook_url: httpUrl.optional().meta(about(WEBHOOK_URL)),
   external_id: externalId.optional(),
 })
 export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>
 
 /** Test mode takes any key that is well formed; live mode asks what the bank's directory will ask. */
 export const withdrawalRequest: Record<Mode, z.ZodType<WithdrawalRequest>> = {
-  test: WithdrawalRequest.check(judgeKey('test')),
+  test: WithdrawalRequest.check(judgeKey('test')).meta({
+    id: 'WithdrawalRequest',
+    examples: [{ amount: 5000, pix_key: 'ana@example.com', pix_key_type: 'email' }],
+  }),
   live: WithdrawalRequest.extend({ webhook_url: httpsUrl.optional() }).check(judgeKey('live')),
 }
 
@@ -101,10 +115,16 @@ function judgeKey(mode: Mode) {
   )
 }
 
-export const DecisionRequest = z.object({
-  outcome: z.enum(['approved', 'rejected'], must('be approved or rejected')),
-  reason: text(1, 255).optional(),
-})
+export const DecisionRequest = z
+  .object({
+    outcome: z
+      .enum(['approved', 'rejected'], must('be approved or rejected'))
+      .meta(about('What the receiving bank does.', 'rejected')),
+    reason: text(1, 255)
+      .optional()
+      .meta(about('Why it is rejected.', 'The receiving account is closed')),
+  })
+  .meta({ id: 'WithdrawalOutcome' })
 export type DecisionRequest = z.infer<typeof DecisionRequest>
 
 /** A row as the queries of this room select it. */
@@ -113,7 +133,7 @@ export interface WithdrawalRow {
   external_id: string | null
   mode: Mode
   status: WithdrawalStatus
-  amount: bigint | number
+  amount: number
   pix_key_type: PixKeyType
   pix_key: string
   webhook_url: string | null

@@ -1,10 +1,11 @@
-import { db, Prisma } from '#lib/db/client.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
 import type { OrderState } from '#lib/gateway/gateway.ts'
 import { newId } from '#lib/ids.ts'
 import { transferCtes } from '#lib/ledger/transfer.ts'
 import { eventCtes } from '#lib/webhooks/events.ts'
-import { withdrawalColumns } from '#lib/withdrawals/queries.ts'
+import { withdrawalAsJson } from '#lib/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
 interface Settlement {
@@ -51,8 +52,8 @@ async function settle(
   const bookedAt = settlement.bookedAt ?? null
   const movement = outcome === 'approved' ? 'withdrawal_sent' : 'withdrawal_returned'
   const eventId = newId()
-  const [row] = await retried(
-    () => db().$queryRaw<WithdrawalRow[]>`
+  const [row] = await retried(() =>
+    queryRows<WithdrawalRow>(Prisma.sql`
       WITH settled AS (
         UPDATE withdrawals w SET status = ${outcome}, ${told}, due_at = NULL, lease = NULL,
           ${Prisma.raw(`${outcome}_at`)} = COALESCE(${bookedAt}::timestamptz, now()),
@@ -63,11 +64,11 @@ async function settle(
       ), source AS (
         SELECT w.account_id, w.mode, w.id, w.amount, ${bookedAt}::timestamptz AS booked_at,
           ${eventId}::uuid AS event_id, w.webhook_url,
-          (SELECT row_to_json(r) FROM (SELECT ${withdrawalColumns}) r) AS resource
+          ${withdrawalAsJson} AS resource
         FROM settled w
       ), ${transferCtes(movement, 'source')},
       ${eventCtes(`withdrawal.${outcome}`, 'source', { after: 'ledger_moved' })}
-      SELECT ${withdrawalColumns} FROM settled w`,
+      SELECT ${withdrawalAsJson}::text AS json FROM settled w`),
   )
   return row ?? null
 }

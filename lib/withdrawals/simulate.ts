@@ -1,7 +1,6 @@
 import { TrocoError } from '#lib/errors.ts'
 import { decidePayout } from '#lib/gateway/simulator.ts'
 import { bareId } from '#lib/ids.ts'
-import { cents } from '#lib/money.ts'
 import { findWithdrawal } from '#lib/withdrawals/queries.ts'
 import type { DecisionRequest, WithdrawalRow } from '#lib/withdrawals/schema.ts'
 import { settleAsSaid } from '#lib/withdrawals/settle.ts'
@@ -19,7 +18,7 @@ export async function simulateWithdrawal(
   if (!withdrawal) throw new TrocoError('withdrawal_not_found', 'Withdrawal not found')
   if (withdrawal.status !== 'pending') throw alreadyFinal(withdrawal.status)
   const { outcome, reason } = decision
-  const said = await decidePayout(bareId(withdrawal.id), cents(withdrawal.amount), outcome, reason)
+  const said = await decidePayout(bareId(withdrawal.id), withdrawal.amount, outcome, reason)
   const settled = await settleAsSaid(accountId, withdrawal.id, said)
   if (!settled) throw alreadyFinal('final')
   return settled

@@ -1,0 +1,74 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { refuseMethod } from '#lib/http/endpoint.ts'
+import type { Answer, Incoming } from '#lib/http/exchange.ts'
+import { SECURITY_HEADERS, type Sender } from '#lib/server/headers.ts'
+import type { Match } from '#lib/server/routes.ts'
+
+/** How long a caller who goes on sending may take to read the answer before the line is cut. */
+const CUT_OFF_AFTER_MS = 500
+
+/** The fast lane: no Request, no Response, one write. What is said is the same as through Next. */
+export async function serveApi(
+  message: IncomingMessage,
+  response: ServerResponse,
+  { handlers, params }: Match,
+  sender: Sender,
+): Promise<void> {
+  const method = message.method ?? ''
+  const incoming: Incoming = {
+    method,
+    url: message.url ?? '',
+    ip: sender.address,
+    requestId: sender.requestId,
+    params,
+    header: name => single(message.headers[name]),
+    readBody: bytesMax => readBody(message, bytesMax),
+  }
+  const endpoint = handlers.get(method)
+  const answer = endpoint
+    ? await endpoint.serve(incoming)
+    : await refuseMethod(incoming, [...handlers.keys()].join(', '))
+  send(response, answer, sender)
+  if (!message.complete) cutOffSoon(message)
+}
+
+/** Head and body in one write. */
+export function send(response: ServerResponse, answer: Answer, sender?: Sender): void {
+  const { status, headers, text } = answer
+  response.writeHead(status, {
+    ...SECURITY_HEADERS,
+    ...(sender ? { 'x-request-id': sender.requestId } : {}),
+    ...headers,
+    'content-length': Buffer.byteLength(text),
+  })
+  response.end(text)
+}
+
+function single(value: string | string[] | undefined): string | null {
+  return Array.isArray(value) ? value.join(', ') : (value ?? null)
+}
+
+function readBody(message: IncomingMessage, bytesMax: number): Promise<Uint8Array | null> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    message.on('data', (chunk: Buffer) => {
+      size += chunk.byteLength
+      if (size <= bytesMax) chunks.push(chunk)
+      else resolve(null)
+    })
+    message.on('end', () =>
+      resolve(chunks.length === 1 ? (chunks[0] ?? null) : Buffer.concat(chunks)),
+    )
+    message.on('error', reject)
+    message.on('close', () => reject(new Error('The caller hung up')))
+  })
+}
+
+function cutOffSoon(message: IncomingMessage): void {
+  const timer = setTimeout(() => message.socket.destroySoon(), CUT_OFF_AFTER_MS)
+  timer.unref()
+  message.once('end', () => clearTimeout(timer))
+  message.once('close', () => clearTimeout(timer))
+  message.resume()
+}
