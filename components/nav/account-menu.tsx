@@ -1,7 +1,9 @@
+import { BookOpen } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { ModeSwitch } from '#components/nav/mode-switch.tsx'
 import { SignOut } from '#components/sign-out.tsx'
 import { Switches } from '#components/switches.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
 import type { Mode } from '#lib/mode.ts'
 import type { SessionUser } from '#lib/session/schema.ts'
 
@@ -37,6 +39,12 @@ export function AccountMenu({ user, name, mode }: AccountMenuProps) {
           <ModeSwitch mode={mode} />
         </div>
       ) : null}
+      <div className="border-line border-t py-2 md:hidden">
+        <a href="/docs" className={buttonClass('plain')}>
+          <BookOpen size={16} aria-hidden />
+          {t('docs')}
+        </a>
+      </div>
       <div className="border-line border-t py-2">
         <Switches />
       </div>

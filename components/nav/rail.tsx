@@ -1,4 +1,4 @@
-import { CircleUserRound } from 'lucide-react'
+import { BookOpen, CircleUserRound } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { Mark } from '#components/mark.tsx'
@@ -15,6 +15,7 @@ interface RailProps {
 }
 
 const ROW = 'flex min-h-10 w-full items-center gap-3 rounded-control px-2.5 text-left'
+const QUIET = 'font-medium text-muted transition-colors duration-150 hover:bg-sunk hover:text-ink'
 
 /** The desktop's navigation; a phone has the bottom bar. */
 export function Rail({ places, place, mode, name }: RailProps) {
@@ -31,20 +32,23 @@ export function Rail({ places, place, mode, name }: RailProps) {
             href={href}
             prefetch={false}
             aria-current={key === place ? 'page' : undefined}
-            className={`${ROW} font-medium text-muted transition-colors duration-150 hover:bg-sunk hover:text-ink aria-[current]:bg-accent-soft aria-[current]:font-semibold aria-[current]:text-accent`}
+            className={`${ROW} ${QUIET} aria-[current]:bg-accent-soft aria-[current]:font-semibold aria-[current]:text-accent`}
           >
             <Icon size={18} strokeWidth={1.8} aria-hidden />
             {t(`place.${key}`)}
           </Link>
         ))}
+        <a
+          href="/docs"
+          className={`${ROW} ${QUIET} relative mt-6 before:absolute before:inset-x-2.5 before:-top-3.5 before:border-line before:border-t`}
+        >
+          <BookOpen size={18} strokeWidth={1.8} aria-hidden />
+          {t('docs')}
+        </a>
       </nav>
       <div className="mt-auto grid grid-cols-[minmax(0,1fr)] gap-1.5">
         {mode ? <ModeSwitch mode={mode} /> : null}
-        <button
-          type="button"
-          popoverTarget={ACCOUNT_MENU}
-          className={`${ROW} font-medium text-muted transition-colors duration-150 hover:bg-sunk hover:text-ink`}
-        >
+        <button type="button" popoverTarget={ACCOUNT_MENU} className={`${ROW} ${QUIET}`}>
           <CircleUserRound size={18} strokeWidth={1.8} aria-hidden className="shrink-0" />
           <span className="truncate" title={name}>
             {name}

@@ -1,3 +1,9 @@
 import * as z from 'zod'
+import { about } from '#lib/fields.ts'
 
-export const AccountRead = z.object({ name: z.string(), balance: z.int() })
+export const AccountRead = z
+  .object({
+    name: z.string().meta(about('Name of the account.', 'Loja Aurora')),
+    balance: z.int().meta(about("What may be withdrawn in the token's mode, in cents.", 1840217)),
+  })
+  .meta({ id: 'Account' })

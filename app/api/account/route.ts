@@ -4,6 +4,7 @@ import { readBalances } from '#lib/ledger/accounts.ts'
 
 export const GET = endpoint({
   summary: 'Read the account',
+  description: "Its name, and what may be withdrawn in the token's mode.",
   allow: 'account:read',
   answer: AccountRead,
   quick: true,

@@ -1,17 +1,22 @@
 import { tellCharge } from '#lib/charges/queries.ts'
+import { ChargeDetail } from '#lib/charges/wire.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
+import { RefundDetail } from '#lib/refunds/wire.ts'
 import { listEvents, readEventRange } from '#lib/webhooks/queries.ts'
-import { EventPage, eventsQuery, eventToWire } from '#lib/webhooks/schema.ts'
+import { eventPage, eventsQuery, eventToWire } from '#lib/webhooks/schema.ts'
 import { tellWithdrawal } from '#lib/withdrawals/queries.ts'
+import { WithdrawalDetail } from '#lib/withdrawals/wire.ts'
 
+const shapes = { transaction: ChargeDetail, refund: RefundDetail, withdrawal: WithdrawalDetail }
 const tell = { transaction: tellCharge, withdrawal: tellWithdrawal }
 
 export const GET = endpoint({
   summary: 'List events',
+  description: 'What happened after a sequence number, oldest first. `data` may be empty.',
   allow: 'events:read',
   query: eventsQuery,
-  answer: EventPage,
+  answer: eventPage(shapes),
   refuses: ['events_gone'],
   async handle({ account, mode, query: { after, limit } }) {
     const { oldest, last } = await readEventRange(account.id, mode)

@@ -7,6 +7,8 @@ import { endpoint } from '#lib/http/endpoint.ts'
 
 export const POST = endpoint({
   summary: 'Create a charge',
+  description:
+    'Answers with the `br_code`, which your customer pays as a QR code or by copy and paste. Give a `webhook_url` to be told when it is paid, expires or fails.',
   allow: 'transactions:write',
   body: chargeRequest,
   invalid: 'first_message',
@@ -22,14 +24,18 @@ export const POST = endpoint({
   },
 })
 
+const FIND =
+  "A part of the payer's name or e-mail, or a whole document, reference, id or end-to-end id."
+
 function created(charge: Parameters<typeof createdChargeToWire>[0]) {
   return { status: 'success', data: createdChargeToWire(charge) }
 }
 
 export const GET = endpoint({
   summary: 'List charges',
+  description: "The charges of the account in the token's mode, newest first.",
   allow: 'transactions:read',
-  query: listQuery(CHARGE_STATUSES),
+  query: listQuery(CHARGE_STATUSES, FIND),
   answer: ChargePage,
   quick: true,
   async handle({ account, mode, query }) {

@@ -17,6 +17,8 @@ import {
 
 export const POST = endpoint({
   summary: 'Withdraw to a Pix key',
+  description:
+    'Takes the amount from the balance and sends it to the key. It is held before any bank is asked; where the balance is too small nothing changes.',
   allow: 'withdrawals:write',
   body: withdrawalRequest,
   answer: WithdrawalCreated,
@@ -31,14 +33,17 @@ export const POST = endpoint({
   },
 })
 
+const FIND = 'A whole Pix key, reference, id or end-to-end id.'
+
 function created(withdrawal: WithdrawalRow) {
   return { message: 'Withdrawal created', data: createdWithdrawalToWire(withdrawal) }
 }
 
 export const GET = endpoint({
   summary: 'List withdrawals',
+  description: "The withdrawals of the account in the token's mode, newest first.",
   allow: 'withdrawals:read',
-  query: listQuery(WITHDRAWAL_STATUSES),
+  query: listQuery(WITHDRAWAL_STATUSES, FIND),
   answer: WithdrawalPage,
   quick: true,
   async handle({ account, mode, query }) {

@@ -5,6 +5,7 @@ import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   summary: 'Read a charge',
+  description: 'As it stands now, by its `transaction_id` or by your `external_id`.',
   allow: 'transactions:read',
   answer: ChargeRead,
   refuses: ['transaction_not_found'],

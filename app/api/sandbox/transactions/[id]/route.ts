@@ -7,10 +7,12 @@ import { endpoint } from '#lib/http/endpoint.ts'
 
 export const POST = endpoint({
   summary: 'Decide a charge at the simulated bank',
+  description:
+    'Test mode only. Pays the charge as its payer would, or lets it fail or expire. An expired or failed charge can still be paid.',
   allow: ['transactions:write', 'withdrawals:write'],
   body: { test: OutcomeRequest, live: OutcomeRequest },
   answer: ChargeRead,
-  refuses: ['transaction_not_found', 'already_final'],
+  refuses: ['transaction_not_found', 'already_final', 'not_found'],
   once: { keptS: 86_400 },
   async handle({ account, mode, body, params }) {
     if (mode !== 'test') throw new TrocoError('not_found', 'Not found')

@@ -6,10 +6,12 @@ import { WithdrawalRead, withdrawalToWire } from '#lib/withdrawals/wire.ts'
 
 export const POST = endpoint({
   summary: 'Decide a withdrawal at the simulated bank',
+  description:
+    'Test mode only. Approves or rejects a withdrawal that is still `pending`, such as one to a key that begins with `hold@`.',
   allow: ['transactions:write', 'withdrawals:write'],
   body: { test: DecisionRequest, live: DecisionRequest },
   answer: WithdrawalRead,
-  refuses: ['withdrawal_not_found', 'already_final'],
+  refuses: ['withdrawal_not_found', 'already_final', 'not_found'],
   once: { keptS: 30 * 86_400 },
   async handle({ account, mode, body, params }) {
     if (mode !== 'test') throw new TrocoError('not_found', 'Not found')

@@ -1,0 +1,67 @@
+import { ArrowLeft, FileJson, LogIn } from 'lucide-react'
+import type { Metadata } from 'next'
+import { headers } from 'next/headers'
+import { getLocale, getTranslations } from 'next-intl/server'
+import { preload } from 'react-dom'
+import { Mark } from '#components/mark.tsx'
+import { Reference } from '#components/reference.tsx'
+import { Switches } from '#components/switches.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { currentUser } from '#lib/session/gate.ts'
+import packages from '../../package.json' with { type: 'json' }
+import './reference.css'
+
+/** Kept by browsers for as long as the version in it is ours. */
+const SCRIPT = `/docs/scalar.js?v=${packages.devDependencies['@scalar/api-reference']}`
+const DOCUMENT = '/api/openapi.json'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('docs'))('title') }
+}
+
+/**
+ * The reference of the API, for whoever writes a program against it; nobody has to sign in. Its
+ * links leave by a whole new page, since Scalar's style is made for pages of its own.
+ */
+export default async function DocsPage() {
+  const [t, locale, user, given] = await Promise.all([
+    getTranslations('docs'),
+    getLocale(),
+    currentUser(),
+    headers(),
+  ])
+  preload(SCRIPT, { as: 'script', nonce: given.get('x-nonce') ?? undefined })
+  const words = {
+    locale: locale === 'pt-BR' ? 'pt' : 'en',
+    token: t('token'),
+    tryIt: t('tryIt'),
+    markdown: t('markdown'),
+    schema: t('schema'),
+    loading: t('loading'),
+    failed: t('failed'),
+  }
+  const Icon = user ? ArrowLeft : LogIn
+  return (
+    <>
+      <nav
+        aria-label={t('title')}
+        className="sticky top-0 z-30 flex h-15 items-center gap-1 border-line border-b bg-paper px-4 md:px-6"
+      >
+        <a href="/" className="mr-auto flex items-center gap-3">
+          <Mark size={22} />
+          <span className="hidden text-muted text-small sm:inline">{t('title')}</span>
+        </a>
+        <a href={DOCUMENT} className={`${buttonClass('plain')} max-md:hidden`}>
+          <FileJson size={16} aria-hidden />
+          OpenAPI
+        </a>
+        <Switches />
+        <a href="/" className={buttonClass('plain')}>
+          <Icon size={16} aria-hidden />
+          <span className="max-sm:sr-only">{user ? t('back') : t('signIn')}</span>
+        </a>
+      </nav>
+      <Reference script={SCRIPT} document={DOCUMENT} words={words} />
+    </>
+  )
+}

@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import openapiTypes, { astToString } from 'openapi-typescript'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Api, openApi } from '../stage.ts'
+import { runShop } from './shop.ts'
+
+const SHOP = readFileSync('e2e/client/shop.ts', 'utf8')
+const FOLDER = '.cache/client'
+
+let api: Api
+let token: string
+beforeAll(async () => {
+  ;({ api, token } = await openApi())
+  const document = await (await fetch(`${api.url}/api/openapi.json`)).json()
+  mkdirSync(FOLDER, { recursive: true })
+  writeFileSync(join(FOLDER, 'api.d.ts'), astToString(await openapiTypes(document)))
+})
+afterAll(() => api.close())
+
+/** The program with one thing in it that is wrong, and what the compiler must name then. */
+const MISTAKES: Record<string, [right: string, wrong: string, sign: string]> = {
+  'a field that does not exist': ['client_name:', 'client_nome:', 'client_nome'],
+  'a type that is wrong': ['amount: 5_000', "amount: '5000'", "'string' is not assignable"],
+  'a value that is none': ["outcome: 'paid'", "outcome: 'payed'", '"payed"'],
+  'an address that does not exist': ["'/account'", "'/accounts'", '"/accounts"'],
+  'a parameter that is missing': ['{ params: { path } }))', '{}))', "'params' is missing"],
+  'an answer read wrongly': [').balance', ').saldo', "'saldo' does not exist"],
+  'what another event holds': [
+    'event.transaction.amount',
+    'event.withdrawal.amount',
+    "'withdrawal' does not exist",
+  ],
+}
+
+/** What the compiler says of each program, against the types that were made from the document. */
+async function compile(programs: Record<string, string>): Promise<string> {
+  const compilerOptions = {
+    ...{ target: 'es2024', lib: ['es2024', 'dom'], module: 'esnext', moduleResolution: 'bundler' },
+    ...{ strict: true, noUncheckedIndexedAccess: true, noEmit: true, types: [] },
+    allowImportingTsExtensions: true,
+  }
+  for (const [file, text] of Object.entries(programs)) writeFileSync(join(FOLDER, file), text)
+  const settings = JSON.stringify({ compilerOptions, files: Object.keys(programs) })
+  writeFileSync(join(FOLDER, 'tsconfig.json'), settings)
+  return promisify(execFile)('node_modules/.bin/tsc', ['-p', FOLDER, '--pretty', 'false']).then(
+    ({ stdout }) => stdout,
+    ({ stdout }) => stdout,
+  )
+}
+
+describe('a client made from the document', () => {
+  test('compiles as it is, and with no mistake', async () => {
+    const wrong = Object.values(MISTAKES).map(([right, mistake], at) => {
+      expect(SHOP).toContain(right)
+      return [`wrong-${at}.ts`, SHOP.replace(right, mistake)]
+    })
+    const said = await compile({ 'shop.ts': SHOP, ...Object.fromEntries(wrong) })
+    expect(said).not.toContain('/shop.ts')
+    for (const [at, [name, [, , sign]]] of Object.entries(MISTAKES).entries()) {
+      const lines = said.split(/\n(?=\S)/).filter(line => line.includes(`wrong-${at}.ts`))
+      expect(lines.join('\n'), name).toContain(sign)
+    }
+  })
+
+  test('drives the API', async () => {
+    const shop = await runShop(`${api.url}/api`, token)
+    const { charge, paid, refund, withdrawal } = shop
+    expect(charge).toMatchObject({ amount: 5_000, status: 'pending', metadata: { order: 1048 } })
+    expect(paid).toMatchObject({ transaction_id: charge.transaction_id, status: 'paid' })
+    expect(shop.read).toEqual(paid)
+    expect(shop.page).toEqual({ data: [paid], next_cursor: null })
+    expect(refund).toMatchObject({ amount: 1_000, transaction_id: charge.transaction_id })
+    expect(shop.refunds).toMatchObject({ data: [{ id: refund.id }], next_cursor: null })
+    expect(shop.readRefund).toMatchObject(refund)
+    expect(withdrawal).toMatchObject({ status: 'pending', pix_key_type: 'email' })
+    expect(shop.approved).toMatchObject({ id: withdrawal.id, status: 'approved' })
+    expect(shop.withdrawals).toMatchObject({ data: [{ id: withdrawal.id }] })
+    expect(shop.readWithdrawal).toEqual(shop.approved)
+    expect(shop.problems).toEqual({ amount: ['Insufficient balance'] })
+    expect(shop.told).toEqual(['paid 5000', 'approved ana@example.com'])
+    expect(shop.gained).toBe(5_000 - 1_000 - 1_500)
+  })
+})

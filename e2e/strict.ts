@@ -1,0 +1,59 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+
+export type Json = Record<string, unknown>
+
+export interface Document {
+  paths: Record<string, Record<string, { responses: Record<string, Json> }>>
+  components: { schemas: Record<string, Json>; responses: Record<string, Json> }
+}
+
+const SCHEMAS = '#/components/schemas/'
+
+/**
+ * Judges by the document taken literally: where it names what an object holds, nothing else may be
+ * there. For everybody else it is open, since a later version may add to an answer.
+ */
+export function strictly(document: Document): (schema: Json) => ValidateFunction {
+  const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true })
+  ajv.addKeyword('discriminator')
+  formats.default(ajv)
+  const { schemas } = document.components
+  const parts = new Set(partsOf(schemas))
+  for (const [name, schema] of Object.entries(schemas)) {
+    ajv.addSchema(close(schema, parts.has(SCHEMAS + name)) as Json, SCHEMAS + name)
+  }
+  const made = new Map<Json, ValidateFunction>()
+  return schema => {
+    const known = made.get(schema) ?? ajv.compile(close(schema) as Json)
+    made.set(schema, known)
+    return known
+  }
+}
+
+/** What is only ever a part of something else, which is closed around it. */
+function partsOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { allOf = [] } = value as { allOf?: { $ref?: string }[] }
+  return [...allOf.map(({ $ref = '' }) => $ref), ...Object.values(value).flatMap(partsOf)]
+}
+
+function close(schema: unknown, isPart = false): unknown {
+  if (Array.isArray(schema)) return schema.map(one => close(one, isPart))
+  if (typeof schema !== 'object' || schema === null) return schema
+  const closed: Json = { ...schema }
+  for (const key of ['items', 'oneOf', 'anyOf', 'additionalProperties']) {
+    if (key in closed) closed[key] = close(closed[key])
+  }
+  if (closed.allOf) {
+    closed.allOf = close(closed.allOf, true)
+    closed.type = 'object'
+    closed.unevaluatedProperties = false
+  }
+  if (closed.properties) {
+    const named = Object.entries(closed.properties).map(([name, part]) => [name, close(part)])
+    closed.properties = Object.fromEntries(named)
+    if (!isPart) closed.additionalProperties ??= false
+  }
+  return closed
+}

