@@ -1,7 +1,8 @@
 import type { ChargeRequest } from '#lib/charges/schema.ts'
-import { db, Prisma } from '#lib/db/client.ts'
+import { Prisma } from '#lib/db/client.ts'
 import { type AccountRef, accountSql } from '#lib/db/columns.ts'
 import { type Once, onceCtes } from '#lib/db/once.ts'
+import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
 import { databaseFault, TrocoError } from '#lib/errors.ts'
 import type { ChargeOrder } from '#lib/gateway/gateway.ts'
@@ -41,9 +42,9 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
       now() + make_interval(secs => ${lifeS}::float8),
       now() + make_interval(secs => ${dueInS}::float8))`
   const statement = once
-    ? Prisma.sql`WITH ${onceCtes(once, brCode === null)} made AS (${insert}) SELECT 1`
+    ? Prisma.sql`WITH ${onceCtes(once, brCode === null)} made AS (${insert}) SELECT 'null' AS json`
     : insert
-  await retried(() => db().$executeRaw(statement)).catch(refuseTaken)
+  await retried(() => queryRows(statement)).catch(refuseTaken)
 }
 
 export function refuseTaken(error: unknown): never {

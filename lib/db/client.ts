@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
+import { Pool } from 'pg'
 import { Prisma, PrismaClient } from '#lib/db/generated/client.ts'
 import { env } from '#lib/env.ts'
 import { log } from '#lib/log.ts'
@@ -17,17 +18,31 @@ const QUERY_TIMEOUT_MS = 2_800
 const STATEMENT_TIMEOUT_MS = 2_600
 
 const HOLDER = Symbol.for('troco.db')
-const holder = globalThis as typeof globalThis & { [HOLDER]?: Database }
+const POOL = Symbol.for('troco.db.pool')
+const holder = globalThis as typeof globalThis & { [HOLDER]?: Database; [POOL]?: Pool }
 
 /** The process's one pool, shared by the native modules and Next's copy of them. */
 export function db(): Database {
-  holder[HOLDER] ??= connect({ queryTimeoutMs: QUERY_TIMEOUT_MS })
-  return holder[HOLDER]
+  if (!holder[HOLDER]) open()
+  return holder[HOLDER] as Database
+}
+
+/** The same pool without the ORM around it, for the hot paths; see lib/db/rows.ts. */
+export function pool(): Pool {
+  if (!holder[POOL]) open()
+  return holder[POOL] as Pool
+}
+
+function open(): void {
+  const shared = makePool({ queryTimeoutMs: QUERY_TIMEOUT_MS })
+  holder[POOL] = shared
+  holder[HOLDER] = around(shared)
 }
 
 export async function disconnect(): Promise<void> {
   const open = holder[HOLDER]
   delete holder[HOLDER]
+  delete holder[POOL]
   await open?.$disconnect()
 }
 
@@ -40,8 +55,12 @@ interface Connection {
 
 /** A pool of its own, for work that may take longer than a request (reports, checks) or for tests. */
 export function connect(options: Connection = {}): Database {
+  return around(makePool(options))
+}
+
+function makePool(options: Connection): Pool {
   const { DATABASE_URL, DATABASE_POOL_MAX, PG_NAMED_STATEMENTS } = env()
-  const pool = {
+  return new Pool({
     connectionString: options.url ?? DATABASE_URL,
     max: options.poolMax ?? DATABASE_POOL_MAX,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
@@ -49,7 +68,10 @@ export function connect(options: Connection = {}): Database {
     application_name: 'troco',
     // An old pooler refuses this; the time zone then comes from the database, where a migration set it.
     options: PG_NAMED_STATEMENTS ? sessionSettings(options) : undefined,
-  }
+  })
+}
+
+function around(pool: Pool): Database {
   const lost = (error: Error) => {
     // One that ends while we leave is no news.
     if (holder[HOLDER]) log().warn({ err: error }, 'a database connection was lost')
@@ -57,7 +79,8 @@ export function connect(options: Connection = {}): Database {
   const adapter = new PrismaPg(pool, {
     onPoolError: lost,
     onConnectionError: lost,
-    ...(PG_NAMED_STATEMENTS ? { statementNameGenerator } : {}),
+    disposeExternalPool: true,
+    ...(env().PG_NAMED_STATEMENTS ? { statementNameGenerator: query => nameOf(query.sql) } : {}),
   })
   return new PrismaClient({ adapter })
 }
@@ -68,12 +91,16 @@ function sessionSettings({ queryTimeoutMs }: Connection): string {
   return `-c timezone=UTC${limit}`
 }
 
-// The name must be made from the text: a name used again for another text would run the old one.
-function statementNameGenerator(query: { sql: string }): string {
-  let name = names.get(query.sql)
+/** It must be made from the text: a name used again for another text would run the old one. */
+export function statementName(sql: string): string | undefined {
+  return env().PG_NAMED_STATEMENTS ? nameOf(sql) : undefined
+}
+
+function nameOf(sql: string): string {
+  let name = names.get(sql)
   if (name === undefined) {
-    name = `t_${createHash('sha1').update(query.sql).digest('hex').slice(0, 24)}`
-    if (names.size < NAMES_MAX) names.set(query.sql, name)
+    name = `t_${createHash('sha1').update(sql).digest('hex').slice(0, 24)}`
+    if (names.size < NAMES_MAX) names.set(sql, name)
   }
   return name
 }

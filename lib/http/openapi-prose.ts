@@ -45,7 +45,7 @@ can also read by it.
 ## Requests
 
 Send \`Content-Type: application/json\` and at most 64 KiB. Fields that are not known are ignored. An
-optional field that is null or an empty string counts as absent; a number is never read from text.
+optional field that is null or an empty string counts as absent; an amount is never read from text.
 \`HEAD\` answers as \`GET\`, and a trailing slash makes no difference. Another method is answered with
 405 and \`Allow\`, an address that does not exist with 404 and \`{"error":"Not found"}\`.
 

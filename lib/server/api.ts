@@ -50,6 +50,8 @@ function single(value: string | string[] | undefined): string | null {
 
 function readBody(message: IncomingMessage, bytesMax: number): Promise<Uint8Array | null> {
   return new Promise((resolve, reject) => {
+    // Who has hung up already will not do so again.
+    if (message.destroyed) reject(new Error('The caller hung up'))
     const chunks: Buffer[] = []
     let size = 0
     message.on('data', (chunk: Buffer) => {

@@ -1,0 +1,80 @@
+const HEAD_END = '\r\n\r\n'
+const LAST_CHUNK = '0\r\n\r\n'
+
+/**
+ * Reads one HTTP answer at a time from a keep-alive connection, and no more of it than a load
+ * generator needs: the status and where it ends. Without pipelining nothing follows that end.
+ */
+export class AnswerReader {
+  status = 0
+  #head = ''
+  #body = ''
+  #tail = ''
+  /** Bytes still to come: undefined while the head is read, null while chunks are. */
+  #left: number | null | undefined
+  #chunked = false
+  #keeps: boolean
+
+  constructor(keepsBody: boolean) {
+    this.#keeps = keepsBody
+  }
+
+  /** Takes what came; true when the answer is complete. */
+  feed(bytes: Buffer): boolean {
+    const text = bytes.toString('latin1')
+    if (this.#left === undefined) return this.#readHead(this.#head + text)
+    return this.#readBody(text)
+  }
+
+  next(keepsBody: boolean): void {
+    this.#head = this.#body = this.#tail = ''
+    this.#left = undefined
+    this.#keeps = keepsBody
+  }
+
+  /** What was answered, where it was kept. A refusal always is. */
+  body(): string {
+    const text = this.#chunked ? joinChunks(this.#body) : this.#body
+    return Buffer.from(text, 'latin1').toString('utf8')
+  }
+
+  #readHead(text: string): boolean {
+    const end = text.indexOf(HEAD_END)
+    if (end === -1) {
+      this.#head = text
+      return false
+    }
+    const head = text.slice(0, end)
+    this.status = Number(head.slice(9, 12))
+    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
+    this.#chunked = length === undefined
+    if (this.#chunked && !/\r\ntransfer-encoding: *chunked/i.test(head)) {
+      throw new Error(`An answer without a length: ${head}`)
+    }
+    this.#left = this.#chunked ? null : Number(length)
+    return this.#readBody(text.slice(end + HEAD_END.length))
+  }
+
+  #readBody(text: string): boolean {
+    if (this.#keeps || this.status !== 200) this.#body += text
+    if (this.#left == null) {
+      this.#tail = (this.#tail + text).slice(-LAST_CHUNK.length - 2)
+      return this.#tail === LAST_CHUNK || this.#tail.endsWith(`\r\n${LAST_CHUNK}`)
+    }
+    this.#left -= text.length
+    if (this.#left < 0) throw new Error('An answer was longer than it said')
+    return this.#left === 0
+  }
+}
+
+function joinChunks(text: string): string {
+  let joined = ''
+  for (let at = 0; at < text.length; ) {
+    const line = text.indexOf('\r\n', at)
+    const size = Number.parseInt(text.slice(at, line), 16)
+    if (!(size > 0)) break
+    joined += text.slice(line + 2, line + 2 + size)
+    at = line + 2 + size + 2
+  }
+  return joined
+}

@@ -1,0 +1,47 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { Order, Outcome } from './generator.ts'
+
+export interface Generator {
+  child: ChildProcess
+  send: (order: Order) => Promise<Outcome>
+}
+
+export function startGenerator(): Generator {
+  const child = fork(join(import.meta.dirname, 'generator.ts'), { serialization: 'advanced' })
+  const gone = once(child, 'exit').then(() => ({ problem: 'The load generator ended' }))
+  return { child, send: order => send(child, gone, order) }
+}
+
+type Said = { outcome: Outcome } | { problem: string }
+
+/** Anything but a 200 ends the run: a figure over refusals would say nothing. */
+async function send(child: ChildProcess, gone: Promise<Said>, order: Order): Promise<Outcome> {
+  child.send(order)
+  const answered = once(child, 'message').then(([said]) => said as Said)
+  const said = await Promise.race([answered, gone])
+  if ('problem' in said) throw new Error(said.problem)
+  return said.outcome
+}
+
+/** The bytes of one request of HTTP/1.1, as a common client sends it. */
+export function writeRequest(
+  method: string,
+  path: string,
+  token: string,
+  body?: Record<string, unknown>,
+): Buffer {
+  const text = body === undefined ? '' : JSON.stringify(body)
+  const head = [
+    `${method} ${path} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    'Accept: application/json',
+    'User-Agent: bench',
+    `Authorization: Bearer ${token}`,
+  ]
+  if (text) {
+    head.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`)
+  }
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${text}`)
+}

@@ -1,0 +1,66 @@
+import type { Results } from './measure.ts'
+import type { OperationName } from './operations.ts'
+
+export interface Verdict {
+  promise: string
+  figure: string
+  holds: boolean
+}
+
+/** What must have been measured for it to be judged. */
+type Judged = Verdict & { of: OperationName[] }
+
+const SHARE_MIN = 0.6
+const OVER_NEXT_MIN = 2.5
+const LIST_COST_MAX = 1.25
+const CREATE_P99_MAX_MS = 50
+
+/** What must hold of these figures, for the operations that were measured. */
+export function judge(results: Results, only: OperationName[]): Verdict[] {
+  const ofReference = (name: OperationName, title: string) => {
+    const share = results.ratio([name, 'fast'], [name, 'fastify'])
+    const promise = `${title}: at least ${SHARE_MIN * 100} % of Fastify + pg`
+    const figure = `${Math.round(share * 100)} %`
+    return { of: [name], promise, figure, holds: share >= SHARE_MIN }
+  }
+  const verdicts: Judged[] = [
+    ofReference('create', 'create charge'),
+    overNext(results),
+    tailOfCreate(results),
+    ofReference('read', 'read charge'),
+    ofReference('account', 'read account'),
+    ofReference('withdraw', 'withdraw on one account'),
+    listCost(results),
+  ]
+  return verdicts.filter(({ of }) => of.every(name => only.includes(name)))
+}
+
+function overNext(results: Results): Judged {
+  const times = results.ratio(['create', 'fast'], ['create', 'next'])
+  return {
+    of: ['create'],
+    promise: `create charge: at least ${OVER_NEXT_MIN} times the same handler under Next`,
+    figure: `${times.toFixed(1)} times`,
+    holds: times >= OVER_NEXT_MIN,
+  }
+}
+
+function tailOfCreate(results: Results): Judged {
+  const { p99 } = results.of(['create', 'fast'])
+  return {
+    of: ['create'],
+    promise: `create charge: p99 at most ${CREATE_P99_MAX_MS} ms`,
+    figure: `${p99.toFixed(1)} ms`,
+    holds: p99 <= CREATE_P99_MAX_MS,
+  }
+}
+
+function listCost(results: Results): Judged {
+  const cost = results.ratio(['small', 'fast'], ['large', 'fast'])
+  return {
+    of: ['small', 'large'],
+    promise: `list: the large one costs at most ${Math.round((LIST_COST_MAX - 1) * 100)} % more than the small one`,
+    figure: `${((cost - 1) * 100).toFixed(0)} %`,
+    holds: cost <= LIST_COST_MAX,
+  }
+}

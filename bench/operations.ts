@@ -1,0 +1,133 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isUuid } from '#lib/ids.ts'
+import { parseBrCode } from '#lib/pix/br-code.ts'
+import { writeRequest } from './load/send.ts'
+import { CHARGE, type World } from './world.ts'
+
+export const OPERATION_NAMES = ['create', 'read', 'account', 'withdraw', 'small', 'large'] as const
+export type OperationName = (typeof OPERATION_NAMES)[number]
+
+interface Operation {
+  title: string
+  requests: (world: World) => Buffer[]
+  /** What is not as it must be in the answer to the first of these requests. */
+  wrong: (answer: Answer, world: World) => string | null
+  /** Whether two servers must answer the same, or only in the same shape. */
+  same: 'values' | 'shape'
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came; it is judged field by field.
+type Answer = any
+
+const WITHDRAWAL = { amount: 1_000, pix_key: 'ana@example.com', pix_key_type: 'email' }
+/** Enough different amounts that nothing can be remembered from one request to the next. */
+const AMOUNTS = 64
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
+export const LIST_LIMIT = 20
+
+export const OPERATIONS: Record<OperationName, Operation> = {
+  create: {
+    title: 'create charge',
+    requests: ({ merchant }) =>
+      Array.from({ length: AMOUNTS }, (_, more) =>
+        writeRequest('POST', '/api/transactions', merchant.token, {
+          ...CHARGE,
+          amount: CHARGE.amount + more,
+        }),
+      ),
+    wrong: ({ status, data }) =>
+      firstFalse({
+        status: status === 'success' && data.status === 'pending',
+        transaction_id: isUuid(data.transaction_id),
+        amount: data.amount === CHARGE.amount,
+        br_code: amountOf(data.br_code) === CHARGE.amount,
+        metadata: isDeepStrictEqual(data.metadata, CHARGE.metadata),
+      }),
+    same: 'shape',
+  },
+  read: {
+    title: 'read charge',
+    requests: ({ merchant, chargeIds }) =>
+      chargeIds.map(id => writeRequest('GET', `/api/transactions/${id}`, merchant.token)),
+    wrong: ({ status, data }, { chargeIds }) =>
+      firstFalse({
+        status: status === 'success' && data.status === 'pending',
+        id: data.transaction_id === chargeIds[0] && data.id === chargeIds[0],
+        br_code: amountOf(data.br_code) === CHARGE.amount,
+        client_doc: data.client_doc === CHARGE.client_doc,
+        created_at: TIME.test(data.created_at),
+      }),
+    same: 'values',
+  },
+  account: {
+    title: 'read account',
+    requests: ({ merchant }) => [writeRequest('GET', '/api/account', merchant.token)],
+    wrong: (answer, { merchant: { name }, balance }) =>
+      firstFalse({ account: isDeepStrictEqual(answer, { name, balance }) }),
+    same: 'values',
+  },
+  withdraw: {
+    title: 'withdraw, one account',
+    requests: ({ hot }) => [writeRequest('POST', '/api/withdrawals', hot.token, WITHDRAWAL)],
+    wrong: ({ message, data }) =>
+      firstFalse({
+        message: typeof message === 'string',
+        id: isUuid(data.id),
+        status: data.status === 'pending',
+        amount: data.amount === WITHDRAWAL.amount,
+        pix_key: data.pix_key === WITHDRAWAL.pix_key && data.pix_key_type === 'email',
+        created_at: TIME.test(data.created_at),
+      }),
+    same: 'shape',
+  },
+  small: list('small'),
+  large: list('large'),
+}
+
+function list(owner: 'small' | 'large'): Operation {
+  const path = `/api/transactions?limit=${LIST_LIMIT}`
+  return {
+    title: `list of ${LIST_LIMIT}`,
+    requests: world => [writeRequest('GET', path, world[owner].token)],
+    wrong: ({ data, next_cursor }) =>
+      firstFalse({
+        data: data.length === LIST_LIMIT,
+        order: data.every((one: Answer, at: number) => at === 0 || one.id < data[at - 1].id),
+        next_cursor: typeof next_cursor === 'string',
+      }),
+    same: 'values',
+  }
+}
+
+function firstFalse(claims: Record<string, boolean>): string | null {
+  return Object.entries(claims).find(([, holds]) => !holds)?.[0] ?? null
+}
+
+function amountOf(code: string): number | null {
+  const reading = parseBrCode(code)
+  return reading.ok ? reading.code.amount : null
+}
+
+/** Holds an answer against its operation and against what another server said to the same request. */
+export function requireRight(name: OperationName, text: string, world: World, other?: string) {
+  const operation = OPERATIONS[name]
+  const answer = JSON.parse(text)
+  const wrong = operation.wrong(answer, world)
+  if (wrong) throw new Error(`${operation.title}: ${wrong} is wrong in ${text}`)
+  if (other === undefined) return
+  const [mine, theirs] = [answer, JSON.parse(other)].map(one =>
+    operation.same === 'values' ? withoutCursor(one) : shapeOf(one),
+  )
+  if (isDeepStrictEqual(mine, theirs)) return
+  throw new Error(`${operation.title}: two servers answered\n${text}\n${other}`)
+}
+
+/** A cursor is each server's own affair. */
+function withoutCursor({ next_cursor, ...rest }: Answer): Answer {
+  return { ...rest, next_cursor: typeof next_cursor }
+}
+
+function shapeOf(value: Answer): Answer {
+  if (typeof value !== 'object' || value === null) return typeof value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shapeOf(inner)]))
+}

@@ -1,0 +1,88 @@
+import { once } from 'node:events'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { BenchDatabase } from '../database.ts'
+import type { Order, Outcome } from '../load/generator.ts'
+import type { Generator } from '../load/send.ts'
+import { CONNECTIONS } from '../measure.ts'
+import { OPERATIONS, type OperationName, requireRight } from '../operations.ts'
+import type { Options } from '../options.ts'
+import { startServer, TITLES } from '../servers.ts'
+import { makeWorld } from '../world.ts'
+import { type Tally, tally } from './tally.ts'
+
+const WARM_UP_MS = 4_000
+const RECORD_MS = 6_000
+const TOP = 25
+const TITLE = 42
+
+/** Where the time of a server goes under the load of one operation, as text on stdout. */
+export async function profile(
+  name: OperationName,
+  database: BenchDatabase,
+  generator: Generator,
+  options: Options,
+): Promise<boolean> {
+  const world = await makeWorld(options, database.settings.DATABASE_URL ?? '')
+  const recorder = new URL('./recorder.ts', import.meta.url).href
+  const { variant } = options
+  const { child, port } = await startServer(variant, database.settings, ['--import', recorder])
+  const requests = OPERATIONS[name].requests(world)
+  const order: Order = {
+    port,
+    requests,
+    connections: CONNECTIONS,
+    rampMs: 0,
+    measureMs: WARM_UP_MS,
+  }
+  process.stderr.write('Warming up\n')
+  const { first } = await generator.send(order)
+  requireRight(name, first, world)
+  process.stderr.write('Recording\n')
+  child.send({ record: 'start' })
+  const outcome = await generator.send({ ...order, measureMs: RECORD_MS })
+  mkdirSync('.cache', { recursive: true })
+  const file = resolve(`.cache/bench-${name}-${variant}.cpuprofile`)
+  const recorded = once(child, 'message')
+  child.send({ record: 'stop', file })
+  const [{ cpuUs }] = await recorded
+  const sums = tally(JSON.parse(readFileSync(file, 'utf8')))
+  const title = `${OPERATIONS[name].title}, ${TITLES[variant]}`
+  process.stdout.write(writeTally(title, sums, outcome, cpuUs))
+  process.stdout.write(`${file} opens in Chrome's DevTools and in VS Code.\n`)
+  return true
+}
+
+/**
+ * Samples are taken by the clock, also while the system gives the core to somebody else, mostly in
+ * system calls. So they give the shares, and the thread's own CPU time gives what these amount to.
+ */
+function writeTally(title: string, sums: Tally, outcome: Outcome, cpuUs: number): string {
+  const { busyUs, idleUs, groups, functions } = sums
+  const cpuEach = cpuUs / outcome.answered
+  const share = (us: number) => `${((100 * us) / busyUs).toFixed(1)} %`.padStart(8)
+  const each = (us: number) => ((cpuEach * us) / busyUs).toFixed(1).padStart(8)
+  const idle = Math.round((100 * idleUs) / (busyUs + idleUs))
+  return [
+    `${title}, ${CONNECTIONS} connections: ${Math.round(outcome.perSecond)} requests/s while recorded`,
+    `CPU time of the thread: ${cpuEach.toFixed(0)} µs per request; it waited ${idle} % of the time.`,
+    '',
+    `${'group'.padEnd(TITLE)}    self      µs   with node's work for it`,
+    ...groups
+      .filter(({ selfUs, withNodeUs }) => Math.max(selfUs, withNodeUs) > busyUs / 1_000)
+      .map(
+        ({ group, selfUs, withNodeUs }) =>
+          group.padEnd(TITLE) + share(selfUs) + each(selfUs) + share(withNodeUs) + each(withNodeUs),
+      ),
+    '',
+    `The ${TOP} functions with the most time of their own`,
+    ...functions
+      .slice(0, TOP)
+      .map(
+        ({ place, group, selfUs }) =>
+          `${share(selfUs)}${each(selfUs)}  ${place.slice(0, 58).padEnd(58)}  ${group.slice(0, 22)}`,
+      ),
+    '',
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,24 @@
+/** Loaded into a server before its own code: records its CPU profile when our channel says so. */
+import { writeFileSync } from 'node:fs'
+import { Session } from 'node:inspector/promises'
+
+const SAMPLE_EVERY_US = 200
+
+const session = new Session()
+session.connect()
+await session.post('Profiler.enable')
+await session.post('Profiler.setSamplingInterval', { interval: SAMPLE_EVERY_US })
+
+let before: NodeJS.CpuUsage | undefined
+
+process.on('message', async (said: { record?: 'start' | 'stop'; file?: string }) => {
+  if (said.record === 'start') {
+    await session.post('Profiler.start')
+    before = process.threadCpuUsage()
+  }
+  if (said.record !== 'stop' || !said.file) return
+  const { user, system } = process.threadCpuUsage(before)
+  const { profile } = await session.post('Profiler.stop')
+  writeFileSync(said.file, JSON.stringify(profile))
+  process.send?.({ cpuUs: user + system })
+})

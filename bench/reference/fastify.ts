@@ -1,0 +1,194 @@
+/**
+ * What ours is measured against: the same durable work by a careful engineer with Fastify and pg,
+ * in the fewest statements, without our features (limits, idempotency, sessions, uniform errors).
+ * What has to come out the same is made by the same pure functions.
+ */
+import { createHmac } from 'node:crypto'
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
+import { Pool, types } from 'pg'
+import { paymentUrl } from '#lib/charges/payment-url.ts'
+import type { ChargeRow } from '#lib/charges/schema.ts'
+import { chargeToWire } from '#lib/charges/wire.ts'
+import { env } from '#lib/env.ts'
+import { simulatedCode } from '#lib/gateway/simulator.ts'
+import { bareId, newId } from '#lib/ids.ts'
+import { keyFor } from '#lib/keys.ts'
+import { normalizePixKey, type PixKeyType } from '#lib/pix/pix-key.ts'
+import * as schemas from './schemas.ts'
+import * as statements from './statements.ts'
+
+const INT8 = 20
+types.setTypeParser(INT8, Number)
+
+const { DATABASE_URL, DATABASE_POOL_MAX, PORT } = env()
+const pool = new Pool({ connectionString: DATABASE_URL, max: DATABASE_POOL_MAX })
+const tokenKey = keyFor('api-tokens')
+
+const app = Fastify({
+  bodyLimit: 64 * 1024,
+  ajv: { customOptions: { coerceTypes: false, removeAdditional: false, allowUnionTypes: true } },
+})
+
+interface Merchant {
+  name: string
+  city: string
+  expires_in: number
+}
+
+const merchants = new Map<string, Merchant>()
+
+function hashOf(request: FastifyRequest): Buffer {
+  const [, token = ''] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
+  return createHmac('sha256', tokenKey).update(token).digest()
+}
+
+function refuse(reply: FastifyReply, status: number, error: string) {
+  return reply.code(status).send({ error })
+}
+
+const unauthenticated = (reply: FastifyReply) => refuse(reply, 401, 'Unauthenticated')
+
+async function readMerchant(hash: Buffer, key: string): Promise<Merchant | undefined> {
+  const { rows } = await pool.query<Merchant>(statements.READ_MERCHANT, [hash])
+  if (rows[0]) merchants.set(key, rows[0])
+  else merchants.delete(key)
+  return rows[0]
+}
+
+interface ChargeBody {
+  amount: number
+  client_name: string
+  client_email: string
+  client_doc: string
+  client_phone?: string
+  webhook_url?: string
+  ip?: string
+  metadata?: Record<string, unknown>
+  utms?: Record<string, unknown>
+  items?: unknown[]
+  external_id?: string
+  expires_in?: number
+}
+
+const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
+
+async function insertCharge(hash: Buffer, merchant: Merchant, body: ChargeBody, ip: string) {
+  const id = newId()
+  const txid = bareId(id)
+  const { name: merchantName, city: merchantCity } = merchant
+  const code = simulatedCode({ txid, amount: body.amount, merchantName, merchantCity })
+  const { rowCount } = await pool.query(statements.CREATE_CHARGE, [
+    hash,
+    id,
+    body.amount,
+    body.external_id,
+    txid,
+    code,
+    body.client_name,
+    body.client_email,
+    body.client_doc,
+    body.client_phone,
+    body.webhook_url,
+    body.ip ?? ip,
+    json(body.metadata),
+    json(body.utms),
+    json(body.items),
+    body.expires_in,
+    merchantName,
+    merchantCity,
+  ])
+  return rowCount === 1 ? { id, code } : null
+}
+
+app.post<{ Body: ChargeBody }>(
+  '/api/transactions',
+  { schema: { body: schemas.CHARGE_BODY, response: schemas.CREATED_CHARGE } },
+  async (request, reply) => {
+    const { body } = request
+    const hash = hashOf(request)
+    const key = hash.toString('base64')
+    let merchant = merchants.get(key)
+    let made = merchant && (await insertCharge(hash, merchant, body, request.ip))
+    if (!made) {
+      merchant = await readMerchant(hash, key)
+      made = merchant && (await insertCharge(hash, merchant, body, request.ip))
+    }
+    if (!made) return unauthenticated(reply)
+    const { amount, metadata = null } = body
+    const data = { transaction_id: made.id, br_code: made.code, amount, status: 'pending' }
+    return { status: 'success', data: { ...data, metadata } }
+  },
+)
+
+const describe = (row: ChargeRow) => chargeToWire(row, paymentUrl(row.id))
+
+app.get<{ Params: { id: string } }>(
+  '/api/transactions/:id',
+  { schema: { params: schemas.ID_PARAMS } },
+  async (request, reply) => {
+    const values = [hashOf(request), request.params.id]
+    const [row] = (await pool.query<ChargeRow>(statements.READ_CHARGE, values)).rows
+    if (!row) return unauthenticated(reply)
+    if (row.id === null) return refuse(reply, 404, 'Transaction not found')
+    return { status: 'success', data: describe(row) }
+  },
+)
+
+app.get<{ Querystring: { limit: string } }>('/api/transactions', async (request, reply) => {
+  const limit = Number(request.query.limit ?? 20)
+  if (!(limit >= 1 && limit <= 100)) return refuse(reply, 422, 'limit')
+  // One more than is shown tells whether there is a next page.
+  const { rows } = await pool.query<ChargeRow>(statements.LIST_CHARGES, [
+    hashOf(request),
+    limit + 1,
+  ])
+  if (rows.length === 0) return unauthenticated(reply)
+  const shown = rows.filter(row => row.id !== null).slice(0, limit)
+  const next_cursor = rows.length > limit ? shown.at(-1)?.id : null
+  return { data: shown.map(describe), next_cursor }
+})
+
+app.get(
+  '/api/account',
+  { schema: { response: schemas.ACCOUNT } },
+  async (request, reply) =>
+    (await pool.query(statements.READ_ACCOUNT, [hashOf(request)])).rows[0] ??
+    unauthenticated(reply),
+)
+
+interface WithdrawalBody {
+  amount: number
+  pix_key: string
+  pix_key_type: PixKeyType
+  webhook_url?: string
+}
+
+app.post<{ Body: WithdrawalBody }>(
+  '/api/withdrawals',
+  { schema: { body: schemas.WITHDRAWAL_BODY, response: schemas.CREATED_WITHDRAWAL } },
+  async (request, reply) => {
+    const { amount, pix_key, pix_key_type, webhook_url } = request.body
+    const reading = normalizePixKey(pix_key_type, pix_key, 'form')
+    if (!reading.ok) return refuse(reply, 422, 'pix_key')
+    const id = newId()
+    const { rows } = await pool.query<{ created_at: string | null }>(statements.WITHDRAW, [
+      hashOf(request),
+      id,
+      amount,
+      pix_key_type,
+      pix_key,
+      reading.key,
+      webhook_url,
+    ])
+    const [row] = rows
+    if (!row) return unauthenticated(reply)
+    if (row.created_at === null) return refuse(reply, 422, 'Insufficient balance')
+    const data = { id, amount, status: 'pending', pix_key_type, pix_key }
+    return { message: 'Withdrawal created', data: { ...data, created_at: row.created_at } }
+  },
+)
+
+app.get('/healthz', async () => ({ status: 'ok' }))
+
+await app.listen({ port: PORT, host: '127.0.0.1' })
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,15 @@
+import { createServer } from 'node:http'
+import { env } from '#lib/env.ts'
+
+/** As long as the answer to a created charge: what node:http and the load generator can do at all. */
+const BODY = JSON.stringify({ status: 'success', data: 'x'.repeat(320) })
+const HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'content-length': Buffer.byteLength(BODY),
+}
+
+createServer((_request, response) => {
+  response.writeHead(200, HEADERS).end(BODY)
+}).listen(env().PORT, '127.0.0.1')
+
+process.on('disconnect', () => process.exit())

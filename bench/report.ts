@@ -1,0 +1,112 @@
+import { availableParallelism } from 'node:os'
+import { CONNECTIONS, type Figure, type Results } from './measure.ts'
+import type { Verdict } from './musts.ts'
+import { OPERATIONS, type OperationName } from './operations.ts'
+import type { Options } from './options.ts'
+import { TITLES, type Variant } from './servers.ts'
+
+export interface Memory {
+  variant: Variant
+  before: number
+  after: number
+}
+
+const TITLE = 24
+const CELLS = [8, 6, 6]
+const GROUP = CELLS.reduce((sum, width) => sum + width)
+const RATIO = 8
+const VARIANTS = ['fast', 'next', 'fastify'] as const
+const SHORT = { fast: 'ours, front', next: 'ours, plain Next', fastify: 'Fastify + pg' }
+
+/** Everything that was measured, at most 100 columns wide. */
+export function writeReport(
+  results: Results,
+  memory: Memory[],
+  verdicts: Verdict[],
+  options: Options,
+): string {
+  return [
+    ...describeRun(options),
+    '',
+    ...table(results, options),
+    '',
+    ...alone(results, options),
+    '',
+    ...memoryLines(memory),
+    '',
+    ...verdicts.map(writeVerdict),
+    '',
+  ].join('\n')
+}
+
+function describeRun({ rounds, measureMs }: Options): string[] {
+  const machine = `Node ${process.versions.node}, ${availableParallelism()} cores`
+  return [
+    `${machine}, shared by server, PostgreSQL and load; ${CONNECTIONS} connections, the worker off.`,
+    `Medians of ${rounds} rounds of ${measureMs / 1_000} s, all servers in turn; latencies in ms.`,
+  ]
+}
+
+function table(results: Results, options: Options): string[] {
+  const groups = VARIANTS.map(variant => SHORT[variant].padStart(GROUP)).join('')
+  const names = ['req/s', 'p50', 'p99'].map((name, at) => name.padStart(CELLS[at] ?? 0)).join('')
+  const rows = options.only.map(name => {
+    const cells = VARIANTS.map(variant => cell(results.of([name, variant]))).join('')
+    const share = results.ratio([name, 'fast'], [name, 'fastify'])
+    const times = results.ratio([name, 'fast'], [name, 'next'])
+    const ratios = [`${Math.round(share * 100)} %`, `${times.toFixed(1)} x`]
+    const aligned = ratios.map(text => text.padStart(RATIO)).join('')
+    return titleOf(name, options).padEnd(TITLE) + cells + aligned
+  })
+  const [first] = options.only
+  const floor = first && TITLES.nothing.padEnd(TITLE) + cell(results.of([first, 'nothing']))
+  return [
+    ' '.repeat(TITLE) + groups + 'of'.padStart(RATIO) + 'of'.padStart(RATIO),
+    'operation'.padEnd(TITLE) +
+      names.repeat(3) +
+      'Fastify'.padStart(RATIO) +
+      'Next'.padStart(RATIO),
+    ...rows,
+    ...(floor ? [floor] : []),
+  ]
+}
+
+function alone(results: Results, options: Options): string[] {
+  const width = Math.max(...options.only.map(name => titleOf(name, options).length))
+  return [
+    'One client, ours through the front:',
+    ...options.only.map(
+      name => `  ${titleOf(name, options).padEnd(width)}  p50 ${results.alone(name).toFixed(2)} ms`,
+    ),
+  ]
+}
+
+function memoryLines(memory: Memory[]): string[] {
+  return [
+    'Memory of the server (RSS), before and after load:',
+    ...memory.map(
+      ({ variant, before, after }) =>
+        `  ${TITLES[variant].padEnd(25)}${`${before} MB`.padStart(7)}, ${`${after} MB`.padStart(7)}`,
+    ),
+  ]
+}
+
+function writeVerdict({ promise, figure, holds }: Verdict): string {
+  return `${holds ? 'pass' : 'FAIL'}  ${promise}: ${figure}`
+}
+
+function titleOf(name: OperationName, { smallList, largeList }: Options): string {
+  const { title } = OPERATIONS[name]
+  if (name === 'small') return `${title} of ${inWords(smallList)}`
+  if (name === 'large') return `${title} of ${inWords(largeList)}`
+  return title
+}
+
+function inWords(many: number): string {
+  return many.toLocaleString('en')
+}
+
+function cell({ perSecond, p50, p99 }: Figure): string {
+  const texts = [Math.round(perSecond).toLocaleString('en'), p50.toFixed(2), p99.toFixed(1)]
+  return texts.map((text, at) => text.padStart(CELLS[at] ?? 0)).join('')
+}

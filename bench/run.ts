@@ -1,0 +1,60 @@
+/**
+ * `npm run bench`: the API under load, through the front and through plain Next, beside Fastify
+ * with pg doing the same durable work and node:http doing none. PostgreSQL, servers and load are
+ * its own, on loopback, and end with it. `--profile create` shows where the time goes instead.
+ */
+import { untilStopped } from '#bin/stop.ts'
+import { examineBooks } from './books.ts'
+import { type BenchDatabase, openDatabase } from './database.ts'
+import { type Generator, startGenerator } from './load/send.ts'
+import { measureAll } from './measure.ts'
+import { judge } from './musts.ts'
+import { type Options, readOptions } from './options.ts'
+import { profile } from './profile/profile.ts'
+import { writeReport } from './report.ts'
+import { adopt, endChildren, residentMb, startServer, VARIANTS } from './servers.ts'
+import { makeWorld } from './world.ts'
+
+async function compare(database: BenchDatabase, generator: Generator, options: Options) {
+  const world = await makeWorld(options, database.settings.DATABASE_URL ?? '')
+  const servers = []
+  for (const variant of VARIANTS) servers.push(await startServer(variant, database.settings))
+  const before = servers.map(({ child }) => residentMb(child))
+  const results = await measureAll(servers, generator, world, options)
+  const memory = servers.map(({ variant, child }, at) => {
+    return { variant, before: before[at] ?? 0, after: residentMb(child) }
+  })
+  await endChildren()
+  process.stderr.write('Examining the books\n')
+  const verdicts = [...judge(results, options.only), ...(await examineBooks(world, results))]
+  process.stdout.write(writeReport(results, memory, verdicts, options))
+  return verdicts.every(({ holds }) => holds)
+}
+
+async function work(options: Options): Promise<boolean> {
+  process.stderr.write('Starting a PostgreSQL of its own\n')
+  opening = openDatabase()
+  const database = await opening
+  const generator = startGenerator()
+  adopt(generator.child)
+  if (options.profile) return profile(options.profile, database, generator, options)
+  return compare(database, generator, options)
+}
+
+// A reader that leaves early (`| head`) must not end us before our database.
+process.stdout.on('error', () => {})
+process.stderr.on('error', () => {})
+let opening: Promise<BenchDatabase> | undefined
+const stopped = untilStopped().then(() => {
+  throw new Error('Stopped')
+})
+let good = false
+try {
+  good = await Promise.race([work(readOptions(process.argv.slice(3))), stopped])
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
+}
+await endChildren()
+const opened = await opening?.catch(() => undefined)
+await opened?.close()
+process.exit(good ? 0 : 1)

@@ -1,0 +1,88 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '#e2e/runner/server.ts'
+import { inheritedEnv } from '#lib/env.ts'
+
+export const VARIANTS = ['fast', 'next', 'fastify', 'nothing'] as const
+export type Variant = (typeof VARIANTS)[number]
+
+export const TITLES: Record<Variant, string> = {
+  fast: 'ours, through the front',
+  next: 'ours, through plain Next',
+  fastify: 'Fastify + pg',
+  nothing: 'node:http, nothing',
+}
+
+export interface Server {
+  variant: Variant
+  port: number
+  child: ChildProcess
+}
+
+const READY_MAX_MS = 30_000
+const PRINTED_MAX = 20_000
+
+const PROGRAMS: Record<Variant, string[]> = {
+  fast: ['bin/troco.ts', 'start'],
+  next: ['bin/troco.ts', 'start'],
+  fastify: [join(import.meta.dirname, 'reference/fastify.ts')],
+  nothing: [join(import.meta.dirname, 'reference/nothing.ts')],
+}
+
+const children: ChildProcess[] = []
+
+/** Keeps in mind what must be ended with us. */
+export function adopt(child: ChildProcess): ChildProcess {
+  children.push(child)
+  return child
+}
+
+/** Nothing of theirs is kept, so nobody waits for a polite end. */
+export async function endChildren(): Promise<void> {
+  const living = children.splice(0).filter(child => child.exitCode === null && !child.signalCode)
+  const ended = living.map(child => once(child, 'exit'))
+  for (const child of living) child.kill('SIGKILL')
+  await Promise.all(ended)
+}
+
+/** Starts one server as production runs it, and waits until it takes requests. */
+export async function startServer(
+  variant: Variant,
+  settings: Record<string, string>,
+  flags: string[] = [],
+): Promise<Server> {
+  const port = await freePort()
+  const lane = { API_LANE: variant === 'next' ? 'next' : 'fast', PORT: String(port) }
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', ...flags, ...PROGRAMS[variant]],
+    {
+      env: { ...inheritedEnv(), ...settings, ...lane, NODE_ENV: 'production' },
+      // The channel tells it when we are gone.
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    },
+  )
+  adopt(child)
+  let printed = ''
+  child.stderr?.on('data', chunk => {
+    printed = (printed + chunk).slice(-PRINTED_MAX)
+  })
+  for (const began = Date.now(); Date.now() - began < READY_MAX_MS; await sleep(50)) {
+    if (child.exitCode !== null || child.signalCode) break
+    const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null)
+    if (answer?.ok) return { variant, port, child }
+  }
+  throw new Error(`${TITLES[variant]} did not come up and said: ${printed}`)
+}
+
+/** The memory of a process in MB, as the system counts it. */
+export function residentMb(child: ChildProcess): number {
+  const kilobytes =
+    process.platform === 'linux'
+      ? /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]
+      : execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)], { encoding: 'utf8' })
+  return Math.round(Number(kilobytes) / 1_024)
+}

@@ -1,0 +1,142 @@
+import pg from 'pg'
+import { createAccount } from '#lib/accounts/create.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { createCharge } from '#lib/charges/create.ts'
+import type { ChargeRequest } from '#lib/charges/schema.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { simulatedCode } from '#lib/gateway/simulator.ts'
+import { AMOUNT_MAX } from '#lib/money.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
+import type { Options } from './options.ts'
+
+/** An account with a token that may do everything. */
+export interface Merchant {
+  id: string
+  name: string
+  token: string
+}
+
+export interface World {
+  /** Creates charges and reads them, and itself. */
+  merchant: Merchant
+  chargeIds: string[]
+  balance: number
+  /** All of its withdrawals take from one balance. */
+  hot: Merchant
+  small: Merchant
+  large: Merchant
+}
+
+export const CHARGE: ChargeRequest = {
+  amount: 1_500,
+  client_name: 'Ana Beatriz Rocha',
+  client_email: 'ana@example.com',
+  client_doc: '529.982.247-25',
+  metadata: { order: '10432', channel: 'shop' },
+}
+
+const CHARGES_TO_READ = 512
+/** Tables that have grown a little, so that PostgreSQL plans as it does in a house that is open. */
+export const WITHDRAWALS_BEFORE = 1_000
+const WITHDRAWAL_BEFORE = {
+  amount: 1_000,
+  pixKeyType: 'email',
+  pixKey: 'ana@example.com',
+  dictKey: 'ana@example.com',
+} as const
+const BALANCE = 123_456
+const ROWS_PER_STATEMENT = 100_000
+const ACTOR = { type: 'system' } as const
+
+/** The accounts, their tokens and what they own. Money comes as it really does: by paid charges. */
+export async function makeWorld(options: Options, databaseUrl: string): Promise<World> {
+  const merchant = await makeMerchant('Padaria do Bairro')
+  const hot = await makeMerchant('Loja Movimentada')
+  const small = await makeMerchant('Cem Mil Vendas')
+  const large = await makeMerchant('Um Milhão de Vendas')
+  await receive(merchant, BALANCE)
+  await receive(hot, AMOUNT_MAX)
+  const chargeIds: string[] = []
+  for (let made = 0; made < CHARGES_TO_READ; made++) {
+    chargeIds.push((await createCharge(merchant, 'test', CHARGE, '127.0.0.1')).id)
+  }
+  const { only, smallList, largeList } = options
+  for (let sent = 0; sent < WITHDRAWALS_BEFORE; sent++) {
+    await createWithdrawal(hot.id, 'test', WITHDRAWAL_BEFORE)
+  }
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
+  try {
+    await pool.query(NEIGHBOURS)
+    if (only.includes('small')) await fill(pool, small, smallList)
+    if (only.includes('large')) await fill(pool, large, largeList)
+    await pool.query('VACUUM ANALYZE')
+  } finally {
+    await pool.end()
+  }
+  return { merchant, chargeIds, balance: BALANCE, hot, small, large }
+}
+
+async function makeMerchant(name: string): Promise<Account & Merchant> {
+  const ownerEmail = `${name.replace(/\W/g, '').toLowerCase()}@troco.example`
+  const account = await createAccount({ name, ownerEmail }, ACTOR)
+  const wanted = { accountId: account.id, mode: 'test' as const, name: 'bench' }
+  const { token } = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+  return { ...account, token }
+}
+
+async function receive(account: Account, amount: number): Promise<void> {
+  const { id } = await createCharge(account, 'test', { ...CHARGE, amount }, null)
+  await simulateCharge(account.id, id, 'paid')
+}
+
+/**
+ * Charges of the past, in the order of time, one every few seconds until now: a fifth pending, the
+ * others expired or failed, since a paid one would need its part of the books.
+ */
+async function fill(pool: pg.Pool, account: Merchant, total: number): Promise<void> {
+  const example = 'f'.repeat(32)
+  const code = {
+    txid: example,
+    amount: 1_500,
+    merchantName: account.name,
+    merchantCity: 'BRASILIA',
+  }
+  const [before = '', after = ''] = simulatedCode(code).split(example)
+  process.stderr.write(`Writing ${total.toLocaleString('en')} charges\n`)
+  const parts = Array.from({ length: Math.ceil(total / ROWS_PER_STATEMENT) }, (_, at) => {
+    const from = at * ROWS_PER_STATEMENT + 1
+    const to = Math.min(total, from + ROWS_PER_STATEMENT - 1)
+    return pool.query(FILL, [account.id, from, to, total, before, after])
+  })
+  await Promise.all(parts)
+}
+
+/** A thousand other merchants, with a token and empty books. */
+const NEIGHBOURS = `
+  WITH made AS (
+    INSERT INTO accounts (id, name)
+    SELECT gen_random_uuid(), 'Loja ' || n FROM generate_series(1, 1000) AS n RETURNING id
+  ), theirs AS (
+    INSERT INTO tokens (account_id, id, mode, name, hash, prefix, last_four)
+    SELECT id, id, 'test', 'theirs', sha256(id::text::bytea), 'troco_test', '0000' FROM made)
+  INSERT INTO ledger_accounts (account_id, mode, ledger)
+  SELECT id, mode, ledger FROM made, unnest(ARRAY['test', 'live']) AS mode,
+    unnest(ARRAY['available', 'outbound', 'external']) AS ledger`
+
+/** Their codes have the right length and a wrong checksum: nobody pays them. */
+const FILL = `
+  INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
+    client_name, client_email, client_doc, ip, metadata, expires_at, due_at, created_at, updated_at)
+  SELECT $1::uuid, hex::uuid, 'test', status, 500 + n % 90000, hex, hex, $5 || hex || $6,
+    'Ana Beatriz Rocha', 'ana' || n % 5000 || '@example.com', '52998224725', '203.0.113.7',
+    json_build_object('order', n::text, 'channel', 'shop'), at + interval '30 days',
+    CASE WHEN status = 'pending' THEN at + interval '30 days' END, at, at
+  FROM (
+    SELECT n, at, (ARRAY['pending', 'expired', 'expired', 'expired', 'failed'])[1 + n % 5] AS status,
+      lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' ||
+        lpad(to_hex(n % 4096), 3, '0') || '8' || substr(md5($1 || n), 1, 15) AS hex
+    FROM (
+      SELECT n, now() - interval '1 hour' - ($4::int - n) * interval '20 days' / $4::int AS at
+      FROM generate_series($2::int, $3::int) AS n) numbered) made`

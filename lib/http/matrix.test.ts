@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { call } from '#e2e/call.ts'
+import { addressIn, makeWorld, OPERATIONS, PATHS, type World } from '#e2e/route-table.ts'
+import { type Api, expectBalancedBooks, makeToken, startApi } from '#e2e/stage.ts'
+import { suspendAccount } from '#lib/accounts/activate.ts'
+import { db } from '#lib/db/client.ts'
+import { env } from '#lib/env.ts'
+import { newId } from '#lib/ids.ts'
+import { loadRoutes } from '#lib/server/routes.ts'
+import { cookieNames } from '#lib/session/cookie.ts'
+import { openSession } from '#lib/session/open.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { revokeToken } from '#lib/tokens/revoke.ts'
+import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
+import { makeToken as makeTokenText } from '#lib/tokens/token-text.ts'
+
+const ACTOR = { type: 'system' } as const
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** Stands in every text of the merchant whose data nobody else may see. */
+const WORD = 'canary4711'
+
+/** What Next, or somebody who knows its insides, might send to get past a check. */
+const GUISES: { name: string; headers: Record<string, string>; query: string }[] = [
+  { name: 'plain', headers: {}, query: '' },
+  { name: 'RSC', headers: { rsc: '1' }, query: '' },
+  { name: 'prefetch', headers: { rsc: '1', 'next-router-prefetch': '1' }, query: '' },
+  {
+    name: 'segment prefetch',
+    headers: { rsc: '1', 'next-router-segment-prefetch': '/_tree', 'next-url': '/admin' },
+    query: '?_rsc=abc',
+  },
+  {
+    name: 'subrequest',
+    headers: {
+      'x-middleware-subrequest': Array(5).fill('src/middleware').join(':'),
+      'x-middleware-rewrite': '/api/account',
+      'x-middleware-next': '1',
+      'x-next-revalidated-tags': 'a',
+      'x-matched-path': '/api/account',
+      'x-invoke-path': '/api/account',
+      'x-nextjs-data': '1',
+    },
+    query: '',
+  },
+  { name: 'route parameters', headers: {}, query: '?_rsc=1&nxtPid=1&nxtPmode=admin&nxtIid=1' },
+  {
+    name: 'forged senders',
+    headers: {
+      'x-troco-address': '127.0.0.1',
+      'x-forwarded-for': '127.0.0.1',
+      'x-http-method-override': 'GET',
+      'x-original-url': '/api/account',
+      'x-rewrite-url': '/api/account',
+    },
+    query: '?_method=GET&access_token=x',
+  },
+]
+
+interface Row {
+  as: string
+  token: string | null
+  headers?: Record<string, string>
+}
+
+let api: Api
+let owner: World
+let rows: Row[]
+beforeAll(async () => {
+  api = await startApi()
+  owner = await makeWorld(api, WORD)
+  const suspended = await makeWorld(api, 'suspended')
+  await suspendAccount(suspended.merchant.id, 'test', ACTOR)
+  const wanted = { accountId: owner.merchant.id, mode: 'test' as const, name: 'revoked' }
+  const revoked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+  await revokeToken(revoked.id, 'test', ACTOR)
+  const { userId } = await db().membership.findFirstOrThrow({
+    where: { accountId: owner.merchant.id },
+  })
+  const secret = await openSession(userId, { ip: null, userAgent: null })
+  const cookie = { cookie: `${cookieNames().session}=${secret}`, origin: env().PUBLIC_URL }
+  rows = [
+    { as: 'nobody', token: null },
+    { as: 'a bad token', token: makeTokenText('test') },
+    { as: 'a revoked token', token: revoked.token },
+    { as: 'a session cookie only', token: null, headers: cookie },
+    { as: 'an inactive account', token: suspended.token },
+    { as: 'another tenant', token: (await makeWorld(api, 'stranger')).token },
+  ]
+})
+afterAll(async () => {
+  await expectBalancedBooks(owner.merchant.id)
+  await api.close()
+})
+
+test('every route and method of app/api stands in the table, and the table in app/api', async () => {
+  const routes = await loadRoutes()
+  const found = routes.flatMap(({ segments, handlers }) =>
+    [...handlers.keys()]
+      .filter(name => name !== 'HEAD')
+      .map(name => `${name} /${segments.join('/')}`),
+  )
+  const told = OPERATIONS.map(({ method, path }) => `${method} ${path}`)
+  expect(told.toSorted()).toEqual(found.toSorted())
+})
+
+test('every route asks for the permission of the table, and every POST keeps its answer', async () => {
+  for (const { segments, handlers } of await loadRoutes()) {
+    for (const { method, allow } of OPERATIONS.filter(
+      one => one.path === `/${segments.join('/')}`,
+    )) {
+      const declared = (handlers.get(method) as { declared?: { allow: unknown; once?: object } })
+        ?.declared
+      expect([declared?.allow ?? null].flat()).toEqual(allow ?? [null])
+      expect(declared?.once !== undefined).toBe(method === 'POST')
+    }
+  }
+})
+
+/** The methods of an address beside those that it knows itself. */
+function allowOf(path: string): string {
+  const known = OPERATIONS.filter(one => one.path === path).map(({ method }) => method as string)
+  return (known.includes('GET') ? ['GET', 'HEAD', ...known.slice(1)] : known).join(', ')
+}
+
+/** What the contract says to such a caller; null: it is the work's own affair. */
+function refusalOf(row: Row, method: string, path: string): [number, string] | null {
+  const known = allowOf(path).split(', ').includes(method)
+  const operation = OPERATIONS.find(
+    one => one.path === path && one.method === (method === 'HEAD' ? 'GET' : method),
+  )
+  if (operation && operation.allow === null) return null
+  if (row.as === 'an inactive account') return [403, '{"error":"Account not active"}']
+  if (row.as !== 'another tenant') return [401, '{"error":"Unauthenticated"}']
+  if (!known) return [405, '{"error":"Method not allowed"}']
+  return operation?.missing ? [404, `{"error":"${operation.missing}"}`] : null
+}
+
+describe.each(PATHS)('%s', path => {
+  const send = (row: Row, method: string, guise = GUISES[0]!) => {
+    const operation = OPERATIONS.find(one => one.path === path && one.method === method)
+    // A stranger's own world is not what is asked about: nothing shall be made in it.
+    const body = method === 'POST' ? (operation?.missing ? operation.body : {}) : undefined
+    return call(api.url, method, addressIn(owner, path) + guise.query, {
+      token: row.token,
+      headers: { ...row.headers, ...guise.headers },
+      body,
+    })
+  }
+
+  test.each(GUISES)('tells nobody what is not theirs, whatever the method: $name', async guise => {
+    for (const row of rows) {
+      for (const method of METHODS) {
+        const answer = await send(row, method, guise)
+        const what = `${row.as}: ${method}`
+        const refusal = refusalOf(row, method, path)
+        if (refusal) {
+          expect([answer.status, answer.text], what).toEqual(
+            method === 'HEAD' ? [refusal[0], ''] : refusal,
+          )
+        } else expect([200, 422], what).toContain(answer.status)
+        expect(answer.headers.get('allow')).toBe(answer.status === 405 ? allowOf(path) : null)
+        expect(answer.headers.get('content-type'), what).toBe('application/json; charset=utf-8')
+        const told = JSON.stringify([...answer.headers]) + answer.text
+        for (const secret of [WORD, owner.merchant.id, ...Object.values(owner.token)]) {
+          if (secret.length > 1) expect(told, what).not.toContain(secret)
+        }
+      }
+    }
+  })
+
+  test('opens to its owner, and to each token with the one permission it needs', async () => {
+    for (const { method, allow, body } of OPERATIONS.filter(one => one.path === path)) {
+      if (allow === null) continue
+      for (const permission of allow) {
+        const token = await makeToken(owner.merchant.id, { permissions: [permission] })
+        const answer = await call(api.url, method, addressIn(owner, path), { token, body })
+        expect([200, 409], method).toContain(answer.status)
+        if (method === 'GET' && path !== '/events') expect(answer.text).toContain(WORD)
+      }
+    }
+  })
+
+  test.each(GUISES)('403 for the right tenant without the permission: $name', async guise => {
+    for (const { method, allow } of OPERATIONS.filter(one => one.path === path)) {
+      if (allow === null) continue
+      const permissions = PERMISSIONS.filter((name: Permission) => !allow.includes(name))
+      const token = await makeToken(owner.merchant.id, { permissions })
+      const answer = await send({ as: 'the right tenant', token }, method, guise)
+      const text = `{"error":"Permission denied: ${allow.join(' or ')}"}`
+      expect([answer.status, answer.text], method).toEqual([403, text])
+    }
+  })
+})
+
+test('another tenant’s ids in a query or a body of one’s own open nothing', async () => {
+  const stranger = rows.find(({ as }) => as === 'another tenant')?.token ?? ''
+  const { charge, paid, withdrawal, refund, merchant } = owner
+  const forged = { account_id: merchant.id, accountId: merchant.id, account: merchant.id }
+  const ids = { id: charge, transaction_id: paid, withdrawal_id: withdrawal, refund_id: refund }
+  const query = new URLSearchParams({ ...forged, ...ids })
+  for (const path of ['/account', '/transactions', '/withdrawals', '/events']) {
+    for (const more of ['', `&q=${WORD}`, `&cursor=${newId()}`, '&after=0']) {
+      const answer = await call(api.url, 'GET', `${path}?${query}${more}`, {
+        token: stranger,
+        headers: {
+          'troco-account': merchant.id,
+          'troco-mode': 'test',
+          'x-account-id': merchant.id,
+        },
+      })
+      expect(answer.status).toBe(200)
+      expect(answer.text).not.toContain(WORD)
+    }
+  }
+})
