@@ -8,6 +8,7 @@ export default defineConfig({
       'bin/**/*.test.ts',
       'prisma/**/*.test.ts',
       'components/**/*.test.ts',
+      'e2e/{client,fuzz,torture}/*.test.ts',
     ],
     // Money tests keep a whole connection pool busy; more files at once only wait for each other.
     maxWorkers: 2,

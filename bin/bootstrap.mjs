@@ -13,15 +13,22 @@ const [command = 'start', ...rest] = process.argv.slice(2)
 const words = command === 'troco' ? rest : [command, ...rest]
 /** An orphan stops at once, as if the signal had reached it. */
 const ORPHAN_CHECK_MS = 100
-const tests = command === 'test' || command === 'verify'
+const tests = ['test', 'verify', 'torture'].includes(command)
+/** What is not a command of the product's own. */
+const PROGRAMS = {
+  test: 'e2e/runner/test.ts',
+  verify: 'e2e/runner/test.ts',
+  torture: 'e2e/runner/torture.ts',
+  bench: 'bench/run.ts',
+}
 
 try {
-  await prepare({ pages: words[0] === 'start' || words[0] === 'test' })
+  await prepare({ pages: ['start', 'test', 'torture', 'bench'].includes(words[0]) })
 } catch (error) {
   process.stderr.write(`${error.message}\n`)
   process.exit(1)
 }
-hand(findNode(), [tests ? 'e2e/runner/test.ts' : 'bin/troco.ts', ...words])
+hand(findNode(), [PROGRAMS[command] ?? 'bin/troco.ts', ...words])
 
 /**
  * Hands over to the pinned Node and ends as it ends. The open channel is how it learns that we were

@@ -39,7 +39,6 @@ interface Spoken {
   status: number
   head: string
   text: string
-  tookMs: number
 }
 
 /** What a server says to these very bytes until it hangs up; it is given up after `withinMs`. */
@@ -47,7 +46,7 @@ export async function speak(
   url: string,
   bytes: string | Uint8Array,
   withinMs = 30_000,
-): Promise<Spoken> {
+): Promise<Spoken & { tookMs: number; answers: Spoken[] }> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   const chunks: Buffer[] = []
   socket.on('data', chunk => chunks.push(chunk))
@@ -58,8 +57,39 @@ export async function speak(
   socket.write(bytes)
   await new Promise(done => socket.on('close', done))
   clearTimeout(givenUp)
-  const answer = Buffer.concat(chunks).toString()
-  const [head = '', ...rest] = answer.split('\r\n\r\n')
-  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1] ?? 0)
-  return { status, head, text: rest.join('\r\n\r\n'), tookMs: performance.now() - began }
+  const answers = takeApart(Buffer.concat(chunks).toString('latin1'))
+  const [first = { status: 0, head: '', text: '' }] = answers
+  return { ...first, answers, tookMs: performance.now() - began }
+}
+
+/** The answers that came one after the other on a connection, whichever way their bodies end. */
+function takeApart(said: string): Spoken[] {
+  const answers: Spoken[] = []
+  for (let rest = said; rest !== ''; ) {
+    const [head = ''] = rest.split('\r\n\r\n', 1)
+    const after = rest.slice(head.length + 4)
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1] ?? 0)
+    const length = /^content-length: (\d+)$/im.exec(head)?.[1]
+    const isChunked = /^transfer-encoding: chunked$/im.test(head)
+    const { text, taken } = isChunked ? joinChunks(after) : cut(after, Number(length ?? Infinity))
+    answers.push({ status, head, text: Buffer.from(text, 'latin1').toString() })
+    rest = after.slice(taken)
+  }
+  return answers
+}
+
+function cut(text: string, length: number): { text: string; taken: number } {
+  return { text: text.slice(0, length), taken: Math.min(text.length, length) }
+}
+
+function joinChunks(said: string): { text: string; taken: number } {
+  let text = ''
+  for (let at = 0; ; ) {
+    const [line = ''] = said.slice(at).split('\r\n', 1)
+    const size = Number.parseInt(line, 16)
+    const from = at + line.length + 2
+    if (!(size > 0)) return { text, taken: from + 2 }
+    text += said.slice(from, from + size)
+    at = from + size + 2
+  }
 }

@@ -12,7 +12,7 @@ import packages from '../../package.json' with { type: 'json' }
 import './reference.css'
 
 /** Kept by browsers for as long as the version in it is ours. */
-const SCRIPT = `/docs/scalar.js?v=${packages.devDependencies['@scalar/api-reference']}`
+const SCRIPT = `/docs/scalar.js?v=${packages.dependencies['@scalar/api-reference']}`
 const DOCUMENT = '/api/openapi.json'
 
 export async function generateMetadata(): Promise<Metadata> {

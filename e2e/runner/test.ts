@@ -11,6 +11,7 @@ interface Tally {
 }
 
 const VITEST_REPORT = '.cache/vitest.json'
+const LANE_REPORT = '.cache/vitest-lane.json'
 const PLAYWRIGHT_REPORT = '.cache/playwright.json'
 const SERVER_LOG = '.cache/e2e-server.log'
 const TEST_LOG = '.cache/test.log'
@@ -35,11 +36,13 @@ async function verify(): Promise<Tally[]> {
 }
 
 async function tryEverything(): Promise<Tally[]> {
-  for (const file of [VITEST_REPORT, PLAYWRIGHT_REPORT, SERVER_LOG, TEST_LOG])
+  for (const file of [VITEST_REPORT, LANE_REPORT, PLAYWRIGHT_REPORT, SERVER_LOG, TEST_LOG])
     rmSync(file, { force: true })
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${VITEST_REPORT}`]
   const vitest = await counted('tests', VITEST_REPORT, countVitest, () =>
-    run('vitest', ['run', ...reporters]),
+    run('vitest', ['run', ...reportersTo(VITEST_REPORT)]),
+  )
+  const lane = await counted('the API once more, by way of Next', LANE_REPORT, countVitest, () =>
+    run('vitest', ['run', '--config', 'vitest.lane.config.ts', ...reportersTo(LANE_REPORT)]),
   )
   const browser = await counted('browser', PLAYWRIGHT_REPORT, countPlaywright, async () => {
     const executable = await findBrowser()
@@ -53,7 +56,11 @@ async function tryEverything(): Promise<Tally[]> {
   })
   const logs = searchLogs([TEST_LOG, SERVER_LOG])
   if (logs.problem) process.stdout.write(`logs: ${logs.problem}\n`)
-  return [vitest, browser, { passed: logs.problem ? 0 : 1, failed: logs.problem ? 1 : 0 }]
+  return [vitest, lane, browser, { passed: logs.problem ? 0 : 1, failed: logs.problem ? 1 : 0 }]
+}
+
+function reportersTo(report: string): string[] {
+  return ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
 }
 
 async function check(title: string, program: string, args: readonly string[]): Promise<Tally> {

@@ -1,0 +1,67 @@
+export interface Answer {
+  status: number
+  headers: Map<string, string>
+  body: string
+}
+
+/** Reads the answers on one connection; what stands there of one that has not come whole is `rest`. */
+export class AnswerReader {
+  readonly answers: Answer[] = []
+  rest = ''
+  #isHead: boolean
+
+  constructor(isHead: boolean) {
+    this.#isHead = isHead
+  }
+
+  feed(bytes: Buffer): void {
+    this.rest += bytes.toString('latin1')
+    for (;;) {
+      const end = this.rest.indexOf('\r\n\r\n')
+      if (end < 0) return
+      const headers = readHeaders(this.rest.slice(0, end))
+      const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(this.rest)?.[1])
+      // Broken bytes are refused with a body, since nobody could tell that they were a HEAD.
+      const isHead = this.#isHead && headers.has('x-request-id')
+      const found =
+        isHead || status < 200
+          ? { text: '', length: 0 }
+          : readBody(headers, this.rest.slice(end + 4))
+      if (!found) return
+      this.rest = this.rest.slice(end + 4 + found.length)
+      if (status < 200) continue
+      this.answers.push({ status, headers, body: Buffer.from(found.text, 'latin1').toString() })
+    }
+  }
+}
+
+function readHeaders(head: string): Map<string, string> {
+  const lines = head.split('\r\n').slice(1)
+  return new Map(
+    lines.map(line => {
+      const at = line.indexOf(':')
+      return [line.slice(0, at).toLowerCase(), line.slice(at + 1).trim()]
+    }),
+  )
+}
+
+/** The body at the beginning of a text and its length there; null while it is not all there. */
+function readBody(headers: Map<string, string>, text: string) {
+  if (headers.get('transfer-encoding') === 'chunked') return readChunks(text)
+  const length = Number(headers.get('content-length') ?? 0)
+  return text.length < length ? null : { text: text.slice(0, length), length }
+}
+
+function readChunks(text: string): { text: string; length: number } | null {
+  let joined = ''
+  for (let at = 0; ; ) {
+    const line = text.indexOf('\r\n', at)
+    if (line < 0) return null
+    const size = Number.parseInt(text.slice(at, line), 16)
+    const next = line + 2 + size + 2
+    if (text.length < next) return null
+    if (size === 0) return { text: joined, length: next }
+    joined += text.slice(line + 2, line + 2 + size)
+    at = next
+  }
+}

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeProblems } from '#e2e/fuzz/report.ts'
+import { FuzzRun, type Plan } from '#e2e/fuzz/run.ts'
+import { findLeak } from '#e2e/runner/log-search.ts'
+import { expectBalancedBooks } from '#e2e/stage.ts'
+import { recordFigures, secondsSince } from '#e2e/torture/figures.ts'
+import { disconnect } from '#lib/db/client.ts'
+
+const { FUZZ_SEED = '1', FUZZ_REQUESTS = '5000', FUZZ_ONLY } = process.env
+const MB = 1024 * 1024
+const WARM_UP_MAX = 5_000
+const GROWTH_MAX = 0.1
+
+const requests = Number(FUZZ_REQUESTS)
+const plan: Plan = {
+  seeds: FUZZ_SEED.split(',').map(Number),
+  requests,
+  warmUp: Math.min(WARM_UP_MAX, Math.floor(requests / 5)),
+  only: FUZZ_ONLY ? Number(FUZZ_ONLY) : undefined,
+}
+
+let run: FuzzRun
+beforeAll(async () => {
+  run = await FuzzRun.start()
+})
+afterAll(async () => {
+  await run?.api.close()
+  await disconnect()
+})
+
+test(`${requests} hostile requests with seed ${FUZZ_SEED}: each is answered, nothing breaks, leaks or hangs`, async () => {
+  const began = Date.now()
+  const { before, after } = await run.send(plan)
+  const counts = [...run.statuses].sort().map(([status, count]) => `${status}: ${count}`)
+  const growth = (after - before) / before
+  recordFigures('fuzz', {
+    seeds: FUZZ_SEED,
+    answers: counts.join(', '),
+    memory: `${(before / MB).toFixed(1)} MB, then ${(after / MB).toFixed(1)} MB`,
+    slowest: `${Math.round(run.slowestMs)} ms`,
+    took: secondsSince(began),
+  })
+  expect(describeProblems(run)).toBe('')
+  expect(run.api.printed()).toBe('')
+  expect(findLeak(run.api.log())).toBeNull()
+  if (plan.only !== undefined) return
+  expect(
+    [...run.asked].filter(route => !run.reached.has(route)),
+    'never answered 200',
+  ).toEqual([])
+  expect(growth).toBeLessThan(GROWTH_MAX)
+}, 1_800_000)
+
+test('afterwards the server answers as before, and the books balance', async () => {
+  const { token, accounts } = run.world
+  const headers = { authorization: `Bearer ${token}` }
+  const account = await fetch(`${run.api.url}/api/account`, { headers })
+  expect([account.status, await account.json()]).toEqual([
+    200,
+    { name: 'Padaria do Fuzz', balance: expect.any(Number) },
+  ])
+  expect((await fetch(`${run.api.url}/api/account`)).status).toBe(401)
+  for (const id of accounts) await expectBalancedBooks(id)
+})

@@ -1,0 +1,86 @@
+import { gzipSync } from 'node:zlib'
+import { NEAR } from '#e2e/fuzz/hostile-near.ts'
+import { anyValue, KEYS } from '#e2e/fuzz/hostile-values.ts'
+import type { Random } from '#e2e/fuzz/random.ts'
+import type { Fields } from '#e2e/fuzz/valid.ts'
+
+const TEN_MB = 10 * 1024 * 1024
+
+/** The fields with one of them wrong, gone, doubled, or one more that nobody foresees. */
+export function disturbFields(known: Fields, random: Random): Fields {
+  const fields: Fields = known.length > 0 ? known : [['"amount"', '1500']]
+  const at = random.between(0, fields.length - 1)
+  const [key, value] = fields[at] as Fields[number]
+  const near = NEAR.get(key.slice(1, -1))
+  const other = near && random.chance(0.5) ? random.pick(near) : anyValue(random)
+  switch (random.between(0, 7)) {
+    case 0:
+      return fields.filter((_, place) => place !== at)
+    case 1:
+      return [...fields, [key, other]]
+    case 2:
+      return [[key, other], ...fields]
+    case 3:
+      return [...fields, [random.pick(KEYS), random.chance(0.5) ? value : other]]
+    case 4:
+      return fields.with(at, [random.pick(KEYS), value])
+    default:
+      return fields.with(at, [key, other])
+  }
+}
+
+export function writeFields(fields: Fields, random: Random): Buffer {
+  const space = random.pick(['', '', ' ', '\r\n\t'])
+  return Buffer.from(`{${fields.map(pair => pair.join(`${space}:`)).join(`,${space}`)}}`)
+}
+
+const BOM = Buffer.from('\ufeff')
+
+/** What may come of the bytes of a body on their way, or of a client that has them wrong. */
+const ACCIDENTS: readonly ((body: Buffer, random: Random) => Buffer)[] = [
+  (body, random) => body.subarray(0, random.between(0, body.length)),
+  (body, random) => body.subarray(0, random.between(0, body.length)),
+  (body, random) => body.subarray(random.between(0, 2)),
+  (body, random) => replaceAt(body, random, Buffer.of(random.between(0, 255))),
+  (body, random) => replaceAt(body, random, Buffer.of(random.between(0, 255))),
+  (body, random) => replaceAt(body, random, Buffer.of(0)),
+  (body, random) =>
+    replaceAt(body, random, Buffer.from(random.pick(['c080', 'c0af', 'e08080']), 'hex')),
+  (body, random) =>
+    replaceAt(body, random, Buffer.from(random.pick(['eda080', 'f4908080', 'ff']), 'hex')),
+  body => Buffer.concat([BOM, body]),
+  body => Buffer.concat([body, BOM]),
+  body => Buffer.concat([body, body]),
+  body => Buffer.concat([body, Buffer.from(',')]),
+  body => Buffer.concat([body, Buffer.from('\0')]),
+  body => Buffer.concat([Buffer.from('['), body, Buffer.from(']')]),
+  body => Buffer.concat([Buffer.from(")]}',\n"), body]),
+  body => gzipSync(body),
+  body => Buffer.from(body.toString(), 'utf16le'),
+  body => Buffer.concat([Buffer.of(0xff, 0xfe), Buffer.from(body.toString(), 'utf16le')]),
+  body => Buffer.from(body.toString().replaceAll('"', "'")),
+  body => Buffer.from(`amount=1500&json=${encodeURIComponent(body.toString())}`),
+  body => Buffer.from(JSON.stringify(body.toString())),
+  (_body, random) => Buffer.from(anyValue(random)),
+  (_body, random) => Buffer.from(anyValue(random)),
+  (_body, random) => Buffer.from(random.pick(['', ' ', '\n', '\t\r\n', '\0', '\u00a0', '\v'])),
+  (_body, random) => Buffer.from(Uint8Array.from({ length: 200 }, () => random.between(0, 255))),
+  (body, random) => pad(body, random.pick([65_535, 65_536, 65_537, 70_000])),
+  (body, random) => pad(body, random.pick([65_536, 65_537, 200_000, TEN_MB])),
+]
+
+export function disturbBytes(body: Buffer, random: Random): Buffer {
+  return random.pick(ACCIDENTS)(body, random)
+}
+
+function replaceAt(body: Buffer, random: Random, bytes: Buffer): Buffer {
+  const at = random.between(0, Math.max(0, body.length - 1))
+  const after = at + (random.chance(0.5) ? 0 : bytes.length)
+  return Buffer.concat([body.subarray(0, at), bytes, body.subarray(after)])
+}
+
+/** Blanks inside, so that what is exactly at the limit is still a valid body. */
+function pad(body: Buffer, length: number): Buffer {
+  const blanks = Buffer.alloc(Math.max(0, length - body.length), ' ')
+  return Buffer.concat([body.subarray(0, 1), blanks, body.subarray(1)])
+}

@@ -1,0 +1,33 @@
+/** Choices that follow from a seed and a number alone: each request can be made again by itself. */
+export class Random {
+  #state: number
+
+  constructor(seed: number, number: number) {
+    this.#state = Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b)
+  }
+
+  /** mulberry32 */
+  fraction(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+
+  between(least: number, most: number): number {
+    return least + Math.floor(this.fraction() * (most - least + 1))
+  }
+
+  chance(share: number): boolean {
+    return this.fraction() < share
+  }
+
+  pick<T>(list: readonly T[]): T {
+    return list[this.between(0, list.length - 1)] as T
+  }
+
+  /** Each with a chance of one in two, in their order. */
+  some<T>(list: readonly T[]): T[] {
+    return list.filter(() => this.chance(0.5))
+  }
+}

@@ -1,0 +1,134 @@
+import type { Draft, Sending } from '#e2e/fuzz/framing.ts'
+import { frame, LARGE, misframe } from '#e2e/fuzz/framing.ts'
+import { disturbBytes, disturbFields, writeFields } from '#e2e/fuzz/hostile-body.ts'
+import { disturbHeaders } from '#e2e/fuzz/hostile-headers.ts'
+import { PATH_PARTS, QUERY_NAMES, QUERY_VALUES } from '#e2e/fuzz/hostile-target.ts'
+import { say, words } from '#e2e/fuzz/hostile-values.ts'
+import { Random } from '#e2e/fuzz/random.ts'
+import { makeValid, type Valid } from '#e2e/fuzz/valid.ts'
+import type { HeaderLines, World } from '#e2e/fuzz/world.ts'
+import type { loadRoutes } from '#lib/server/routes.ts'
+
+export type Routes = Awaited<ReturnType<typeof loadRoutes>>
+
+export interface FuzzRequest extends Draft, Sending {
+  seed: number
+  number: number
+  /** The route that it asks for as it should, in the form `POST /transactions`; else null. */
+  intact: string | null
+  /** Sent through fetch, as most clients do; all others byte for byte. */
+  byFetch: boolean
+}
+
+type Part = 'fields' | 'text' | 'path' | 'query' | 'method' | 'headers' | 'framing'
+
+/** What is wrong with a request, as often as it stands here. */
+const PARTS = words(
+  'fields fields fields fields fields text path query query method headers framing',
+) as Part[]
+const VALID_SHARE = 0.1
+const KEY_SHARE = 0.1
+const METHODS = [
+  ...words('GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT PROPFIND QUERY M-SEARCH PURGE'),
+  ...words('LINK PRI FOO get Post'),
+  'GE T',
+  'X'.repeat(100),
+  '',
+]
+
+/** The request of this number: it follows from seed, number and the world's ids alone. */
+export function makeRequest(
+  world: World,
+  routes: Routes,
+  seed: number,
+  number: number,
+): FuzzRequest {
+  const random = new Random(seed, number)
+  const [route, method] = pickRoute(routes, random)
+  const path = `/${route.segments.join('/')}`
+  const valid = makeValid(`${method === 'HEAD' ? 'GET' : method} ${path}`, {
+    random,
+    world,
+    seed,
+    number,
+  })
+  const disturbed = random.chance(VALID_SHARE)
+    ? []
+    : Array.from({ length: random.pick([1, 1, 2, 2, 3]) }, () => random.pick(PARTS))
+  const target = makeTarget(route.segments, valid, disturbed, random)
+  let headers = makeHeaders(world, valid, random, `fuzz-${seed}-${number}`)
+  if (disturbed.includes('headers')) headers = disturbHeaders(headers, random)
+  const body = makeBody(valid, disturbed, random)
+  const draft = {
+    method: disturbed.includes('method') ? random.pick(METHODS) : method,
+    target: Buffer.from(target).toString('latin1'),
+    headers,
+    body,
+  }
+  const isOdd = disturbed.includes('framing')
+  const sending = isOdd ? misframe(draft, random) : frame(draft, random)
+  const byFetch = !disturbed.includes('headers') && !isOdd && isFetchable(draft)
+  const intact = disturbed.length === 0 ? `${method} ${path}` : null
+  return { seed, number, intact, ...draft, ...sending, byFetch: byFetch && random.chance(0.15) }
+}
+
+/** What takes a body has the most to get wrong. */
+function pickRoute(routes: Routes, random: Random): [route: Routes[number], method: string] {
+  const weights: Record<string, number> = { GET: 3, HEAD: 1 }
+  const all = routes.flatMap(route =>
+    [...route.handlers.keys()].flatMap(method =>
+      Array.from({ length: weights[method] ?? 8 }, (): [typeof route, string] => [route, method]),
+    ),
+  )
+  return random.pick(all)
+}
+
+function makeTarget(segments: string[], valid: Valid, disturbed: Part[], random: Random): string {
+  const params = [...(valid.params ?? [])]
+  const parts = segments.map(part => (part.startsWith('[') ? (params.shift() ?? part) : part))
+  if (disturbed.includes('path')) {
+    const open = segments.findIndex(part => part.startsWith('['))
+    const at = open >= 0 && random.chance(0.7) ? open : random.between(0, parts.length)
+    parts.splice(at, random.chance(0.8) ? 1 : 0, say(random.pick(PATH_PARTS), random))
+  }
+  const query = (valid.query ?? []).map(pair => pair.join('='))
+  const known = (valid.query ?? []).map(([name]) => name)
+  const names = [...QUERY_NAMES, ...known, ...known, ...known]
+  if (disturbed.includes('query')) {
+    for (let count = random.between(1, 3); count > 0; count--) {
+      const pair = [random.pick(names), say(random.pick(QUERY_VALUES), random)]
+      query.push(pair.join(random.pick(['=', '=', '=', '', '=='])))
+    }
+  }
+  const slash = random.chance(0.03) ? '/' : ''
+  const path = `${random.chance(0.01) ? '/API' : '/api'}/${parts.join('/')}${slash}`
+  return query.length > 0 ? `${path}?${query.join('&')}` : path
+}
+
+function makeHeaders(world: World, valid: Valid, random: Random, id: string): HeaderLines {
+  const caller = random.chance(0.85)
+    ? world.merchant
+    : random.pick([world.member, world.member, ...world.others])
+  const type: HeaderLines = valid.fields ? [['Content-Type', 'application/json']] : []
+  // Few keys, so that they meet again: with the same body, with another, and at once.
+  const key: HeaderLines = random.chance(KEY_SHARE)
+    ? [['Idempotency-Key', random.chance(0.5) ? id : `${random.between(0, 20)}`]]
+    : []
+  return [['X-Request-Id', id], ...caller, ...type, ...key]
+}
+
+function makeBody(valid: Valid, disturbed: Part[], random: Random): Buffer | null {
+  let fields = valid.fields
+  if (!fields && (disturbed.includes('text') || disturbed.includes('fields'))) fields = []
+  if (!fields) return null
+  for (const part of disturbed) if (part === 'fields') fields = disturbFields(fields, random)
+  const body = writeFields(fields, random)
+  return disturbed.includes('text') ? disturbBytes(body, random) : body
+}
+
+function isFetchable({ method, target, body }: Draft): boolean {
+  if (!['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].includes(method)) return false
+  if (body !== null && (method === 'GET' || method === 'HEAD' || body.length > LARGE)) return false
+  const url = URL.parse(`http://a${target}`)
+  return url !== null && url.pathname + url.search === target
+}

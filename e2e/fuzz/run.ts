@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ApiProcess, startApiProcess } from '#e2e/api-process.ts'
+import { judge } from '#e2e/fuzz/judge.ts'
+import { Line, NOTHING } from '#e2e/fuzz/line.ts'
+import { type FuzzRequest, makeRequest, type Routes } from '#e2e/fuzz/requests.ts'
+import { makeWorld, type World } from '#e2e/fuzz/world.ts'
+import { loadRoutes } from '#lib/server/routes.ts'
+
+export interface Plan {
+  seeds: number[]
+  /** Of all seeds together. */
+  requests: number
+  /** After so many the server has seen everything once, and its memory is measured. */
+  warmUp: number
+  /** Only this one of the first seed. */
+  only?: number
+}
+
+export interface Problem {
+  request: FuzzRequest | null
+  said: string
+}
+
+const LINES = 16
+/** What the server has ended or we have must be gone from it after this. */
+const CLOSED_WITHIN_MS = 10_000
+
+/** One server and everything that was sent to it. */
+export class FuzzRun {
+  readonly problems: Problem[] = []
+  /** How often each status was answered; `none` where we hung up before. */
+  readonly statuses = new Map<string, number>()
+  /** Routes that were asked for as they should, and those of them that answered 200. */
+  readonly asked = new Set<string>()
+  readonly reached = new Set<string>()
+  slowestMs = 0
+  readonly world: World
+  readonly api: ApiProcess
+  readonly #routes: Routes
+  readonly #slow: FuzzRequest[] = []
+
+  private constructor(api: ApiProcess, world: World, routes: Routes) {
+    this.api = api
+    this.world = world
+    this.#routes = routes
+  }
+
+  static async start(): Promise<FuzzRun> {
+    const api = await startApiProcess({ LOG_LEVEL: 'debug' })
+    return new FuzzRun(api, await makeWorld(api), await loadRoutes())
+  }
+
+  /** Bytes that lived after the warm-up and at the end. */
+  async send(plan: Plan): Promise<{ before: number; after: number }> {
+    const { seeds, requests, warmUp, only } = plan
+    const each = Math.ceil(requests / seeds.length)
+    const all = Array.from({ length: requests }, (_, at) => ({
+      seed: seeds[Math.floor(at / each)] as number,
+      number: at % each,
+    }))
+    const wanted = only === undefined ? all : [{ seed: seeds[0] as number, number: only }]
+    const before = await this.#sendAll(wanted.slice(0, warmUp), false)
+    const after = await this.#sendAll(wanted.slice(warmUp), true)
+    this.#findErrors()
+    return { before, after }
+  }
+
+  /** Those that wait for the server's own limits are sent at the end, all at once. */
+  async #sendAll(wanted: { seed: number; number: number }[], isLast: boolean): Promise<number> {
+    const waiting = wanted.values()
+    const lines = Array.from({ length: LINES }, () => new Line(this.api.port))
+    const work = lines.map(async line => {
+      for (const { seed, number } of waiting) {
+        const request = makeRequest(this.world, this.#routes, seed, number)
+        if (request.finish === 'wait') this.#slow.push(request)
+        else await this.#ask(line, request)
+        if (this.api.end() !== null) return
+      }
+    })
+    await Promise.all(work)
+    for (const line of lines) line.hangUp()
+    const [last] = lines as [Line]
+    const slow = isLast ? this.#slow.splice(0) : []
+    await Promise.all(slow.map(request => this.#ask(last, request)))
+    const bytes = await this.#measure()
+    last.leave()
+    return bytes
+  }
+
+  async #measure(): Promise<number> {
+    for (const began = Date.now(); ; await sleep(100)) {
+      const { bytes, connections, problems } = await this.api.measure()
+      if (connections > 0 && Date.now() - began < CLOSED_WITHIN_MS) continue
+      const open = connections > 0 ? [`${connections} connections were never closed`] : []
+      for (const said of [...open, ...problems]) this.problems.push({ request: null, said })
+      return bytes
+    }
+  }
+
+  async #ask(line: Line, request: FuzzRequest): Promise<void> {
+    const outcome = await line.ask(request).catch(() => NOTHING)
+    for (const said of judge(request, outcome, this.#routes)) this.problems.push({ request, said })
+    const status = String(outcome.answers[0]?.status ?? 'none')
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+    if (request.intact) this.asked.add(request.intact)
+    if (request.intact && status === '200') this.reached.add(request.intact)
+    if (request.finish !== 'wait') this.slowestMs = Math.max(this.slowestMs, outcome.tookMs)
+    const end = this.api.end()
+    if (end !== null) this.problems.push({ request, said: `the server ended with ${end}` })
+  }
+
+  /** A line of that level means a fault of ours, whatever was answered. */
+  #findErrors(): void {
+    for (const line of this.api.log().split('\n')) {
+      if (!/"level":"(error|fatal)"/.test(line)) continue
+      const [, seed, number] = /"requestId":"fuzz-(\d+)-(\d+)"/.exec(line) ?? []
+      const request =
+        number === undefined
+          ? null
+          : makeRequest(this.world, this.#routes, Number(seed), Number(number))
+      this.problems.push({ request, said: `logged ${line}` })
+    }
+  }
+}

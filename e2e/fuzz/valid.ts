@@ -1,0 +1,121 @@
+import type { Random } from '#e2e/fuzz/random.ts'
+import type { World } from '#e2e/fuzz/world.ts'
+import { CANARY } from '#e2e/stage.ts'
+
+/** The fields of a body, each value as JSON text, so that it can be what no value can be. */
+export type Fields = [key: string, json: string][]
+
+/** What a request says that is answered 200, as a rule. */
+export interface Valid {
+  params?: string[]
+  query?: [name: string, value: string][]
+  fields?: Fields
+}
+
+interface About {
+  random: Random
+  world: World
+  seed: number
+  number: number
+}
+
+/** What each route takes. One without a row gets UUIDs and no fields, and then shows as unreached. */
+const VALID: Record<string, (about: About) => Valid> = {
+  'POST /transactions': about => ({ fields: chargeFields(about) }),
+  'GET /transactions': ({ random }) => ({ query: listQuery(random, 'paid') }),
+  'GET /transactions/[id]': about => ({ params: [someCharge(about)] }),
+  'POST /sandbox/transactions/[id]': about => ({
+    params: [someCharge(about)],
+    fields: toFields({ outcome: about.random.pick(['paid', 'failed', 'expired']) }),
+  }),
+  'POST /withdrawals': about => ({ fields: withdrawalFields(about) }),
+  'GET /withdrawals': ({ random }) => ({ query: listQuery(random, 'approved') }),
+  'GET /withdrawals/[id]': ({ random, world }) => ({ params: [random.pick(world.withdrawals)] }),
+  'POST /sandbox/withdrawals/[id]': ({ random, world }) => ({
+    params: [random.pick(world.withdrawals)],
+    fields: toFields({ outcome: random.pick(['approved', 'rejected']), reason: 'fuzz' }),
+  }),
+  'POST /transactions/[id]/refunds': ({ random, world }) => ({
+    params: [random.pick(world.paid)],
+    fields: toFields({ amount: random.between(1, 20), reason: 'fuzz' }),
+  }),
+  'GET /transactions/[id]/refunds': ({ random, world }) => ({ params: [random.pick(world.paid)] }),
+  'GET /transactions/[id]/refunds/[refund_id]': ({ random, world }) => ({
+    params: random.pick(world.refunds),
+  }),
+  'GET /events': ({ random }) => ({
+    query: random.some([
+      ['after', `${random.between(0, 40)}`],
+      ['limit', '5'],
+    ]),
+  }),
+}
+
+export function makeValid(route: string, about: About): Valid {
+  return VALID[route]?.(about) ?? {}
+}
+
+/** One that was there from the start, or one that an earlier request of this seed may have made. */
+function someCharge({ random, world, seed, number }: About): string {
+  const made = externalId(seed, random.between(0, number))
+  return random.pick([random.pick(world.pending), random.pick(world.paid), made])
+}
+
+export function externalId(seed: number, number: number): string {
+  return `fuzz-${seed}-${number}`
+}
+
+function chargeFields({ random, seed, number }: About): Fields {
+  const optional = {
+    client_phone: '+55 11 98765-4321',
+    webhook_url: 'http://localhost:9/hook',
+    ip: random.pick(['203.0.113.9', '2001:db8::1']),
+    metadata: { order: number, nested: { list: [1, 'ç', null] } },
+    utms: { source: 'fuzz', __proto: 1 },
+    items: [{ name: 'Pão', price: 1.5, quantity: '2' }],
+    expires_in: random.between(60, 2_592_000),
+    external_id: externalId(seed, number),
+  }
+  return toFields({
+    amount: random.between(500, 50_000),
+    client_name: random.pick(['Ana', 'João d’Ávila 🦊', 'x'.repeat(255)]),
+    client_email: random.pick(['ana@example.com', 'fail@example.com']),
+    client_doc: random.pick([CANARY.document, '12.ABC.345/01DE-35']),
+    ...Object.fromEntries(random.some(Object.entries(optional))),
+  })
+}
+
+function withdrawalFields({ random, seed, number }: About): Fields {
+  const [pix_key_type, pix_key] = random.pick([
+    ['email', 'hold@troco.example'],
+    ['cpf', CANARY.formattedDocument],
+    ['phone', '+5511987654321'],
+    ['random', '0190e5c8-7b9a-7c3e-8d1f-123456789abc'],
+  ])
+  const optional = {
+    pix_key_type,
+    external_id: externalId(seed, number),
+    webhook_url: 'http://localhost:9/hook',
+  }
+  return toFields({
+    amount: random.between(1_000, 5_000),
+    pix_key,
+    ...Object.fromEntries(random.some(Object.entries(optional))),
+  })
+}
+
+function listQuery(random: Random, status: string): [string, string][] {
+  return random.some([
+    ['limit', `${random.between(1, 100)}`],
+    ['status', random.pick(['pending', status])],
+    ['created_from', '2026-01-01'],
+    ['created_to', '2099-01-01T00:00:00Z'],
+    ['q', 'fuzz'],
+    ['external_id', externalId(1, random.between(0, 100))],
+    ['cursor', '0190e5c8-7b9a-7c3e-8d1f-123456789abc'],
+  ])
+}
+
+function toFields(body: Record<string, unknown>): Fields {
+  return Object.entries(body).map(([key, value]) => [JSON.stringify(key), JSON.stringify(value)])
+}

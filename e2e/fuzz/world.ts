@@ -1,0 +1,93 @@
+import type { ApiProcess } from '#e2e/api-process.ts'
+import { CHARGE, makeMerchant, makeToken, receive } from '#e2e/stage.ts'
+import { suspendAccount } from '#lib/accounts/activate.ts'
+import { db } from '#lib/db/client.ts'
+import { env } from '#lib/env.ts'
+import { cookieNames } from '#lib/session/cookie.ts'
+import { openSession } from '#lib/session/open.ts'
+
+export type HeaderLines = [name: string, value: string][]
+
+/** What the requests are about. Their ids differ from run to run, and nothing else of them does. */
+export interface World {
+  accounts: string[]
+  token: string
+  merchant: HeaderLines
+  member: HeaderLines
+  /** Whoever may do less, or nothing. */
+  others: HeaderLines[]
+  pending: string[]
+  paid: string[]
+  withdrawals: string[]
+  refunds: [charge: string, refund: string][]
+}
+
+const FUNDS = 100_000_000_00
+/** Each can be decided once; the fuzzer makes more of them as it goes. */
+const OPEN = 60
+const WITHDRAWAL = { amount: 1_000, pix_key: 'fuzz@troco.example', pix_key_type: 'email' }
+
+export async function makeWorld({ url }: ApiProcess): Promise<World> {
+  const [mine, theirs, stopped] = [
+    await makeMerchant('Padaria do Fuzz'),
+    await makeMerchant('Loja vizinha'),
+    await makeMerchant('Loja parada'),
+  ]
+  const token = await makeToken(mine.id)
+  const past = new Date(Date.now() - 1_000)
+  const tokens = [
+    await makeToken(mine.id, { permissions: ['account:read'] }),
+    await makeToken(mine.id, { expiresAt: past }),
+    await makeToken(theirs.id),
+    await makeToken(stopped.id),
+  ]
+  await receive(mine, FUNDS)
+  await suspendAccount(stopped.id, 'fuzz', { type: 'system' })
+  const ask = asker(url, token)
+  const times = Array.from({ length: OPEN })
+  const open = await Promise.all(times.map(() => ask('transactions', { ...CHARGE, amount: 5_000 })))
+  const charges = open.map(said => said.transaction_id as string)
+  const paid = charges.splice(0, OPEN / 3)
+  for (const id of paid) await ask(`sandbox/transactions/${id}`, { outcome: 'paid' })
+  const held = await Promise.all(times.map(() => ask('withdrawals', WITHDRAWAL)))
+  const refund = await ask(`transactions/${paid[0]}/refunds`, { amount: 100 })
+  return {
+    accounts: [mine.id, theirs.id, stopped.id],
+    token,
+    merchant: bearer(token),
+    member: await memberOf(mine.id),
+    others: [[], bearer('none'), ...tokens.map(bearer)],
+    pending: charges,
+    paid,
+    withdrawals: held.map(said => said.id as string),
+    refunds: refund.id ? [[paid[0] as string, refund.id as string]] : [],
+  }
+}
+
+function bearer(token: string): HeaderLines {
+  return [['Authorization', `Bearer ${token}`]]
+}
+
+function asker(url: string, token: string) {
+  return async (path: string, body: unknown): Promise<Record<string, unknown>> => {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      connection: 'close',
+    }
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    const said = (await (await fetch(`${url}/api/${path}`, init)).json()) as { data?: object }
+    return { ...said.data }
+  }
+}
+
+async function memberOf(accountId: string): Promise<HeaderLines> {
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId } })
+  const secret = await openSession(userId, { ip: null, userAgent: null })
+  return [
+    ['Cookie', `${cookieNames().session}=${secret}`],
+    ['Troco-Mode', 'test'],
+    ['Troco-Account', accountId],
+    ['Origin', env().PUBLIC_URL],
+  ]
+}

@@ -1,0 +1,121 @@
+import { call } from '#e2e/call.ts'
+import { type Api, CHARGE, makeMerchant, makeToken, receive } from '#e2e/stage.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newId } from '#lib/ids.ts'
+import type { Permission } from '#lib/tokens/schema.ts'
+
+/** One method of one address, as the contract has it. */
+export interface Operation {
+  method: 'GET' | 'POST'
+  /** As its folder below app/api is called. */
+  path: string
+  /** What a token needs; of several any will do. Null: anybody may read it. */
+  allow: Permission[] | null
+  /** A body that is taken, for a POST. */
+  body?: object
+  /** What a stranger hears who names something of another account. */
+  missing?: string
+}
+
+const DECIDES: Permission[] = ['transactions:write', 'withdrawals:write']
+const NO_CHARGE = 'Transaction not found'
+const NO_WITHDRAWAL = 'Withdrawal not found'
+const WITHDRAWAL = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
+
+/** Every operation of the API. A route that is not in here fails lib/http/matrix.test.ts. */
+export const OPERATIONS: Operation[] = [
+  { method: 'GET', path: '/account', allow: ['account:read'] },
+  { method: 'GET', path: '/events', allow: ['events:read'] },
+  { method: 'GET', path: '/transactions', allow: ['transactions:read'] },
+  { method: 'POST', path: '/transactions', allow: ['transactions:write'], body: CHARGE },
+  {
+    method: 'GET',
+    path: '/transactions/[id]',
+    allow: ['transactions:read'],
+    missing: NO_CHARGE,
+  },
+  {
+    method: 'GET',
+    path: '/transactions/[id]/refunds',
+    allow: ['transactions:read'],
+    missing: NO_CHARGE,
+  },
+  {
+    method: 'POST',
+    path: '/transactions/[id]/refunds',
+    allow: ['refunds:write'],
+    body: { amount: 1 },
+    missing: NO_CHARGE,
+  },
+  {
+    method: 'GET',
+    path: '/transactions/[id]/refunds/[refund_id]',
+    allow: ['transactions:read'],
+    missing: NO_CHARGE,
+  },
+  { method: 'GET', path: '/withdrawals', allow: ['withdrawals:read'] },
+  { method: 'POST', path: '/withdrawals', allow: ['withdrawals:write'], body: WITHDRAWAL },
+  {
+    method: 'GET',
+    path: '/withdrawals/[id]',
+    allow: ['withdrawals:read'],
+    missing: NO_WITHDRAWAL,
+  },
+  {
+    method: 'POST',
+    path: '/sandbox/transactions/[id]',
+    allow: DECIDES,
+    body: { outcome: 'failed' },
+    missing: NO_CHARGE,
+  },
+  {
+    method: 'POST',
+    path: '/sandbox/withdrawals/[id]',
+    allow: DECIDES,
+    body: { outcome: 'rejected' },
+    missing: NO_WITHDRAWAL,
+  },
+]
+
+export const PATHS = [...new Set(OPERATIONS.map(({ path }) => path))]
+
+/** What stands behind the open parts of a path, in one merchant's account. */
+export interface World {
+  merchant: Account
+  token: string
+  charge: string
+  paid: string
+  withdrawal: string
+  refund: string
+}
+
+/** A merchant with one of everything, in which `word` stands wherever somebody can write. */
+export async function makeWorld(api: Api, word = 'plain'): Promise<World> {
+  const merchant = await makeMerchant(`Loja ${word}`)
+  const token = await makeToken(merchant.id)
+  await receive(merchant, 100_000)
+  const send = async (path: string, body: object) =>
+    (await call(api.url, 'POST', path, { token, body })).body.data
+  const webhook_url = `https://${word}.example/hook`
+  const words = { metadata: { [word]: word }, utms: { [word]: word }, webhook_url }
+  const payer = { client_name: `Ana ${word}`, client_email: `${word}@example.com` }
+  const items = [{ name: word }]
+  const order = { ...CHARGE, ...words, ...payer, items }
+  const [charge, paid] = [newId(), newId()].map(id => ({ ...order, external_id: `${word}${id} x` }))
+  const chargeId = (await send('/transactions', charge ?? {})).transaction_id
+  const paidId = (await send('/transactions', paid ?? {})).transaction_id
+  await send(`/sandbox/transactions/${paidId}`, { outcome: 'paid' })
+  const key = { pix_key: `hold@${word}.example`, pix_key_type: 'email', external_id: `${word} 1` }
+  const withdrawal = await send('/withdrawals', { amount: 1_000, ...key, webhook_url })
+  const refund = await send(`/transactions/${paidId}/refunds`, { amount: 100, reason: word })
+  const ids = { charge: chargeId, paid: paidId, withdrawal: withdrawal.id, refund: refund.id }
+  return { merchant, token, ...ids }
+}
+
+/** The address of an operation in somebody's account. */
+export function addressIn(world: World, path: string): string {
+  const charge = path.includes('/refunds') ? world.paid : world.charge
+  return path
+    .replace('[refund_id]', world.refund)
+    .replace('[id]', path.includes('/withdrawals/') ? world.withdrawal : charge)
+}

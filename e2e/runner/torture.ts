@@ -1,0 +1,51 @@
+import { randomInt } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { run } from '#e2e/runner/run.ts'
+import { inheritedEnv } from '#lib/env.ts'
+
+/**
+ * `npm run torture`: the tests whose figures `npm test` keeps small, with their full ones. The
+ * fuzzer's seeds are new each time, so that each run looks where none has looked.
+ */
+const REPORT = '.cache/torture.json'
+const FIGURES = resolve('.cache/torture-figures')
+const TESTS = ['e2e/fuzz', 'e2e/torture', 'lib/http/model.test.ts']
+const FUZZ_SEEDS = 5
+
+mkdirSync('.cache', { recursive: true })
+for (const file of [REPORT, FIGURES]) rmSync(file, { force: true })
+const seeds = Array.from({ length: FUZZ_SEEDS }, () => randomInt(2 ** 31))
+const { FUZZ_SEED = seeds.join(','), FUZZ_REQUESTS = '50000' } = inheritedEnv()
+const settings = { FUZZ_SEED, FUZZ_REQUESTS, MODEL_RUNS: '1000', MODEL_COMMANDS: '100' }
+const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${REPORT}`]
+// One after the other: each wants the machine for itself.
+const code = await run('vitest', ['run', '--no-file-parallelism', ...reporters, ...TESTS], {
+  ...settings,
+  TORTURE_FIGURES: FIGURES,
+})
+
+const { numPassedTests: passed, numFailedTests, numFailedTestSuites } = readReport()
+const failed = numFailedTests || numFailedTestSuites || (code === 0 ? 0 : 1)
+process.stdout.write(`\n${table()}\n\n${passed} passed, ${failed} failed\n`)
+process.exit(failed > 0 || passed === 0 ? 1 : 0)
+
+function readReport() {
+  const nothing = '{"numPassedTests":0,"numFailedTests":0,"numFailedTestSuites":0}'
+  return JSON.parse(existsSync(REPORT) ? readFileSync(REPORT, 'utf8') : nothing)
+}
+
+/** What was measured, a row for each figure. */
+function table(): string {
+  const text = existsSync(FIGURES) ? readFileSync(FIGURES, 'utf8') : ''
+  const rows: [string, string[]][] = text
+    .split('\n')
+    .filter(Boolean)
+    .map(line => JSON.parse(line))
+  const width = Math.max(0, ...rows.map(([what]) => what.length))
+  return rows
+    .flatMap(([what, said]) =>
+      said.map((figure, at) => `${(at === 0 ? what : '').padEnd(width)}  ${figure}`),
+    )
+    .join('\n')
+}

@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  killEverything,
+  makePlace,
+  type Place,
+  processesOf,
+  runCommand,
+  startServer,
+  untilGone,
+} from '#e2e/process.ts'
+import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
+
+const KILLS = figure(3, 20)
+const CLIENTS = 16
+/** Each kill falls at another moment, and no earlier than after so many answers. */
+const ANSWERS_BETWEEN = figure(60, 1_500)
+const MOMENT_MAX_MS = 400
+
+let place: Place
+beforeEach(async () => {
+  place = await makePlace()
+})
+afterEach(async () => {
+  await killEverything(place)
+  place.remove()
+})
+
+interface Demo {
+  base_url: string
+  token: string
+}
+
+function readDemo(): Demo {
+  return JSON.parse(readFileSync(join(place.folder, 'data', 'demo.json'), 'utf8'))
+}
+
+/** Clients that create charges, every other one with a key, under which it asks until it is told. */
+class Clients {
+  /** The id that was answered, by the number of the request. */
+  readonly acknowledged = new Map<number, string>()
+  repeated = 0
+  #demo: Demo
+  #sent = 0
+  #stopped = false
+  #work: Promise<void>[]
+
+  constructor(demo: Demo) {
+    this.#demo = demo
+    this.#work = Array.from({ length: CLIENTS }, () => this.#write())
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await Promise.all(this.#work)
+  }
+
+  async #write(): Promise<void> {
+    while (!this.#stopped) {
+      const number = this.#sent++
+      let id = await this.#create(number)
+      while (id === null && isKeyed(number)) {
+        this.repeated++
+        await sleep(20)
+        id = await this.#create(number)
+      }
+      if (id !== null) this.acknowledged.set(number, id)
+      else await sleep(20)
+    }
+  }
+
+  async #create(number: number): Promise<string | null> {
+    const body = {
+      amount: 700,
+      client_name: 'Ana',
+      client_email: 'ana@example.com',
+      client_doc: '39053344705',
+      metadata: { number },
+    }
+    const headers = new Headers({ authorization: `Bearer ${this.#demo.token}` })
+    headers.set('content-type', 'application/json')
+    if (isKeyed(number)) headers.set('idempotency-key', `kill ${number}`)
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    const url = `${this.#demo.base_url}/transactions`
+    const answer = await fetch(url, init).catch(() => null)
+    const said = answer?.ok ? await answer.json().catch(() => null) : null
+    return said?.data.transaction_id ?? null
+  }
+}
+
+function isKeyed(number: number): boolean {
+  return number % 2 === 0
+}
+
+/** Every charge of ours that is there, by the number of its request. */
+async function listCharges({ base_url, token }: Demo): Promise<Map<number, string[]>> {
+  const found = new Map<number, string[]>()
+  for (let cursor = ''; ; ) {
+    const answer = await fetch(`${base_url}/transactions?limit=100${cursor}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const { data, next_cursor } = await answer.json()
+    for (const { id, metadata } of data) {
+      const number = metadata?.number
+      if (number !== undefined) found.set(number, [...(found.get(number) ?? []), id])
+    }
+    if (next_cursor === null) return found
+    cursor = `&cursor=${next_cursor}`
+  }
+}
+
+test(`after kill -9 of everything, ${KILLS} times under load: nothing acknowledged is missing, nothing is there twice`, async () => {
+  const began = Date.now()
+  let server = await startServer(place)
+  const demo = readDemo()
+  const clients = new Clients(demo)
+  const untilAnswers = async (count: number) => {
+    for (const from = clients.acknowledged.size; clients.acknowledged.size < from + count; )
+      await sleep(20)
+  }
+  for (let kill = 1; kill <= KILLS; kill++) {
+    await untilAnswers(ANSWERS_BETWEEN)
+    await sleep(Math.random() * MOMENT_MAX_MS)
+    await killEverything(place)
+    server = await startServer(place)
+    expect(readDemo().token).toBe(demo.token)
+  }
+  await untilAnswers(ANSWERS_BETWEEN)
+  await clients.stop()
+
+  const { acknowledged, repeated } = clients
+  const found = await listCharges(demo)
+  recordFigures('kill -9', {
+    kills: KILLS,
+    acknowledged: acknowledged.size,
+    found: [...found.values()].flat().length,
+    'asked again': repeated,
+    took: secondsSince(began),
+  })
+  const missing = [...acknowledged].filter(([number, id]) => !found.get(number)?.includes(id))
+  expect(missing, 'acknowledged and missing').toEqual([])
+  expect([...found].filter(([, ids]) => ids.length > 1)).toEqual([])
+  const told = [...found.keys()].filter(number => isKeyed(number) && !acknowledged.has(number))
+  expect(told, 'made under a key and never told').toEqual([])
+
+  const verified = await runCommand(['troco', 'ledger', 'verify'], place.settings)
+  expect(verified.code, verified.output).toBe(0)
+  server.child.kill('SIGTERM')
+  expect(await server.ended).toBe(0)
+  await untilGone(place)
+  expect(processesOf(place)).toEqual([])
+}, 900_000)

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ApiProcess, startApiProcess } from '#e2e/api-process.ts'
+import { CHARGE, expectBalancedBooks, makeMerchant, makeToken, receive } from '#e2e/stage.ts'
+import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
+import { db, disconnect } from '#lib/db/client.ts'
+
+const ROUNDS = figure(2, 50)
+const TWINS = 100
+const FUNDS = 100_000_00
+
+let servers: ApiProcess[]
+beforeAll(async () => {
+  servers = [await startApiProcess(), await startApiProcess()]
+})
+afterAll(async () => {
+  for (const server of servers ?? []) await server.close()
+  await disconnect()
+})
+
+interface Said {
+  status: number
+  text: string
+  isReplayed: boolean
+}
+
+/** The same request, until it is told more than that its twin is still at it. */
+async function askOnce(url: string, headers: Record<string, string>, body: string): Promise<Said> {
+  for (;;) {
+    const answer = await fetch(url, { method: 'POST', headers, body })
+    const text = await answer.text()
+    if (answer.headers.get('x-error-code') === 'in_progress') continue
+    const isReplayed = answer.headers.get('idempotent-replayed') === 'true'
+    return { status: answer.status, text, isReplayed }
+  }
+}
+
+test(`${TWINS} at once with one key at two servers, ${ROUNDS} times: one row and one answer each`, async () => {
+  const merchant = await makeMerchant()
+  const token = await makeToken(merchant.id)
+  await receive(merchant, FUNDS)
+  const bodies = {
+    transactions: CHARGE,
+    withdrawals: { amount: 1_000, pix_key: 'hold@troco.example', pix_key_type: 'email' },
+  }
+  const began = Date.now()
+  for (let round = 0; round < ROUNDS; round++) {
+    const path = round % 2 === 0 ? 'transactions' : 'withdrawals'
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'idempotency-key': `round ${round}`,
+    }
+    const twins = Array.from({ length: TWINS }, (_, twin) => {
+      const url = `${servers[twin % servers.length]?.url}/api/${path}`
+      return askOnce(url, headers, JSON.stringify(bodies[path]))
+    })
+    const answers = await Promise.all(twins)
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+    expect(answers.filter(({ isReplayed }) => !isReplayed)).toHaveLength(1)
+  }
+  recordFigures('idempotency', { calls: ROUNDS * TWINS, rows: ROUNDS, took: secondsSince(began) })
+
+  const where = { accountId: merchant.id }
+  const withdrawals = Math.floor(ROUNDS / 2)
+  expect(await db().charge.count({ where })).toBe(1 + ROUNDS - withdrawals)
+  expect(await db().withdrawal.count({ where })).toBe(withdrawals)
+  const account = await fetch(`${servers[0]?.url}/api/account`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  expect(await account.json()).toMatchObject({ balance: FUNDS - withdrawals * 1_000 })
+  await expectBalancedBooks(merchant.id)
+}, 300_000)

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ApiProcess, startApiProcess } from '#e2e/api-process.ts'
+import { Random } from '#e2e/fuzz/random.ts'
+import { expectBalancedBooks, makeMerchant, makeToken, receive } from '#e2e/stage.ts'
+import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
+import { disconnect } from '#lib/db/client.ts'
+
+const WITHDRAWALS = figure(500, 10_000)
+const CLIENTS = figure(16, 64)
+const SEEDS = [1, 20_261_121, 4_294_967_295].slice(0, figure(1, 3))
+
+let servers: ApiProcess[]
+beforeAll(async () => {
+  servers = [await startApiProcess(), await startApiProcess()]
+})
+afterAll(async () => {
+  for (const server of servers ?? []) await server.close()
+  await disconnect()
+})
+
+interface Said {
+  status: number
+  text: string
+}
+
+/** So many requests by so many clients, half of them at each of the two servers. */
+async function withdrawAtOnce(token: string, amount: number): Promise<Said[]> {
+  const numbers = Array.from({ length: WITHDRAWALS }, (_, number) => number).values()
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ amount, pix_key: 'hold@troco.example', pix_key_type: 'email' })
+  const answers: Said[] = []
+  const clients = Array.from({ length: CLIENTS }, async (_, client) => {
+    const url = `${servers[client % servers.length]?.url}/api/withdrawals`
+    for (const _number of numbers) {
+      const answer = await fetch(url, { method: 'POST', headers, body })
+      answers.push({ status: answer.status, text: await answer.text() })
+    }
+  })
+  await Promise.all(clients)
+  return answers
+}
+
+test.each(SEEDS)(
+  `${WITHDRAWALS} withdrawals by ${CLIENTS} clients at two servers, seed %i: as many win as the balance carries`,
+  async seed => {
+    const random = new Random(seed, 0)
+    const amount = random.between(1_000, 10_000)
+    const carried = random.between(WITHDRAWALS * 0.4, WITHDRAWALS * 0.8)
+    const rest = random.between(0, amount - 1)
+    const merchant = await makeMerchant()
+    const token = await makeToken(merchant.id)
+    await receive(merchant, carried * amount + rest)
+
+    const began = Date.now()
+    const answers = await withdrawAtOnce(token, amount)
+    const winners = answers.filter(({ status }) => status === 200)
+    const refused = answers.filter(({ status }) => status !== 200)
+    recordFigures(`overdraw, seed ${seed}`, {
+      withdrawals: answers.length,
+      won: `${winners.length} of ${carried}`,
+      took: secondsSince(began),
+    })
+
+    const refusal = '{"errors":{"amount":["Insufficient balance"]}}'
+    expect(new Set(refused.map(({ status, text }) => `${status} ${text}`))).toEqual(
+      new Set([`422 ${refusal}`]),
+    )
+    expect([winners.length, answers.length]).toEqual([carried, WITHDRAWALS])
+    expect(new Set(winners.map(({ text }) => JSON.parse(text).data.id)).size).toBe(carried)
+    for (const { url } of servers) {
+      const headers = { authorization: `Bearer ${token}` }
+      const account = await fetch(`${url}/api/account`, { headers })
+      expect(await account.json()).toEqual({ name: merchant.name, balance: rest })
+    }
+    await expectBalancedBooks(merchant.id)
+  },
+  300_000,
+)
