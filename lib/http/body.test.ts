@@ -1,9 +1,8 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { TEST_LOG } from '#e2e/setup.ts'
+import { followLog } from '#e2e/log-tail.ts'
 import { type Api, CHARGE, openApi, openCharge } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 
@@ -97,8 +96,12 @@ describe('413', () => {
       `POST /api/transactions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n` +
         `Content-Length: 100000000\r\n\r\n{`,
     )
-    const [answer] = await once(socket, 'data')
-    expect(String(answer)).toMatch(/^HTTP\/1\.1 413 [\s\S]*\{"error":"Payload too large"\}/)
+    let answer = ''
+    socket.on('data', chunk => {
+      answer += chunk
+    })
+    await vi.waitFor(() => expect(answer).toContain('}'), { timeout: 10_000 })
+    expect(answer).toMatch(/^HTTP\/1\.1 413 [\s\S]*\{"error":"Payload too large"\}/)
     socket.destroy()
   })
 
@@ -274,16 +277,17 @@ describe('what a body says', () => {
 
 test('a caller who hangs up in the middle is no fault of the database, nor of ours', async () => {
   const mark = `hung-up-${Date.now()}`
+  const logged = followLog()
   const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
   socket.write(
     `POST /api/transactions HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${mark}\r\n` +
       `Authorization: Bearer ${token}\r\nContent-Length: 100\r\n\r\n{"a":`,
   )
   const linesOfIt = () =>
-    readFileSync(TEST_LOG, 'utf8')
+    logged()
       .split('\n')
       .filter(line => line.includes(mark))
   setTimeout(() => socket.destroy(), 200)
-  await vi.waitFor(() => expect(linesOfIt().join()).toContain('answered'), { timeout: 5_000 })
+  await vi.waitFor(() => expect(linesOfIt().join()).toContain('answered'), { timeout: 20_000 })
   expect(linesOfIt().filter(line => !line.includes('"level":"debug"'))).toEqual([])
 })

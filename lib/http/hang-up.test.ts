@@ -1,9 +1,8 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { TEST_LOG } from '#e2e/setup.ts'
+import { followLog } from '#e2e/log-tail.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#e2e/stage.ts'
 import { db } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
@@ -35,6 +34,7 @@ test.each([
   async (_, body) => {
     const merchant = await makeMerchant()
     const ids: string[] = []
+    const logged = followLog()
     for (const afterMs of [0, 1, 2, 5, 10, 20, 50, 100]) {
       // One that nobody remembers: asking the database who it is leaves time to hang up in.
       const token = await makeToken(merchant.id)
@@ -43,7 +43,7 @@ test.each([
       await hangUp(token, id, afterMs, body)
     }
     const answered = () =>
-      readFileSync(TEST_LOG, 'utf8')
+      logged()
         .split('\n')
         .filter(line => line.includes('"answered"'))
         .join()

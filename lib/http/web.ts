@@ -12,7 +12,9 @@ export function fromRequest(request: Request, params: Record<string, string>): I
     requestId: headers.get(REQUEST_ID_HEADER) ?? undefined,
     params,
     header: name => headers.get(name),
-    readBody: bytesMax => readAtMost(request.body, bytesMax),
+    // Under Next the stream of a caller who hung up neither ends nor fails: only the signal tells.
+    readBody: bytesMax =>
+      Promise.race([readAtMost(request.body, bytesMax), untilHungUp(request.signal)]),
   }
 }
 
@@ -32,4 +34,12 @@ async function readAtMost(
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
+}
+
+function untilHungUp(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const fail = () => reject(new Error('The caller hung up'))
+    if (signal.aborted) fail()
+    else signal.addEventListener('abort', fail, { once: true })
+  })
 }

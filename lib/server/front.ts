@@ -4,7 +4,7 @@ import { env } from '#lib/env.ts'
 import { json } from '#lib/http/answer.ts'
 import { log } from '#lib/log.ts'
 import { send, serveApi } from '#lib/server/api.ts'
-import { refusePageRequest, targetOf } from '#lib/server/guard.ts'
+import { hasDots, refusePageRequest, targetOf } from '#lib/server/guard.ts'
 import {
   addContentPolicy,
   SECURITY_HEADERS,
@@ -24,6 +24,7 @@ const TIMEOUT_CHECK_MS = 1_000
 /** Longer than the usual 60 s of a proxy, so that it is never us who hangs up first. */
 const KEEP_ALIVE_MS = 65_000
 const HEADER_BYTES_MAX = 32 * 1024
+const HANG_UP_AFTER_MS = 500
 
 /**
  * The one server on the one port. It answers under /api itself, through what the route modules
@@ -47,7 +48,7 @@ export async function createFront(pages: Pages, development = false): Promise<Se
     if (isApi(path) && !file) {
       const match = matchRoute(routes, path.slice('/api'.length))
       if (!match) return send(response, json(404, { error: 'Not found' }), sender)
-      const isOurs = fast || !match.handlers.has(request.method ?? '')
+      const isOurs = fast || hasDots(path) || !match.handlers.has(request.method ?? '')
       return isOurs ? serveApi(request, response, match, sender) : hand(request, response, sender)
     }
     if (path === '/healthz') return send(response, json(200, { status: 'ok' }), sender)
@@ -68,8 +69,9 @@ export async function createFront(pages: Pages, development = false): Promise<Se
   /** To Next: a page, or the API in its slow lane. */
   function hand(request: IncomingMessage, response: ServerResponse, sender: Sender): Promise<void> {
     tellSender(response, sender)
-    settleHeaders(request, sender, publicUrl)
-    if (!isApi(pathOf(request))) {
+    const forApi = isApi(pathOf(request))
+    settleHeaders(request, sender, publicUrl, forApi)
+    if (!forApi) {
       response.setHeader('content-security-policy', addContentPolicy(request, development))
     }
     return pages(request, response)
@@ -96,9 +98,7 @@ export async function createFront(pages: Pages, development = false): Promise<Se
     },
   )
   server.on('clientError', refuseBroken)
-  server.on('connect', (_request, socket) =>
-    hangUp(socket, '405 Method Not Allowed', 'Method not allowed'),
-  )
+  server.on('connect', (_request, socket) => hangUp(socket, '400 Bad Request', 'Malformed request'))
   server.on('checkExpectation', (_request, response) =>
     send(response, json(417, { error: 'Expectation failed' })),
   )
@@ -115,8 +115,8 @@ function tellSender(response: ServerResponse, { requestId }: Sender): void {
 /** The path without its query and without a trailing slash. */
 function pathOf(request: IncomingMessage): string {
   const [path = '/', ...query] = (request.url ?? '/').split('?')
-  if (path === '/' || !path.endsWith('/')) return path
-  const bare = path.replace(/\/+$/, '') || '/'
+  if (path === '/' || !/\/$|.\/\//.test(path)) return path
+  const bare = path.replace(/(?<=.)\/{2,}/g, '/').replace(/\/+$/, '') || '/'
   if (isApi(bare)) request.url = [bare, ...query].join('?')
   return bare
 }
@@ -143,4 +143,6 @@ function hangUp(socket: Duplex, status: string, error: string): void {
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   )
+  // Who never hangs up on their side would keep the connection for ever.
+  setTimeout(() => socket.destroy(), HANG_UP_AFTER_MS).unref()
 }

@@ -12,6 +12,8 @@ interface Refusal {
 /** Why a request for a page or for signing in goes no further; null when it may. */
 export function refusePageRequest(request: IncomingMessage, path: string): Refusal | null {
   const { method = '', headers } = request
+  // Next goes where the dots lead: to the API, under a name that is not the API's.
+  if (hasDots(path)) return { status: 400, error: 'Malformed request' }
   const reads = method === 'GET' || method === 'HEAD'
   if (!reads && !(method === 'POST' && path.startsWith('/api/auth/'))) {
     return { status: 405, error: 'Method not allowed', headers: { allow: 'GET, HEAD' } }
@@ -35,4 +37,9 @@ export function targetOf(request: IncomingMessage): string | null {
   if (target.startsWith('/')) return target
   const absolute = /^https?:/i.test(target) ? URL.parse(target) : null
   return absolute && absolute.pathname + absolute.search
+}
+
+/** Whether a part of a path stands for the folder itself or the one above. */
+export function hasDots(path: string): boolean {
+  return /\/(\.|%2e){1,2}(\/|$)/i.test(path)
 }

@@ -6,6 +6,8 @@ import { clientIp } from '#lib/http/client-ip.ts'
 /** What only a proxy that we believe, or Next's own inside, may say. */
 const REFUSED =
   /^(x-troco-|x-forwarded-|x-real-ip$|forwarded$|x-middleware-|x-nonce$|content-security-policy$)/
+/** What only our pages say to Next: of the API it would redirect whoever says it, to make it sure. */
+const OF_PAGES = /^(rsc$|next-|x-next)/
 const SAFE_ID = /^[\w.:-]{1,64}$/
 
 /** Who sent a request, as far as the front believes it, and by which name it is in the log. */
@@ -26,9 +28,12 @@ export function settleHeaders(
   request: IncomingMessage,
   { address, requestId }: Sender,
   publicUrl: URL,
+  isApi: boolean,
 ): void {
   const { headers } = request
-  for (const name of Object.keys(headers)) if (REFUSED.test(name)) delete headers[name]
+  for (const name of Object.keys(headers)) {
+    if (REFUSED.test(name) || (isApi && OF_PAGES.test(name))) delete headers[name]
+  }
   headers[ADDRESS_HEADER] = address
   headers[REQUEST_ID_HEADER] = requestId
   headers['x-forwarded-proto'] = publicUrl.protocol.slice(0, -1)

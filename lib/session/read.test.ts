@@ -30,7 +30,9 @@ test('a session tells who it is and which accounts are theirs', async () => {
   const merchant = await makeMerchant('Loja da Ana')
   await db().membership.create({ data: { accountId: merchant.id, userId: id, role: 'finance' } })
   const user = await readSession(await openSession(id, CALLER))
-  const accounts = [{ id: merchant.id, name: 'Loja da Ana', status: 'active', role: 'finance' }]
+  const { city, expiresIn } = merchant
+  const standing = { status: 'active', role: 'finance' }
+  const accounts = [{ id: merchant.id, name: 'Loja da Ana', city, expiresIn, ...standing }]
   expect(user).toEqual({ id, email, name: email, isAdmin: false, accounts })
 })
 
