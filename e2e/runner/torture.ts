@@ -5,8 +5,8 @@ import { run } from '#e2e/runner/run.ts'
 import { inheritedEnv } from '#lib/env.ts'
 
 /**
- * `npm run torture`: the tests whose figures `npm test` keeps small, with their full ones. The
- * fuzzer's seeds are new each time, so that each run looks where none has looked.
+ * `npm run torture`: the tests whose figures `npm test` keeps small, with their full ones, unless the
+ * environment says others. The fuzzer's seeds are new each time: each run looks where none has.
  */
 const REPORT = '.cache/torture.json'
 const FIGURES = resolve('.cache/torture-figures')
@@ -16,12 +16,17 @@ const FUZZ_SEEDS = 5
 mkdirSync('.cache', { recursive: true })
 for (const file of [REPORT, FIGURES]) rmSync(file, { force: true })
 const seeds = Array.from({ length: FUZZ_SEEDS }, () => randomInt(2 ** 31))
-const { FUZZ_SEED = seeds.join(','), FUZZ_REQUESTS = '50000' } = inheritedEnv()
-const settings = { FUZZ_SEED, FUZZ_REQUESTS, MODEL_RUNS: '1000', MODEL_COMMANDS: '100' }
+const settings = {
+  FUZZ_SEED: seeds.join(','),
+  FUZZ_REQUESTS: '50000',
+  MODEL_RUNS: '1000',
+  MODEL_COMMANDS: '100',
+}
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${REPORT}`]
 // One after the other: each wants the machine for itself.
 const code = await run('vitest', ['run', '--no-file-parallelism', ...reporters, ...TESTS], {
   ...settings,
+  ...inheritedEnv(),
   TORTURE_FIGURES: FIGURES,
 })
 
