@@ -10,6 +10,8 @@ const { FUZZ_SEED = '1', FUZZ_REQUESTS = '5000', FUZZ_ONLY } = process.env
 const MB = 1024 * 1024
 const WARM_UP_MAX = 5_000
 const GROWTH_MAX = 0.1
+/** Fewer do not meet everything, so what they did not meet and how the memory is say nothing. */
+const ENOUGH = 2_000
 
 const requests = Number(FUZZ_REQUESTS)
 const plan: Plan = {
@@ -43,7 +45,7 @@ test(`${requests} hostile requests with seed ${FUZZ_SEED}: each is answered, not
   expect(describeProblems(run)).toBe('')
   expect(run.api.printed()).toBe('')
   expect(findLeak(run.api.log())).toBeNull()
-  if (plan.only !== undefined) return
+  if (requests < ENOUGH || plan.only !== undefined) return
   expect(
     [...run.asked].filter(route => !run.reached.has(route)),
     'never answered 200',

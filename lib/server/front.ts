@@ -99,9 +99,10 @@ export async function createFront(pages: Pages, development = false): Promise<Se
   )
   server.on('clientError', refuseBroken)
   server.on('connect', (_request, socket) => hangUp(socket, '400 Bad Request', 'Malformed request'))
-  server.on('checkExpectation', (_request, response) =>
-    send(response, json(417, { error: 'Expectation failed' })),
-  )
+  server.on('checkExpectation', (request, response) => {
+    const sender = senderOf(request, TRUST_PROXY)
+    send(response, json(417, { error: 'Expectation failed' }), sender)
+  })
   return server
 }
 
