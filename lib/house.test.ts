@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, posix, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
-const BASEMENT = 'db pix money errors env log ids keys mode fields headers'.split(' ')
+const BASEMENT = 'db pix money errors env settings log ids keys mode fields headers'.split(' ')
 const ROOMS = 'accounts tokens charges withdrawals refunds'.split(' ')
 const SERVICES = 'ledger gateway webhooks audit'.split(' ')
 
@@ -33,7 +33,7 @@ const ONLY: Record<string, RegExp> = {
 }
 
 const VERBS =
-  /^(activate|approve|cancel|close|create|expire|fail|insert|issue|open|recall|refund|register|reject|revoke|rotate|send|settle|simulate|suspend|verify|welcome)\.ts$/
+  /^(activate|approve|cancel|close|create|expire|fail|insert|issue|open|postpone|recall|refund|register|reject|revoke|rotate|send|settle|simulate|suspend|verify|welcome)\.ts$/
 const RULES = ['password.ts', 'token-text.ts', 'payment-url.ts', 'wire.ts']
 const VAGUE = /^(index|utils?|helpers?|types|service|manager|constants|misc|common)\.(ts|tsx)$/
 /** A route's is for each of its methods. */

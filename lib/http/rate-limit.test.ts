@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { WITHOUT_RATE_LIMITS } from '#e2e/runner/server.ts'
-import { readEnv, supplyEnv } from '#lib/env.ts'
+import { supplyEnv } from '#lib/env.ts'
 import {
   type Allowance,
   allowanceHeaders,
@@ -9,6 +9,7 @@ import {
   countFailedBearer,
   takeAllowance,
 } from '#lib/http/rate-limit.ts'
+import { readEnv } from '#lib/settings.ts'
 
 const DEFAULTS = {
   RATE_TOKEN_PER_SECOND: '100',

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { describeVariables, readEnv } from '#lib/env.ts'
+import { describeVariables, readEnv } from '#lib/settings.ts'
 
 const SECRET = 'b3JkaW5hcnkgbm9pc2UgdGhhdCBub2JvZHkga25vd3M'
 const PRODUCTION = {
