@@ -3,11 +3,12 @@ import type { Claim } from '#lib/db/claim.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { isKey } from '#lib/db/once.ts'
 import type { Gateway } from '#lib/gateway/gateway.ts'
+import { journaled } from '#lib/gateway/journal.ts'
 import { bareId } from '#lib/ids.ts'
 
 /** Cancels at the bank what nobody finished, and forgets it. False: the bank could not be asked. */
 export async function cancelOpening(gateway: Gateway, held: Claim): Promise<boolean> {
-  const answer = await gateway.cancelCharge(bareId(held.id))
+  const answer = await journaled(gateway, [held]).cancelCharge(bareId(held.id))
   if (answer.outcome === 'retryable' || answer.outcome === 'unknown') return false
   await db().$executeRaw`
     DELETE FROM charges WHERE account_id = ${held.accountId}::uuid AND id = ${held.id}::uuid

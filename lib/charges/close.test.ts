@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#e2e/stage.ts'
-import { closeCharge } from '#lib/charges/close.ts'
+import { closeCharge, closeCharges, endAsSaid } from '#lib/charges/close.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import { findCharge } from '#lib/charges/queries.ts'
 import { settleCharges } from '#lib/charges/settle.ts'
 import { db } from '#lib/db/client.ts'
+import { onWake, type Topic } from '#lib/db/wake.ts'
 import { newId } from '#lib/ids.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
 
@@ -85,4 +86,97 @@ test('a payment that races with the end always wins, and every step is told of o
   expect(counted['transaction.paid']).toBe(30)
   expect(counted['transaction.expired'] ?? 0).toBe(closed.length)
   await expectBalancedBooks(merchant.id)
+})
+
+test('one call closes charges of many merchants, each told of in its own books', async () => {
+  const merchants = await Promise.all(Array.from({ length: 3 }, () => makeMerchant()))
+  const closings = await Promise.all(
+    merchants.flatMap(merchant =>
+      Array.from({ length: 4 }, async () => {
+        const { id } = await openCharge(merchant)
+        return { accountId: merchant.id, chargeId: id }
+      }),
+    ),
+  )
+  const missing = { accountId: merchants[0]?.id ?? '', chargeId: newId() }
+  const rows = await closeCharges([...closings, missing], 'expired')
+  expect(new Set(rows.map(row => row.id))).toEqual(new Set(closings.map(one => one.chargeId)))
+  expect(await closeCharges(closings, 'failed')).toEqual([])
+  for (const { id: accountId } of merchants) {
+    const events = await db().event.findMany({
+      where: { accountId },
+      orderBy: { sequence: 'asc' },
+    })
+    expect(events.map(event => [event.type, Number(event.sequence)])).toEqual(
+      [1, 2, 3, 4].map(nth => ['transaction.expired', nth]),
+    )
+    await expectBalancedBooks(accountId)
+  }
+})
+
+test('where nobody said that it is over, only a charge whose time is up is closed', async () => {
+  const merchant = await makeMerchant()
+  const [early, late] = [await openCharge(merchant), await openCharge(merchant)]
+  await db().$executeRaw`UPDATE charges SET expires_at = now() WHERE id = ${late.id}::uuid`
+  const closings = [early, late].map(({ id }) => ({
+    accountId: merchant.id,
+    chargeId: id,
+    ifTimeUp: true,
+  }))
+  expect(await closeCharges(closings, 'expired')).toMatchObject([{ id: late.id }])
+  expect(await findCharge(merchant.id, 'test', early.id)).toMatchObject({ status: 'pending' })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('a payment replayed 100 times at once, out of order and under another account: one credit', async () => {
+  const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
+  const { id } = await openCharge(merchant, 2_000)
+  const paid = {
+    state: 'paid',
+    amount: 2_000,
+    endToEndId: endToEndId(),
+    paidAt: new Date(),
+  } as const
+  const notices = Array.from({ length: 100 }, (_, nth) => [
+    endAsSaid(merchant.id, id, paid),
+    ...(nth % 10 === 3 ? [endAsSaid(other.id, id, paid)] : []),
+    ...(nth % 10 === 7 ? [endAsSaid(merchant.id, id, { state: 'expired' })] : []),
+    ...(nth % 10 === 9 ? [endAsSaid(merchant.id, id, { state: 'open' })] : []),
+  ])
+  const rows = (await Promise.all(notices.flat())).filter(row => row?.status === 'paid')
+  expect(rows).toHaveLength(1)
+  expect(await endAsSaid(merchant.id, id, paid)).toBeNull()
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 2_000, outbound: 0 })
+  expect(await readBalances(other.id, 'test')).toEqual({ available: 0, outbound: 0 })
+  const where = { accountId: merchant.id, type: 'transaction.paid' }
+  expect(await db().event.count({ where })).toBe(1)
+  expect(await db().event.count({ where: { accountId: other.id } })).toBe(0)
+  await expectBalancedBooks(merchant.id)
+  await expectBalancedBooks(other.id)
+})
+
+async function wakesDuring(topic: Topic, work: () => Promise<unknown>): Promise<number> {
+  let times = 0
+  const stop = onWake(topic, () => {
+    times++
+  })
+  await work()
+  stop()
+  return times
+}
+
+test('what is recorded wakes who delivers it, once; what changes nothing wakes nobody', async () => {
+  const merchant = await makeMerchant()
+  const [first, second] = [await openCharge(merchant), await openCharge(merchant)]
+  const paid = {
+    state: 'paid',
+    amount: 1_500,
+    endToEndId: endToEndId(),
+    paidAt: new Date(),
+  } as const
+  const pay = () => endAsSaid(merchant.id, first.id, paid)
+  const close = () => closeCharge(merchant.id, second.id, 'failed')
+  const woken = []
+  for (const work of [pay, pay, close, close]) woken.push(await wakesDuring('deliveries', work))
+  expect(woken).toEqual([1, 0, 1, 0])
 })

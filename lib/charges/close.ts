@@ -1,53 +1,80 @@
 import { chargeAsJson } from '#lib/charges/queries.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
-import { settleCharges } from '#lib/charges/settle.ts'
+import { settleCharge } from '#lib/charges/settle.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
+import { wake } from '#lib/db/wake.ts'
 import type { ChargeState } from '#lib/gateway/gateway.ts'
 import { newId } from '#lib/ids.ts'
 import { eventCtes } from '#lib/webhooks/events.ts'
 
+export interface Closing {
+  accountId: string
+  chargeId: string
+  /** Nobody said that it is over: only if its time is up, by the database's clock. */
+  ifTimeUp?: boolean
+  /** The lease of the job that closes it: without it any more, it writes nothing. */
+  lease?: string
+}
+
 /**
- * Ends a pending charge without money and records the event, in one statement. Null: it was no
- * longer pending, so somebody else has ended it.
+ * Ends pending charges without money and records the events, in one statement; the rows that were
+ * closed. What is missing was no longer pending: somebody else has ended it.
  */
+export async function closeCharges(
+  closings: Closing[],
+  outcome: 'expired' | 'failed',
+): Promise<ChargeRow[]> {
+  const leases = closings.map(({ lease }) => lease ?? null)
+  const events = closings.map(() => newId())
+  const mayBeClosed = Prisma.sql`c.status = 'pending'
+    AND (p.lease IS NULL OR c.lease = p.lease) AND (NOT p.if_time_up OR c.expires_at <= now())`
+  const rows = await retried(() =>
+    queryRows<ChargeRow>(Prisma.sql`
+      WITH closings AS (
+        SELECT * FROM unnest(${closings.map(({ accountId }) => accountId)}::uuid[],
+            ${closings.map(({ chargeId }) => chargeId)}::uuid[], ${leases}::uuid[],
+            ${closings.map(({ ifTimeUp }) => ifTimeUp ?? false)}::boolean[], ${events}::uuid[])
+          AS p (account_id, id, lease, if_time_up, event_id)
+      ), locked AS (
+        SELECT c.account_id, c.id FROM charges c JOIN closings p USING (account_id, id)
+        WHERE ${mayBeClosed}
+        ORDER BY c.account_id, c.id FOR UPDATE OF c
+      ), closed AS (
+        UPDATE charges c SET status = ${outcome}, updated_at = now(), due_at = NULL, lease = NULL
+        FROM locked k JOIN closings p USING (account_id, id)
+        WHERE c.account_id = k.account_id AND c.id = k.id AND ${mayBeClosed}
+        RETURNING c.*, p.event_id
+      ), source AS (
+        SELECT c.account_id, c.mode, c.id, c.event_id, c.webhook_url, ${chargeAsJson} AS resource
+        FROM closed c
+      ), ${eventCtes(`transaction.${outcome}`, 'source')}
+      SELECT ${chargeAsJson}::text AS json FROM closed c`),
+  )
+  if (rows.length > 0) wake('deliveries')
+  return rows
+}
+
+/** Null: it was no longer pending. */
 export async function closeCharge(
   accountId: string,
   chargeId: string,
   outcome: 'expired' | 'failed',
 ): Promise<ChargeRow | null> {
-  const eventId = newId()
-  const [row] = await retried(() =>
-    queryRows<ChargeRow>(Prisma.sql`
-      WITH closed AS (
-        UPDATE charges c SET status = ${outcome}, updated_at = now(), due_at = NULL, lease = NULL
-        WHERE c.account_id = ${accountId}::uuid AND c.id = ${chargeId}::uuid
-          AND c.status = 'pending'
-        RETURNING c.*
-      ), source AS (
-        SELECT c.account_id, c.mode, c.id, ${eventId}::uuid AS event_id, c.webhook_url,
-          ${chargeAsJson} AS resource
-        FROM closed c
-      ), ${eventCtes(`transaction.${outcome}`, 'source')}
-      SELECT ${chargeAsJson}::text AS json FROM closed c`),
-  )
+  const [row] = await closeCharges([{ accountId, chargeId }], outcome)
   return row ?? null
 }
 
-/**
- * Does what the bank says of a charge whose time has come or whose end was reported; what it has
- * not heard of has expired. Null: the charge has had that end already.
- */
+/** Does what the bank says of a charge whose end was reported. Null: it has had that end already. */
 export async function endAsSaid(
   accountId: string,
   chargeId: string,
-  said: ChargeState | undefined,
+  said: ChargeState,
 ): Promise<ChargeRow | null> {
-  if (said?.state !== 'paid') {
-    return closeCharge(accountId, chargeId, said?.state === 'failed' ? 'failed' : 'expired')
+  if (said.state === 'open') return null
+  if (said.state !== 'paid') {
+    return closeCharge(accountId, chargeId, said.state === 'failed' ? 'failed' : 'expired')
   }
-  const { endToEndId, paidAt } = said
-  const [row] = await settleCharges([{ accountId, chargeId, endToEndId, paidAt }])
-  return row ?? null
+  return settleCharge({ accountId, chargeId, endToEndId: said.endToEndId, paidAt: said.paidAt })
 }

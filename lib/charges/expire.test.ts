@@ -1,11 +1,14 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { StubBank } from '#e2e/bank.ts'
 import { expectBalancedBooks, inOwnDatabase, makeMerchant, openCharge } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { expireDueCharges } from '#lib/charges/expire.ts'
 import { findCharge } from '#lib/charges/queries.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
-import { db } from '#lib/db/client.ts'
+import { claim } from '#lib/db/claim.ts'
+import { db, Prisma } from '#lib/db/client.ts'
 import { decideCharge, simulator } from '#lib/gateway/simulator.ts'
+import { bareId } from '#lib/ids.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
 
 inOwnDatabase()
@@ -138,4 +141,192 @@ test('one that cannot be ended keeps nobody else waiting, and stays due', async 
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 1_000, outbound: 0 })
   await db().charge.updateMany({ where: { id: twin }, data: { dueAt: null } })
   await expectBalancedBooks(merchant.id)
+})
+
+test('one that cannot be closed keeps nobody else waiting either', async () => {
+  const merchant = await makeMerchant()
+  const [first, broken, third] = [
+    await openDueCharge(merchant),
+    await openDueCharge(merchant),
+    await openDueCharge(merchant),
+  ]
+  await db().$executeRaw`
+    CREATE TRIGGER broken BEFORE UPDATE OF status ON charges FOR EACH ROW
+    WHEN (NEW.id = ${Prisma.raw(`'${broken}'`)}::uuid) EXECUTE FUNCTION troco_refuse_change()`
+  expect(await expireDueCharges()).toBe(3)
+  await db().$executeRaw`DROP TRIGGER broken ON charges`
+  expect(await statusOf(merchant, first)).toBe('expired')
+  expect(await statusOf(merchant, third)).toBe('expired')
+  expect(await statusOf(merchant, broken)).toBe('pending')
+  expect(await expireDueCharges()).toBe(0)
+  await comeBack(broken)
+  expect(await expireDueCharges()).toBe(1)
+  expect(await statusOf(merchant, broken)).toBe('expired')
+  expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(3)
+  await expectBalancedBooks(merchant.id)
+})
+
+/** The lease is over, or the pause has passed. */
+const comeBack = (id: string) => db().$executeRaw`
+  UPDATE charges SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
+
+const PAID = { state: 'paid', amount: 1_000, paidAt: new Date('2026-11-21T00:00:00Z') } as const
+const paidAs = (id: string) => ({ ...PAID, endToEndId: `E${bareId(id).slice(1)}` })
+const run = (bank: StubBank) => expireDueCharges(() => bank)
+
+describe('a bank that is asked before a charge expires', () => {
+  async function openAskedCharge(merchant: Account): Promise<string> {
+    const { id } = await openCharge(merchant)
+    await db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`
+    return id
+  }
+
+  test.each([
+    [{ state: 'open' }, 'pending'],
+    [undefined, 'pending'],
+    [{ state: 'failed' }, 'failed'],
+    [{ state: 'expired' }, 'expired'],
+    [{ state: 'cancelled' }, 'expired'],
+  ] as const)('says %j: it is %s', async (said, status) => {
+    const merchant = await makeMerchant()
+    const id = await openAskedCharge(merchant)
+    const bank = new StubBank()
+    if (said) bank.charges.set(bareId(id), said)
+    expect(await run(bank)).toBe(1)
+    expect(await statusOf(merchant, id)).toBe(status)
+    const told = status === 'pending' ? 0 : 1
+    expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(told)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('says paid: it is credited, as the bank tells it', async () => {
+    const merchant = await makeMerchant()
+    const id = await openAskedCharge(merchant)
+    const bank = new StubBank()
+    bank.charges.set(bareId(id), paidAs(id))
+    await run(bank)
+    const row = await findCharge(merchant.id, 'test', id)
+    expect(row).toMatchObject({ status: 'paid', end_to_end_id: paidAs(id).endToEndId })
+    expect(row?.paid_at).toBe('2026-11-21T00:00:00.000000Z')
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 1_500, outbound: 0 })
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test.each([
+    [1, 15],
+    [16, 60],
+    [61, 300],
+    [400, 3_600],
+    [3_700, 7_200],
+    [86_000, 86_400],
+    [86_399 * 2, 86_400 * 2],
+  ])('%i s after its creation: asked again %i s after it', async (ageS, thenS) => {
+    const merchant = await makeMerchant()
+    const id = await openAskedCharge(merchant)
+    await db().$executeRaw`
+      UPDATE charges SET created_at = now() - make_interval(secs => ${ageS}::int),
+        expires_at = now() + interval '30 days' WHERE id = ${id}::uuid`
+    const bank = new StubBank()
+    bank.asksAfterMs = [15_000, 60_000, 300_000, 3_600_000]
+    await run(bank)
+    const [row] = await db().$queryRaw<{ seconds: number; lease: string | null }[]>`
+      SELECT extract(epoch FROM due_at - created_at)::float8 AS seconds, lease FROM charges
+      WHERE id = ${id}::uuid`
+    expect(row).toEqual({ seconds: thenS, lease: null })
+  })
+
+  test.each([
+    ['asked between', [15_000, 3_600_000]],
+    ['not asked between', undefined],
+  ])('never later than its expiry (%s)', async (_, asksAfterMs) => {
+    const merchant = await makeMerchant()
+    const id = await openAskedCharge(merchant)
+    await db().$executeRaw`
+      UPDATE charges SET created_at = now() - interval '20 seconds',
+        expires_at = now() + interval '1 minute' WHERE id = ${id}::uuid`
+    const bank = new StubBank()
+    bank.asksAfterMs = asksAfterMs
+    await run(bank)
+    const { dueAt, expiresAt } = await db().charge.findFirstOrThrow({ where: { id } })
+    expect(dueAt).toEqual(expiresAt)
+  })
+
+  test('is asked about all that are due in one call', async () => {
+    const merchant = await makeMerchant()
+    const ids: string[] = []
+    for (let count = 0; count < 5; count++) ids.push(await openDueCharge(merchant))
+    const bank = new StubBank()
+    const calls: string[][] = []
+    const answer = bank.getCharges.bind(bank)
+    bank.getCharges = txids => {
+      calls.push(txids)
+      return answer(txids)
+    }
+    expect(await run(bank)).toBe(5)
+    expect(calls.map(call => call.toSorted())).toEqual([ids.map(bareId).toSorted()])
+    expect(await db().gatewayCall.count({ where: { accountId: merchant.id } })).toBe(5)
+  })
+})
+
+test('a bank whose line breaks keeps the charge open, and is asked again in 15 seconds', async () => {
+  const merchant = await makeMerchant()
+  const id = await openDueCharge(merchant)
+  const bank = new StubBank()
+  bank.stall('before', () => Promise.reject(new Error('the line broke')))
+  await run(bank)
+  expect(await statusOf(merchant, id)).toBe('pending')
+  const [row] = await db().$queryRaw<{ seconds: number; lease: string | null }[]>`
+    SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS seconds, lease FROM charges
+    WHERE id = ${id}::uuid`
+  expect(row?.lease).toBeNull()
+  expect(row?.seconds).toBeGreaterThan(5)
+  expect(row?.seconds).toBeLessThanOrEqual(15)
+  await comeBack(id)
+  await run(bank)
+  expect(await statusOf(merchant, id)).toBe('expired')
+  await expectBalancedBooks(merchant.id)
+})
+
+describe('a worker whose lease has passed to another', () => {
+  test.each([
+    ['nothing', undefined],
+    ['failed', { state: 'failed' }],
+    ['paid', paidAs('00000000-0000-7000-8000-00000000ee2e')],
+  ] as const)('writes nothing after it hears %s: its successor does', async (_, said) => {
+    const merchant = await makeMerchant()
+    const id = await openDueCharge(merchant)
+    const bank = new StubBank()
+    if (said) bank.charges.set(bareId(id), said)
+    bank.stall('after', async () => {
+      await comeBack(id)
+      expect(await claim('charges', 10)).toMatchObject([{ id }])
+    })
+    await run(bank)
+    expect(await statusOf(merchant, id)).toBe('pending')
+    expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(0)
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 0 })
+    await comeBack(id)
+    await run(bank)
+    expect(await statusOf(merchant, id)).toBe(said?.state ?? 'expired')
+    expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('closes nothing that its successor has given back as open', async () => {
+    const merchant = await makeMerchant()
+    const id = await openDueCharge(merchant)
+    const bank = new StubBank()
+    bank.charges.set(bareId(id), { state: 'failed' })
+    bank.stall('after', async () => {
+      await comeBack(id)
+      await expireDueCharges(() => {
+        const other = new StubBank()
+        other.stall('before', async () => ({ outcome: 'unknown', reason: 'no answer' }))
+        return other
+      })
+    })
+    await run(bank)
+    expect(await statusOf(merchant, id)).toBe('pending')
+    await db().charge.updateMany({ where: { id }, data: { dueAt: null } })
+  })
 })

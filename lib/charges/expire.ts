@@ -1,13 +1,20 @@
 import { cancelOpening } from '#lib/charges/cancel.ts'
-import { endAsSaid } from '#lib/charges/close.ts'
-import { type Claim, claim, postpone } from '#lib/db/claim.ts'
+import { closeCharges } from '#lib/charges/close.ts'
+import { inMs, nextAsk, postponeCharges } from '#lib/charges/postpone.ts'
+import { settleInOrder } from '#lib/charges/settle.ts'
+import { sideBySide, together } from '#lib/db/batch.ts'
+import { type Claim, holding, postpone } from '#lib/db/claim.ts'
+import { Prisma } from '#lib/db/client.ts'
 import { gatewayOf } from '#lib/gateway/choose.ts'
-import type { Gateway } from '#lib/gateway/gateway.ts'
+import type { ChargeState, Gateway } from '#lib/gateway/gateway.ts'
+import { journaled } from '#lib/gateway/journal.ts'
 import { bareId } from '#lib/ids.ts'
 import { log } from '#lib/log.ts'
 import { MODES } from '#lib/mode.ts'
 
-const BATCH_MAX = 100
+const BATCH_MAX = 500
+/** How many openings of a batch are cancelled at once. */
+const AT_ONCE = 8
 /** How long to wait for a bank that could not say what became of a charge. */
 const ASK_AGAIN_MS = 15_000
 
@@ -15,37 +22,58 @@ const ASK_AGAIN_MS = 15_000
  * Ends charges whose time is up by the database's clock. The bank is asked first: a payment that
  * nobody told us of is credited instead. Returns how many were due.
  */
-export async function expireDueCharges(): Promise<number> {
-  const due = await claim('charges', BATCH_MAX)
-  for (const mode of MODES) {
-    const ofMode = due.filter(held => held.mode === mode)
-    const pending = ofMode.filter(held => held.status !== 'opening')
-    if (pending.length > 0) await expireAfterAsking(gatewayOf(mode), pending)
-    for (const held of ofMode.filter(other => !pending.includes(other))) {
-      await eachAlone(held, async () => {
-        const gone = await cancelOpening(gatewayOf(mode), held)
-        if (!gone) await postpone('charges', held, ASK_AGAIN_MS)
+export function expireDueCharges(choose = gatewayOf): Promise<number> {
+  return holding('charges', BATCH_MAX, async due => {
+    for (const mode of MODES) {
+      const [opening, pending] = [true, false].map(isOpening =>
+        due.filter(held => held.mode === mode && (held.status === 'opening') === isOpening),
+      ) as [Claim[], Claim[]]
+      if (pending.length > 0) await endAfterAsking(choose(mode), pending)
+      await sideBySide(opening, AT_ONCE, async held => {
+        const gone = await cancelOpening(choose(mode), held).catch(error => tell(error, held))
+        if (gone === false) await postpone('charges', held, ASK_AGAIN_MS)
       })
     }
-  }
-  return due.length
+  })
 }
 
-async function expireAfterAsking(gateway: Gateway, due: Claim[]): Promise<void> {
-  const known = await gateway.getCharges(due.map(held => bareId(held.id)))
-  if (known.outcome !== 'ok') {
-    for (const held of due) await postpone('charges', held, ASK_AGAIN_MS)
-    return
-  }
+async function endAfterAsking(gateway: Gateway, due: Claim[]): Promise<void> {
+  const known = await journaled(gateway, due).getCharges(due.map(held => bareId(held.id)))
+  if (known.outcome !== 'ok') return postponeCharges(due, inMs(ASK_AGAIN_MS))
+  const open: Claim[] = []
+  const ended = { paid: [] as Paid[], failed: [] as Claim[], expired: [] as Claim[] }
   for (const held of due) {
-    const said = known.value.get(bareId(held.id))
-    await eachAlone(held, () => endAsSaid(held.accountId, held.id, said))
+    const said: ChargeState = known.value.get(bareId(held.id)) ?? { state: 'open' }
+    if (said.state === 'paid') ended.paid.push({ ...held, ...said })
+    else if (said.state === 'open') open.push(held)
+    else ended[said.state === 'failed' ? 'failed' : 'expired'].push(held)
   }
+  await endEach(ended.paid, paid => settleInOrder(paid.map(one => ({ ...one, chargeId: one.id }))))
+  await endEach(ended.failed, held => closeCharges(held.map(asClosing), 'failed'))
+  await endEach(ended.expired, held => closeCharges(held.map(asClosing), 'expired'))
+  const late = (held: Claim) => ({ ...asClosing(held), ifTimeUp: true })
+  const judged = await endEach(open, held => closeCharges(held.map(late), 'expired'))
+  await postponeCharges(judged, Prisma.sql`LEAST(c.expires_at, ${nextAsk(gateway.asksAfterMs)})`)
 }
 
-/** One that fails keeps its lease and comes back; the others must not wait for it. */
-async function eachAlone({ id }: Claim, work: () => Promise<unknown>): Promise<void> {
-  await work().catch(error =>
-    log().error({ err: error, chargeId: id }, 'a due charge could not be ended'),
-  )
+type Paid = Claim & Extract<ChargeState, { state: 'paid' }>
+
+function asClosing({ accountId, id, lease }: Claim) {
+  return { accountId, chargeId: id, lease }
+}
+
+/** One that fails keeps its lease and comes back; the others, which are returned, go on without it. */
+async function endEach<Held extends Claim>(
+  due: Held[],
+  end: (due: Held[]) => Promise<unknown[]>,
+): Promise<Held[]> {
+  if (due.length === 0) return []
+  const outcomes = await together(due, end)
+  const failed = outcomes.map((one, nth) => [one.ok ? null : one.error, due[nth] as Held] as const)
+  for (const [error, held] of new Map(failed)) if (error) tell(error, held)
+  return due.filter((_, nth) => outcomes[nth]?.ok)
+}
+
+function tell(error: unknown, { id }: Claim): void {
+  log().error({ err: error, chargeId: id }, 'a due charge could not be ended')
 }

@@ -5,6 +5,7 @@ import { type Once, onceCtes } from '#lib/db/once.ts'
 import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
 import { databaseFault, TrocoError } from '#lib/errors.ts'
+import { gatewayOf } from '#lib/gateway/choose.ts'
 import type { ChargeOrder } from '#lib/gateway/gateway.ts'
 import type { Mode } from '#lib/mode.ts'
 
@@ -28,7 +29,7 @@ export interface NewCharge {
 export async function insertCharge(charge: NewCharge, brCode: string | null): Promise<void> {
   const { request, order, once } = charge
   const lifeS = order.expiresInSeconds
-  const dueInS = brCode === null ? GIVEN_UP_AFTER_S : lifeS
+  const dueInS = brCode === null ? GIVEN_UP_AFTER_S : Math.min(lifeS, firstAskInS(charge.mode))
   const insert = Prisma.sql`
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
       client_name, client_email, client_doc, client_phone, webhook_url, ip,
@@ -45,6 +46,11 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
     ? Prisma.sql`WITH ${onceCtes(once, brCode === null)} made AS (${insert}) SELECT 'null' AS json`
     : insert
   await retried(() => queryRows(statement)).catch(refuseTaken)
+}
+
+function firstAskInS(mode: Mode): number {
+  const [firstMs = Number.POSITIVE_INFINITY] = gatewayOf(mode).asksAfterMs ?? []
+  return firstMs / 1_000
 }
 
 export function refuseTaken(error: unknown): never {

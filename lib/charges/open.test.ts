@@ -146,6 +146,42 @@ describe('a bank of which nobody knows what it did', () => {
   })
 })
 
+test('what is said to a bank outside is in the journal, and nothing of the payer with it', async () => {
+  const { gateway } = bank(LOST, LOST, LOST)
+  const remote = { ...gateway, remote: true }
+  const charge = chargeOf()
+  await expectUnavailable(openAtBank(remote, charge))
+  await fallDue(charge.id)
+  await expireDueCharges(() => remote)
+  const calls = await db().gatewayCall.findMany({
+    where: { accountId: merchant.id, subjectId: charge.id },
+    orderBy: { id: 'asc' },
+  })
+  expect(calls.map(call => [call.operation, call.outcome])).toEqual([
+    ['createCharge', 'unknown'],
+    ['createCharge', 'unknown'],
+    ['createCharge', 'unknown'],
+    ['cancelCharge', 'ok'],
+  ])
+  const { txid, amount, expiresInSeconds } = charge.order
+  expect(calls[0]?.request).toEqual({ txid, amount, expiresInSeconds })
+})
+
+test.each([
+  [undefined, 3_600],
+  [[15_000, 60_000], 15],
+  [[7_200_000], 3_600],
+])('a charge whose bank is asked after %j ms is due after %i s', async (asksAfterMs, dueS) => {
+  const { gateway } = bank()
+  const charge = chargeOf()
+  await openAtBank({ ...gateway, asksAfterMs }, charge)
+  const [row] = await db().$queryRaw<{ seconds: number }[]>`
+    SELECT extract(epoch FROM due_at - created_at)::float8 AS seconds FROM charges
+    WHERE id = ${charge.id}::uuid`
+  expect(row?.seconds).toBeGreaterThanOrEqual(dueS)
+  expect(row?.seconds).toBeLessThan(dueS + 10)
+})
+
 describe('a crash', () => {
   test('between the row and the bank leaves what the worker forgets', async () => {
     const charge = chargeOf()

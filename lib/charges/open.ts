@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { takeBackOpening } from '#lib/charges/cancel.ts'
 import { insertCharge, type NewCharge, refuseTaken } from '#lib/charges/insert.ts'
+import { nextAsk } from '#lib/charges/postpone.ts'
 import type { CreatedCharge } from '#lib/charges/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { finishKey } from '#lib/db/once.ts'
 import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
+import { wake } from '#lib/db/wake.ts'
 import { databaseFault, TrocoError } from '#lib/errors.ts'
 import type { Answer, ChargeOrder, Gateway, OpenedCharge } from '#lib/gateway/gateway.ts'
+import { type Calls, journaled } from '#lib/gateway/journal.ts'
 
 /** Pauses before a bank whose answer got lost is asked the same again. */
 const ASK_AGAIN_AFTER_MS = [100, 400]
@@ -21,9 +24,9 @@ export async function openAtBank(gateway: Gateway, charge: NewCharge): Promise<C
     // The one who began it is gone; its caller came back with the same key.
     if (!charge.once || databaseFault(error).constraint !== 'charges_pkey') throw error
   })
-  const answer = await askUntilKnown(gateway, charge.order)
+  const answer = await askUntilKnown(journaled(gateway, [charge]), charge.order)
   if (answer.outcome === 'ok') {
-    const row = await publishCharge(charge, answer.value)
+    const row = await publishCharge(charge, answer.value, gateway.asksAfterMs)
     if (row) return row
   } else {
     await takeBackOpening(charge, answer.outcome === 'unknown')
@@ -31,7 +34,7 @@ export async function openAtBank(gateway: Gateway, charge: NewCharge): Promise<C
   throw new TrocoError('service_unavailable', 'Service unavailable')
 }
 
-async function askUntilKnown(gateway: Gateway, order: ChargeOrder): Promise<Answer<OpenedCharge>> {
+async function askUntilKnown(gateway: Calls, order: ChargeOrder): Promise<Answer<OpenedCharge>> {
   let answer = await gateway.createCharge(order)
   for (const pauseMs of ASK_AGAIN_AFTER_MS) {
     if (answer.outcome !== 'unknown') break
@@ -45,9 +48,11 @@ async function askUntilKnown(gateway: Gateway, order: ChargeOrder): Promise<Answ
 async function publishCharge(
   { accountId, id, request, order, once }: NewCharge,
   { brCode, newsInMs }: OpenedCharge,
+  asksAfterMs: readonly number[] | undefined,
 ): Promise<CreatedCharge | null> {
   const lifeS = order.expiresInSeconds
   const dueInS = newsInMs === undefined ? lifeS : Math.min(lifeS, newsInMs / 1_000)
+  const asked = nextAsk(asksAfterMs)
   const done = once
     ? Prisma.sql`, done AS (
         ${finishKey(once)} AND EXISTS (SELECT 1 FROM published))`
@@ -58,12 +63,13 @@ async function publishCharge(
         UPDATE charges c SET status = 'pending', br_code = ${brCode}, updated_at = now(),
           external_id = ${request.external_id ?? order.txid},
           expires_at = now() + make_interval(secs => ${lifeS}::float8),
-          due_at = now() + make_interval(secs => ${dueInS}::float8)
+          due_at = LEAST(now() + make_interval(secs => ${dueInS}::float8), ${asked})
         WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid
           AND c.status = 'opening' AND c.lease IS NULL
         RETURNING c.id, c.br_code, c.amount, c.status, c.metadata
       )${done}
       SELECT row_to_json(p)::text AS json FROM published p`),
   ).catch(refuseTaken)
+  if (row && newsInMs !== undefined) wake('charges')
   return row ?? null
 }

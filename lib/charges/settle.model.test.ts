@@ -13,7 +13,9 @@ import { readBalances } from '#lib/ledger/accounts.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/settle.ts'
 
-const RUNS = 150
+const RUNS = Number(process.env.MODEL_RUNS || 100)
+const COMMANDS = Number(process.env.MODEL_COMMANDS || 30)
+const AT_ONCE_MAX = 3
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
 type Outcome = 'paid' | 'failed' | 'expired'
@@ -49,9 +51,9 @@ const steps: fc.Arbitrary<Step>[] = [
   fc.record({ on: fc.constant('withdrawal'), do: fc.constantFrom('approve', 'reject') }),
 ]
 /** Each group is done at once, one group after the other. */
-const groups = fc.array(fc.array(fc.oneof(...steps), { minLength: 1, maxLength: 3 }), {
+const groups = fc.array(fc.array(fc.oneof(...steps), { minLength: 1, maxLength: AT_ONCE_MAX }), {
   minLength: 1,
-  maxLength: 8,
+  maxLength: Math.ceil((COMMANDS * 2) / (1 + AT_ONCE_MAX)),
   size: 'max',
 })
 
@@ -88,7 +90,8 @@ test('whatever comes in whatever order: only legal moves, and each is told of ex
         return closeCharge(accountId, chargeId, step.outcome)
       case 'time up':
         await db().$executeRaw`
-          UPDATE charges SET due_at = now() - interval '1 second' WHERE id = ${chargeId}::uuid
+          UPDATE charges SET due_at = now() - interval '1 second',
+            expires_at = now() - interval '1 second' WHERE id = ${chargeId}::uuid
             AND account_id = ${accountId}::uuid AND status = 'pending'`
         return expireDueCharges()
       case 'approve':

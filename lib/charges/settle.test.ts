@@ -11,7 +11,7 @@ import type { Account } from '#lib/accounts/schema.ts'
 import { closeCharge } from '#lib/charges/close.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import { findCharge } from '#lib/charges/queries.ts'
-import { type Payment, settleCharges } from '#lib/charges/settle.ts'
+import { type Payment, settleCharge, settleCharges } from '#lib/charges/settle.ts'
 import { db, disconnect } from '#lib/db/client.ts'
 import { env, supplyEnv } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
@@ -265,3 +265,71 @@ test('batches over several merchants in opposite orders all arrive', async () =>
     await expectBalancedBooks(merchant.id)
   }
 }, 30_000)
+
+describe('payments that reach one account at the same time', () => {
+  test('are settled together, and each caller has its own row', async () => {
+    const merchant = await makeMerchant()
+    const charges = await Promise.all(Array.from({ length: 40 }, () => openCharge(merchant, 1_000)))
+    const transactions = async () => {
+      const [row] = await db().$queryRaw<{ many: bigint }[]>`
+        SELECT count(DISTINCT xmin::text) AS many FROM charges
+        WHERE account_id = ${merchant.id}::uuid AND status = 'paid'`
+      return Number(row?.many)
+    }
+    const rows = await Promise.all(charges.map(({ id }) => settleCharge(paymentOf(merchant, id))))
+    expect(rows.map(row => row?.id)).toEqual(charges.map(({ id }) => id))
+    expect(await transactions()).toBe(2)
+    expect((await readBalances(merchant.id, 'test')).available).toBe(40_000)
+    await expectGapless(merchant, 40)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('one charge twice: one caller has the row, the other null, and it is credited once', async () => {
+    const merchant = await makeMerchant()
+    const [first, second] = [await openCharge(merchant, 1_000), await openCharge(merchant, 1_000)]
+    const rows = await Promise.all([
+      settleCharge(paymentOf(merchant, first.id)),
+      settleCharge(paymentOf(merchant, second.id)),
+      settleCharge(paymentOf(merchant, second.id)),
+      settleCharge(paymentOf(merchant, first.id)),
+    ])
+    expect(rows.map(row => row?.id ?? null)).toEqual([first.id, second.id, null, null])
+    expect((await readBalances(merchant.id, 'test')).available).toBe(2_000)
+    await expectGapless(merchant, 2)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('one proof for two charges is refused to its own caller alone', async () => {
+    const merchant = await makeMerchant()
+    const charges = await Promise.all(Array.from({ length: 6 }, () => openCharge(merchant, 1_000)))
+    const payments = charges.map(({ id }) => paymentOf(merchant, id))
+    const [taken, , , double] = payments
+    if (taken && double) double.endToEndId = taken.endToEndId
+    const outcomes = await Promise.allSettled(payments.map(settleCharge))
+    expect(outcomes.map(one => one.status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ])
+    expect((await readBalances(merchant.id, 'test')).available).toBe(5_000)
+    await expectGapless(merchant, 5)
+    await expectBalancedBooks(merchant.id)
+  })
+})
+
+test('a payment that a job reports without its lease is not credited; the others of the batch are', async () => {
+  const merchant = await makeMerchant()
+  const [held, lost] = [await openCharge(merchant, 1_000), await openCharge(merchant, 1_000)]
+  const lease = newId()
+  await db().$executeRaw`UPDATE charges SET lease = ${lease}::uuid WHERE id = ${held.id}::uuid`
+  const rows = await settleCharges([
+    paymentOf(merchant, held.id, { lease }),
+    paymentOf(merchant, lost.id, { lease }),
+  ])
+  expect(rows.map(row => row.id)).toEqual([held.id])
+  expect((await readBalances(merchant.id, 'test')).available).toBe(1_000)
+  await expectBalancedBooks(merchant.id)
+})

@@ -1,10 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { makeDatabase, makeMerchant, openCharge } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
-import { claim, postpone } from '#lib/db/claim.ts'
+import {
+  type Claim,
+  claim,
+  holding,
+  isHeld,
+  keepAlive,
+  postpone,
+  releaseAll,
+} from '#lib/db/claim.ts'
 import { db, disconnect } from '#lib/db/client.ts'
-import { supplyEnv } from '#lib/env.ts'
+import { env, supplyEnv } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
 
 // A claim takes whatever is due, so these tests need a database that no other test works in.
@@ -32,6 +40,14 @@ async function makeDue(howMany: number): Promise<string[]> {
 }
 
 const idsOf = (claims: { id: string }[]) => claims.map(held => held.id)
+
+/** How long the row is hidden from others. */
+async function leftOf(held: Claim | undefined): Promise<number> {
+  const [row] = await db().$queryRaw<{ left: number }[]>`
+    SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS left FROM charges
+    WHERE id = ${held?.id}::uuid`
+  return row?.left ?? Number.NaN
+}
 
 describe('claim', () => {
   test('takes the oldest first and never more than its limit', async () => {
@@ -86,14 +102,12 @@ describe('claim', () => {
     expect(second?.lease).not.toBe(first?.lease)
   })
 
-  test('keeps a lease of a minute when nothing else is said', async () => {
+  test('keeps a lease as long as the settings say when nothing else is said', async () => {
     await makeDue(1)
     const [held] = await claim('charges', 1)
-    const [row] = await db().$queryRaw<{ left: number }[]>`
-      SELECT extract(epoch FROM due_at - now())::float8 AS left FROM charges
-      WHERE id = ${held?.id}::uuid`
-    expect(row?.left).toBeGreaterThan(50)
-    expect(row?.left).toBeLessThanOrEqual(60)
+    const seconds = await leftOf(held)
+    expect(seconds).toBeGreaterThan(env().WORKER_LEASE_SECONDS - 10)
+    expect(seconds).toBeLessThanOrEqual(env().WORKER_LEASE_SECONDS)
   })
 })
 
@@ -123,6 +137,71 @@ describe('postpone', () => {
     const [held] = await claim('charges', 1)
     expect(await postpone('charges', held!, 0)).toBe(true)
     expect(await postpone('charges', held!, 60_000)).toBe(false)
+  })
+})
+
+describe('holding', () => {
+  afterEach(() => supplyEnv({ WORKER_LEASE_SECONDS: '' }))
+
+  test('gives the work what is due, says how much it was, and holds it only meanwhile', async () => {
+    const [id] = await makeDue(1)
+    let held: Claim | undefined
+    const count = await holding('charges', 10, async due => {
+      held = due[0]
+      expect(idsOf(due)).toEqual([id])
+      expect(isHeld(due[0]!)).toBe(true)
+    })
+    expect(count).toBe(1)
+    expect(isHeld(held!)).toBe(false)
+    expect(await holding('charges', 10, () => Promise.reject(new Error('not called')))).toBe(0)
+  })
+
+  test('keeps the rows for as long as the work lasts, beyond the lease', async () => {
+    supplyEnv({ WORKER_LEASE_SECONDS: '2' })
+    await makeDue(2)
+    await holding('charges', 10, async due => {
+      await postpone('charges', due[1]!, 0)
+      await sleep(3_500)
+      expect(idsOf(await claim('charges', 10))).toEqual([due[1]?.id])
+      expect(isHeld(due[0]!)).toBe(true)
+    })
+  })
+
+  test('lets go when the work fails; the rows come back when the lease is over', async () => {
+    await makeDue(1)
+    let held: Claim | undefined
+    const work = holding('charges', 10, async due => {
+      held = due[0]
+      throw new Error('failed')
+    })
+    await expect(work).rejects.toThrow('failed')
+    expect(isHeld(held!)).toBe(false)
+    expect(await claim('charges', 10)).toEqual([])
+  })
+
+  test('notices that its rows have passed to somebody else', async () => {
+    supplyEnv({ WORKER_LEASE_SECONDS: '2' })
+    await makeDue(1)
+    const [held] = await claim('charges', 1)
+    const letGo = keepAlive('charges', held!.lease)
+    await db()
+      .$executeRaw`UPDATE charges SET lease = gen_random_uuid() WHERE id = ${held!.id}::uuid`
+    expect(isHeld(held!)).toBe(true)
+    await expect.poll(() => isHeld(held!), { timeout: 20_000 }).toBe(false)
+    letGo()
+  })
+})
+
+test('a process that ends gives back at once what it has not finished, and holds nothing', async () => {
+  const ids = await makeDue(3)
+  await holding('charges', 10, async due => {
+    const [first] = due
+    await db().$executeRaw`
+      UPDATE charges SET due_at = NULL, lease = NULL WHERE id = ${first?.id}::uuid`
+    await releaseAll()
+    expect(due.some(isHeld)).toBe(false)
+    const left = ids.filter(id => id !== first?.id)
+    expect(idsOf(await claim('charges', 10)).sort()).toEqual(left.sort())
   })
 })
 

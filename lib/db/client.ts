@@ -41,9 +41,12 @@ function open(): void {
 
 export async function disconnect(): Promise<void> {
   const open = holder[HOLDER]
+  const shared = holder[POOL]
   delete holder[HOLDER]
   delete holder[POOL]
   await open?.$disconnect()
+  // The ORM ends it only where it was itself in use.
+  if (shared && !shared.ended) await shared.end()
 }
 
 interface Connection {

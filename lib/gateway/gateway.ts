@@ -4,6 +4,13 @@
  */
 export interface Gateway {
   readonly name: string
+  /** Its calls leave this process: each stands in the journal, and may get lost on its way. */
+  readonly remote: boolean
+  /**
+   * For a bank that does not tell us of payments: when a charge is asked about, from its creation
+   * on, and then again after each time the last of these has passed. Unset: at its expiry only.
+   */
+  readonly asksAfterMs?: readonly number[]
 
   /**
    * The code of a charge, where it follows from the charge alone: then nobody has to be asked, and

@@ -35,6 +35,7 @@ interface OrderRow {
  */
 export const simulator: Gateway = {
   name: 'simulator',
+  remote: false,
   codeFor,
   createCharge,
   getCharges,

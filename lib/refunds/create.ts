@@ -3,6 +3,7 @@ import { type AccountRef, ofAccount } from '#lib/db/columns.ts'
 import { type Once, onceCtes } from '#lib/db/once.ts'
 import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
+import { wake } from '#lib/db/wake.ts'
 import { databaseFault, type ErrorCode, invalidInput, TrocoError } from '#lib/errors.ts'
 import { isUuid, newId } from '#lib/ids.ts'
 import { refuseOverdraft, transferCtes } from '#lib/ledger/transfer.ts'
@@ -33,8 +34,7 @@ export async function createRefund(
         SELECT c.account_id, c.id, c.status, c.paid_at,
           c.amount - c.refunded_amount - c.refund_held_amount AS unspent
         FROM charges c WHERE ${ofAccount('c', account)} AND c.mode = ${mode}
-          AND ${which} AND c.status <> 'opening'
-        FOR UPDATE
+          AND ${which} AND c.status <> 'opening' FOR UPDATE
       ), judged AS (
         SELECT k.account_id, k.id, CASE
             WHEN k.id IS NULL THEN troco_refuse_refund('refunds_charge_known')
@@ -51,13 +51,13 @@ export async function createRefund(
         RETURNING c.account_id, c.id, c.mode, j.amount
       ), made AS (
         INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, reason, due_at)
-        SELECT account_id, ${id}::uuid, id, mode, 'pending', amount, ${reason ?? null}, now()
-        FROM charged
+        SELECT account_id, ${id}::uuid, id, mode, 'pending', amount, ${reason ?? null}, now() FROM charged
         RETURNING *, NULL::timestamptz AS booked_at
       ), ${transferCtes('refund_held', 'made')}
       SELECT ${refundAsJson}::text AS json FROM made r`),
   ).catch(refuseInWords)
   if (!row) throw new Error('The refund was not written')
+  wake('refunds')
   return row
 }
 

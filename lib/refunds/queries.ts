@@ -1,3 +1,4 @@
+import type { Claim } from '#lib/db/claim.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { type AccountRef, ofAccount, utc } from '#lib/db/columns.ts'
 import { type Page, pageSql, toPage } from '#lib/db/page.ts'
@@ -58,12 +59,21 @@ export async function listRefunds(
   return toPage(rows, query.limit)
 }
 
-/** What the bank is told to give back, of which payment, and under which id. */
-export async function findRefundOrder(accountId: string, id: string): Promise<RefundOrder> {
+/**
+ * What the bank is told to give back, of which payment, and under which id. Null: the lease has
+ * passed to somebody else, so that it is no longer for this caller to send.
+ */
+export async function findRefundOrder({
+  accountId,
+  id,
+  lease,
+}: Claim): Promise<RefundOrder | null> {
   const [row] = await db().$queryRaw<{ amount: bigint; endToEndId: string | null }[]>`
     SELECT r.amount, c.end_to_end_id AS "endToEndId" FROM refunds r
     JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
-    WHERE r.account_id = ${accountId}::uuid AND r.id = ${id}::uuid`
-  if (!row?.endToEndId) throw new Error('A refund that is due has no payment to give back')
+    WHERE r.account_id = ${accountId}::uuid AND r.id = ${id}::uuid
+      AND r.status = 'pending' AND r.lease = ${lease}::uuid`
+  if (!row) return null
+  if (!row.endToEndId) throw new Error('A refund that is due has no payment to give back')
   return { id: bareId(id), endToEndId: row.endToEndId, amount: cents(row.amount) }
 }

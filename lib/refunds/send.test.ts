@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { StubBank } from '#e2e/bank.ts'
 import { expectBalancedBooks, inOwnDatabase, makeMerchant, openCharge } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { chargeColumns, findCharge } from '#lib/charges/queries.ts'
@@ -12,7 +13,7 @@ import { startWorker } from '#lib/jobs/worker.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
 import { createRefund } from '#lib/refunds/create.ts'
 import { findRefund } from '#lib/refunds/queries.ts'
-import { sendDueRefunds, sendRefund } from '#lib/refunds/send.ts'
+import { sendDueRefunds } from '#lib/refunds/send.ts'
 
 inOwnDatabase()
 
@@ -85,9 +86,7 @@ function bank({ sent = [], asked = [], arrives = true }: Plan = {}) {
 /** One turn of a worker, by this bank. */
 async function turn(gateway: Gateway): Promise<void> {
   await fallDue()
-  const [held, ...more] = await claim('refunds', 10)
-  expect(more).toEqual([])
-  if (held) await sendRefund(held, chargeColumns, gateway)
+  expect(await sendDueRefunds(chargeColumns, () => gateway)).toBeLessThanOrEqual(1)
 }
 
 test('what is due is sent once, under its own id, and completed when the bank has done it', async () => {
@@ -115,16 +114,18 @@ test('the bank is told the payment, the amount and the id without hyphens', asyn
   expect(questions).toEqual([])
 })
 
-test('one that the bank has taken waits about a second, and is asked about, not sent again', async () => {
+test('one that the bank has taken waits longer each time, and is asked about, not sent again', async () => {
   const refund = await openRefund()
   const { gateway, orders, questions } = bank({ asked: [TAKEN, TAKEN] })
-  const began = await databaseTime()
-  for (let count = 0; count < 3; count++) await turn(gateway)
-  const [row] = await db().$queryRaw<{ waits: boolean; lease: string | null }[]>`
-    SELECT lease, due_at BETWEEN ${began}::timestamptz + interval '1 second'
-      AND clock_timestamp() + interval '1 second' AS waits
-    FROM refunds WHERE id = ${refund.id}::uuid`
-  expect(row).toEqual({ waits: true, lease: null })
+  for (const pauseS of [1, 2, 4]) {
+    const began = await databaseTime()
+    await turn(gateway)
+    const [row] = await db().$queryRaw<{ waits: boolean; lease: string | null }[]>`
+      SELECT lease, due_at BETWEEN ${began}::timestamptz + make_interval(secs => ${pauseS}::int)
+        AND clock_timestamp() + make_interval(secs => ${pauseS}::int) AS waits
+      FROM refunds WHERE id = ${refund.id}::uuid`
+    expect(row).toEqual({ waits: true, lease: null })
+  }
   expect(orders).toHaveLength(1)
   expect(questions).toEqual([bareId(refund.id), bareId(refund.id)])
   expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
@@ -245,6 +246,56 @@ describe('a crash', () => {
     const kept = await db().refund.findFirstOrThrow({ where: { id: broken.id } })
     expect(kept).toMatchObject({ status: 'pending', lease: expect.any(String) })
     await expectBalancedBooks(merchant.id)
+  })
+})
+
+describe('a worker whose lease has passed to another', () => {
+  async function expectCompletedOnce(refund: { id: string; chargeId: string }, stub: StubBank) {
+    stub.settle()
+    await turn(stub)
+    expect(await stateOf(refund)).toMatchObject({ status: 'completed', rejection_reason: null })
+    expect(stub.debitsOf(bareId(refund.id))).toBe(1)
+    const where = { subjectId: refund.chargeId, type: { startsWith: 'transaction.refund' } }
+    expect(await db().event.count({ where })).toBe(1)
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
+    await expectBalancedBooks(merchant.id)
+  }
+
+  test('rejects nothing that its successor has sent, whatever the bank answers it', async () => {
+    const refund = await openRefund()
+    const stub = new StubBank()
+    stub.stall('before', async () => {
+      await turn(stub)
+      return NO
+    })
+    await turn(stub)
+    expect(await stateOf(refund)).toMatchObject({ status: 'pending', rejection_reason: null })
+    await expectCompletedOnce(refund, stub)
+  })
+
+  test('neither completes nor sends anything while the successor is at work', async () => {
+    const refund = await openRefund()
+    const stub = new StubBank()
+    stub.isQuick = true
+    await turn(stub)
+    stub.stall('after', async () => {
+      await fallDue()
+      await claim('refunds', 1)
+    })
+    await turn(stub)
+    expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
+    await expectCompletedOnce(refund, stub)
+  })
+
+  test('sends nothing any more: the successor has', async () => {
+    const refund = await openRefund()
+    const stub = new StubBank()
+    stub.decide(bareId(refund.id), { sends: ['lost before'] })
+    await turn(stub)
+    stub.stall('after', () => turn(stub))
+    await turn(stub)
+    expect(stub.sent).toHaveLength(2)
+    await expectCompletedOnce(refund, stub)
   })
 })
 

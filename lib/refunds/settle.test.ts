@@ -13,6 +13,7 @@ import { chargeColumns, findCharge } from '#lib/charges/queries.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { db, disconnect, Prisma } from '#lib/db/client.ts'
 import type { Once } from '#lib/db/once.ts'
+import { onWake, type Topic } from '#lib/db/wake.ts'
 import { env, supplyEnv } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
@@ -381,4 +382,38 @@ describe('a statement that breaks off at any table has written nothing', () => {
       await expectBalancedBooks(merchant.id)
     }
   })
+})
+
+async function wakesDuring(topic: Topic, work: () => Promise<unknown>): Promise<number> {
+  let times = 0
+  const stop = onWake(topic, () => {
+    times++
+  })
+  await work()
+  stop()
+  return times
+}
+
+test('a refund wakes who sends it, and its end who delivers the event, once', async () => {
+  let opened: Awaited<ReturnType<typeof openRefund>> | undefined
+  const open = async () => {
+    opened = await openRefund()
+  }
+  expect(await wakesDuring('refunds', open)).toBe(1)
+  const reject = () => rejectRefund({ ...opened!.settlement, reason: 'no' })
+  expect(await wakesDuring('deliveries', reject)).toBe(1)
+  expect(await wakesDuring('deliveries', reject)).toBe(0)
+})
+
+test('with a lease that the row no longer carries, nothing is settled', async () => {
+  const { merchant, chargeId, settlement } = await openRefund()
+  const lease = newId()
+  const stale = { ...settlement, lease: newId() }
+  await db().refund.updateMany({ where: { accountId: merchant.id }, data: { lease } })
+  expect(await rejectRefund({ ...stale, reason: 'no' })).toBeNull()
+  expect(await completeRefund({ ...stale, returnId: returnId() })).toBeNull()
+  expect(await countedOn(merchant, chargeId)).toEqual({ refunded: 0, held: 3_000 })
+  const completed = { ...settlement, lease, returnId: returnId() }
+  expect(await completeRefund(completed)).toMatchObject({ status: 'completed' })
+  await expectBalancedBooks(merchant.id)
 })

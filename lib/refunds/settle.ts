@@ -1,6 +1,7 @@
 import { Prisma } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
+import { wake } from '#lib/db/wake.ts'
 import { newId } from '#lib/ids.ts'
 import { transferCtes } from '#lib/ledger/transfer.ts'
 import { refundAsJson } from '#lib/refunds/queries.ts'
@@ -12,6 +13,8 @@ interface Settlement {
   refundId: string
   /** How the room of charges tells of one named `c`: the event is about the charge. */
   chargeColumns: Prisma.Sql
+  /** The lease of the job that learned of it: without it any more, it writes nothing. */
+  lease?: string
 }
 
 /** The bank gave it back: the held amount leaves. Null: it was no longer pending. */
@@ -35,7 +38,7 @@ export function rejectRefund(
  * the event's sequence. Its event belongs to the charge, so it is delivered after the payment's.
  */
 async function settle(
-  { accountId, refundId, chargeColumns }: Settlement,
+  { accountId, refundId, chargeColumns, lease = '' }: Settlement,
   outcome: 'completed' | 'rejected',
   told: Prisma.Sql,
   refunded: Prisma.Sql,
@@ -43,20 +46,21 @@ async function settle(
   const movement = outcome === 'completed' ? 'refund_sent' : 'refund_returned'
   const event = outcome === 'completed' ? 'transaction.refunded' : 'transaction.refund_failed'
   const eventId = newId()
+  const isOurs = Prisma.sql`r.status = 'pending' AND ${lease} IN ('', r.lease::text)`
   const [row] = await retried(() =>
     queryRows<RefundRow>(Prisma.sql`
       WITH locked AS (
         SELECT c.account_id, c.id FROM charges c
         JOIN refunds r ON r.account_id = c.account_id AND r.charge_id = c.id
         WHERE r.account_id = ${accountId}::uuid AND r.id = ${refundId}::uuid
-          AND r.status = 'pending'
+          AND ${isOurs}
         FOR UPDATE OF c
       ), settled AS (
         UPDATE refunds r SET status = ${outcome}, ${told}, due_at = NULL, lease = NULL,
           ${Prisma.raw(`${outcome}_at`)} = now(), updated_at = now()
         FROM locked k
         WHERE r.account_id = k.account_id AND r.charge_id = k.id AND r.id = ${refundId}::uuid
-          AND r.status = 'pending'
+          AND ${isOurs}
         RETURNING r.*, NULL::timestamptz AS booked_at
       ), charged AS (
         UPDATE charges c SET refunded_amount = c.refunded_amount + ${refunded},
@@ -71,5 +75,6 @@ async function settle(
       ), ${eventCtes(event, 'news', { after: 'ledger_moved' })}
       SELECT ${refundAsJson}::text AS json FROM settled r`),
   )
+  if (row) wake('deliveries')
   return row ?? null
 }

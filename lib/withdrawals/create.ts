@@ -3,6 +3,7 @@ import { type AccountRef, accountSql } from '#lib/db/columns.ts'
 import { type Once, onceCtes } from '#lib/db/once.ts'
 import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
+import { wake } from '#lib/db/wake.ts'
 import { databaseFault, TrocoError } from '#lib/errors.ts'
 import { gatewayOf } from '#lib/gateway/choose.ts'
 import { newId } from '#lib/ids.ts'
@@ -54,6 +55,7 @@ export async function createWithdrawal(
       SELECT ${withdrawalAsJson}::text AS json FROM made w`),
   ).catch(refuseTaken)
   if (!row) throw new Error('The withdrawal was not written')
+  wake('withdrawals')
   return row
 }
 

@@ -1,3 +1,4 @@
+import type { Claim } from '#lib/db/claim.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { type AccountRef, ofAccount, utc } from '#lib/db/columns.ts'
 import { type Page, pageSql, toPage } from '#lib/db/page.ts'
@@ -34,16 +35,21 @@ export async function findWithdrawal(
   return row ?? null
 }
 
-/** What the bank is told to send, and under which id; a suspended account's waits. */
-export async function findPayout(
-  accountId: string,
-  id: string,
-): Promise<{ order: PayoutOrder; mayBeSent: boolean }> {
+/**
+ * What the bank is told to send, and under which id; a suspended account's waits. Null: the lease
+ * has passed to somebody else, so that it is no longer for this caller to send.
+ */
+export async function findPayout({
+  accountId,
+  id,
+  lease,
+}: Claim): Promise<{ order: PayoutOrder; mayBeSent: boolean } | null> {
   const [row] = await db().$queryRaw<{ amount: bigint; dictKey: string; mayBeSent: boolean }[]>`
     SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
     FROM withdrawals w JOIN accounts a ON a.id = w.account_id
-    WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid`
-  if (!row) throw new Error('A withdrawal that is due is not there')
+    WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid
+      AND w.status = 'pending' AND w.lease = ${lease}::uuid`
+  if (!row) return null
   const order = { id: bareId(id), amount: cents(row.amount), dictKey: row.dictKey }
   return { order, mayBeSent: row.mayBeSent }
 }

@@ -1,48 +1,61 @@
-import { type Claim, claim, postpone } from '#lib/db/claim.ts'
+import { sideBySide } from '#lib/db/batch.ts'
+import { type Claim, holding, postpone } from '#lib/db/claim.ts'
+import { db } from '#lib/db/client.ts'
 import { gatewayOf } from '#lib/gateway/choose.ts'
-import type { OrderState } from '#lib/gateway/gateway.ts'
+import type { Gateway, OrderState } from '#lib/gateway/gateway.ts'
+import { journaled } from '#lib/gateway/journal.ts'
+import { askAgainInMs, placeOrder } from '#lib/gateway/order.ts'
 import { bareId } from '#lib/ids.ts'
 import { log } from '#lib/log.ts'
 import { findPayout } from '#lib/withdrawals/queries.ts'
 import { settleAsSaid } from '#lib/withdrawals/settle.ts'
 
 const BATCH_MAX = 50
-/** How long to wait for a bank that has taken an order, or could not be reached. */
-const ASK_AGAIN_MS = 1_000
+/** A bank that lets one call hang must not delay the others. */
+const AT_ONCE = 8
+/** How soon after its activation an account's waiting withdrawals are sent. */
+const WAITS_S = 15
 
 /**
  * Sends withdrawals that are due, each under its own id, and asks again about those that the bank
  * has not settled. Nothing is rejected because an answer got lost. Returns how many were due.
  */
-export async function sendDueWithdrawals(): Promise<number> {
-  const due = await claim('withdrawals', BATCH_MAX)
-  for (const held of due) {
-    // One that fails keeps its lease and comes back; the others must not wait for it.
-    await sendOne(held).catch(error =>
-      log().error({ err: error, withdrawalId: held.id }, 'a withdrawal could not be sent'),
-    )
-  }
-  return due.length
+export function sendDueWithdrawals(choose = gatewayOf): Promise<number> {
+  return holding('withdrawals', BATCH_MAX, due =>
+    sideBySide(due, AT_ONCE, async held => {
+      // One that fails keeps its lease and comes back; the others must not wait for it.
+      await sendOne(held, choose).catch(error =>
+        log().error({ err: error, withdrawalId: held.id }, 'a withdrawal could not be sent'),
+      )
+    }),
+  )
 }
 
-async function sendOne(held: Claim): Promise<void> {
-  const said = await askBank(held)
-  if (said && said.state !== 'taken') await settleAsSaid(held.accountId, held.id, said)
-  else await postpone('withdrawals', held, ASK_AGAIN_MS)
+async function sendOne(held: Claim, choose: typeof gatewayOf): Promise<void> {
+  const { accountId, id, lease } = held
+  const said = await askBank(held, choose(held.mode))
+  if (said && said.state !== 'taken') await settleAsSaid(accountId, id, said, lease)
+  else await postpone('withdrawals', held, askAgainInMs(held.attempts))
 }
 
-/** What the bank says of the order, which it takes once under one id; null: ask again later. */
-async function askBank(held: Claim): Promise<OrderState | null> {
-  const gateway = gatewayOf(held.mode)
-  if (held.attempts > 1) {
-    // A question that is refused says nothing of the order: the money may be on its way.
-    const known = await gateway.getPayout(bareId(held.id))
-    if (known.outcome !== 'ok') return null
-    if (known.value) return known.value
-  }
-  const { order, mayBeSent } = await findPayout(held.accountId, held.id)
-  if (!mayBeSent) return null
-  const answer = await gateway.sendPayout(order)
-  if (answer.outcome === 'rejected') return { state: 'refused', reason: answer.reason }
-  return answer.outcome === 'ok' ? answer.value : null
+function askBank(held: Claim, gateway: Gateway): Promise<OrderState | null> {
+  const bank = journaled(gateway, [held])
+  return placeOrder(held, {
+    ask: () => bank.getPayout(bareId(held.id)),
+    async send() {
+      const payout = await findPayout(held)
+      if (!payout) return null
+      if (payout.mayBeSent) return bank.sendPayout(payout.order)
+      await waitForAccount(held)
+      return null
+    },
+  })
+}
+
+/** Gives it back as if it had not been tried, so that the pauses are short when it is sent at last. */
+async function waitForAccount({ accountId, id, lease }: Claim): Promise<void> {
+  await db().$executeRaw`
+    UPDATE withdrawals SET due_at = now() + make_interval(secs => ${WAITS_S}::int), lease = NULL,
+      attempts = attempts - 1
+    WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid AND lease = ${lease}::uuid`
 }

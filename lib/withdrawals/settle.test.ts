@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { expectBalancedBooks, makeMerchant, receive } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
+import { onWake, type Topic } from '#lib/db/wake.ts'
 import { newId } from '#lib/ids.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
@@ -151,4 +152,38 @@ test('one proof of a payout belongs to one withdrawal: the second is refused who
   expect(await eventsOf(second.merchant)).toEqual([])
   await expectBalancedBooks(first.merchant.id)
   await expectBalancedBooks(second.merchant.id)
+})
+
+async function wakesDuring(topic: Topic, work: () => Promise<unknown>): Promise<number> {
+  let times = 0
+  const stop = onWake(topic, () => {
+    times++
+  })
+  await work()
+  stop()
+  return times
+}
+
+test('a withdrawal wakes who sends it, and its end who delivers the event, once', async () => {
+  let opened: Awaited<ReturnType<typeof openWithdrawal>> | undefined
+  const open = async () => {
+    opened = await openWithdrawal()
+  }
+  expect(await wakesDuring('withdrawals', open)).toBe(1)
+  const reject = () => rejectWithdrawal({ ...opened!.settlement, reason: 'no' })
+  expect(await wakesDuring('deliveries', reject)).toBe(1)
+  expect(await wakesDuring('deliveries', reject)).toBe(0)
+})
+
+test('with a lease that the row no longer carries, nothing is settled', async () => {
+  const { merchant, settlement } = await openWithdrawal()
+  const lease = newId()
+  const stale = { ...settlement, lease: newId() }
+  await db().withdrawal.updateMany({ where: { accountId: merchant.id }, data: { lease } })
+  expect(await rejectWithdrawal({ ...stale, reason: 'no' })).toBeNull()
+  expect(await approveWithdrawal({ ...stale, endToEndId: endToEndId() })).toBeNull()
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 3_000 })
+  const approved = { ...settlement, lease, endToEndId: endToEndId() }
+  expect(await approveWithdrawal(approved)).toMatchObject({ status: 'approved' })
+  await expectBalancedBooks(merchant.id)
 })

@@ -1,6 +1,7 @@
 import { Prisma } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
+import { wake } from '#lib/db/wake.ts'
 import type { OrderState } from '#lib/gateway/gateway.ts'
 import { newId } from '#lib/ids.ts'
 import { transferCtes } from '#lib/ledger/transfer.ts'
@@ -13,6 +14,8 @@ interface Settlement {
   withdrawalId: string
   /** When it was settled; now, but for the demo world's past. */
   bookedAt?: Date
+  /** The lease of the job that learned of it: without it any more, it writes nothing. */
+  lease?: string
 }
 
 /** The bank sent it: the held amount leaves. Null: it was no longer pending. */
@@ -36,11 +39,12 @@ export function settleAsSaid(
   accountId: string,
   withdrawalId: string,
   said: OrderState,
+  lease?: string,
 ): Promise<WithdrawalRow | null> {
   if (said.state === 'taken') throw new Error('A payout that is on its way was to be settled')
   return said.state === 'done'
-    ? approveWithdrawal({ accountId, withdrawalId, endToEndId: said.endToEndId })
-    : rejectWithdrawal({ accountId, withdrawalId, reason: said.reason })
+    ? approveWithdrawal({ accountId, withdrawalId, lease, endToEndId: said.endToEndId })
+    : rejectWithdrawal({ accountId, withdrawalId, lease, reason: said.reason })
 }
 
 async function settle(
@@ -51,6 +55,7 @@ async function settle(
   const { accountId, withdrawalId } = settlement
   const bookedAt = settlement.bookedAt ?? null
   const movement = outcome === 'approved' ? 'withdrawal_sent' : 'withdrawal_returned'
+  const lease = settlement.lease ?? null
   const eventId = newId()
   const [row] = await retried(() =>
     queryRows<WithdrawalRow>(Prisma.sql`
@@ -59,7 +64,7 @@ async function settle(
           ${Prisma.raw(`${outcome}_at`)} = COALESCE(${bookedAt}::timestamptz, now()),
           updated_at = now()
         WHERE w.account_id = ${accountId}::uuid AND w.id = ${withdrawalId}::uuid
-          AND w.status = 'pending'
+          AND w.status = 'pending' AND (${lease}::uuid IS NULL OR w.lease = ${lease}::uuid)
         RETURNING w.*
       ), source AS (
         SELECT w.account_id, w.mode, w.id, w.amount, ${bookedAt}::timestamptz AS booked_at,
@@ -70,5 +75,6 @@ async function settle(
       ${eventCtes(`withdrawal.${outcome}`, 'source', { after: 'ledger_moved' })}
       SELECT ${withdrawalAsJson}::text AS json FROM settled w`),
   )
+  if (row) wake('deliveries')
   return row ?? null
 }

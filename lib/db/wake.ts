@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import { EventEmitter } from 'node:events'
+import type { Pool } from 'pg'
+import { pool } from '#lib/db/client.ts'
+import { log } from '#lib/log.ts'
+
+/** What a worker may be woken for, by the table that holds the work. */
+export type Topic = 'charges' | 'withdrawals' | 'refunds' | 'deliveries'
+
+/** The channel on which processes wake each other: who speaks, and after a blank the topics. */
+export const CHANNEL = 'troco'
+/** Inside the transaction that moves money a NOTIFY would halve the commits; few are enough. */
+const TELL_OTHERS_EVERY_MS = 20
+
+interface Bus {
+  /** Our own words come back to us as well. */
+  speaker: string
+  emitter: EventEmitter
+  waiting: Set<Topic>
+  /** Of whoever called last: none is opened for this after the process has closed its own. */
+  through: Pool | null
+  timer: NodeJS.Timeout | null
+}
+
+const HOLDER = Symbol.for('troco.wake')
+const holder = globalThis as typeof globalThis & { [HOLDER]?: Bus }
+
+/** One per process, shared by the native modules and Next's copy of them. */
+function bus(): Bus {
+  holder[HOLDER] ??= {
+    speaker: randomUUID(),
+    emitter: new EventEmitter(),
+    waiting: new Set(),
+    through: null,
+    timer: null,
+  }
+  return holder[HOLDER]
+}
+
+/**
+ * Says, after the commit, that there is work: at once to this process, a moment later to others.
+ * Nothing is lost where it is not heard, since workers also look by themselves.
+ */
+export function wake(topic: Topic): void {
+  wakeHere(topic)
+  const { waiting } = bus()
+  waiting.add(topic)
+  bus().through = pool()
+  bus().timer ??= setTimeout(tellOthers, TELL_OTHERS_EVERY_MS).unref()
+}
+
+/** The same without the others. */
+export function wakeHere(topic: string): void {
+  bus().emitter.emit(topic)
+}
+
+/** What another process said. */
+export function heardFromOthers(message: string): void {
+  const [speaker, topics = ''] = message.split(' ')
+  if (speaker !== bus().speaker) for (const topic of topics.split(',')) wakeHere(topic)
+}
+
+export function onWake(topic: Topic, listener: () => void): () => void {
+  bus().emitter.on(topic, listener)
+  return () => bus().emitter.off(topic, listener)
+}
+
+function tellOthers(): void {
+  const { waiting, through } = bus()
+  const topics = [...waiting].join(',')
+  waiting.clear()
+  bus().timer = null
+  through
+    ?.query({ text: 'SELECT pg_notify($1, $2)', values: [CHANNEL, `${bus().speaker} ${topics}`] })
+    .catch(error => log().debug({ err: error }, 'other workers could not be woken'))
+}
