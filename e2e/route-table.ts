@@ -77,6 +77,52 @@ export const OPERATIONS: Operation[] = [
   },
 ]
 
+/** One method of an address that serves our own pages only: no token opens it. */
+export interface PageOperation extends Omit<Operation, 'method' | 'allow'> {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  allow: 'webhooks:read' | 'webhooks:write'
+}
+
+const ENDPOINT = '/dashboard/webhooks/endpoints/[id]'
+const NO_ENDPOINT = 'Endpoint not found'
+const NO_DELIVERY = 'Delivery not found'
+const reads = { method: 'GET', allow: 'webhooks:read' } as const
+const writes = { method: 'POST', allow: 'webhooks:write' } as const
+
+export const PAGE_OPERATIONS: PageOperation[] = [
+  { ...reads, path: '/dashboard/webhooks/endpoints' },
+  {
+    ...writes,
+    path: '/dashboard/webhooks/endpoints',
+    body: { url: 'http://127.0.0.1:9/hook', event_types: '*' },
+  },
+  { ...reads, path: ENDPOINT, missing: NO_ENDPOINT },
+  {
+    ...writes,
+    method: 'PATCH',
+    path: ENDPOINT,
+    body: { event_types: ['transaction.paid'] },
+    missing: NO_ENDPOINT,
+  },
+  { ...writes, method: 'DELETE', path: ENDPOINT, missing: NO_ENDPOINT },
+  { ...writes, path: `${ENDPOINT}/disable`, missing: NO_ENDPOINT },
+  { ...writes, path: `${ENDPOINT}/enable`, body: {}, missing: NO_ENDPOINT },
+  { ...writes, path: `${ENDPOINT}/rotate`, missing: NO_ENDPOINT },
+  { ...writes, path: `${ENDPOINT}/test`, body: {}, missing: NO_ENDPOINT },
+  { ...writes, method: 'GET', path: '/dashboard/webhooks/secret' },
+  { ...writes, path: '/dashboard/webhooks/secret/rotate' },
+  { ...reads, path: '/dashboard/webhooks/deliveries' },
+  { ...reads, path: '/dashboard/webhooks/deliveries/[id]', missing: NO_DELIVERY },
+  { ...writes, path: '/dashboard/webhooks/deliveries/[id]/resend', missing: NO_DELIVERY },
+  {
+    ...writes,
+    path: '/dashboard/webhooks/deliveries/resend',
+    body: { from: new Date(Date.now() - 3_600_000).toISOString() },
+  },
+]
+
+export const PAGE_PATHS = [...new Set(PAGE_OPERATIONS.map(({ path }) => path))]
+
 export const PATHS = [...new Set(OPERATIONS.map(({ path }) => path))]
 
 /** What stands behind the open parts of a path, in one merchant's account. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CANARY, CHARGE, makeMerchant } from '#e2e/stage.ts'
 import { createCharge } from '#lib/charges/create.ts'
-import { connect, db } from '#lib/db/client.ts'
+import { connect, db, Prisma, pool } from '#lib/db/client.ts'
 import { databaseFault, isDatabaseGone, isTrocoError, TrocoError } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 
@@ -114,6 +114,16 @@ describe('the database is gone', () => {
     await long
     await narrow.$disconnect()
   })
+
+  test.each(['53000', '53100', '53200', '53300', '53400', '58030', '25006'])(
+    'when it cannot write for want of disk, memory or leave: %s',
+    async code => {
+      const raise = `DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '${code}'; END $$`
+      const byOrm = await caught(db().$executeRaw(Prisma.raw(raise)))
+      const pastIt = await caught(pool().query(raise))
+      expect([byOrm, pastIt].map(isDatabaseGone)).toEqual([true, true])
+    },
+  )
 
   test('but not when it answers that it will not', async () => {
     const refused = await caught(db().$queryRaw`SELECT 1 / 0`)

@@ -1,5 +1,15 @@
+/** Refusals of the addresses that serve our own pages alone: the document does not know them. */
+export type PageErrorCode =
+  | 'session_required'
+  | 'endpoint_not_found'
+  | 'delivery_not_found'
+  | 'endpoint_disabled'
+  | 'under_way'
+  | 'limit_reached'
+
 /** Every refusal of ours, by code. The status of each stands in one table, lib/http/answer.ts. */
 export type ErrorCode =
+  | PageErrorCode
   | 'unauthenticated'
   | 'account_not_active'
   | 'permission_denied'
@@ -62,9 +72,12 @@ export function isTrocoError(error: unknown): error is TrocoError {
   return error instanceof Error && error.name === 'TrocoError'
 }
 
-/** Codes of PostgreSQL and of the socket that mean: the database cannot be asked just now. */
+/**
+ * Codes of PostgreSQL and of the socket that mean: the database cannot be asked, or cannot write,
+ * just now. 53… is a full disk, memory or server, 58030 its disk failing, 25006 a read-only one.
+ */
 const GONE =
-  /^(08...|57P0[1-3]|57014|53300|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|P1001|P1002|P1017|P2024|P2028)$/
+  /^(08...|57P0[1-3]|57014|53...|58030|25006|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|P1001|P1002|P1017|P2024|P2028)$/
 
 /** Of a raw statement the adapter keeps only its own word for these; here are Prisma's codes. */
 const GONE_KINDS: Record<string, string> = {

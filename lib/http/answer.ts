@@ -1,6 +1,22 @@
-import { type ErrorCode, isDatabaseGone, isTrocoError, type TrocoError } from '#lib/errors.ts'
+import {
+  type ErrorCode,
+  isDatabaseGone,
+  isTrocoError,
+  type PageErrorCode,
+  type TrocoError,
+} from '#lib/errors.ts'
 import type { Answer } from '#lib/http/exchange.ts'
 import { log } from '#lib/log.ts'
+
+/** What is said only where our own pages call; `session_required` is what a token hears there. */
+export const PAGE_STATUS: Record<PageErrorCode, number> = {
+  session_required: 403,
+  endpoint_not_found: 404,
+  delivery_not_found: 404,
+  endpoint_disabled: 409,
+  under_way: 409,
+  limit_reached: 409,
+}
 
 /** The status of each refusal: a code without one does not compile. */
 export const STATUS: Record<ErrorCode, number> = {
@@ -27,6 +43,7 @@ export const STATUS: Record<ErrorCode, number> = {
   events_gone: 410,
   service_unavailable: 503,
   setup_failed: 500,
+  ...PAGE_STATUS,
 }
 
 /** A client that comes back at once meets the same fault; this is long enough for a restart. */

@@ -21,12 +21,18 @@ export interface CallingAccount {
   isActive: boolean
 }
 
+/** What only a member may do, from a page of ours: no token can be given any of it. */
+const PAGE_PERMISSIONS = ['webhooks:read', 'webhooks:write'] as const
+export type Allowed = Permission | (typeof PAGE_PERMISSIONS)[number]
+
 /** Whoever sent a request: a program with a token, or a member of the account in our own pages. */
 export interface Caller {
   kind: 'token' | 'session'
   mode: Mode
   permissions: readonly string[]
   account: CallingAccount
+  /** The member, for the record of what was done; null for a program. */
+  userId: string | null
   /** What the token is counted by; a session is counted by its address alone. */
   key: string | null
 }
@@ -41,8 +47,10 @@ export async function authenticate(incoming: Incoming): Promise<Caller> {
   }
   const token = bearerOf(authorization)
   const known = token === null ? null : await verifyToken(token)
-  if (known)
-    return { kind: 'token', ...known, account: { ...known.account, ref: known.account.id } }
+  if (known) {
+    const account = { ...known.account, ref: known.account.id }
+    return { kind: 'token', ...known, account, userId: null }
+  }
   await countFailedBearer(incoming.ip)
   throw unauthenticated()
 }
@@ -56,6 +64,7 @@ export function recallCaller({ header }: Incoming): Caller | null {
       kind: 'token',
       ...known,
       account: { ...known.account, ref: { id: known.account.id, proof: known.proof } },
+      userId: null,
     }
   )
 }
@@ -72,13 +81,14 @@ async function readMember({ header }: Incoming): Promise<Caller | null> {
   if (!mode || !isUuid(accountId) || secret === null) return null
   const user = await readSession(secret)
   const found = user?.accounts.find(({ id }) => id === accountId)
-  if (!found) return null
+  if (!user || !found) return null
   const { name, city, expiresIn, status, role } = found
   const isActive = status === 'active'
   // Until each role has its own list, only an owner may change anything.
-  const permissions = PERMISSIONS.filter(name => role === 'owner' || name.endsWith(':read'))
+  const all = [...PERMISSIONS, ...PAGE_PERMISSIONS]
+  const permissions = all.filter(name => role === 'owner' || name.endsWith(':read'))
   const account = { id: accountId, ref: accountId, name, city, expiresIn, isActive }
-  return { kind: 'session', mode, permissions, account, key: null }
+  return { kind: 'session', mode, permissions, account, userId: user.id, key: null }
 }
 
 function sessionSecret(cookies: string): string | null {
@@ -91,7 +101,7 @@ function sessionSecret(cookies: string): string | null {
 export function authorize(
   caller: Caller,
   { method, header }: Incoming,
-  allow: Permission | Permission[],
+  allow: Allowed | Allowed[],
 ): void {
   const writes = !['GET', 'HEAD'].includes(method)
   if (!caller.account.isActive && (writes || caller.kind === 'token')) throw notActive()
@@ -99,6 +109,7 @@ export function authorize(
     throw new TrocoError('cross_origin', 'Cross-origin request refused')
   }
   const wanted = [allow].flat()
+  if (caller.kind === 'token' && wanted.every(isForPages)) throw sessionRequired()
   // Reading an empty world does no harm; nothing may begin in it.
   if (!isOpen(caller.mode) && wanted.some(permission => permission.endsWith(':write'))) {
     throw new TrocoError('live_mode_disabled', 'Live mode is not enabled')
@@ -106,6 +117,15 @@ export function authorize(
   if (wanted.some(permission => caller.permissions.includes(permission))) return
   const permission = wanted.join(' or ')
   throw new TrocoError('permission_denied', `Permission denied: ${permission}`, { permission })
+}
+
+function isForPages(name: Allowed): boolean {
+  return (PAGE_PERMISSIONS as readonly string[]).includes(name)
+}
+
+function sessionRequired(): TrocoError {
+  const message = 'This address is for the dashboard: sign in there, no token opens it'
+  return new TrocoError('session_required', message)
 }
 
 export function notActive(): TrocoError {

@@ -2,10 +2,9 @@ import type * as z from 'zod'
 import type { Once } from '#lib/db/once.ts'
 import type { ErrorCode } from '#lib/errors.ts'
 import type { InvalidForm } from '#lib/http/answer.ts'
-import type { CallingAccount } from '#lib/http/caller.ts'
+import type { Allowed, CallingAccount } from '#lib/http/caller.ts'
 import type { Rule } from '#lib/http/idempotency.ts'
 import type { Mode } from '#lib/mode.ts'
-import type { Permission } from '#lib/tokens/schema.ts'
 
 interface Call<Body, Query> {
   account: CallingAccount
@@ -14,6 +13,8 @@ interface Call<Body, Query> {
   query: Query
   params: Record<string, string>
   ip: string | null
+  /** The member who asks for it in our own pages; null for a program with a token. */
+  userId: string | null
   /** Set when the request carries an Idempotency-Key: the row is written with it, under its id. */
   once: Once | undefined
 }
@@ -22,8 +23,8 @@ export interface Declaration<Body = undefined, Query = undefined> {
   /** What it does, for the document: a line, and what else there is to know. */
   summary: string
   description?: string
-  /** The permission that a token needs; any one of a list will do. */
-  allow: Permission | Permission[]
+  /** The permission that the caller needs; any one of a list will do. */
+  allow: Allowed | Allowed[]
   /** What the body must be, in each mode; without it none is read. */
   body?: Record<Mode, z.ZodType<Body>>
   query?: z.ZodType<Query>

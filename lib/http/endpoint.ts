@@ -137,7 +137,7 @@ async function count(visit: Visit, policy: 'ip' | 'token', key: string): Promise
 async function work(
   visit: Visit,
   declared: Declaration<unknown, unknown>,
-  { account, mode }: Caller,
+  { account, mode, userId }: Caller,
 ): Promise<Answer> {
   const { incoming } = visit
   const { body: schema, query: querySchema, once: rule } = declared
@@ -147,7 +147,7 @@ async function work(
     const body = schema && parseFields(schema[mode], content)
     const query = querySchema && parseFields(querySchema, readQuery(incoming.url))
     const { params, ip } = incoming
-    return declared.handle({ account, mode, body, query, params, ip, once })
+    return declared.handle({ account, mode, body, query, params, ip, userId, once })
   }
   const key = rule ? readKey(incoming) : null
   if (!rule || key === null) return json(200, await handle())

@@ -1,8 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '#e2e/call.ts'
-import { addressIn, makeWorld, OPERATIONS, PATHS, type World } from '#e2e/route-table.ts'
-import { type Api, expectBalancedBooks, makeToken, startApi } from '#e2e/stage.ts'
+import { pageHeaders, signIn } from '#e2e/member.ts'
+import {
+  addressIn,
+  makeWorld,
+  OPERATIONS,
+  PAGE_OPERATIONS,
+  PAGE_PATHS,
+  PATHS,
+  type World,
+} from '#e2e/route-table.ts'
+import { type Api, expectBalancedBooks, makeMerchant, makeToken, startApi } from '#e2e/stage.ts'
 import { suspendAccount } from '#lib/accounts/activate.ts'
+import type { Account } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { env } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
@@ -62,9 +72,24 @@ interface Row {
   headers?: Record<string, string>
 }
 
+/** Who asks for what serves our own pages, and what they hear; null: it is the work's own affair. */
+interface PageRow extends Row {
+  hears: [number, string] | 'like a viewer' | 'like a stranger'
+}
+
+const UNAUTHENTICATED: [number, string] = [401, '{"error":"Unauthenticated"}']
+const NO_TOKEN: [number, string] = [
+  403,
+  '{"error":"This address is for the dashboard: sign in there, no token opens it"}',
+]
+
 let api: Api
 let owner: World
 let rows: Row[]
+let pageRows: PageRow[]
+/** An endpoint, and a delivery, in the account whose data nobody else may see. */
+let endpointId: string
+let deliveryId: string
 beforeAll(async () => {
   api = await startApi()
   owner = await makeWorld(api, WORD)
@@ -86,7 +111,52 @@ beforeAll(async () => {
     { as: 'an inactive account', token: suspended.token },
     { as: 'another tenant', token: (await makeWorld(api, 'stranger')).token },
   ]
+  await makePageRows(rows)
 })
+
+async function makePageRows([nobody, bad, revoked, cookie, inactive, tenant]: Row[]) {
+  const { merchant } = owner
+  endpointId = await makeEndpoint()
+  const { id } = await db().delivery.findFirstOrThrow({ where: { accountId: merchant.id } })
+  deliveryId = id
+  const [viewer, stranger] = [await signIn(merchant, 'viewer'), await makeMerchant()]
+  const foreign = await signIn(stranger, 'owner')
+  const page = (secret: string, { id }: Account) => pageHeaders(secret, id)
+  const other = {
+    ...page(await signIn(merchant, 'owner'), merchant),
+    origin: 'https://evil.example',
+  }
+  const refused: [number, string] = [403, '{"error":"Cross-origin request refused"}']
+  pageRows = [
+    ...[nobody, bad, revoked, cookie].map(row => ({ ...row!, hears: UNAUTHENTICATED })),
+    { ...inactive!, hears: [403, '{"error":"Account not active"}'] },
+    { ...tenant!, hears: NO_TOKEN },
+    { as: 'the right tenant’s token', token: owner.token, hears: NO_TOKEN },
+    {
+      as: 'a token beside the owner’s cookie',
+      token: owner.token,
+      headers: page(await signIn(merchant, 'owner'), merchant),
+      hears: NO_TOKEN,
+    },
+    {
+      as: 'a member of another account',
+      token: null,
+      headers: page(foreign, merchant),
+      hears: UNAUTHENTICATED,
+    },
+    { as: 'a stranger', token: null, headers: page(foreign, stranger), hears: 'like a stranger' },
+    { as: 'a viewer', token: null, headers: page(viewer, merchant), hears: 'like a viewer' },
+    { as: 'a foreign page', token: null, headers: other, hears: refused },
+  ]
+}
+
+/** Made as the owner makes it; the port is one that no webhook may go to. */
+async function makeEndpoint(): Promise<string> {
+  const headers = pageHeaders(await signIn(owner.merchant, 'owner'), owner.merchant.id)
+  const body = { url: `http://127.0.0.1:9/${WORD}`, event_types: '*' }
+  const answer = await call(api.url, 'POST', '/dashboard/webhooks/endpoints', { headers, body })
+  return answer.body.data.id
+}
 afterAll(async () => {
   await expectBalancedBooks(owner.merchant.id)
   await api.close()
@@ -99,18 +169,18 @@ test('every route and method of app/api stands in the table, and the table in ap
       .filter(name => name !== 'HEAD')
       .map(name => `${name} /${segments.join('/')}`),
   )
-  const told = OPERATIONS.map(({ method, path }) => `${method} ${path}`)
+  const told = [...OPERATIONS, ...PAGE_OPERATIONS].map(({ method, path }) => `${method} ${path}`)
   expect(told.toSorted()).toEqual(found.toSorted())
 })
 
 test('every route asks for the permission of the table, and every POST keeps its answer', async () => {
   for (const { segments, handlers } of await loadRoutes()) {
-    for (const { method, allow } of OPERATIONS.filter(
+    for (const { method, allow } of [...OPERATIONS, ...PAGE_OPERATIONS].filter(
       one => one.path === `/${segments.join('/')}`,
     )) {
       const declared = (handlers.get(method) as { declared?: { allow: unknown; once?: object } })
         ?.declared
-      expect([declared?.allow ?? null].flat()).toEqual(allow ?? [null])
+      expect([declared?.allow ?? null].flat()).toEqual([allow ?? null].flat())
       expect(declared?.once !== undefined).toBe(method === 'POST')
     }
   }
@@ -212,4 +282,92 @@ test('another tenant’s ids in a query or a body of one’s own open nothing', 
       expect(answer.text).not.toContain(WORD)
     }
   }
+})
+
+/** The methods that an address of our pages knows. */
+function pageMethods(path: string): string[] {
+  const known = PAGE_OPERATIONS.filter(one => one.path === path).map(({ method }) => method)
+  return ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].filter(name =>
+    known.includes((name === 'HEAD' ? 'GET' : name) as (typeof known)[number]),
+  )
+}
+
+describe.each(PAGE_PATHS)('%s, for our own pages', path => {
+  const operationOf = (method: string) =>
+    PAGE_OPERATIONS.find(
+      one => one.path === path && one.method === (method === 'HEAD' ? 'GET' : method),
+    )
+  const address = (endpoint = endpointId) =>
+    path.replace('[id]', path.includes('/deliveries/') ? deliveryId : endpoint)
+
+  function refusalOf(row: PageRow, method: string): [number, string] | null {
+    const operation = operationOf(method)
+    const writes = !['GET', 'HEAD'].includes(method)
+    // A method that is not there is told to whoever may call at all.
+    const isKnown = operation !== undefined
+    const isNobody = row.hears === UNAUTHENTICATED || row.as === 'an inactive account'
+    if (!isKnown && !isNobody) return [405, '{"error":"Method not allowed"}']
+    if (Array.isArray(row.hears) && (row.as !== 'a foreign page' || writes)) return row.hears
+    if (row.hears === 'like a stranger') {
+      return operation?.missing ? [404, `{"error":"${operation.missing}"}`] : null
+    }
+    const denied = operation?.allow === 'webhooks:write' && row.as === 'a viewer'
+    return denied ? [403, '{"error":"Permission denied: webhooks:write"}'] : null
+  }
+
+  test.each(GUISES)('tells nobody what is not theirs, whatever the method: $name', async guise => {
+    for (const row of pageRows) {
+      for (const method of METHODS) {
+        const body = ['POST', 'PATCH'].includes(method)
+          ? operationOf(method)?.missing
+            ? operationOf(method)?.body
+            : {}
+          : undefined
+        const { token } = row
+        const headers = { ...guise.headers, ...row.headers }
+        const answer = await call(api.url, method, address() + guise.query, {
+          token,
+          headers,
+          body,
+        })
+        const what = `${row.as}: ${method}`
+        const refusal = refusalOf(row, method)
+        if (refusal) {
+          expect([answer.status, answer.text], what).toEqual(
+            method === 'HEAD' ? [refusal[0], ''] : refusal,
+          )
+          if (refusal === NO_TOKEN) {
+            expect(answer.headers.get('x-error-code')).toBe('session_required')
+          }
+        } else expect([200, 409, 422], what).toContain(answer.status)
+        const allow = answer.status === 405 ? pageMethods(path).join(', ') : null
+        expect(answer.headers.get('allow'), what).toBe(allow)
+        const isMember = row.as === 'a viewer' || row.as === 'a foreign page'
+        if (!isMember) expect(answer.text, what).not.toContain(WORD)
+      }
+    }
+  })
+
+  test('opens to the owner, and for a read to everybody in the account', async () => {
+    const { merchant } = owner
+    const sessions = {
+      owner: await signIn(merchant, 'owner'),
+      viewer: await signIn(merchant, 'viewer'),
+    }
+    for (const { method, allow, body } of PAGE_OPERATIONS.filter(one => one.path === path)) {
+      const own = path.includes('/endpoints/[id]') ? await makeEndpoint() : undefined
+      for (const [role, secret] of Object.entries(sessions)) {
+        if (role === 'viewer' && allow === 'webhooks:write') continue
+        const headers = pageHeaders(secret, merchant.id)
+        const answer = await call(api.url, method, address(own), { headers, body })
+        expect([200, 409], `${role}: ${method}`).toContain(answer.status)
+        if (allow === 'webhooks:read') expect(answer.text).toContain(WORD)
+      }
+      if (own)
+        await db().webhookEndpoint.updateMany({
+          where: { id: own },
+          data: { deletedAt: new Date() },
+        })
+    }
+  })
 })

@@ -94,6 +94,13 @@ seconds, 5 minutes, 30 minutes, 2, 5 and 10 hours; redirects count as failures, 
 \`webhook-id\`; those of one charge or withdrawal come in order. If you cannot receive webhooks, read
 \`GET /events\` from the last \`sequence\` that you know.
 
+An endpoint of your account, set up in our pages, is told every event that you chose, whatever the
+charge or withdrawal says: up to four times (at once, after 5 seconds, 5 and 30 minutes), with its own
+secret. Of a charge its body also holds \`client\`, \`products\` and \`utms\`. One that fails for 5 days
+and misses 10 events is switched off; switched on again, it is told what it missed, oldest first.
+
+A webhook goes to a public address only, at port 443, 80 or from 1024, and in live mode by https.
+
 Signatures follow [Standard Webhooks](https://www.standardwebhooks.com), whose libraries check them:
 \`webhook-signature\` holds \`v1,\` and the base64 of the HMAC-SHA256 of
 \`{webhook-id}.{webhook-timestamp}.{body}\` under your secret: the bytes that follow \`whsec_\`, decoded

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '#lib/errors.ts'
+import type { ErrorCode, PageErrorCode } from '#lib/errors.ts'
 
 interface Refusal {
   message: string
@@ -6,8 +6,8 @@ interface Refusal {
   fields?: Record<string, string[]>
 }
 
-/** A fault of ours is none of these: it says nothing of itself. */
-export type Code = Exclude<ErrorCode, 'setup_failed'>
+/** A fault of ours is none of these: it says nothing of itself. Nor is what only our pages hear. */
+export type Code = Exclude<ErrorCode, 'setup_failed' | PageErrorCode>
 
 /** What is said with each code, and when. */
 export const REFUSALS: Record<Code, Refusal> = {

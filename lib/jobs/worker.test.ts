@@ -1,8 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { addEndpoint, deliveriesOf, payAndTell } from '#e2e/deliveries.ts'
+import { query } from '#e2e/embedded.ts'
+import { openReceiver, status } from '#e2e/receiver.ts'
 import { expectBalancedBooks, makeDatabase, makeMerchant, openCharge } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { db, disconnect } from '#lib/db/client.ts'
-import { supplyEnv } from '#lib/env.ts'
+import { onWake } from '#lib/db/wake.ts'
+import { env, supplyEnv } from '#lib/env.ts'
+import { listenToOthers } from '#lib/jobs/listen.ts'
 import { startWorker, type Worker } from '#lib/jobs/worker.ts'
 
 // A worker takes whatever is due, so these tests need a database that no other test works in.
@@ -33,6 +39,16 @@ async function openOverdue(): Promise<string> {
     UPDATE charges SET expires_at = now() - interval '1 second', due_at = now()
     WHERE id = ${id}::uuid`
   return id
+}
+
+/** No more at once than the pool serves in time on a slow machine. */
+async function openManyOverdue(count: number): Promise<string[]> {
+  const ids: string[] = []
+  while (ids.length < count) {
+    const some = Math.min(50, count - ids.length)
+    ids.push(...(await Promise.all(Array.from({ length: some }, openOverdue))))
+  }
+  return ids
 }
 
 const heartbeats = () => db().workerHeartbeat.findMany()
@@ -96,11 +112,11 @@ describe('a worker', () => {
   })
 
   test('stops in the middle of its work, and loses nothing of it', async () => {
-    const overdue = await Promise.all(Array.from({ length: 400 }, openOverdue))
+    const overdue = await openManyOverdue(1_600)
     const left = () =>
       db().charge.count({ where: { id: { in: overdue }, status: { not: 'expired' } } })
     const first = start()
-    await expect.poll(left, { interval: 5 }).toBeLessThan(400)
+    await expect.poll(left, { interval: 5 }).toBeLessThan(1_600)
     await first.stop()
     expect(await left()).toBeGreaterThan(0)
     start()
@@ -109,7 +125,7 @@ describe('a worker', () => {
 })
 
 test('three workers at once expire each charge once', async () => {
-  const overdue = await Promise.all(Array.from({ length: 250 }, openOverdue))
+  const overdue = await openManyOverdue(250)
   for (let count = 0; count < 3; count++) start()
   await expect.poll(heartbeats).toHaveLength(3)
   const left = () => db().charge.count({ where: { id: { in: overdue }, status: 'pending' } })
@@ -127,3 +143,75 @@ test('three workers at once expire each charge once', async () => {
   })
   expect(taken._max.attempts).toBe(1)
 })
+
+describe('webhooks', () => {
+  test('are sent as soon as it happened, to the address and to the endpoints', async () => {
+    const receiver = await openReceiver()
+    const shop = await makeMerchant()
+    await addEndpoint(shop, `${receiver.url}/endpoint`)
+    start()
+    await payAndTell(shop, `${receiver.url}/resource`)
+    await expect.poll(() => receiver.calls.length, { timeout: 5_000 }).toBe(2)
+    expect(receiver.calls.map(({ path }) => path).toSorted()).toEqual(['/endpoint', '/resource'])
+    const delivered = { status: 'delivered', attempts: 1 }
+    await expect.poll(() => deliveriesOf(shop)).toMatchObject([delivered, delivered])
+    await receiver.close()
+  })
+
+  test('go on while one of their receivers hangs', async () => {
+    const hangs = await openReceiver(() => {})
+    const receiver = await openReceiver()
+    const shop = await makeMerchant()
+    start()
+    for (let count = 0; count < 20; count++) await payAndTell(shop, hangs.url)
+    for (let count = 0; count < 20; count++) await payAndTell(shop, receiver.url)
+    await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(20)
+    expect(hangs.calls).toHaveLength(4)
+    await hangs.close()
+    await receiver.close()
+  })
+
+  test('that were begun when the worker is stopped are given back, and sent by the next', async () => {
+    const receiver = await openReceiver(() => {})
+    const shop = await makeMerchant()
+    const first = start()
+    await payAndTell(shop, receiver.url)
+    await expect.poll(() => receiver.calls.length, { timeout: 5_000 }).toBe(1)
+    const began = Date.now()
+    await first.stop()
+    expect(Date.now() - began).toBeLessThan(10_000)
+    expect(await deliveriesOf(shop)).toMatchObject([
+      { status: 'pending', lease: null, attempts: 0 },
+    ])
+    receiver.say(status(200))
+    start()
+    await expect
+      .poll(() => deliveriesOf(shop), { timeout: 5_000 })
+      .toMatchObject([{ status: 'delivered', attempts: 1 }])
+    await receiver.close()
+  }, 30_000)
+})
+
+test('what another process says wakes a worker; what is cut off is heard again', async () => {
+  const stopping = new AbortController()
+  const heard: string[] = []
+  const off = onWake('deliveries', () => heard.push('deliveries'))
+  const listening = listenToOthers(stopping.signal)
+  const url = env().DATABASE_URL ?? ''
+  const say = async () => {
+    await query(url, "SELECT pg_notify('troco', 'somebody charges,deliveries')")
+    await sleep(100)
+    return heard.length
+  }
+  await expect.poll(say, { timeout: 10_000 }).toBeGreaterThan(0)
+  await query(
+    url,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE application_name = 'troco worker' AND datname = current_database()`,
+  )
+  heard.length = 0
+  await expect.poll(say, { timeout: 20_000 }).toBeGreaterThan(0)
+  stopping.abort()
+  await listening
+  off()
+}, 40_000)

@@ -1,27 +1,36 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expireDueCharges } from '#lib/charges/expire.ts'
-import { chargeColumns } from '#lib/charges/queries.ts'
+import { chargeColumns, tellCharge } from '#lib/charges/queries.ts'
+import { releaseAll } from '#lib/db/claim.ts'
 import { db } from '#lib/db/client.ts'
+import { onWake, type Topic, wakeHere } from '#lib/db/wake.ts'
 import { newId } from '#lib/ids.ts'
+import { listenToOthers } from '#lib/jobs/listen.ts'
+import { forgetKeys, pruneAttemptBodies, pruneEvents, pruneGatewayCalls } from '#lib/jobs/prune.ts'
 import { log } from '#lib/log.ts'
 import { sendDueRefunds } from '#lib/refunds/send.ts'
+import { createDeliverer } from '#lib/webhooks/deliver.ts'
+import { resumeEndpoints } from '#lib/webhooks/endpoints.ts'
+import { tellWithdrawal } from '#lib/withdrawals/queries.ts'
 import { sendDueWithdrawals } from '#lib/withdrawals/send.ts'
 
 interface Job {
   name: string
   /** Does what is due now, some of it at a time, and says how many it did. */
   run: () => Promise<number>
+  /** How long it sleeps when nothing was due, unless it is woken. */
+  restsMs: number
+  wakesOn?: Topic
 }
 
-const JOBS: Job[] = [
-  { name: 'expire charges', run: expireDueCharges },
-  { name: 'send withdrawals', run: sendDueWithdrawals },
-  { name: 'send refunds', run: () => sendDueRefunds(chargeColumns) },
-]
-
+/** The net below the wake-ups. */
 const POLL_MS = 1_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 const HEARTBEAT_MS = 10_000
+/** What is under way may end by itself within this; then it is broken off and given back. */
+const END_WITHIN_MS = 5_000
 /** A heartbeat that nobody took away, because its worker was killed. */
 const FORGOTTEN_AFTER = '1 day'
 
@@ -33,11 +42,19 @@ export interface Worker {
 export function startWorker(): Worker {
   const id = newId()
   const stopping = new AbortController()
-  const running = Promise.all([work(stopping.signal), beat(id, stopping.signal)])
+  const { signal } = stopping
+  const tellers = { transaction: tellCharge, withdrawal: tellWithdrawal }
+  const deliverer = createDeliverer(tellers, () => wakeHere('deliveries'))
+  const working = listJobs(deliverer.run).map(job => work(job, signal))
+  const others = Promise.all([beat(id, signal), listenToOthers(signal)])
   return {
     async stop() {
       stopping.abort()
-      await running
+      const ended = Promise.all([...working, deliverer.idle()])
+      await Promise.race([ended, sleep(END_WITHIN_MS)])
+      deliverer.breakOff()
+      await releaseAll().catch(() => {})
+      await others
       await db()
         .workerHeartbeat.deleteMany({ where: { id } })
         .catch(() => {})
@@ -45,22 +62,52 @@ export function startWorker(): Worker {
   }
 }
 
-async function work(stopped: AbortSignal): Promise<void> {
-  while (!stopped.aborted) {
-    let done = 0
-    for (const job of JOBS) {
-      if (!stopped.aborted) done += await runJob(job)
-    }
-    if (done === 0) await pause(POLL_MS, stopped)
-  }
+function listJobs(deliver: () => Promise<number>): Job[] {
+  const polled = { restsMs: POLL_MS }
+  const refund = () => sendDueRefunds(chargeColumns)
+  return [
+    { name: 'expire charges', run: expireDueCharges, wakesOn: 'charges', ...polled },
+    { name: 'send withdrawals', run: sendDueWithdrawals, wakesOn: 'withdrawals', ...polled },
+    { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
+    { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },
+    { name: 'resume endpoints', run: resumeEndpoints, restsMs: MINUTE_MS },
+    { name: 'forget idempotency keys', run: forgetKeys, restsMs: MINUTE_MS },
+    { name: 'prune bodies of attempts', run: pruneAttemptBodies, restsMs: HOUR_MS },
+    { name: 'prune events', run: pruneEvents, restsMs: HOUR_MS },
+    { name: 'prune calls of gateways', run: pruneGatewayCalls, restsMs: HOUR_MS },
+  ]
 }
 
-async function runJob(job: Job): Promise<number> {
-  try {
-    return await job.run()
-  } catch (error) {
-    log().error({ err: error, job: job.name }, 'a job failed and will be tried again')
-    return 0
+/** Runs a job again and again as long as something is due, and sleeps when nothing is. */
+async function work(job: Job, stopped: AbortSignal): Promise<void> {
+  const alarm = new Alarm(job.wakesOn)
+  while (!stopped.aborted) {
+    alarm.set()
+    const done = await job.run().catch(error => {
+      log().error({ err: error, job: job.name }, 'a job failed and will be tried again')
+      return 0
+    })
+    if (done === 0) await alarm.sleep(job.restsMs, stopped)
+  }
+  alarm.off()
+}
+
+/** Ends a sleep when the job is woken, also by what was said since the last run began. */
+class Alarm {
+  readonly off: () => void
+  #rings = new AbortController()
+
+  constructor(topic: Topic | undefined) {
+    this.off = topic ? onWake(topic, () => this.#rings.abort()) : () => {}
+  }
+
+  set(): void {
+    if (this.#rings.signal.aborted) this.#rings = new AbortController()
+  }
+
+  async sleep(durationMs: number, stopped: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([this.#rings.signal, stopped])
+    await sleep(durationMs, undefined, { signal }).catch(() => {})
   }
 }
 
@@ -75,10 +122,6 @@ async function beat(id: string, stopped: AbortSignal): Promise<void> {
     } catch (error) {
       log().error({ err: error }, 'the worker could not leave its heartbeat')
     }
-    await pause(HEARTBEAT_MS, stopped)
+    await sleep(HEARTBEAT_MS, undefined, { signal: stopped }).catch(() => {})
   }
-}
-
-async function pause(durationMs: number, stopped: AbortSignal): Promise<void> {
-  await sleep(durationMs, undefined, { signal: stopped }).catch(() => {})
 }

@@ -22,6 +22,7 @@ interface Endpoint {
   url?: string
   eventTypes?: string[]
   disabledAt?: Date
+  deletedAt?: Date
 }
 
 function addEndpoint(merchant: Account, endpoint: Endpoint = {}) {
@@ -81,12 +82,12 @@ describe('a delivery is due', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('for no endpoint of another event, mode or merchant, nor for one switched off', async () => {
+  test('for no endpoint of another event, mode or merchant, nor for one that is deleted', async () => {
     const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
     await addEndpoint(merchant, { eventTypes: ['transaction.failed', 'withdrawal.approved'] })
     await addEndpoint(merchant, { eventTypes: [] })
     await addEndpoint(merchant, { mode: 'live' })
-    await addEndpoint(merchant, { disabledAt: new Date() })
+    await addEndpoint(merchant, { disabledAt: new Date(), deletedAt: new Date() })
     await addEndpoint(other)
     await end(merchant, 'paid')
     expect(await deliveriesOf(merchant)).toEqual([])
@@ -95,6 +96,13 @@ describe('a delivery is due', () => {
     expect(await deliveriesOf(merchant)).toMatchObject([{ sequence: 2n }])
     await expectBalancedBooks(merchant.id)
   })
+})
+
+test('a delivery for an endpoint that is switched off waits, due at no time', async () => {
+  const merchant = await makeMerchant()
+  await addEndpoint(merchant, { disabledAt: new Date() })
+  await end(merchant, 'paid')
+  expect(await deliveriesOf(merchant)).toMatchObject([{ status: 'pending', dueAt: null }])
 })
 
 test('each account and mode counts its events from 1, in the order of what happened', async () => {

@@ -11,7 +11,7 @@ interface EventOptions {
  * CTEs that record what happened, and whom to tell, in the very statement that made it happen. An
  * earlier CTE `source` gives account_id, mode, id (the subject), event_id, webhook_url and
  * resource (the row as it now stands, as JSON). Sequences have no gap: a statement that is taken
- * back takes its numbers back with it.
+ * back takes its numbers back with it. What a disabled endpoint misses waits for it, due at no time.
  */
 export function eventCtes(type: EventType, source: string, options: EventOptions = {}): Prisma.Sql {
   const from = Prisma.raw(source)
@@ -41,14 +41,16 @@ export function eventCtes(type: EventType, source: string, options: EventOptions
       SELECT account_id, event_id, mode, sequence, ${type}, id, resource, clock_timestamp()
       FROM event_rows
     ), delivery_enqueued AS (
-      INSERT INTO deliveries
-        (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url, status, due_at)
-      SELECT account_id, event_id, mode, event_id, id, sequence, NULL, webhook_url, 'pending', now()
+      INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id,
+        url, host, status, due_at)
+      SELECT account_id, event_id, mode, event_id, id, sequence, NULL::uuid,
+        webhook_url, troco_host_of(webhook_url), 'pending', now()
       FROM event_rows WHERE webhook_url IS NOT NULL
       UNION ALL
       SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.id,
-        r.sequence, p.id, p.url, 'pending', now()
+        r.sequence, p.id, p.url, troco_host_of(p.url), 'pending',
+        CASE WHEN p.disabled_at IS NULL THEN now() END
       FROM event_rows r JOIN webhook_endpoints p USING (account_id, mode)
-      WHERE p.disabled_at IS NULL AND ${type} = ANY (p.event_types)
+      WHERE p.deleted_at IS NULL AND ${type} = ANY (p.event_types)
     )`
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { about, instant, listLimit, must } from '#lib/fields.ts'
-import { MODES, type Mode } from '#lib/mode.ts'
+import { about, httpsUrl, httpUrl, listLimit, listQuery, must } from '#lib/fields.ts'
+import { isUuid } from '#lib/ids.ts'
+import type { Mode } from '#lib/mode.ts'
 
 export const EVENT_TYPES = [
   'transaction.paid',
@@ -40,6 +41,97 @@ export function eventToWire(event: EventRow, tell: Tellers) {
   }
 }
 
+/** The body for an endpoint of the account: of a charge, the payer and the goods stand apart as well. */
+export function eventToIntegration(event: EventRow, tell: Tellers) {
+  const body: Record<string, unknown> = eventToWire(event, tell)
+  const { transaction } = body as { transaction?: Record<string, unknown> }
+  if (!transaction) return body
+  const { client_name, client_email, client_doc, client_phone, items, utms } = transaction
+  const client = { name: client_name, email: client_email, doc: client_doc, phone: client_phone }
+  return { ...body, client, products: items ?? [], utms: utms ?? {} }
+}
+
+export const ENDPOINTS_MAX = 10
+
+const TYPES = must(`be "*" for all, or a list of one or more of: ${EVENT_TYPES.join(', ')}`)
+const eventTypes = z
+  .union([z.literal('*'), z.array(z.enum(EVENT_TYPES)).min(1, TYPES)], TYPES)
+  // All that there are today: nobody is told of a kind of event that they have never heard of.
+  .transform(given => EVENT_TYPES.filter(type => given === '*' || given.includes(type)))
+
+/** A new endpoint of the account, in each mode. */
+export const endpointRequest = { test: endpointOf(httpUrl), live: endpointOf(httpsUrl) }
+export type EndpointRequest = z.infer<typeof endpointRequest.test>
+
+/** What may be changed of an endpoint. */
+export const endpointChange = { test: changeOf(httpUrl), live: changeOf(httpsUrl) }
+export type EndpointChange = z.infer<typeof endpointChange.test>
+
+function endpointOf(url: z.ZodType<string>) {
+  return z.object({ url, event_types: eventTypes })
+}
+
+function changeOf(url: z.ZodType<string>) {
+  return endpointOf(url)
+    .partial()
+    .refine(({ url, event_types }) => url || event_types, must('hold url, event_types or both'))
+}
+
+export const enableRequest = inBoth(
+  z.object({ send_missed: z.boolean(must('be true or false')).default(true) }),
+)
+
+const type = z.enum(EVENT_TYPES, must(`be one of ${EVENT_TYPES.join(', ')}`)).optional()
+/** Without a type it is the first that the endpoint wants to know. */
+export const testRequest = inBoth(z.object({ type }))
+
+/**
+ * pending: due at its time, or a call is under way. paused: waits until its endpoint is enabled.
+ * delivered: the receiver has it. exhausted: all tries failed. stopped: nobody wants it any more.
+ */
+export const DELIVERY_STATUSES = ['pending', 'paused', 'delivered', 'exhausted', 'stopped'] as const
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
+
+const { limit, status, created_from, created_to } = listQuery(DELIVERY_STATUSES).shape
+const ID = must('be an id, in the form of a UUID')
+const uuid = z.string(ID).refine(isUuid, ID)
+const CURSOR = /^\d{1,15}\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+export const deliveriesQuery = z.object({
+  ...{ limit, status, type, created_from, created_to },
+  cursor: z.string().regex(CURSOR, must('be the next_cursor of a page before')).optional(),
+  endpoint_id: uuid.optional(),
+  subject_id: uuid.optional(),
+})
+export type DeliveriesQuery = z.infer<typeof deliveriesQuery>
+
+const RESEND_DAYS_MAX = 14
+const moment = created_from.unwrap()
+
+export const resendRequest = inBoth(
+  z
+    .object({
+      from: moment,
+      to: moment.optional(),
+      endpoint_id: uuid.optional(),
+      status: z.enum(['exhausted', 'stopped'], must('be exhausted or stopped')).optional(),
+    })
+    .superRefine(({ from, to }, context) => {
+      const days = ((to ? Date.parse(to) : Date.now()) - Date.parse(from)) / 86_400_000
+      const refuse = (field: string, message: string) =>
+        context.addIssue({ code: 'custom', path: [field], message })
+      if (days <= 0) refuse(to ? 'to' : 'from', to ? 'must be after from' : 'must be in the past')
+      if (days <= RESEND_DAYS_MAX) return
+      const rule = `must be at most ${RESEND_DAYS_MAX} days before to, or before now without one`
+      refuse('from', rule)
+    }),
+)
+export type ResendRequest = z.infer<typeof resendRequest.test>
+
+function inBoth<Shape extends z.ZodType>(shape: Shape) {
+  return { test: shape, live: shape }
+}
+
 const AFTER = 'be a sequence number: 0, or the next_after of an answer before'
 
 export const eventsQuery = z.object({
@@ -54,74 +146,3 @@ export const eventsQuery = z.object({
     }),
   limit: listLimit(100),
 })
-
-const EVENT_ID = '01a1fbbf-2574-7f02-a3c8-1b6d0e4f9a77'
-const UNPAID = { paid_at: null, end_to_end_id: null }
-const REFUSED = { status: 'rejected', rejection_reason: 'The receiving account is closed' }
-const AT = '2026-11-21T01:36:10.611204Z'
-
-/** What each event means, and where its resource then differs from the example of one. */
-const MEANINGS: Record<EventType, [says: string, resource: object, refund?: object]> = {
-  'transaction.paid': ['A charge was paid: its amount is in the balance.', {}],
-  'transaction.expired': ['Nobody paid a charge in time.', { status: 'expired', ...UNPAID }],
-  'transaction.failed': ['A charge failed at the bank.', { status: 'failed', ...UNPAID }],
-  'transaction.refunded': ['A refund has reached the payer.', { refunded_amount: 500 }, {}],
-  'transaction.refund_failed': [
-    'The bank refused a refund: its amount is back in the balance.',
-    {},
-    { ...REFUSED, return_id: null, completed_at: null, rejected_at: AT },
-  ],
-  'withdrawal.approved': ['A withdrawal has reached its Pix key.', {}],
-  'withdrawal.rejected': [
-    'The bank refused a withdrawal: its amount is back in the balance.',
-    { ...REFUSED, end_to_end_id: null, approved_at: null, rejected_at: AT },
-  ],
-}
-
-type Shapes = Record<'transaction' | 'refund' | 'withdrawal', z.ZodType>
-type EventShape = ReturnType<typeof eventOf>
-
-/** What GET /events answers, given how the rooms write out what an event is about. */
-export function eventPage(shapes: Shapes) {
-  const events = EVENT_TYPES.map(type => eventOf(type, shapes))
-  const Event = z.discriminatedUnion('type', events as [EventShape, ...EventShape[]]).meta({
-    id: 'Event',
-    ...about('Something that happened: the body of a webhook, and an entry of GET /events.'),
-    discriminator: { propertyName: 'type', mapping: Object.fromEntries(EVENT_TYPES.map(place)) },
-  })
-  return z
-    .object({
-      data: z.array(Event).meta(about('Oldest first.')),
-      next_after: z.int().meta(about('Send it as `after` to go on from here.', 1)),
-    })
-    .meta({ id: 'EventPage' })
-}
-
-/** One kind of event; `webhook` is the name under which the document tells that it is sent. */
-function eventOf(type: EventType, shapes: Shapes) {
-  const [subject, what] = type.split('.') as [keyof Tellers, string]
-  const [says, sample, refundSample] = MEANINGS[type]
-  const resource = shapes[subject].meta({ sample })
-  const refund = refundSample && { refund: shapes.refund.meta({ sample: refundSample }) }
-  return z
-    .object({
-      id: z.uuid().meta(about('The same on every retry, and the `webhook-id`.', EVENT_ID)),
-      type: z.literal(type),
-      event: z.literal(what),
-      mode: z.enum(MODES).meta(about('The world it happened in.', 'test')),
-      sequence: z.int().meta(about('Counts the events of an account and mode without a gap.', 1)),
-      created_at: instant.meta(about('When it happened.', AT)),
-      [subject]: resource,
-      ...refund,
-    })
-    .meta({ id: idOf(type), webhook: type, ...about(says) })
-}
-
-function place(type: EventType): [string, string] {
-  return [type, `#/components/schemas/${idOf(type)}`]
-}
-
-/** transaction.refund_failed → TransactionRefundFailed */
-function idOf(type: EventType): string {
-  return type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
-}

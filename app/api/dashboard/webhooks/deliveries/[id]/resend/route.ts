@@ -1,0 +1,18 @@
+import { endpoint } from '#lib/http/endpoint.ts'
+import { readDelivery } from '#lib/webhooks/delivery-queries.ts'
+import { resendDelivery } from '#lib/webhooks/resend.ts'
+import { DeliveryResent } from '#lib/webhooks/wire.ts'
+
+export const POST = endpoint({
+  summary: 'Send the same bytes again',
+  allow: 'webhooks:write',
+  answer: DeliveryResent,
+  refuses: ['delivery_not_found', 'endpoint_disabled', 'under_way'],
+  once: { keptS: 86_400 },
+  async handle({ account, mode, params: { id = '' } }) {
+    await resendDelivery(account.id, mode, id)
+    // Without its tries, whose bodies would be kept with the key.
+    const { attempts: _, ...data } = await readDelivery(account.id, mode, id)
+    return { data }
+  },
+})

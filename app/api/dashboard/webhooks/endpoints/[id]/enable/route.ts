@@ -1,0 +1,20 @@
+import { notesOf } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { enableEndpoint } from '#lib/webhooks/enable.ts'
+import { readEndpoint } from '#lib/webhooks/queries.ts'
+import { enableRequest } from '#lib/webhooks/schema.ts'
+import { EndpointEnabled } from '#lib/webhooks/wire.ts'
+
+export const POST = endpoint({
+  summary: 'Enable an endpoint, and send what it missed unless that is not wanted',
+  allow: 'webhooks:write',
+  body: enableRequest,
+  answer: EndpointEnabled,
+  refuses: ['endpoint_not_found'],
+  once: { keptS: 86_400 },
+  async handle({ account, mode, body, params: { id = '' }, userId }) {
+    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    const missed = await enableEndpoint(owner, id, body.send_missed)
+    return { data: await readEndpoint(account.id, mode, id), missed }
+  },
+})

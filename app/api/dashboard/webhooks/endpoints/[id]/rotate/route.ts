@@ -1,0 +1,20 @@
+import { notesOf } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { recallSecret, rotateSecret } from '#lib/webhooks/secrets.ts'
+import { SecretShown } from '#lib/webhooks/wire.ts'
+
+export const POST = endpoint({
+  summary: 'Give an endpoint a new secret, and show it',
+  allow: 'webhooks:write',
+  answer: SecretShown,
+  refuses: ['endpoint_not_found', 'limit_reached'],
+  // Told again from the row, in which the secret lies sealed: with the key it is kept nowhere.
+  once: {
+    keptS: 86_400,
+    recall: async ({ account, mode }, id) => ({ data: await recallSecret(account, mode, id) }),
+  },
+  async handle({ account, mode, params: { id = '' }, userId, once }) {
+    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    return { data: await rotateSecret(owner, id, once) }
+  },
+})

@@ -1,0 +1,41 @@
+import { notesOf } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { deleteEndpoint, editEndpoint } from '#lib/webhooks/endpoints.ts'
+import { readEndpoint } from '#lib/webhooks/queries.ts'
+import { endpointChange } from '#lib/webhooks/schema.ts'
+import { EndpointDeleted, EndpointRead } from '#lib/webhooks/wire.ts'
+
+export const GET = endpoint({
+  summary: 'Read an endpoint',
+  allow: 'webhooks:read',
+  answer: EndpointRead,
+  refuses: ['endpoint_not_found'],
+  async handle({ account, mode, params: { id = '' } }) {
+    return { data: await readEndpoint(account.id, mode, id) }
+  },
+})
+
+export const PATCH = endpoint({
+  summary: 'Change the address or the events of an endpoint',
+  allow: 'webhooks:write',
+  body: endpointChange,
+  answer: EndpointRead,
+  refuses: ['endpoint_not_found'],
+  async handle({ account, mode, body, params: { id = '' }, userId }) {
+    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    await editEndpoint(owner, id, body)
+    return { data: await readEndpoint(account.id, mode, id) }
+  },
+})
+
+export const DELETE = endpoint({
+  summary: 'Delete an endpoint',
+  allow: 'webhooks:write',
+  answer: EndpointDeleted,
+  refuses: ['endpoint_not_found'],
+  async handle({ account, mode, params: { id = '' }, userId }) {
+    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    await deleteEndpoint(owner, id)
+    return { data: { id, deleted: true } }
+  },
+})

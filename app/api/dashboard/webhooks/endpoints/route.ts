@@ -1,0 +1,33 @@
+import { notesOf } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { createEndpoint } from '#lib/webhooks/endpoints.ts'
+import { listEndpoints, recallEndpoint } from '#lib/webhooks/queries.ts'
+import { endpointRequest } from '#lib/webhooks/schema.ts'
+import { EndpointCreated, EndpointList } from '#lib/webhooks/wire.ts'
+
+export const GET = endpoint({
+  summary: 'List the endpoints of the account',
+  allow: 'webhooks:read',
+  answer: EndpointList,
+  async handle({ account, mode }) {
+    return { data: await listEndpoints(account.id, mode) }
+  },
+})
+
+export const POST = endpoint({
+  summary: 'Make an endpoint, and show its secret',
+  allow: 'webhooks:write',
+  body: endpointRequest,
+  answer: EndpointCreated,
+  refuses: ['limit_reached'],
+  // Told again from the rows, in which the secret lies sealed: with the key it is kept nowhere.
+  once: {
+    keptS: 86_400,
+    recall: async ({ account, mode }, id) => ({ data: await recallEndpoint(account, mode, id) }),
+  },
+  async handle({ account, mode, body, userId, once }) {
+    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    const id = await createEndpoint(owner, body, once)
+    return { data: await recallEndpoint(account.id, mode, id) }
+  },
+})

@@ -1,0 +1,20 @@
+import { notesOf } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { recallSecret, rotateSecret } from '#lib/webhooks/secrets.ts'
+import { SecretShown } from '#lib/webhooks/wire.ts'
+
+export const POST = endpoint({
+  summary: 'Replace the secret that signs the webhooks of charges and withdrawals',
+  allow: 'webhooks:write',
+  answer: SecretShown,
+  refuses: ['limit_reached'],
+  // Told again from the row, in which the secret lies sealed: with the key it is kept nowhere.
+  once: {
+    keptS: 86_400,
+    recall: async ({ account, mode }, id) => ({ data: await recallSecret(account, mode, id) }),
+  },
+  async handle({ account, mode, userId, once }) {
+    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    return { data: await rotateSecret(owner, null, once) }
+  },
+})

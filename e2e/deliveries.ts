@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto'
+import { CHARGE } from '#e2e/stage.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { createCharge } from '#lib/charges/create.ts'
+import { tellCharge } from '#lib/charges/queries.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { db } from '#lib/db/client.ts'
+import { newId } from '#lib/ids.ts'
+import { keyId, seal } from '#lib/keys.ts'
+import { createDeliverer, type Deliverer } from '#lib/webhooks/deliver.ts'
+import { EVENT_TYPES } from '#lib/webhooks/schema.ts'
+import { tellWithdrawal } from '#lib/withdrawals/queries.ts'
+
+/** The product's deliverer, run by hand. */
+export function makeDeliverer(): Deliverer {
+  return createDeliverer({ transaction: tellCharge, withdrawal: tellWithdrawal })
+}
+
+/** Delivers whatever is due now, and what becomes due by that. */
+export async function deliverAll(deliverer = makeDeliverer()): Promise<void> {
+  while ((await deliverer.run()) > 0) await deliverer.idle()
+}
+
+/** As if the time of every retry had come. */
+export async function passTime(): Promise<void> {
+  await db().$executeRaw`UPDATE deliveries SET due_at = now() WHERE due_at > now()`
+}
+
+/** A charge that is paid and tells this address. */
+export async function payAndTell(merchant: Account, webhook_url?: string): Promise<string> {
+  const { id } = await createCharge(merchant, 'test', { ...CHARGE, webhook_url }, null)
+  await simulateCharge(merchant.id, id, 'paid')
+  return id
+}
+
+/** An endpoint of the account that wants to know everything, with its secret. */
+export async function addEndpoint(
+  merchant: Account,
+  url: string,
+): Promise<{ id: string; secret: string }> {
+  const [id, secretId] = [newId(), newId()]
+  const whose = { accountId: merchant.id, mode: 'test' }
+  await db().webhookEndpoint.create({ data: { ...whose, id, url, eventTypes: [...EVENT_TYPES] } })
+  const secret = `whsec_${randomBytes(32).toString('base64')}`
+  const sealed = { sealed: seal(secret, secretId), keyId: keyId() }
+  await db().webhookSecret.create({ data: { ...whose, id: secretId, endpointId: id, ...sealed } })
+  return { id, secret }
+}
+
+/** The deliveries of an account, in the order of their events. */
+export function deliveriesOf(merchant: Account) {
+  return db().delivery.findMany({
+    where: { accountId: merchant.id },
+    orderBy: [{ sequence: 'asc' }, { endpointId: 'asc' }],
+    include: { tries: { orderBy: { number: 'asc' } } },
+  })
+}

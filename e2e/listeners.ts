@@ -1,0 +1,89 @@
+import { createServer, type Server, type Socket } from 'node:net'
+
+export interface Listener {
+  port: number
+  /** Connections so far. */
+  hits(): number
+  close(): Promise<void>
+}
+
+/** A receiver as raw as it likes to be; it says what the handler writes into each connection. */
+export async function openListener(
+  handle: (socket: Socket) => void = socket => socket.destroy(),
+  host = '127.0.0.1',
+  port = 0,
+): Promise<Listener> {
+  const server = createServer(socket => {
+    socket.on('error', () => {})
+    handle(socket)
+  })
+  return listen(server, host, port)
+}
+
+/** Any server of Node's (http, https, tls), with its connections counted and ended with it. */
+export async function listen(server: Server, host = '127.0.0.1', port = 0): Promise<Listener> {
+  const open = new Set<Socket>()
+  let hits = 0
+  server.on('connection', (socket: Socket) => {
+    hits += 1
+    open.add(socket.once('close', () => open.delete(socket)))
+  })
+  await new Promise<void>((done, fail) => {
+    server.once('error', fail)
+    server.listen(port, host, done)
+  })
+  return {
+    port: (server.address() as { port: number }).port,
+    hits: () => hits,
+    close: () => {
+      for (const socket of open) socket.destroy()
+      return new Promise(done => {
+        server.close(() => done())
+      })
+    },
+  }
+}
+
+export interface Canaries {
+  /** The same at each of the addresses. */
+  port: number
+  hitsAt: (host: string) => number
+  hits: () => number
+  close: () => Promise<void>
+}
+
+const HOSTS = ['127.0.0.1', '127.0.0.2', '::1']
+
+/** Listeners that answer nobody and count who comes, at three addresses of this machine. */
+export async function openCanaries(extraPorts: number[] = []): Promise<Canaries> {
+  const listeners = await openOnOnePort()
+  const extras: Listener[] = []
+  for (const port of extraPorts) {
+    // Some are taken by real services or are not ours to open: then the others have to do.
+    const extra = await openListener(undefined, '127.0.0.1', port).catch(() => null)
+    if (extra) extras.push(extra)
+  }
+  const all = [...listeners, ...extras]
+  return {
+    port: listeners[0]?.port ?? 0,
+    hitsAt: host => listeners[HOSTS.indexOf(host)]?.hits() ?? 0,
+    hits: () => all.reduce((sum, listener) => sum + listener.hits(), 0),
+    close: async () => {
+      await Promise.all(all.map(listener => listener.close()))
+    },
+  }
+}
+
+async function openOnOnePort(attemptsLeft = 20): Promise<Listener[]> {
+  const opened: Listener[] = []
+  try {
+    for (const host of HOSTS) {
+      opened.push(await openListener(undefined, host, opened[0]?.port ?? 0))
+    }
+    return opened
+  } catch (error) {
+    await Promise.all(opened.map(listener => listener.close()))
+    if (attemptsLeft === 0) throw error
+    return openOnOnePort(attemptsLeft - 1)
+  }
+}

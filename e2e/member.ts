@@ -1,0 +1,24 @@
+import type { Account, Role } from '#lib/accounts/schema.ts'
+import { db } from '#lib/db/client.ts'
+import { env } from '#lib/env.ts'
+import { newId } from '#lib/ids.ts'
+import { cookieNames } from '#lib/session/cookie.ts'
+import { openSession } from '#lib/session/open.ts'
+
+/** A browser in which somebody signed in who has this role in the account: its secret. */
+export async function signIn({ id: accountId }: Account, role: Role): Promise<string> {
+  const email = `member-${newId()}@troco.example`
+  const user = await db().user.create({ data: { id: newId(), email, name: email } })
+  await db().membership.create({ data: { accountId, userId: user.id, role } })
+  return openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
+}
+
+/** What a page of ours sends that shows this account. */
+export function pageHeaders(secret: string, accountId: string, mode = 'test') {
+  return {
+    cookie: `${cookieNames().session}=${secret}`,
+    origin: env().PUBLIC_URL,
+    'troco-mode': mode,
+    'troco-account': accountId,
+  }
+}

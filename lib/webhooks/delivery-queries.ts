@@ -1,0 +1,128 @@
+import { Prisma } from '#lib/db/client.ts'
+import { utc } from '#lib/db/columns.ts'
+import type { Page } from '#lib/db/page.ts'
+import { asJson, queryRows } from '#lib/db/rows.ts'
+import { TrocoError } from '#lib/errors.ts'
+import { isUuid } from '#lib/ids.ts'
+import type { Mode } from '#lib/mode.ts'
+import type { DeliveriesQuery, DeliveryStatus } from '#lib/webhooks/schema.ts'
+import type { Attempt, Delivery } from '#lib/webhooks/wire.ts'
+
+const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER
+
+/** How the state of a delivery `d` is told. The index on it holds these very words. */
+const stateOf = Prisma.sql`
+  (CASE WHEN d.status = 'pending' AND d.due_at IS NULL THEN 'paused' ELSE d.status END)`
+
+/** The deliveries `d` in one of these states. That index leaves out the many that arrived. */
+export function isIn(...states: Exclude<DeliveryStatus, 'delivered'>[]): Prisma.Sql {
+  return Prisma.sql`d.status <> 'delivered' AND ${stateOf} IN (${Prisma.join(states)})`
+}
+
+/** Of a row `d` of deliveries with the type of its event; the last try stands beside it. */
+const deliveryAsJson = asJson(Prisma.sql`
+  d.id, d.event_id, d.type, d.sequence, d.subject_id, d.endpoint_id, d.url, ${stateOf} AS status,
+  n.is_under_way, d.attempts AS attempt_count, l.response_status AS last_response_status,
+  l.problem AS last_problem, ${utc('n.next_attempt_at')}, ${utc('d.delivered_at')},
+  ${utc('d.created_at')}, ${utc('d.updated_at')}`)
+
+const around = Prisma.sql`
+  CROSS JOIN LATERAL (
+    SELECT d.lease IS NOT NULL AND d.due_at > now() AS is_under_way,
+      CASE WHEN d.lease IS NULL OR d.due_at <= now() THEN d.due_at END AS next_attempt_at) n
+  LEFT JOIN LATERAL (
+    SELECT a.response_status, a.problem FROM delivery_attempts a
+    WHERE a.account_id = d.account_id AND a.delivery_id = d.id
+    ORDER BY a.number DESC LIMIT 1) l ON true`
+
+/** To whatever receiver, newest first. */
+export async function listDeliveries(
+  accountId: string,
+  mode: Mode,
+  query: DeliveriesQuery,
+): Promise<Page<Delivery>> {
+  const { limit } = query
+  const found = await queryRows<Delivery>(Prisma.sql`
+    SELECT ${deliveryAsJson}::text AS json FROM (
+      SELECT d.*, e.type FROM (
+        SELECT d.* FROM deliveries d ${ofType(query)}
+        WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} ${filters(query)}
+          ${periodOf(accountId, mode, query)}
+        ORDER BY d.sequence DESC, d.id DESC LIMIT ${limit + 1}) d
+      JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id) d ${around}
+    ORDER BY d.sequence DESC, d.id DESC`)
+  const rows = found.slice(0, limit)
+  const last = found.length > limit ? rows.at(-1) : undefined
+  return { rows, nextCursor: last ? `${last.sequence}.${last.id}` : null }
+}
+
+/** Its events are looked for first, from where the page begins: of some kinds there are few. */
+function ofType({ type, cursor }: DeliveriesQuery): Prisma.Sql {
+  if (!type) return Prisma.empty
+  const sequence = cursor?.split('.')[0]
+  return Prisma.sql`JOIN events f
+    ON f.account_id = d.account_id AND f.mode = d.mode AND f.sequence = d.sequence
+      AND f.type = ${type} ${when(sequence, Prisma.sql`AND f.sequence <= ${sequence}::bigint`)}`
+}
+
+function filters(query: DeliveriesQuery): Prisma.Sql {
+  const { status, endpoint_id, subject_id } = query
+  const [sequence, id] = query.cursor?.split('.') ?? []
+  const state = status && (status === 'delivered' ? Prisma.sql`d.status = ${status}` : isIn(status))
+  return Prisma.sql`
+    ${when(state, Prisma.sql`AND ${state}`)}
+    ${when(endpoint_id, Prisma.sql`AND d.endpoint_id = ${endpoint_id}::uuid`)}
+    ${when(subject_id, Prisma.sql`AND d.subject_id = ${subject_id}::uuid`)}
+    ${when(sequence, Prisma.sql`AND (d.sequence, d.id) < (${sequence}::bigint, ${id}::uuid)`)}`
+}
+
+/**
+ * A period as a range of sequences, which is how the list is read: an event has its time under the
+ * lock of its sequence, so that one follows the other. Wide enough for clocks that are set.
+ */
+function periodOf(accountId: string, mode: Mode, query: DeliveriesQuery): Prisma.Sql {
+  const { created_from: from, created_to: to } = query
+  const events = Prisma.sql`
+    SELECT e.sequence FROM events e
+    WHERE e.account_id = ${accountId}::uuid AND e.mode = ${mode} AND e.created_at`
+  const first = Prisma.sql`${events} < ${from}::timestamptz - interval '1 hour'
+    ORDER BY e.created_at DESC LIMIT 1`
+  const last = Prisma.sql`${events} > ${to}::timestamptz + interval '1 hour'
+    ORDER BY e.created_at LIMIT 1`
+  return Prisma.sql`
+    ${when(from, Prisma.sql`AND d.sequence >= COALESCE((${first}), 0)`)}
+    ${when(to, Prisma.sql`AND d.sequence <= COALESCE((${last}), ${SEQUENCE_MAX}::bigint)`)}
+    ${when(from, Prisma.sql`AND d.created_at >= ${from}::timestamptz`)}
+    ${when(to, Prisma.sql`AND d.created_at < ${to}::timestamptz`)}`
+}
+
+function when(given: unknown, sql: Prisma.Sql): Prisma.Sql {
+  return given === undefined ? Prisma.empty : sql
+}
+
+/** One delivery with every try, each with the bytes that all of them sent. */
+export async function readDelivery(
+  accountId: string,
+  mode: Mode,
+  id: string,
+): Promise<Delivery & { attempts: Attempt[] }> {
+  const [delivery] = isUuid(id)
+    ? await queryRows<Delivery>(Prisma.sql`
+        SELECT ${deliveryAsJson}::text AS json FROM (
+          SELECT d.*, e.type FROM deliveries d
+          JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id
+          WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid) d
+          ${around}`)
+    : []
+  if (!delivery) throw new TrocoError('delivery_not_found', 'Delivery not found')
+  const tries = await queryRows<Attempt & { created_at: string }>(Prisma.sql`
+    SELECT ${attemptAsJson}::text AS json FROM delivery_attempts a
+    WHERE a.account_id = ${accountId}::uuid AND a.delivery_id = ${id}::uuid ORDER BY a.number`)
+  const sent = tries.find(({ request_body }) => request_body !== null)?.request_body ?? null
+  const attempts = tries.map(({ created_at: at, ...one }) => ({ ...one, at, request_body: sent }))
+  return { ...delivery, attempts }
+}
+
+const attemptAsJson = asJson(Prisma.sql`
+  a.number, ${utc('a.created_at')}, a.response_status, a.problem, a.address, a.duration_ms,
+  a.request_headers, a.request_body, a.response_headers, a.response_body`)

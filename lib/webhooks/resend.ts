@@ -1,0 +1,85 @@
+import { db, Prisma } from '#lib/db/client.ts'
+import { transaction } from '#lib/db/transaction.ts'
+import { wake } from '#lib/db/wake.ts'
+import { TrocoError } from '#lib/errors.ts'
+import { isUuid } from '#lib/ids.ts'
+import type { Mode } from '#lib/mode.ts'
+import { changeDeliveries } from '#lib/webhooks/backlog.ts'
+import { isIn } from '#lib/webhooks/delivery-queries.ts'
+import type { ResendRequest } from '#lib/webhooks/schema.ts'
+
+/** One request resends no more than it can within its time; whoever has more asks again. */
+const RESEND_MAX = 20_000
+
+/** A round of its own: the tries before do not count against it. */
+const anew = Prisma.sql`status = 'pending', due_at = now(), lease = NULL, delivered_at = NULL,
+  attempts_before = d.attempts`
+
+interface Standing {
+  status: string
+  isUnderWay: boolean
+  isDisabled: boolean
+  isDeleted: boolean
+}
+
+/** Sends the same bytes under the same webhook-id once more; what waits for its time goes now. */
+export async function resendDelivery(accountId: string, mode: Mode, id: string): Promise<void> {
+  await transaction(async tx => {
+    const [found] = isUuid(id)
+      ? await tx.$queryRaw<Standing[]>`
+          SELECT d.status, d.lease IS NOT NULL AND d.due_at > now() AS "isUnderWay",
+            p.disabled_at IS NOT NULL AS "isDisabled", p.deleted_at IS NOT NULL AS "isDeleted"
+          FROM deliveries d LEFT JOIN webhook_endpoints p
+            ON p.account_id = d.account_id AND p.id = d.endpoint_id
+          WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid
+          FOR UPDATE OF d`
+      : []
+    if (!found) throw new TrocoError('delivery_not_found', 'Delivery not found')
+    refuse(found)
+    const change = found.status === 'pending' ? Prisma.sql`due_at = now(), lease = NULL` : anew
+    await tx.$executeRaw`
+      UPDATE deliveries d SET ${change}, updated_at = now()
+      WHERE d.account_id = ${accountId}::uuid AND d.id = ${id}::uuid`
+  })
+  wake('deliveries')
+}
+
+async function refuseEndpoint(accountId: string, mode: Mode, id: string): Promise<void> {
+  const endpoint = await db().webhookEndpoint.findFirst({ where: { accountId, mode, id } })
+  if (!endpoint) throw new TrocoError('endpoint_not_found', 'Endpoint not found')
+  const isDisabled = endpoint.disabledAt !== null
+  refuse({ isDeleted: endpoint.deletedAt !== null, isDisabled, isUnderWay: false })
+}
+
+function refuse({ isDeleted, isDisabled, isUnderWay }: Omit<Standing, 'status'>): void {
+  if (isDeleted)
+    throw new TrocoError('endpoint_disabled', 'The endpoint is deleted: make a new one')
+  if (isDisabled) throw new TrocoError('endpoint_disabled', 'Enable the endpoint first')
+  if (isUnderWay) throw new TrocoError('under_way', 'It is being sent just now: wait for its end')
+}
+
+/**
+ * Sends again what failed of all that was created in a period, oldest first; for an endpoint that is
+ * disabled or deleted nothing is sent. `more`: there is more than one request may send.
+ */
+export async function resendFailed(
+  accountId: string,
+  mode: Mode,
+  { from, to, endpoint_id, status }: ResendRequest,
+): Promise<{ resent: number; more: boolean }> {
+  if (endpoint_id) await refuseEndpoint(accountId, mode, endpoint_id)
+  const until = to ?? new Date().toISOString()
+  const failed = status ? isIn(status) : isIn('exhausted', 'stopped')
+  const resent = await changeDeliveries(
+    Prisma.sql`d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND ${failed}
+      AND d.created_at >= ${from}::timestamptz AND d.created_at < ${until}::timestamptz
+      ${endpoint_id ? Prisma.sql`AND d.endpoint_id = ${endpoint_id}::uuid` : Prisma.empty}
+      AND NOT EXISTS (
+        SELECT 1 FROM webhook_endpoints p
+        WHERE p.account_id = d.account_id AND p.id = d.endpoint_id AND p.disabled_at IS NOT NULL)`,
+    anew,
+    RESEND_MAX,
+  )
+  if (resent > 0) wake('deliveries')
+  return { resent, more: resent >= RESEND_MAX }
+}

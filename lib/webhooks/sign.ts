@@ -1,0 +1,26 @@
+import { createHmac } from 'node:crypto'
+
+const SECRET_PREFIX = 'whsec_'
+
+/**
+ * The headers of Standard Webhooks 1.0: the id stays the same on every try, the time is now, and
+ * each secret in force signs, so that a receiver may change over to a new one at leisure.
+ */
+export function signatureHeaders(
+  eventId: string,
+  body: string,
+  secrets: string[],
+  at = new Date(),
+): Record<string, string> {
+  const timestamp = String(Math.floor(at.getTime() / 1_000))
+  const signed = `${eventId}.${timestamp}.${body}`
+  const signatures = secrets.map(secret => {
+    const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')
+    return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
+  })
+  return {
+    'webhook-id': eventId,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  }
+}

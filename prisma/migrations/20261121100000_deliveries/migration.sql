@@ -1,0 +1,140 @@
+ALTER TABLE deliveries
+  ADD COLUMN host text NOT NULL DEFAULT '',
+  ADD COLUMN attempts_before integer NOT NULL DEFAULT 0;
+
+ALTER TABLE webhook_endpoints
+  ADD COLUMN failing_since timestamptz(6),
+  ADD COLUMN exhausted integer NOT NULL DEFAULT 0,
+  ADD COLUMN deleted_at timestamptz(6);
+
+-- Whom a URL calls, as far as the share of one receiver is concerned: its name without port and user.
+CREATE FUNCTION troco_host_of(url text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT COALESCE(substring(lower(url) FROM '^https?://(?:[^/?#@]*@)?(\[[^]]*\]|[^/?#:]*)'), '')
+$$;
+
+UPDATE deliveries SET host = troco_host_of(url);
+
+-- Renewing a lease, and counting what is under way, looks for the few rows that are held.
+CREATE INDEX charges_lease_idx ON charges (lease) WHERE lease IS NOT NULL;
+CREATE INDEX withdrawals_lease_idx ON withdrawals (lease) WHERE lease IS NOT NULL;
+CREATE INDEX refunds_lease_idx ON refunds (lease) WHERE lease IS NOT NULL;
+CREATE INDEX deliveries_lease_idx ON deliveries (lease) WHERE lease IS NOT NULL;
+
+-- A claim goes from receiver to receiver, so that a long queue of one is never read to its end.
+DROP INDEX deliveries_due_idx;
+CREATE INDEX deliveries_host_idx ON deliveries (account_id, host, due_at, sequence)
+  WHERE due_at IS NOT NULL;
+CREATE INDEX deliveries_url_idx ON deliveries (account_id, host, hashtextextended(url, 0), due_at)
+  WHERE due_at IS NOT NULL;
+
+-- What waits for a disabled endpoint.
+CREATE INDEX deliveries_paused_idx ON deliveries (account_id, endpoint_id, sequence)
+  WHERE status = 'pending' AND due_at IS NULL;
+
+-- What the lists of deliveries look for.
+CREATE INDEX deliveries_state_idx ON deliveries (account_id, mode,
+  (CASE WHEN status = 'pending' AND due_at IS NULL THEN 'paused' ELSE status END), sequence)
+  WHERE status <> 'delivered';
+CREATE INDEX deliveries_endpoint_idx ON deliveries (account_id, endpoint_id, sequence)
+  WHERE endpoint_id IS NOT NULL;
+CREATE INDEX events_account_id_mode_created_at_idx ON events (account_id, mode, created_at);
+
+-- What the pruning looks for.
+CREATE INDEX delivery_attempts_bodies_idx ON delivery_attempts (created_at)
+  WHERE request_body IS NOT NULL OR response_body IS NOT NULL;
+CREATE INDEX gateway_calls_created_at_idx ON gateway_calls (created_at);
+
+-- Takes deliveries that are due, of each receiver no more than its share that is not under way yet,
+-- and of one resource at one receiver only the oldest. One claim at a time, whatever the number of
+-- workers: two at once would each see the same share free. A function, so that the lock is let go
+-- with the statement even when its caller is stalled.
+CREATE FUNCTION troco_claim_deliveries(
+  with_lease uuid, lasts_ms float8, most integer,
+  of_account integer, of_host integer, of_url integer
+) RETURNS SETOF deliveries LANGUAGE plpgsql
+-- A plan that was made while the table was empty would read all of it when it is full.
+SET enable_seqscan = off AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(7270, 1);
+  RETURN QUERY
+  WITH RECURSIVE flying AS MATERIALIZED (
+    SELECT f.account_id, f.host, f.url FROM deliveries f
+    WHERE f.lease IS NOT NULL AND f.due_at > now()
+  ), receivers AS (
+    (SELECT d.account_id, d.host FROM deliveries d WHERE d.due_at IS NOT NULL
+      ORDER BY d.account_id, d.host LIMIT 1)
+    UNION ALL
+    SELECT n.account_id, n.host FROM receivers r CROSS JOIN LATERAL (
+      SELECT d.account_id, d.host FROM deliveries d
+      WHERE d.due_at IS NOT NULL AND (d.account_id, d.host) > (r.account_id, r.host)
+      ORDER BY d.account_id, d.host LIMIT 1) n
+  ), window_rows AS (
+    SELECT w.* FROM receivers r CROSS JOIN LATERAL (
+      SELECT d.* FROM deliveries d
+      WHERE d.account_id = r.account_id AND d.host = r.host AND d.due_at <= now()
+      ORDER BY d.due_at, d.sequence LIMIT of_host * 4) w
+  ), full_windows AS (
+    SELECT w.account_id, w.host FROM window_rows w
+    GROUP BY w.account_id, w.host HAVING count(*) >= of_host * 4
+  ), urls AS (
+    -- The window of a receiver may be full of one URL that has its share: the first of the others.
+    SELECT v.account_id, v.host, v.url_hash FROM full_windows r CROSS JOIN LATERAL (
+      WITH RECURSIVE step AS (
+        (SELECT hashtextextended(d.url, 0) AS url_hash, 1 AS nth FROM deliveries d
+          WHERE d.due_at IS NOT NULL AND d.account_id = r.account_id AND d.host = r.host
+          ORDER BY hashtextextended(d.url, 0) LIMIT 1)
+        UNION ALL
+        SELECT n.url_hash, s.nth + 1 FROM step s CROSS JOIN LATERAL (
+          SELECT hashtextextended(d.url, 0) AS url_hash FROM deliveries d
+          WHERE d.due_at IS NOT NULL AND d.account_id = r.account_id AND d.host = r.host
+            AND hashtextextended(d.url, 0) > s.url_hash
+          ORDER BY hashtextextended(d.url, 0) LIMIT 1) n
+        WHERE s.nth < 64
+      ) SELECT r.account_id, r.host, s.url_hash FROM step s) v
+  ), candidates AS MATERIALIZED (
+    SELECT w.account_id, w.id, w.host, w.url, w.due_at, w.sequence, w.subject_id, w.endpoint_id
+    FROM window_rows w
+    UNION
+    SELECT u.account_id, d.id, u.host, d.url, d.due_at, d.sequence, d.subject_id, d.endpoint_id
+    FROM urls u CROSS JOIN LATERAL (
+      SELECT d.* FROM deliveries d
+      WHERE d.account_id = u.account_id AND d.host = u.host
+        AND hashtextextended(d.url, 0) = u.url_hash AND d.due_at <= now()
+      ORDER BY d.due_at LIMIT of_url) d
+  ), judged AS MATERIALIZED (
+    SELECT c.*, b.waits, b.until FROM candidates c CROSS JOIN LATERAL (
+      SELECT count(*) > 0 AS waits, max(e.due_at) AS until FROM deliveries e
+      WHERE e.account_id = c.account_id AND e.subject_id = c.subject_id
+        AND e.endpoint_id IS NOT DISTINCT FROM c.endpoint_id
+        AND e.status = 'pending' AND e.sequence < c.sequence) b
+  ), put_back AS (
+    -- What waits for an earlier event comes back with it, and fills no window until then.
+    UPDATE deliveries d SET due_at = COALESCE(j.until, now() + interval '1 minute')
+    FROM judged j
+    WHERE j.waits AND COALESCE(j.until, 'infinity') > now()
+      AND d.account_id = j.account_id AND d.id = j.id AND d.due_at <= now()
+  ), of_urls AS (
+    SELECT j.*, row_number() OVER (PARTITION BY j.account_id, j.url ORDER BY j.due_at, j.sequence)
+      + (SELECT count(*) FROM flying f WHERE f.account_id = j.account_id AND f.url = j.url) AS nth
+    FROM judged j WHERE NOT j.waits
+  ), of_hosts AS (
+    SELECT u.*, row_number() OVER (PARTITION BY u.account_id, u.host ORDER BY u.due_at, u.sequence)
+      + (SELECT count(*) FROM flying f WHERE f.account_id = u.account_id AND f.host = u.host)
+      AS nth_of_host
+    FROM of_urls u WHERE u.nth <= of_url
+  ), of_accounts AS (
+    SELECT h.*, row_number() OVER (PARTITION BY h.account_id ORDER BY h.due_at, h.sequence)
+      + (SELECT count(*) FROM flying f WHERE f.account_id = h.account_id) AS nth_of_account
+    FROM of_hosts h WHERE h.nth_of_host <= of_host
+  ), chosen AS (
+    SELECT d.account_id, d.id FROM of_accounts a
+    JOIN deliveries d ON d.account_id = a.account_id AND d.id = a.id
+    WHERE a.nth_of_account <= of_account AND d.due_at <= now() AND d.status = 'pending'
+    ORDER BY a.nth_of_account, a.due_at LIMIT most
+    FOR UPDATE OF d SKIP LOCKED
+  )
+  UPDATE deliveries d SET lease = with_lease,
+    due_at = now() + make_interval(secs => lasts_ms / 1000)
+  FROM chosen c WHERE d.account_id = c.account_id AND d.id = c.id
+  RETURNING d.*;
+END $$;
