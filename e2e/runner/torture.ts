@@ -10,7 +10,7 @@ import { inheritedEnv } from '#lib/env.ts'
  */
 const REPORT = '.cache/torture.json'
 const FIGURES = resolve('.cache/torture-figures')
-const TESTS = ['e2e/fuzz', 'e2e/torture', 'lib/http/model.test.ts']
+const TESTS = ['e2e/fuzz', 'e2e/torture', 'model.test.ts']
 const FUZZ_SEEDS = 5
 
 mkdirSync('.cache', { recursive: true })

@@ -26,13 +26,17 @@ interface Said {
 /** So many requests by so many clients, half of them at each of the two servers. */
 async function withdrawAtOnce(token: string, amount: number): Promise<Said[]> {
   const numbers = Array.from({ length: WITHDRAWALS }, (_, number) => number).values()
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const authorization = `Bearer ${token}`
   const body = JSON.stringify({ amount, pix_key: 'hold@troco.example', pix_key_type: 'email' })
   const answers: Said[] = []
   const clients = Array.from({ length: CLIENTS }, async (_, client) => {
     const url = `${servers[client % servers.length]?.url}/api/withdrawals`
-    for (const _number of numbers) {
-      const answer = await fetch(url, { method: 'POST', headers, body })
+    for (const number of numbers) {
+      const key = { 'idempotency-key': `withdraw ${number}` }
+      const headers = { authorization, 'content-type': 'application/json', ...key }
+      // On a machine that is busy with more than this it may be 503: then the same is asked again.
+      let answer = await fetch(url, { method: 'POST', headers, body })
+      while (answer.status === 503) answer = await fetch(url, { method: 'POST', headers, body })
       answers.push({ status: answer.status, text: await answer.text() })
     }
   })

@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CHARGE } from '#e2e/stage.ts'
+import { db } from '#lib/db/client.ts'
+import { verifyLedger } from '#lib/ledger/verify.ts'
+
+const AFTER_REFUSAL_MS = 20
+const SILENCE_MAX_MS = 60_000
+
+export interface Said {
+  status: number
+  text: string
+  headers: Headers
+  tookMs: number
+}
+
+/** One merchant's programs: each creates charges, and pays every other one at the simulated bank. */
+export class Clients {
+  readonly created = new Set<string>()
+  readonly paid = new Set<string>()
+  readonly answers: Said[] = []
+  #base: string
+  #token: string
+  #stopped = false
+  #work: Promise<void>[] = []
+
+  constructor(url: string, token: string) {
+    this.#base = `${url}/api`
+    this.#token = token
+  }
+
+  start(count: number): void {
+    this.#stopped = false
+    this.#work = Array.from({ length: count }, () => this.#write())
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await Promise.all(this.#work)
+  }
+
+  /** Until so many more charges were acknowledged. */
+  async untilCreated(more: number): Promise<void> {
+    const giveUpAt = Date.now() + SILENCE_MAX_MS
+    for (const from = this.created.size; this.created.size < from + more; await sleep(10)) {
+      if (Date.now() > giveUpAt) throw new Error(`No longer served: ${this.answers.at(-1)?.text}`)
+    }
+  }
+
+  async create(key?: string): Promise<{ said: Said; id: string | null }> {
+    const said = await this.send('/transactions', CHARGE, key)
+    const id = said.status === 200 ? JSON.parse(said.text).data.transaction_id : null
+    if (id !== null) this.created.add(id)
+    return { said, id }
+  }
+
+  async pay(id: string): Promise<Said> {
+    const said = await this.send(`/sandbox/transactions/${id}`, { outcome: 'paid' })
+    if (said.status === 200) this.paid.add(id)
+    return said
+  }
+
+  /** A POST with a body, a GET without. An answer that never comes is status 0. */
+  async send(path: string, body?: unknown, key?: string): Promise<Said> {
+    const began = performance.now()
+    const headers = {
+      authorization: `Bearer ${this.#token}`,
+      'content-type': 'application/json',
+      ...(key ? { 'idempotency-key': key } : {}),
+    }
+    const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
+    const said = await fetch(`${this.#base}${path}`, init)
+      .then(async answer => ({ answer, text: await answer.text() }))
+      .then(({ answer: { status, headers }, text }) => ({ status, headers, text }))
+      .catch(error => ({ status: 0, text: String(error), headers: new Headers() }))
+    const kept = { ...said, tookMs: performance.now() - began }
+    this.answers.push(kept)
+    return kept
+  }
+
+  statuses(): number[] {
+    return [...new Set(this.answers.map(({ status }) => status))].sort()
+  }
+
+  slowestMs(): number {
+    return Math.max(0, ...this.answers.map(({ tookMs }) => tookMs))
+  }
+
+  async #write(): Promise<void> {
+    for (let number = 0; !this.#stopped; number++) {
+      const { id } = await this.create()
+      const said = id !== null && number % 2 === 0 ? await this.pay(id) : null
+      if (id === null || (said && said.status !== 200)) await sleep(AFTER_REFUSAL_MS)
+    }
+  }
+}
+
+interface Books {
+  found: number
+  missingCharges: string[]
+  missingPayments: string[]
+  /** Where charge, ledger and event do not say the same. */
+  contradictions: unknown[]
+}
+
+/** What was acknowledged, held against what the database has. */
+export async function readBooks(accountId: string, { created, paid }: Clients): Promise<Books> {
+  const rows = await db().$queryRaw<{ id: string; isPaid: boolean; isWhole: boolean }[]>`
+    SELECT c.id, c.status = 'paid' AS "isPaid",
+      (c.status IN ('pending', 'paid')
+        AND credits = CASE c.status WHEN 'paid' THEN 1 ELSE 0 END AND events = credits) AS "isWhole"
+    FROM (SELECT c.*,
+        (SELECT count(*) FROM ledger_transfers t WHERE t.account_id = c.account_id
+          AND t.kind = 'charge_paid' AND t.subject_id = c.id) AS credits,
+        (SELECT count(*) FROM events e
+          WHERE e.account_id = c.account_id AND e.subject_id = c.id) AS events
+      FROM charges c WHERE c.account_id = ${accountId}::uuid) c`
+  const strayEvents = await db().$queryRaw<unknown[]>`
+    SELECT e.id, e.sequence::int FROM events e
+    LEFT JOIN charges c ON c.account_id = e.account_id AND c.id = e.subject_id
+    WHERE e.account_id = ${accountId}::uuid AND (c.id IS NULL OR e.type <> 'transaction.paid')`
+  const gaps = await db().$queryRaw<unknown[]>`
+    SELECT max(sequence)::int AS last, count(*)::int AS events FROM events
+    WHERE account_id = ${accountId}::uuid HAVING max(sequence) <> count(*)`
+  const { findings } = await verifyLedger(db(), accountId)
+  const known = new Map(rows.map(row => [row.id, row]))
+  return {
+    found: [...created].filter(id => known.has(id)).length,
+    missingCharges: [...created].filter(id => !known.has(id)),
+    missingPayments: [...paid].filter(id => !known.get(id)?.isPaid),
+    contradictions: [
+      ...rows.filter(({ isWhole }) => !isWhole),
+      ...strayEvents,
+      ...gaps,
+      ...findings.filter(({ wrong }) => wrong),
+    ],
+  }
+}
+
+/** Nothing acknowledged is missing, and charge, ledger and event say the same of every charge. */
+export const WHOLE = { missingCharges: [], missingPayments: [], contradictions: [] }

@@ -1,0 +1,179 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ApiProcess, startApiProcess } from '#e2e/api-process.ts'
+import { CHARGE, expectBalancedBooks, inOwnDatabase, makeMerchant, makeToken } from '#e2e/stage.ts'
+import { figure, recordFigures } from '#e2e/torture/figures.ts'
+import { db } from '#lib/db/client.ts'
+import { inheritedEnv } from '#lib/env.ts'
+
+const CHARGES = figure(10, 100)
+const RACES = figure(60, 500)
+/** Within so long each charge of a race falls due, and is paid at a moment of its own. */
+const RACE_MS = figure(2_000, 10_000)
+const HOUR_MS = 3_600_000
+const LIFE_S = 60
+const EXPIRED_WITHIN_MS = 20_000
+/** In full, one charge also lives its life through. */
+const WAITS_FOR_LIFE = figure(0, 1) === 1
+
+inOwnDatabase()
+
+function shiftedBy(shiftMs: number): Record<string, string> {
+  const preload = new URL('./shifted-clock.ts', import.meta.url).href
+  return { CLOCK_SHIFT_MS: String(shiftMs), NODE_OPTIONS: `--import=${preload}` }
+}
+
+/** `npm run worker` with such a clock. Returns what ends it. */
+function startWorker(settings: Record<string, string>): () => Promise<void> {
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', 'worker'],
+    { stdio: 'ignore', env: { ...inheritedEnv(), NODE_ENV: 'production', ...settings } },
+  )
+  const ended = once(child, 'exit')
+  return async () => {
+    child.kill('SIGKILL')
+    await ended
+  }
+}
+
+/** A new merchant at this API. */
+async function openShop({ url }: ApiProcess) {
+  const { id: accountId } = await makeMerchant()
+  const usual = await makeToken(accountId)
+  const send = (path: string, body?: unknown, token = usual) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
+    return fetch(`${url}/api${path}`, init)
+  }
+  const create = async (): Promise<string> => {
+    const answer = await send('/transactions', { ...CHARGE, expires_in: LIFE_S })
+    return (await answer.json()).data.transaction_id
+  }
+  const createMany = async (count: number) => {
+    const ids: string[] = []
+    while (ids.length < count) ids.push(...(await Promise.all(Array.from({ length: 10 }, create))))
+    return ids
+  }
+  const pay = async (id: string) =>
+    (await send(`/sandbox/transactions/${id}`, { outcome: 'paid' })).status
+  return { accountId, send, createMany, pay }
+}
+
+/** Brings the end of some charges near, each somewhere in a span, by the database's clock. */
+function bringNear(ids: string[], spanMs: number): Promise<number> {
+  return db().$executeRaw`
+    UPDATE charges c SET expires_at = n.at, due_at = n.at
+    FROM (SELECT id, now() + random() * make_interval(secs => ${spanMs}::float8 / 1000) AS at
+      FROM unnest(${ids}::uuid[]) id) n
+    WHERE c.id = n.id AND c.status = 'pending'`
+}
+
+async function countStates(ids: string[]): Promise<Record<string, number>> {
+  const rows = await db().charge.groupBy({
+    by: ['status'],
+    where: { id: { in: ids } },
+    _count: true,
+  })
+  return Object.fromEntries(rows.map(({ status, _count }) => [status, _count]))
+}
+
+/** What these charges were said to be, in order, and whether any was ended before its time. */
+async function readStories(ids: string[]): Promise<{ told: string; early: boolean }[]> {
+  return db().$queryRaw`
+    SELECT string_agg(e.type, ' ' ORDER BY e.sequence) AS told,
+      bool_or(e.type = 'transaction.expired' AND e.created_at < c.expires_at) AS early
+    FROM charges c LEFT JOIN events e ON e.account_id = c.account_id AND e.subject_id = c.id
+    WHERE c.id = ANY (${ids}::uuid[]) GROUP BY c.id`
+}
+
+describe.each([
+  ['an hour ahead', HOUR_MS],
+  ['an hour behind', -HOUR_MS],
+])('with the clocks of API and worker %s', (where, shiftMs) => {
+  let api: ApiProcess
+  let endWorker: () => Promise<void>
+  beforeAll(async () => {
+    api = await startApiProcess(shiftedBy(shiftMs))
+    endWorker = startWorker(shiftedBy(shiftMs))
+  })
+  afterAll(async () => {
+    await endWorker?.()
+    await api?.close()
+  })
+
+  test('charges end by the clock of the database, and none that was paid', async () => {
+    const { accountId, send, createMany, pay } = await openShop(api)
+    const [young, due, paid, races] = [
+      await createMany(CHARGES),
+      await createMany(CHARGES),
+      await createMany(CHARGES),
+      await createMany(RACES),
+    ]
+    const stamp = Number.parseInt(young[0]?.replaceAll('-', '').slice(0, 12) ?? '', 16)
+    expect(Math.abs(stamp - Date.now() - shiftMs), 'the clock is not off').toBeLessThan(60_000)
+    const lives = await db().$queryRaw`
+      SELECT DISTINCT extract(epoch FROM expires_at - created_at)::int AS life,
+        created_at BETWEEN now() - interval '1 minute' AND now() AS "isNow"
+      FROM charges WHERE account_id = ${accountId}::uuid`
+    expect(lives).toEqual([{ life: LIFE_S, isNow: true }])
+    for (const id of paid) expect(await pay(id)).toBe(200)
+
+    await bringNear([...due, ...paid], 0)
+    await bringNear(races, RACE_MS)
+    const payments = races.map(async id => {
+      await sleep(Math.random() * RACE_MS)
+      return pay(id)
+    })
+    // 409: the worker asked the bank in between and has credited it.
+    for (const status of await Promise.all(payments)) expect([200, 409]).toContain(status)
+    await expect
+      .poll(() => countStates(due), { timeout: EXPIRED_WITHIN_MS })
+      .toEqual({ expired: CHARGES })
+
+    if (WAITS_FOR_LIFE) {
+      await expect
+        .poll(() => countStates(young), { timeout: 2 * LIFE_S * 1_000, interval: 500 })
+        .toEqual({ expired: CHARGES })
+    } else expect(await countStates(young)).toEqual({ pending: CHARGES })
+    expect(await countStates([...paid, ...races])).toEqual({ paid: CHARGES + RACES })
+    const stories = await readStories([...young, ...due, ...paid, ...races])
+    expect(stories.filter(({ early }) => early)).toEqual([])
+    const raced = (await readStories(races)).map(({ told }) => told)
+    const afterwards = raced.filter(told => told === 'transaction.expired transaction.paid')
+    const intime = raced.filter(told => told === 'transaction.paid')
+    expect(afterwards.length + intime.length, raced.join('; ')).toBe(RACES)
+    expect((await readStories(paid)).map(({ told }) => told)).toEqual(
+      Array.from({ length: CHARGES }, () => 'transaction.paid'),
+    )
+    await expectBalancedBooks(accountId)
+    const account = await (await send('/account')).json()
+    expect(account.balance).toBe((CHARGES + RACES) * CHARGE.amount)
+    recordFigures(`clocks ${where}`, {
+      'expired when due': due.length,
+      'expired early': 0,
+      'paid in a race with their end': races.length,
+      'of them after it': afterwards.length,
+    })
+  }, 300_000)
+
+  test('a token lives by the clock of the database, asked for or remembered', async () => {
+    const { accountId, send } = await openShop(api)
+    const tokenFor = (lifeMs: number) =>
+      makeToken(accountId, { expiresAt: new Date(Date.now() + lifeMs) })
+    const ask = async (token: string) => [
+      (await send('/account', undefined, token)).status,
+      (await send('/transactions', CHARGE, token)).status,
+      (await send('/transactions', CHARGE, token)).status,
+    ]
+    expect(await ask(await tokenFor(HOUR_MS / 2))).toEqual([200, 200, 200])
+    expect(await ask(await tokenFor(-1_000))).toEqual([401, 401, 401])
+    const remembered = await tokenFor(HOUR_MS / 2)
+    expect(await ask(remembered)).toEqual([200, 200, 200])
+    await db().$executeRaw`
+      UPDATE tokens SET expires_at = now() WHERE account_id = ${accountId}::uuid`
+    expect(await ask(remembered)).toEqual([401, 401, 401])
+  })
+})

@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type ApiProcess, startApiProcess } from '#e2e/api-process.ts'
+import { addEndpoint } from '#e2e/deliveries.ts'
+import { openReceiver, type Receiver } from '#e2e/receiver.ts'
+import { expectBalancedBooks, inOwnDatabase, makeMerchant, makeToken } from '#e2e/stage.ts'
+import { figure, recordFigures } from '#e2e/torture/figures.ts'
+import { startWorkerProcess, type WorkerProcess } from '#e2e/worker-process.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { db } from '#lib/db/client.ts'
+
+inOwnDatabase()
+
+const LASTS_MS = figure(6_000, 60_000)
+const KILL_EVERY_MS = figure(1_500, 2_000)
+const CLIENTS = 8
+const SETTLED_MS = 120_000
+/** How long a client goes on asking for an answer; a key whose process died comes back after 60 s. */
+const PATIENCE_MS = figure(4_000, 75_000)
+
+let merchant: Account
+let token: string
+let receiver: Receiver
+let webs: ApiProcess[]
+let workers: WorkerProcess[]
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  token = await makeToken(merchant.id)
+  receiver = await openReceiver()
+  await addEndpoint(merchant, `${receiver.url}/all`)
+  webs = [await startApiProcess(), await startApiProcess()]
+  workers = [await startWorkerProcess(), await startWorkerProcess()]
+})
+afterEach(async () => {
+  for (const web of webs) await web.close()
+  for (const worker of workers) await worker.kill()
+  await receiver.close()
+})
+
+/** What clients were told. */
+interface Told {
+  charges: string[]
+  paid: string[]
+  withdrawals: string[]
+  refunds: string[]
+}
+
+type Data = Record<string, string | undefined>
+
+/** Asks the same under the same key, at one server or the other, until one answers; null: none did. */
+async function ask(path: string, body: object, key: string, until: number): Promise<Data | null> {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    'idempotency-key': key,
+  }
+  for (let tries = 0; Date.now() < until + PATIENCE_MS; tries++) {
+    const url = `${webs[tries % webs.length]?.url}/api${path}`
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    const answer = await fetch(url, init).catch(() => null)
+    const said = await answer?.json().catch(() => null)
+    if (answer?.ok && said) return said.data
+    // What is final was made so by a first request whose answer got lost.
+    if (answer && [409, 422].includes(answer.status) && !answer.headers.has('retry-after')) {
+      return {}
+    }
+    await sleep(20)
+  }
+  return null
+}
+
+async function trade(client: number, until: number, told: Told): Promise<void> {
+  const order = { amount: 2_500, client_name: 'Ana', client_email: 'ana@example.com' }
+  for (let turn = 0; Date.now() < until; turn++) {
+    const post = (path: string, body: object) => ask(path, body, `${client} ${turn}`, until)
+    const webhook_url = `${receiver.url}/charge`
+    const body = { ...order, client_doc: '39053344705', webhook_url }
+    const id = (await post('/transactions', body))?.transaction_id
+    if (!id) continue
+    told.charges.push(id)
+    const isPaid = await post(`/sandbox/transactions/${id}`, { outcome: 'paid' })
+    if (!isPaid) continue
+    told.paid.push(id)
+    const refund =
+      turn % 3 === 0 ? await post(`/transactions/${id}/refunds`, { amount: 500 }) : null
+    if (refund?.id) told.refunds.push(refund.id)
+    const wanted = { amount: 1_000, pix_key: 'ana@example.com', pix_key_type: 'email' }
+    const withdrawal = await post('/withdrawals', wanted)
+    if (withdrawal?.id) told.withdrawals.push(withdrawal.id)
+  }
+}
+
+/** Ends one of the four at a random moment, and starts another in its place. */
+async function killOneAfterAnother(until: number): Promise<number> {
+  let kills = 0
+  for (; Date.now() < until; kills++) {
+    await sleep(Math.random() * KILL_EVERY_MS)
+    const at = kills % 2
+    if (Math.random() < 0.5) {
+      await webs[at]?.close()
+      webs[at] = await startApiProcess()
+    } else {
+      await workers[at]?.kill()
+      workers[at] = await startWorkerProcess()
+    }
+  }
+  return kills
+}
+
+const open = async () => {
+  const where = { accountId: merchant.id, status: 'pending' }
+  const counts = [
+    await db().withdrawal.count({ where }),
+    await db().refund.count({ where }),
+    await db().delivery.count({ where }),
+  ]
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+test(`two workers and two web processes under load for ${LASTS_MS / 1_000} s, killed at random: nothing is lost and nothing happens twice`, async () => {
+  const told: Told = { charges: [], paid: [], withdrawals: [], refunds: [] }
+  const until = Date.now() + LASTS_MS
+  const clients = Array.from({ length: CLIENTS }, (_, client) => trade(client, until, told))
+  const [kills] = await Promise.all([killOneAfterAnother(until), ...clients])
+  await expect.poll(open, { timeout: SETTLED_MS, interval: 200 }).toBe(0)
+
+  const accountId = merchant.id
+  const rows = await db().charge.findMany({ where: { accountId } })
+  const statuses = new Map(rows.map(({ id, status }) => [id, status]))
+  expect(told.charges.filter(id => !statuses.has(id))).toEqual([])
+  expect(told.paid.filter(id => statuses.get(id) !== 'paid')).toEqual([])
+  const events = await db().event.findMany({ where: { accountId }, orderBy: { sequence: 'asc' } })
+  expect(events.map(({ sequence }) => Number(sequence))).toEqual(events.map((_, at) => at + 1))
+  const kinds = events.map(({ type, subjectId, resource }) => {
+    const { refund } = resource as { refund?: { id: string } }
+    return `${type} ${refund?.id ?? subjectId}`
+  })
+  expect(new Set(kinds).size).toBe(kinds.length)
+  const ofType = (type: string) => kinds.filter(kind => kind.startsWith(`${type} `)).length
+  expect(ofType('transaction.paid')).toBe(rows.filter(({ status }) => status === 'paid').length)
+
+  const withdrawals = await db().withdrawal.findMany({ where: { accountId } })
+  const refunds = await db().refund.findMany({ where: { accountId } })
+  const settled = [...withdrawals, ...refunds].map(({ status }) => status)
+  expect(new Set(settled)).toEqual(new Set(['approved', 'completed']))
+  expect(ofType('withdrawal.approved')).toBe(withdrawals.length)
+  expect(ofType('transaction.refunded')).toBe(refunds.length)
+  const ids = new Set([...withdrawals, ...refunds].map(({ id }) => id))
+  expect([...told.withdrawals, ...told.refunds].filter(id => !ids.has(id))).toEqual([])
+  const orders = await db().simulatorOrder.findMany({ where: { kind: { not: 'charge' } } })
+  expect(orders).toHaveLength(withdrawals.length + refunds.length)
+
+  const heard = receiver.calls
+    .filter(({ path }) => path === '/all')
+    .map(({ text }) => JSON.parse(text))
+  const first = new Map<string, number>()
+  for (const { id, sequence } of heard) if (!first.has(id)) first.set(id, sequence)
+  expect([...first.keys()].toSorted()).toEqual(events.map(({ id }) => id).toSorted())
+  const subjects = new Map<string, number[]>()
+  for (const [id, sequence] of first) {
+    const subject = events.find(event => event.id === id)?.subjectId ?? ''
+    subjects.set(subject, [...(subjects.get(subject) ?? []), sequence])
+  }
+  const outOfOrder = [...subjects.values()].filter(
+    sequences => sequences.join() !== sequences.toSorted((a, b) => a - b).join(),
+  )
+  expect(outOfOrder).toEqual([])
+  await expectBalancedBooks(accountId)
+  recordFigures('two workers, two web processes, kill -9', {
+    kills,
+    charges: told.charges.length,
+    payments: told.paid.length,
+    withdrawals: told.withdrawals.length,
+    refunds: told.refunds.length,
+    events: events.length,
+    'told again': heard.length - first.size,
+  })
+}, 400_000)

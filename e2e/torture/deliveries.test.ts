@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { addEndpoint, deliveriesOf, payAndTell } from '#e2e/deliveries.ts'
+import { openReceiver, type Received, type Receiver, status } from '#e2e/receiver.ts'
+import { expectBalancedBooks, inOwnDatabase, makeMerchant } from '#e2e/stage.ts'
+import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
+import { LEASE_SECONDS, startWorkerProcess, type WorkerProcess } from '#e2e/worker-process.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { db } from '#lib/db/client.ts'
+import { env } from '#lib/env.ts'
+import { listEvents } from '#lib/webhooks/queries.ts'
+
+inOwnDatabase()
+
+const KILLS = figure(3, 20)
+const CALLS_AT_ONCE = 4
+const SETTLED_MS = (LEASE_SECONDS + 30) * 1_000
+
+let merchant: Account
+let receiver: Receiver
+const workers: WorkerProcess[] = []
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  receiver = await openReceiver()
+})
+afterEach(async () => {
+  for (const worker of workers.splice(0)) await worker.kill()
+  await receiver.close()
+  await expectBalancedBooks(merchant.id)
+})
+
+async function start(): Promise<WorkerProcess> {
+  const worker = await startWorkerProcess()
+  workers.push(worker)
+  return worker
+}
+
+/** Holds a table so that whoever reads or writes it waits. */
+async function hold(table: 'events' | 'delivery_attempts'): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: env().DATABASE_URL })
+  await client.connect()
+  await client.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
+  return () => client.end()
+}
+
+const underWay = () => db().delivery.count({ where: { lease: { not: null } } })
+const waitingForLock = async () => {
+  const [row] = await db().$queryRaw<{ waiting: number }[]>`
+    SELECT count(*)::int AS waiting FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  return row?.waiting
+}
+const statuses = async () =>
+  new Set((await deliveriesOf(merchant)).map(delivery => delivery.status))
+const delivered = () =>
+  expect.poll(statuses, { timeout: SETTLED_MS, interval: 100 }).toEqual(new Set(['delivered']))
+
+/** Every event came at least once, and under one id always the same bytes. */
+function requireAll(calls: Received[], ids: string[]): Map<string, string[]> {
+  const texts = new Map<string, string[]>()
+  for (const { headers, text } of calls) {
+    const id = String(headers['webhook-id'])
+    texts.set(id, [...(texts.get(id) ?? []), text])
+  }
+  expect([...texts.keys()].toSorted()).toEqual(ids.toSorted())
+  expect([...texts.values()].filter(of => new Set(of).size > 1)).toEqual([])
+  return texts
+}
+
+const eventIds = async () =>
+  (await db().event.findMany({ where: { accountId: merchant.id } })).map(({ id }) => id)
+
+describe('a worker that is killed', () => {
+  test('after its claim and before it called anybody: another calls, once', async () => {
+    const worker = await start()
+    const letGo = await hold('delivery_attempts')
+    await payAndTell(merchant, receiver.url)
+    await expect.poll(underWay, { timeout: 10_000 }).toBe(1)
+    await worker.kill()
+    await letGo()
+    expect(receiver.calls).toEqual([])
+    await start()
+    await delivered()
+    expect(receiver.calls).toHaveLength(1)
+  })
+
+  test('while the receiver thinks: it is called again, with the same bytes', async () => {
+    const worker = await start()
+    receiver.say(() => {})
+    await payAndTell(merchant, receiver.url)
+    await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(1)
+    await worker.kill()
+    receiver.say(status(200))
+    await start()
+    await delivered()
+    const texts = requireAll(receiver.calls, await eventIds())
+    expect([...texts.values()].map(of => of.length)).toEqual([2])
+  })
+
+  test('after the receiver said yes and before that was written: it hears it once more', async () => {
+    const worker = await start()
+    let letGo = async () => {}
+    receiver.say(async (_received, response) => {
+      letGo = await hold('delivery_attempts')
+      response.writeHead(200).end()
+    })
+    await payAndTell(merchant, receiver.url)
+    await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(waitingForLock, { timeout: 10_000 }).toBe(1)
+    await worker.kill()
+    // The server would still do what it was asked for.
+    await db().$executeRaw`
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    await letGo()
+    receiver.say(status(200))
+    await start()
+    await delivered()
+    const texts = requireAll(receiver.calls, await eventIds())
+    expect([...texts.values()].map(of => of.length)).toEqual([2])
+  })
+})
+
+test('a worker that is asked to end gives back what a receiver holds up, and ends well within 10 s', async () => {
+  const heartbeats = await db().workerHeartbeat.count()
+  const worker = await start()
+  receiver.say(() => {})
+  await payAndTell(merchant, receiver.url)
+  await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(1)
+  const began = Date.now()
+  expect(await worker.end()).toBe(0)
+  expect(Date.now() - began).toBeLessThan(10_000)
+  expect(await deliveriesOf(merchant)).toMatchObject([
+    { status: 'pending', attempts: 0, lease: null },
+  ])
+  expect(await db().workerHeartbeat.count()).toBe(heartbeats)
+})
+
+test(`${KILLS} workers are killed at any moment: every event arrives, and few of them twice`, async () => {
+  const began = Date.now()
+  receiver.say((_received, response) => setTimeout(() => response.writeHead(200).end(), 20))
+  for (let kill = 0; kill < KILLS; kill++) {
+    const worker = await start()
+    await Promise.all(Array.from({ length: 30 }, () => payAndTell(merchant, receiver.url)))
+    await sleep(Math.random() * 200)
+    await worker.kill()
+  }
+  await start()
+  await delivered()
+  const ids = await eventIds()
+  const texts = requireAll(receiver.calls, ids)
+  const again = [...texts.values()].reduce((sum, of) => sum + of.length - 1, 0)
+  recordFigures('killed workers', {
+    kills: KILLS,
+    events: ids.length,
+    'told again': again,
+    took: secondsSince(began),
+  })
+  expect(again).toBeLessThanOrEqual(KILLS * CALLS_AT_ONCE)
+}, 600_000)
+
+test('a receiver that was away hears everything once it is back, in the order of each charge', async () => {
+  const awayMs = figure(2_000, 120_000)
+  const began = Date.now()
+  const port = Number(new URL(receiver.url).port)
+  await addEndpoint(merchant, receiver.url)
+  await start()
+  await payAndTell(merchant)
+  await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(1)
+  const before = receiver.calls
+  await receiver.close()
+  const isAway = () => Date.now() - began < awayMs
+  while (isAway()) {
+    await payAndTell(merchant)
+    await sleep(awayMs / 40)
+  }
+  receiver = await openReceiver(undefined, port)
+  // Its next tries come minutes later: in small, as if they had passed.
+  if (awayMs < 5_000)
+    await db().$executeRaw`UPDATE deliveries SET due_at = now() WHERE due_at > now()`
+  await expect.poll(statuses, { timeout: 900_000, interval: 1_000 }).toEqual(new Set(['delivered']))
+  const events = await listEvents(merchant.id, 'test', 0, 10_000)
+  expect(events.map(({ sequence }) => Number(sequence))).toEqual(events.map((_, at) => at + 1))
+  requireAll(
+    [...before, ...receiver.calls],
+    events.map(({ id }) => id),
+  )
+  recordFigures('a receiver that was away', {
+    away: `${awayMs / 1_000} s`,
+    events: events.length,
+    'all told after': secondsSince(began),
+  })
+}, 1_000_000)

@@ -1,0 +1,158 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  mkdtempSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { readBooks, WHOLE } from '#e2e/torture/clients.ts'
+import { figure, recordFigures } from '#e2e/torture/figures.ts'
+import { OwnPostgres, removeOwnPostgres } from '#e2e/torture/own-postgres.ts'
+import { type OwnStage, openOwnStage } from '#e2e/torture/own-stage.ts'
+
+const CHARGES = 10
+const REFUSALS = 20
+/** What is left in pages already begun is used up before anything is refused. */
+const UNTIL_FULL_MAX = 500
+const MOUNTED_SIZE = '256m'
+
+/** A PostgreSQL on a disk that can become full, and have room again. */
+interface Disk {
+  postgres: OwnPostgres
+  fill: () => Promise<void>
+  makeRoom: () => Promise<void>
+}
+
+type Way = [name: string, open: () => Promise<Disk>]
+
+let stage: OwnStage | undefined
+const mounted: string[] = []
+afterEach(async () => {
+  await stage?.close()
+  await removeOwnPostgres()
+  stage = undefined
+  for (const folder of mounted.splice(0)) unmount(folder)
+})
+
+function mountFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'troco-disk-'))
+  try {
+    const options = `size=${MOUNTED_SIZE},mode=755`
+    execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', options, 'troco', folder], { stdio: 'ignore' })
+  } catch (error) {
+    rmdirSync(folder)
+    throw error
+  }
+  chmodSync(folder, 0o755)
+  return folder
+}
+
+function unmount(folder: string): void {
+  execFileSync('/bin/umount', ['-l', folder])
+  rmdirSync(folder)
+}
+
+function mayMount(): boolean {
+  try {
+    unmount(mountFolder())
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A small file system, which a ballast fills to the last page. */
+async function openSmallDisk(): Promise<Disk> {
+  const folder = mountFolder()
+  mounted.push(folder)
+  const ballast = join(folder, 'ballast')
+  const fill = async () => {
+    for (const size of [65_536, 4_096]) {
+      try {
+        for (;;) writeFileSync(ballast, Buffer.alloc(size, 1), { flag: 'a' })
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'ENOSPC' })
+      }
+    }
+  }
+  return { postgres: await OwnPostgres.make(folder), fill, makeRoom: async () => rmSync(ballast) }
+}
+
+/**
+ * For `npm test`, and wherever nothing may be mounted: the kernel's device that is always full stands for two tables that
+ * are still empty, the last that a payment writes and the first that a charge with a key does.
+ */
+async function openFullDevice(): Promise<Disk> {
+  const postgres = await OwnPostgres.make()
+  let files: string[] = []
+  const fill = async () => {
+    const rows = await postgres.asSuperuser(
+      `SELECT pg_relation_filepath(name) AS path FROM unnest('{events,idempotency_keys}'::text[]) name`,
+    )
+    files = rows.map(({ path }) => join(postgres.location, String(path)))
+    await postgres.stop()
+    for (const file of files) {
+      renameSync(file, `${file}.kept`)
+      symlinkSync('/dev/full', file)
+    }
+    await postgres.start()
+  }
+  const makeRoom = async () => {
+    await postgres.stop()
+    for (const file of files) renameSync(`${file}.kept`, file)
+    await postgres.start()
+  }
+  return { postgres, fill, makeRoom }
+}
+
+const IN_FULL = figure(0, 1) === 1
+const SMALL_DISK: Way[] = IN_FULL && mayMount() ? [['on a small file system', openSmallDisk]] : []
+const WAYS: Way[] = [['for two of the tables', openFullDevice], ...SMALL_DISK]
+
+test.each(WAYS)(
+  'while the disk is full, %s: writes are 503 and reads go on, then all is well',
+  async (way, open) => {
+    const { postgres, fill, makeRoom } = await open()
+    await postgres.start()
+    stage = await openOwnStage(postgres)
+    const { accountId, clients } = await stage.openClients()
+    const ids: string[] = []
+    for (let count = 0; count < CHARGES; count++) ids.push((await clients.create()).id ?? '')
+    await fill()
+
+    const refused: string[] = []
+    for (let count = 0; count < UNTIL_FULL_MAX && refused.length < REFUSALS; count++) {
+      const { id } = await clients.create(`key ${count}`)
+      if (id === null) refused.push(`key ${count}`)
+    }
+    for (const id of ids) await clients.pay(id)
+    expect(clients.paid.size, 'paid although nothing could be written').toBeLessThan(CHARGES)
+    expect(refused).toHaveLength(REFUSALS)
+    const writes = new Set(clients.answers.map(({ status, text }) => (status === 200 ? 200 : text)))
+    expect(writes).toEqual(new Set([200, '{"error":"Service unavailable"}']))
+    for (const path of [`/transactions/${ids[0]}`, '/transactions', '/withdrawals', '/account']) {
+      expect((await clients.send(path)).status, path).toBe(200)
+    }
+    expect(await readBooks(accountId, clients)).toMatchObject(WHOLE)
+
+    await makeRoom()
+    for (const key of refused) expect((await clients.create(key)).said.status).toBe(200)
+    for (const id of ids)
+      if (!clients.paid.has(id)) expect((await clients.pay(id)).status).toBe(200)
+    const { found, ...books } = await readBooks(accountId, clients)
+    recordFigures(`disk full, ${way}`, {
+      refused: clients.answers.filter(({ status }) => status === 503).length,
+      acknowledged: clients.created.size,
+      found,
+    })
+    expect(books).toEqual(WHOLE)
+    expect(stage.api.end()).toBeNull()
+    expect((await stage.api.measure()).problems).toEqual([])
+  },
+)

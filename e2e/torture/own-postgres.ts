@@ -1,0 +1,136 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { cleanUp, livingIn, makeFolder, open, query } from '#e2e/embedded.ts'
+import { freePort } from '#e2e/runner/server.ts'
+import { findPackage, prepareBinaries } from '#lib/db/embedded-files.ts'
+import { plainEnv } from '#lib/db/embedded-server.ts'
+import { migrate } from '#lib/db/migrate.ts'
+
+const START_MAX_MS = 30_000
+const made: OwnPostgres[] = []
+
+/**
+ * A PostgreSQL of the test's own, migrated, which it may kill, stop and starve. Its postmaster is
+ * a direct child: Node reaps it, and a zombie's pid would keep the next one from starting.
+ */
+export class OwnPostgres {
+  readonly url: string
+  readonly location: string
+  #bin: string
+  #child: ChildProcess | undefined
+  #stderr = ''
+
+  private constructor(url: string, location: string, bin: string) {
+    this.url = url
+    this.location = location
+    this.#bin = bin
+  }
+
+  /** Made but not started; `removeOwnPostgres` takes it away. */
+  static async make(dataFolder = makeFolder()): Promise<OwnPostgres> {
+    const first = await open(dataFolder)
+    await migrate(first.url)
+    await first.release()
+    const { uid, gid } = statSync(first.location)
+    const user = uid === process.geteuid?.() ? null : { uid, gid }
+    const bin = prepareBinaries(findPackage(), user, dataFolder, () => {})
+    const url = new URL(first.url)
+    url.port = String(await freePort())
+    const own = new OwnPostgres(url.href, first.location, bin)
+    made.push(own)
+    return own
+  }
+
+  /** Resolves when it accepts connections. */
+  async start(settings: Record<string, string> = {}): Promise<void> {
+    const values = Object.entries({
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      port: new URL(this.url).port,
+      max_connections: '120',
+      // It would make room at moments of its own.
+      autovacuum: 'off',
+      ...settings,
+    })
+    const words = values.flatMap(([key, value]) => ['-c', `${key}=${value}`])
+    const { uid, gid } = statSync(this.location)
+    const child = spawn(join(this.#bin, 'postgres'), ['-D', this.location, ...words], {
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: plainEnv(),
+      ...(uid === process.geteuid?.() ? {} : { uid, gid }),
+    })
+    child.stderr.on('data', chunk => {
+      this.#stderr = `${this.#stderr}${chunk}`.slice(-10_000)
+    })
+    this.#child = child
+    for (const giveUpAt = Date.now() + START_MAX_MS; ; await sleep(10)) {
+      const isUp = await query(this.url, 'SELECT 1').then(
+        () => true,
+        () => false,
+      )
+      if (isUp) return
+      if (isOver(child) || Date.now() > giveUpAt) {
+        throw new Error(`PostgreSQL did not start and said: ${this.#stderr}`)
+      }
+    }
+  }
+
+  asSuperuser(sql: string): Promise<Record<string, unknown>[]> {
+    const url = new URL(this.url)
+    url.username = 'postgres'
+    return query(url.href, sql)
+  }
+
+  pause(): void {
+    this.#signalAll('SIGSTOP')
+  }
+
+  resume(): void {
+    this.#signalAll('SIGCONT')
+  }
+
+  /** In order, with everything written. */
+  async stop(): Promise<void> {
+    const child = this.#child
+    if (!child || isOver(child)) return
+    const ended = once(child, 'exit')
+    child.kill('SIGINT')
+    await ended
+  }
+
+  /** Postmaster and every backend, as when the machine loses its power. */
+  async kill(): Promise<void> {
+    const child = this.#child
+    if (!child) return
+    const ended = isOver(child) ? null : once(child, 'exit')
+    while (livingIn(this.location).length > 0) {
+      this.#signalAll('SIGKILL')
+      await sleep(5)
+    }
+    await ended
+  }
+
+  #signalAll(signal: NodeJS.Signals): void {
+    for (const pid of livingIn(this.location)) {
+      try {
+        process.kill(pid, signal)
+      } catch {
+        // It ended by itself in between.
+      }
+    }
+  }
+}
+
+/** After the tests: nothing of them runs, nothing of them is left. */
+export async function removeOwnPostgres(): Promise<void> {
+  for (const own of made.splice(0)) await own.kill()
+  await cleanUp()
+}
+
+function isOver({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
+}

@@ -1,0 +1,39 @@
+import { type ApiProcess, startApiProcess } from '#e2e/api-process.ts'
+import { makeMerchant, makeToken } from '#e2e/stage.ts'
+import { Clients } from '#e2e/torture/clients.ts'
+import type { OwnPostgres } from '#e2e/torture/own-postgres.ts'
+import { disconnect } from '#lib/db/client.ts'
+import { env, supplyEnv } from '#lib/env.ts'
+
+export interface OwnStage {
+  postgres: OwnPostgres
+  api: ApiProcess
+  /** The programs of a new merchant, who knows nobody else's. */
+  openClients: () => Promise<{ accountId: string; clients: Clients }>
+  close: () => Promise<void>
+}
+
+/** An API process, and us beside it, on a PostgreSQL of the test's own. */
+export async function openOwnStage(postgres: OwnPostgres): Promise<OwnStage> {
+  const api = await startApiProcess({ DATABASE_URL: postgres.url })
+  const shared = env().DATABASE_URL ?? ''
+  await disconnect()
+  supplyEnv({ DATABASE_URL: postgres.url })
+  const opened: Clients[] = []
+  return {
+    postgres,
+    api,
+    openClients: async () => {
+      const { id: accountId } = await makeMerchant()
+      const clients = new Clients(api.url, await makeToken(accountId))
+      opened.push(clients)
+      return { accountId, clients }
+    },
+    close: async () => {
+      for (const clients of opened) await clients.stop()
+      await api.close()
+      await disconnect()
+      supplyEnv({ DATABASE_URL: shared })
+    },
+  }
+}

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Clients, readBooks, WHOLE } from '#e2e/torture/clients.ts'
+import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
+import { OwnPostgres, removeOwnPostgres } from '#e2e/torture/own-postgres.ts'
+import { type OwnStage, openOwnStage } from '#e2e/torture/own-stage.ts'
+
+const KILLS = figure(2, 10)
+const CLIENTS = 16
+/** Each kill falls at another moment, and no earlier than after so many acknowledged charges. */
+const CREATED_BETWEEN = figure(150, 2_000)
+const MOMENT_MAX_MS = 300
+const BACK_WITHIN_MS = 15_000
+
+const TRIES_OF_CONTROL = 5
+/** What is committed is then written so rarely that a kill cannot but lose some of it. */
+const SELDOM_WRITTEN = { wal_writer_delay: '10s', wal_writer_flush_after: '1GB' }
+
+let stage: OwnStage
+beforeAll(async () => {
+  const postgres = await OwnPostgres.make()
+  await postgres.start()
+  stage = await openOwnStage(postgres)
+})
+afterAll(async () => {
+  await stage?.close()
+  await removeOwnPostgres()
+})
+
+/** How long after PostgreSQL is back the same API process takes a charge again. */
+async function untilCreatedAgain(clients: Clients): Promise<number> {
+  const began = Date.now()
+  while ((await clients.create()).id === null) {
+    if (Date.now() - began > BACK_WITHIN_MS) break
+    await sleep(10)
+  }
+  return Date.now() - began
+}
+
+test(`after kill -9 of PostgreSQL, ${KILLS} times under load: everything acknowledged is there, and the API goes on by itself`, async () => {
+  const { postgres, api } = stage
+  const { accountId, clients } = await stage.openClients()
+  const began = Date.now()
+  const downMs: number[] = []
+  const backMs: number[] = []
+  clients.start(CLIENTS)
+  for (let kill = 1; kill <= KILLS; kill++) {
+    await clients.untilCreated(CREATED_BETWEEN)
+    await sleep(Math.random() * MOMENT_MAX_MS)
+    const killedAt = Date.now()
+    await postgres.kill()
+    await postgres.start()
+    downMs.push(Date.now() - killedAt)
+    backMs.push(await untilCreatedAgain(clients))
+  }
+  await clients.untilCreated(CREATED_BETWEEN)
+  await clients.stop()
+
+  const { found, ...books } = await readBooks(accountId, clients)
+  recordFigures('kill -9 of PostgreSQL', {
+    kills: KILLS,
+    acknowledged: clients.created.size,
+    found,
+    'payments acknowledged': clients.paid.size,
+    'PostgreSQL back after at most': `${Math.max(...downMs)} ms`,
+    'first 200 after that at most': `${Math.max(...backMs)} ms`,
+    took: secondsSince(began),
+  })
+  expect(books).toEqual(WHOLE)
+  expect(Math.max(...backMs)).toBeLessThan(BACK_WITHIN_MS)
+  expect(clients.statuses()).toEqual([200, 503])
+  expect(api.end()).toBeNull()
+  expect((await api.measure()).problems).toEqual([])
+}, 900_000)
+
+test('the same clients and checks see the loss where a server acknowledges before it has written', async () => {
+  const { postgres } = stage
+  await postgres.kill()
+  await postgres.start(SELDOM_WRITTEN)
+  const { accountId, clients } = await stage.openClients()
+  expect(await untilCreatedAgain(clients)).toBeLessThan(BACK_WITHIN_MS)
+  // Only now: no Troco of ours starts on such a server.
+  await postgres.asSuperuser('ALTER SYSTEM SET synchronous_commit = off')
+  await postgres.asSuperuser('SELECT pg_reload_conf()')
+  const setting = () => postgres.asSuperuser('SHOW synchronous_commit')
+  await expect.poll(setting, { timeout: 10_000 }).toEqual([{ synchronous_commit: 'off' }])
+
+  let books = await readBooks(accountId, clients)
+  let tries = 0
+  while (books.missingCharges.length === 0 && tries < TRIES_OF_CONTROL) {
+    tries++
+    clients.start(CLIENTS)
+    await clients.untilCreated(CREATED_BETWEEN)
+    await postgres.kill()
+    await clients.stop()
+    await postgres.start(SELDOM_WRITTEN)
+    await untilCreatedAgain(clients)
+    books = await readBooks(accountId, clients)
+  }
+  recordFigures('kill -9 with synchronous_commit off', {
+    acknowledged: clients.created.size,
+    'charges lost': books.missingCharges.length,
+    'payments lost': books.missingPayments.length,
+    tries,
+  })
+  expect(books.missingCharges.length).toBeGreaterThan(0)
+}, 300_000)
