@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, posix, resolve } from 'node:path'
 import { expect, test } from 'vitest'
@@ -187,6 +187,7 @@ test.each([
   writeFileSync(join(scratch, path), `import { x } from '${target}'\n\nexport const y = x\n`)
   const biome = resolve('node_modules/.bin/biome')
   const { status, stderr } = spawnSync(biome, ['lint', path], { cwd: scratch, encoding: 'utf8' })
+  rmSync(scratch, { recursive: true, force: true })
   expect(stderr.replace(/\s+/g, ' ')).toContain(sign)
   expect(status).toBe(1)
 })
