@@ -96,8 +96,9 @@ seconds, 5 minutes, 30 minutes, 2, 5 and 10 hours; redirects count as failures, 
 
 An endpoint of your account, set up in our pages, is told every event that you chose, whatever the
 charge or withdrawal says: up to four times (at once, after 5 seconds, 5 and 30 minutes), with its own
-secret. Of a charge its body also holds \`client\`, \`products\` and \`utms\`. One that fails for 5 days
-and misses 10 events is switched off; switched on again, it is told what it missed, oldest first.
+secret. Of a charge its body also holds \`client\` (\`name\`, \`email\`, \`doc\`, \`phone\`), \`products\` (its
+items, or an empty list) and \`utms\`. One that fails for 5 days and misses 10 events is switched off;
+switched on again, it is told what it missed, oldest first.
 
 A webhook goes to a public address only, at port 443, 80 or from 1024, and in live mode by https.
 
