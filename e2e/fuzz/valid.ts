@@ -51,8 +51,60 @@ const VALID: Record<string, (about: About) => Valid> = {
   }),
 }
 
+const ENDPOINT = '/dashboard/webhooks/endpoints/[id]'
+const DELIVERY = '/dashboard/webhooks/deliveries/[id]'
+const HOOK = 'http://127.0.0.1:9999/hook'
+/** Only some are deleted: the others are there to the end. */
+const DELETED = 3
+
+/** What only our own pages ask for. */
+const OF_PAGES: Record<string, (about: About) => Valid> = {
+  'POST /dashboard/webhooks/endpoints': ({ random }) => ({
+    fields: toFields({ url: HOOK, event_types: random.pick(['*', ['transaction.paid']]) }),
+  }),
+  [`GET ${ENDPOINT}`]: about => ({ params: [someEndpoint(about)] }),
+  [`PATCH ${ENDPOINT}`]: about => ({
+    params: [someEndpoint(about)],
+    fields: toFields({ url: HOOK, event_types: ['withdrawal.approved'] }),
+  }),
+  [`DELETE ${ENDPOINT}`]: ({ random, world }) => ({
+    params: [random.pick(world.endpoints.slice(0, DELETED))],
+  }),
+  [`POST ${ENDPOINT}/disable`]: about => ({ params: [someEndpoint(about)] }),
+  [`POST ${ENDPOINT}/enable`]: about => ({
+    params: [someEndpoint(about)],
+    fields: toFields({ send_missed: about.random.chance(0.5) }),
+  }),
+  [`POST ${ENDPOINT}/rotate`]: about => ({ params: [someEndpoint(about)] }),
+  [`POST ${ENDPOINT}/test`]: about => ({
+    params: [someEndpoint(about)],
+    fields: toFields({ type: 'withdrawal.rejected' }),
+  }),
+  'GET /dashboard/webhooks/deliveries': ({ random }) => ({
+    query: random.some([
+      ['limit', `${random.between(1, 100)}`],
+      ['status', random.pick(['pending', 'paused', 'stopped'])],
+      ['type', 'transaction.paid'],
+      ['created_from', '2026-01-01'],
+    ]),
+  }),
+  [`GET ${DELIVERY}`]: about => ({ params: [someDelivery(about)] }),
+  [`POST ${DELIVERY}/resend`]: about => ({ params: [someDelivery(about)] }),
+  'POST /dashboard/webhooks/deliveries/resend': ({ world }) => ({
+    fields: toFields({ from: world.since }),
+  }),
+}
+
+function someEndpoint({ random, world }: About): string {
+  return random.pick(world.endpoints)
+}
+
+function someDelivery({ random, world }: About): string {
+  return random.pick(world.deliveries)
+}
+
 export function makeValid(route: string, about: About): Valid {
-  return VALID[route]?.(about) ?? {}
+  return (VALID[route] ?? OF_PAGES[route])?.(about) ?? {}
 }
 
 /** One that was there from the start, or one that an earlier request of this seed may have made. */

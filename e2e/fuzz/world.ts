@@ -1,4 +1,5 @@
 import type { ApiProcess } from '#e2e/api-process.ts'
+import { addEndpoint, deliveriesOf, payAndTell } from '#e2e/deliveries.ts'
 import { CHARGE, makeMerchant, makeToken, receive } from '#e2e/stage.ts'
 import { suspendAccount } from '#lib/accounts/activate.ts'
 import { db } from '#lib/db/client.ts'
@@ -20,11 +21,18 @@ export interface World {
   paid: string[]
   withdrawals: string[]
   refunds: [charge: string, refund: string][]
+  endpoints: string[]
+  deliveries: string[]
+  /** A time before all of it. */
+  since: string
 }
 
 const FUNDS = 100_000_000_00
 /** Each can be decided once; the fuzzer makes more of them as it goes. */
 const OPEN = 60
+const ENDPOINTS = 8
+/** Nobody listens there. */
+const HOOK = 'http://127.0.0.1:9999/hook'
 const WITHDRAWAL = { amount: 1_000, pix_key: 'fuzz@troco.example', pix_key_type: 'email' }
 
 export async function makeWorld({ url }: ApiProcess): Promise<World> {
@@ -51,6 +59,9 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
   for (const id of paid) await ask(`sandbox/transactions/${id}`, { outcome: 'paid' })
   const held = await Promise.all(times.map(() => ask('withdrawals', WITHDRAWAL)))
   const refund = await ask(`transactions/${paid[0]}/refunds`, { amount: 100 })
+  const endpoints: string[] = []
+  for (let count = 0; count < ENDPOINTS; count++) endpoints.push((await addEndpoint(mine, HOOK)).id)
+  for (let count = 0; count < ENDPOINTS; count++) await payAndTell(mine, HOOK)
   return {
     accounts: [mine.id, theirs.id, stopped.id],
     token,
@@ -60,6 +71,9 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
     pending: charges,
     paid,
     withdrawals: held.map(said => said.id as string),
+    since: past.toISOString(),
+    endpoints,
+    deliveries: (await deliveriesOf(mine)).map(({ id }) => id),
     refunds: refund.id ? [[paid[0] as string, refund.id as string]] : [],
   }
 }
