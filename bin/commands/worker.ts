@@ -1,10 +1,15 @@
+import { setPriority } from 'node:os'
 import { withRuntime } from '#bin/command-line.ts'
 import { untilStopped } from '#bin/stop.ts'
 import { startWorker } from '#lib/jobs/worker.ts'
 
+/** Whoever pays or asks goes before what may wait a moment. */
+const NICE = 5
+
 export async function runWorker(): Promise<void> {
   const settings = { staysUp: true }
   await withRuntime(async () => {
+    setPriority(NICE)
     const worker = startWorker()
     process.stderr.write('The worker runs. Ctrl-C ends it.\n')
     await untilStopped()

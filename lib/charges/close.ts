@@ -1,11 +1,9 @@
 import { chargeAsJson } from '#lib/charges/queries.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
-import { settleCharge } from '#lib/charges/settle.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
 import { wake } from '#lib/db/wake.ts'
-import type { ChargeState } from '#lib/gateway/gateway.ts'
 import { newId } from '#lib/ids.ts'
 import { eventCtes } from '#lib/webhooks/events.ts'
 
@@ -19,19 +17,27 @@ export interface Closing {
 }
 
 /**
- * Ends pending charges without money and records the events, in one statement; the rows that were
- * closed. What is missing was no longer pending: somebody else has ended it.
+ * Ends pending charges without money and records the events, in one statement; the ids of those
+ * that were closed. What is missing was no longer pending: somebody else has ended it.
  */
-export async function closeCharges(
+export function closeCharges(
   closings: Closing[],
   outcome: 'expired' | 'failed',
-): Promise<ChargeRow[]> {
+): Promise<{ id: string }[]> {
+  return close(closings, outcome, Prisma.sql`json_build_object('id', c.id)`)
+}
+
+async function close<Told>(
+  closings: Closing[],
+  outcome: 'expired' | 'failed',
+  told: Prisma.Sql,
+): Promise<Told[]> {
   const leases = closings.map(({ lease }) => lease ?? null)
   const events = closings.map(() => newId())
   const mayBeClosed = Prisma.sql`c.status = 'pending'
     AND (p.lease IS NULL OR c.lease = p.lease) AND (NOT p.if_time_up OR c.expires_at <= now())`
   const rows = await retried(() =>
-    queryRows<ChargeRow>(Prisma.sql`
+    queryRows<Told>(Prisma.sql`
       WITH closings AS (
         SELECT * FROM unnest(${closings.map(({ accountId }) => accountId)}::uuid[],
             ${closings.map(({ chargeId }) => chargeId)}::uuid[], ${leases}::uuid[],
@@ -50,7 +56,7 @@ export async function closeCharges(
         SELECT c.account_id, c.mode, c.id, c.event_id, c.webhook_url, ${chargeAsJson} AS resource
         FROM closed c
       ), ${eventCtes(`transaction.${outcome}`, 'source')}
-      SELECT ${chargeAsJson}::text AS json FROM closed c`),
+      SELECT ${told}::text AS json FROM closed c`),
   )
   if (rows.length > 0) wake('deliveries')
   return rows
@@ -62,19 +68,6 @@ export async function closeCharge(
   chargeId: string,
   outcome: 'expired' | 'failed',
 ): Promise<ChargeRow | null> {
-  const [row] = await closeCharges([{ accountId, chargeId }], outcome)
+  const [row] = await close<ChargeRow>([{ accountId, chargeId }], outcome, chargeAsJson)
   return row ?? null
-}
-
-/** Does what the bank says of a charge whose end was reported. Null: it has had that end already. */
-export async function endAsSaid(
-  accountId: string,
-  chargeId: string,
-  said: ChargeState,
-): Promise<ChargeRow | null> {
-  if (said.state === 'open') return null
-  if (said.state !== 'paid') {
-    return closeCharge(accountId, chargeId, said.state === 'failed' ? 'failed' : 'expired')
-  }
-  return settleCharge({ accountId, chargeId, endToEndId: said.endToEndId, paidAt: said.paidAt })
 }

@@ -12,7 +12,7 @@ import { bareId } from '#lib/ids.ts'
 import { log } from '#lib/log.ts'
 import { MODES } from '#lib/mode.ts'
 
-const BATCH_MAX = 500
+const BATCH_MAX = 250
 /** How many openings of a batch are cancelled at once. */
 const AT_ONCE = 8
 /** How long to wait for a bank that could not say what became of a charge. */

@@ -1,7 +1,9 @@
-import { endAsSaid } from '#lib/charges/close.ts'
+import { closeCharge } from '#lib/charges/close.ts'
 import { findCharge } from '#lib/charges/queries.ts'
 import type { ChargeOutcome, ChargeRow } from '#lib/charges/schema.ts'
+import { settleCharge } from '#lib/charges/settle.ts'
 import { TrocoError } from '#lib/errors.ts'
+import type { ChargeState } from '#lib/gateway/gateway.ts'
 import { decideCharge } from '#lib/gateway/simulator.ts'
 import { bareId } from '#lib/ids.ts'
 
@@ -22,6 +24,19 @@ export async function simulateCharge(
   const changed = await endAsSaid(accountId, charge.id, said)
   if (!changed) throw alreadyFinal('final')
   return changed
+}
+
+/** Does what the bank says of a charge whose end was reported. Null: it has had that end already. */
+export async function endAsSaid(
+  accountId: string,
+  chargeId: string,
+  said: ChargeState,
+): Promise<ChargeRow | null> {
+  if (said.state === 'open') return null
+  if (said.state !== 'paid') {
+    return closeCharge(accountId, chargeId, said.state === 'failed' ? 'failed' : 'expired')
+  }
+  return settleCharge({ accountId, chargeId, endToEndId: said.endToEndId, paidAt: said.paidAt })
 }
 
 function alreadyFinal(status: string): TrocoError {

@@ -22,6 +22,8 @@ interface Job {
   /** How long it sleeps when nothing was due, unless it is woken. */
   restsMs: number
   wakesOn?: Topic
+  /** Much may be due at once and none of it is urgent: it leaves part of the time to requests. */
+  yields?: boolean
 }
 
 /** The net below the wake-ups. */
@@ -29,6 +31,8 @@ const POLL_MS = 1_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const HEARTBEAT_MS = 10_000
+/** Of the time that it worked; a whole one would make long sweeps too long. */
+const REST_SHARE = 0.8
 /** What is under way may end by itself within this; then it is broken off and given back. */
 const END_WITHIN_MS = 5_000
 /** A heartbeat that nobody took away, because its worker was killed. */
@@ -45,7 +49,9 @@ export function startWorker(): Worker {
   const { signal } = stopping
   const tellers = { transaction: tellCharge, withdrawal: tellWithdrawal }
   const deliverer = createDeliverer(tellers, () => wakeHere('deliveries'))
-  const working = listJobs(deliverer.run).map(job => work(job, signal))
+  // One claim takes all that may start: there is more to do only once somebody says so.
+  const deliver = () => deliverer.run().then(() => 0)
+  const working = listJobs(deliver).map(job => work(job, signal))
   const others = Promise.all([beat(id, signal), listenToOthers(signal)])
   return {
     async stop() {
@@ -64,9 +70,10 @@ export function startWorker(): Worker {
 
 function listJobs(deliver: () => Promise<number>): Job[] {
   const polled = { restsMs: POLL_MS }
+  const expire = () => expireDueCharges()
   const refund = () => sendDueRefunds(chargeColumns)
   return [
-    { name: 'expire charges', run: expireDueCharges, wakesOn: 'charges', ...polled },
+    { name: 'expire charges', run: expire, wakesOn: 'charges', yields: true, ...polled },
     { name: 'send withdrawals', run: sendDueWithdrawals, wakesOn: 'withdrawals', ...polled },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },
@@ -83,11 +90,13 @@ async function work(job: Job, stopped: AbortSignal): Promise<void> {
   const alarm = new Alarm(job.wakesOn)
   while (!stopped.aborted) {
     alarm.set()
+    const began = performance.now()
     const done = await job.run().catch(error => {
       log().error({ err: error, job: job.name }, 'a job failed and will be tried again')
       return 0
     })
     if (done === 0) await alarm.sleep(job.restsMs, stopped)
+    else if (job.yields) await sleep((performance.now() - began) * REST_SHARE)
   }
   alarm.off()
 }

@@ -62,10 +62,18 @@ export function denialOf(text: string, allowed: RangeList = allowedRanges()): st
 
 /** What the operator opened; said nothing, a machine of one person may call itself. */
 export function allowedRanges(): RangeList {
-  const { WEBHOOK_ALLOW_CIDRS, TROCO_ENV } = env()
-  if (WEBHOOK_ALLOW_CIDRS) return listOf(WEBHOOK_ALLOW_CIDRS.split(','))
-  return listOf(TROCO_ENV === 'local' ? [...DENIED.loopback, ...ownAddresses()] : [])
+  const { WEBHOOK_ALLOW_CIDRS = '', TROCO_ENV } = env()
+  const key = `${TROCO_ENV} ${WEBHOOK_ALLOW_CIDRS}`
+  if (kept?.key === key && performance.now() < kept.until) return kept.ranges
+  const own = TROCO_ENV === 'local' ? [...DENIED.loopback, ...ownAddresses()] : []
+  const ranges = listOf(WEBHOOK_ALLOW_CIDRS ? WEBHOOK_ALLOW_CIDRS.split(',') : own)
+  kept = { key, until: performance.now() + KEPT_MS, ranges }
+  return ranges
 }
+
+/** Asking the system costs as much as a call on loopback, and its addresses seldom change. */
+const KEPT_MS = 5_000
+let kept: { key: string; until: number; ranges: RangeList } | undefined
 
 /** Where a connection ends in this machine, whatever name led there. */
 export function ownRanges(): RangeList {

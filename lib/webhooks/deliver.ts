@@ -10,6 +10,7 @@ import { type DueDelivery, takeDue } from '#lib/webhooks/take.ts'
 
 /** Calls under way at once in one process: each costs a socket and up to 256 KiB. */
 const UNDER_WAY_MAX = 256
+const ROOM_TOLD_AFTER_MS = 2
 
 export interface Deliverer {
   /** Starts what is due and may start, and says how many; it does not wait for the receivers. */
@@ -20,10 +21,18 @@ export interface Deliverer {
   breakOff: () => void
 }
 
-/** Tells receivers what happened; `onEnd` is called whenever one of them has made room. */
-export function createDeliverer(tell: Tellers, onEnd: () => void = () => {}): Deliverer {
+/** Tells receivers what happened; `onRoom` is called when some of them have made room. */
+export function createDeliverer(tell: Tellers, onRoom: () => void = () => {}): Deliverer {
   const underWay = new Set<Promise<void>>()
   const breaking = new AbortController()
+  let telling: NodeJS.Timeout | undefined
+
+  /** Calls of one receiver end in company, and a claim costs about as much as a quick call. */
+  function tellOfRoom(): void {
+    clearTimeout(telling)
+    telling = undefined
+    onRoom()
+  }
 
   async function run(): Promise<number> {
     const room = UNDER_WAY_MAX - underWay.size
@@ -43,7 +52,8 @@ export function createDeliverer(tell: Tellers, onEnd: () => void = () => {}): De
       .catch(error => log().error({ err: error, deliveryId: due.id }, 'a delivery failed'))
       .finally(() => {
         underWay.delete(call)
-        onEnd()
+        if (underWay.size === 0) tellOfRoom()
+        else telling ??= setTimeout(tellOfRoom, ROOM_TOLD_AFTER_MS)
       })
     underWay.add(call)
     return call

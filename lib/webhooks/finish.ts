@@ -64,8 +64,8 @@ async function finishAll(tries: Tried[]): Promise<boolean[]> {
           duration_ms)
         SELECT t.account_id, t.id, 1 + COALESCE((SELECT max(a.number) FROM delivery_attempts a
             WHERE a.account_id = t.account_id AND a.delivery_id = t.id), 0),
-          t.request_headers::json, t.request_body, t.address, t.response_status,
-          t.response_headers::json, t.response_body, t.problem, t.duration_ms
+          t.request_headers, t.request_body, t.address, t.response_status,
+          t.response_headers, t.response_body, t.problem, t.duration_ms
         FROM tried t
       ), freed AS (
         UPDATE deliveries n SET due_at = now() FROM finished f
@@ -91,31 +91,38 @@ async function finishAll(tries: Tried[]): Promise<boolean[]> {
   return tries.map(({ due }) => givenUp.some(({ id }) => id === due.endpointId))
 }
 
+/** As one value: of arrays PostgreSQL would count the elements, and plan anew for every number. */
 function asRows(tries: Tried[]): Prisma.Sql {
-  const verdicts = tries.map(verdictOn)
-  const of = <Value>(read: (tried: Tried) => Value) => tries.map(read)
+  const rows = tries.map(tried => {
+    const { due, sent, outcome } = tried
+    return {
+      account_id: due.accountId,
+      id: due.id,
+      lease: due.lease,
+      endpoint_id: due.endpointId,
+      ...verdictOn(tried),
+      request_headers: sent.headers,
+      request_body: due.body === null ? sent.body : null,
+      address: outcome.address,
+      response_status: outcome.status,
+      response_headers: outcome.headers,
+      response_body: outcome.body,
+      problem: outcome.problem,
+      duration_ms: Math.round(outcome.durationMs),
+    }
+  })
   return Prisma.sql`
-    SELECT * FROM unnest(
-      ${of(({ due }) => due.accountId)}::uuid[], ${of(({ due }) => due.id)}::uuid[],
-      ${of(({ due }) => due.lease)}::uuid[], ${of(({ due }) => due.endpointId)}::uuid[],
-      ${verdicts.map(({ status }) => status)}::text[],
-      ${verdicts.map(({ dueInMs }) => dueInMs)}::float8[],
-      ${of(({ sent }) => JSON.stringify(sent.headers))}::text[],
-      ${of(({ due, sent }) => (due.body === null ? sent.body : null))}::text[],
-      ${of(({ outcome }) => outcome.address)}::text[],
-      ${of(({ outcome }) => outcome.status)}::integer[],
-      ${of(({ outcome }) => outcome.headers && JSON.stringify(outcome.headers))}::text[],
-      ${of(({ outcome }) => outcome.body)}::text[], ${of(({ outcome }) => outcome.problem)}::text[],
-      ${of(({ outcome }) => Math.round(outcome.durationMs))}::integer[])
-    AS t (account_id, id, lease, endpoint_id, status, due_in_ms, request_headers, request_body,
-      address, response_status, response_headers, response_body, problem, duration_ms)`
+    SELECT * FROM json_to_recordset(${JSON.stringify(rows)}::json) AS t (account_id uuid, id uuid,
+      lease uuid, endpoint_id uuid, status text, due_in_ms float8, request_headers json,
+      request_body text, address text, response_status integer, response_headers json,
+      response_body text, problem text, duration_ms integer)`
 }
 
-function verdictOn({ due, outcome }: Tried): { status: string; dueInMs: number | null } {
+function verdictOn({ due, outcome }: Tried): { status: string; due_in_ms: number | null } {
   const { problem, status, retryAfterMs } = outcome
-  if (problem === null) return { status: 'delivered', dueInMs: null }
-  if (status === GONE) return { status: 'stopped', dueInMs: null }
+  if (problem === null) return { status: 'delivered', due_in_ms: null }
+  if (status === GONE) return { status: 'stopped', due_in_ms: null }
   const target = due.endpointId === null ? 'resource' : 'endpoint'
   const dueInMs = nextPauseMs(target, due.tried + 1, retryAfterMs)
-  return { status: dueInMs === null ? 'exhausted' : 'pending', dueInMs }
+  return { status: dueInMs === null ? 'exhausted' : 'pending', due_in_ms: dueInMs }
 }

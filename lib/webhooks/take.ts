@@ -1,6 +1,5 @@
 import { leaseMs } from '#lib/db/claim.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { utc } from '#lib/db/columns.ts'
 import { queryRows } from '#lib/db/rows.ts'
 import { newId } from '#lib/ids.ts'
 import type { Mode } from '#lib/mode.ts'
@@ -28,30 +27,9 @@ export interface DueDelivery {
 }
 
 /** Takes what is due, of each receiver no more than it has room for, under one lease. */
-export async function takeDue(most: number): Promise<DueDelivery[]> {
-  const lease = newId()
-  const [taken] = await queryRows<{ count: number }>(Prisma.sql`
-    SELECT json_build_object('count', count(*))::text AS json FROM troco_claim_deliveries(
-      ${lease}::uuid, ${leaseMs()}::float8, ${most}::integer,
-      ${OF_ACCOUNT_MAX}::integer, ${OF_HOST_MAX}::integer, ${OF_URL_MAX}::integer)`)
-  if (!taken || taken.count === 0) return []
+export function takeDue(most: number): Promise<DueDelivery[]> {
   return queryRows<DueDelivery>(Prisma.sql`
-    SELECT row_to_json(t)::text AS json FROM (
-      SELECT d.account_id AS "accountId", d.id, d.mode, d.lease, d.url,
-        d.endpoint_id AS "endpointId", d.attempts - d.attempts_before AS tried,
-        (SELECT row_to_json(v) FROM (
-          SELECT e.id, e.type, e.mode, e.sequence, e.resource, ${utc('e.created_at')}) v) AS event,
-        (SELECT a.request_body FROM delivery_attempts a
-          WHERE a.account_id = d.account_id AND a.delivery_id = d.id
-            AND a.request_body IS NOT NULL
-          ORDER BY a.number LIMIT 1) AS body,
-        (SELECT json_agg(json_build_object('id', s.id, 'sealed', encode(s.sealed, 'base64'))
-            ORDER BY s.retires_at DESC NULLS FIRST)
-          FROM webhook_secrets s
-          WHERE s.account_id = d.account_id AND s.mode = d.mode
-            AND s.endpoint_id IS NOT DISTINCT FROM d.endpoint_id
-            AND (s.retires_at IS NULL OR s.retires_at > now())) AS secrets
-      FROM deliveries d JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id
-      WHERE d.lease = ${lease}::uuid
-      ORDER BY d.sequence) t`)
+    SELECT json FROM troco_claim_deliveries(
+      ${newId()}::uuid, ${leaseMs()}::float8, ${most}::integer,
+      ${OF_ACCOUNT_MAX}::integer, ${OF_HOST_MAX}::integer, ${OF_URL_MAX}::integer) AS json`)
 }

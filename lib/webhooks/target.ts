@@ -64,8 +64,7 @@ export async function findTarget(
     const read = readAddress(address)
     return read ? [{ address: read.address, family: read.family }] : []
   })
-  const own = ownRanges()
-  if (portOf(url) === env().PORT && addresses.some(own.has)) return { problem: SELF }
+  if (portOf(url) === env().PORT && addresses.some(ownRanges().has)) return { problem: SELF }
   return { url, addresses: addresses.slice(0, ADDRESSES_MAX) }
 }
 

@@ -47,16 +47,17 @@ CREATE INDEX gateway_calls_created_at_idx ON gateway_calls (created_at);
 -- Takes deliveries that are due, of each receiver no more than its share that is not under way yet,
 -- and of one resource at one receiver only the oldest. One claim at a time, whatever the number of
 -- workers: two at once would each see the same share free. A function, so that the lock is let go
--- with the statement even when its caller is stalled.
+-- with the statement even when its caller is stalled. It returns each as JSON with all that is needed
+-- to send it.
 CREATE FUNCTION troco_claim_deliveries(
   with_lease uuid, lasts_ms float8, most integer,
   of_account integer, of_host integer, of_url integer
-) RETURNS SETOF deliveries LANGUAGE plpgsql
--- A plan that was made while the table was empty would read all of it when it is full.
-SET enable_seqscan = off AS $$
+) RETURNS SETOF text LANGUAGE plpgsql
+-- A plan that was made while the table was empty would read all of it when it is full, and one for
+-- each call costs more than the call, and so does compiling it.
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET jit = off AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(7270, 1);
-  RETURN QUERY
   WITH RECURSIVE flying AS MATERIALIZED (
     SELECT f.account_id, f.host, f.url FROM deliveries f
     WHERE f.lease IS NOT NULL AND f.due_at > now()
@@ -135,6 +136,22 @@ BEGIN
   )
   UPDATE deliveries d SET lease = with_lease,
     due_at = now() + make_interval(secs => lasts_ms / 1000)
-  FROM chosen c WHERE d.account_id = c.account_id AND d.id = c.id
-  RETURNING d.*;
+  FROM chosen c WHERE d.account_id = c.account_id AND d.id = c.id;
+  IF NOT FOUND THEN RETURN; END IF;
+  RETURN QUERY
+  SELECT json_build_object('accountId', d.account_id, 'id', d.id, 'mode', d.mode, 'lease', d.lease,
+    'url', d.url, 'endpointId', d.endpoint_id, 'tried', d.attempts - d.attempts_before,
+    'event', json_build_object('id', e.id, 'type', e.type, 'mode', e.mode, 'sequence', e.sequence,
+      'resource', e.resource, 'created_at',
+      to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')),
+    'body', (SELECT a.request_body FROM delivery_attempts a
+      WHERE a.account_id = d.account_id AND a.delivery_id = d.id AND a.request_body IS NOT NULL
+      ORDER BY a.number LIMIT 1),
+    'secrets', (SELECT json_agg(json_build_object('id', s.id, 'sealed', encode(s.sealed, 'base64'))
+        ORDER BY s.retires_at DESC NULLS FIRST)
+      FROM webhook_secrets s WHERE s.account_id = d.account_id AND s.mode = d.mode
+        AND s.endpoint_id IS NOT DISTINCT FROM d.endpoint_id
+        AND (s.retires_at IS NULL OR s.retires_at > now())))::text
+  FROM deliveries d JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id
+  WHERE d.lease = with_lease ORDER BY d.sequence;
 END $$;
