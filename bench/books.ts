@@ -1,4 +1,4 @@
-import { connect } from '#lib/db/client.ts'
+import { connect, type Database } from '#lib/db/client.ts'
 import { verifyLedger } from '#lib/ledger/verify.ts'
 import type { Results } from './measure.ts'
 import type { Verdict } from './musts.ts'
@@ -16,25 +16,39 @@ export async function examineBooks(world: World, results: Results): Promise<Verd
     // Before any server wrote there were one paid charge, those to be read, and some withdrawals.
     const charges = Number(rows?.charges) - world.chargeIds.length - 1
     const withdrawals = Number(rows?.withdrawals) - WITHDRAWALS_BEFORE
-    const { findings, transfers, entries } = await verifyLedger(database)
-    const broken = findings.find(({ wrong }) => wrong !== null)
     return [
       {
         promise: 'every created charge and withdrawal that was answered is a row, and no other',
         figure: `${count(charges)} and ${count(withdrawals)}`,
         holds: charges === made && withdrawals === sent,
       },
-      {
-        promise: 'ledger verify: the books of all servers together hold',
-        figure: broken?.wrong ?? `${count(transfers)} transfers, ${count(entries)} entries`,
-        holds: !broken,
-      },
+      await judgeLedger(database),
     ]
   } finally {
     await database.$disconnect()
   }
 }
 
-function count(many: number): string {
+/** The books of the database that we are connected to. */
+export async function examineLedger(): Promise<Verdict> {
+  const database = connect({ poolMax: 2 })
+  try {
+    return await judgeLedger(database)
+  } finally {
+    await database.$disconnect()
+  }
+}
+
+async function judgeLedger(database: Database): Promise<Verdict> {
+  const { findings, transfers, entries } = await verifyLedger(database)
+  const broken = findings.find(({ wrong }) => wrong !== null)
+  return {
+    promise: 'ledger verify: the books of all processes together hold',
+    figure: broken?.wrong ?? `${count(transfers)} transfers, ${count(entries)} entries`,
+    holds: !broken,
+  }
+}
+
+export function count(many: number): string {
   return many.toLocaleString('en')
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import pg from 'pg'
 import { disconnect } from '#lib/db/client.ts'
 import { openEmbedded } from '#lib/db/embedded.ts'
 import { migrate } from '#lib/db/migrate.ts'
@@ -54,5 +55,50 @@ export async function openDatabase(): Promise<BenchDatabase> {
   } catch (error) {
     remove(folder)
     throw error
+  }
+}
+
+export interface Aside {
+  settings: Record<string, string>
+  pool: pg.Pool
+}
+
+/** Work in a database beside the first: a worker takes whatever is due in the one it has. */
+export async function inDatabaseAside<Result>(
+  settings: Record<string, string>,
+  { name, template = 'template1' }: { name: string; template?: string },
+  work: (aside: Aside) => Promise<Result>,
+): Promise<Result> {
+  const first = settings.DATABASE_URL ?? ''
+  const url = new URL(first)
+  url.pathname = `/${name}`
+  await disconnect()
+  await runOn(first, `CREATE DATABASE ${name} TEMPLATE ${template}`)
+  supplyEnv({ DATABASE_URL: url.href })
+  const pool = new pg.Pool({ connectionString: url.href, max: 4 })
+  // Whoever asks hears of a lost connection; here it would end us before our database.
+  pool.on('error', () => {})
+  try {
+    await migrate(url.href)
+    return await work({ settings: { ...settings, DATABASE_URL: url.href }, pool })
+  } finally {
+    await pool.end()
+    await disconnect()
+    supplyEnv({ DATABASE_URL: first })
+  }
+}
+
+/** What was written there would be vacuumed while the next is measured. */
+export function dropDatabaseAside(settings: Record<string, string>, name: string): Promise<void> {
+  return runOn(settings.DATABASE_URL ?? '', `DROP DATABASE ${name}`)
+}
+
+async function runOn(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
   }
 }

@@ -108,7 +108,7 @@ function pairsOf(servers: Server[], names: OperationName[], first: OperationName
   )
 }
 
-function median(values: number[]): number {
+export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)
   const upper = sorted[middle] ?? Number.NaN

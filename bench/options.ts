@@ -1,9 +1,21 @@
 import { parseArgs } from 'node:util'
+import { AFTER_NAMES, type AfterName } from './after/after.ts'
 import { OPERATION_NAMES, type OperationName } from './operations.ts'
 import { VARIANTS, type Variant } from './servers.ts'
 
 export interface Options {
   only: OperationName[]
+  /** What is measured of what happens after the request. */
+  after: AfterName[]
+  /** How long charges are paid while webhooks are timed. */
+  paysMs: number
+  deliveries: number
+  dueCharges: number
+  /** The p99 of the API is taken over slices of this length. */
+  sliceMs: number
+  /** How many charges of one account a round pays, and how long pgbench is held against it. */
+  hotCharges: number
+  pgbenchSeconds: number
   rounds: number
   rampMs: number
   measureMs: number
@@ -16,11 +28,23 @@ export interface Options {
   variant: Variant
 }
 
+const FULL = {
+  ...{ rampMs: 250, measureMs: 1_500, warmUpMs: 2_000, smallList: 100_000, largeList: 1_000_000 },
+  ...{ paysMs: 10_000, deliveries: 5_000, dueCharges: 100_000, sliceMs: 1_000 },
+  ...{ hotCharges: 6_000, pgbenchSeconds: 2 },
+}
+const QUICK: typeof FULL = {
+  ...{ rampMs: 200, measureMs: 600, warmUpMs: 700, smallList: 10_000, largeList: 100_000 },
+  ...{ paysMs: 3_000, deliveries: 1_000, dueCharges: 20_000, sliceMs: 500 },
+  ...{ hotCharges: 2_000, pgbenchSeconds: 1 },
+}
+
 /** Fewer would make no median. */
 const ROUNDS_MIN = 3
 const ROUNDS = 5
 
 const USAGE = `npm run bench -- [--quick] [--rounds 5] [--only create,read,account,withdraw,list]
+npm run bench -- [--quick] --only webhooks,deliveries,sweep,hot
 npm run bench -- --profile create [--server fast|next|fastify]`
 
 export function readOptions(words: string[]): Options {
@@ -39,18 +63,24 @@ export function readOptions(words: string[]): Options {
     throw new Error(`--rounds is a whole number, ${ROUNDS_MIN} or more\n${USAGE}`)
   const variant = VARIANTS.find(known => known === values.server)
   if (!variant) throw new Error(`There is no such server: ${values.server}\n${USAGE}`)
-  const profile = values.profile === undefined ? null : operations(values.profile)[0]
-  const only = profile ? [profile] : operations(values.only ?? OPERATION_NAMES.join(','))
-  const times = values.quick
-    ? { rampMs: 200, measureMs: 600, warmUpMs: 700, smallList: 10_000, largeList: 100_000 }
-    : { rampMs: 250, measureMs: 1_500, warmUpMs: 2_000, smallList: 100_000, largeList: 1_000_000 }
-  return { only, rounds, profile: profile ?? null, variant, ...times }
+  const [profile = null] = values.profile === undefined ? [] : operationsIn(values.profile)
+  const all = [...OPERATION_NAMES, ...AFTER_NAMES].join(',')
+  const chosen = profile ? { only: [profile], after: [] } : namesIn(values.only ?? all)
+  const sizes = values.quick ? QUICK : FULL
+  return { ...chosen, rounds, profile, variant, ...sizes }
+}
+
+function operationsIn(text: string): OperationName[] {
+  const { only, after } = namesIn(text)
+  if (after.length === 0) return only
+  throw new Error(`Only what a server answers can be profiled: ${text}\n${USAGE}`)
 }
 
 /** `list` stands for both lists, because one alone says nothing. */
-function operations(text: string): OperationName[] {
+function namesIn(text: string): Pick<Options, 'only' | 'after'> {
   const wanted = text.split(',').flatMap(name => (name === 'list' ? ['small', 'large'] : [name]))
-  const found = OPERATION_NAMES.filter(name => wanted.includes(name))
-  if (found.length === new Set(wanted).size) return found
+  const only = OPERATION_NAMES.filter(name => wanted.includes(name))
+  const after = AFTER_NAMES.filter(name => wanted.includes(name))
+  if (only.length + after.length === new Set(wanted).size) return { only, after }
   throw new Error(`There is no such operation: ${text}\n${USAGE}`)
 }

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import type { Section } from './after/after.ts'
 import { CONNECTIONS, type Figure, type Results } from './measure.ts'
 import type { Verdict } from './musts.ts'
 import { OPERATIONS, type OperationName } from './operations.ts'
@@ -39,10 +40,21 @@ export function writeReport(
   ].join('\n')
 }
 
+function describeMachine(): string {
+  return `Node ${process.versions.node}, ${availableParallelism()} cores`
+}
+
+/** One measurement of what happens after the request. */
+export function writeSection({ title, lines, verdicts }: Section): string {
+  const where = `${title} (${describeMachine()}, shared by all)`
+  return ['', where, ...lines.map(line => `  ${line}`), ...verdicts.map(writeVerdict), ''].join(
+    '\n',
+  )
+}
+
 function describeRun({ rounds, measureMs }: Options): string[] {
-  const machine = `Node ${process.versions.node}, ${availableParallelism()} cores`
   return [
-    `${machine}, shared by server, PostgreSQL and load; ${CONNECTIONS} connections, the worker off.`,
+    `${describeMachine()}, shared by server, PostgreSQL and load; ${CONNECTIONS} connections, the worker off.`,
     `Medians of ${rounds} rounds of ${measureMs / 1_000} s, all servers in turn; latencies in ms.`,
   ]
 }

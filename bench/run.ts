@@ -1,9 +1,11 @@
 /**
  * `npm run bench`: the API under load, through the front and through plain Next, beside Fastify
  * with pg doing the same durable work and node:http doing none. PostgreSQL, servers and load are
- * its own, on loopback, and end with it. `--profile create` shows where the time goes instead.
+ * its own, on loopback, and end with it. Then what happens after the request: webhooks, the sweep
+ * of due charges, payments on one account. `--profile create` shows where the time goes instead.
  */
 import { untilStopped } from '#bin/stop.ts'
+import { measureAfter } from './after/after.ts'
 import { examineBooks } from './books.ts'
 import { type BenchDatabase, openDatabase } from './database.ts'
 import { type Generator, startGenerator } from './load/send.ts'
@@ -11,8 +13,8 @@ import { measureAll } from './measure.ts'
 import { judge } from './musts.ts'
 import { type Options, readOptions } from './options.ts'
 import { profile } from './profile/profile.ts'
-import { writeReport } from './report.ts'
-import { adopt, endChildren, residentMb, startServer, VARIANTS } from './servers.ts'
+import { writeReport, writeSection } from './report.ts'
+import { adopt, endChild, endChildren, residentMb, startServer, VARIANTS } from './servers.ts'
 import { makeWorld } from './world.ts'
 
 async function compare(database: BenchDatabase, generator: Generator, options: Options) {
@@ -24,7 +26,7 @@ async function compare(database: BenchDatabase, generator: Generator, options: O
   const memory = servers.map(({ variant, child }, at) => {
     return { variant, before: before[at] ?? 0, after: residentMb(child) }
   })
-  await endChildren()
+  for (const { child } of servers) await endChild(child)
   process.stderr.write('Examining the books\n')
   const verdicts = [...judge(results, options.only), ...(await examineBooks(world, results))]
   process.stdout.write(writeReport(results, memory, verdicts, options))
@@ -38,7 +40,14 @@ async function work(options: Options): Promise<boolean> {
   const generator = startGenerator()
   adopt(generator.child)
   if (options.profile) return profile(options.profile, database, generator, options)
-  return compare(database, generator, options)
+  let good = true
+  if (options.only.length > 0) good = await compare(database, generator, options)
+  if (options.after.length === 0) return good
+  await measureAfter(database, generator, options, section => {
+    process.stdout.write(writeSection(section))
+    good &&= section.verdicts.every(({ holds }) => holds)
+  })
+  return good
 }
 
 // A reader that leaves early (`| head`) must not end us before our database.

@@ -33,6 +33,8 @@ const PROGRAMS: Record<Variant, string[]> = {
 }
 
 const children: ChildProcess[] = []
+/** The end of what each has said. */
+const printed = new WeakMap<ChildProcess, string>()
 
 /** Keeps in mind what must be ended with us. */
 export function adopt(child: ChildProcess): ChildProcess {
@@ -48,6 +50,16 @@ export async function endChildren(): Promise<void> {
   await Promise.all(ended)
 }
 
+/** Ends one of them before the others. */
+export async function endChild(child: ChildProcess): Promise<void> {
+  const at = children.indexOf(child)
+  if (at !== -1) children.splice(at, 1)
+  if (child.exitCode !== null || child.signalCode) return
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
+
 /** Starts one server as production runs it, and waits until it takes requests. */
 export async function startServer(
   variant: Variant,
@@ -56,26 +68,44 @@ export async function startServer(
 ): Promise<Server> {
   const port = await freePort()
   const lane = { API_LANE: variant === 'next' ? 'next' : 'fast', PORT: String(port) }
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', ...flags, ...PROGRAMS[variant]],
-    {
-      env: { ...inheritedEnv(), ...settings, ...lane, NODE_ENV: 'production' },
-      // The channel tells it when we are gone.
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    },
-  )
-  adopt(child)
-  let printed = ''
-  child.stderr?.on('data', chunk => {
-    printed = (printed + chunk).slice(-PRINTED_MAX)
+  const child = startProgram([...flags, ...PROGRAMS[variant]], { ...settings, ...lane })
+  await untilReady(child, TITLES[variant], async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null)
+    return answer?.ok ?? false
   })
+  return { variant, port, child }
+}
+
+/** Starts a worker of ours on its own, and waits until it works. */
+export async function startWorker(settings: Record<string, string>): Promise<ChildProcess> {
+  const child = startProgram(['bin/troco.ts', 'worker'], settings)
+  await untilReady(child, 'the worker', async () => saidBy(child).includes('The worker runs'))
+  return child
+}
+
+function startProgram(words: string[], settings: Record<string, string>): ChildProcess {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...words], {
+    env: { ...inheritedEnv(), ...settings, NODE_ENV: 'production' },
+    // The channel tells it when we are gone.
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
+  adopt(child)
+  child.stderr?.on('data', chunk => {
+    printed.set(child, (saidBy(child) + chunk).slice(-PRINTED_MAX))
+  })
+  return child
+}
+
+async function untilReady(child: ChildProcess, title: string, isReady: () => Promise<boolean>) {
   for (const began = Date.now(); Date.now() - began < READY_MAX_MS; await sleep(50)) {
     if (child.exitCode !== null || child.signalCode) break
-    const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null)
-    if (answer?.ok) return { variant, port, child }
+    if (await isReady()) return
   }
-  throw new Error(`${TITLES[variant]} did not come up and said: ${printed}`)
+  throw new Error(`${title} did not come up and said: ${saidBy(child)}`)
+}
+
+function saidBy(child: ChildProcess): string {
+  return printed.get(child) ?? ''
 }
 
 /** The memory of a process in MB, as the system counts it. */

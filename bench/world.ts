@@ -78,7 +78,7 @@ export async function makeWorld(options: Options, databaseUrl: string): Promise<
   return { merchant, chargeIds, balance: BALANCE, hot, small, large }
 }
 
-async function makeMerchant(name: string): Promise<Account & Merchant> {
+export async function makeMerchant(name: string): Promise<Account & Merchant> {
   const ownerEmail = `${name.replace(/\W/g, '').toLowerCase()}@troco.example`
   const account = await createAccount({ name, ownerEmail }, ACTOR)
   const wanted = { accountId: account.id, mode: 'test' as const, name: 'bench' }

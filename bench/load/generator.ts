@@ -12,6 +12,8 @@ export interface Order {
   /** Sent in turn; each connection waits for its answer before it sends the next. */
   requests: Buffer[]
   connections: number
+  /** Sent at this rate, however long the answers take; without it as fast as they come. */
+  perSecond?: number
   /** Answers in this first part are taken and not counted: connections and plans are new. */
   rampMs: number
   measureMs: number
@@ -30,6 +32,12 @@ export interface Outcome {
 const READ_BYTES = 64 * 1024
 const DRAIN_MAX_MS = 12_000
 
+interface Connection {
+  socket: Socket
+  /** Sends the next request; its latency counts from this time. */
+  send: (at: number) => void
+}
+
 class Run {
   readonly histogram = new Histogram()
   answered = 0
@@ -37,6 +45,9 @@ class Run {
   phase: 'ramp' | 'measure' | 'drain' = 'ramp'
   #order: Order
   #sent = 0
+  #idle: Connection[] = []
+  /** When those that found every connection busy should have been sent. */
+  #late: number[] = []
   #open = 0
   #sockets: Socket[] = []
   #ended = Promise.withResolvers<void>()
@@ -46,8 +57,9 @@ class Run {
   }
 
   async finish(): Promise<Outcome> {
-    const { connections, rampMs, measureMs } = this.#order
+    const { connections, rampMs, measureMs, perSecond } = this.#order
     for (let number = 0; number < connections; number++) this.#connect(number === 0)
+    if (perSecond) this.#pace(perSecond)
     const ended = this.#ended.promise
     await Promise.race([sleep(rampMs), ended])
     this.phase = 'measure'
@@ -55,6 +67,7 @@ class Run {
     await Promise.race([sleep(measureMs), ended])
     const seconds = (performance.now() - began) / 1_000
     this.phase = 'drain'
+    for (const { socket } of this.#idle) socket.destroy()
     const late = sleep(DRAIN_MAX_MS).then(() => this.#fail(new Error('An answer never came')))
     await Promise.race([late, ended])
     const { histogram, answered, first } = this
@@ -65,8 +78,8 @@ class Run {
   #connect(keepsFirst: boolean): void {
     const reader = new AnswerReader(keepsFirst)
     let sentAt = 0
-    const send = () => {
-      sentAt = performance.now()
+    const send = (at: number) => {
+      sentAt = at
       socket.write(this.#order.requests[this.#sent++ % this.#order.requests.length] ?? '')
     }
     const take = (length: number, bytes: Uint8Array): boolean => {
@@ -79,8 +92,7 @@ class Run {
       this.answered++
       if (keepsFirst && this.first === '') this.first = reader.body()
       reader.next(false)
-      if (this.phase === 'drain') socket.destroy()
-      else send()
+      this.#goOn({ socket, send })
       return true
     }
     const buffer = Buffer.allocUnsafe(READ_BYTES)
@@ -88,7 +100,7 @@ class Run {
     const socket = connect({ host: '127.0.0.1', port: this.#order.port, noDelay: true, onread })
     this.#sockets.push(socket)
     this.#open++
-    socket.on('connect', send)
+    socket.on('connect', () => this.#goOn({ socket, send }))
     socket.on('error', error => this.#fail(error))
     socket.on('end', () => this.#fail(new Error('The server hung up')))
     socket.on('close', () => {
@@ -96,8 +108,32 @@ class Run {
     })
   }
 
+  #goOn(connection: Connection): void {
+    const late = this.#late.shift()
+    if (this.phase === 'drain') connection.socket.destroy()
+    else if (!this.#order.perSecond) connection.send(performance.now())
+    else if (late !== undefined) connection.send(late)
+    else this.#idle.push(connection)
+  }
+
+  /** One that must wait for a connection is late by the server's fault: its latency has begun. */
+  #pace(perSecond: number): void {
+    const began = performance.now()
+    let count = 0
+    const timer = setInterval(() => {
+      if (this.phase === 'drain') return clearInterval(timer)
+      const now = performance.now()
+      for (; began + (count * 1_000) / perSecond <= now; count++) {
+        const connection = this.#idle.shift()
+        if (connection) connection.send(now)
+        else this.#late.push(began + (count * 1_000) / perSecond)
+      }
+    }, 1)
+  }
+
   #fail(error: Error): void {
     this.#ended.reject(error)
+    this.phase = 'drain'
     for (const socket of this.#sockets) socket.destroy()
   }
 }

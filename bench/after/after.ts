@@ -1,0 +1,56 @@
+import type pg from 'pg'
+import { type BenchDatabase, dropDatabaseAside, inDatabaseAside } from '../database.ts'
+import type { Generator } from '../load/send.ts'
+import type { Verdict } from '../musts.ts'
+import type { Options } from '../options.ts'
+import { measureDeliveries } from './deliveries.ts'
+import { measureHot } from './hot.ts'
+import { openHouse } from './house.ts'
+import { measureSweep } from './sweep.ts'
+import { measureWebhooks } from './webhooks.ts'
+
+export const AFTER_NAMES = ['webhooks', 'deliveries', 'sweep', 'hot'] as const
+export type AfterName = (typeof AFTER_NAMES)[number]
+
+export interface Section {
+  title: string
+  lines: string[]
+  verdicts: Verdict[]
+}
+
+/** What each of them stands on: a database in which nothing is due. */
+export interface Ground {
+  settings: Record<string, string>
+  pool: pg.Pool
+  generator: Generator
+  options: Options
+}
+
+const HOUSE = 'bench_house'
+
+const MEASUREMENTS: Record<AfterName, (ground: Ground) => Promise<Section>> = {
+  webhooks: measureWebhooks,
+  deliveries: measureDeliveries,
+  sweep: measureSweep,
+  hot: measureHot,
+}
+
+/** Each is measured in a copy of one house that has been open for a while. */
+export async function measureAfter(
+  { settings }: BenchDatabase,
+  generator: Generator,
+  options: Options,
+  tell: (section: Section) => void,
+): Promise<void> {
+  process.stderr.write('Opening a house for what happens after the request\n')
+  await inDatabaseAside(settings, { name: HOUSE }, openHouse)
+  for (const measured of options.after) {
+    process.stderr.write(`Measuring ${measured}\n`)
+    const name = `bench_${measured}`
+    const section = await inDatabaseAside(settings, { name, template: HOUSE }, aside =>
+      MEASUREMENTS[measured]({ ...aside, generator, options }),
+    )
+    await dropDatabaseAside(settings, name)
+    tell(section)
+  }
+}

@@ -1,0 +1,76 @@
+import { settleCharge } from '#lib/charges/settle.ts'
+import { endToEndId } from '#lib/gateway/simulator.ts'
+import { count, examineLedger } from '../books.ts'
+import { median } from '../measure.ts'
+import { CHARGE, makeMerchant } from '../world.ts'
+import type { Ground, Section } from './after.ts'
+import { type WrittenCharge, writeCharges } from './charges.ts'
+import { openReference } from './pgbench.ts'
+
+const CALLERS = 64
+const RATIO_MIN = 1
+const RATIO_AIM = 3
+const WARM_UP_SHARE = 0.2
+
+/** Payments that all reach one account, held against nothing but updates of one such row. */
+export async function measureHot({ settings, pool, options }: Ground): Promise<Section> {
+  const { hotCharges, rounds, pgbenchSeconds } = options
+  const merchant = await makeMerchant('Loja Movimentada')
+  const warmUp = Math.round(hotCharges * WARM_UP_SHARE)
+  const total = warmUp + rounds * hotCharges
+  const charges = await writeCharges(pool, { accountIds: [merchant.id], total })
+  await pool.query('VACUUM ANALYZE')
+  const reference = await openReference(settings.DATABASE_URL ?? '')
+  await payAll(charges.splice(0, warmUp))
+  const ours: number[] = []
+  const theirs: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    ours.push(await payAll(charges.splice(0, hotCharges)))
+    theirs.push(await reference.run(pgbenchSeconds))
+  }
+  const ratio = median(ours.map((rate, round) => rate / (theirs[round] ?? 0)))
+  const { rows } = await pool.query(
+    `SELECT balance::float8 AS balance FROM ledger_accounts
+      WHERE account_id = $1 AND mode = 'test' AND ledger = 'available'`,
+    [merchant.id],
+  )
+  return {
+    title: 'Payments on one account',
+    lines: [
+      `ours, ${CALLERS} callers in one process: ${perSecond(ours)} (median of ${rounds} rounds of ${count(hotCharges)})`,
+      `updates of one balance row, 16 clients, ${reference.title}: ${perSecond(theirs)}`,
+    ],
+    verdicts: [
+      {
+        promise: `one account: as many payments as PostgreSQL updates its one row (aim: ${RATIO_AIM} times)`,
+        figure: `${ratio.toFixed(1)} times, the aim is ${ratio >= RATIO_AIM ? '' : 'not '}reached`,
+        holds: ratio >= RATIO_MIN,
+      },
+      {
+        promise: 'one account: its balance is what was paid',
+        figure: `R$ ${count(rows[0].balance / 100)}`,
+        holds: rows[0].balance === total * CHARGE.amount,
+      },
+      await examineLedger(),
+    ],
+  }
+}
+
+/** Payments a second: each caller waits for its own before it pays the next. */
+async function payAll(charges: WrittenCharge[]): Promise<number> {
+  const left = charges.values()
+  const began = performance.now()
+  const pay = async () => {
+    for (const { accountId, id } of left) {
+      const terms = { endToEndId: endToEndId(), paidAt: new Date() }
+      const row = await settleCharge({ accountId, chargeId: id, ...terms })
+      if (row?.status !== 'paid') throw new Error(`The charge ${id} could not be paid`)
+    }
+  }
+  await Promise.all(Array.from({ length: CALLERS }, pay))
+  return (charges.length * 1_000) / (performance.now() - began)
+}
+
+function perSecond(rates: number[]): string {
+  return `${count(Math.round(median(rates)))} a second`
+}

@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { sideBySide } from '#lib/db/batch.ts'
+import type { Aside } from '../database.ts'
+import { startReceiver } from '../load/receive.ts'
+import { adopt, endChild, startWorker } from '../servers.ts'
+import { makeMerchant } from '../world.ts'
+import { writeCharges } from './charges.ts'
+
+const PAID = 500
+const EXPIRED = 500
+const URLS = 16
+const AT_ONCE = 16
+const DONE_WITHIN_MS = 30_000
+
+/**
+ * Some paid and expired charges with their books, events and delivered webhooks. PostgreSQL would
+ * keep the plans of tables that it has seen empty, and read them from end to end as they grow.
+ */
+export async function openHouse({ settings, pool }: Aside): Promise<void> {
+  const receiver = await startReceiver(adopt)
+  const { id } = await makeMerchant('Loja de Ontem')
+  const urls = Array.from({ length: URLS }, (_, nth) => `${receiver.url}/${nth}`)
+  const told = { accountIds: [id], urls }
+  const paid = await writeCharges(pool, { ...told, total: PAID })
+  await sideBySide(paid, AT_ONCE, charge => simulateCharge(id, charge.id, 'paid'))
+  await writeCharges(pool, { ...told, total: EXPIRED, isDue: true })
+  const worker = await startWorker({ ...settings, WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' })
+  await receiver.take(PAID + EXPIRED)
+  await untilNothingDue(pool)
+  await endChild(worker)
+  await endChild(receiver.child)
+  await pool.query('VACUUM ANALYZE')
+}
+
+/** The last deliveries are written down a moment after they were answered. */
+export async function untilNothingDue(pool: pg.Pool): Promise<void> {
+  for (const began = Date.now(); Date.now() - began < DONE_WITHIN_MS; await sleep(50)) {
+    const { rowCount } = await pool.query('SELECT FROM deliveries WHERE due_at IS NOT NULL LIMIT 1')
+    if (rowCount === 0) return
+  }
+}

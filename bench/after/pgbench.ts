@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { accessSync, constants, readdirSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import pg from 'pg'
+import { inheritedEnv } from '#lib/env.ts'
+import { adopt, endChild } from '../servers.ts'
+
+export interface Reference {
+  /** What it is, for the report. */
+  title: string
+  /** How often a second 16 clients together update the one row. */
+  run: (seconds: number) => Promise<number>
+}
+
+const CLIENTS = 16
+const DEBIAN = '/usr/lib/postgresql'
+/** One row as the ledger keeps it, without what hangs on it. */
+const MAKE = `
+  CREATE TABLE reference_accounts (LIKE ledger_accounts INCLUDING ALL) WITH (fillfactor = 50);
+  INSERT INTO reference_accounts (account_id, mode, ledger)
+  VALUES ('00000000-0000-7000-8000-000000000001', 'test', 'available')`
+const UPDATE = `UPDATE reference_accounts SET balance = balance + 1
+  WHERE account_id = '00000000-0000-7000-8000-000000000001'
+    AND mode = 'test' AND ledger = 'available'`
+
+/** What PostgreSQL can do with one row that everybody writes, a commit each. */
+export async function openReference(url: string): Promise<Reference> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(MAKE).finally(() => client.end())
+  const program = findPgbench()
+  return program
+    ? { title: `pgbench (${program})`, run: seconds => runPgbench(program, url, seconds) }
+    : { title: `pg, one named statement`, run: seconds => runLoop(url, seconds) }
+}
+
+function findPgbench(): string | undefined {
+  const folders = (inheritedEnv().PATH ?? '').split(delimiter)
+  try {
+    folders.push(...readdirSync(DEBIAN).map(version => join(DEBIAN, version, 'bin')))
+  } catch {
+    // No PostgreSQL of Debian's is installed.
+  }
+  return folders.map(folder => join(folder, 'pgbench')).find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function runPgbench(program: string, url: string, seconds: number): Promise<number> {
+  const { hostname, port, username, password, pathname } = new URL(url)
+  const flags = ['-n', '-M', 'prepared', '-c', CLIENTS, '-j', 1, '-T', seconds, '-f', '-'].map(
+    String,
+  )
+  const child = spawn(program, flags, {
+    env: {
+      ...inheritedEnv(),
+      ...{ PGHOST: hostname, PGPORT: port, PGDATABASE: pathname.slice(1) },
+      ...{ PGUSER: decodeURIComponent(username), PGPASSWORD: decodeURIComponent(password) },
+    },
+    stdio: 'pipe',
+  })
+  adopt(child)
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', chunk => {
+      printed += chunk
+    })
+  }
+  // One that ends at once says why on its other streams.
+  child.stdin.on('error', () => {})
+  child.stdin.end(`${UPDATE.replace(/\s+/g, ' ')};\n`)
+  await once(child, 'close')
+  await endChild(child)
+  const perSecond = Number(/^tps = ([\d.]+)/m.exec(printed)?.[1])
+  if (perSecond > 0) return perSecond
+  throw new Error(`pgbench gave no figure and said: ${printed}`)
+}
+
+async function runLoop(url: string, seconds: number): Promise<number> {
+  const clients = Array.from({ length: CLIENTS }, () => new pg.Client({ connectionString: url }))
+  await Promise.all(clients.map(client => client.connect()))
+  const began = performance.now()
+  let count = 0
+  const work = async (client: pg.Client) => {
+    while (performance.now() - began < seconds * 1_000) {
+      await client.query({ name: 'update', text: UPDATE })
+      count++
+    }
+  }
+  await Promise.all(clients.map(work))
+  const perSecond = (count * 1_000) / (performance.now() - began)
+  await Promise.all(clients.map(client => client.end()))
+  return perSecond
+}

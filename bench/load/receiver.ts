@@ -1,0 +1,33 @@
+/**
+ * A merchant's server that is told by webhooks: a process of its own, so that nothing else delays
+ * when it says that a call has come. It answers 204 and remembers which event came when.
+ */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface Call {
+  eventId: string
+  /** Milliseconds of the machine's clock, finer than Date.now() gives them. */
+  at: number
+}
+
+export type Question = 'how many' | 'which'
+
+let calls: Call[] = []
+
+const server = createServer((request, response) => {
+  const at = performance.timeOrigin + performance.now()
+  calls.push({ eventId: String(request.headers['webhook-id']), at })
+  request.resume()
+  request.on('end', () => response.writeHead(204).end())
+})
+server.listen(0, '127.0.0.1')
+await once(server, 'listening')
+process.send?.((server.address() as AddressInfo).port)
+
+process.on('message', (question: Question) => {
+  process.send?.(question === 'how many' ? calls.length : calls)
+  if (question === 'which') calls = []
+})
+process.on('disconnect', () => process.exit())
