@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -36,11 +38,11 @@ async function start(): Promise<WorkerProcess> {
   return worker
 }
 
-/** Holds a table so that whoever reads or writes it waits. */
-async function hold(table: 'events' | 'delivery_attempts'): Promise<() => Promise<void>> {
+/** Holds the tries so that whoever writes one waits. */
+async function holdTries(): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: env().DATABASE_URL })
   await client.connect()
-  await client.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
+  await client.query('BEGIN; LOCK TABLE delivery_attempts IN ACCESS EXCLUSIVE MODE')
   return () => client.end()
 }
 
@@ -72,17 +74,20 @@ const eventIds = async () =>
   (await db().event.findMany({ where: { accountId: merchant.id } })).map(({ id }) => id)
 
 describe('a worker that is killed', () => {
-  test('after its claim and before it called anybody: another calls, once', async () => {
+  test('after its claim and before it said anything: another tells it, once', async () => {
+    // TLS is never spoken here, so nothing is ever sent.
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
     const worker = await start()
-    const letGo = await hold('delivery_attempts')
-    await payAndTell(merchant, receiver.url)
+    await payAndTell(merchant, `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`)
     await expect.poll(underWay, { timeout: 10_000 }).toBe(1)
     await worker.kill()
-    await letGo()
-    expect(receiver.calls).toEqual([])
+    silent.close()
+    await db().$executeRaw`UPDATE deliveries SET url = ${receiver.url}`
     await start()
     await delivered()
     expect(receiver.calls).toHaveLength(1)
+    expect(await deliveriesOf(merchant)).toMatchObject([{ attempts: 1 }])
   })
 
   test('while the receiver thinks: it is called again, with the same bytes', async () => {
@@ -102,7 +107,7 @@ describe('a worker that is killed', () => {
     const worker = await start()
     let letGo = async () => {}
     receiver.say(async (_received, response) => {
-      letGo = await hold('delivery_attempts')
+      letGo = await holdTries()
       response.writeHead(200).end()
     })
     await payAndTell(merchant, receiver.url)
