@@ -105,7 +105,8 @@ const MALFORMED = '{"error":"Malformed request"}'
 const ERROR = { $ref: '#/components/schemas/Error' }
 
 /** next-auth's own, what serves only our pages, and the document itself are not in it. */
-function isDescribed(path: string): boolean {
+function isDescribed(asked: string): boolean {
+  const path = asked.replace(/\/{2,}/g, '/')
   return path.startsWith('/api/') && !/^\/api\/(auth|dashboard|openapi\.json)(\/|$)/.test(path)
 }
 

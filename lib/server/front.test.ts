@@ -222,6 +222,16 @@ describe('what is no HTTP is answered in JSON and hung up on', () => {
     expect(answer.head).toMatch(JSON_HEAD)
   })
 
+  test.each(['0.9', '2.0'])('a version of HTTP that is not spoken here: %s', async version => {
+    const answer = await talk(
+      await serve(),
+      `GET /login HTTP/${version}\r\nHost: a\r\nConnection: close\r\n\r\n`,
+    )
+    expect(answer.head).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer.head).toMatch(JSON_HEAD)
+    expect(answer.body).toEqual({ error: 'Malformed request' })
+  })
+
   test('a server that met it goes on', async () => {
     const origin = await serve()
     await talk(origin, 'hello\r\n\r\n')

@@ -33,6 +33,8 @@ const HOST = /^(\[[\da-f:.]+\]|[\w.~-]+)(:\d{1,5})?$/i
 /** The target of a request as a path with its query; null when it is none of ours. */
 export function targetOf(request: IncomingMessage): string | null {
   const target = request.url ?? ''
+  // An older version has no length of an answer, and a newer one does not come as text.
+  if (request.httpVersionMajor !== 1) return null
   if (request.httpVersion === '1.1' && !HOST.test(request.headers.host ?? '')) return null
   if (target.startsWith('/')) return target
   const absolute = /^https?:/i.test(target) ? URL.parse(target) : null
