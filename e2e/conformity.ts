@@ -105,9 +105,8 @@ const MALFORMED = '{"error":"Malformed request"}'
 const ERROR = { $ref: '#/components/schemas/Error' }
 
 /** next-auth's own, what serves only our pages, and the document itself are not in it. */
-function isDescribed(asked: string): boolean {
-  const path = asked.replace(/\/{2,}/g, '/')
-  return path.startsWith('/api/') && !/^\/api\/(auth|dashboard|openapi\.json)(\/|$)/.test(path)
+function isDescribed(path: string): boolean {
+  return path.startsWith('/api/') && !/^\/api\/+(auth|dashboard|openapi\.json)(\/|$)/.test(path)
 }
 
 /** The address in the document; a fixed part goes before one that stands for anything. */
