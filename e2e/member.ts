@@ -1,3 +1,6 @@
+import { expect } from 'vitest'
+import type { ZodType } from 'zod'
+import type { call } from '#e2e/call.ts'
 import type { Account, Role } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { env } from '#lib/env.ts'
@@ -21,4 +24,14 @@ export function pageHeaders(secret: string, accountId: string, mode = 'test') {
     'troco-mode': mode,
     'troco-account': accountId,
   }
+}
+
+/** What a refusal says: its status, its words, and its code for programs. */
+export function refusal({ status, text, headers }: Awaited<ReturnType<typeof call>>) {
+  return [status, text, headers.get('x-error-code')]
+}
+
+/** It is of this shape, and holds nothing beside what the shape names. */
+export function expectShape(shape: ZodType, body: unknown): void {
+  expect(shape.parse(body)).toEqual(body)
 }

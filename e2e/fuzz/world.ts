@@ -1,10 +1,9 @@
 import type { ApiProcess } from '#e2e/api-process.ts'
 import { addEndpoint, deliveriesOf, payAndTell } from '#e2e/deliveries.ts'
+import { pageHeaders } from '#e2e/member.ts'
 import { CHARGE, makeMerchant, makeToken, receive } from '#e2e/stage.ts'
 import { suspendAccount } from '#lib/accounts/activate.ts'
 import { db } from '#lib/db/client.ts'
-import { env } from '#lib/env.ts'
-import { cookieNames } from '#lib/session/cookie.ts'
 import { openSession } from '#lib/session/open.ts'
 
 export type HeaderLines = [name: string, value: string][]
@@ -98,10 +97,5 @@ function asker(url: string, token: string) {
 async function memberOf(accountId: string): Promise<HeaderLines> {
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId } })
   const secret = await openSession(userId, { ip: null, userAgent: null })
-  return [
-    ['Cookie', `${cookieNames().session}=${secret}`],
-    ['Troco-Mode', 'test'],
-    ['Troco-Account', accountId],
-    ['Origin', env().PUBLIC_URL],
-  ]
+  return Object.entries(pageHeaders(secret, accountId))
 }

@@ -1,5 +1,11 @@
-import { type Claim, isHeld } from '#lib/db/claim.ts'
+import { sideBySide } from '#lib/db/batch.ts'
+import { type Claim, holding, isHeld } from '#lib/db/claim.ts'
 import type { Answer, OrderState } from '#lib/gateway/gateway.ts'
+import { log } from '#lib/log.ts'
+
+const BATCH_MAX = 50
+/** A bank that lets one call hang must not delay the others. */
+const AT_ONCE = 8
 
 const FIRST_PAUSE_MS = 1_000
 const PAUSE_MAX_MS = 5 * 60_000
@@ -7,6 +13,21 @@ const PAUSE_MAX_MS = 5 * 60_000
 /** When to ask again about an order whose end is not known: 1 s, 2 s, 4 s …, at most 5 min. */
 export function askAgainInMs(attempts: number): number {
   return Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, attempts - 1))
+}
+
+/** Goes through the orders of this kind that are due, each by itself. Returns how many were due. */
+export function sendDue(
+  kind: 'withdrawal' | 'refund',
+  send: (held: Claim) => Promise<unknown>,
+): Promise<number> {
+  return holding(`${kind}s`, BATCH_MAX, due =>
+    sideBySide(due, AT_ONCE, async held => {
+      // One that fails keeps its lease and comes back; the others must not wait for it.
+      await send(held).catch(error =>
+        log().error({ err: error, [`${kind}Id`]: held.id }, `a ${kind} could not be sent`),
+      )
+    }),
+  )
 }
 
 interface Calls {

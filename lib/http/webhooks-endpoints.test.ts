@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { ZodType } from 'zod'
 import { call } from '#e2e/call.ts'
 import { payAndTell } from '#e2e/deliveries.ts'
-import { pageHeaders, signIn } from '#e2e/member.ts'
+import { expectShape, pageHeaders, refusal, signIn } from '#e2e/member.ts'
 import { type Api, makeMerchant, startApi } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
@@ -39,13 +38,6 @@ afterAll(() => api.close())
 const ask = (method: string, path: string, body?: unknown, key?: string) =>
   call(api.url, method, path, { headers: pageHeaders(secret, merchant.id), body, key })
 const create = async (body: object = WANTED) => (await ask('POST', ROOT, body)).body.data
-const refusal = ({ status, text, headers }: Awaited<ReturnType<typeof call>>) => [
-  status,
-  text,
-  headers.get('x-error-code'),
-]
-/** Nothing beside what the shape names. */
-const expectShape = (shape: ZodType, body: unknown) => expect(shape.parse(body)).toEqual(body)
 const audited = async () =>
   (
     await db().auditRecord.findMany({

@@ -70,10 +70,9 @@ export function startWorker(): Worker {
 
 function listJobs(deliver: () => Promise<number>): Job[] {
   const polled = { restsMs: POLL_MS }
-  const expire = () => expireDueCharges()
   const refund = () => sendDueRefunds(chargeColumns)
   return [
-    { name: 'expire charges', run: expire, wakesOn: 'charges', yields: true, ...polled },
+    { name: 'expire charges', run: expireDueCharges, wakesOn: 'charges', yields: true, ...polled },
     { name: 'send withdrawals', run: sendDueWithdrawals, wakesOn: 'withdrawals', ...polled },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },

@@ -1,32 +1,19 @@
-import { sideBySide } from '#lib/db/batch.ts'
-import { type Claim, holding, postpone } from '#lib/db/claim.ts'
+import { type Claim, postpone } from '#lib/db/claim.ts'
 import type { Prisma } from '#lib/db/client.ts'
 import { gatewayOf } from '#lib/gateway/choose.ts'
 import type { Gateway, OrderState } from '#lib/gateway/gateway.ts'
 import { journaled } from '#lib/gateway/journal.ts'
-import { askAgainInMs, placeOrder } from '#lib/gateway/order.ts'
+import { askAgainInMs, placeOrder, sendDue } from '#lib/gateway/order.ts'
 import { bareId } from '#lib/ids.ts'
-import { log } from '#lib/log.ts'
 import { findRefundOrder } from '#lib/refunds/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/refunds/settle.ts'
-
-const BATCH_MAX = 50
-/** A bank that lets one call hang must not delay the others. */
-const AT_ONCE = 8
 
 /**
  * Sends refunds that are due, each under its own id, and asks again about those that the bank has
  * not settled. Nothing is rejected because an answer got lost. Returns how many were due.
  */
 export function sendDueRefunds(chargeColumns: Prisma.Sql, choose = gatewayOf): Promise<number> {
-  return holding('refunds', BATCH_MAX, due =>
-    sideBySide(due, AT_ONCE, async held => {
-      // One that fails keeps its lease and comes back; the others must not wait for it.
-      await sendRefund(held, chargeColumns, choose).catch(error =>
-        log().error({ err: error, refundId: held.id }, 'a refund could not be sent'),
-      )
-    }),
-  )
+  return sendDue('refund', held => sendRefund(held, chargeColumns, choose))
 }
 
 async function sendRefund(

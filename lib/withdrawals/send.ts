@@ -1,18 +1,13 @@
-import { sideBySide } from '#lib/db/batch.ts'
-import { type Claim, holding, postpone } from '#lib/db/claim.ts'
+import { type Claim, postpone } from '#lib/db/claim.ts'
 import { db } from '#lib/db/client.ts'
 import { gatewayOf } from '#lib/gateway/choose.ts'
 import type { Gateway, OrderState } from '#lib/gateway/gateway.ts'
 import { journaled } from '#lib/gateway/journal.ts'
-import { askAgainInMs, placeOrder } from '#lib/gateway/order.ts'
+import { askAgainInMs, placeOrder, sendDue } from '#lib/gateway/order.ts'
 import { bareId } from '#lib/ids.ts'
-import { log } from '#lib/log.ts'
 import { findPayout } from '#lib/withdrawals/queries.ts'
 import { settleAsSaid } from '#lib/withdrawals/settle.ts'
 
-const BATCH_MAX = 50
-/** A bank that lets one call hang must not delay the others. */
-const AT_ONCE = 8
 /** How soon after its activation an account's waiting withdrawals are sent. */
 const WAITS_S = 15
 
@@ -21,14 +16,7 @@ const WAITS_S = 15
  * has not settled. Nothing is rejected because an answer got lost. Returns how many were due.
  */
 export function sendDueWithdrawals(choose = gatewayOf): Promise<number> {
-  return holding('withdrawals', BATCH_MAX, due =>
-    sideBySide(due, AT_ONCE, async held => {
-      // One that fails keeps its lease and comes back; the others must not wait for it.
-      await sendOne(held, choose).catch(error =>
-        log().error({ err: error, withdrawalId: held.id }, 'a withdrawal could not be sent'),
-      )
-    }),
-  )
+  return sendDue('withdrawal', held => sendOne(held, choose))
 }
 
 async function sendOne(held: Claim, choose: typeof gatewayOf): Promise<void> {
