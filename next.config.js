@@ -25,5 +25,7 @@ export default {
   redirects: async () => [
     { source: '/signin', destination: '/login', permanent: false },
     { source: '/dashboard', destination: '/', permanent: false },
+    { source: '/transactions', destination: '/test/charges', permanent: false },
+    { source: '/tokens', destination: '/test/settings/tokens', permanent: false },
   ],
 }

@@ -2,9 +2,10 @@
 
 import { Languages } from 'lucide-react'
 import { useRouter } from 'next/navigation'
-import { keepPreference } from '#components/preferences.ts'
+import { useApiIfAny } from '#components/api.ts'
+import { keepLocale } from '#components/preferences.ts'
 import { Button } from '#components/ui/button.tsx'
-import { LOCALE_COOKIE, type Locale } from '#lib/session/schema.ts'
+import type { Locale } from '#lib/session/schema.ts'
 
 interface LanguageSwitchProps {
   /** The other language, and its name in itself. */
@@ -14,8 +15,9 @@ interface LanguageSwitchProps {
 
 export function LanguageSwitch({ other, name }: LanguageSwitchProps) {
   const router = useRouter()
+  const api = useApiIfAny()
   function choose() {
-    keepPreference(LOCALE_COOKIE, other)
+    keepLocale(other, api)
     router.refresh()
   }
   return (

@@ -1,12 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import en from '../messages/en.json' with { type: 'json' }
-import ptBR from '../messages/pt-BR.json' with { type: 'json' }
 
 /** A key that only the running code knows: any one of its space. */
 const ANY = '*'
 
 type Words = { [key: string]: string | Words }
+
+const [en, ptBR] = [wordsOf('en'), wordsOf('pt-BR')]
+
+/** Each file holds spaces of its own, and none of them stands in two. */
+function wordsOf(locale: string): Words {
+  const folder = `messages/${locale}`
+  const files = readdirSync(folder).map(file => readFileSync(`${folder}/${file}`, 'utf8'))
+  const spaces = files.flatMap(text => Object.entries(JSON.parse(text) as Words))
+  expect(new Set(spaces.map(([name]) => name)).size).toBe(spaces.length)
+  return Object.fromEntries(spaces)
+}
 
 test('every message stands in both languages, and none is empty', () => {
   expect(keysOf(en)).toEqual(keysOf(ptBR))
@@ -36,15 +45,24 @@ function usesIn(file: string): RegExp[] {
   )
   const calls = code.matchAll(/(?:\bt|\bt\.rich|\)\))\(\s*(?:'([\w.]+)'|`([^`]+)`|\w+\))/g)
   const keys = [...calls].map(([, plain, template]) => plain ?? template ?? ANY)
+  // The payer's pages are no React: their one space is all that they know.
+  if (file.startsWith('lib/payer/')) spaces.push('payer.')
   const asked = spaces.flatMap(space => keys.map(key => space + key))
   const crash = [...code.matchAll(/\bwords\.(\w+)/g)].map(([, key]) => `crash.${key}`)
-  return [...asked, ...(file.endsWith('crash.tsx') ? crash : [])].map(
+  // What stands in a table that is saved is read from the file of messages itself.
+  const written = [...code.matchAll(/\bt\.([\w.]+)/g)].map(([, key]) => `charges.${key}`)
+  const extra = file.endsWith('crash.tsx')
+    ? crash
+    : file.endsWith('charges-export.ts')
+      ? written
+      : []
+  return [...asked, ...extra].map(
     key => new RegExp(`^${key.replaceAll('.', '\\.').replaceAll(/\*|\$\{[^}]+\}/g, '\\w+')}$`),
   )
 }
 
 function sources(): string[] {
-  return ['app', 'components', 'lib/session'].flatMap(folder =>
+  return ['app', 'components', 'lib/session', 'lib/payer', 'lib/dashboard'].flatMap(folder =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter(file => /\.tsx?$/.test(file) && !file.endsWith('.test.ts'))
       .map(file => `${folder}/${file}`),

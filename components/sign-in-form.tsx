@@ -10,9 +10,11 @@ import { Notice } from '#components/ui/notice.tsx'
 interface SignInFormProps {
   words: { email: string; password: string; submit: string; busy: string }
   problems: Record<Exclude<SignInOutcome, 'ok'>, string>
+  /** Where one was on the way to. */
+  next: string
 }
 
-export function SignInForm({ words, problems }: SignInFormProps) {
+export function SignInForm({ words, problems, next }: SignInFormProps) {
   const [outcome, setOutcome] = useState<SignInOutcome | null>(null)
   const [busy, setBusy] = useState(false)
   const [ready, setReady] = useState(false)
@@ -25,7 +27,7 @@ export function SignInForm({ words, problems }: SignInFormProps) {
     const given = new FormData(event.currentTarget)
     const result = await signIn(String(given.get('email')), String(given.get('password')))
     // A whole new page: nothing that this one cached belongs to whoever signed in now.
-    if (result === 'ok') return location.assign('/')
+    if (result === 'ok') return location.assign(next)
     setOutcome(result)
     setBusy(false)
     form.current?.querySelector<HTMLInputElement>('[name=password]')?.select()

@@ -1,8 +1,10 @@
 'use client'
 
 import { Monitor, Moon, Sun } from 'lucide-react'
-import { keepPreference } from '#components/preferences.ts'
-import { THEME_COOKIE, type Theme } from '#lib/session/schema.ts'
+import { useId, useSyncExternalStore } from 'react'
+import { useApiIfAny } from '#components/api.ts'
+import { keepTheme, shownTheme, watchTheme } from '#components/preferences.ts'
+import type { Theme } from '#lib/session/schema.ts'
 
 const ICONS = { light: Sun, dark: Moon, system: Monitor }
 
@@ -10,13 +12,16 @@ interface ThemeSwitchProps {
   label: string
   names: Record<Theme, string>
   theme: Theme
+  /** With the names beside the icons. */
+  isWide?: boolean
 }
 
-export function ThemeSwitch({ label, names, theme }: ThemeSwitchProps) {
-  function choose(chosen: Theme) {
-    keepPreference(THEME_COOKIE, chosen)
-    document.documentElement.dataset.theme = chosen
-  }
+/** However many there are in a page, all of them say the same. */
+export function ThemeSwitch({ label, names, theme, isWide }: ThemeSwitchProps) {
+  const api = useApiIfAny()
+  const group = useId()
+  const shown = useSyncExternalStore(watchTheme, shownTheme, () => theme)
+  const box = isWide ? 'h-9 gap-2 px-3 font-medium text-small' : 'size-8 justify-center'
   return (
     <fieldset className="inline-flex rounded-control bg-sunk p-[3px]">
       <legend className="sr-only">{label}</legend>
@@ -25,18 +30,18 @@ export function ThemeSwitch({ label, names, theme }: ThemeSwitchProps) {
         return (
           <label
             key={value}
-            title={names[value]}
-            className="grid size-8 place-items-center rounded-[8px] text-muted transition-colors duration-150 hover:text-ink has-checked:bg-surface has-checked:text-ink has-checked:shadow-sheet"
+            title={isWide ? undefined : names[value]}
+            className={`flex items-center rounded-[8px] text-muted transition-colors duration-150 hover:text-ink has-checked:bg-surface has-checked:text-ink has-checked:shadow-sheet ${box}`}
           >
             <input
               type="radio"
-              name="theme"
+              name={`theme-${group}`}
               className="sr-only"
-              defaultChecked={value === theme}
-              onChange={() => choose(value)}
+              checked={value === shown}
+              onChange={() => keepTheme(value, api)}
             />
             <Icon size={16} aria-hidden />
-            <span className="sr-only">{names[value]}</span>
+            <span className={isWide ? '' : 'sr-only'}>{names[value]}</span>
           </label>
         )
       })}

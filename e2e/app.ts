@@ -3,7 +3,14 @@ import { test as base, expect, type Locator, type Page } from 'playwright/test'
 
 export { expect }
 
-type Setting = 'BASE_URL' | 'DEMO_EMAIL' | 'DEMO_PASSWORD' | 'ADMIN_EMAIL' | 'ADMIN_PASSWORD'
+type Setting =
+  | 'BASE_URL'
+  | 'DEMO_EMAIL'
+  | 'DEMO_PASSWORD'
+  | 'ADMIN_EMAIL'
+  | 'ADMIN_PASSWORD'
+  | 'TOKEN'
+  | 'TROCO_DATA'
 
 /** Where the application under test is and who may sign in there. */
 export function setting(name: Setting): string {
@@ -55,9 +62,14 @@ export async function signIn(page: Page, email: string, password: string): Promi
   await page.waitForURL(url => url.pathname !== '/login' && url.pathname !== '/')
 }
 
-/** As far as the press of the button; what follows is the story's to say. */
-export async function fillSignIn(page: Page, email: string, password: string): Promise<void> {
-  await page.goto('/login')
+/** As far as the press of the button, on this page if it `stays`; what follows is the story's to say. */
+export async function fillSignIn(
+  page: Page,
+  email: string,
+  password: string,
+  options: { stays?: boolean } = {},
+): Promise<void> {
+  if (!options.stays) await page.goto('/login')
   await page.getByLabel('E-mail').fill(email)
   await page.getByLabel(/^(Senha|Password)$/).fill(password)
   await page.getByRole('button', { name: /^(Entrar|Sign in)$/ }).click()

@@ -8,7 +8,8 @@ import type {
   PayoutOrder,
   RefundOrder,
 } from '#lib/gateway/gateway.ts'
-import { endToEndId, simulatedCode } from '#lib/gateway/simulator.ts'
+import { simulatedCode } from '#lib/gateway/simulated-code.ts'
+import { endToEndId } from '#lib/gateway/simulator.ts'
 
 /** How a call to send goes: whether the order arrives, and what is heard of it. */
 export const SEND_FATES = [

@@ -25,11 +25,12 @@ export async function call(url: string, method: string, path: string, said: Said
     body: raw === undefined ? undefined : Buffer.from(raw as string),
   })
   const text = await response.text()
+  const isFile = /^text\/csv|^application\/x-ofx/.test(response.headers.get('content-type') ?? '')
   return {
     status: response.status,
     headers: response.headers,
     text,
-    body: text && JSON.parse(text),
+    body: isFile ? text : text && JSON.parse(text),
   }
 }
 

@@ -8,7 +8,7 @@ import { db } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
 import { keyId, seal } from '#lib/keys.ts'
 import { createDeliverer, type Deliverer } from '#lib/webhooks/deliver.ts'
-import { EVENT_TYPES } from '#lib/webhooks/schema.ts'
+import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 import { tellWithdrawal } from '#lib/withdrawals/queries.ts'
 
 /** The product's deliverer, run by hand. */

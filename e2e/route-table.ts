@@ -1,6 +1,7 @@
 import { call } from '#e2e/call.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, receive } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
+import type { PagePermission } from '#lib/http/caller.ts'
 import { newId } from '#lib/ids.ts'
 import type { Permission } from '#lib/tokens/schema.ts'
 
@@ -80,7 +81,11 @@ export const OPERATIONS: Operation[] = [
 /** One method of an address that serves our own pages only: no token opens it. */
 export interface PageOperation extends Omit<Operation, 'method' | 'allow'> {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  allow: 'webhooks:read' | 'webhooks:write'
+  allow: PagePermission
+  /** What a right request asks, such as `?q=ana`. */
+  query?: string
+  /** It answers for as long as somebody listens. */
+  isEndless?: boolean
 }
 
 const ENDPOINT = '/dashboard/webhooks/endpoints/[id]'
@@ -89,7 +94,75 @@ const NO_DELIVERY = 'Delivery not found'
 const reads = { method: 'GET', allow: 'webhooks:read' } as const
 const writes = { method: 'POST', allow: 'webhooks:write' } as const
 
+const TOKEN = '/dashboard/tokens/[id]'
+const NO_TOKEN = 'Token not found'
+const SETTINGS = { name: 'Loja', city: 'Recife', expires_in: 3_600, time_zone: 'America/Recife' }
+
 export const PAGE_OPERATIONS: PageOperation[] = [
+  { method: 'GET', allow: 'dashboard:read', path: '/dashboard/home' },
+  { method: 'GET', allow: 'dashboard:read', path: '/dashboard/steps' },
+  { method: 'GET', allow: 'dashboard:read', path: '/dashboard/bank/read', query: '?code=x' },
+  { method: 'GET', allow: 'dashboard:read', path: '/dashboard/charges/totals' },
+  {
+    method: 'GET',
+    path: '/dashboard/charges/export',
+    allow: 'dashboard:read',
+    query: '?locale=en',
+  },
+  { method: 'GET', path: '/dashboard/tokens', allow: 'tokens:read' },
+  {
+    method: 'POST',
+    path: '/dashboard/tokens',
+    allow: 'tokens:write',
+    body: { name: 'Loja virtual', permissions: ['account:read'] },
+  },
+  {
+    method: 'POST',
+    path: `${TOKEN}/revoke`,
+    allow: 'tokens:write',
+    body: { reason: 'leaked' },
+    missing: NO_TOKEN,
+  },
+  {
+    method: 'POST',
+    path: `${TOKEN}/rotate`,
+    allow: 'tokens:write',
+    body: { overlap_hours: 24 },
+    missing: NO_TOKEN,
+  },
+  { method: 'PATCH', path: '/dashboard/account', allow: 'settings:write', body: SETTINGS },
+  {
+    method: 'PATCH',
+    path: '/dashboard/profile',
+    allow: 'profile:write',
+    body: { theme: 'dark' },
+  },
+  { method: 'GET', path: '/dashboard/find', allow: 'dashboard:read', query: '?q=x' },
+  {
+    method: 'GET',
+    path: '/dashboard/charges/[id]/timeline',
+    allow: 'dashboard:read',
+    missing: NO_CHARGE,
+  },
+  {
+    method: 'GET',
+    path: '/dashboard/charges/[id]/live',
+    allow: 'dashboard:read',
+    missing: NO_CHARGE,
+    isEndless: true,
+  },
+  {
+    method: 'GET',
+    path: '/dashboard/statement/export',
+    allow: 'dashboard:read',
+    query: '?format=csv&locale=en',
+  },
+  {
+    method: 'GET',
+    path: '/dashboard/withdrawals/[id]/timeline',
+    allow: 'dashboard:read',
+    missing: NO_WITHDRAWAL,
+  },
   { ...reads, path: '/dashboard/webhooks/endpoints' },
   {
     ...writes,
@@ -114,6 +187,12 @@ export const PAGE_OPERATIONS: PageOperation[] = [
   { ...reads, path: '/dashboard/webhooks/deliveries' },
   { ...reads, path: '/dashboard/webhooks/deliveries/[id]', missing: NO_DELIVERY },
   { ...writes, path: '/dashboard/webhooks/deliveries/[id]/resend', missing: NO_DELIVERY },
+  {
+    method: 'GET',
+    allow: 'dashboard:read',
+    path: '/dashboard/webhooks/deliveries/resend',
+    query: `?from=${new Date(Date.now() - 3_600_000).toISOString()}`,
+  },
   {
     ...writes,
     path: '/dashboard/webhooks/deliveries/resend',

@@ -6,6 +6,8 @@ export type PageErrorCode =
   | 'endpoint_disabled'
   | 'under_way'
   | 'limit_reached'
+  | 'token_not_found'
+  | 'token_ended'
 
 /** Every refusal of ours, by code. The status of each stands in one table, lib/http/answer.ts. */
 export type ErrorCode =

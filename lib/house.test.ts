@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, posix, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
-const BASEMENT = 'db pix money errors env settings log ids keys mode fields headers'.split(' ')
+const BASEMENT = 'csv db pix money errors env settings log ids keys mode fields headers'.split(' ')
 const ROOMS = 'accounts tokens charges withdrawals refunds'.split(' ')
 const SERVICES = 'ledger gateway webhooks audit'.split(' ')
 
@@ -13,14 +13,16 @@ const MAY: Record<string, string[]> = {
   ...Object.fromEntries(BASEMENT.map(place => [place, BASEMENT])),
   ...Object.fromEntries(SERVICES.map(place => [place, BASEMENT])),
   ...Object.fromEntries(ROOMS.map(place => [place, [...SERVICES, ...BASEMENT]])),
+  dashboard: [...ROOMS, ...SERVICES, ...BASEMENT],
+  payer: ['http', 'session', 'charges', ...BASEMENT],
   http: ['tokens', 'session', ...BASEMENT],
   session: ['accounts', ...BASEMENT],
   server: ['http', ...BASEMENT],
   jobs: [...ROOMS, ...SERVICES, ...BASEMENT],
-  client: [...ROOMS, ...SERVICES, 'money', 'mode'],
-  route: ['http', 'session', ...ROOMS, ...SERVICES, ...BASEMENT],
-  page: ['page', 'session', 'components', ...ROOMS, ...SERVICES, ...BASEMENT],
-  components: ['client', 'session', 'money', 'mode', ...ROOMS, ...SERVICES],
+  client: [...ROOMS, ...SERVICES, 'dashboard', 'money', 'mode', 'pix'],
+  route: ['http', 'session', 'dashboard', 'payer', ...ROOMS, ...SERVICES, ...BASEMENT],
+  page: ['page', 'session', 'dashboard', 'components', ...ROOMS, ...SERVICES, ...BASEMENT],
+  components: ['client', 'session', 'dashboard', 'money', 'mode', 'pix', ...ROOMS, ...SERVICES],
   prisma: [...ROOMS, ...SERVICES, ...BASEMENT],
   bin: ['server', 'jobs', 'prisma', ...ROOMS, ...SERVICES, ...BASEMENT],
 }
@@ -29,12 +31,20 @@ const MAY: Record<string, string[]> = {
 const ONLY: Record<string, RegExp> = {
   'http tokens': /^lib\/tokens\/(verify|recall|schema)\.ts$/,
   'http session': /^lib\/session\/(read|cookie)\.ts$/,
+  'payer session': /^lib\/session\/(cookie|locale|schema)\.ts$/,
   'components session': /^lib\/session\/(schema|preferences|words)\.ts$/,
 }
 
 const VERBS =
-  /^(activate|approve|cancel|close|create|expire|fail|insert|issue|open|postpone|recall|refund|register|reject|revoke|rotate|send|settle|simulate|suspend|verify|welcome)\.ts$/
-const RULES = ['password.ts', 'token-text.ts', 'payment-url.ts', 'wire.ts']
+  /^(activate|approve|cancel|close|create|expire|export|fail|insert|issue|open|postpone|recall|refund|register|reject|revoke|rotate|search|send|settle|simulate|summarize|suspend|total|update|verify|view|welcome)\.ts$/
+const RULES = [
+  'states.ts',
+  'password.ts',
+  'throttle.ts',
+  'token-text.ts',
+  'payment-url.ts',
+  'wire.ts',
+]
 const VAGUE = /^(index|utils?|helpers?|types|service|manager|constants|misc|common)\.(ts|tsx)$/
 /** A route's is for each of its methods. */
 const LINES_MAX = { file: 200, route: 30, verb: 80, component: 150 }
@@ -82,8 +92,8 @@ function arrows(source: Source): string[] {
     const to = placeOf(target)
     const allowed = from === to || (MAY[from] ?? []).includes(to)
     const schemaOnly = from === 'components' || from === 'client'
-    const room = [...ROOMS, ...SERVICES].includes(to)
-    const only = schemaOnly && room ? /\/schema\.ts$/ : ONLY[`${from} ${to}`]
+    const room = [...ROOMS, ...SERVICES, 'dashboard'].includes(to)
+    const only = schemaOnly && room ? /\/(schema|states)\.ts$/ : ONLY[`${from} ${to}`]
     if (allowed && (from === to || !only || only.test(target))) return []
     return [`${source.path} may not import ${target}`]
   })

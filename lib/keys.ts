@@ -12,7 +12,7 @@ import { env } from '#lib/env.ts'
 import { TrocoError } from '#lib/errors.ts'
 
 /** What a key derived from the server key may be used for: one key never serves two ends. */
-type Purpose = 'api-tokens' | 'webhook-secrets' | 'next-auth' | 'payment-pages'
+type Purpose = 'api-tokens' | 'webhook-secrets' | 'next-auth' | 'payment-pages' | 'sign-in'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16

@@ -2,6 +2,9 @@ import type { Account } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 
+/** As a webhook is tried, without the chance in it. */
+const TRIED_AFTER_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000]
+
 /** One delivery that arrived, and one whose tries are used up. */
 export async function tellDeliveries(account: Account): Promise<void> {
   const [delivered, exhausted] = await db().delivery.findMany({
@@ -21,18 +24,22 @@ export async function tellDeliveries(account: Account): Promise<void> {
     }
     if (exhausted) {
       const { accountId, id } = exhausted
-      const answer = { responseStatus: 500, responseBody: 'Internal Server Error', durationMs: 112 }
-      const attempts = Array.from({ length: 7 }, (_, at) => at + 1)
+      const answer = {
+        responseStatus: 500,
+        responseBody: 'Internal Server Error',
+        problem: 'The receiver answered 500: a webhook is received with a status from 200 to 299',
+        durationMs: 112,
+      }
+      const since = Date.now() - TRIED_AFTER_S.reduce((sum, pause) => sum + pause, 0) * 1_000
+      let triedAfter = 0
       await tx.deliveryAttempt.createMany({
-        data: attempts.map(number => ({
-          accountId,
-          deliveryId: id,
-          number,
-          requestHeaders,
-          ...answer,
-        })),
+        data: TRIED_AFTER_S.map((pause, at) => {
+          triedAfter += pause
+          const createdAt = new Date(since + triedAfter * 1_000)
+          return { accountId, deliveryId: id, number: at + 1, requestHeaders, createdAt, ...answer }
+        }),
       })
-      const done = { status: 'exhausted', attempts: attempts.length, dueAt: null }
+      const done = { status: 'exhausted', attempts: TRIED_AFTER_S.length, dueAt: null }
       await tx.delivery.update({ where: { accountId_id: { accountId, id } }, data: done })
     }
     // The receiver is made up: what else would be told it must not wait for it for ever.

@@ -7,14 +7,20 @@ import { Switches } from '#components/switches.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { env } from '#lib/env.ts'
 import { currentUser, firstPage } from '#lib/session/gate.ts'
+import { safeNext } from '#lib/session/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('login'))('submit') }
 }
 
-export default async function LoginPage() {
+interface LoginPageProps {
+  searchParams: Promise<{ next?: string | string[] }>
+}
+
+export default async function LoginPage({ searchParams }: LoginPageProps) {
+  const next = safeNext((await searchParams).next)
   const user = await currentUser()
-  if (user) redirect(firstPage(user))
+  if (user) redirect(next === '/' ? firstPage(user) : next)
   const t = await getTranslations('login')
   const file = (parts: React.ReactNode) => (
     <code className="rounded-[5px] bg-sunk px-1 py-0.5 font-mono text-[12.5px]">{parts}</code>
@@ -38,7 +44,7 @@ export default async function LoginPage() {
         <h1 className="mt-10 text-head">{t('title')}</h1>
         <p className="mt-1.5 mb-7 text-muted">{t('subtitle')}</p>
         <Sheet className="p-5 sm:p-7">
-          <SignInForm words={words} problems={problems} />
+          <SignInForm words={words} problems={problems} next={next} />
         </Sheet>
         {env().TROCO_ENV === 'local' ? (
           <p className="mt-5 text-muted text-small">{t.rich('demo', { file })}</p>

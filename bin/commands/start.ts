@@ -6,6 +6,7 @@ import next from 'next'
 import { type Demo, openDemo } from '#bin/demo.ts'
 import { openRuntime, type Runtime } from '#bin/runtime.ts'
 import { untilStopped } from '#bin/stop.ts'
+import { sayLeaving } from '#lib/db/wake.ts'
 import { env, loadEnvFile } from '#lib/env.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { startWorker, type Worker } from '#lib/jobs/worker.ts'
@@ -44,6 +45,7 @@ async function serve(development: boolean): Promise<void> {
     log().info({ port: PORT, worker: WORKER }, 'listening')
     announce(demo)
     await stopped
+    sayLeaving()
     await Promise.all([drain(front), worker?.stop()])
     worker = null
     await pages.close()

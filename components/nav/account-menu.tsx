@@ -1,22 +1,28 @@
 import { BookOpen } from 'lucide-react'
 import { useTranslations } from 'next-intl'
+import { AccountSwitch } from '#components/nav/account-switch.tsx'
 import { ModeSwitch } from '#components/nav/mode-switch.tsx'
+import { NavLink } from '#components/nav/nav-link.tsx'
+import type { Place } from '#components/nav/places.ts'
 import { SignOut } from '#components/sign-out.tsx'
 import { Switches } from '#components/switches.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import type { Mode } from '#lib/mode.ts'
-import type { SessionUser } from '#lib/session/schema.ts'
+import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
 
 export const ACCOUNT_MENU = 'account-menu'
 
 interface AccountMenuProps {
   user: SessionUser
+  account: SessionAccount | null
   name: string
   mode: Mode | undefined
+  /** What the phone's bar has no room for. */
+  places: Place[]
 }
 
 /** Who is signed in, how it looks, and the way out. The browser itself opens and closes it. */
-export function AccountMenu({ user, name, mode }: AccountMenuProps) {
+export function AccountMenu({ user, account, name, mode, places }: AccountMenuProps) {
   const t = useTranslations('nav')
   return (
     <div
@@ -24,7 +30,7 @@ export function AccountMenu({ user, name, mode }: AccountMenuProps) {
       popover="auto"
       role="dialog"
       aria-label={t('account')}
-      className="fixed inset-x-2 top-auto bottom-[calc(68px+env(safe-area-inset-bottom))] m-0 w-auto rounded-sheet border border-line bg-surface p-2 text-ink shadow-over md:inset-x-auto md:bottom-[60px] md:left-3.5 md:w-72"
+      className="fixed inset-x-2 top-auto bottom-[calc(68px+env(safe-area-inset-bottom))] m-0 max-h-[80dvh] w-auto overflow-y-auto rounded-sheet border border-line bg-surface p-2 text-ink shadow-over md:inset-x-auto md:bottom-[60px] md:left-3.5 md:w-72"
     >
       <div className="px-2.5 pt-2 pb-3">
         <p className="truncate font-semibold" title={name}>
@@ -34,15 +40,29 @@ export function AccountMenu({ user, name, mode }: AccountMenuProps) {
           {user.email}
         </p>
       </div>
+      {account && user.accounts.length > 1 ? (
+        <AccountSwitch accounts={user.accounts} chosen={account.id} label={t('switchAccount')} />
+      ) : null}
       {mode ? (
         <div className="mb-2 md:hidden">
           <ModeSwitch mode={mode} />
         </div>
       ) : null}
-      <div className="border-line border-t py-2 md:hidden">
+      <div className="grid grid-cols-2 border-line border-t py-2 md:hidden">
+        {places.map(({ name: key, href, except, icon: Icon }) => (
+          <NavLink
+            key={key}
+            href={href}
+            except={except}
+            icon={<Icon size={16} aria-hidden />}
+            className={`${buttonClass('plain')} aria-[current]:text-accent`}
+          >
+            {t(`place.${key}`)}
+          </NavLink>
+        ))}
         <a href="/docs" className={buttonClass('plain')}>
           <BookOpen size={16} aria-hidden />
-          {t('docs')}
+          {t('place.docs')}
         </a>
       </div>
       <div className="border-line border-t py-2">

@@ -4,25 +4,27 @@ import type { ReactNode } from 'react'
 import { Mark } from '#components/mark.tsx'
 import { ACCOUNT_MENU, AccountMenu } from '#components/nav/account-menu.tsx'
 import { BottomBar } from '#components/nav/bottom-bar.tsx'
-import { type PlaceName, placesOf } from '#components/nav/places.ts'
+import { placesOf } from '#components/nav/places.ts'
 import { Rail } from '#components/nav/rail.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import type { Mode } from '#lib/mode.ts'
-import type { SessionUser } from '#lib/session/schema.ts'
+import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
 
 interface FrameProps {
   user: SessionUser
-  place: PlaceName
+  /** Absent for somebody of the operator's who belongs to no account. */
+  account: SessionAccount | null
   /** Absent on the operator's pages, which belong to neither world. */
   mode?: Mode
   children: ReactNode
 }
 
 /** What stands around every page of a signed-in person. */
-export function Frame({ user, place, mode, children }: FrameProps) {
+export function Frame({ user, account, mode, children }: FrameProps) {
   const t = useTranslations('nav')
-  const places = placesOf(user, mode ?? 'test')
-  const name = user.accounts[0]?.name ?? user.name
+  const { main, more, phone } = placesOf(user, account, mode ?? 'test')
+  const name = account?.name ?? user.name
+  const behind = [...main, ...more].filter(({ href }) => !phone.some(place => place.href === href))
   return (
     <>
       <a
@@ -34,7 +36,7 @@ export function Frame({ user, place, mode, children }: FrameProps) {
       {mode === 'test' ? (
         <div aria-hidden className="fixed inset-x-0 top-0 z-40 h-1 bg-test" />
       ) : null}
-      <Rail places={places} place={place} mode={mode} name={name} />
+      <Rail main={main} more={more} mode={mode} name={name} />
       <header className="flex h-15 items-center justify-between px-4 pt-1 md:hidden">
         <Mark size={21} />
         {mode === 'test' ? (
@@ -50,8 +52,8 @@ export function Frame({ user, place, mode, children }: FrameProps) {
       >
         <div className="max-w-[1180px]">{children}</div>
       </main>
-      <BottomBar places={places} place={place} menu={ACCOUNT_MENU} />
-      <AccountMenu user={user} name={name} mode={mode} />
+      <BottomBar places={phone} menu={ACCOUNT_MENU} />
+      <AccountMenu user={user} account={account} name={name} mode={mode} places={behind} />
     </>
   )
 }

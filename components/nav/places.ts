@@ -1,20 +1,77 @@
-import { Building2, House, type LucideIcon } from 'lucide-react'
-import type { SessionUser } from '#lib/session/schema.ts'
+import {
+  ArrowUpRight,
+  Building2,
+  House,
+  KeyRound,
+  Landmark,
+  type LucideIcon,
+  Plus,
+  QrCode,
+  ScrollText,
+  Settings2,
+  Webhook,
+} from 'lucide-react'
+import type { Mode } from '#lib/mode.ts'
+import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
 
-export type PlaceName = 'home' | 'accounts'
+type PlaceName =
+  | 'home'
+  | 'charges'
+  | 'new'
+  | 'withdrawals'
+  | 'statement'
+  | 'webhooks'
+  | 'tokens'
+  | 'bank'
+  | 'settings'
+  | 'accounts'
 
 export interface Place {
   name: PlaceName
   href: string
   icon: LucideIcon
+  /** A place of its own below this one, which is not this one. */
+  except?: string
 }
 
-/** The places that exist for a person, in the order of the rail and of the bottom bar. */
-export function placesOf(user: SessionUser, mode: string): Place[] {
-  const places: Place[] = []
-  if (user.accounts.length > 0 || !user.isAdmin) {
-    places.push({ name: 'home', href: `/${mode}/home`, icon: House })
+interface Places {
+  /** What one does here every day. */
+  main: Place[]
+  /** What one sets up, or looks up. */
+  more: Place[]
+  /** The phone's bar; the rest is behind its last button. */
+  phone: Place[]
+}
+
+/** The places that exist for a person, in the order of the rail. */
+export function placesOf(user: SessionUser, account: SessionAccount | null, mode: Mode): Places {
+  const at = `/${mode}`
+  const home: Place = { name: 'home', href: `${at}/home`, icon: House }
+  const create = `${at}/charges/new`
+  const charges: Place = { name: 'charges', href: `${at}/charges`, icon: QrCode, except: create }
+  const withdrawals: Place = { name: 'withdrawals', href: `${at}/withdrawals`, icon: ArrowUpRight }
+  const admin: Place[] = user.isAdmin
+    ? [{ name: 'accounts', href: '/admin/accounts', icon: Building2 }]
+    : []
+  if (!account) {
+    const main = user.isAdmin ? admin : [home]
+    return { main, more: [], phone: main }
   }
-  if (user.isAdmin) places.push({ name: 'accounts', href: '/admin/accounts', icon: Building2 })
-  return places
+  const tokens = `${at}/settings/tokens`
+  return {
+    main: [
+      home,
+      { ...charges, except: undefined },
+      withdrawals,
+      { name: 'statement', href: `${at}/statement`, icon: ScrollText },
+      { name: 'webhooks', href: `${at}/webhooks`, icon: Webhook },
+      ...admin,
+    ],
+    more: [
+      { name: 'tokens', href: tokens, icon: KeyRound },
+      ...(mode === 'test' ? [{ name: 'bank', href: '/test/bank', icon: Landmark } as const] : []),
+      { name: 'settings', href: `${at}/settings`, icon: Settings2, except: tokens },
+    ],
+    phone: [home, charges, { name: 'new', href: create, icon: Plus }, withdrawals],
+  }
 }

@@ -1,50 +1,51 @@
 import { BookOpen, CircleUserRound } from 'lucide-react'
-import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { Mark } from '#components/mark.tsx'
 import { ACCOUNT_MENU } from '#components/nav/account-menu.tsx'
 import { ModeSwitch } from '#components/nav/mode-switch.tsx'
-import type { Place, PlaceName } from '#components/nav/places.ts'
+import { NavLink } from '#components/nav/nav-link.tsx'
+import type { Place } from '#components/nav/places.ts'
 import type { Mode } from '#lib/mode.ts'
 
 interface RailProps {
-  places: Place[]
-  place: PlaceName
+  main: Place[]
+  more: Place[]
   mode: Mode | undefined
   name: string
 }
 
 const ROW = 'flex min-h-10 w-full items-center gap-3 rounded-control px-2.5 text-left'
 const QUIET = 'font-medium text-muted transition-colors duration-150 hover:bg-sunk hover:text-ink'
+const LINK = `${ROW} ${QUIET} aria-[current]:bg-accent-soft aria-[current]:font-semibold aria-[current]:text-accent`
 
 /** The desktop's navigation; a phone has the bottom bar. */
-export function Rail({ places, place, mode, name }: RailProps) {
+export function Rail({ main, more, mode, name }: RailProps) {
   const t = useTranslations('nav')
+  const link = ({ name: key, href, except, icon: Icon }: Place) => (
+    <NavLink
+      key={key}
+      href={href}
+      except={except}
+      icon={<Icon size={18} strokeWidth={1.8} aria-hidden />}
+      className={LINK}
+    >
+      {t(`place.${key}`)}
+    </NavLink>
+  )
   return (
-    <header className="fixed inset-y-0 left-0 hidden w-59 flex-col border-line border-r bg-paper px-3.5 pt-7 pb-4 md:flex">
+    <header className="fixed inset-y-0 left-0 hidden w-59 flex-col overflow-y-auto border-line border-r bg-paper px-3.5 pt-7 pb-4 md:flex">
       <div className="px-2.5">
         <Mark size={24} />
       </div>
-      <nav aria-label={t('places')} className="mt-6 grid gap-0.5">
-        {places.map(({ name: key, href, icon: Icon }) => (
-          <Link
-            key={key}
-            href={href}
-            prefetch={false}
-            aria-current={key === place ? 'page' : undefined}
-            className={`${ROW} ${QUIET} aria-[current]:bg-accent-soft aria-[current]:font-semibold aria-[current]:text-accent`}
-          >
-            <Icon size={18} strokeWidth={1.8} aria-hidden />
-            {t(`place.${key}`)}
-          </Link>
-        ))}
-        <a
-          href="/docs"
-          className={`${ROW} ${QUIET} relative mt-6 before:absolute before:inset-x-2.5 before:-top-3.5 before:border-line before:border-t`}
-        >
+      <nav aria-label={t('places')} className="mt-6 mb-4 grid gap-0.5">
+        {main.map(link)}
+        <div aria-hidden className="mx-2.5 my-3.5 border-line border-t" />
+        {more.slice(0, -1).map(link)}
+        <a href="/docs" className={LINK}>
           <BookOpen size={18} strokeWidth={1.8} aria-hidden />
-          {t('docs')}
+          {t('place.docs')}
         </a>
+        {more.slice(-1).map(link)}
       </nav>
       <div className="mt-auto grid grid-cols-[minmax(0,1fr)] gap-1.5">
         {mode ? <ModeSwitch mode={mode} /> : null}

@@ -26,9 +26,12 @@ export function Head({ width, side = 'left', children }: HeadProps) {
 }
 
 export function Row(props: ComponentProps<'tr'>) {
-  return <tr {...props} className="h-[50px] border-line border-t" />
+  return <tr {...props} className="relative h-[50px] border-line border-t has-[a:hover]:bg-paper" />
 }
 
 export function Cell({ className = '', ...rest }: ComponentProps<'td'>) {
   return <td {...rest} className={`px-[18px] py-2 ${className}`} />
 }
+
+/** Makes its whole row, or card, a link: the row must be `relative`. */
+export const ROW_LINK = 'after:absolute after:inset-0 hover:underline'

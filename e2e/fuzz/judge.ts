@@ -5,6 +5,8 @@ import { isObject } from '#lib/fields.ts'
 import { matchRoute } from '#lib/server/routes.ts'
 
 const REFUSALS = [400, 401, 403, 404, 405, 408, 409, 410, 411, 413, 415, 417, 422, 431]
+/** What a page of ours saves as a file. */
+const FILE_TYPES = /^(text\/csv|application\/x-ofx)\b/
 /** Said of bytes that are no request, so without a request's id. */
 const BROKEN = [400, 408, 417, 431]
 
@@ -26,8 +28,9 @@ function judgeAnswer(request: FuzzRequest, answer: Answer, at: number, routes: R
   const isBare = request.method === 'HEAD' && body === ''
   const problems: string[] = []
   if (!isKnown) problems.push(`${said}: such a status is never due`)
-  if (!/^application\/json\b/.test(headers.get('content-type') ?? ''))
-    problems.push(`${said}: content-type ${headers.get('content-type')}`)
+  const type = headers.get('content-type') ?? ''
+  const isFile = status === 200 && FILE_TYPES.test(type)
+  if (!isFile && !/^application\/json\b/.test(type)) problems.push(`${said}: content-type ${type}`)
   if (headers.has('set-cookie')) problems.push(`${said}: it sets a cookie`)
   if (!BROKEN.includes(status) && !headers.has('x-request-id'))
     problems.push(`${said}: no X-Request-Id`)
@@ -48,11 +51,13 @@ function refusal(request: FuzzRequest, { status, body }: Answer): string | null 
   return isGood ? null : 'no {errors: {field: [message]}}'
 }
 
-function success(request: FuzzRequest, { body }: Answer, routes: Routes): string | null {
+function success(request: FuzzRequest, { headers, body }: Answer, routes: Routes): string | null {
   const match = matchRoute(routes, pathOf(request).slice('/api'.length))
   const endpoint = match?.handlers.get(request.method)
   if (!endpoint) return 'a success where there is no route'
-  const issue = endpoint.declared.answer.safeParse(parse(body)).error?.issues[0]
+  const isFile = FILE_TYPES.test(headers.get('content-type') ?? '')
+  const said = isFile ? body : parse(body)
+  const issue = endpoint.declared.answer.safeParse(said).error?.issues[0]
   return issue ? `not as declared: ${issue.path.join('.')} ${issue.message}` : null
 }
 

@@ -7,6 +7,7 @@ import { say, words } from '#e2e/fuzz/hostile-values.ts'
 import { Random } from '#e2e/fuzz/random.ts'
 import { makeValid, type Valid } from '#e2e/fuzz/valid.ts'
 import type { HeaderLines, World } from '#e2e/fuzz/world.ts'
+import { PAGE_OPERATIONS } from '#e2e/route-table.ts'
 import type { loadRoutes } from '#lib/server/routes.ts'
 
 export type Routes = Awaited<ReturnType<typeof loadRoutes>>
@@ -77,11 +78,16 @@ export function makeRequest(
   return { seed, number, intact, ...draft, ...sending, byFetch: byFetch && random.chance(0.15) }
 }
 
+/** What answers for as long as somebody listens would hold up the line: it is left out. */
 function pairsOf(routes: Routes): [route: Routes[number], method: string][] {
-  return routes.flatMap(route =>
-    [...route.handlers.keys()].map((method): [typeof route, string] => [route, method]),
-  )
+  return routes
+    .filter(({ segments }) => !ENDLESS.has(`/${segments.join('/')}`))
+    .flatMap(route =>
+      [...route.handlers.keys()].map((method): [typeof route, string] => [route, method]),
+    )
 }
+
+const ENDLESS = new Set(PAGE_OPERATIONS.filter(one => one.isEndless).map(({ path }) => path))
 
 /** What takes a body has the most to get wrong. */
 function pickRoute(routes: Routes, random: Random): [route: Routes[number], method: string] {

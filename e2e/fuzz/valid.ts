@@ -59,6 +59,74 @@ const DELETED = 3
 
 /** What only our own pages ask for. */
 const OF_PAGES: Record<string, (about: About) => Valid> = {
+  'GET /dashboard/bank/read': ({ random }) => ({
+    query: [['code', random.pick(['000201', 'hello', '00020126']) + random.between(0, 9_999)]],
+  }),
+  'GET /dashboard/charges/totals': ({ random }) => ({
+    query: random.some<[string, string]>([
+      ['status', 'paid'],
+      ['q', 'ana'],
+      ['amount_from', '1500'],
+    ]),
+  }),
+  'GET /dashboard/charges/export': ({ random }) => ({
+    query: [
+      ['locale', random.pick(['pt-BR', 'en'])],
+      ...random.some<[string, string]>([
+        ['status', 'paid'],
+        ['q', 'ana'],
+        ['amount_to', '99999'],
+      ]),
+    ],
+  }),
+  'GET /dashboard/home': ({ random }) => ({
+    query: random.some([
+      ['period', random.pick(['7d', '90d', 'custom'])],
+      ['from', '2026-01-31'],
+      ['to', '2026-02-28'],
+    ]),
+  }),
+  'GET /dashboard/statement/export': ({ random }) => ({
+    query: [
+      ['format', random.pick(['csv', 'ofx'])],
+      ['locale', random.pick(['pt-BR', 'en'])],
+      ...random.some<[string, string]>([
+        ['period', random.pick(['7d', 'all', 'custom'])],
+        ['from', '2026-01-01'],
+        ['to', '2026-12-31'],
+      ]),
+    ],
+  }),
+  'GET /dashboard/withdrawals/[id]/timeline': ({ random, world }) => ({
+    params: [random.pick(world.withdrawals)],
+  }),
+  'POST /dashboard/tokens': ({ random }) => ({
+    fields: toFields({
+      name: 'Loja 🦊',
+      permissions: random.pick([['account:read'], ['events:read', 'refunds:write']]),
+      expires_in_days: random.between(1, 365),
+    }),
+  }),
+  'POST /dashboard/tokens/[id]/revoke': ({ random, world }) => ({
+    params: [random.pick(world.spareTokens)],
+    fields: toFields({ reason: 'fuzz' }),
+  }),
+  'POST /dashboard/tokens/[id]/rotate': ({ random, world }) => ({
+    params: [random.pick(world.spareTokens)],
+    fields: toFields({ overlap_hours: random.pick([0, 1, 24, 168]) }),
+  }),
+  'PATCH /dashboard/account': ({ random }) => ({
+    fields: toFields({
+      name: random.pick(['Padaria do Fuzz', 'João d’Ávila 🦊']),
+      city: 'São Luís',
+      expires_in: random.between(3_600, 2_592_000),
+      time_zone: random.pick(['America/Manaus', 'UTC']),
+    }),
+  }),
+  'PATCH /dashboard/profile': ({ random }) => ({
+    fields: toFields({ full_name: 'Ana', theme: random.pick(['light', 'dark', 'system']) }),
+  }),
+  'GET /dashboard/find': about => ({ query: [['q', someCharge(about)]] }),
   'POST /dashboard/webhooks/endpoints': ({ random }) => ({
     fields: toFields({ url: HOOK, event_types: random.pick(['*', ['transaction.paid']]) }),
   }),
@@ -84,12 +152,26 @@ const OF_PAGES: Record<string, (about: About) => Valid> = {
     query: random.some([
       ['limit', `${random.between(1, 100)}`],
       ['status', random.pick(['pending', 'paused', 'stopped'])],
-      ['type', 'transaction.paid'],
+      ['type', random.pick(['transaction.paid', 'withdrawal.*'])],
+      ['endpoint_id', 'none'],
+      ['reference', 'order-1'],
       ['created_from', '2026-01-01'],
     ]),
   }),
+  'GET /dashboard/charges/[id]/timeline': about => ({ params: [someCharge(about)] }),
   [`GET ${DELIVERY}`]: about => ({ params: [someDelivery(about)] }),
   [`POST ${DELIVERY}/resend`]: about => ({ params: [someDelivery(about)] }),
+  'GET /dashboard/webhooks/deliveries/resend': ({ random, world }) => ({
+    query: [
+      ['from', world.since],
+      ...random.some<[string, string]>([
+        ['type', 'transaction.*'],
+        ['endpoint_id', 'none'],
+        ['reference', 'order-1'],
+        ['status', 'exhausted'],
+      ]),
+    ],
+  }),
   'POST /dashboard/webhooks/deliveries/resend': ({ world }) => ({
     fields: toFields({ from: world.since }),
   }),
@@ -108,9 +190,13 @@ export function makeValid(route: string, about: About): Valid {
 }
 
 /** One that was there from the start, or one that an earlier request of this seed may have made. */
+const ENOUGH_MADE = 500
+
 function someCharge({ random, world, seed, number }: About): string {
-  const made = externalId(seed, random.between(0, number))
-  return random.pick([random.pick(world.pending), random.pick(world.paid), made])
+  const known = [random.pick(world.pending), random.pick(world.paid)]
+  // What the fuzzer has made is there only once it has made some.
+  const made = number > ENOUGH_MADE ? [externalId(seed, random.between(0, number))] : []
+  return random.pick([...known, ...made])
 }
 
 export function externalId(seed: number, number: number): string {

@@ -5,6 +5,7 @@ import { CHARGE, makeMerchant, makeToken, receive } from '#e2e/stage.ts'
 import { suspendAccount } from '#lib/accounts/activate.ts'
 import { db } from '#lib/db/client.ts'
 import { openSession } from '#lib/session/open.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
 
 export type HeaderLines = [name: string, value: string][]
 
@@ -22,6 +23,8 @@ export interface World {
   refunds: [charge: string, refund: string][]
   endpoints: string[]
   deliveries: string[]
+  /** Ids of tokens that nobody uses. */
+  spareTokens: string[]
   /** A time before all of it. */
   since: string
 }
@@ -72,9 +75,19 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
     withdrawals: held.map(said => said.id as string),
     since: past.toISOString(),
     endpoints,
+    spareTokens: await makeSpareTokens(mine.id),
     deliveries: (await deliveriesOf(mine)).map(({ id }) => id),
     refunds: refund.id ? [[paid[0] as string, refund.id as string]] : [],
   }
+}
+
+async function makeSpareTokens(accountId: string): Promise<string[]> {
+  const wanted = { accountId, mode: 'test' as const, name: 'spare', permissions: [] }
+  const ids: string[] = []
+  for (let count = 0; count < OPEN; count++) {
+    ids.push((await issueToken(wanted, { type: 'system' })).id)
+  }
+  return ids
 }
 
 function bearer(token: string): HeaderLines {

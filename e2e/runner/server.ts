@@ -53,6 +53,7 @@ export async function withServer<T>(
       E2E_ADMIN_EMAIL: demo.admin.email,
       E2E_ADMIN_PASSWORD: demo.admin.password,
       E2E_TOKEN: demo.token,
+      E2E_TROCO_DATA: folder,
     })
   } finally {
     child.kill('SIGTERM')

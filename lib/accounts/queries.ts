@@ -41,3 +41,9 @@ export async function findAccount(idOrEmail: string): Promise<Account> {
       : `${idOrEmail} belongs to several accounts: name one by its id, see \`account list\``
   throw new TrocoError('not_found', message)
 }
+
+/** By whose clock an account's days begin. */
+export async function readTimeZone(id: string): Promise<string> {
+  const select = { timeZone: true } as const
+  return (await db().account.findUniqueOrThrow({ where: { id }, select })).timeZone
+}

@@ -1,4 +1,7 @@
+import * as z from 'zod'
 import { invalidInput } from '#lib/errors.ts'
+import { about, must, text } from '#lib/fields.ts'
+import { foldText } from '#lib/pix/br-code.ts'
 
 /**
  * active: everything works. pending: waits for an admin. suspended: its tokens are refused and its
@@ -35,3 +38,39 @@ export function requireEmail(text: string): string {
   if (email) return email
   throw invalidInput('email', 'must be an e-mail address such as ana@example.com')
 }
+
+/** What a payer's bank shows of a name, and the room that a code has for a city. */
+export const SHOWN_NAME_MAX = 25
+const CITY_MAX = 15
+const EXPIRES_IN = 'be a whole number of seconds from 60 to 2592000'
+
+/** Written on one line, with something left of it where a code takes plain letters only. */
+function printable(lengthMax: number) {
+  return text(1, lengthMax)
+    .regex(/^[^\p{C}]+$/u, must('be on one line'))
+    .refine(value => foldText(value) !== '', must('have letters or digits'))
+}
+
+const AccountChange = z.object({
+  name: printable(100).meta(about('As payers and their banks are shown it.')),
+  city: printable(CITY_MAX),
+  expires_in: z.int(must(EXPIRES_IN)).min(60, must(EXPIRES_IN)).max(2_592_000, must(EXPIRES_IN)),
+  time_zone: z.string().refine(isTimeZone, must('be a time zone such as America/Sao_Paulo')),
+})
+export type AccountChange = z.infer<typeof AccountChange>
+export const accountChange = { test: AccountChange, live: AccountChange }
+
+/** By its name in the database of time zones, spelled as there. */
+function isTimeZone(name: string): boolean {
+  return name === 'UTC' || Intl.supportedValuesOf('timeZone').includes(name)
+}
+
+const ProfileChange = z.object({
+  full_name: text(1, 100)
+    .regex(/^[^\p{C}]+$/u, must('be on one line'))
+    .optional(),
+  locale: z.enum(['pt-BR', 'en'], must('be pt-BR or en')).optional(),
+  theme: z.enum(['light', 'dark', 'system'], must('be light, dark or system')).optional(),
+})
+export type ProfileChange = z.infer<typeof ProfileChange>
+export const profileChange = { test: ProfileChange, live: ProfileChange }

@@ -7,3 +7,24 @@ export const AccountRead = z
     balance: z.int().meta(about("What may be withdrawn in the token's mode, in cents.", 1840217)),
   })
   .meta({ id: 'Account' })
+
+/** What the settings of an account are, for our own pages. */
+export const AccountSettings = z.object({
+  data: z.object({
+    id: z.uuid(),
+    name: z.string(),
+    city: z.string(),
+    expires_in: z.int(),
+    time_zone: z.string(),
+  }),
+})
+
+export const Profile = z.object({
+  data: z.object({
+    id: z.uuid(),
+    email: z.string(),
+    full_name: z.string(),
+    locale: z.string().nullable(),
+    theme: z.string().nullable(),
+  }),
+})

@@ -1,3 +1,4 @@
+// Over the house budget: all ways to end a charge without money share one statement.
 import { chargeAsJson } from '#lib/charges/queries.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
@@ -20,23 +21,42 @@ export interface Closing {
  * Ends pending charges without money and records the events, in one statement; the ids of those
  * that were closed. What is missing was no longer pending: somebody else has ended it.
  */
-export function closeCharges(
+export async function closeCharges(
   closings: Closing[],
   outcome: 'expired' | 'failed',
 ): Promise<{ id: string }[]> {
-  return close(closings, outcome, Prisma.sql`json_build_object('id', c.id)`)
+  const rows = await close<{ id: string }>(closings, outcome, ID)
+  if (rows.length > 0) wake('deliveries')
+  return rows
 }
 
-async function close<Told>(
+/**
+ * The same for charges that nobody holds, as far as they are due and `unheard` holds of `c`. What
+ * somebody else works on is left to him, and the caller wakes whoever delivers.
+ */
+export function closeUnheard(
+  closings: Omit<Closing, 'lease'>[],
+  unheard: Prisma.Sql,
+): Promise<{ id: string }[]> {
+  return close(closings, 'expired', ID, {
+    further: Prisma.sql`AND c.due_at <= now() AND (${unheard})`,
+    locking: Prisma.sql`SKIP LOCKED`,
+  })
+}
+
+const ID = Prisma.sql`json_build_object('id', c.id)`
+
+function close<Told>(
   closings: Closing[],
   outcome: 'expired' | 'failed',
   told: Prisma.Sql,
+  { further, locking } = { further: Prisma.empty, locking: Prisma.empty },
 ): Promise<Told[]> {
   const leases = closings.map(({ lease }) => lease ?? null)
   const events = closings.map(() => newId())
   const mayBeClosed = Prisma.sql`c.status = 'pending'
-    AND (p.lease IS NULL OR c.lease = p.lease) AND (NOT p.if_time_up OR c.expires_at <= now())`
-  const rows = await retried(() =>
+    AND (p.lease IS NULL OR c.lease = p.lease) AND (NOT p.if_time_up OR c.expires_at <= now()) ${further}`
+  return retried(() =>
     queryRows<Told>(Prisma.sql`
       WITH closings AS (
         SELECT * FROM unnest(${closings.map(({ accountId }) => accountId)}::uuid[],
@@ -46,7 +66,7 @@ async function close<Told>(
       ), locked AS (
         SELECT c.account_id, c.id FROM charges c JOIN closings p USING (account_id, id)
         WHERE ${mayBeClosed}
-        ORDER BY c.account_id, c.id FOR UPDATE OF c
+        ORDER BY c.account_id, c.id FOR UPDATE OF c ${locking}
       ), closed AS (
         UPDATE charges c SET status = ${outcome}, updated_at = now(), due_at = NULL, lease = NULL
         FROM locked k JOIN closings p USING (account_id, id)
@@ -58,8 +78,6 @@ async function close<Told>(
       ), ${eventCtes(`transaction.${outcome}`, 'source')}
       SELECT ${told}::text AS json FROM closed c`),
   )
-  if (rows.length > 0) wake('deliveries')
-  return rows
 }
 
 /** Null: it was no longer pending. */
@@ -69,5 +87,6 @@ export async function closeCharge(
   outcome: 'expired' | 'failed',
 ): Promise<ChargeRow | null> {
   const [row] = await close<ChargeRow>([{ accountId, chargeId }], outcome, chargeAsJson)
+  if (row) wake('deliveries')
   return row ?? null
 }

@@ -2,11 +2,13 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { StubBank } from '#e2e/bank.ts'
 import { expectBalancedBooks, inOwnDatabase, makeMerchant, openCharge } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
+import { closeCharges, closeUnheard } from '#lib/charges/close.ts'
 import { expireDueCharges } from '#lib/charges/expire.ts'
 import { findCharge } from '#lib/charges/queries.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { claim } from '#lib/db/claim.ts'
 import { db, Prisma } from '#lib/db/client.ts'
+import { gatewayOf } from '#lib/gateway/choose.ts'
 import { decideCharge, simulator } from '#lib/gateway/simulator.ts'
 import { bareId } from '#lib/ids.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
@@ -96,9 +98,9 @@ test.each([3_600_000, -3_600_000, 365 * 86_400_000])(
 test('a bank that cannot answer keeps the charge open; it is asked again later', async () => {
   const merchant = await makeMerchant()
   const silent = { outcome: 'unknown', reason: 'no answer' } as const
-  vi.spyOn(simulator, 'getCharges').mockResolvedValue(silent)
   const id = await openDueCharge(merchant)
-  await expireDueCharges()
+  const bank = { ...simulator, hasNoWordOf: undefined, getCharges: async () => silent }
+  await expireDueCharges(() => bank)
   const [row] = await db().$queryRaw<{ status: string; lease: string | null; seconds: number }[]>`
     SELECT status, lease, extract(epoch FROM due_at - now())::float8 AS seconds FROM charges
     WHERE account_id = ${merchant.id}::uuid AND id = ${id}::uuid`
@@ -164,6 +166,68 @@ test('one that cannot be closed keeps nobody else waiting either', async () => {
   expect(await statusOf(merchant, broken)).toBe('expired')
   expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(3)
   await expectBalancedBooks(merchant.id)
+})
+
+test('many accounts, in strokes with rests between: one event each, numbered without a gap', async () => {
+  const merchants = await Promise.all(Array.from({ length: 3 }, () => makeMerchant()))
+  for (let round = 0; round < 20; round++)
+    await Promise.all(merchants.map(one => openDueCharge(one)))
+  let rests = 0
+  const rest = async () => {
+    rests++
+  }
+  const sweeps = [expireDueCharges(gatewayOf, rest), expireDueCharges(), expireDueCharges()]
+  const taken = await Promise.all(sweeps)
+  expect(taken.reduce((sum, count) => sum + count)).toBe(60)
+  expect(rests).toBe(2)
+  for (const { id: accountId } of merchants) {
+    const events = await db().event.findMany({ where: { accountId }, orderBy: { sequence: 'asc' } })
+    expect(events.map(event => Number(event.sequence))).toEqual(
+      Array.from({ length: 20 }, (_, nth) => nth + 1),
+    )
+    expect(new Set(events.map(event => event.subjectId)).size).toBe(20)
+    await expectBalancedBooks(accountId)
+  }
+})
+
+test('what a bank in our own database has heard of is never expired by the stroke', async () => {
+  const merchant = await makeMerchant()
+  const ids = await Promise.all(Array.from({ length: 60 }, () => openDueCharge(merchant)))
+  const paid = ids.filter((_, nth) => nth % 20 === 7)
+  for (const id of paid) await decideCharge(bareId(id), 1_000, 'paid')
+  expect(await expireDueCharges()).toBe(60)
+  const told = await db().event.findMany({ where: { accountId: merchant.id } })
+  for (const id of ids) {
+    const type = paid.includes(id) ? 'transaction.paid' : 'transaction.expired'
+    expect(told.filter(event => event.subjectId === id).map(event => event.type)).toEqual([type])
+  }
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 3_000, outbound: 0 })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('a charge that another worker holds is left to him, one whose lease is over is not', async () => {
+  const merchant = await makeMerchant()
+  const id = await openDueCharge(merchant)
+  const [held] = await claim('charges', 10)
+  const condition = simulator.hasNoWordOf?.(Prisma.sql`c.id`) ?? Prisma.empty
+  const closing = { accountId: merchant.id, chargeId: id, ifTimeUp: true }
+  expect(await closeUnheard([closing], condition)).toEqual([])
+  await comeBack(id)
+  expect(await expireDueCharges()).toBe(1)
+  expect(await closeCharges([{ ...closing, lease: held?.lease }], 'failed')).toEqual([])
+  expect(await statusOf(merchant, id)).toBe('expired')
+  expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
+  await expectBalancedBooks(merchant.id)
+})
+
+test('a stroke expires no charge that is asked about before its time is up', async () => {
+  const merchant = await makeMerchant()
+  const { id } = await openCharge(merchant)
+  await comeBack(id)
+  expect(await expireDueCharges()).toBe(1)
+  expect(await statusOf(merchant, id)).toBe('pending')
+  const { dueAt, expiresAt } = await db().charge.findFirstOrThrow({ where: { id } })
+  expect(dueAt).toEqual(expiresAt)
 })
 
 /** The lease is over, or the pause has passed. */

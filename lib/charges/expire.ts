@@ -1,79 +1,55 @@
-import { cancelOpening } from '#lib/charges/cancel.ts'
-import { closeCharges } from '#lib/charges/close.ts'
-import { inMs, nextAsk, postponeCharges } from '#lib/charges/postpone.ts'
-import { settleInOrder } from '#lib/charges/settle.ts'
-import { sideBySide, together } from '#lib/db/batch.ts'
-import { type Claim, holding, postpone } from '#lib/db/claim.ts'
-import { Prisma } from '#lib/db/client.ts'
+import { type Closing, closeUnheard } from '#lib/charges/close.ts'
+import { verifyDueCharges } from '#lib/charges/verify.ts'
+import { db, Prisma } from '#lib/db/client.ts'
+import { wake } from '#lib/db/wake.ts'
+import { isDatabaseGone } from '#lib/errors.ts'
 import { gatewayOf } from '#lib/gateway/choose.ts'
-import type { ChargeState, Gateway } from '#lib/gateway/gateway.ts'
-import { journaled } from '#lib/gateway/journal.ts'
-import { bareId } from '#lib/ids.ts'
 import { log } from '#lib/log.ts'
-import { MODES } from '#lib/mode.ts'
+import { isOpen, MODES } from '#lib/mode.ts'
 
-const BATCH_MAX = 250
-/** How many openings of a batch are cancelled at once. */
-const AT_ONCE = 8
-/** How long to wait for a bank that could not say what became of a charge. */
-const ASK_AGAIN_MS = 15_000
+/** Looked for at once: each look passes the index entries of all that was ended before. */
+const LOOK_MAX = 1_000
+/** More keep a core for so long that the requests which come meanwhile wait for it. */
+const AT_A_STROKE = 20
 
 /**
  * Ends charges whose time is up by the database's clock. The bank is asked first: a payment that
- * nobody told us of is credited instead. Returns how many were due.
+ * nobody told us of is credited instead. Returns how many were due; rests between its statements.
  */
-export function expireDueCharges(choose = gatewayOf): Promise<number> {
-  return holding('charges', BATCH_MAX, async due => {
-    for (const mode of MODES) {
-      const [opening, pending] = [true, false].map(isOpening =>
-        due.filter(held => held.mode === mode && (held.status === 'opening') === isOpening),
-      ) as [Claim[], Claim[]]
-      if (pending.length > 0) await endAfterAsking(choose(mode), pending)
-      await sideBySide(opening, AT_ONCE, async held => {
-        const gone = await cancelOpening(choose(mode), held).catch(error => tell(error, held))
-        if (gone === false) await postpone('charges', held, ASK_AGAIN_MS)
-      })
-    }
+export async function expireDueCharges(choose = gatewayOf, rest = async () => {}): Promise<number> {
+  const { due, ended } = await expireUnheard(choose, rest)
+  return due === ended ? ended : ended + (await verifyDueCharges(choose))
+}
+
+/** Where the bank keeps what it knows in our database, the statement that ends a charge asks it. */
+async function expireUnheard(choose: typeof gatewayOf, rest: () => Promise<void>) {
+  const conditions = MODES.filter(isOpen).flatMap(mode => {
+    const { remote, hasNoWordOf } = choose(mode)
+    if (remote || !hasNoWordOf) return []
+    return Prisma.sql`(c.mode = ${mode} AND ${hasNoWordOf(Prisma.sql`c.id`)})`
   })
-}
-
-async function endAfterAsking(gateway: Gateway, due: Claim[]): Promise<void> {
-  const known = await journaled(gateway, due).getCharges(due.map(held => bareId(held.id)))
-  if (known.outcome !== 'ok') return postponeCharges(due, inMs(ASK_AGAIN_MS))
-  const open: Claim[] = []
-  const ended = { paid: [] as Paid[], failed: [] as Claim[], expired: [] as Claim[] }
-  for (const held of due) {
-    const said: ChargeState = known.value.get(bareId(held.id)) ?? { state: 'open' }
-    if (said.state === 'paid') ended.paid.push({ ...held, ...said })
-    else if (said.state === 'open') open.push(held)
-    else ended[said.state === 'failed' ? 'failed' : 'expired'].push(held)
+  if (conditions.length === 0) return { due: Number.POSITIVE_INFINITY, ended: 0 }
+  const unheard = Prisma.join(conditions, ' OR ')
+  const due = await findDue()
+  let ended = 0
+  try {
+    for (let from = 0; from < due.length; from += AT_A_STROKE) {
+      if (from > 0) await rest()
+      ended += (await closeUnheard(due.slice(from, from + AT_A_STROKE), unheard)).length
+    }
+  } catch (error) {
+    if (isDatabaseGone(error)) throw error
+    log().warn({ err: error }, 'due charges could not be ended together, so each is claimed')
   }
-  await endEach(ended.paid, paid => settleInOrder(paid.map(one => ({ ...one, chargeId: one.id }))))
-  await endEach(ended.failed, held => closeCharges(held.map(asClosing), 'failed'))
-  await endEach(ended.expired, held => closeCharges(held.map(asClosing), 'expired'))
-  const late = (held: Claim) => ({ ...asClosing(held), ifTimeUp: true })
-  const judged = await endEach(open, held => closeCharges(held.map(late), 'expired'))
-  await postponeCharges(judged, Prisma.sql`LEAST(c.expires_at, ${nextAsk(gateway.asksAfterMs)})`)
+  if (ended > 0) wake('deliveries')
+  return { due: due.length, ended }
 }
 
-type Paid = Claim & Extract<ChargeState, { state: 'paid' }>
-
-function asClosing({ accountId, id, lease }: Claim) {
-  return { accountId, chargeId: id, lease }
-}
-
-/** One that fails keeps its lease and comes back; the others, which are returned, go on without it. */
-async function endEach<Held extends Claim>(
-  due: Held[],
-  end: (due: Held[]) => Promise<unknown[]>,
-): Promise<Held[]> {
-  if (due.length === 0) return []
-  const outcomes = await together(due, end)
-  const failed = outcomes.map((one, nth) => [one.ok ? null : one.error, due[nth] as Held] as const)
-  for (const [error, held] of new Map(failed)) if (error) tell(error, held)
-  return due.filter((_, nth) => outcomes[nth]?.ok)
-}
-
-function tell(error: unknown, { id }: Claim): void {
-  log().error({ err: error, chargeId: id }, 'a due charge could not be ended')
+/** By account, so that a stroke counts on few event sequences. */
+function findDue(): Promise<Closing[]> {
+  return db().$queryRaw`
+    SELECT account_id AS "accountId", id AS "chargeId", true AS "ifTimeUp" FROM (
+      SELECT account_id, id FROM charges WHERE due_at <= now() ORDER BY due_at
+      LIMIT ${Prisma.raw(`${LOOK_MAX}`)}) due
+    ORDER BY account_id, id`
 }

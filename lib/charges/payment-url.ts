@@ -1,7 +1,11 @@
-import { type Cipheriv, createCipheriv, type KeyObject } from 'node:crypto'
+import { type Cipheriv, createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto'
 import { env } from '#lib/env.ts'
 import { bareId } from '#lib/ids.ts'
 import { keyFor } from '#lib/keys.ts'
+
+const CIPHER = 'aes-256-ecb'
+/** One block; of the last character only two bits count. */
+const NAME = /^[\w-]{21}[AQgw]$/
 
 /**
  * The payer's page of a charge. Its name is the charge's id, one AES block long, enciphered under a
@@ -12,13 +16,24 @@ export function paymentUrl(chargeId: string): string {
   return `${env().PUBLIC_URL}/pay/${block.toString('base64url')}`
 }
 
+/**
+ * The txid that a page's name stands for; null for what can be no name. Any 22 characters stand for
+ * some txid: that there is no such charge, only the database tells, after the same work.
+ */
+export function txidOfPage(name: string): string | null {
+  if (!NAME.test(name)) return null
+  const decipher = createDecipheriv(CIPHER, keyFor('payment-pages'), null).setAutoPadding(false)
+  const id = Buffer.concat([decipher.update(Buffer.from(name, 'base64url')), decipher.final()])
+  return id.toString('hex')
+}
+
 let made: { cipher: Cipheriv; key: KeyObject } | undefined
 
 /** One for all: each block stands for itself. */
 function cipher(): Cipheriv {
   const key = keyFor('payment-pages')
   if (made?.key !== key) {
-    made = { key, cipher: createCipheriv('aes-256-ecb', key, null).setAutoPadding(false) }
+    made = { key, cipher: createCipheriv(CIPHER, key, null).setAutoPadding(false) }
   }
   return made.cipher
 }

@@ -1,11 +1,11 @@
 import { paymentUrl } from '#lib/charges/payment-url.ts'
 import type { ChargeRow, CreatedCharge } from '#lib/charges/schema.ts'
-import { type ChargeDetail, chargeToWire } from '#lib/charges/wire.ts'
+import { chargeOfEach, chargesWhere, fitsSearch, foundCte } from '#lib/charges/search.ts'
+import { type ChargeDetail, type ChargesQuery, chargeToWire } from '#lib/charges/wire.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { type AccountRef, ofAccount, utc } from '#lib/db/columns.ts'
-import { type Page, pageSql, toPage } from '#lib/db/page.ts'
+import { type Page, toPage } from '#lib/db/page.ts'
 import { asJson, queryRows } from '#lib/db/rows.ts'
-import type { ListQuery } from '#lib/fields.ts'
 import { isUuid } from '#lib/ids.ts'
 import type { Mode } from '#lib/mode.ts'
 
@@ -18,6 +18,10 @@ export const chargeColumns = Prisma.sql`
 
 /** The same columns as one JSON value: how an event keeps the row. */
 export const chargeAsJson = asJson(chargeColumns)
+
+/** The columns of a ListedCharge. */
+export const listedColumns = Prisma.sql`
+  c.id, c.status, c.amount, c.external_id, c.client_name, ${utc('c.created_at')}`
 
 /** By its id, or by the merchant's own reference; text in the form of a UUID is always an id. */
 export async function findCharge(
@@ -57,21 +61,66 @@ export async function recallCharge(
   return { ...row, status: 'pending' }
 }
 
-export async function listCharges(
+export function listCharges(
   account: AccountRef,
   mode: Mode,
-  query: ListQuery,
+  query: ChargesQuery,
 ): Promise<Page<ChargeRow>> {
-  const { q } = query
-  const found = q
-    ? Prisma.sql`AND (c.external_id = ${q} OR c.end_to_end_id = ${q} OR c.client_doc = ${q}
-        OR c.id = ${isUuid(q) ? q : null}::uuid
-        OR strpos(lower(c.client_name), lower(${q})) > 0
-        OR strpos(lower(c.client_email), lower(${q})) > 0)`
-    : Prisma.empty
-  const rows = await queryRows<ChargeRow>(Prisma.sql`
-    SELECT ${chargeAsJson}::text AS json FROM charges c
-    WHERE ${ofAccount('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'
-      ${found} ${pageSql('c', query)}`)
-  return toPage(rows, query.limit)
+  return readCharges<ChargeRow>(chargeColumns, account, mode, query)
+}
+
+/** Of a page of the charges that fit, newest first, these columns; `id` must be one of them. */
+export async function readCharges<Row extends { id: string }>(
+  columns: Prisma.Sql,
+  account: AccountRef,
+  mode: Mode,
+  query: ChargesQuery,
+): Promise<Page<Row>> {
+  const { q, limit } = query
+  if (q) return searchCharges(columns, account, mode, { ...query, q })
+  const where = chargesWhere(account, mode, query)
+  const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${limit + 1}`
+  const rows = needsWalk(query)
+    ? Prisma.sql`(${idsOf(where)} ${end}) k JOIN charges c USING (account_id, id) ORDER BY c.id DESC`
+    : Prisma.sql`charges c WHERE ${where} ${end}`
+  const found = Prisma.sql`SELECT ${asJson(columns)}::text AS json FROM ${rows}`
+  return toPage(await queryRows<Row>(found), limit)
+}
+
+/** Filters that no index is sorted by: ids come from the index alone, for what fits may be far down. */
+function needsWalk({ status, amount_from, amount_to }: ChargesQuery): boolean {
+  return status === 'pending' || amount_from !== undefined || amount_to !== undefined
+}
+
+function idsOf(where: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`SELECT c.account_id, c.id FROM charges c WHERE ${where}`
+}
+
+const NEWEST_MAX = 2_000
+
+/**
+ * What many are called is found among the newest rows; only what is rarer, among more rows, is
+ * looked for in the search index, whose hits must all be read before they are sorted.
+ */
+async function searchCharges<Row extends { id: string }>(
+  columns: Prisma.Sql,
+  account: AccountRef,
+  mode: Mode,
+  query: ChargesQuery & { q: string },
+): Promise<Page<Row>> {
+  const { q, limit } = query
+  const where = chargesWhere(account, mode, query)
+  const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${limit + 1}`
+  const [newest] = await queryRows<{ seen: number; rows: Row[] }>(Prisma.sql`
+    WITH newest AS MATERIALIZED (${idsOf(where)} ORDER BY c.id DESC LIMIT ${NEWEST_MAX})
+    SELECT json_build_object('seen', (SELECT count(*) FROM newest), 'rows', ARRAY(
+      SELECT ${asJson(columns)} FROM ${chargeOfEach('newest')}
+      WHERE ${fitsSearch('c', q)} ${end}))::text AS json`)
+  const { seen = 0, rows = [] } = newest ?? {}
+  if (rows.length > limit || seen < NEWEST_MAX) return toPage(rows, limit)
+  const found = Prisma.sql`
+    WITH ${foundCte(account, mode, q)}
+    SELECT ${asJson(columns)}::text AS json FROM ${chargeOfEach('found')}
+    WHERE ${where} ${end}`
+  return toPage(await queryRows<Row>(found), limit)
 }

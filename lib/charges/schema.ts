@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { ChargeStatus } from '#lib/charges/states.ts'
 import {
   about,
   email,
@@ -21,14 +22,6 @@ const ITEMS_MAX = 50
 const OBJECT_BYTES_MAX = 16 * 1024
 const EXPIRES_IN_MIN = 60
 const EXPIRES_IN_MAX = 30 * 86_400
-
-/**
- * opening: a bank is being asked for a code; nobody may pay yet, nobody is told of it.
- * pending: payable. paid: the amount is in `available`; final.
- * expired, failed: no money has come. The bank may still report a payment later: then it is paid.
- */
-export const CHARGE_STATUSES = ['pending', 'paid', 'expired', 'failed'] as const
-export type ChargeStatus = (typeof CHARGE_STATUSES)[number]
 
 const numeric = z.union(
   [z.number(), z.string().refine(isNumeric, must('be a number'))],
@@ -171,6 +164,21 @@ export interface ChargeRow {
   refunded_amount: number
   created_at: string
   updated_at: string
+}
+
+/** What a row of a list shows. */
+export type ListedCharge = Pick<
+  ChargeRow,
+  'id' | 'status' | 'amount' | 'external_id' | 'client_name' | 'created_at'
+>
+
+/** What some charges come to. */
+export interface ChargeTotals {
+  count: number
+  amount: number
+  paid_amount: number
+  /** False: there are more of them, and each of the three says "at least". */
+  is_exact: boolean
 }
 
 export type CreatedCharge = Pick<ChargeRow, 'id' | 'br_code' | 'amount' | 'status' | 'metadata'>

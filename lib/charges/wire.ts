@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { CHARGE_STATUSES, type ChargeRow, type CreatedCharge } from '#lib/charges/schema.ts'
-import { about, anyObject, instant, pageOf } from '#lib/fields.ts'
+import type { ChargeRow, ChargeTotals, CreatedCharge } from '#lib/charges/schema.ts'
+import { CHARGE_STATUSES } from '#lib/charges/states.ts'
+import { about, anyObject, instant, listQuery, must, pageOf } from '#lib/fields.ts'
 import { MODES } from '#lib/mode.ts'
 
 const ID = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
@@ -79,6 +80,37 @@ export const ChargeRead = z
   .object({ status: success, data: ChargeDetail })
   .meta({ id: 'ChargeRead' })
 export const ChargePage = pageOf(ChargeDetail).meta({ id: 'ChargePage' })
+
+const FIND =
+  "A part of the payer's name or e-mail, in any case and with or without accents, or a whole document, reference, id or end-to-end id."
+const CENTS = 'be a whole number of cents'
+
+function centsFilter(description: string, example: number) {
+  return z
+    .string()
+    .regex(/^\d{1,12}$/, must(CENTS))
+    .transform(Number)
+    .optional()
+    .meta({ like: z.int().min(0).optional(), ...about(description, example) })
+}
+
+/** How a list of charges is asked for. */
+export const chargesQuery = listQuery(CHARGE_STATUSES, FIND).extend({
+  amount_from: centsFilter('Only of this amount or more, in cents.', 1500),
+  amount_to: centsFilter('Only of this amount or less, in cents.', 9900),
+})
+export type ChargesQuery = z.infer<typeof chargesQuery>
+
+/** What a list of charges is narrowed to, whichever page of it. */
+export const chargeFilters = chargesQuery.omit({ limit: true, cursor: true })
+export type ChargeFilters = z.infer<typeof chargeFilters>
+
+export const ChargesTotal: z.ZodType<ChargeTotals> = z.object({
+  count: z.int(),
+  amount: z.int(),
+  paid_amount: z.int(),
+  is_exact: z.boolean(),
+})
 
 export function createdChargeToWire(charge: CreatedCharge) {
   return {

@@ -5,7 +5,10 @@ import { pool } from '#lib/db/client.ts'
 import { log } from '#lib/log.ts'
 
 /** What a worker may be woken for, by the table that holds the work. */
-export type Topic = 'charges' | 'withdrawals' | 'refunds' | 'deliveries'
+export const TOPICS = ['charges', 'withdrawals', 'refunds', 'deliveries'] as const
+export type Topic = (typeof TOPICS)[number]
+/** Said to what goes on for as long as somebody listens: the process is about to end. */
+const LEAVING = 'leaving'
 
 /** The channel on which processes wake each other: who speaks, and after a blank the topics. */
 export const CHANNEL = 'troco'
@@ -60,7 +63,20 @@ export function heardFromOthers(message: string): void {
   if (speaker !== bus().speaker) for (const topic of topics.split(',')) wakeHere(topic)
 }
 
+/** Before the last answers are waited for. */
+export function sayLeaving(): void {
+  wakeHere(LEAVING)
+}
+
+export function onLeaving(listener: () => void): () => void {
+  return on(LEAVING, listener)
+}
+
 export function onWake(topic: Topic, listener: () => void): () => void {
+  return on(topic, listener)
+}
+
+function on(topic: string, listener: () => void): () => void {
   bus().emitter.on(topic, listener)
   return () => bus().emitter.off(topic, listener)
 }

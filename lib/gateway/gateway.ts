@@ -1,3 +1,5 @@
+import type { Prisma } from '#lib/db/client.ts'
+
 /**
  * Whoever really moves PIX. Every order carries an id of ours that was fixed before the first
  * call, so asking twice never moves money twice.
@@ -20,6 +22,11 @@ export interface Gateway {
   createCharge(order: ChargeOrder): Promise<Answer<OpenedCharge>>
   /** What the bank knows of many charges in one call; one it has never heard of is absent. */
   getCharges(txids: string[]): Promise<Answer<Map<string, ChargeState>>>
+  /**
+   * For one that keeps what it knows in our own database: that it knows nothing of the charge with
+   * this id, as a condition, so that the statement which ends a charge can ask for itself.
+   */
+  hasNoWordOf?(chargeId: Prisma.Sql): Prisma.Sql
   cancelCharge(txid: string): Promise<Answer<ChargeState>>
 
   /** What is known before money is held for an order: that the bank cannot take it just now. */

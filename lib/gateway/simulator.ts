@@ -9,14 +9,13 @@ import type {
   OrderState,
   PayoutOrder,
 } from '#lib/gateway/gateway.ts'
+import { simulatedCode } from '#lib/gateway/simulated-code.ts'
 import { cents } from '#lib/money.ts'
-import { buildDynamicCode, foldText } from '#lib/pix/br-code.ts'
 
 /** About as long as a real PIX takes to settle. */
 const SETTLES_AFTER_MS = 1_000
 /** No bank has this number. */
 const ISPB = '00000000'
-const NAMELESS = 'RECEBEDOR'
 
 interface OrderRow {
   id: string
@@ -39,6 +38,7 @@ export const simulator: Gateway = {
   codeFor,
   createCharge,
   getCharges,
+  hasNoWordOf,
   cancelCharge: async () => ok({ state: 'cancelled' }),
   isDownFor: dictKey => dictKey.startsWith('unavailable@'),
   sendPayout,
@@ -65,23 +65,18 @@ async function createCharge(order: ChargeOrder): Promise<Answer<OpenedCharge>> {
   return ok({ brCode: simulatedCode(order), newsInMs: SETTLES_AFTER_MS })
 }
 
-/** A valid dynamic code whose address is nobody's, from nothing but these terms. */
-export function simulatedCode(
-  order: Pick<ChargeOrder, 'txid' | 'amount' | 'merchantName' | 'merchantCity'>,
-): string {
-  return buildDynamicCode({
-    location: `pix.example.test/qr/v2/${order.txid}`,
-    amount: order.amount,
-    merchantName: foldText(order.merchantName, 25) || NAMELESS,
-    merchantCity: foldText(order.merchantCity, 15) || 'BRASILIA',
-  })
-}
+const CHARGE_DECIDED = Prisma.sql`kind = 'charge' AND settles_at <= now()`
 
 async function getCharges(txids: string[]): Promise<Answer<Map<string, ChargeState>>> {
   const rows = await db().$queryRaw<OrderRow[]>`
     SELECT id, amount, state, reason, end_to_end_id, settles_at FROM simulator_orders
-    WHERE kind = 'charge' AND id = ANY (${txids}) AND settles_at <= now()`
+    WHERE id = ANY (${txids}) AND ${CHARGE_DECIDED}`
   return ok(new Map(rows.map(row => [row.id, chargeState(row)])))
+}
+
+function hasNoWordOf(chargeId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`NOT EXISTS (SELECT FROM simulator_orders
+    WHERE id = replace(${chargeId}::text, '-', '') AND ${CHARGE_DECIDED})`
 }
 
 function chargeState(row: OrderRow): ChargeState {

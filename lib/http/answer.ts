@@ -16,6 +16,8 @@ export const PAGE_STATUS: Record<PageErrorCode, number> = {
   endpoint_disabled: 409,
   under_way: 409,
   limit_reached: 409,
+  token_not_found: 404,
+  token_ended: 409,
 }
 
 /** The status of each refusal: a code without one does not compile. */
@@ -68,6 +70,20 @@ export function jsonText(
   headers: Record<string, string> = {},
 ): Answer {
   return { status, text, headers: { ...JSON_HEADERS, ...headers } }
+}
+
+/** What an endpoint returns that answers with more than it can hold at once, or as it happens. */
+export interface Streamed {
+  headers: Record<string, string>
+  chunks: AsyncIterable<string>
+}
+
+export function isStreamed(said: unknown): said is Streamed {
+  return typeof said === 'object' && said !== null && 'chunks' in said
+}
+
+export function stream({ headers, chunks }: Streamed): Answer {
+  return { status: 200, text: '', chunks, headers: { ...JSON_HEADERS, ...headers } }
 }
 
 /** The one place where an error becomes an answer. What we did not foresee is told to the log only. */

@@ -22,8 +22,17 @@ export interface CallingAccount {
 }
 
 /** What only a member may do, from a page of ours: no token can be given any of it. */
-const PAGE_PERMISSIONS = ['webhooks:read', 'webhooks:write'] as const
-export type Allowed = Permission | (typeof PAGE_PERMISSIONS)[number]
+const PAGE_PERMISSIONS = [
+  'dashboard:read',
+  'webhooks:read',
+  'webhooks:write',
+  'tokens:read',
+  'tokens:write',
+  'settings:write',
+  'profile:write',
+] as const
+export type PagePermission = (typeof PAGE_PERMISSIONS)[number]
+export type Allowed = Permission | PagePermission
 
 /** Whoever sent a request: a program with a token, or a member of the account in our own pages. */
 export interface Caller {
@@ -84,9 +93,10 @@ async function readMember({ header }: Incoming): Promise<Caller | null> {
   if (!user || !found) return null
   const { name, city, expiresIn, status, role } = found
   const isActive = status === 'active'
-  // Until each role has its own list, only an owner may change anything.
+  // Until each role has its own list, only an owner may change anything but their own profile.
   const all = [...PERMISSIONS, ...PAGE_PERMISSIONS]
-  const permissions = all.filter(name => role === 'owner' || name.endsWith(':read'))
+  const isForAll = (name: Allowed) => name.endsWith(':read') || name === 'profile:write'
+  const permissions = all.filter(name => role === 'owner' || isForAll(name))
   const account = { id: accountId, ref: accountId, name, city, expiresIn, isActive }
   return { kind: 'session', mode, permissions, account, userId: user.id, key: null }
 }
@@ -111,12 +121,17 @@ export function authorize(
   const wanted = [allow].flat()
   if (caller.kind === 'token' && wanted.every(isForPages)) throw sessionRequired()
   // Reading an empty world does no harm; nothing may begin in it.
-  if (!isOpen(caller.mode) && wanted.some(permission => permission.endsWith(':write'))) {
+  if (!isOpen(caller.mode) && wanted.some(beginsSomething)) {
     throw new TrocoError('live_mode_disabled', 'Live mode is not enabled')
   }
   if (wanted.some(permission => caller.permissions.includes(permission))) return
   const permission = wanted.join(' or ')
   throw new TrocoError('permission_denied', `Permission denied: ${permission}`, { permission })
+}
+
+/** Settings are of both worlds: to change them is nothing that happens in one. */
+function beginsSomething(name: Allowed): boolean {
+  return name.endsWith(':write') && name !== 'settings:write' && name !== 'profile:write'
 }
 
 function isForPages(name: Allowed): boolean {

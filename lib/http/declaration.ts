@@ -15,6 +15,8 @@ interface Call<Body, Query> {
   ip: string | null
   /** The member who asks for it in our own pages; null for a program with a token. */
   userId: string | null
+  /** Fails once the caller may do this no more: for an answer that goes on for long. */
+  proveAgain: () => Promise<void>
   /** Set when the request carries an Idempotency-Key: the row is written with it, under its id. */
   once: Once | undefined
 }

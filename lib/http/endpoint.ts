@@ -1,6 +1,6 @@
 import type { Once } from '#lib/db/once.ts'
 import { databaseFault, isTrocoError } from '#lib/errors.ts'
-import { answerError, type InvalidForm, json } from '#lib/http/answer.ts'
+import { answerError, type InvalidForm, isStreamed, json, stream } from '#lib/http/answer.ts'
 import { parseFields, readObject, readQuery } from '#lib/http/body.ts'
 import { authenticate, authorize, type Caller, notActive, recallCaller } from '#lib/http/caller.ts'
 import type { Declaration } from '#lib/http/declaration.ts'
@@ -20,10 +20,19 @@ interface Context {
 }
 
 /** What a route module exports: the handler that Next calls, and what the front calls instead. */
-export interface Endpoint {
+export interface Served {
   (request: Request, context: Context): Promise<Response>
   serve: (incoming: Incoming) => Promise<Answer>
+}
+
+export interface Endpoint extends Served {
   declared: Declaration<unknown, unknown>
+}
+
+export function routeOf(serve: Served['serve']): Served {
+  const handler = async (request: Request, { params }: Context) =>
+    toResponse(await serve(fromRequest(request, await params)))
+  return Object.assign(handler, { serve })
 }
 
 /** One request on its way through the checks; what is counted or read once is kept here. */
@@ -43,9 +52,7 @@ export function endpoint<Body = undefined, Query = undefined>(
   const declared = given as Declaration<unknown, unknown>
   const serve = (incoming: Incoming) =>
     answering(incoming, declared.invalid, visit => proceed(visit, declared))
-  const handler = async (request: Request, { params }: Context) =>
-    toResponse(await serve(fromRequest(request, await params)))
-  return Object.assign(handler, { serve, declared })
+  return Object.assign(routeOf(serve), { declared })
 }
 
 /** A method that an address does not have is said only to whoever may call it at all. */
@@ -109,6 +116,10 @@ async function tryQuickly(
   }
 }
 
+async function proveAgain(incoming: Incoming, allow: Declaration['allow']): Promise<void> {
+  authorize(await authenticate(incoming), incoming, allow)
+}
+
 async function admit(visit: Visit): Promise<Caller> {
   await countAddress(visit)
   const caller = await authenticate(visit.incoming)
@@ -147,10 +158,14 @@ async function work(
     const body = schema && parseFields(schema[mode], content)
     const query = querySchema && parseFields(querySchema, readQuery(incoming.url))
     const { params, ip } = incoming
-    return declared.handle({ account, mode, body, query, params, ip, userId, once })
+    const call = { account, mode, body, query, params, ip, userId, once }
+    return declared.handle({ ...call, proveAgain: () => proveAgain(incoming, declared.allow) })
   }
   const key = rule ? readKey(incoming) : null
-  if (!rule || key === null) return json(200, await handle())
+  if (!rule || key === null) {
+    const said = await handle()
+    return isStreamed(said) ? stream(said) : json(200, said)
+  }
   const path = (incoming.url.split('?')[0] ?? '').replace(/\/+$/, '')
   return actOnce({ accountId: account.id, mode, path, key }, content, rule, handle)
 }

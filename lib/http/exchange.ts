@@ -16,4 +16,6 @@ export interface Answer {
   status: number
   headers: Record<string, string>
   text: string
+  /** What follows instead of the text, as it comes; whoever hangs up ends it. */
+  chunks?: AsyncIterable<string>
 }

@@ -5,7 +5,7 @@ import { PAGE_STATUS, STATUS } from '#lib/http/answer.ts'
 import { buildDocument } from '#lib/http/openapi.ts'
 import { loadRoutes } from '#lib/server/routes.ts'
 import { PERMISSIONS } from '#lib/tokens/schema.ts'
-import { EVENT_TYPES } from '#lib/webhooks/schema.ts'
+import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 
 interface Operation {
   operationId: string

@@ -18,8 +18,21 @@ export function fromRequest(request: Request, params: Record<string, string>): I
   }
 }
 
-export function toResponse({ status, headers, text }: Answer): Response {
-  return new Response(text, { status, headers })
+export function toResponse({ status, headers, text, chunks }: Answer): Response {
+  return new Response(chunks ? streamOf(chunks) : text, { status, headers })
+}
+
+function streamOf(chunks: AsyncIterable<string>): ReadableStream<Uint8Array> {
+  const source = chunks[Symbol.asyncIterator]()
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await source.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    cancel: () => source.return?.().then(() => {}),
+  })
 }
 
 async function readAtMost(

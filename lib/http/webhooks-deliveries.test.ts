@@ -6,8 +6,14 @@ import { type Api, makeMerchant, startApi } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
-import { DELIVERY_STATUSES } from '#lib/webhooks/schema.ts'
-import { DeliveriesResent, DeliveryPage, DeliveryRead, DeliveryResent } from '#lib/webhooks/wire.ts'
+import { DELIVERY_STATUSES } from '#lib/webhooks/states.ts'
+import {
+  DeliveriesFailed,
+  DeliveriesResent,
+  DeliveryPage,
+  DeliveryRead,
+  DeliveryResent,
+} from '#lib/webhooks/wire.ts'
 
 const ROOT = '/dashboard/webhooks/deliveries'
 const HOOK = 'https://shop.example/hook'
@@ -137,8 +143,12 @@ describe('GET deliveries', () => {
     await change(Prisma.sql`created_at = '2026-01-02T00:00:00Z'`, Prisma.sql`id <> ${id}::uuid`)
     expect(await ids(`?endpoint_id=${endpoint}`)).toHaveLength(2)
     expect(await ids(`?endpoint_id=${newId()}`)).toEqual([])
+    expect(await ids('?endpoint_id=none')).toEqual([other.id, id])
     expect(await ids('?type=transaction.paid')).toHaveLength(4)
     expect(await ids('?type=withdrawal.approved')).toEqual([])
+    expect(await ids('?type=transaction.*')).toEqual(await ids())
+    expect(await ids('?type=withdrawal.*')).toEqual([])
+    expect(await ids('?type=transaction.*&limit=3')).toEqual((await ids()).slice(0, 3))
     expect(await ids(`?subject_id=${subject}`)).toContain(id)
     expect(await ids(`?subject_id=${subject}`)).toHaveLength(2)
     expect(await ids('?created_from=2026-01-01&created_to=2026-01-02')).toEqual([id])
@@ -147,9 +157,31 @@ describe('GET deliveries', () => {
     expect(await ids(all)).toEqual([id])
   })
 
+  test('200: by a reference of one’s own, or by the id of what it stands for or of its event', async () => {
+    const { id, subject } = await deliver()
+    await deliver()
+    const mine = merchant
+    merchant = await makeMerchant()
+    const theirs = await deliver()
+    merchant = mine
+    const charge = await db().charge.findFirstOrThrow({ where: { id: subject } })
+    const { eventId } = await db().delivery.findFirstOrThrow({ where: { id } })
+    for (const reference of [charge.externalId, subject, eventId]) {
+      expect(await ids(`?reference=${reference}`)).toEqual([id])
+    }
+    for (const reference of ['unknown', newId(), theirs.subject]) {
+      expect(await ids(`?reference=${reference}`)).toEqual([])
+    }
+    const [row] = (await ask('GET', `${ROOT}?reference=${subject}`)).body.data
+    expect(row.subject_reference).toBe(charge.externalId)
+  })
+
   test.each([
     ['status=open', 'status must be one of pending, paused, delivered, exhausted, stopped'],
-    ['endpoint_id=x', 'endpoint_id must be an id, in the form of a UUID'],
+    [
+      'endpoint_id=x',
+      'endpoint_id must be the id of an endpoint, or "none" for those of a webhook_url',
+    ],
     ['subject_id=x', 'subject_id must be an id, in the form of a UUID'],
     ['cursor=x', 'cursor must be the next_cursor of a page before'],
     ['limit=101', 'limit must be a whole number from 1 to 100'],
@@ -185,6 +217,7 @@ describe('GET deliveries/{id}', () => {
     expectShape(DeliveryRead, body)
     const common = { request_headers: { 'webhook-id': 'a' }, request_body: '{"id":1}' }
     expect(body.data).toMatchObject({ id, attempt_count: 2, last_response_status: 500 })
+    expect(body.data.later_pauses_s).toEqual([1_800, 7_200, 18_000, 36_000])
     expect(body.data.attempts).toMatchObject([
       { number: 1, response_status: null, response_body: null, problem: 'Nobody there', ...common },
       { number: 2, response_status: 500, response_headers: { server: 'x' }, ...common },
@@ -327,6 +360,28 @@ describe('POST deliveries/resend', () => {
     expect(await ids(`?status=exhausted&endpoint_id=${endpoint}`)).toHaveLength(1)
   })
 
+  test('200: only of one type, one transaction or no endpoint; GET says before how many', async () => {
+    await addEndpoint(merchant, HOOK)
+    const one = await deliver()
+    await deliver()
+    await give('exhausted')
+    const failed = async (query: string) => {
+      const answer = await ask('GET', `${ROOT}/resend?from=${hourAgo()}${query}`)
+      expectShape(DeliveriesFailed, answer.body)
+      return answer.body.failed
+    }
+    const resend = async (more: object) =>
+      (await ask('POST', `${ROOT}/resend`, { from: hourAgo(), ...more })).body.resent
+    expect([await failed(''), await failed('&endpoint_id=none')]).toEqual([4, 2])
+    expect([await failed('&type=withdrawal.*'), await failed('&status=stopped')]).toEqual([0, 0])
+    expect(await failed(`&reference=${one.subject}&type=transaction.paid`)).toBe(2)
+    expect(await resend({ type: 'withdrawal.approved' })).toBe(0)
+    expect(await resend({ endpoint_id: 'none', reference: one.subject })).toBe(1)
+    expect(await failed('')).toBe(3)
+    expect(await resend({ type: 'transaction.*' })).toBe(3)
+    expect(await failed('')).toBe(0)
+  })
+
   test('404 for an endpoint that is not there', async () => {
     for (const endpoint_id of [newId(), (await addEndpoint(await makeMerchant(), HOOK)).id]) {
       const answer = await ask('POST', `${ROOT}/resend`, { from: hourAgo(), endpoint_id })
@@ -354,7 +409,11 @@ describe('POST deliveries/resend', () => {
     ],
     [
       { from: '2026-01-01', to: '2026-01-02', endpoint_id: 7 },
-      { endpoint_id: ['endpoint_id must be an id, in the form of a UUID'] },
+      {
+        endpoint_id: [
+          'endpoint_id must be the id of an endpoint, or "none" for those of a webhook_url',
+        ],
+      },
     ],
   ])('422 names what is wrong in %j', async (body, errors) => {
     const answer = await ask('POST', `${ROOT}/resend`, body)

@@ -6,8 +6,8 @@ import { type Api, makeMerchant, startApi } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
-import { EVENT_TYPES } from '#lib/webhooks/schema.ts'
 import { readSigningSecrets } from '#lib/webhooks/secrets.ts'
+import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 import {
   EndpointCreated,
   EndpointDeleted,

@@ -14,6 +14,14 @@ export function forgetKeys(): Promise<number> {
       WHERE expires_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
+/** Failed sign-ins that no longer count against anybody. */
+export function forgetTries(): Promise<number> {
+  return db().$executeRaw`
+    DELETE FROM sign_in_tries WHERE (scope, key) IN (
+      SELECT scope, key FROM sign_in_tries
+      WHERE ends_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+}
+
 /** What was sent to receivers and what they answered; that it was, and how, is kept longer. */
 export function pruneAttemptBodies(): Promise<number> {
   return db().$executeRaw`

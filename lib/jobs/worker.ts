@@ -2,12 +2,21 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expireDueCharges } from '#lib/charges/expire.ts'
 import { chargeColumns, tellCharge } from '#lib/charges/queries.ts'
+import { registerCharges, registerLateCharges } from '#lib/charges/register.ts'
 import { releaseAll } from '#lib/db/claim.ts'
 import { db } from '#lib/db/client.ts'
+import { listenToOthers } from '#lib/db/listen.ts'
 import { onWake, type Topic, wakeHere } from '#lib/db/wake.ts'
+import { gatewayOf } from '#lib/gateway/choose.ts'
 import { newId } from '#lib/ids.ts'
-import { listenToOthers } from '#lib/jobs/listen.ts'
-import { forgetKeys, pruneAttemptBodies, pruneEvents, pruneGatewayCalls } from '#lib/jobs/prune.ts'
+import {
+  forgetKeys,
+  forgetTries,
+  pruneAttemptBodies,
+  pruneEvents,
+  pruneGatewayCalls,
+} from '#lib/jobs/prune.ts'
+import { checkLedgers } from '#lib/ledger/check.ts'
 import { log } from '#lib/log.ts'
 import { sendDueRefunds } from '#lib/refunds/send.ts'
 import { createDeliverer } from '#lib/webhooks/deliver.ts'
@@ -17,8 +26,8 @@ import { sendDueWithdrawals } from '#lib/withdrawals/send.ts'
 
 interface Job {
   name: string
-  /** Does what is due now, some of it at a time, and says how many it did. */
-  run: () => Promise<number>
+  /** Does what is due now, some of it at a time, and says how many it did. One that yields may rest. */
+  run: (rest: () => Promise<void>) => Promise<number>
   /** How long it sleeps when nothing was due, unless it is woken. */
   restsMs: number
   wakesOn?: Topic
@@ -28,11 +37,13 @@ interface Job {
 
 /** The net below the wake-ups. */
 const POLL_MS = 1_000
+/** Seldom enough to leave the time to those who create charges: what is newer is searched as well. */
+const REGISTER_MS = 2_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const HEARTBEAT_MS = 10_000
-/** Of the time that it worked; a whole one would make long sweeps too long. */
-const REST_SHARE = 0.8
+/** Of the time that it worked: with less requests wait longer, with more a sweep takes too long. */
+const REST_SHARE = 1.1
 /** What is under way may end by itself within this; then it is broken off and given back. */
 const END_WITHIN_MS = 5_000
 /** A heartbeat that nobody took away, because its worker was killed. */
@@ -71,31 +82,44 @@ export function startWorker(): Worker {
 function listJobs(deliver: () => Promise<number>): Job[] {
   const polled = { restsMs: POLL_MS }
   const refund = () => sendDueRefunds(chargeColumns)
+  const withdraw = () => sendDueWithdrawals()
+  const expire: Job['run'] = rest => expireDueCharges(gatewayOf, rest)
+  // It works for its part of each minute, however much is due.
+  const checkBooks = () => checkLedgers().then(() => 0)
   return [
-    { name: 'expire charges', run: expireDueCharges, wakesOn: 'charges', yields: true, ...polled },
-    { name: 'send withdrawals', run: sendDueWithdrawals, wakesOn: 'withdrawals', ...polled },
+    { name: 'expire charges', run: expire, wakesOn: 'charges', yields: true, ...polled },
+    { name: 'send withdrawals', run: withdraw, wakesOn: 'withdrawals', ...polled },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },
+    { name: 'register charges', run: () => registerCharges(), restsMs: REGISTER_MS, yields: true },
+    { name: 'register late charges', run: registerLateCharges, restsMs: MINUTE_MS },
     { name: 'resume endpoints', run: resumeEndpoints, restsMs: MINUTE_MS },
     { name: 'forget idempotency keys', run: forgetKeys, restsMs: MINUTE_MS },
+    { name: 'forget tries to sign in', run: forgetTries, restsMs: MINUTE_MS },
     { name: 'prune bodies of attempts', run: pruneAttemptBodies, restsMs: HOUR_MS },
     { name: 'prune events', run: pruneEvents, restsMs: HOUR_MS },
     { name: 'prune calls of gateways', run: pruneGatewayCalls, restsMs: HOUR_MS },
+    { name: 'check ledgers', run: checkBooks, restsMs: MINUTE_MS },
   ]
 }
 
 /** Runs a job again and again as long as something is due, and sleeps when nothing is. */
 async function work(job: Job, stopped: AbortSignal): Promise<void> {
   const alarm = new Alarm(job.wakesOn)
+  let began = 0
+  const rest = async () => {
+    await sleep((performance.now() - began) * REST_SHARE)
+    began = performance.now()
+  }
   while (!stopped.aborted) {
     alarm.set()
-    const began = performance.now()
-    const done = await job.run().catch(error => {
+    began = performance.now()
+    const done = await job.run(rest).catch(error => {
       log().error({ err: error, job: job.name }, 'a job failed and will be tried again')
       return 0
     })
     if (done === 0) await alarm.sleep(job.restsMs, stopped)
-    else if (job.yields) await sleep((performance.now() - began) * REST_SHARE)
+    else if (job.yields) await rest()
   }
   alarm.off()
 }

@@ -1,4 +1,4 @@
-import { type Database, Prisma } from '#lib/db/client.ts'
+import { type Database, Prisma, type Tx } from '#lib/db/client.ts'
 
 /** One promise that the books keep, and the first row that breaks it. */
 interface Check {
@@ -146,32 +146,44 @@ function wrongOutgoing(family: 'withdrawal' | 'refund', sent: string, only: Pris
  * only reads, so it may run beside a server at any time.
  */
 export function verifyLedger(database: Database, accountId?: string): Promise<Verification> {
-  const only = accountId ? Prisma.sql`t.account_id = ${accountId}::uuid` : Prisma.sql`true`
-  return database.$transaction(
-    async tx => {
-      // Without statistics PostgreSQL takes an account for small and compares each row with each.
-      await tx.$executeRaw`SET LOCAL enable_nestloop = off`
-      const findings: Finding[] = []
-      for (const check of CHECKS) {
-        const [row] = await tx.$queryRaw<{ account_id: string; mode: string; place: string }[]>(
-          check.wrong(only),
-        )
-        const wrong = row ? `account ${row.account_id}, ${row.mode}: ${row.place}` : null
-        findings.push({ promise: check.promise, wrong })
-      }
-      const [counts] = await tx.$queryRaw<
-        { transfers: bigint; entries: bigint; ledgers: bigint }[]
-      >`
-        SELECT (SELECT count(*) FROM ledger_transfers t WHERE ${only}) AS transfers,
-          (SELECT count(*) FROM ledger_entries t WHERE ${only}) AS entries,
-          (SELECT count(*) FROM ledger_accounts t WHERE ${only}) AS ledgers`
-      return {
-        transfers: Number(counts?.transfers),
-        entries: Number(counts?.entries),
-        ledgers: Number(counts?.ledgers),
-        findings,
-      }
-    },
-    { isolationLevel: 'RepeatableRead', timeout: 3_600_000 },
-  )
+  return inSnapshot(database, tx => verifyAll(tx, accountId))
+}
+
+/** What is read in it, however long that takes, is as of one moment. */
+export function inSnapshot<T>(database: Database, read: (tx: Tx) => Promise<T>): Promise<T> {
+  return database.$transaction(read, { isolationLevel: 'RepeatableRead', timeout: 3_600_000 })
+}
+
+async function verifyAll(tx: Tx, accountId?: string): Promise<Verification> {
+  const only = ofOne(accountId)
+  const findings = await listFindings(tx, accountId)
+  const [counts] = await tx.$queryRaw<{ transfers: bigint; entries: bigint; ledgers: bigint }[]>`
+    SELECT (SELECT count(*) FROM ledger_transfers t WHERE ${only}) AS transfers,
+      (SELECT count(*) FROM ledger_entries t WHERE ${only}) AS entries,
+      (SELECT count(*) FROM ledger_accounts t WHERE ${only}) AS ledgers`
+  return {
+    transfers: Number(counts?.transfers),
+    entries: Number(counts?.entries),
+    ledgers: Number(counts?.ledgers),
+    findings,
+  }
+}
+
+/** Each promise with what breaks it, if anything does. */
+export async function listFindings(tx: Tx, accountId?: string): Promise<Finding[]> {
+  // Without statistics PostgreSQL takes an account for small and compares each row with each.
+  await tx.$executeRaw`SET LOCAL enable_nestloop = off`
+  const findings: Finding[] = []
+  for (const check of CHECKS) {
+    const [row] = await tx.$queryRaw<{ account_id: string; mode: string; place: string }[]>(
+      check.wrong(ofOne(accountId)),
+    )
+    const wrong = row ? `account ${row.account_id}, ${row.mode}: ${row.place}` : null
+    findings.push({ promise: check.promise, wrong })
+  }
+  return findings
+}
+
+function ofOne(accountId: string | undefined): Prisma.Sql {
+  return accountId ? Prisma.sql`t.account_id = ${accountId}::uuid` : Prisma.sql`true`
 }

@@ -2,7 +2,14 @@ import { isValidCnpj as theirCnpj } from '@brazilian-utils/brazilian-utils/is-va
 import { isValidCpf as theirCpf } from '@brazilian-utils/brazilian-utils/is-valid-cpf'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isValidCnpj, isValidCpf, maskTaxId, normalizeTaxId, taxIdKind } from './tax-id.ts'
+import {
+  formatTaxId,
+  isValidCnpj,
+  isValidCpf,
+  maskTaxId,
+  normalizeTaxId,
+  taxIdKind,
+} from './tax-id.ts'
 
 const endings = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, '0'))
 const formatCpf = (bare: string) => bare.replace(/(...)(...)(...)(..)/, '$1.$2.$3-$4')
@@ -146,4 +153,14 @@ test.each([
   ['not a document', '***'],
 ])('%s is shown as %s', (text, masked) => {
   expect(maskTaxId(text)).toBe(masked)
+})
+
+test.each([
+  ['52998224725', '529.982.247-25'],
+  ['529.982.247-25', '529.982.247-25'],
+  ['12abc34501de35', '12.ABC.345/01DE-35'],
+  ['1234', '1234'],
+  ['', ''],
+])('a document takes its usual form, and what is none stays as it is: %s', (text, formatted) => {
+  expect(formatTaxId(text)).toBe(formatted)
 })

@@ -22,6 +22,15 @@ export function isValidCnpj(text: string): boolean {
   return taxIdKind(text) === 'cnpj' && hasCheckDigits(normalizeTaxId(text), 9)
 }
 
+/** With its usual points; what is neither stays as it was written. */
+export function formatTaxId(text: string): string {
+  const bare = normalizeTaxId(text)
+  const kind = taxIdKind(bare)
+  if (kind === 'cpf') return bare.replace(/^(...)(...)(...)(..)$/, '$1.$2.$3-$4')
+  if (kind === 'cnpj') return bare.replace(/^(..)(...)(...)(....)(..)$/, '$1.$2.$3/$4-$5')
+  return text
+}
+
 /** Enough to recognise one's own document in a list or a log, too little to use it. */
 export function maskTaxId(text: string): string {
   const bare = normalizeTaxId(text)

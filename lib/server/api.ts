@@ -1,6 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { refuseMethod } from '#lib/http/endpoint.ts'
 import type { Answer, Incoming } from '#lib/http/exchange.ts'
+import { log } from '#lib/log.ts'
 import { SECURITY_HEADERS, type Sender } from '#lib/server/headers.ts'
 import type { Match } from '#lib/server/routes.ts'
 
@@ -28,7 +31,8 @@ export async function serveApi(
   const answer = endpoint
     ? await endpoint.serve(incoming)
     : await refuseMethod(incoming, [...handlers.keys()].join(', '))
-  send(response, answer, sender)
+  if (answer.chunks && method !== 'HEAD') await sendStream(response, answer, sender)
+  else send(response, answer, sender)
   if (!message.complete) cutOffSoon(message)
 }
 
@@ -42,6 +46,25 @@ export function send(response: ServerResponse, answer: Answer, sender?: Sender):
     'content-length': Buffer.byteLength(text),
   })
   response.end(text)
+}
+
+const HUNG_UP = ['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE']
+
+/** As fast as the caller takes it; what breaks half way cuts the line, so that nobody takes it for whole. */
+async function sendStream(
+  response: ServerResponse,
+  { status, headers, chunks = Readable.from([]) }: Answer,
+  { requestId }: Sender,
+): Promise<void> {
+  // Whoever hung up while it was made ready is told nothing.
+  if (response.destroyed) return
+  response.writeHead(status, { ...SECURITY_HEADERS, 'x-request-id': requestId, ...headers })
+  response.flushHeaders()
+  // As a stream it hears at once of a caller who hangs up, not only when it has more to say.
+  await pipeline(Readable.from(chunks), response).catch(error => {
+    if (!HUNG_UP.includes(error.code)) log().error({ err: error }, 'an answer broke half way')
+    response.destroy()
+  })
 }
 
 function single(value: string | string[] | undefined): string | null {

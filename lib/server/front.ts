@@ -14,7 +14,7 @@ import {
 } from '#lib/server/headers.ts'
 import { checkReadiness } from '#lib/server/health.ts'
 import { serveReference } from '#lib/server/reference.ts'
-import { loadRoutes, matchRoute } from '#lib/server/routes.ts'
+import { loadPages, loadRoutes, matchRoute } from '#lib/server/routes.ts'
 
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -27,12 +27,13 @@ const HEADER_BYTES_MAX = 32 * 1024
 const HANG_UP_AFTER_MS = 500
 
 /**
- * The one server on the one port. It answers under /api itself, through what the route modules
- * export, and hands every other address to Next: Next's own way to a route handler costs about
+ * The one server on the one port. It answers under /api and /pay itself, through what the route
+ * modules export, and hands every other address to Next: Next's own way to a route handler costs about
  * twenty times as much.
  */
 export async function createFront(pages: Pages, development = false): Promise<Server> {
   const routes = await loadRoutes()
+  const payers = await loadPages()
   const { API_LANE, TRUST_PROXY, PUBLIC_URL } = env()
   const publicUrl = new URL(PUBLIC_URL)
   const reference = serveReference(routes, PUBLIC_URL)
@@ -49,7 +50,9 @@ export async function createFront(pages: Pages, development = false): Promise<Se
       const match = matchRoute(routes, path.slice('/api'.length))
       if (!match) return send(response, json(404, { error: 'Not found' }), sender)
       const isOurs = fast || hasDots(path) || !match.handlers.has(request.method ?? '')
-      return isOurs ? serveApi(request, response, match, sender) : hand(request, response, sender)
+      return isOurs
+        ? serveApi(request, response, match, sender)
+        : hand(request, response, sender, 'api')
     }
     if (path === '/healthz') return send(response, json(200, { status: 'ok' }), sender)
     if (path === '/readyz') {
@@ -61,17 +64,30 @@ export async function createFront(pages: Pages, development = false): Promise<Se
       const { status, error, headers } = refusal
       return send(response, json(status, { error }, headers), sender)
     }
-    if (!file) return hand(request, response, sender)
+    if (isPayers(path)) {
+      const found = matchRoute(payers, path.slice('/pay'.length))
+      if (found && !fast) return hand(request, response, sender, 'payer')
+      // What cannot be decoded, or has more parts, leads to no charge, like any unknown name.
+      const shown = found ?? matchRoute(payers, NO_PAGE)
+      if (shown) return serveApi(request, response, shown, sender)
+    }
+    if (!file) return hand(request, response, sender, 'page')
     tellSender(response, sender)
     return file(request, response)
   }
 
-  /** To Next: a page, or the API in its slow lane. */
-  function hand(request: IncomingMessage, response: ServerResponse, sender: Sender): Promise<void> {
+  /** To Next: a page, or in its slow lane the API and the payer's page. */
+  function hand(
+    request: IncomingMessage,
+    response: ServerResponse,
+    sender: Sender,
+    kind: 'page' | 'api' | 'payer',
+  ): Promise<void> {
     tellSender(response, sender)
-    const forApi = isApi(pathOf(request))
-    settleHeaders(request, sender, publicUrl, forApi)
-    if (!forApi) {
+    settleHeaders(request, sender, publicUrl, kind !== 'page')
+    // Next keeps a header that is there already, and this page has a stricter one of its own.
+    if (kind === 'payer') response.removeHeader('referrer-policy')
+    if (kind === 'page') {
       response.setHeader('content-security-policy', addContentPolicy(request, development))
     }
     return pages(request, response)
@@ -106,6 +122,8 @@ export async function createFront(pages: Pages, development = false): Promise<Se
   return server
 }
 
+/** The address of no charge. */
+const NO_PAGE = '/none'
 const MALFORMED = json(400, { error: 'Malformed request' })
 
 function tellSender(response: ServerResponse, { requestId }: Sender): void {
@@ -118,12 +136,16 @@ function pathOf(request: IncomingMessage): string {
   const [path = '/', ...query] = (request.url ?? '/').split('?')
   if (path === '/' || !/\/$|.\/\//.test(path)) return path
   const bare = path.replace(/(?<=.)\/{2,}/g, '/').replace(/\/+$/, '') || '/'
-  if (isApi(bare)) request.url = [bare, ...query].join('?')
+  if (isApi(bare) || isPayers(bare)) request.url = [bare, ...query].join('?')
   return bare
 }
 
 function isApi(path: string): boolean {
   return (path === '/api' || path.startsWith('/api/')) && !path.startsWith('/api/auth/')
+}
+
+function isPayers(path: string): boolean {
+  return path.startsWith('/pay/')
 }
 
 /** What is not HTTP still gets an answer in JSON, and the connection ends. */

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/headers.ts'
+import { ADDRESS_HEADER, PATH_HEADER, REQUEST_ID_HEADER } from '#lib/headers.ts'
 import { clientIp } from '#lib/http/client-ip.ts'
 
 /** What only a proxy that we believe, or Next's own inside, may say. */
@@ -36,6 +36,7 @@ export function settleHeaders(
   }
   headers[ADDRESS_HEADER] = address
   headers[REQUEST_ID_HEADER] = requestId
+  headers[PATH_HEADER] = request.url ?? '/'
   headers['x-forwarded-proto'] = publicUrl.protocol.slice(0, -1)
   keepRawInStep(request)
 }

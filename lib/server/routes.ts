@@ -1,16 +1,16 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Endpoint } from '#lib/http/endpoint.ts'
+import type { Endpoint, Served } from '#lib/http/endpoint.ts'
 
 type Params = Record<string, string>
-interface Route {
+interface Route<Handler> {
   segments: string[]
-  handlers: Map<string, Endpoint>
+  handlers: Map<string, Handler>
 }
 
-export interface Match {
-  handlers: Map<string, Endpoint>
+export interface Match<Handler = Served> {
+  handlers: Map<string, Handler>
   params: Params
 }
 
@@ -19,15 +19,25 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 /** next-auth's own route needs Next around it. */
 const NEXT_ONLY = '[...'
 
-/** Every route module below app/api, found by walking the folder, as Next finds them. */
-export async function loadRoutes(folder = 'app/api'): Promise<Route[]> {
+/** The API's route modules, next-auth's excepted. */
+export function loadRoutes(): Promise<Route<Endpoint>[]> {
+  return loadFrom('app/api')
+}
+
+/** Those of the payer's pages. */
+export function loadPages(): Promise<Route<Served>[]> {
+  return loadFrom('app/pay')
+}
+
+/** Every route module below a folder, found by walking it, as Next finds them. */
+async function loadFrom<Handler>(folder: string): Promise<Route<Handler>[]> {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('route.ts') && !file.includes(NEXT_ONLY))
     .sort()
   return Promise.all(
     files.map(async file => {
       const module = await import(pathToFileURL(join(folder, file)).href)
-      const handlers = new Map<string, Endpoint>()
+      const handlers = new Map<string, Handler>()
       for (const method of METHODS) {
         const handler = module[method === 'HEAD' ? 'GET' : method]
         if (handler) handlers.set(method, handler)
@@ -37,8 +47,8 @@ export async function loadRoutes(folder = 'app/api'): Promise<Route[]> {
   )
 }
 
-/** The route of a path below /api. A fixed segment goes before one that stands for anything. */
-export function matchRoute(routes: Route[], path: string): Match | null {
+/** The route of a path below such a folder. A fixed segment goes before one that is open. */
+export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Match<Handler> | null {
   const parts = path.split('/').filter(part => part !== '')
   const fits = routes.filter(
     route =>
@@ -61,7 +71,7 @@ function isOpen(segment: string): boolean {
   return segment.startsWith('[')
 }
 
-function countOpen(route: Route): number {
+function countOpen(route: { segments: string[] }): number {
   return route.segments.filter(isOpen).length
 }
 

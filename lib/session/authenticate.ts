@@ -1,10 +1,13 @@
 import { isPassword } from '#lib/accounts/password.ts'
 import { normalizeEmail } from '#lib/accounts/schema.ts'
+import { type Attempt, countTry, forgiveTry } from '#lib/accounts/throttle.ts'
 import { db } from '#lib/db/client.ts'
 import { log } from '#lib/log.ts'
 
 /** What the answer of next-auth carries when it is not the visitor's fault. */
 export const UNAVAILABLE = 'Unavailable'
+/** The same when there were too many failures; after it, the seconds to wait. */
+export const THROTTLED = 'Throttled-'
 
 interface Person {
   id: string
@@ -16,10 +19,17 @@ interface Person {
  * Who has this e-mail and password. An unknown e-mail, a wrong password and a disabled user get
  * the same answer after the same time.
  */
-export async function authenticate(email: string, password: string): Promise<Person | null> {
+export async function authenticate(attempt: Attempt, password: string): Promise<Person | null> {
   try {
-    return await findPerson(email, password)
+    const email = normalizeEmail(attempt.email) ?? ''
+    const counted = { ...attempt, email }
+    const waitS = await countTry(counted)
+    if (waitS !== null) throw new Error(THROTTLED + waitS)
+    const person = await findPerson(email, password)
+    if (person) await forgiveTry(counted)
+    return person
   } catch (error) {
+    if (error instanceof Error && error.message.startsWith(THROTTLED)) throw error
     log().error({ err: error }, 'nobody could be signed in')
     // next-auth shows the message to the visitor.
     throw new Error(UNAVAILABLE)
@@ -27,8 +37,7 @@ export async function authenticate(email: string, password: string): Promise<Per
 }
 
 async function findPerson(email: string, password: string): Promise<Person | null> {
-  const normal = normalizeEmail(email)
-  const user = normal ? await db().user.findUnique({ where: { email: normal } }) : null
+  const user = email === '' ? null : await db().user.findUnique({ where: { email } })
   const isRight = await isPassword(password, user?.passwordHash ?? null)
   if (!user || !isRight || user.disabledAt) return null
   return { id: user.id, email: user.email, name: user.name }

@@ -1,19 +1,43 @@
-import { cookies } from 'next/headers'
+import { headers } from 'next/headers'
 import { notFound, redirect } from 'next/navigation'
-import { cache } from 'react'
-import { cookieNames } from '#lib/session/cookie.ts'
-import { readSession } from '#lib/session/read.ts'
-import type { SessionUser } from '#lib/session/schema.ts'
+import { PATH_HEADER } from '#lib/headers.ts'
+import { isOpen, MODES, type Mode } from '#lib/mode.ts'
+import { currentUser } from '#lib/session/current.ts'
+import { chooseAccount } from '#lib/session/preferences.ts'
+import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
 
-/** Who is signed in, read once per request; null for a visitor. */
-export const currentUser = cache(async (): Promise<SessionUser | null> => {
-  const secret = (await cookies()).get(cookieNames().session)?.value
-  return secret ? readSession(secret) : null
-})
+export { currentUser }
 
-/** The gate of every page of ours: a visitor without a session goes to sign in. */
+/** The gate of every page of ours: a visitor without a session goes to sign in, and then comes back. */
 export async function requireUser(): Promise<SessionUser> {
-  return (await currentUser()) ?? redirect('/login')
+  const user = await currentUser()
+  if (user) return user
+  const { pathname, searchParams } = new URL(
+    (await headers()).get(PATH_HEADER) ?? '/',
+    'http://here',
+  )
+  searchParams.delete('_rsc')
+  const query = searchParams.size > 0 ? `?${searchParams}` : ''
+  return redirect(`/login?next=${encodeURIComponent(pathname + query)}`)
+}
+
+export interface Member {
+  user: SessionUser
+  account: SessionAccount
+  mode: Mode
+}
+
+/** The gate of every page below /test and /live; Home says why where there is nothing to show. */
+export async function requireMember(params: Promise<{ mode: string }>): Promise<Member> {
+  const mode = requireMode((await params).mode)
+  const user = await requireUser()
+  const account = await chooseAccount(user)
+  if (!account || !isOpen(mode)) redirect(`/${mode}/home`)
+  return { user, account, mode }
+}
+
+export function requireMode(wanted: string): Mode {
+  return MODES.find(known => known === wanted) ?? notFound()
 }
 
 /** The gate of the operator's pages. For everybody else they do not exist. */

@@ -52,7 +52,11 @@ export function authOptions(): NextAuthOptions {
 function passwordProvider() {
   return CredentialsProvider({
     credentials: { email: { type: 'email' }, password: { type: 'password' } },
-    authorize: given => authenticate(String(given?.email ?? ''), String(given?.password ?? '')),
+    async authorize(given) {
+      const address = (await headers()).get(ADDRESS_HEADER)
+      const attempt = { email: String(given?.email ?? ''), address }
+      return authenticate(attempt, String(given?.password ?? ''))
+    },
   })
 }
 

@@ -1,22 +1,32 @@
 import { cookies, headers } from 'next/headers'
+import { currentUser } from '#lib/session/current.ts'
 import { preferredLocale } from '#lib/session/locale.ts'
 import {
+  ACCOUNT_COOKIE,
   LOCALE_COOKIE,
   LOCALES,
   type Locale,
+  type SessionAccount,
+  type SessionUser,
   THEME_COOKIE,
   THEMES,
   type Theme,
 } from '#lib/session/schema.ts'
 
-/** The language that was chosen, else the browser's. */
+/** The language that was chosen in this browser, else by this person elsewhere, else the browser's. */
 export async function readLocale(): Promise<Locale> {
-  const chosen = (await cookies()).get(LOCALE_COOKIE)?.value
+  const chosen = (await cookies()).get(LOCALE_COOKIE)?.value ?? (await currentUser())?.locale
   const known = LOCALES.find(locale => locale === chosen)
   return known ?? preferredLocale((await headers()).get('accept-language') ?? '')
 }
 
 export async function readTheme(): Promise<Theme> {
-  const chosen = (await cookies()).get(THEME_COOKIE)?.value
+  const chosen = (await cookies()).get(THEME_COOKIE)?.value ?? (await currentUser())?.theme
   return THEMES.find(theme => theme === chosen) ?? 'system'
+}
+
+/** Of somebody's accounts the one that was chosen last, else the first. */
+export async function chooseAccount({ accounts }: SessionUser): Promise<SessionAccount | null> {
+  const chosen = (await cookies()).get(ACCOUNT_COOKIE)?.value
+  return accounts.find(({ id }) => id === chosen) ?? accounts[0] ?? null
 }

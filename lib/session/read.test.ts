@@ -31,9 +31,10 @@ test('a session tells who it is and which accounts are theirs', async () => {
   await db().membership.create({ data: { accountId: merchant.id, userId: id, role: 'finance' } })
   const user = await readSession(await openSession(id, CALLER))
   const { city, expiresIn } = merchant
-  const standing = { status: 'active', role: 'finance' }
+  const standing = { timeZone: 'America/Sao_Paulo', status: 'active', role: 'finance' }
   const accounts = [{ id: merchant.id, name: 'Loja da Ana', city, expiresIn, ...standing }]
-  expect(user).toEqual({ id, email, name: email, isAdmin: false, accounts })
+  const chosen = { locale: null, theme: null }
+  expect(user).toEqual({ id, email, name: email, isAdmin: false, ...chosen, accounts })
 })
 
 test('the table never holds what opens a session', async () => {
@@ -91,10 +92,12 @@ test('use is noted at most once a minute, and keeps an idle session alive', asyn
 
 test('only the right password of somebody who may sign in is accepted', async () => {
   const { id, email } = await makeUser()
-  expect(await authenticate(` ${email.toUpperCase()} `, PASSWORD)).toMatchObject({ id })
-  expect(await authenticate(email, `${PASSWORD} `)).toBeNull()
-  expect(await authenticate(`x${email}`, PASSWORD)).toBeNull()
-  expect(await authenticate('not an address', PASSWORD)).toBeNull()
+  expect(
+    await authenticate({ email: ` ${email.toUpperCase()} `, address: null }, PASSWORD),
+  ).toMatchObject({ id })
+  expect(await authenticate({ email: email, address: null }, `${PASSWORD} `)).toBeNull()
+  expect(await authenticate({ email: `x${email}`, address: null }, PASSWORD)).toBeNull()
+  expect(await authenticate({ email: 'not an address', address: null }, PASSWORD)).toBeNull()
   await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
-  expect(await authenticate(email, PASSWORD)).toBeNull()
+  expect(await authenticate({ email: email, address: null }, PASSWORD)).toBeNull()
 })

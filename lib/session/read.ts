@@ -22,10 +22,10 @@ export async function readSession(secret: string): Promise<SessionUser | null> {
       UPDATE user_sessions s SET last_used_at = now() FROM session
       WHERE s.id = session.id AND s.last_used_at < now() - interval '1 minute'
     )
-    SELECT u.id, u.email, u.name, u.is_admin AS "isAdmin", coalesce((
+    SELECT u.id, u.email, u.name, u.is_admin AS "isAdmin", u.locale, u.theme, coalesce((
       SELECT json_agg(
         json_build_object('id', a.id, 'name', a.name, 'city', a.city, 'expiresIn', a.expires_in,
-          'status', a.status, 'role', m.role)
+          'timeZone', a.time_zone, 'status', a.status, 'role', m.role)
         ORDER BY m.created_at, a.id)
       FROM memberships m JOIN accounts a ON a.id = m.account_id WHERE m.user_id = u.id
     ), '[]') AS accounts

@@ -5,6 +5,7 @@ export interface SessionAccount {
   name: string
   city: string
   expiresIn: number
+  timeZone: string
   status: AccountStatus
   role: Role
 }
@@ -14,8 +15,14 @@ export interface SessionUser {
   email: string
   name: string
   isAdmin: boolean
+  /** What they chose, wherever it was; null until they did. */
+  locale: string | null
+  theme: string | null
   accounts: SessionAccount[]
 }
+
+/** Which of a person's accounts the pages show. */
+export const ACCOUNT_COOKIE = 'troco-account'
 
 export const LOCALES = ['pt-BR', 'en'] as const
 export type Locale = (typeof LOCALES)[number]
@@ -24,3 +31,11 @@ export const LOCALE_COOKIE = 'troco-locale'
 export const THEMES = ['light', 'dark', 'system'] as const
 export type Theme = (typeof THEMES)[number]
 export const THEME_COOKIE = 'troco-theme'
+
+/** Where to go after signing in: an address of our own pages, whatever it was asked to be. */
+export function safeNext(wanted: unknown): string {
+  if (typeof wanted !== 'string' || !/^\/(?![/\\])[\x21-\x7e]*$/.test(wanted)) return '/'
+  const { origin, pathname, search } = new URL(wanted, 'http://here')
+  const isOurs = origin === 'http://here' && !/^\/(login|api|pay)(\/|$)/.test(pathname)
+  return isOurs ? pathname + search : '/'
+}

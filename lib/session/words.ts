@@ -1,8 +1,64 @@
 import { getRequestConfig } from 'next-intl/server'
-import { readLocale } from '#lib/session/preferences.ts'
+import { currentUser } from '#lib/session/gate.ts'
+import { chooseAccount, readLocale } from '#lib/session/preferences.ts'
 import type { Locale } from '#lib/session/schema.ts'
-import en from '../../messages/en.json' with { type: 'json' }
-import ptBR from '../../messages/pt-BR.json' with { type: 'json' }
+import enAdmin from '../../messages/en/admin.json' with { type: 'json' }
+import enBank from '../../messages/en/bank.json' with { type: 'json' }
+import enBase from '../../messages/en/base.json' with { type: 'json' }
+import enCharge from '../../messages/en/charge.json' with { type: 'json' }
+import enCharges from '../../messages/en/charges.json' with { type: 'json' }
+import enCrash from '../../messages/en/crash.json' with { type: 'json' }
+import enHome from '../../messages/en/home.json' with { type: 'json' }
+import enPalette from '../../messages/en/palette.json' with { type: 'json' }
+import enSettings from '../../messages/en/settings.json' with { type: 'json' }
+import enStatement from '../../messages/en/statement.json' with { type: 'json' }
+import enTokens from '../../messages/en/tokens.json' with { type: 'json' }
+import enWebhooks from '../../messages/en/webhooks.json' with { type: 'json' }
+import enWithdrawals from '../../messages/en/withdrawals.json' with { type: 'json' }
+import ptAdmin from '../../messages/pt-BR/admin.json' with { type: 'json' }
+import ptBank from '../../messages/pt-BR/bank.json' with { type: 'json' }
+import ptBase from '../../messages/pt-BR/base.json' with { type: 'json' }
+import ptCharge from '../../messages/pt-BR/charge.json' with { type: 'json' }
+import ptCharges from '../../messages/pt-BR/charges.json' with { type: 'json' }
+import ptCrash from '../../messages/pt-BR/crash.json' with { type: 'json' }
+import ptHome from '../../messages/pt-BR/home.json' with { type: 'json' }
+import ptPalette from '../../messages/pt-BR/palette.json' with { type: 'json' }
+import ptSettings from '../../messages/pt-BR/settings.json' with { type: 'json' }
+import ptStatement from '../../messages/pt-BR/statement.json' with { type: 'json' }
+import ptTokens from '../../messages/pt-BR/tokens.json' with { type: 'json' }
+import ptWebhooks from '../../messages/pt-BR/webhooks.json' with { type: 'json' }
+import ptWithdrawals from '../../messages/pt-BR/withdrawals.json' with { type: 'json' }
+
+const en = {
+  ...enBase,
+  ...enBank,
+  ...enCharge,
+  ...enCharges,
+  ...enCrash,
+  ...enHome,
+  ...enAdmin,
+  ...enPalette,
+  ...enSettings,
+  ...enStatement,
+  ...enTokens,
+  ...enWebhooks,
+  ...enWithdrawals,
+}
+const ptBR = {
+  ...ptBase,
+  ...ptBank,
+  ...ptCharge,
+  ...ptCharges,
+  ...ptCrash,
+  ...ptHome,
+  ...ptAdmin,
+  ...ptPalette,
+  ...ptSettings,
+  ...ptStatement,
+  ...ptTokens,
+  ...ptWebhooks,
+  ...ptWithdrawals,
+}
 
 declare module 'next-intl' {
   interface AppConfig {
@@ -13,11 +69,13 @@ declare module 'next-intl' {
 
 const MESSAGES = { 'pt-BR': ptBR, en }
 
-/** Where the house is: the day ends at the merchant's midnight, wherever the server stands. */
+/** Where the house is: for visitors, and for accounts that have not said where theirs is. */
 const TIME_ZONE = 'America/Sao_Paulo'
 
 /** What next-intl asks at each request; next.config.js names this file to it. */
 export default getRequestConfig(async () => {
-  const locale = await readLocale()
-  return { locale, messages: MESSAGES[locale], timeZone: TIME_ZONE, now: new Date() }
+  const [locale, user] = await Promise.all([readLocale(), currentUser()])
+  const account = user && (await chooseAccount(user))
+  const timeZone = account?.timeZone ?? TIME_ZONE
+  return { locale, messages: MESSAGES[locale], timeZone, now: new Date() }
 })

@@ -1,14 +1,18 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
+import type { Tx } from '#lib/db/client.ts'
+import type { Once } from '#lib/db/once.ts'
 import { transaction } from '#lib/db/transaction.ts'
+import { TrocoError } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { hmac } from '#lib/keys.ts'
 import type { Mode } from '#lib/mode.ts'
-import type { Permission } from '#lib/tokens/schema.ts'
+import { type Permission, TOKENS_MAX } from '#lib/tokens/schema.ts'
 import { makeToken } from '#lib/tokens/token-text.ts'
+import { keepKey, lockAccount } from '#lib/webhooks/owner.ts'
 
 const PREFIX_LENGTH = 20
 
-interface NewToken {
+export interface NewToken {
   accountId: string
   mode: Mode
   name: string
@@ -17,22 +21,51 @@ interface NewToken {
 }
 
 /** Makes a token and tells it this once: only its HMAC, its beginning and its end are kept. */
-export function issueToken(wanted: NewToken, actor: Actor): Promise<{ id: string; token: string }> {
-  const token = makeToken(wanted.mode)
+export function issueToken(
+  wanted: NewToken,
+  actor: Actor,
+  once?: Once,
+): Promise<{ id: string; token: string }> {
   return transaction(async tx => {
-    const { id, accountId } = await tx.token.create({
-      data: {
-        ...wanted,
-        id: newId(),
-        hash: hashToken(token),
-        prefix: token.slice(0, PREFIX_LENGTH),
-        lastFour: token.slice(-4),
-      },
-    })
-    const after = { name: wanted.name, mode: wanted.mode, permissions: wanted.permissions }
-    await recordAudit(tx, { actor, action: 'token.issued', accountId, target: id, after })
-    return { id, token }
+    await lockAccount(tx, wanted.accountId)
+    await keepKey(tx, once)
+    await refuseTooMany(tx, wanted)
+    return writeToken(tx, wanted, actor, once?.id)
   })
+}
+
+/** The row of a token and its record, for whoever makes one. */
+export async function writeToken(tx: Tx, wanted: NewToken, actor: Actor, id = newId()) {
+  const { accountId, mode, name, permissions, expiresAt } = wanted
+  const token = makeToken(mode)
+  await tx.token.create({
+    data: {
+      ...wanted,
+      id,
+      hash: hashToken(token),
+      prefix: token.slice(0, PREFIX_LENGTH),
+      lastFour: token.slice(-4),
+    },
+  })
+  const after = {
+    name,
+    mode,
+    permissions,
+    ...(expiresAt && { expires_at: expiresAt.toISOString() }),
+  }
+  await recordAudit(tx, { actor, action: 'token.issued', accountId, target: id, after })
+  return { id, token }
+}
+
+/** One that was replaced does not count: its successor does. */
+async function refuseTooMany(tx: Tx, { accountId, mode }: NewToken): Promise<void> {
+  const inForce = { OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] }
+  const there = await tx.token.count({
+    where: { accountId, mode, revokedAt: null, replacedBy: null, ...inForce },
+  })
+  if (there < TOKENS_MAX) return
+  const message = `There are ${TOKENS_MAX} tokens already: revoke one that is not used any more`
+  throw new TrocoError('limit_reached', message)
 }
 
 export function hashToken(token: string): Uint8Array<ArrayBuffer> {

@@ -3,6 +3,7 @@ import { db } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { isUuid } from '#lib/ids.ts'
+import type { Mode } from '#lib/mode.ts'
 import { hashToken } from '#lib/tokens/issue.ts'
 import { isTokenText } from '#lib/tokens/token-text.ts'
 
@@ -12,7 +13,26 @@ export async function revokeToken(
   reason: string,
   actor: Actor,
 ): Promise<{ id: string } | null> {
-  const token = await findToken(named)
+  return endToken(await findToken(named), reason, actor)
+}
+
+/** The same for a page, which names a token of its account and mode. */
+export async function revokeOwnToken(
+  { accountId, mode, id }: { accountId: string; mode: Mode; id: string },
+  reason: string | undefined,
+  actor: Actor,
+): Promise<{ id: string } | null> {
+  const where = { accountId, mode, id }
+  const isThere = isUuid(id) && (await db().token.count({ where })) > 0
+  if (!isThere) throw new TrocoError('token_not_found', 'Token not found')
+  return endToken(where, reason, actor)
+}
+
+function endToken(
+  token: { accountId: string; id: string },
+  reason: string | undefined,
+  actor: Actor,
+): Promise<{ id: string } | null> {
   return transaction(async tx => {
     const [revoked] = await tx.token.updateManyAndReturn({
       where: { accountId: token.accountId, id: token.id, revokedAt: null },

@@ -5,7 +5,9 @@ import { asJson, queryRows } from '#lib/db/rows.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { isUuid } from '#lib/ids.ts'
 import type { Mode } from '#lib/mode.ts'
-import type { DeliveriesQuery, DeliveryStatus } from '#lib/webhooks/schema.ts'
+import { pausesAfterS } from '#lib/webhooks/schedule.ts'
+import type { DeliveriesQuery } from '#lib/webhooks/schema.ts'
+import { type DeliveryStatus, NO_ENDPOINT, typesOf } from '#lib/webhooks/states.ts'
 import type { Attempt, Delivery } from '#lib/webhooks/wire.ts'
 
 const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER
@@ -20,35 +22,37 @@ export function isIn(...states: Exclude<DeliveryStatus, 'delivered'>[]): Prisma.
 }
 
 /** Of a row `d` of deliveries with the type of its event; the last try stands beside it. */
-const deliveryAsJson = asJson(Prisma.sql`
-  d.id, d.event_id, d.type, d.sequence, d.subject_id, d.endpoint_id, d.url, ${stateOf} AS status,
-  n.is_under_way, d.attempts AS attempt_count, l.response_status AS last_response_status,
-  l.problem AS last_problem, ${utc('n.next_attempt_at')}, ${utc('d.delivered_at')},
-  ${utc('d.created_at')}, ${utc('d.updated_at')}`)
+const columns = Prisma.sql`
+  d.id, d.event_id, d.type, d.sequence, d.subject_id, d.resource->>'external_id' AS subject_reference,
+  d.endpoint_id, d.url, ${stateOf} AS status, n.is_under_way, d.attempts AS attempt_count,
+  l.response_status AS last_response_status, l.problem AS last_problem,
+  l.duration_ms AS last_duration_ms, ${utc('n.next_attempt_at')}, ${utc('d.delivered_at')},
+  ${utc('d.created_at')}, ${utc('d.updated_at')}`
+const deliveryAsJson = asJson(columns)
+const withTries = asJson(Prisma.sql`${columns}, d.attempts - d.attempts_before AS tried`)
 
 const around = Prisma.sql`
   CROSS JOIN LATERAL (
     SELECT d.lease IS NOT NULL AND d.due_at > now() AS is_under_way,
       CASE WHEN d.lease IS NULL OR d.due_at <= now() THEN d.due_at END AS next_attempt_at) n
   LEFT JOIN LATERAL (
-    SELECT a.response_status, a.problem FROM delivery_attempts a
+    SELECT a.response_status, a.problem, a.duration_ms FROM delivery_attempts a
     WHERE a.account_id = d.account_id AND a.delivery_id = d.id
     ORDER BY a.number DESC LIMIT 1) l ON true`
+
+/** What a list is asked for, with the subjects that its reference means. */
+export type Wanted = DeliveriesQuery & { subject_ids?: string[] }
 
 /** To whatever receiver, newest first. */
 export async function listDeliveries(
   accountId: string,
   mode: Mode,
-  query: DeliveriesQuery,
+  query: Wanted,
 ): Promise<Page<Delivery>> {
   const { limit } = query
   const found = await queryRows<Delivery>(Prisma.sql`
     SELECT ${deliveryAsJson}::text AS json FROM (
-      SELECT d.*, e.type FROM (
-        SELECT d.* FROM deliveries d ${ofType(query)}
-        WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} ${filters(query)}
-          ${periodOf(accountId, mode, query)}
-        ORDER BY d.sequence DESC, d.id DESC LIMIT ${limit + 1}) d
+      SELECT d.*, e.type, e.resource FROM (${rowsOf(accountId, mode, query)}) d
       JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id) d ${around}
     ORDER BY d.sequence DESC, d.id DESC`)
   const rows = found.slice(0, limit)
@@ -56,24 +60,46 @@ export async function listDeliveries(
   return { rows, nextCursor: last ? `${last.sequence}.${last.id}` : null }
 }
 
-/** Its events are looked for first, from where the page begins: of some kinds there are few. */
-function ofType({ type, cursor }: DeliveriesQuery): Prisma.Sql {
-  if (!type) return Prisma.empty
+function rowsOf(accountId: string, mode: Mode, query: Wanted): Prisma.Sql {
+  const { type, cursor, limit } = query
+  const which = Prisma.sql`d.account_id = ${accountId}::uuid AND d.mode = ${mode}
+    ${filters(query)} ${periodOf(accountId, mode, query)}`
+  const newest = Prisma.sql`ORDER BY d.sequence DESC, d.id DESC LIMIT ${limit + 1}`
+  if (!type) return Prisma.sql`SELECT d.* FROM deliveries d WHERE ${which} ${newest}`
   const sequence = cursor?.split('.')[0]
-  return Prisma.sql`JOIN events f
-    ON f.account_id = d.account_id AND f.mode = d.mode AND f.sequence = d.sequence
-      AND f.type = ${type} ${when(sequence, Prisma.sql`AND f.sequence <= ${sequence}::bigint`)}`
+  // Of each type from where the page begins: of some there are few, however many events there are.
+  const ofEach = typesOf(type).map(
+    one => Prisma.sql`(
+      SELECT d.* FROM deliveries d JOIN events f
+        ON f.account_id = d.account_id AND f.mode = d.mode AND f.sequence = d.sequence
+        AND f.type = ${one} ${when(sequence, Prisma.sql`AND f.sequence <= ${sequence}::bigint`)}
+      WHERE ${which} ${newest})`,
+  )
+  return Prisma.sql`SELECT d.* FROM (${Prisma.join(ofEach, ' UNION ALL ')}) d ${newest}`
 }
 
-function filters(query: DeliveriesQuery): Prisma.Sql {
-  const { status, endpoint_id, subject_id } = query
+function filters(query: Wanted): Prisma.Sql {
+  const { status } = query
   const [sequence, id] = query.cursor?.split('.') ?? []
   const state = status && (status === 'delivered' ? Prisma.sql`d.status = ${status}` : isIn(status))
   return Prisma.sql`
-    ${when(state, Prisma.sql`AND ${state}`)}
-    ${when(endpoint_id, Prisma.sql`AND d.endpoint_id = ${endpoint_id}::uuid`)}
-    ${when(subject_id, Prisma.sql`AND d.subject_id = ${subject_id}::uuid`)}
+    ${when(state, Prisma.sql`AND ${state}`)} ${isAbout(query)}
     ${when(sequence, Prisma.sql`AND (d.sequence, d.id) < (${sequence}::bigint, ${id}::uuid)`)}`
+}
+
+/** Of one receiver, and of what. */
+export function isAbout(
+  query: Pick<Wanted, 'endpoint_id' | 'subject_id' | 'subject_ids'>,
+): Prisma.Sql {
+  const { endpoint_id, subject_id, subject_ids } = query
+  const endpoint =
+    endpoint_id === NO_ENDPOINT
+      ? Prisma.sql`AND d.endpoint_id IS NULL`
+      : Prisma.sql`AND d.endpoint_id = ${endpoint_id}::uuid`
+  return Prisma.sql`
+    ${when(endpoint_id, endpoint)}
+    ${when(subject_id, Prisma.sql`AND d.subject_id = ${subject_id}::uuid`)}
+    ${when(subject_ids, Prisma.sql`AND d.subject_id = ANY (${subject_ids}::uuid[])`)}`
 }
 
 /**
@@ -105,22 +131,25 @@ export async function readDelivery(
   accountId: string,
   mode: Mode,
   id: string,
-): Promise<Delivery & { attempts: Attempt[] }> {
-  const [delivery] = isUuid(id)
-    ? await queryRows<Delivery>(Prisma.sql`
-        SELECT ${deliveryAsJson}::text AS json FROM (
-          SELECT d.*, e.type FROM deliveries d
+): Promise<Delivery & { attempts: Attempt[]; later_pauses_s: number[] }> {
+  const [found] = isUuid(id)
+    ? await queryRows<Delivery & { tried: number }>(Prisma.sql`
+        SELECT ${withTries}::text AS json FROM (
+          SELECT d.*, e.type, e.resource FROM deliveries d
           JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id
           WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid) d
           ${around}`)
     : []
-  if (!delivery) throw new TrocoError('delivery_not_found', 'Delivery not found')
+  if (!found) throw new TrocoError('delivery_not_found', 'Delivery not found')
+  const { tried, ...delivery } = found
   const tries = await queryRows<Attempt & { created_at: string }>(Prisma.sql`
     SELECT ${attemptAsJson}::text AS json FROM delivery_attempts a
     WHERE a.account_id = ${accountId}::uuid AND a.delivery_id = ${id}::uuid ORDER BY a.number`)
   const sent = tries.find(({ request_body }) => request_body !== null)?.request_body ?? null
   const attempts = tries.map(({ created_at: at, ...one }) => ({ ...one, at, request_body: sent }))
-  return { ...delivery, attempts }
+  const target = delivery.endpoint_id === null ? 'resource' : 'endpoint'
+  const later_pauses_s = delivery.status === 'pending' ? pausesAfterS(target, tried + 1) : []
+  return { ...delivery, attempts, later_pauses_s }
 }
 
 const attemptAsJson = asJson(Prisma.sql`

@@ -8,7 +8,7 @@ import { enableEndpoint, pauseEndpoint } from '#lib/webhooks/enable.ts'
 import { createEndpoint, deleteEndpoint, editEndpoint } from '#lib/webhooks/endpoints.ts'
 import type { Owner } from '#lib/webhooks/owner.ts'
 import { readEndpoint } from '#lib/webhooks/queries.ts'
-import { EVENT_TYPES } from '#lib/webhooks/schema.ts'
+import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 
 inOwnDatabase()
 

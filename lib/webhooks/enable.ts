@@ -1,6 +1,7 @@
-import { Prisma } from '#lib/db/client.ts'
+import { db, Prisma } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { wake } from '#lib/db/wake.ts'
+import type { Mode } from '#lib/mode.ts'
 import { changeDeliveries, ofEndpoint, pauseDeliveries } from '#lib/webhooks/backlog.ts'
 import { isIn } from '#lib/webhooks/delivery-queries.ts'
 import { lockEndpoint } from '#lib/webhooks/endpoints.ts'
@@ -56,13 +57,26 @@ export async function enableEndpoint(
   return due
 }
 
+/** How many wait for a disabled endpoint, with what was given up since it began to fail. */
+export async function countMissed(accountId: string, mode: Mode, id: string): Promise<number> {
+  const of = Prisma.sql`${ofEndpoint(accountId, id)} AND d.mode = ${mode}`
+  const [{ missed } = { missed: 0n }] = await db().$queryRaw<{ missed: bigint }[]>`
+    SELECT (SELECT count(*) FROM deliveries d WHERE ${of} AND ${isIn('paused')})
+      + (SELECT count(*) FROM deliveries d WHERE ${of} AND ${isIn('exhausted', 'stopped')}
+        AND d.updated_at >= ${failingSince(accountId, id)}) AS missed`
+  return Number(missed)
+}
+
+function failingSince(accountId: string, id: string): Prisma.Sql {
+  return Prisma.sql`(SELECT p.failing_since FROM webhook_endpoints p
+    WHERE p.account_id = ${accountId}::uuid AND p.id = ${id}::uuid)`
+}
+
 /** What was given up since the endpoint began to fail waits for it like what it never was sent. */
 async function waitAgain(accountId: string, id: string): Promise<void> {
-  const since = Prisma.sql`(SELECT p.failing_since FROM webhook_endpoints p
-    WHERE p.account_id = ${accountId}::uuid AND p.id = ${id}::uuid)`
   await changeDeliveries(
     Prisma.sql`${ofEndpoint(accountId, id)} AND ${isIn('exhausted', 'stopped')}
-      AND d.updated_at >= ${since}`,
+      AND d.updated_at >= ${failingSince(accountId, id)}`,
     Prisma.sql`status = 'pending', attempts_before = d.attempts`,
   )
 }

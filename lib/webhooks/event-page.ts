@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { about, instant } from '#lib/fields.ts'
 import { MODES } from '#lib/mode.ts'
-import { EVENT_TYPES, type EventType, type Tellers } from '#lib/webhooks/schema.ts'
+import type { Tellers } from '#lib/webhooks/schema.ts'
+import { EVENT_TYPES, type EventType } from '#lib/webhooks/states.ts'
 
 const EVENT_ID = '01a1fbbf-2574-7f02-a3c8-1b6d0e4f9a77'
 const UNPAID = { paid_at: null, end_to_end_id: null }

@@ -1,6 +1,6 @@
 import { Prisma } from '#lib/db/client.ts'
 
-import type { EventType } from '#lib/webhooks/schema.ts'
+import type { EventType } from '#lib/webhooks/states.ts'
 
 interface EventOptions {
   /** A CTE that must have taken its locks before: the sequence row is always locked last. */

@@ -7,8 +7,8 @@ import type { Account } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { createEndpoint } from '#lib/webhooks/endpoints.ts'
 import { resendDelivery, resendFailed } from '#lib/webhooks/resend.ts'
-import { EVENT_TYPES } from '#lib/webhooks/schema.ts'
 import { readResourceSecret, rotateSecret } from '#lib/webhooks/secrets.ts'
+import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 
 inOwnDatabase()
 

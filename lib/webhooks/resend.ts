@@ -5,8 +5,9 @@ import { TrocoError } from '#lib/errors.ts'
 import { isUuid } from '#lib/ids.ts'
 import type { Mode } from '#lib/mode.ts'
 import { changeDeliveries } from '#lib/webhooks/backlog.ts'
-import { isIn } from '#lib/webhooks/delivery-queries.ts'
+import { isAbout, isIn } from '#lib/webhooks/delivery-queries.ts'
 import type { ResendRequest } from '#lib/webhooks/schema.ts'
+import { NO_ENDPOINT, typesOf } from '#lib/webhooks/states.ts'
 
 /** One request resends no more than it can within its time; whoever has more asks again. */
 const RESEND_MAX = 20_000
@@ -58,6 +59,9 @@ function refuse({ isDeleted, isDisabled, isUnderWay }: Omit<Standing, 'status'>)
   if (isUnderWay) throw new TrocoError('under_way', 'It is being sent just now: wait for its end')
 }
 
+/** What is to be sent again, with the subjects that its reference means. */
+export type WantedFailed = ResendRequest & { subject_ids?: string[] }
+
 /**
  * Sends again what failed of all that was created in a period, oldest first; for an endpoint that is
  * disabled or deleted nothing is sent. `more`: there is more than one request may send.
@@ -65,21 +69,42 @@ function refuse({ isDeleted, isDisabled, isUnderWay }: Omit<Standing, 'status'>)
 export async function resendFailed(
   accountId: string,
   mode: Mode,
-  { from, to, endpoint_id, status }: ResendRequest,
+  wanted: WantedFailed,
 ): Promise<{ resent: number; more: boolean }> {
-  if (endpoint_id) await refuseEndpoint(accountId, mode, endpoint_id)
-  const until = to ?? new Date().toISOString()
-  const failed = status ? isIn(status) : isIn('exhausted', 'stopped')
-  const resent = await changeDeliveries(
-    Prisma.sql`d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND ${failed}
-      AND d.created_at >= ${from}::timestamptz AND d.created_at < ${until}::timestamptz
-      ${endpoint_id ? Prisma.sql`AND d.endpoint_id = ${endpoint_id}::uuid` : Prisma.empty}
-      AND NOT EXISTS (
-        SELECT 1 FROM webhook_endpoints p
-        WHERE p.account_id = d.account_id AND p.id = d.endpoint_id AND p.disabled_at IS NOT NULL)`,
-    anew,
-    RESEND_MAX,
-  )
+  const { endpoint_id } = wanted
+  if (endpoint_id && endpoint_id !== NO_ENDPOINT) {
+    await refuseEndpoint(accountId, mode, endpoint_id)
+  }
+  const resent = await changeDeliveries(hasFailed(accountId, mode, wanted), anew, RESEND_MAX)
   if (resent > 0) wake('deliveries')
   return { resent, more: resent >= RESEND_MAX }
+}
+
+/** How many one request would send again. */
+export async function countFailed(
+  accountId: string,
+  mode: Mode,
+  wanted: WantedFailed,
+): Promise<number> {
+  const [{ failed } = { failed: 0n }] = await db().$queryRaw<{ failed: bigint }[]>`
+    SELECT count(*) AS failed FROM (
+      SELECT 1 FROM deliveries d WHERE ${hasFailed(accountId, mode, wanted)} LIMIT ${RESEND_MAX}) t`
+  return Number(failed)
+}
+
+/** The deliveries `d` that were given up, and that somebody is there to receive. */
+function hasFailed(accountId: string, mode: Mode, wanted: WantedFailed): Prisma.Sql {
+  const { from, to = new Date().toISOString(), status, type } = wanted
+  const ofType = type
+    ? Prisma.sql`AND EXISTS (
+        SELECT 1 FROM events e WHERE e.account_id = d.account_id AND e.id = d.event_id
+          AND e.type = ANY (${typesOf(type)}::text[]))`
+    : Prisma.empty
+  return Prisma.sql`d.account_id = ${accountId}::uuid AND d.mode = ${mode}
+    AND ${status ? isIn(status) : isIn('exhausted', 'stopped')}
+    AND d.created_at >= ${from}::timestamptz AND d.created_at < ${to}::timestamptz
+    ${isAbout(wanted)} ${ofType}
+    AND NOT EXISTS (
+      SELECT 1 FROM webhook_endpoints p
+      WHERE p.account_id = d.account_id AND p.id = d.endpoint_id AND p.disabled_at IS NOT NULL)`
 }

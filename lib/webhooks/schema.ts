@@ -2,17 +2,26 @@ import * as z from 'zod'
 import { about, httpsUrl, httpUrl, listLimit, listQuery, must } from '#lib/fields.ts'
 import { isUuid } from '#lib/ids.ts'
 import type { Mode } from '#lib/mode.ts'
+import {
+  DELIVERY_STATUSES,
+  EVENT_TYPES,
+  type EventType,
+  NO_ENDPOINT,
+  RESEND_DAYS_MAX,
+  WANTED_TYPES,
+} from '#lib/webhooks/states.ts'
 
-export const EVENT_TYPES = [
-  'transaction.paid',
-  'transaction.expired',
-  'transaction.failed',
-  'transaction.refunded',
-  'transaction.refund_failed',
-  'withdrawal.approved',
-  'withdrawal.rejected',
-] as const
-export type EventType = (typeof EVENT_TYPES)[number]
+export type {
+  Attempt,
+  DeliveriesFailed,
+  DeliveriesResent,
+  Delivery,
+  DeliveryDetail,
+  DeliveryPage,
+  Endpoint,
+  ShownSecret,
+  TestAnswer,
+} from '#lib/webhooks/wire.ts'
 
 /** An event as it is kept; `resource` is the row of what it is about, as it stood then. */
 export interface EventRow {
@@ -85,47 +94,49 @@ const type = z.enum(EVENT_TYPES, must(`be one of ${EVENT_TYPES.join(', ')}`)).op
 /** Without a type it is the first that the endpoint wants to know. */
 export const testRequest = inBoth(z.object({ type }))
 
-/**
- * pending: due at its time, or a call is under way. paused: waits until its endpoint is enabled.
- * delivered: the receiver has it. exhausted: all tries failed. stopped: nobody wants it any more.
- */
-export const DELIVERY_STATUSES = ['pending', 'paused', 'delivered', 'exhausted', 'stopped'] as const
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
-
-const { limit, status, created_from, created_to } = listQuery(DELIVERY_STATUSES).shape
+const { limit, status, created_from, created_to, external_id } = listQuery(DELIVERY_STATUSES).shape
 const ID = must('be an id, in the form of a UUID')
 const uuid = z.string(ID).refine(isUuid, ID)
+const ENDPOINT = must(`be the id of an endpoint, or "${NO_ENDPOINT}" for those of a webhook_url`)
+const endpoint_id = z
+  .string(ENDPOINT)
+  .refine(value => value === NO_ENDPOINT || isUuid(value), ENDPOINT)
+  .optional()
+const wantedType = z.enum(WANTED_TYPES, must(`be one of ${WANTED_TYPES.join(', ')}`)).optional()
+const reference = external_id.meta(
+  about('Only of this transaction or withdrawal: its id, its reference, or the id of its event.'),
+)
 const CURSOR = /^\d{1,15}\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export const deliveriesQuery = z.object({
-  ...{ limit, status, type, created_from, created_to },
+  ...{ limit, status, created_from, created_to, endpoint_id, reference },
+  type: wantedType,
   cursor: z.string().regex(CURSOR, must('be the next_cursor of a page before')).optional(),
-  endpoint_id: uuid.optional(),
   subject_id: uuid.optional(),
 })
 export type DeliveriesQuery = z.infer<typeof deliveriesQuery>
 
-const RESEND_DAYS_MAX = 14
 const moment = created_from.unwrap()
 
-export const resendRequest = inBoth(
-  z
-    .object({
-      from: moment,
-      to: moment.optional(),
-      endpoint_id: uuid.optional(),
-      status: z.enum(['exhausted', 'stopped'], must('be exhausted or stopped')).optional(),
-    })
-    .superRefine(({ from, to }, context) => {
-      const days = ((to ? Date.parse(to) : Date.now()) - Date.parse(from)) / 86_400_000
-      const refuse = (field: string, message: string) =>
-        context.addIssue({ code: 'custom', path: [field], message })
-      if (days <= 0) refuse(to ? 'to' : 'from', to ? 'must be after from' : 'must be in the past')
-      if (days <= RESEND_DAYS_MAX) return
-      const rule = `must be at most ${RESEND_DAYS_MAX} days before to, or before now without one`
-      refuse('from', rule)
-    }),
-)
+/** What failed in a period; as a query of a GET it asks how many that are. */
+export const failedQuery = z
+  .object({
+    from: moment,
+    to: moment.optional(),
+    ...{ endpoint_id, reference },
+    type: wantedType,
+    status: z.enum(['exhausted', 'stopped'], must('be exhausted or stopped')).optional(),
+  })
+  .superRefine(({ from, to }, context) => {
+    const days = ((to ? Date.parse(to) : Date.now()) - Date.parse(from)) / 86_400_000
+    const refuse = (field: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [field], message })
+    if (days <= 0) refuse(to ? 'to' : 'from', to ? 'must be after from' : 'must be in the past')
+    if (days <= RESEND_DAYS_MAX) return
+    const rule = `must be at most ${RESEND_DAYS_MAX} days before to, or before now without one`
+    refuse('from', rule)
+  })
+export const resendRequest = inBoth(failedQuery)
 export type ResendRequest = z.infer<typeof resendRequest.test>
 
 function inBoth<Shape extends z.ZodType>(shape: Shape) {

@@ -10,7 +10,7 @@ import { ChargeDetail } from '#lib/charges/wire.ts'
 import { db } from '#lib/db/client.ts'
 import { RefundDetail } from '#lib/refunds/wire.ts'
 import { eventPage } from '#lib/webhooks/event-page.ts'
-import { EVENT_TYPES } from '#lib/webhooks/schema.ts'
+import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 import { TestRead } from '#lib/webhooks/wire.ts'
 import { WithdrawalDetail } from '#lib/withdrawals/wire.ts'
 

@@ -3,9 +3,10 @@ import { TrocoError } from '#lib/errors.ts'
 import { isUuid, newId } from '#lib/ids.ts'
 import type { Mode } from '#lib/mode.ts'
 import { postWebhook } from '#lib/webhooks/post.ts'
-import { type EventType, eventToIntegration } from '#lib/webhooks/schema.ts'
+import { eventToIntegration } from '#lib/webhooks/schema.ts'
 import { readSigningSecrets } from '#lib/webhooks/secrets.ts'
 import { signatureHeaders } from '#lib/webhooks/sign.ts'
+import type { EventType } from '#lib/webhooks/states.ts'
 import type { TestAnswer } from '#lib/webhooks/wire.ts'
 
 /** What an event of this type looks like; given by whoever knows the rooms' shapes. */

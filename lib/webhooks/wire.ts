@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { about, instant, pageOf } from '#lib/fields.ts'
-import { DELIVERY_STATUSES, EVENT_TYPES } from '#lib/webhooks/schema.ts'
+import { DELIVERY_STATUSES, EVENT_TYPES } from '#lib/webhooks/states.ts'
 
 const headers = z.record(z.string(), z.string())
 
@@ -49,6 +49,8 @@ export const SecretShown = z.object({
   }),
 })
 
+export type ShownSecret = z.infer<typeof SecretShown>['data']
+
 const answer = {
   problem: z.string().nullable().meta(about('What went wrong; null after a 2xx.')),
   address: z.string().nullable().meta(about('The address that was connected to.')),
@@ -74,6 +76,7 @@ export const Delivery = z.object({
   type: z.enum(EVENT_TYPES),
   sequence: z.int(),
   subject_id: z.uuid().meta(about('The transaction or withdrawal that it is about.')),
+  subject_reference: z.string().nullable().meta(about('The `external_id` of the same.')),
   endpoint_id: z
     .uuid()
     .nullable()
@@ -84,6 +87,7 @@ export const Delivery = z.object({
   attempt_count: z.int(),
   last_response_status: z.int().nullable(),
   last_problem: z.string().nullable(),
+  last_duration_ms: z.int().nullable(),
   next_attempt_at: instant.nullable(),
   delivered_at: instant.nullable(),
   created_at: instant,
@@ -100,11 +104,23 @@ export const Attempt = z.object({
 export type Attempt = z.infer<typeof Attempt>
 
 export const DeliveryPage = pageOf(Delivery)
+export type DeliveryPage = z.infer<typeof DeliveryPage>
 export const DeliveryRead = z.object({
-  data: Delivery.extend({ attempts: z.array(Attempt).meta(about('In their order.')) }),
+  data: Delivery.extend({
+    attempts: z.array(Attempt).meta(about('In their order.')),
+    later_pauses_s: z
+      .array(z.int())
+      .meta(about('While it is pending: the pauses between its next try and those after that.')),
+  }),
 })
+export type DeliveryDetail = z.infer<typeof DeliveryRead>['data']
 export const DeliveryResent = z.object({ data: Delivery })
+export const DeliveriesFailed = z.object({
+  failed: z.int().meta(about('What a resend would send, at most 20,000.')),
+})
+export type DeliveriesFailed = z.infer<typeof DeliveriesFailed>
 export const DeliveriesResent = z.object({
   resent: z.int(),
   more: z.boolean().meta(about('There are more: ask again.')),
 })
+export type DeliveriesResent = z.infer<typeof DeliveriesResent>

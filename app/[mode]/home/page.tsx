@@ -1,77 +1,111 @@
-import { CircleAlert, Clock, Landmark } from 'lucide-react'
+import { CircleAlert, Clock, Landmark, Plus } from 'lucide-react'
 import type { Metadata } from 'next'
+import { cookies } from 'next/headers'
 import Link from 'next/link'
-import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
-import { Balance } from '#components/balance.tsx'
-import { FirstCharge } from '#components/first-charge.tsx'
-import { Greeting } from '#components/greeting.tsx'
-import { KeepFresh } from '#components/keep-fresh.tsx'
-import { Frame } from '#components/nav/frame.tsx'
-import { RecentCharges } from '#components/recent-charges.tsx'
+import { ClientWords } from '#components/client-words.tsx'
+import { FirstSteps } from '#components/home/first-steps.tsx'
+import { Greeting } from '#components/home/greeting.tsx'
+import { LiveHome } from '#components/home/live-home.tsx'
+import { PageHead } from '#components/page-head.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { listCharges } from '#lib/charges/queries.ts'
+import { readHome } from '#lib/dashboard/home.ts'
+import { type SearchParams, STEPS, STEPS_COOKIE } from '#lib/dashboard/schema.ts'
+import { readSteps } from '#lib/dashboard/steps.ts'
 import { env } from '#lib/env.ts'
-import { readBalances } from '#lib/ledger/accounts.ts'
-import { MODES } from '#lib/mode.ts'
-import { requireUser } from '#lib/session/gate.ts'
+import { isOpen, type Mode } from '#lib/mode.ts'
+import { requireMode, requireUser } from '#lib/session/gate.ts'
+import { chooseAccount } from '#lib/session/preferences.ts'
 import type { SessionAccount } from '#lib/session/schema.ts'
 
-const CHARGES_SHOWN = 8
+const WORDS = ['balance', 'books', 'home', 'duration', 'chart', 'steps', 'chargeStatus'] as const
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('nav'))('place.home') }
 }
 
-export default async function HomePage({ params }: { params: Promise<{ mode: string }> }) {
-  const { mode: wanted } = await params
-  const mode = MODES.find(known => known === wanted) ?? notFound()
+interface HomePageProps {
+  params: Promise<{ mode: string }>
+  searchParams: Promise<SearchParams>
+}
+
+export default async function HomePage({ params, searchParams }: HomePageProps) {
+  const mode = requireMode((await params).mode)
   const user = await requireUser()
-  const [account] = user.accounts
+  const account = await chooseAccount(user)
+  if (account && isOpen(mode)) {
+    return <OpenWorld {...{ account, mode }} name={user.name} search={await searchParams} />
+  }
   return (
-    <Frame user={user} place="home" mode={mode}>
-      <Greeting name={user.name} />
-      {!account ? (
-        <NoAccount />
-      ) : mode === 'live' ? (
-        <LiveClosed />
-      ) : (
-        <TestWorld account={account} />
-      )}
-    </Frame>
+    <>
+      <h1 className="mb-6 truncate text-head max-md:sr-only">
+        <Greeting name={user.name} />
+      </h1>
+      {account ? <LiveClosed /> : <NoAccount />}
+    </>
   )
 }
 
-async function TestWorld({ account }: { account: SessionAccount }) {
-  const [t, balances, charges] = await Promise.all([
+interface OpenWorldProps {
+  account: SessionAccount
+  mode: Mode
+  name: string
+  search: SearchParams
+}
+
+async function OpenWorld({ account, mode, name, search }: OpenWorldProps) {
+  const isHidden = mode !== 'test' || (await cookies()).get(STEPS_COOKIE)?.value === 'hidden'
+  const [t, home, steps] = await Promise.all([
     getTranslations(),
-    readBalances(account.id, 'test'),
-    listCharges(account.id, 'test', { limit: CHARGES_SHOWN }),
+    readHome(account, mode, search),
+    isHidden ? null : readSteps(account.id, mode),
   ])
+  const { PUBLIC_URL, TROCO_ENV } = env()
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)] gap-6 md:gap-8">
+    <div className="relative">
+      {/* A phone begins with the amount; beside it there is room for the search. */}
+      <div className="max-md:absolute max-md:top-0 max-md:right-0 max-md:z-10 max-md:[&>div>div:first-child]:basis-0">
+        <PageHead title={<Greeting name={name} />} isTitleForDesk>
+          <Link
+            href={`/${mode}/charges/new`}
+            prefetch={false}
+            className={`${buttonClass('primary')} max-md:hidden`}
+          >
+            <Plus size={18} aria-hidden />
+            {t('home.newCharge')}
+          </Link>
+        </PageHead>
+      </div>
       {account.status === 'active' ? null : (
-        <Notice
-          tone={account.status === 'pending' ? 'wait' : 'bad'}
-          icon={account.status === 'pending' ? Clock : CircleAlert}
-        >
-          {t(`accountNotice.${account.status}`)}
-        </Notice>
+        <div className="mb-6 md:mb-8">
+          <Notice
+            tone={account.status === 'pending' ? 'wait' : 'bad'}
+            icon={account.status === 'pending' ? Clock : CircleAlert}
+          >
+            {t(`accountNotice.${account.status}`)}
+          </Notice>
+        </div>
       )}
-      <Balance {...balances} />
-      <section>
-        <h2 className="mb-2.5 text-title">{t('charges.recent')}</h2>
-        {charges.rows.length > 0 ? (
-          <RecentCharges charges={charges.rows} />
-        ) : (
-          <FirstCharge origin={env().PUBLIC_URL} />
-        )}
-      </section>
-      <KeepFresh />
+      <ClientWords of={[...WORDS]}>
+        <LiveHome first={home} query={addressOf(search)} key={account.id}>
+          {steps && STEPS.some(step => !steps[step]) ? (
+            <FirstSteps first={steps} origin={PUBLIC_URL} isLocal={TROCO_ENV === 'local'} />
+          ) : null}
+        </LiveHome>
+      </ClientWords>
     </div>
   )
+}
+
+/** What of the page's address says which days the chart shows. */
+function addressOf(search: SearchParams): string {
+  const given = ['period', 'from', 'to'].flatMap(name => {
+    const value = search[name]
+    return typeof value === 'string' ? [[name, value]] : []
+  })
+  return new URLSearchParams(given).toString()
 }
 
 async function LiveClosed() {

@@ -1,8 +1,7 @@
 import { createCharge } from '#lib/charges/create.ts'
 import { describeCharge, listCharges, recallCharge } from '#lib/charges/queries.ts'
-import { CHARGE_STATUSES, chargeRequest } from '#lib/charges/schema.ts'
-import { ChargeCreated, ChargePage, createdChargeToWire } from '#lib/charges/wire.ts'
-import { listQuery } from '#lib/fields.ts'
+import { chargeRequest } from '#lib/charges/schema.ts'
+import { ChargeCreated, ChargePage, chargesQuery, createdChargeToWire } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const POST = endpoint({
@@ -24,9 +23,6 @@ export const POST = endpoint({
   },
 })
 
-const FIND =
-  "A part of the payer's name or e-mail, or a whole document, reference, id or end-to-end id."
-
 function created(charge: Parameters<typeof createdChargeToWire>[0]) {
   return { status: 'success', data: createdChargeToWire(charge) }
 }
@@ -35,7 +31,7 @@ export const GET = endpoint({
   summary: 'List charges',
   description: "The charges of the account in the token's mode, newest first.",
   allow: 'transactions:read',
-  query: listQuery(CHARGE_STATUSES, FIND),
+  query: chargesQuery,
   answer: ChargePage,
   quick: true,
   async handle({ account, mode, query }) {

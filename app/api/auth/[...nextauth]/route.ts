@@ -1,6 +1,6 @@
 import type { NextRequest } from 'next/server'
 import NextAuth from 'next-auth'
-import { UNAVAILABLE } from '#lib/session/authenticate.ts'
+import { THROTTLED, UNAVAILABLE } from '#lib/session/authenticate.ts'
 import { authOptions } from '#lib/session/options.ts'
 
 interface Context {
@@ -14,7 +14,9 @@ async function answer(request: NextRequest, context: Context): Promise<Response>
   const said: Response = await NextAuth(request, context, authOptions())
   if (said.status !== 401) return said
   const text = await said.text()
-  const status = text.includes(`error=${UNAVAILABLE}`) ? 503 : 401
+  const waitS = text.match(`error=${THROTTLED}(\\d+)`)?.[1]
+  if (waitS) said.headers.set('retry-after', waitS)
+  const status = waitS ? 429 : text.includes(`error=${UNAVAILABLE}`) ? 503 : 401
   return new Response(text, { status, headers: said.headers })
 }
 

@@ -1,5 +1,5 @@
+import { listDeliveriesOf } from '#lib/dashboard/deliveries.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { listDeliveries } from '#lib/webhooks/delivery-queries.ts'
 import { deliveriesQuery } from '#lib/webhooks/schema.ts'
 import { DeliveryPage } from '#lib/webhooks/wire.ts'
 
@@ -9,7 +9,7 @@ export const GET = endpoint({
   query: deliveriesQuery,
   answer: DeliveryPage,
   async handle({ account, mode, query }) {
-    const { rows, nextCursor } = await listDeliveries(account.id, mode, query)
+    const { rows, nextCursor } = await listDeliveriesOf(account.id, mode, query)
     return { data: rows, next_cursor: nextCursor }
   },
 })

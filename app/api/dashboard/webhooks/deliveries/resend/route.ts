@@ -1,7 +1,19 @@
+import { withSubjects } from '#lib/dashboard/deliveries.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { resendFailed } from '#lib/webhooks/resend.ts'
-import { resendRequest } from '#lib/webhooks/schema.ts'
-import { DeliveriesResent } from '#lib/webhooks/wire.ts'
+import { countFailed, resendFailed } from '#lib/webhooks/resend.ts'
+import { failedQuery, resendRequest } from '#lib/webhooks/schema.ts'
+import { DeliveriesFailed, DeliveriesResent } from '#lib/webhooks/wire.ts'
+
+export const GET = endpoint({
+  summary: 'Say how many a resend of what failed would send',
+  allow: 'dashboard:read',
+  query: failedQuery,
+  answer: DeliveriesFailed,
+  async handle({ account, mode, query }) {
+    const wanted = await withSubjects(account.id, mode, query)
+    return { failed: await countFailed(account.id, mode, wanted) }
+  },
+})
 
 export const POST = endpoint({
   summary: 'Send again what failed of all that was created in a period',
@@ -10,7 +22,7 @@ export const POST = endpoint({
   answer: DeliveriesResent,
   refuses: ['endpoint_not_found', 'endpoint_disabled'],
   once: { keptS: 86_400 },
-  handle({ account, mode, body }) {
-    return resendFailed(account.id, mode, body)
+  async handle({ account, mode, body }) {
+    return resendFailed(account.id, mode, await withSubjects(account.id, mode, body))
   },
 })

@@ -12,7 +12,7 @@ export const POST = endpoint({
   async handle({ account, mode, params: { id = '' } }) {
     await resendDelivery(account.id, mode, id)
     // Without its tries, whose bodies would be kept with the key.
-    const { attempts: _, ...data } = await readDelivery(account.id, mode, id)
+    const { attempts: _, later_pauses_s: __, ...data } = await readDelivery(account.id, mode, id)
     return { data }
   },
 })

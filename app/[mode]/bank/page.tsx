@@ -1,0 +1,70 @@
+import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
+import { getTranslations } from 'next-intl/server'
+import { Bank } from '#components/bank/bank.tsx'
+import { OpenCharges } from '#components/bank/open-charges.tsx'
+import { ClientWords } from '#components/client-words.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { findCharge, listCharges } from '#lib/charges/queries.ts'
+import type { ChargeRow } from '#lib/charges/schema.ts'
+import { readCharge, readCode } from '#lib/dashboard/bank.ts'
+import type { BankReading, SearchParams } from '#lib/dashboard/schema.ts'
+import { requireMember } from '#lib/session/gate.ts'
+
+/** So many of the latest are offered. */
+const OPEN_MAX = 8
+
+interface BankPageProps {
+  params: Promise<{ mode: string }>
+  searchParams: Promise<SearchParams>
+}
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('bank'))('title') }
+}
+
+/** A bank for test mode, where a merchant is their own payer. */
+export default async function BankPage({ params, searchParams }: BankPageProps) {
+  const { account, mode } = await requireMember(params)
+  if (mode !== 'test') notFound()
+  const { code, charge } = await searchParams
+  const [t, reading, open] = await Promise.all([
+    getTranslations('bank'),
+    readWanted(account.id, code, charge),
+    listCharges(account.id, 'test', { status: 'pending', limit: OPEN_MAX }),
+  ])
+  const pasted = typeof code === 'string' ? code : ''
+  return (
+    <>
+      <PageHead title={t('title')} />
+      <p className="-mt-3 mb-6 max-w-[62ch] text-muted md:-mt-4">{t('about')}</p>
+      <ClientWords of={['bank', 'chargeStatus']}>
+        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,30rem)_minmax(0,1fr)] lg:gap-8">
+          <Bank key={reading?.charge?.id ?? pasted} reading={reading} code={pasted} />
+          <OpenCharges
+            charges={open.rows.map(toChoice)}
+            most={OPEN_MAX}
+            chosen={reading?.charge?.id}
+          />
+        </div>
+      </ClientWords>
+    </>
+  )
+}
+
+/** Nothing of the payer but the name leaves the server. */
+function toChoice({ id, client_name, amount, external_id, created_at }: ChargeRow) {
+  return { id, client_name, amount, external_id, created_at }
+}
+
+async function readWanted(
+  accountId: string,
+  code: SearchParams[string],
+  charge: SearchParams[string],
+): Promise<BankReading | null> {
+  if (typeof charge === 'string') {
+    const found = await findCharge(accountId, 'test', charge)
+    return found ? readCharge(found) : notFound()
+  }
+  return typeof code === 'string' && code !== '' ? readCode(accountId, code) : null
+}

@@ -1,0 +1,79 @@
+import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
+import { getLocale, getTranslations } from 'next-intl/server'
+import { cache } from 'react'
+import { ChargeActions } from '#components/charge/actions.tsx'
+import { ChargeDetails } from '#components/charge/details.tsx'
+import { PayPanel } from '#components/charge/pay-panel.tsx'
+import { ChargeQr } from '#components/charge/qr.tsx'
+import { Refunds } from '#components/charge/refunds.tsx'
+import { StatusChip } from '#components/charge/status-chip.tsx'
+import { LiveCharge } from '#components/charge/story.tsx'
+import { ChargeTimeline } from '#components/charge/timeline.tsx'
+import { ClientWords } from '#components/client-words.tsx'
+import { Money, moneyText } from '#components/format.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { readChargeStory } from '#lib/dashboard/charge-timeline.ts'
+import { isTrocoError } from '#lib/errors.ts'
+import type { Mode } from '#lib/mode.ts'
+import { requireMember } from '#lib/session/gate.ts'
+
+interface PageProps {
+  params: Promise<{ mode: string; id: string }>
+}
+
+/** For the title and for the page. */
+const readStory = cache(async (accountId: string, mode: Mode, id: string) =>
+  readChargeStory(accountId, mode, decodeURIComponent(id)).catch(error => {
+    if (isTrocoError(error)) return notFound()
+    throw error
+  }),
+)
+
+async function storyOf(params: PageProps['params']) {
+  const { account, mode } = await requireMember(params)
+  return readStory(account.id, mode, (await params).id)
+}
+
+export async function generateMetadata({ params }: PageProps): Promise<Metadata> {
+  const [{ charge }, t, locale] = await Promise.all([
+    storyOf(params),
+    getTranslations('charge'),
+    getLocale(),
+  ])
+  return { title: t('title', { amount: moneyText(charge.amount, locale) }) }
+}
+
+export default async function ChargePage({ params }: PageProps) {
+  const [story, t] = await Promise.all([storyOf(params), getTranslations()])
+  const { charge } = story
+  const above = { href: `/${charge.mode}/charges`, label: t('nav.place.charges') }
+  return (
+    <ClientWords of={['charge', 'chargeTimeline', 'chargeStatus', 'refund']}>
+      <LiveCharge key={charge.id} first={story}>
+        <PageHead
+          title={<Money cents={charge.amount} />}
+          above={above}
+          beside={
+            <>
+              <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[20ch]">
+                {charge.external_id}
+              </span>
+              <StatusChip />
+            </>
+          }
+        >
+          <ChargeActions />
+        </PageHead>
+        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,380px)_minmax(0,1fr)]">
+          <PayPanel qr={<ChargeQr code={charge.br_code} />} />
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
+            <ChargeTimeline />
+            <Refunds />
+            <ChargeDetails charge={charge} />
+          </div>
+        </div>
+      </LiveCharge>
+    </ClientWords>
+  )
+}

@@ -1,0 +1,25 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { NewChargeForm } from '#components/charge/new-form.tsx'
+import { ClientWords } from '#components/client-words.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { requireMember } from '#lib/session/gate.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('newCharge'))('title') }
+}
+
+export default async function NewChargePage({ params }: { params: Promise<{ mode: string }> }) {
+  const { account, mode } = await requireMember(params)
+  const t = await getTranslations()
+  const above = { href: `/${mode}/charges`, label: t('nav.place.charges') }
+  return (
+    <>
+      <PageHead title={t('newCharge.title')} above={above} />
+      <p className="-mt-4 mb-5 max-w-[60ch] text-muted">{t('newCharge.text')}</p>
+      <ClientWords of={['newCharge']}>
+        <NewChargeForm expiresIn={account.expiresIn} />
+      </ClientWords>
+    </>
+  )
+}

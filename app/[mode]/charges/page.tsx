@@ -1,0 +1,48 @@
+import { Plus } from 'lucide-react'
+import type { Metadata } from 'next'
+import Link from 'next/link'
+import { getTranslations } from 'next-intl/server'
+import { ChargeList } from '#components/charges/list.tsx'
+import { ClientWords } from '#components/client-words.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { listedColumns, readCharges } from '#lib/charges/queries.ts'
+import type { ListedCharge } from '#lib/charges/schema.ts'
+import { readChargesAsked } from '#lib/dashboard/charge-filters.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { requireMember } from '#lib/session/gate.ts'
+
+const SHOWN = 25
+
+interface ChargesPageProps {
+  params: Promise<{ mode: string }>
+  searchParams: Promise<SearchParams>
+}
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('charges'))('title') }
+}
+
+export default async function ChargesPage({ params, searchParams }: ChargesPageProps) {
+  const { account, mode } = await requireMember(params)
+  const [t, given] = await Promise.all([getTranslations('charges'), searchParams])
+  const { asked, query } = readChargesAsked(given, account.timeZone, SHOWN)
+  const { rows, nextCursor } = await readCharges<ListedCharge>(
+    listedColumns,
+    account.id,
+    mode,
+    query,
+  )
+  const { limit, cursor, ...filters } = asked
+  return (
+    <ClientWords of={['charges', 'chargeStatus']}>
+      <PageHead title={t('title')}>
+        <Link href={`/${mode}/charges/new`} prefetch={false} className={buttonClass('primary')}>
+          <Plus size={17} aria-hidden />
+          {t('new')}
+        </Link>
+      </PageHead>
+      <ChargeList asked={asked} filters={filters} first={{ data: rows, next_cursor: nextCursor }} />
+    </ClientWords>
+  )
+}

@@ -1,0 +1,37 @@
+import type { ReactNode } from 'react'
+import { ClientWords } from '#components/client-words.tsx'
+import { Connection } from '#components/connection.tsx'
+import { Frame } from '#components/nav/frame.tsx'
+import { PaletteHost } from '#components/palette/palette-host.tsx'
+import { WorldOf } from '#components/world.tsx'
+import { requireMode, requireUser } from '#lib/session/gate.ts'
+import { chooseAccount } from '#lib/session/preferences.ts'
+
+interface ModeLayoutProps {
+  params: Promise<{ mode: string }>
+  children: ReactNode
+}
+
+export default async function ModeLayout({ params, children }: ModeLayoutProps) {
+  const mode = requireMode((await params).mode)
+  const user = await requireUser()
+  const account = await chooseAccount(user)
+  const frame = (
+    <Frame user={user} account={account} mode={mode}>
+      {children}
+    </Frame>
+  )
+  return (
+    <ClientWords>
+      {account ? (
+        <WorldOf key={account.id} mode={mode} accountId={account.id}>
+          {frame}
+          <Connection />
+          <PaletteHost />
+        </WorldOf>
+      ) : (
+        frame
+      )}
+    </ClientWords>
+  )
+}

@@ -1,0 +1,15 @@
+import { SearchX } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { Empty } from '#components/ui/empty.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+
+/** What one looked for is not in this account, or not in this mode. */
+export default function NotInThisWorld() {
+  const t = useTranslations('notFound')
+  return (
+    <Sheet className="mt-2">
+      <h1 className="sr-only">{t('title')}</h1>
+      <Empty icon={SearchX} title={t('title')} text={t('here')} />
+    </Sheet>
+  )
+}

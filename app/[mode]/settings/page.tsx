@@ -1,0 +1,76 @@
+import { Lock } from 'lucide-react'
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { ClientWords } from '#components/client-words.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { AccountForm } from '#components/settings/account-form.tsx'
+import { Look } from '#components/settings/look.tsx'
+import { ProfileForm } from '#components/settings/profile-form.tsx'
+import { Section } from '#components/settings/section.tsx'
+import { SettingsTabs } from '#components/settings/settings-tabs.tsx'
+import { TimeZones } from '#components/settings/time-zones.tsx'
+import { CopyButton } from '#components/ui/copy.tsx'
+import { Fact, Facts } from '#components/ui/facts.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+import { requireMember } from '#lib/session/gate.ts'
+import { readTheme } from '#lib/session/preferences.ts'
+import type { SessionAccount } from '#lib/session/schema.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('settings'))('title') }
+}
+
+export default async function SettingsPage({ params }: { params: Promise<{ mode: string }> }) {
+  const { user, account, mode } = await requireMember(params)
+  const [t, theme] = await Promise.all([getTranslations('settings'), readTheme()])
+  return (
+    <>
+      <PageHead title={t('title')} />
+      <SettingsTabs mode={mode} current="general" />
+      <ClientWords of={['settings']}>
+        <div>
+          <AccountSection account={account} />
+          <Section title={t('profile.title')} text={t('profile.text')}>
+            <ProfileForm name={user.name} />
+          </Section>
+          <Section title={t('look.title')} text={t('look.text')}>
+            <Look theme={theme} />
+          </Section>
+          <Section title={t('identity.title')} text={t('identity.text')}>
+            <Facts>
+              <Fact name={t('identity.email')}>{user.email}</Fact>
+              <Fact name={t('identity.role')}>{t(`role.${account.role}`)}</Fact>
+              <Fact name={t('identity.state')}>{t(`state.${account.status}`)}</Fact>
+              <Fact name={t('identity.account')}>
+                <span className="mr-2 break-all font-mono text-[13px]">{account.id}</span>
+                <CopyButton text={account.id} look="plain" className="-my-2" />
+              </Fact>
+            </Facts>
+          </Section>
+        </div>
+      </ClientWords>
+    </>
+  )
+}
+
+async function AccountSection({ account }: { account: SessionAccount }) {
+  const t = await getTranslations('settings')
+  const mayWrite = account.role === 'owner'
+  const { name, city, expiresIn: expires_in, timeZone: time_zone } = account
+  return (
+    <Section title={t('account.title')} text={t('account.text')}>
+      {mayWrite ? null : (
+        <div className="mb-5">
+          <Notice tone="wait" icon={Lock}>
+            {t('readOnly')}
+          </Notice>
+        </div>
+      )}
+      <AccountForm
+        account={{ name, city, expires_in, time_zone }}
+        mayWrite={mayWrite}
+        timeZones={<TimeZones brazil={t('account.brazil')} world={t('account.world')} />}
+      />
+    </Section>
+  )
+}

@@ -1,0 +1,51 @@
+import { Lock, Plus } from 'lucide-react'
+import type { Metadata } from 'next'
+import Link from 'next/link'
+import { getTranslations } from 'next-intl/server'
+import { ClientWords } from '#components/client-words.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { SettingsTabs } from '#components/settings/settings-tabs.tsx'
+import { TokenList } from '#components/tokens/token-list.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+import { env } from '#lib/env.ts'
+import { requireMember } from '#lib/session/gate.ts'
+import { listTokens } from '#lib/tokens/queries.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('tokens'))('title') }
+}
+
+export default async function TokensPage({ params }: { params: Promise<{ mode: string }> }) {
+  const { account, mode } = await requireMember(params)
+  const [t, tokens] = await Promise.all([getTranslations('tokens'), listTokens(account.id, mode)])
+  const mayWrite = account.role === 'owner'
+  return (
+    <>
+      <PageHead title={t('title')}>
+        {mayWrite ? (
+          <Link
+            href={`/${mode}/settings/tokens/new`}
+            prefetch={false}
+            className={buttonClass('primary')}
+          >
+            <Plus size={17} aria-hidden />
+            {t('create')}
+          </Link>
+        ) : null}
+      </PageHead>
+      <SettingsTabs mode={mode} current="tokens" />
+      <p className="mb-4 text-muted text-small">{t(`inMode.${mode}`)}</p>
+      {mayWrite ? null : (
+        <div className="mb-4">
+          <Notice tone="wait" icon={Lock}>
+            {t('readOnly')}
+          </Notice>
+        </div>
+      )}
+      <ClientWords of={['tokens']}>
+        <TokenList tokens={tokens} mayWrite={mayWrite} origin={env().PUBLIC_URL} />
+      </ClientWords>
+    </>
+  )
+}

@@ -1,0 +1,27 @@
+import { useTranslations } from 'next-intl'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { Skeleton } from '#components/ui/skeleton.tsx'
+
+const ROWS = ['a', 'b', 'c', 'd', 'e', 'f']
+
+/** The page's own proportions, so that nothing jumps when it comes. */
+export default function StatementLoading() {
+  const t = useTranslations()
+  return (
+    <div aria-busy="true">
+      <div className="mb-6 flex items-end md:mb-7 md:min-h-11">
+        <h1 className="text-head">{t('statement.title')}</h1>
+      </div>
+      <p role="status" className="sr-only">
+        {t('ui.loading')}
+      </p>
+      <Skeleton className="mb-4 h-9 w-56" />
+      <Sheet className="mb-6 h-[148px] md:h-[104px]" />
+      <Sheet className="grid gap-6 px-[18px] py-5">
+        {ROWS.map(row => (
+          <Skeleton key={row} className="h-6" />
+        ))}
+      </Sheet>
+    </div>
+  )
+}

@@ -1,0 +1,76 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { Suspense } from 'react'
+import { ClientWords } from '#components/client-words.tsx'
+import { Pager } from '#components/filters/pager.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { ExportButton } from '#components/statement/export-button.tsx'
+import { NoMovements } from '#components/statement/no-movements.tsx'
+import { StatementFilters } from '#components/statement/period.tsx'
+import { StatementRows } from '#components/statement/rows.tsx'
+import { AddingUp, StatementSummary, Sums } from '#components/statement/summary.tsx'
+import { dayOf } from '#lib/dashboard/period.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { listStatement, STATEMENT_PERIOD, statementSpan } from '#lib/dashboard/statement.ts'
+import { findStatementRange, type StatementRange, totalStatement } from '#lib/ledger/statement.ts'
+import { log } from '#lib/log.ts'
+import type { Mode } from '#lib/mode.ts'
+import { requireMember } from '#lib/session/gate.ts'
+
+interface StatementPageProps {
+  params: Promise<{ mode: string }>
+  searchParams: Promise<SearchParams>
+}
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('statement'))('title') }
+}
+
+export default async function StatementPage({ params, searchParams }: StatementPageProps) {
+  const { account, mode } = await requireMember(params)
+  const [t, given] = await Promise.all([getTranslations('statement'), searchParams])
+  const range = await findStatementRange(account.id, mode, statementSpan(given, account.timeZone))
+  const { rows, nextCursor } = await listStatement(account.id, mode, range, cursorOf(given))
+  const days = rows.map(row => dayOf(new Date(row.created_at), account.timeZone))
+  const isEver = given.period === 'all'
+  return (
+    <ClientWords of={['statement']}>
+      <PageHead title={t('title')}>
+        <ExportButton format="csv" />
+        <ExportButton format="ofx" />
+      </PageHead>
+      <StatementFilters unlessSaid={STATEMENT_PERIOD}>
+        <StatementSummary {...range}>
+          <Suspense fallback={<AddingUp />} key={`${range.first}-${range.end}`}>
+            <Totals accountId={account.id} mode={mode} range={range} />
+          </Suspense>
+        </StatementSummary>
+        {rows.length > 0 ? (
+          <StatementRows rows={rows} days={days} mode={mode} />
+        ) : (
+          <NoMovements isEver={isEver} mode={mode} />
+        )}
+        <Pager nextCursor={nextCursor} />
+      </StatementFilters>
+    </ClientWords>
+  )
+}
+
+interface TotalsProps {
+  accountId: string
+  mode: Mode
+  range: StatementRange
+}
+
+/** Adding up a long period takes longer than reading a page of it, so it comes after. */
+async function Totals({ accountId, mode, range }: TotalsProps) {
+  const totals = await totalStatement(accountId, mode, range).catch(error => {
+    log().error({ err: error }, 'a statement could not be added up')
+    return null
+  })
+  return <Sums totals={totals} />
+}
+
+function cursorOf({ cursor }: SearchParams): number | undefined {
+  return typeof cursor === 'string' && /^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined
+}

@@ -1,0 +1,77 @@
+import { Plus } from 'lucide-react'
+import Link from 'next/link'
+import { notFound } from 'next/navigation'
+import { getTranslations } from 'next-intl/server'
+import { ClientWords } from '#components/client-words.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { Deliveries } from '#components/webhooks/deliveries.tsx'
+import { DeliveryPanel } from '#components/webhooks/delivery-panel.tsx'
+import { failedOf } from '#components/webhooks/failed.ts'
+import { listDeliveriesOf, readDeliveriesQuery, withSubjects } from '#lib/dashboard/deliveries.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { isTrocoError } from '#lib/errors.ts'
+import type { Mode } from '#lib/mode.ts'
+import { requireMember } from '#lib/session/gate.ts'
+import { readDelivery } from '#lib/webhooks/delivery-queries.ts'
+import { listEndpoints } from '#lib/webhooks/queries.ts'
+import { countFailed } from '#lib/webhooks/resend.ts'
+import type { DeliveriesQuery } from '#lib/webhooks/schema.ts'
+
+export interface DeliveriesViewProps {
+  params: Promise<{ mode: string; id?: string }>
+  searchParams: Promise<SearchParams>
+}
+
+/** The list of deliveries, and beside it (on a phone in place of it) the one of the address. */
+export async function DeliveriesView({ params, searchParams }: DeliveriesViewProps) {
+  const { account, mode } = await requireMember(params)
+  const { id } = await params
+  const query = readDeliveriesQuery(await searchParams, account.timeZone)
+  const [t, page, endpoints, failed, delivery] = await Promise.all([
+    getTranslations('webhooks'),
+    listDeliveriesOf(account.id, mode, query),
+    listEndpoints(account.id, mode),
+    readFailed(account.id, mode, query),
+    id ? findDelivery(account.id, mode, id) : undefined,
+  ])
+  return (
+    <>
+      <PageHead title={t('title')}>
+        <Link
+          href={`/${mode}/webhooks/endpoints/new`}
+          prefetch={false}
+          className={buttonClass('quiet')}
+        >
+          <Plus size={17} aria-hidden />
+          {t('newEndpoint')}
+        </Link>
+      </PageHead>
+      <ClientWords of={['webhooks', 'deliveries', 'deliveryProblem']}>
+        <Deliveries
+          query={query}
+          page={{ data: page.rows, next_cursor: page.nextCursor }}
+          failed={failed}
+          endpoints={endpoints.map(one => ({ id: one.id, url: one.url }))}
+          selected={delivery?.id}
+        >
+          {delivery ? <DeliveryPanel key={delivery.id} delivery={delivery} /> : null}
+        </Deliveries>
+      </ClientWords>
+    </>
+  )
+}
+
+async function readFailed(accountId: string, mode: Mode, query: DeliveriesQuery) {
+  const wanted = failedOf(query)
+  if (!wanted) return null
+  const count = await countFailed(accountId, mode, await withSubjects(accountId, mode, wanted))
+  return { wanted, count }
+}
+
+async function findDelivery(accountId: string, mode: Mode, id: string) {
+  return readDelivery(accountId, mode, id).catch(error => {
+    if (isTrocoError(error) && error.code === 'delivery_not_found') notFound()
+    throw error
+  })
+}

@@ -1,0 +1,123 @@
+import type { Metadata } from 'next'
+import Link from 'next/link'
+import { notFound } from 'next/navigation'
+import { getTranslations } from 'next-intl/server'
+import type { ReactNode } from 'react'
+import { ClientWords } from '#components/client-words.tsx'
+import { When } from '#components/format.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { Fact, Facts } from '#components/ui/facts.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { placeOf } from '#components/webhooks/delivery-row.tsx'
+import { EndpointActions } from '#components/webhooks/endpoint-actions.tsx'
+import { EndpointForm } from '#components/webhooks/endpoint-form.tsx'
+import { EndpointHealth } from '#components/webhooks/endpoint-health.tsx'
+import { EndpointState, EndpointTrouble } from '#components/webhooks/endpoint-state.tsx'
+import { KeepFresh } from '#components/webhooks/keep-fresh.tsx'
+import { RotateSecret } from '#components/webhooks/rotate-secret.tsx'
+import { TestEvent } from '#components/webhooks/test-event.tsx'
+import { env } from '#lib/env.ts'
+import { isTrocoError } from '#lib/errors.ts'
+import type { Mode } from '#lib/mode.ts'
+import { requireMember } from '#lib/session/gate.ts'
+import { countMissed } from '#lib/webhooks/enable.ts'
+import { readEndpoint } from '#lib/webhooks/queries.ts'
+
+interface EndpointPageProps {
+  params: Promise<{ mode: string; id: string }>
+}
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('endpoints'))('one') }
+}
+
+export default async function EndpointPage({ params }: EndpointPageProps) {
+  const { account, mode } = await requireMember(params)
+  const { id } = await params
+  const endpoint = await findEndpoint(account.id, mode, id)
+  const isDisabled = endpoint.status === 'disabled'
+  const [t, missed] = await Promise.all([
+    getTranslations('endpoints'),
+    isDisabled ? countMissed(account.id, mode, id) : 0,
+  ])
+  const above = { href: `/${mode}/webhooks/endpoints`, label: t('title') }
+  const hasTrouble = isDisabled || endpoint.failing_since !== null
+  return (
+    <ClientWords of={['webhooks', 'endpoints', 'deliveries', 'deliveryProblem']}>
+      <PageHead
+        title={<span className="break-all">{placeOf(endpoint.url)}</span>}
+        above={above}
+        beside={<EndpointState endpoint={endpoint} />}
+      />
+      <div className="grid items-start gap-6 xl:grid-cols-[minmax(0,1fr)_minmax(0,0.8fr)]">
+        <div className="grid min-w-0 gap-6">
+          <Section title={t('status')}>
+            <Facts>
+              {hasTrouble ? (
+                <Fact name={t('trouble')}>
+                  <EndpointTrouble endpoint={endpoint} />
+                </Fact>
+              ) : null}
+              {isDisabled ? (
+                <Fact name={t('waiting')}>{t('missed', { count: missed })}</Fact>
+              ) : null}
+              <Fact name={t('lastDay')}>
+                <EndpointHealth health={endpoint.health} />
+              </Fact>
+              <Fact name={t('created')}>
+                <When at={endpoint.created_at} />
+              </Fact>
+              <Fact name={t('deliveries')}>
+                <Link
+                  href={`/${mode}/webhooks?endpoint_id=${endpoint.id}`}
+                  prefetch={false}
+                  className="font-semibold text-accent hover:underline"
+                >
+                  {t('seeDeliveries')}
+                </Link>
+              </Fact>
+            </Facts>
+            <div className="mt-5">
+              <EndpointActions endpoint={endpoint} missed={missed} />
+            </div>
+          </Section>
+          <Section title={t('what')}>
+            <EndpointForm endpoint={endpoint} isLoopbackOpen={env().TROCO_ENV === 'local'} />
+          </Section>
+        </div>
+        <div className="grid min-w-0 gap-6">
+          <Section title={t('test')} text={t('testText')}>
+            <TestEvent endpoint={endpoint} />
+          </Section>
+          <Section title={t('secret')} text={t('secretText')}>
+            <RotateSecret path={`/dashboard/webhooks/endpoints/${endpoint.id}/rotate`} />
+          </Section>
+        </div>
+      </div>
+      <KeepFresh />
+    </ClientWords>
+  )
+}
+
+interface SectionProps {
+  title: string
+  text?: string
+  children: ReactNode
+}
+
+function Section({ title, text, children }: SectionProps) {
+  return (
+    <Sheet className="min-w-0 px-4 py-5 md:px-7 md:py-6">
+      <h2 className="text-title">{title}</h2>
+      {text ? <p className="mt-1 text-muted text-small">{text}</p> : null}
+      <div className="mt-4">{children}</div>
+    </Sheet>
+  )
+}
+
+async function findEndpoint(accountId: string, mode: Mode, id: string) {
+  return readEndpoint(accountId, mode, id).catch(error => {
+    if (isTrocoError(error) && error.code === 'endpoint_not_found') notFound()
+    throw error
+  })
+}

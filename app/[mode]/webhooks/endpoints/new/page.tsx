@@ -1,0 +1,41 @@
+import { CircleAlert } from 'lucide-react'
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { ClientWords } from '#components/client-words.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { EndpointForm } from '#components/webhooks/endpoint-form.tsx'
+import { env } from '#lib/env.ts'
+import { requireMember } from '#lib/session/gate.ts'
+import { listEndpoints } from '#lib/webhooks/queries.ts'
+import { ENDPOINTS_MAX } from '#lib/webhooks/schema.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('endpoints'))('new') }
+}
+
+export default async function NewEndpointPage({ params }: { params: Promise<{ mode: string }> }) {
+  const { account, mode } = await requireMember(params)
+  const [t, endpoints] = await Promise.all([
+    getTranslations('endpoints'),
+    listEndpoints(account.id, mode),
+  ])
+  const above = { href: `/${mode}/webhooks/endpoints`, label: t('title') }
+  return (
+    <>
+      <PageHead title={t('new')} above={above} />
+      <Sheet className="max-w-[760px] px-4 py-5 md:px-7 md:py-6">
+        {endpoints.length >= ENDPOINTS_MAX ? (
+          <Notice tone="wait" icon={CircleAlert}>
+            {t('full', { count: ENDPOINTS_MAX })}
+          </Notice>
+        ) : (
+          <ClientWords of={['webhooks', 'endpoints']}>
+            <EndpointForm isLoopbackOpen={env().TROCO_ENV === 'local'} />
+          </ClientWords>
+        )}
+      </Sheet>
+    </>
+  )
+}

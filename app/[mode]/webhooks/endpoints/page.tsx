@@ -1,0 +1,59 @@
+import { Plus, Webhook } from 'lucide-react'
+import type { Metadata } from 'next'
+import Link from 'next/link'
+import { getTranslations } from 'next-intl/server'
+import { ClientWords } from '#components/client-words.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { EndpointList } from '#components/webhooks/endpoint-list.tsx'
+import { KeepFresh } from '#components/webhooks/keep-fresh.tsx'
+import { RotateSecret } from '#components/webhooks/rotate-secret.tsx'
+import { WebhookTabs } from '#components/webhooks/webhook-tabs.tsx'
+import { requireMember } from '#lib/session/gate.ts'
+import { listEndpoints } from '#lib/webhooks/queries.ts'
+
+const SECRET = '/dashboard/webhooks/secret'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('endpoints'))('title') }
+}
+
+export default async function EndpointsPage({ params }: { params: Promise<{ mode: string }> }) {
+  const { account, mode } = await requireMember(params)
+  const [t, endpoints] = await Promise.all([
+    getTranslations('endpoints'),
+    listEndpoints(account.id, mode),
+  ])
+  const create = (look: 'primary' | 'quiet') => (
+    <Link href={`/${mode}/webhooks/endpoints/new`} prefetch={false} className={buttonClass(look)}>
+      <Plus size={17} aria-hidden />
+      {t('new')}
+    </Link>
+  )
+  return (
+    <ClientWords of={['webhooks', 'endpoints']}>
+      <PageHead title={t('webhooks')}>{endpoints.length > 0 ? create('primary') : null}</PageHead>
+      <div className="mb-4">
+        <WebhookTabs current="endpoints" />
+      </div>
+      <h2 className="sr-only">{t('title')}</h2>
+      {endpoints.length > 0 ? (
+        <EndpointList endpoints={endpoints} mode={mode} />
+      ) : (
+        <Sheet>
+          <Empty icon={Webhook} title={t('none')} text={t('noneText')}>
+            {create('primary')}
+          </Empty>
+        </Sheet>
+      )}
+      <Sheet className="mt-6 px-4 py-5 md:px-7 md:py-6">
+        <h2 className="text-title">{t('accountSecret')}</h2>
+        <p className="mt-1.5 mb-4 max-w-[68ch] text-muted text-small">{t('accountSecretText')}</p>
+        <RotateSecret path={`${SECRET}/rotate`} revealPath={SECRET} />
+      </Sheet>
+      <KeepFresh />
+    </ClientWords>
+  )
+}

@@ -1,0 +1,36 @@
+import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
+import { getTranslations } from 'next-intl/server'
+import { ClientWords } from '#components/client-words.tsx'
+import { WithdrawalView } from '#components/withdrawals/view.tsx'
+import { readWithdrawalStory } from '#lib/dashboard/withdrawal-timeline.ts'
+import { isTrocoError } from '#lib/errors.ts'
+import { isUuid } from '#lib/ids.ts'
+import { requireMember } from '#lib/session/gate.ts'
+
+interface WithdrawalPageProps {
+  params: Promise<{ mode: string; id: string }>
+}
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('withdrawals'))('one') }
+}
+
+export default async function WithdrawalPage({ params }: WithdrawalPageProps) {
+  const { account, mode } = await requireMember(params)
+  const { id } = await params
+  const story = await readStory(account.id, mode, id)
+  return (
+    <ClientWords of={['withdrawals', 'withdrawal', 'withdrawalStatus', 'pixKey']}>
+      <WithdrawalView first={story} />
+    </ClientWords>
+  )
+}
+
+async function readStory(...[accountId, mode, id]: Parameters<typeof readWithdrawalStory>) {
+  if (!isUuid(id)) notFound()
+  return readWithdrawalStory(accountId, mode, id).catch(error => {
+    if (isTrocoError(error) && error.code === 'withdrawal_not_found') notFound()
+    throw error
+  })
+}

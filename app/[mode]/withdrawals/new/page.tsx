@@ -1,0 +1,27 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { ClientWords } from '#components/client-words.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { RequestForm } from '#components/withdrawals/request-form.tsx'
+import { readBalances } from '#lib/ledger/accounts.ts'
+import { requireMember } from '#lib/session/gate.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('withdrawals'))('new') }
+}
+
+export default async function NewWithdrawalPage({ params }: { params: Promise<{ mode: string }> }) {
+  const { account, mode } = await requireMember(params)
+  const [t, balances] = await Promise.all([
+    getTranslations('withdrawals'),
+    readBalances(account.id, mode),
+  ])
+  return (
+    <>
+      <PageHead title={t('new')} above={{ href: `/${mode}/withdrawals`, label: t('title') }} />
+      <ClientWords of={['withdrawals', 'withdrawalRequest', 'pixKey']}>
+        <RequestForm mode={mode} available={balances.available} />
+      </ClientWords>
+    </>
+  )
+}

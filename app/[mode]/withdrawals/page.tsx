@@ -1,0 +1,70 @@
+import { Plus } from 'lucide-react'
+import type { Metadata } from 'next'
+import Link from 'next/link'
+import { getTranslations } from 'next-intl/server'
+import { ClientWords } from '#components/client-words.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { WithdrawalList } from '#components/withdrawals/list.tsx'
+import { readSpan } from '#lib/dashboard/period.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { listQuery } from '#lib/fields.ts'
+import { requireMember } from '#lib/session/gate.ts'
+import { listWithdrawals } from '#lib/withdrawals/queries.ts'
+import { WITHDRAWAL_STATUSES } from '#lib/withdrawals/schema.ts'
+import { withdrawalToWire } from '#lib/withdrawals/wire.ts'
+
+interface WithdrawalsPageProps {
+  params: Promise<{ mode: string }>
+  searchParams: Promise<SearchParams>
+}
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('withdrawals'))('title') }
+}
+
+export default async function WithdrawalsPage({ params, searchParams }: WithdrawalsPageProps) {
+  const { account, mode } = await requireMember(params)
+  const [t, given] = await Promise.all([getTranslations('withdrawals'), searchParams])
+  const asked = askedFor(given, account.timeZone)
+  const { rows, nextCursor } = await listWithdrawals(account.id, mode, Query.parse(asked))
+  const path = `/withdrawals?${new URLSearchParams(asked)}`
+  return (
+    <>
+      <PageHead title={t('title')}>
+        <Link href={`/${mode}/withdrawals/new`} prefetch={false} className={buttonClass('primary')}>
+          <Plus size={17} aria-hidden />
+          {t('new')}
+        </Link>
+      </PageHead>
+      <ClientWords of={['withdrawals', 'withdrawalStatus', 'pixKey']}>
+        <WithdrawalList
+          path={path}
+          first={{ data: rows.map(withdrawalToWire), next_cursor: nextCursor }}
+        />
+      </ClientWords>
+    </>
+  )
+}
+
+const Query = listQuery(WITHDRAWAL_STATUSES)
+
+/** The filters in the address as the API takes them; what it would refuse is left out. */
+function askedFor(given: SearchParams, timeZone: string): Record<string, string> {
+  const { from, to } = readSpan(given, timeZone)
+  const wanted = {
+    status: given.status,
+    q: given.q,
+    cursor: given.cursor,
+    created_from: from?.toISOString(),
+    created_to: to?.toISOString(),
+  }
+  const isTaken = ([name, value]: [string, unknown]) =>
+    typeof value === 'string' &&
+    value !== '' &&
+    // The database takes neither.
+    value.isWellFormed() &&
+    !value.includes('\0') &&
+    Query.safeParse({ [name]: value }).success
+  return Object.fromEntries(Object.entries(wanted).filter(isTaken)) as Record<string, string>
+}

@@ -1,0 +1,25 @@
+import { actorOf } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { readToken, recallIssued } from '#lib/tokens/queries.ts'
+import { rotateToken } from '#lib/tokens/rotate.ts'
+import { rotateRequest } from '#lib/tokens/schema.ts'
+import { TokenShown } from '#lib/tokens/wire.ts'
+
+export const POST = endpoint({
+  summary: 'Put a new token in the place of one that ends soon, and show it this once',
+  allow: 'tokens:write',
+  body: rotateRequest,
+  answer: TokenShown,
+  refuses: ['token_not_found', 'token_ended'],
+  // Told again without the token itself: of that there is only an HMAC to tell it from.
+  once: {
+    keptS: 86_400,
+    recall: async ({ account, mode }, id) => ({ data: await recallIssued(account, mode, id) }),
+  },
+  async handle({ account, mode, body, params, userId, once }) {
+    const accountId = account.id
+    const rotation = { accountId, mode, id: params.id ?? '', overlapHours: body.overlap_hours }
+    const { id, token } = await rotateToken(rotation, actorOf(userId), once)
+    return { data: { ...(await readToken(accountId, mode, id)), token } }
+  },
+})

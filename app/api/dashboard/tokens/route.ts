@@ -1,0 +1,35 @@
+import { actorOf } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { listTokens, readExpiry, readToken, recallIssued } from '#lib/tokens/queries.ts'
+import { tokenRequest } from '#lib/tokens/schema.ts'
+import { TokenList, TokenShown } from '#lib/tokens/wire.ts'
+
+export const GET = endpoint({
+  summary: 'List the tokens of the account',
+  allow: 'tokens:read',
+  answer: TokenList,
+  async handle({ account, mode }) {
+    return { data: await listTokens(account.id, mode) }
+  },
+})
+
+export const POST = endpoint({
+  summary: 'Make a token, and show it this once',
+  allow: 'tokens:write',
+  body: tokenRequest,
+  answer: TokenShown,
+  refuses: ['limit_reached'],
+  // Told again without the token itself: of that there is only an HMAC to tell it from.
+  once: {
+    keptS: 86_400,
+    recall: async ({ account, mode }, id) => ({ data: await recallIssued(account, mode, id) }),
+  },
+  async handle({ account: { id: accountId }, mode, body, userId, once }) {
+    const expiresAt = await readExpiry(accountId, body)
+    const { name, permissions } = body
+    const wanted = { accountId, mode, name, permissions, expiresAt }
+    const { id, token } = await issueToken(wanted, actorOf(userId), once)
+    return { data: { ...(await readToken(accountId, mode, id)), token } }
+  },
+})

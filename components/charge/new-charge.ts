@@ -1,0 +1,88 @@
+import { parseReais } from '#lib/money.ts'
+
+/** In the order of the form; the seconds of each. */
+export const UNITS = { minutes: 60, hours: 3_600, days: 86_400 } as const
+export type Unit = keyof typeof UNITS
+
+/** Besides the account's own. */
+export const EXPIRIES = [900, 3_600, 86_400, 604_800, 2_592_000]
+
+/** A time in the largest unit that it is a whole number of. */
+export function inUnits(seconds: number): { count: number; unit: Unit | 'seconds' } {
+  const units = Object.entries(UNITS).reverse() as [Unit, number][]
+  const found = units.find(([, length]) => seconds % length === 0)
+  return found ? { unit: found[0], count: seconds / found[1] } : { unit: 'seconds', count: seconds }
+}
+
+/** What a form with rows calls the inputs of one of them. */
+export function rowName(list: 'items' | 'metadata', id: number, part: string): string {
+  return `${list}.${id}.${part}`
+}
+
+/** The request as the API takes it, of what stands in the form; an empty field is undefined. */
+export function readCharge(data: FormData, itemIds: number[], metadataIds: number[]) {
+  const text = (name: string) => String(data.get(name) ?? '').trim() || undefined
+  const amount = text('amount')
+  return {
+    amount: amount && (parseReais(amount) ?? amount),
+    client_name: text('client_name'),
+    client_email: text('client_email'),
+    client_doc: text('client_doc'),
+    client_phone: text('client_phone'),
+    external_id: text('external_id'),
+    expires_in: readExpiry(text),
+    webhook_url: text('webhook_url'),
+    items: readItems(text, itemIds),
+    metadata: readMetadata(text, metadataIds),
+  }
+}
+
+type Read = (name: string) => string | undefined
+
+function readExpiry(text: Read): number | undefined {
+  const chosen = text('expires_in')
+  if (chosen !== 'custom') return Number(chosen)
+  const length = UNITS[(text('expiry_unit') ?? 'minutes') as Unit]
+  // What is no number is as wrong as too short a time: the schema refuses both.
+  return Math.round(Number(text('expiry_count')?.replace(',', '.') ?? 0) * length) || 0
+}
+
+function readItems(text: Read, ids: number[]): Record<string, unknown>[] | undefined {
+  const items = ids.flatMap(id => {
+    const part = (name: string) => text(rowName('items', id, name))
+    const [name, quantity, price] = [part('name'), part('quantity'), part('price')]
+    if (!name && !price) return []
+    const count = Number(quantity?.replace(',', '.'))
+    return [
+      {
+        ...(name ? { name } : {}),
+        ...(quantity ? { quantity: Number.isFinite(count) ? count : quantity } : {}),
+        ...(price ? { price: parseReais(price) ?? `? ${price}` } : {}),
+      },
+    ]
+  })
+  return items.length > 0 ? items : undefined
+}
+
+/** A key that stands twice is no object: the schema is given what it refuses. */
+function readMetadata(text: Read, ids: number[]): Record<string, string> | string | undefined {
+  const entries = ids.flatMap(id => {
+    const [key, value] = ['key', 'value'].map(part => text(rowName('metadata', id, part)))
+    return key || value ? [[key ?? '', value ?? ''] as const] : []
+  })
+  if (entries.length === 0) return undefined
+  const keys = new Set(entries.map(([key]) => key))
+  if (keys.size < entries.length || keys.has('')) return 'ambiguous'
+  return Object.fromEntries(entries)
+}
+
+/** What the items come to, in cents; null where none has a price that can be read. */
+export function sumOfItems(data: FormData, ids: number[]): number | null {
+  const parts = ids.flatMap(id => {
+    const price = parseReais(String(data.get(rowName('items', id, 'price')) ?? ''))
+    const quantity = String(data.get(rowName('items', id, 'quantity')) ?? '').trim() || '1'
+    return price === null ? [] : [price * Number(quantity.replace(',', '.'))]
+  })
+  const sum = Math.round(parts.reduce((total, part) => total + part, 0))
+  return parts.length > 0 && Number.isFinite(sum) ? sum : null
+}

@@ -1,0 +1,44 @@
+'use client'
+
+import { Plus, X } from 'lucide-react'
+import type { ComponentProps, MouseEvent } from 'react'
+import { Button } from '#components/ui/button.tsx'
+
+interface RowInputProps extends ComponentProps<'input'> {
+  /** Which row and what of it: rows have no room for visible labels of their own. */
+  label: string
+}
+
+/** An input in a row of several. */
+export function RowInput({ label, className = '', ...rest }: RowInputProps) {
+  return (
+    <input
+      aria-label={label}
+      autoComplete="off"
+      {...rest}
+      className={`h-11 min-w-0 rounded-control border border-line2 bg-surface px-3 text-[16px] text-ink transition-colors duration-150 hover:border-faint focus-visible:border-accent ${className}`}
+    />
+  )
+}
+
+interface RemoveRowProps {
+  label: string
+  onClick: (event: MouseEvent<HTMLButtonElement>) => void
+}
+
+export function RemoveRow({ label, onClick }: RemoveRowProps) {
+  return (
+    <Button look="plain" aria-label={label} onClick={onClick} className="justify-center">
+      <X size={16} aria-hidden />
+    </Button>
+  )
+}
+
+export function AddRow({ label, onClick }: { label: string; onClick: () => void }) {
+  return (
+    <Button look="quiet" onClick={onClick} className="justify-self-start">
+      <Plus size={16} aria-hidden />
+      {label}
+    </Button>
+  )
+}

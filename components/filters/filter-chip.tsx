@@ -1,0 +1,76 @@
+'use client'
+
+import { ChevronDown, X } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { Menu, MenuChoice } from '#components/ui/menu.tsx'
+
+const CHIP =
+  'inline-flex h-9 items-center gap-1.5 whitespace-nowrap border bg-surface font-medium text-small transition-colors duration-150'
+const UNSET = 'border-line2 text-muted hover:text-ink'
+const SET = 'border-accent bg-accent-soft text-accent'
+
+interface FilterChipProps {
+  label: string
+  /** What it is set to, in words; null when it lets everything pass. */
+  value: string | null
+  onClear: () => void
+  /** How its language says "any" of what it filters by. */
+  any?: string
+  /** The list that it opens. */
+  children: ReactNode
+}
+
+/** A filter as a chip: it says what it is set to, opens its choices, and can be cleared. */
+export function FilterChip({ label, value, onClear, any, children }: FilterChipProps) {
+  const t = useTranslations('ui')
+  const look = value === null ? UNSET : SET
+  return (
+    <span className="inline-flex shrink-0">
+      <Menu
+        align="start"
+        trigger={
+          <button
+            type="button"
+            className={`${CHIP} ${look} px-3.5 ${value === null ? 'rounded-chip' : 'rounded-l-chip border-r-0 pr-2'}`}
+          >
+            {label}: {value ?? any ?? t('any')}
+            {value === null ? <ChevronDown size={14} aria-hidden /> : null}
+          </button>
+        }
+      >
+        {children}
+      </Menu>
+      {value === null ? null : (
+        <button
+          type="button"
+          onClick={onClear}
+          aria-label={`${t('clear')}: ${label}`}
+          className={`${CHIP} ${look} rounded-r-chip border-l-0 pr-3 pl-1`}
+        >
+          <X size={15} aria-hidden />
+        </button>
+      )}
+    </span>
+  )
+}
+
+interface ChoiceFilterProps {
+  label: string
+  value: string
+  choices: { value: string; label: string }[]
+  any?: string
+  /** '' lets everything pass. */
+  onChoose: (value: string) => void
+}
+
+export function ChoiceFilter({ label, value, choices, any, onChoose }: ChoiceFilterProps) {
+  const t = useTranslations('ui')
+  const chosen = choices.find(choice => choice.value === value)
+  const all = { value: '', label: any ?? t('any') }
+  return (
+    <FilterChip label={label} value={chosen?.label ?? null} onClear={() => onChoose('')} any={any}>
+      <MenuChoice value={chosen?.value ?? ''} choices={[all, ...choices]} onChoose={onChoose} />
+    </FilterChip>
+  )
+}

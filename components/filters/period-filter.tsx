@@ -1,0 +1,104 @@
+'use client'
+
+import { useLocale, useTranslations } from 'next-intl'
+import { type SubmitEvent, useState } from 'react'
+import { FilterChip } from '#components/filters/filter-chip.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { MenuChoice } from '#components/ui/menu.tsx'
+import { PERIODS } from '#lib/dashboard/schema.ts'
+
+interface PeriodFilterProps {
+  get: (name: string) => string
+  set: (changes: Record<string, string | null>) => void
+}
+
+/** Which days a list or a chart is about, in the merchant's time zone. */
+export function PeriodFilter({ get, set }: PeriodFilterProps) {
+  const t = useTranslations('period')
+  const [isChoosing, setChoosing] = useState(false)
+  const period = PERIODS.find(known => known === get('period'))
+  const range = useRangeText(get('from'), get('to'))
+  const clear = () => set({ period: null, from: null, to: null })
+  const choices = PERIODS.map(value => ({ value, label: t(value) }))
+  function choose(value: string) {
+    if (value === 'custom') setChoosing(true)
+    else if (value === '') clear()
+    else set({ period: value, from: null, to: null })
+  }
+  const text = period === undefined ? null : period === 'custom' ? range : t(period)
+  return (
+    <>
+      <FilterChip label={t('label')} value={text} onClear={clear} any={t('all')}>
+        <MenuChoice
+          value={period ?? ''}
+          choices={[{ value: '', label: t('all') }, ...choices]}
+          onChoose={choose}
+        />
+      </FilterChip>
+      <Dialog isOpen={isChoosing} onClose={() => setChoosing(false)} title={t('custom')}>
+        <Days
+          from={get('from')}
+          to={get('to')}
+          onChoose={(from, to) => {
+            setChoosing(false)
+            set({ period: 'custom', from, to })
+          }}
+        />
+      </Dialog>
+    </>
+  )
+}
+
+interface DaysProps {
+  from: string
+  to: string
+  onChoose: (from: string, to: string) => void
+}
+
+export function Days({ from, to, onChoose }: DaysProps) {
+  const t = useTranslations()
+  const [first, setFirst] = useState(from)
+  function submit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const data = new FormData(event.currentTarget)
+    onChoose(String(data.get('from')), String(data.get('to')))
+  }
+  return (
+    <form onSubmit={submit} className="grid gap-5">
+      <div className="grid grid-cols-2 gap-4">
+        <Field
+          label={t('period.from')}
+          name="from"
+          type="date"
+          required
+          defaultValue={from}
+          onChange={event => setFirst(event.currentTarget.value)}
+        />
+        <Field
+          label={t('period.to')}
+          name="to"
+          type="date"
+          required
+          min={first}
+          defaultValue={to}
+        />
+      </div>
+      <Button look="primary" type="submit">
+        {t('ui.apply')}
+      </Button>
+    </form>
+  )
+}
+
+function useRangeText(from: string, to: string): string {
+  const t = useTranslations('period')
+  const locale = useLocale()
+  const say = (day: string) => {
+    const date = new Date(`${day}T00:00:00Z`)
+    if (Number.isNaN(date.getTime())) return '…'
+    return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(date)
+  }
+  return t('range', { from: say(from), to: say(to) })
+}

@@ -1,0 +1,25 @@
+'use client'
+
+import { usePathname, useRouter, useSearchParams } from 'next/navigation'
+import { useTransition } from 'react'
+
+/** The filters of a list, which live in the page's address: to be kept, shared and gone back from. */
+export function useFilters() {
+  const router = useRouter()
+  const path = usePathname()
+  const given = useSearchParams()
+  const [isPending, begin] = useTransition()
+  function set(changes: Record<string, string | null>, replaces = false) {
+    const next = new URLSearchParams(given)
+    // A page of other rows begins at its beginning.
+    next.delete('cursor')
+    for (const [name, value] of Object.entries(changes)) {
+      if (value) next.set(name, value)
+      else next.delete(name)
+    }
+    const query = next.toString()
+    const href = query ? `${path}?${query}` : path
+    begin(() => router[replaces ? 'replace' : 'push'](href, { scroll: false }))
+  }
+  return { get: (name: string) => given.get(name) ?? '', set, isPending }
+}

@@ -1,0 +1,38 @@
+import { type ReactNode, useId } from 'react'
+
+const SIDES = { start: 'left-0', end: 'right-0' }
+
+interface HintProps {
+  text: ReactNode
+  side?: keyof typeof SIDES
+  /** Words that say of themselves that there is more to know, as a chip does, need no dots. */
+  isPlain?: boolean
+  children: ReactNode
+}
+
+/** What a word or figure means exactly, for whoever points at it, taps it or tabs to it. */
+export function Hint({ text, side = 'start', isPlain = false, children }: HintProps) {
+  const id = useId()
+  const dots = isPlain
+    ? ''
+    : 'underline decoration-line2 decoration-dotted decoration-1 underline-offset-4'
+  return (
+    <span className="group relative inline-block">
+      <span
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard, too, reaches what it means
+        tabIndex={0}
+        aria-describedby={id}
+        className={`inline-flex min-h-6 cursor-help items-center rounded-[4px] ${dots}`}
+      >
+        {children}
+      </span>
+      <span
+        role="tooltip"
+        id={id}
+        className={`pointer-events-none absolute bottom-full z-20 mb-1.5 hidden w-max max-w-[min(280px,72vw)] rounded-control bg-ink px-3 py-2 font-normal text-paper text-small group-focus-within:block group-hover:block ${SIDES[side]}`}
+      >
+        {text}
+      </span>
+    </span>
+  )
+}

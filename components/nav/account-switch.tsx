@@ -1,0 +1,37 @@
+'use client'
+
+import { Check } from 'lucide-react'
+import { keepPreference } from '#components/preferences.ts'
+import { Button } from '#components/ui/button.tsx'
+import { ACCOUNT_COOKIE } from '#lib/session/schema.ts'
+
+interface AccountSwitchProps {
+  accounts: { id: string; name: string }[]
+  chosen: string
+  label: string
+}
+
+/** For whoever works for several merchants: whose pages these are. */
+export function AccountSwitch({ accounts, chosen, label }: AccountSwitchProps) {
+  return (
+    <ul aria-label={label} className="mb-2 max-h-56 overflow-y-auto">
+      {accounts.map(({ id, name }) => (
+        <li key={id}>
+          <Button
+            look="plain"
+            aria-pressed={id === chosen}
+            className="w-full justify-between"
+            onClick={() => {
+              keepPreference(ACCOUNT_COOKIE, id)
+              // A whole new page: nothing that this one holds belongs to the other account.
+              location.assign('/')
+            }}
+          >
+            <span className="truncate">{name}</span>
+            {id === chosen ? <Check size={16} aria-hidden /> : null}
+          </Button>
+        </li>
+      ))}
+    </ul>
+  )
+}

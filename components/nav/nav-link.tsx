@@ -1,0 +1,37 @@
+'use client'
+
+import { LoaderCircle } from 'lucide-react'
+import Link, { useLinkStatus } from 'next/link'
+import { usePathname } from 'next/navigation'
+import type { ReactNode } from 'react'
+
+interface NavLinkProps {
+  href: string
+  except?: string
+  icon: ReactNode
+  className: string
+  children: ReactNode
+}
+
+/** A place in the navigation: marked when one is there, and turning while it is on its way. */
+export function NavLink({ href, except, icon, className, children }: NavLinkProps) {
+  const path = usePathname()
+  const isBelow = (place: string) => path === place || path.startsWith(`${place}/`)
+  const isHere = isBelow(href) && !(except && isBelow(except))
+  return (
+    <Link
+      href={href}
+      prefetch={false}
+      aria-current={isHere ? 'page' : undefined}
+      className={className}
+    >
+      <IconOrWheel icon={icon} />
+      {children}
+    </Link>
+  )
+}
+
+function IconOrWheel({ icon }: { icon: ReactNode }) {
+  const { pending } = useLinkStatus()
+  return pending ? <LoaderCircle size={18} aria-hidden className="shrink-0 animate-spin" /> : icon
+}

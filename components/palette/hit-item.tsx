@@ -1,0 +1,88 @@
+'use client'
+
+import { Command } from 'cmdk'
+import {
+  ArrowUpRight,
+  Ban,
+  Check,
+  CircleX,
+  Clock,
+  KeyRound,
+  type LucideIcon,
+  QrCode,
+  TimerOff,
+  Undo2,
+  Webhook,
+  X,
+} from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { Money } from '#components/format.tsx'
+import { Chip, type Tone } from '#components/ui/chip.tsx'
+import type { Hit } from '#lib/dashboard/schema.ts'
+
+const ICONS: Record<Hit['kind'], LucideIcon> = {
+  charge: QrCode,
+  withdrawal: ArrowUpRight,
+  refund: Undo2,
+  delivery: Webhook,
+  event: Webhook,
+  token: KeyRound,
+}
+
+const LOOKS = {
+  pending: { tone: 'wait', icon: Clock },
+  paid: { tone: 'ok', icon: Check },
+  approved: { tone: 'ok', icon: Check },
+  completed: { tone: 'ok', icon: Check },
+  delivered: { tone: 'ok', icon: Check },
+  active: { tone: 'ok', icon: Check },
+  expired: { tone: 'off', icon: TimerOff },
+  stopped: { tone: 'off', icon: CircleX },
+  revoked: { tone: 'off', icon: Ban },
+  failed: { tone: 'bad', icon: X },
+  rejected: { tone: 'bad', icon: X },
+  exhausted: { tone: 'bad', icon: X },
+} satisfies Record<string, { tone: Tone; icon: LucideIcon }>
+
+function isKnown(status: string): status is keyof typeof LOOKS {
+  return status in LOOKS
+}
+
+export const ITEM =
+  'flex min-h-11 cursor-pointer select-none items-center gap-3 rounded-control px-3 py-1.5 data-[selected=true]:bg-sunk'
+
+interface HitItemProps {
+  hit: Hit
+  onSelect: () => void
+}
+
+/** One that was found: what it is, of whom, how much, and how it stands. */
+export function HitItem({ hit, onSelect }: HitItemProps) {
+  const t = useTranslations('palette')
+  const { kind, label, detail, amount, status } = hit
+  const Icon = ICONS[kind]
+  return (
+    <Command.Item value={keyOf(hit)} onSelect={onSelect} className={ITEM}>
+      <Icon size={17} strokeWidth={1.8} aria-hidden className="shrink-0 text-muted" />
+      <span className="min-w-0 flex-1">
+        <span className="block truncate font-medium">{label}</span>
+        <span className="block truncate text-muted text-small">
+          {t(`kind.${kind}`)}
+          {detail ? <span className="ml-2 font-mono text-[12.5px]">{detail}</span> : null}
+        </span>
+      </span>
+      <span className="flex shrink-0 items-center gap-3 max-sm:flex-col max-sm:items-end max-sm:gap-0.5">
+        {amount === null ? null : (
+          <span className="font-semibold">
+            <Money cents={amount} />
+          </span>
+        )}
+        {isKnown(status) ? <Chip {...LOOKS[status]}>{t(`status.${status}`)}</Chip> : null}
+      </span>
+    </Command.Item>
+  )
+}
+
+export function keyOf({ kind, id }: Hit): string {
+  return `${kind} ${id}`
+}

@@ -1,0 +1,43 @@
+import { CircleAlert } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { Notice } from '#components/ui/notice.tsx'
+import { ApiProblem } from '#lib/client/api.ts'
+
+const KNOWN = [
+  'network',
+  'too_many_requests',
+  'service_unavailable',
+  'permission_denied',
+  'account_not_active',
+  'live_mode_disabled',
+  'insufficient_balance',
+  'external_id_used',
+  'already_final',
+  'not_paid',
+  'refund_window_closed',
+  'limit_reached',
+  'in_progress',
+  'invalid_input',
+  'not_found',
+] as const
+
+/** What went wrong and what to do about it, in the reader's language. */
+export function useProblemText(): (error: unknown) => string {
+  const t = useTranslations('problem')
+  return error => {
+    const { code, requestId } = error instanceof ApiProblem ? error : { code: '', requestId: null }
+    const known = KNOWN.find(name => name === code || (name === 'not_found' && code.endsWith(name)))
+    return known ? t(known) : t('other', { code: requestId ?? (code || '?') })
+  }
+}
+
+/** The same as a notice that is read aloud when it appears; nothing where there is no problem. */
+export function Problem({ error }: { error: unknown }) {
+  const text = useProblemText()
+  if (!error) return null
+  return (
+    <Notice tone="bad" icon={CircleAlert} role="alert">
+      {text(error)}
+    </Notice>
+  )
+}

@@ -1,0 +1,38 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { type ReactNode, useEffect } from 'react'
+import { PeriodFilter } from '#components/filters/period-filter.tsx'
+import { useFilters } from '#components/filters/use-filters.ts'
+
+interface StatementFiltersProps {
+  /** The period of an address that says none; all of time has to be said here. */
+  unlessSaid: string
+  children: ReactNode
+}
+
+/** The period of a statement above what it chooses, which is dimmed while another one is read. */
+export function StatementFilters({ unlessSaid, children }: StatementFiltersProps) {
+  const { get, set, isPending } = useFilters()
+  const router = useRouter()
+  // Whoever comes back to the page sees what has moved meanwhile.
+  useEffect(() => {
+    const refresh = () => document.visibilityState === 'visible' && router.refresh()
+    document.addEventListener('visibilitychange', refresh)
+    return () => document.removeEventListener('visibilitychange', refresh)
+  }, [router])
+  const period = get('period') || unlessSaid
+  const said = (name: string) => (name === 'period' ? (period === 'all' ? '' : period) : get(name))
+  const say = (changes: Record<string, string | null>) =>
+    set({ ...changes, period: changes.period ?? 'all' })
+  return (
+    <>
+      <div className="mb-4 flex flex-wrap gap-2">
+        <PeriodFilter get={said} set={say} />
+      </div>
+      <div aria-busy={isPending} className="transition-opacity duration-150 aria-busy:opacity-60">
+        {children}
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,46 @@
+import { ArrowDownLeft, ArrowUpRight, CornerUpLeft, type LucideIcon, Undo2 } from 'lucide-react'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { ROW_LINK } from '#components/ui/table.tsx'
+import type { StatementRow } from '#lib/dashboard/schema.ts'
+import type { Mode } from '#lib/mode.ts'
+import { maskPixKey } from '#lib/pix/pix-key.ts'
+
+const ICONS: Record<StatementRow['kind'], LucideIcon> = {
+  charge_paid: ArrowDownLeft,
+  withdrawal_held: ArrowUpRight,
+  withdrawal_returned: Undo2,
+  refund_held: CornerUpLeft,
+  refund_returned: Undo2,
+}
+
+interface WhatProps {
+  row: StatementRow
+  mode: Mode
+}
+
+/** What moved and with whom; it leads to the charge or the withdrawal. */
+export function What({ row, mode }: WhatProps) {
+  const t = useTranslations('statement')
+  const { kind, subject_id, charge_id, client_name, pix_key_type, dict_key } = row
+  const Icon = ICONS[kind]
+  const href = charge_id ? `/${mode}/charges/${charge_id}` : `/${mode}/withdrawals/${subject_id}`
+  const key = pix_key_type && dict_key ? maskPixKey(pix_key_type, dict_key) : null
+  const tone = row.amount > 0 ? 'bg-ok-soft text-ok' : 'bg-off-soft text-off'
+  return (
+    <span className="flex min-w-0 items-center gap-3">
+      <span
+        aria-hidden
+        className={`grid size-[23px] shrink-0 place-items-center rounded-chip ${tone}`}
+      >
+        <Icon size={13} strokeWidth={2.2} />
+      </span>
+      <span className="min-w-0">
+        <Link href={href} prefetch={false} className={`block truncate font-medium ${ROW_LINK}`}>
+          {t(`kind.${kind}`)}
+        </Link>
+        <span className="block truncate text-muted text-small">{client_name ?? key}</span>
+      </span>
+    </span>
+  )
+}

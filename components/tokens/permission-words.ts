@@ -1,0 +1,17 @@
+import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
+
+type Word<Name extends string> = Name extends `${infer What}:${infer Deed}`
+  ? `${What}_${Deed}`
+  : never
+
+/** The key of its message: a colon may not stand in one. */
+export function wordOf<Name extends Permission>(name: Name): Word<Name> {
+  return name.replace(':', '_') as Word<Name>
+}
+
+/** Sets of permissions that programs usually need. */
+export const PRESETS = {
+  all: [...PERMISSIONS],
+  charges: ['transactions:read', 'transactions:write'],
+  read: PERMISSIONS.filter(name => name.endsWith(':read')),
+} satisfies Record<string, Permission[]>

@@ -1,0 +1,81 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApi } from '#components/api.ts'
+import { useForm } from '#components/form.ts'
+import { Problem } from '#components/problem.tsx'
+import { type ShownToken, TokenShown } from '#components/tokens/token-shown.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { Select } from '#components/ui/field.tsx'
+import { OVERLAP_HOURS, rotateRequest, type TokenRow } from '#lib/tokens/schema.ts'
+
+const USUAL_HOURS = 24
+
+interface RotateDialogProps {
+  token: TokenRow
+  origin: string
+  onClose: () => void
+  onDone: () => void
+}
+
+/** First how long both work, then the new one, shown this once. */
+export function RotateDialog({ token, origin, onClose, onDone }: RotateDialogProps) {
+  const t = useTranslations()
+  const api = useApi()
+  const [made, setMade] = useState<ShownToken | null>(null)
+  const form = useForm({
+    schema: rotateRequest.test,
+    read: data => ({ overlap_hours: Number(data.get('overlap_hours')) }),
+    send: async (body, idempotencyKey) => {
+      const path = `/dashboard/tokens/${token.id}/rotate`
+      const said = await api.send<{ data: ShownToken }>('POST', path, { body, idempotencyKey })
+      setMade(said.data)
+      onDone()
+    },
+  })
+  if (made) {
+    return (
+      <Dialog isOpen onClose={onClose} title={t('tokens.shown.title')}>
+        <TokenShown made={made} origin={origin}>
+          <Button look="quiet" onClick={onClose}>
+            {made.token ? t('tokens.shown.done') : t('ui.close')}
+          </Button>
+        </TokenShown>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={t('tokens.rotateTitle', { name: token.name })}
+      description={t('tokens.rotateText')}
+    >
+      <form {...form.props} className="grid gap-5">
+        <Select
+          label={t('tokens.overlap')}
+          name="overlap_hours"
+          defaultValue={USUAL_HOURS}
+          hint={token.expires_at ? t('tokens.rotateExpiry') : undefined}
+        >
+          {OVERLAP_HOURS.map(hours => (
+            <option key={hours} value={hours}>
+              {t(`tokens.hours.${hours}`)}
+            </option>
+          ))}
+        </Select>
+        <Problem error={form.failure} />
+        <div className="flex flex-wrap justify-end gap-3">
+          <Button look="quiet" onClick={onClose}>
+            {t('ui.cancel')}
+          </Button>
+          <Button look="primary" type="submit" disabled={form.isBusy}>
+            {form.isBusy ? t('tokens.busy') : t('tokens.rotate')}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

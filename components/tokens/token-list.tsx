@@ -1,0 +1,104 @@
+'use client'
+
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { KeyRound, Plus } from 'lucide-react'
+import dynamic from 'next/dynamic'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApi } from '#components/api.ts'
+import { TokenRow } from '#components/tokens/token-row.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import type { TokenRow as Token } from '#lib/tokens/schema.ts'
+
+const RevokeDialog = dynamic(() =>
+  import('#components/tokens/revoke-dialog.tsx').then(found => found.RevokeDialog),
+)
+const RotateDialog = dynamic(() =>
+  import('#components/tokens/rotate-dialog.tsx').then(found => found.RotateDialog),
+)
+
+interface TokenListProps {
+  tokens: Token[]
+  mayWrite: boolean
+  /** Where the API is, for the example beside a new token. */
+  origin: string
+}
+
+export function TokenList({ tokens: initialData, mayWrite, origin }: TokenListProps) {
+  const t = useTranslations('tokens')
+  const api = useApi()
+  const client = useQueryClient()
+  const [asked, setAsked] = useState<{ deed: 'revoke' | 'rotate'; token: Token } | null>(null)
+  const queryKey = ['tokens', api.world]
+  const { data } = useQuery({
+    queryKey,
+    initialData,
+    queryFn: async ({ signal }) =>
+      (await api.get<{ data: Token[] }>('/dashboard/tokens', signal)).data,
+  })
+  const isEnded = ({ status }: Token) => status === 'expired' || status === 'revoked'
+  const ended = data.filter(isEnded)
+  const inForce = data.filter(token => !isEnded(token))
+  const close = () => setAsked(null)
+  const refresh = () => client.invalidateQueries({ queryKey })
+  const rows = (tokens: Token[]) =>
+    tokens.map(token => (
+      <TokenRow
+        key={token.id}
+        token={token}
+        onRevoke={mayWrite ? () => setAsked({ deed: 'revoke', token }) : undefined}
+        onRotate={mayWrite ? () => setAsked({ deed: 'rotate', token }) : undefined}
+      />
+    ))
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-7">
+      <Sheet>
+        {inForce.length > 0 ? (
+          <ul aria-label={t('inForce')}>{rows(inForce)}</ul>
+        ) : (
+          <NoToken isFirst={ended.length === 0} mayWrite={mayWrite} />
+        )}
+      </Sheet>
+      {ended.length > 0 ? (
+        <section>
+          <h2 className="mb-2.5 text-title">{t('ended')}</h2>
+          <Sheet>
+            <ul aria-label={t('ended')}>{rows(ended)}</ul>
+          </Sheet>
+        </section>
+      ) : null}
+      {asked?.deed === 'revoke' ? (
+        <RevokeDialog token={asked.token} onClose={close} onDone={refresh} />
+      ) : null}
+      {asked?.deed === 'rotate' ? (
+        <RotateDialog token={asked.token} origin={origin} onClose={close} onDone={refresh} />
+      ) : null}
+    </div>
+  )
+}
+
+function NoToken({ isFirst, mayWrite }: { isFirst: boolean; mayWrite: boolean }) {
+  const t = useTranslations('tokens')
+  const { mode } = useApi().world
+  return (
+    <Empty
+      icon={KeyRound}
+      title={isFirst ? t('none') : t('noneInForce')}
+      text={isFirst ? t('noneText') : t('noneInForceText')}
+    >
+      {mayWrite ? (
+        <Link
+          href={`/${mode}/settings/tokens/new`}
+          prefetch={false}
+          className={buttonClass('quiet')}
+        >
+          <Plus size={16} aria-hidden />
+          {t('create')}
+        </Link>
+      ) : null}
+    </Empty>
+  )
+}

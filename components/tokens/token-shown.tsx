@@ -1,0 +1,83 @@
+'use client'
+
+import { TriangleAlert } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { CopyButton } from '#components/ui/copy.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+import type { Permission, TokenRow } from '#lib/tokens/schema.ts'
+
+export type ShownToken = TokenRow & { token: string | null }
+
+interface TokenShownProps {
+  made: ShownToken
+  origin: string
+  /** The way on. */
+  children: ReactNode
+}
+
+/** A new token, whole, for as long as one stays here. */
+export function TokenShown({ made, origin, children }: TokenShownProps) {
+  const t = useTranslations('tokens')
+  const { token } = made
+  if (token === null) {
+    return (
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
+        <Notice tone="wait" icon={TriangleAlert} role="alert">
+          {t('shown.lost')}
+        </Notice>
+        <div className="flex justify-end">{children}</div>
+      </div>
+    )
+  }
+  const command = commandFor(token, made.permissions, origin)
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
+      <Notice tone="wait" icon={TriangleAlert}>
+        {t('shown.warning')}
+      </Notice>
+      <div>
+        <p className="mb-1.5 font-semibold text-small">{t('shown.value')}</p>
+        <code
+          data-testid="token-value"
+          className="block select-all break-all rounded-control bg-sunk px-3.5 py-3 font-mono text-[14px]"
+        >
+          {token}
+        </code>
+      </div>
+      <div className="flex flex-wrap items-center gap-3">
+        <CopyButton text={token} look="primary" />
+        {children}
+      </div>
+      {command ? (
+        <div className="border-line border-t pt-5">
+          <div className="mb-1.5 flex items-center justify-between gap-3">
+            <p className="font-semibold text-small">{t('shown.curl')}</p>
+            <CopyButton text={command} label="curl" look="plain" />
+          </div>
+          <pre className="whitespace-pre-wrap break-all rounded-control bg-sunk px-3.5 py-3 font-mono text-[13px]">
+            {command}
+          </pre>
+        </div>
+      ) : null}
+    </div>
+  )
+}
+
+const READS: [Permission, string][] = [
+  ['account:read', '/account'],
+  ['transactions:read', '/transactions'],
+  ['withdrawals:read', '/withdrawals'],
+  ['events:read', '/events'],
+]
+const CHARGE =
+  '{"amount":1500,"client_name":"Ana Rocha","client_email":"ana@example.com","client_doc":"529.982.247-25"}'
+
+/** Something that this very token may do, and that does no harm. */
+function commandFor(token: string, permissions: Permission[], origin: string): string | null {
+  const header = `-H "Authorization: Bearer ${token}"`
+  const read = READS.find(([name]) => permissions.includes(name))
+  if (read) return `curl ${origin}/api${read[1]} \\\n  ${header}`
+  if (!permissions.includes('transactions:write')) return null
+  return `curl ${origin}/api/transactions \\\n  ${header} \\\n  -H "Content-Type: application/json" \\\n  -d '${CHARGE}'`
+}

@@ -1,0 +1,54 @@
+'use client'
+
+import { Check, Copy } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { Button } from '#components/ui/button.tsx'
+
+const SAID_FOR_MS = 2_000
+
+interface CopyButtonProps {
+  text: string
+  label?: string
+  look?: 'primary' | 'quiet' | 'plain'
+  className?: string
+}
+
+/** Copies a text, and says so to eye and ear. */
+export function CopyButton({ text, label, look = 'quiet', className = '' }: CopyButtonProps) {
+  const t = useTranslations('ui')
+  const [outcome, setOutcome] = useState<'copied' | 'copyFailed' | null>(null)
+  async function copy() {
+    setOutcome((await writeToClipboard(text)) ? 'copied' : 'copyFailed')
+    setTimeout(() => setOutcome(null), SAID_FOR_MS)
+  }
+  const Icon = outcome === 'copied' ? Check : Copy
+  return (
+    <>
+      <Button look={look} onClick={copy} className={className}>
+        <Icon size={16} aria-hidden />
+        {outcome === 'copied' ? t('copied') : (label ?? t('copy'))}
+      </Button>
+      <span role="status" className={outcome === 'copyFailed' ? 'text-bad text-small' : 'sr-only'}>
+        {outcome ? t(outcome) : ''}
+      </span>
+    </>
+  )
+}
+
+/** On plain http beside localhost a browser has no clipboard for scripts, but still the old way. */
+export async function writeToClipboard(text: string): Promise<boolean> {
+  if (navigator.clipboard) {
+    return navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    )
+  }
+  const area = Object.assign(document.createElement('textarea'), { value: text })
+  area.style.position = 'fixed'
+  document.body.append(area)
+  area.select()
+  const isDone = document.execCommand('copy')
+  area.remove()
+  return isDone
+}

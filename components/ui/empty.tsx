@@ -1,0 +1,22 @@
+import type { LucideIcon } from 'lucide-react'
+import type { ReactNode } from 'react'
+
+interface EmptyProps {
+  icon: LucideIcon
+  title: string
+  text?: ReactNode
+  /** What to do next. */
+  children?: ReactNode
+}
+
+/** A list without rows: why, and what to do about it. */
+export function Empty({ icon: Icon, title, text, children }: EmptyProps) {
+  return (
+    <div className="flex flex-col items-center px-6 py-14 text-center">
+      <Icon size={26} strokeWidth={1.6} aria-hidden className="text-muted" />
+      <p className="mt-3 font-semibold">{title}</p>
+      {text ? <p className="mt-1 max-w-[52ch] text-muted text-small">{text}</p> : null}
+      {children ? <div className="mt-5 flex flex-wrap justify-center gap-2">{children}</div> : null}
+    </div>
+  )
+}

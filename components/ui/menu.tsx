@@ -1,0 +1,48 @@
+'use client'
+
+import { DropdownMenu } from 'radix-ui'
+import type { ReactNode } from 'react'
+
+const BOX =
+  'z-50 max-h-(--radix-dropdown-menu-content-available-height) min-w-48 overflow-y-auto rounded-control border border-line bg-surface p-1.5 text-ink shadow-over'
+const ITEM =
+  'flex min-h-10 w-full cursor-pointer select-none items-center gap-2.5 rounded-[7px] px-2.5 text-body outline-none data-[highlighted]:bg-sunk data-[state=checked]:font-semibold data-[state=checked]:text-accent'
+
+interface MenuProps {
+  trigger: ReactNode
+  children: ReactNode
+  align?: 'start' | 'end'
+}
+
+/** What else can be done here: a button that opens a list. */
+export function Menu({ trigger, children, align = 'end' }: MenuProps) {
+  return (
+    <DropdownMenu.Root modal={false}>
+      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content align={align} sideOffset={6} collisionPadding={12} className={BOX}>
+          {children}
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  )
+}
+
+interface MenuChoiceProps {
+  value: string
+  choices: { value: string; label: string }[]
+  onChoose: (value: string) => void
+}
+
+/** One of several, with the chosen one marked. */
+export function MenuChoice({ value, choices, onChoose }: MenuChoiceProps) {
+  return (
+    <DropdownMenu.RadioGroup value={value} onValueChange={onChoose}>
+      {choices.map(choice => (
+        <DropdownMenu.RadioItem key={choice.value} value={choice.value} className={ITEM}>
+          {choice.label}
+        </DropdownMenu.RadioItem>
+      ))}
+    </DropdownMenu.RadioGroup>
+  )
+}

@@ -1,0 +1,33 @@
+'use client'
+
+import { useLocale } from 'next-intl'
+import type { ComponentProps } from 'react'
+import { Field } from '#components/ui/field.tsx'
+import { parseReais, reaisText } from '#lib/money.ts'
+
+type MoneyFieldProps = Omit<ComponentProps<typeof Field>, 'type' | 'inputMode'>
+
+/** An amount in reais, however it is typed or pasted; it takes its usual form when one leaves it. */
+export function MoneyField({ onBlur, className = '', ...rest }: MoneyFieldProps) {
+  const locale = useLocale()
+  return (
+    <div className="relative">
+      <Field
+        {...rest}
+        type="text"
+        inputMode="decimal"
+        autoComplete="off"
+        placeholder={reaisText(0, locale)}
+        className={`pl-10 font-semibold ${className}`}
+        onBlur={event => {
+          const amount = parseReais(event.currentTarget.value)
+          if (amount !== null) event.currentTarget.value = reaisText(amount, locale)
+          onBlur?.(event)
+        }}
+      />
+      <span aria-hidden className="absolute top-[38px] left-3 text-muted">
+        R$
+      </span>
+    </div>
+  )
+}

@@ -1,0 +1,48 @@
+import type { LucideIcon } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { Tone } from '#components/ui/chip.tsx'
+
+const TONES: Record<Tone, string> = {
+  ok: 'bg-ok-soft text-ok',
+  wait: 'bg-wait-soft text-wait',
+  bad: 'bg-bad-soft text-bad',
+  off: 'bg-off-soft text-off',
+  test: 'bg-test-soft text-test',
+}
+
+/** What happened, in order, the oldest first. */
+export function Timeline({ children, label }: { children: ReactNode; label: string }) {
+  return <ol aria-label={label}>{children}</ol>
+}
+
+interface StepProps {
+  tone: Tone
+  icon: LucideIcon
+  title: ReactNode
+  /** When, or how often: at the right edge. */
+  aside?: ReactNode
+  children?: ReactNode
+}
+
+export function Step({ tone, icon: Icon, title, aside, children }: StepProps) {
+  return (
+    <li className="group/step relative flex gap-3 pb-5 last:pb-0">
+      <span
+        aria-hidden
+        className="absolute top-6 bottom-0 left-[11px] w-px bg-line2 group-last/step:hidden"
+      />
+      <span
+        className={`z-10 grid size-[23px] shrink-0 place-items-center rounded-chip ${TONES[tone]}`}
+      >
+        <Icon size={13} strokeWidth={2.2} aria-hidden />
+      </span>
+      <div className="min-w-0 flex-1">
+        <div className="flex flex-wrap items-baseline justify-between gap-x-4">
+          <p className="min-w-0 font-semibold">{title}</p>
+          {aside ? <div className="text-muted text-small">{aside}</div> : null}
+        </div>
+        {children ? <div className="mt-0.5 text-muted text-small">{children}</div> : null}
+      </div>
+    </li>
+  )
+}

@@ -1,0 +1,43 @@
+export interface Line {
+  sign: '+' | '-' | ' '
+  text: string
+}
+
+/** It differs with every answer and says nothing. */
+const NOISE = /^(date|age|x-request-id|cf-ray|etag): /i
+
+/** What one answer says that the one before did not; empty when they say the same. */
+export function differenceOf(before: string, after: string): Line[] {
+  const [old, now] = [before, after].map(text =>
+    text.split('\n').filter(line => !NOISE.test(line)),
+  ) as [string[], string[]]
+  const lines = walk(old, now, commonLengths(old, now))
+  return lines.some(({ sign }) => sign !== ' ') ? lines : []
+}
+
+/** [i][j]: how many lines the rests from i and j have in common, in their order. */
+function commonLengths(old: string[], now: string[]): number[][] {
+  const lengths = Array.from({ length: old.length + 1 }, () => Array(now.length + 1).fill(0))
+  for (let i = old.length - 1; i >= 0; i--) {
+    for (let j = now.length - 1; j >= 0; j--) {
+      const [row = [], next = []] = [lengths[i], lengths[i + 1]]
+      row[j] = old[i] === now[j] ? 1 + next[j + 1] : Math.max(next[j], row[j + 1])
+    }
+  }
+  return lengths
+}
+
+function walk(old: string[], now: string[], lengths: number[][]): Line[] {
+  const lines: Line[] = []
+  const at = (i: number, j: number) => lengths[i]?.[j] ?? 0
+  let [i, j] = [0, 0]
+  while (i < old.length || j < now.length) {
+    if (i < old.length && old[i] === now[j]) {
+      lines.push({ sign: ' ', text: old[i++] ?? '' })
+      j++
+    } else if (i < old.length && (j >= now.length || at(i + 1, j) >= at(i, j + 1))) {
+      lines.push({ sign: '-', text: old[i++] ?? '' })
+    } else lines.push({ sign: '+', text: now[j++] ?? '' })
+  }
+  return lines
+}

@@ -1,0 +1,78 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { EVENT_GROUPS, EVENT_TYPES, type EventType, typesOf } from '#lib/webhooks/states.ts'
+
+interface EventChoiceProps {
+  chosen: readonly EventType[]
+  problem?: string | undefined
+}
+
+const BOX = 'mt-0.5 size-[18px] shrink-0 accent-accent'
+
+/** Which events an endpoint is told of: all, or some of each kind. */
+export function EventChoice({ chosen: first, problem: found }: EventChoiceProps) {
+  const t = useTranslations('endpoints')
+  const [chosen, choose] = useState(new Set(first))
+  // Gone with the first choice: were it to go with the press of the button, that would move away.
+  const problem = chosen.size === 0 ? found : undefined
+  const isAll = chosen.size === EVENT_TYPES.length
+  function toggle(type: EventType) {
+    const next = new Set(chosen)
+    if (!next.delete(type)) next.add(type)
+    choose(next)
+  }
+  return (
+    <fieldset aria-describedby={problem ? 'event_types-problem' : undefined}>
+      <legend className="mb-2 font-semibold text-small">{t('events')}</legend>
+      <label className="flex min-h-9 items-start gap-2.5 py-1.5 font-medium">
+        <input
+          type="checkbox"
+          className={BOX}
+          checked={isAll}
+          ref={box => {
+            if (box) box.indeterminate = !isAll && chosen.size > 0
+          }}
+          onChange={() => choose(new Set(isAll ? [] : EVENT_TYPES))}
+        />
+        {t('allEvents')}
+      </label>
+      <div className="mt-1 grid gap-x-6 gap-y-3 sm:grid-cols-2">
+        {EVENT_GROUPS.map(group => (
+          <div key={group}>
+            <p className="mb-1 text-muted text-small">
+              {t(group === 'transaction.*' ? 'ofCharges' : 'ofWithdrawals')}
+            </p>
+            {typesOf(group).map(type => (
+              <label key={type} className="flex min-h-9 items-start gap-2.5 py-1.5">
+                <input
+                  type="checkbox"
+                  name="event_types"
+                  value={type}
+                  className={BOX}
+                  checked={chosen.has(type)}
+                  onChange={() => toggle(type)}
+                />
+                <span className="min-w-0">
+                  <span className="block font-mono text-[13px] leading-[22px]">{type}</span>
+                  <span className="block text-muted text-small">{t(`means.${keyOf(type)}`)}</span>
+                </span>
+              </label>
+            ))}
+          </div>
+        ))}
+      </div>
+      {problem ? (
+        <p id="event_types-problem" className="mt-1.5 font-medium text-bad text-small">
+          {problem}
+        </p>
+      ) : null}
+    </fieldset>
+  )
+}
+
+/** A message's key cannot hold a dot. */
+function keyOf<Type extends string>(type: Type) {
+  return type.replace('.', '_') as Type extends `${infer A}.${infer B}` ? `${A}_${B}` : never
+}

@@ -1,0 +1,26 @@
+import type { DeliveriesQuery } from '#lib/webhooks/schema.ts'
+import { RESEND_DAYS_MAX } from '#lib/webhooks/states.ts'
+
+const DAY_MS = 86_400_000
+/** A page may stand open so long before the first of its days is too far back. */
+const LEEWAY_MS = 3_600_000
+
+export type Failed = Pick<DeliveriesQuery, 'type' | 'endpoint_id' | 'reference'> & {
+  from: string
+  to?: string
+  status: 'exhausted' | 'stopped'
+}
+
+/** What failed of all that a list shows, as far back as may be sent again; null where it shows none. */
+export function failedOf(query: DeliveriesQuery, now = Date.now()): Failed | null {
+  const { type, endpoint_id, reference, status = 'exhausted', created_from, created_to: to } = query
+  if (status !== 'exhausted' && status !== 'stopped') return null
+  const end = Math.min(to ? Date.parse(to) : now, now)
+  const earliest = end - RESEND_DAYS_MAX * DAY_MS + LEEWAY_MS
+  const from = Math.max(created_from ? Date.parse(created_from) : 0, earliest)
+  if (from >= end) return null
+  const span = { from: new Date(from).toISOString(), ...(to && Date.parse(to) < now ? { to } : {}) }
+  const about = { type, endpoint_id, reference }
+  const given = Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined))
+  return { ...given, ...span, status }
+}

@@ -1,0 +1,30 @@
+import { Webhook } from 'lucide-react'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { buttonClass } from '#components/ui/button.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { useApi } from '#components/world.tsx'
+
+/** Nothing was sent to anybody yet: what a webhook is, and how the first one comes about. */
+export function NoDeliveries({ hasEndpoint }: { hasEndpoint: boolean }) {
+  const t = useTranslations('deliveries')
+  const { world } = useApi()
+  return (
+    <Empty
+      icon={Webhook}
+      title={t('noneYet')}
+      text={hasEndpoint ? t('noneYetWithEndpoint') : t('noneYetText')}
+    >
+      <Link
+        href={`/${world.mode}/${hasEndpoint ? 'charges/new' : 'webhooks/endpoints/new'}`}
+        prefetch={false}
+        className={buttonClass('primary')}
+      >
+        {hasEndpoint ? t('newCharge') : t('newEndpoint')}
+      </Link>
+      <a href="/docs" className={buttonClass('quiet')}>
+        {t('docs')}
+      </a>
+    </Empty>
+  )
+}

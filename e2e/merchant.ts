@@ -1,0 +1,49 @@
+import type { BrowserContext } from 'playwright/test'
+import { openRuntime } from '#bin/runtime.ts'
+import { setting } from '#e2e/app.ts'
+import { createAccount } from '#lib/accounts/create.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { payWelcomeCharge } from '#lib/charges/welcome.ts'
+import { db } from '#lib/db/client.ts'
+import { supplyEnv } from '#lib/env.ts'
+import { newId } from '#lib/ids.ts'
+import { openSession } from '#lib/session/open.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
+
+export interface Shop extends Account {
+  /** Opens the API, in test mode. */
+  token: string
+}
+
+const ACTOR = { type: 'system' } as const
+
+/** A merchant of the story's own, with the welcome of a new account, whose owner is signed in here. */
+export async function openShop(context: BrowserContext, name = 'Padaria do Teste'): Promise<Shop> {
+  await openBackDoor()
+  const ownerEmail = `owner-${newId()}@troco.example`
+  const account = await createAccount({ name, ownerEmail }, ACTOR)
+  await payWelcomeCharge(account)
+  const wanted = { accountId: account.id, mode: 'test' as const, name: 'Loja virtual' }
+  const { token } = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+  await signInAs(context, ownerEmail)
+  return { ...account, token }
+}
+
+let backDoor: Promise<unknown> | null = null
+
+/** The database of the application under test, with its keys: what happened before a story begins. */
+function openBackDoor(): Promise<unknown> {
+  supplyEnv({ TROCO_DATA: setting('TROCO_DATA'), TROCO_ENV: 'local' })
+  backDoor ??= openRuntime()
+  return backDoor
+}
+
+/** As if they had signed in: the way through the form has a story of its own. */
+export async function signInAs(context: BrowserContext, email: string): Promise<void> {
+  const user = await db().user.findUniqueOrThrow({ where: { email } })
+  const value = await openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
+  await context.addCookies([
+    { name: 'troco-session', value, url: setting('BASE_URL'), httpOnly: true, sameSite: 'Lax' },
+  ])
+}

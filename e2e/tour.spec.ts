@@ -1,0 +1,102 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright/test'
+import { expect, expectAccessible, setting, signInAsDemo, test } from '#e2e/app.ts'
+
+/** Every page of a merchant's, as somebody opens it who has business behind them. */
+const PAGES = [
+  ['home', '/test/home'],
+  ['charges', '/test/charges'],
+  ['charges-none', '/test/charges?q=nothing-is-called-this'],
+  ['charge-new', '/test/charges/new'],
+  ['charge-pending', '/test/charges/:pending'],
+  ['charge-paid', '/test/charges/:paid'],
+  ['withdrawals', '/test/withdrawals'],
+  ['withdrawal-new', '/test/withdrawals/new'],
+  ['withdrawal', '/test/withdrawals/:withdrawal'],
+  ['statement', '/test/statement?period=90d'],
+  ['webhooks', '/test/webhooks'],
+  ['endpoints', '/test/webhooks/endpoints'],
+  ['settings', '/test/settings'],
+  ['tokens', '/test/settings/tokens'],
+  ['bank', '/test/bank'],
+  ['live', '/live/home'],
+] as const
+
+/** Kept as what this run looked like. */
+const PICTURES = '.cache/pictures'
+/** Gzipped, beyond what every page of Next's must load. */
+const SCRIPT_BYTES_MAX = 110 * 1024
+const SIZES = { desk: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } }
+
+/** What axe says does not depend on the language: each size is examined in one of them. */
+const EXAMINED = { desk: 'pt-BR', phone: 'en-US' } as const
+
+for (const size of ['desk', 'phone'] as const) {
+  for (const locale of ['pt-BR', 'en-US']) {
+    test.describe(`${size}, ${locale}`, () => {
+      test.use({ viewport: SIZES[size], locale })
+
+      test('no page has a fault that axe or a browser sees, and each fits its window', async ({
+        page,
+      }) => {
+        test.setTimeout(180_000)
+        mkdirSync(PICTURES, { recursive: true })
+        await signInAsDemo(page)
+        const ids = await findThings(page)
+        for (const [name, pattern] of PAGES) {
+          await page.goto(fill(pattern, ids))
+          await page.waitForLoadState('networkidle')
+          const width = await page.locator('html').evaluate(html => html.scrollWidth)
+          expect(width, name).toBeLessThanOrEqual(SIZES[size].width)
+          if (EXAMINED[size] === locale) await expectAccessible(page)
+          for (const colorScheme of ['light', 'dark'] as const) {
+            await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+            const path = `${PICTURES}/${name}-${size}-${colorScheme}-${locale.slice(0, 2)}.png`
+            await page.screenshot({ path, fullPage: true })
+          }
+        }
+      })
+    })
+  }
+}
+
+test('no page loads more scripts than it needs', async ({ page }) => {
+  const build = process.env.TROCO_BUILD
+  test.skip(!build, 'what a development server sends is not what people load')
+  await signInAsDemo(page)
+  const ids = await findThings(page)
+  const manifest = JSON.parse(readFileSync(`${build}/build-manifest.json`, 'utf8'))
+  const floor = new Set<string>(manifest.rootMainFiles)
+  const heavy: string[] = []
+  for (const [name, pattern] of PAGES) {
+    const html = await (await page.request.get(fill(pattern, ids))).text()
+    const files = new Set(html.match(/static\/chunks\/[\w.~-]+\.js/g))
+    const own = [...files].filter(
+      file => !floor.has(file) && !manifest.polyfillFiles.includes(file),
+    )
+    const sizes = own.map(file => gzipSync(readFileSync(`${build}/${file}`)).length)
+    const bytes = sizes.reduce((sum, size) => sum + size, 0)
+    test.info().annotations.push({ type: name, description: `${Math.round(bytes / 1024)} KB` })
+    if (bytes > SCRIPT_BYTES_MAX) heavy.push(`${name} ${Math.round(bytes / 1024)} KB`)
+  }
+  expect(heavy).toEqual([])
+})
+
+function fill(pattern: string, ids: Record<string, string>): string {
+  return pattern.replace(/:(\w+)/, (_, thing) => ids[thing] ?? '')
+}
+
+/** One of each that the pages show, of the demo merchant's. */
+async function findThings(page: Page): Promise<Record<string, string>> {
+  const first = async (path: string) => {
+    const headers = { authorization: `Bearer ${setting('TOKEN')}` }
+    const answer = await page.request.get(`/api/${path}&limit=1`, { headers })
+    return (await answer.json()).data[0].id as string
+  }
+  return {
+    pending: await first('transactions?status=pending'),
+    paid: await first('transactions?status=paid'),
+    withdrawal: await first('withdrawals?status=rejected'),
+  }
+}

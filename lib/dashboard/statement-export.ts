@@ -1,0 +1,111 @@
+import * as z from 'zod'
+import { CSV_BOM, csvLine } from '#lib/csv.ts'
+import { ofxEnd, ofxHead, ofxLine } from '#lib/dashboard/ofx.ts'
+import { dayOf } from '#lib/dashboard/period.ts'
+import type { StatementRow } from '#lib/dashboard/schema.ts'
+import { statementSpan, walkStatement } from '#lib/dashboard/statement.ts'
+import {
+  counterpart,
+  STATEMENT_WORDS,
+  type StatementLocale,
+} from '#lib/dashboard/statement-words.ts'
+import { db } from '#lib/db/client.ts'
+import { must } from '#lib/fields.ts'
+import { findStatementRange } from '#lib/ledger/statement.ts'
+import type { Mode } from '#lib/mode.ts'
+
+const LOCALES = Object.keys(STATEMENT_WORDS) as StatementLocale[]
+const shortText = z.string().max(40, must('have at most 40 characters')).optional()
+
+/** What is exported: the period as in the address of the page, and how the file is written. */
+export const exportQuery = z.object({
+  format: z.enum(['csv', 'ofx'], must('be csv or ofx')),
+  locale: z.enum(LOCALES, must(`be one of ${LOCALES.join(', ')}`)),
+  period: shortText,
+  from: shortText,
+  to: shortText,
+})
+export type ExportQuery = z.infer<typeof exportQuery>
+
+const TYPES = { csv: 'text/csv; charset=utf-8', ofx: 'application/x-ofx; charset=us-ascii' }
+
+/** A file of one period, oldest first, read and sent piece by piece. */
+export async function exportStatement(
+  account: { id: string; name: string },
+  mode: Mode,
+  query: ExportQuery,
+) {
+  const { timeZone } = await db().account.findUniqueOrThrow({
+    where: { id: account.id },
+    select: { timeZone: true },
+  })
+  const span = statementSpan(query, timeZone)
+  const range = await findStatementRange(account.id, mode, span)
+  const now = new Date()
+  const last = span.to && span.to < now ? new Date(span.to.getTime() - 1) : now
+  const pages = walkStatement(account.id, mode, range)
+  const about = { accountId: account.id, mode, timeZone, from: span.from, last, ...range }
+  const chunks =
+    query.format === 'csv'
+      ? csvOf(pages, query.locale, timeZone)
+      : ofxOf(pages, query.locale, about)
+  const name = `${query.locale === 'en' ? 'statement' : 'extrato'}-${dayOf(last, timeZone)}`
+  return {
+    headers: {
+      'content-type': TYPES[query.format],
+      'content-disposition': `attachment; filename="${name}.${query.format}"`,
+    },
+    chunks,
+  }
+}
+
+type Pages = AsyncIterable<StatementRow[]>
+
+async function* csvOf(
+  pages: Pages,
+  locale: StatementLocale,
+  timeZone: string,
+): AsyncGenerator<string> {
+  const { column, kind } = STATEMENT_WORDS[locale]
+  const when = new Intl.DateTimeFormat(locale === 'en' ? 'sv-SE' : locale, {
+    ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
+    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+    timeZone,
+  })
+  const names = [column.when, column.what, column.with, column.reference, column.id]
+  yield CSV_BOM + csvLine([...names, column.amount, column.balance], locale)
+  for await (const rows of pages) {
+    const lines = rows.map(row =>
+      csvLine(
+        [
+          when.format(new Date(row.created_at)).replace(', ', ' '),
+          kind[row.kind],
+          counterpart(row),
+          row.external_id,
+          row.subject_id,
+          { amount: row.amount },
+          { amount: row.balance_after },
+        ],
+        locale,
+      ),
+    )
+    yield lines.join('')
+  }
+}
+
+async function* ofxOf(
+  pages: Pages,
+  locale: StatementLocale,
+  about: Parameters<typeof ofxHead>[0],
+): AsyncGenerator<string> {
+  const { kind } = STATEMENT_WORDS[locale]
+  yield ofxHead(about)
+  for await (const rows of pages) {
+    const lines = rows.map(row => {
+      const words = [kind[row.kind], counterpart(row), row.external_id].filter(Boolean)
+      return ofxLine(row, words.join(' - '), about.timeZone)
+    })
+    yield lines.join('')
+  }
+  yield ofxEnd(about)
+}

@@ -1,0 +1,21 @@
+/** Text that is HTML already. */
+export class Html {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+type Part = Html | string | number | null | false | Part[]
+
+/** HTML with values in it: whatever is not HTML itself is escaped. */
+export function html(pieces: TemplateStringsArray, ...parts: Part[]): Html {
+  return new Html(pieces.reduce((text, piece, at) => text + write(parts[at - 1] ?? '') + piece))
+}
+
+function write(part: Part): string {
+  if (part instanceof Html) return part.text
+  if (Array.isArray(part)) return part.map(write).join('')
+  if (part === null || part === false) return ''
+  return String(part).replace(/[&<>"']/g, sign => `&#${sign.charCodeAt(0)};`)
+}

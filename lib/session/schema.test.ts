@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { safeNext } from '#lib/session/schema.ts'
+
+test.each(['/test/charges', '/test/charges?q=ana&status=paid', '/admin/accounts'])(
+  'after signing in one comes to %s',
+  wanted => {
+    expect(safeNext(wanted)).toBe(wanted)
+  },
+)
+
+test.each([
+  undefined,
+  ['/test/home'],
+  '',
+  'test',
+  '//evil.example',
+  '/\\evil.example',
+  '/\t/evil.example',
+  '/ /evil.example',
+  'https://evil.example',
+  'javascript:alert(1)',
+  '/login?next=/login',
+  '/api/auth/signout',
+  '/pay/x',
+  '/a\r\nset-cookie: x',
+])('nobody is led elsewhere: %j', wanted => {
+  expect(safeNext(wanted)).toBe('/')
+})
