@@ -44,7 +44,7 @@ const ROUNDS_MIN = 3
 const ROUNDS = 5
 
 const USAGE = `npm run bench -- [--quick] [--rounds 5] [--only create,read,account,withdraw,list]
-npm run bench -- [--quick] --only webhooks,deliveries,sweep,hot
+npm run bench -- [--quick] --only webhooks,deliveries,sweep,hot,pages
 npm run bench -- --profile create [--server fast|next|fastify]`
 
 export function readOptions(words: string[]): Options {

@@ -6,10 +6,11 @@ import type { Options } from '../options.ts'
 import { measureDeliveries } from './deliveries.ts'
 import { measureHot } from './hot.ts'
 import { openHouse } from './house.ts'
+import { measurePages } from './pages.ts'
 import { measureSweep } from './sweep.ts'
 import { measureWebhooks } from './webhooks.ts'
 
-export const AFTER_NAMES = ['webhooks', 'deliveries', 'sweep', 'hot'] as const
+export const AFTER_NAMES = ['webhooks', 'deliveries', 'sweep', 'hot', 'pages'] as const
 export type AfterName = (typeof AFTER_NAMES)[number]
 
 export interface Section {
@@ -33,6 +34,7 @@ const MEASUREMENTS: Record<AfterName, (ground: Ground) => Promise<Section>> = {
   deliveries: measureDeliveries,
   sweep: measureSweep,
   hot: measureHot,
+  pages: measurePages,
 }
 
 /** Each is measured in a copy of one house that has been open for a while. */

@@ -1,0 +1,53 @@
+import lighthouse, { desktopConfig } from 'lighthouse'
+import { chromium } from 'playwright'
+import { findBrowser } from '#e2e/runner/browser.ts'
+import { freePort } from '#e2e/runner/server.ts'
+
+/** As Lighthouse gives them, of 100. */
+export interface Scores {
+  performance: number
+  accessibility: number
+  /** Of what can be seen: how long until it is, and how far it moved meanwhile. */
+  largestPaintMs: number
+  shift: number
+  /** What took points off, for whoever wants them back. */
+  complaints: string[]
+}
+
+export type Examine = (url: string, cookie: string, on: 'desk' | 'phone') => Promise<Scores>
+
+/** Opens a browser for Lighthouse to look at pages with; `close` ends it. */
+export async function openLighthouse(): Promise<{ examine: Examine; close: () => Promise<void> }> {
+  const port = await freePort()
+  const browser = await chromium.launch({
+    executablePath: await findBrowser(),
+    args: [`--remote-debugging-port=${port}`, '--no-sandbox', '--disable-gpu', '--disable-quic'],
+  })
+  const examine: Examine = async (url, cookie, on) => {
+    const flags = {
+      port,
+      logLevel: 'error' as const,
+      onlyCategories: ['performance', 'accessibility'],
+      extraHeaders: (cookie ? { Cookie: cookie } : {}) as Record<string, string>,
+      disableStorageReset: true,
+    }
+    const result = await lighthouse(url, flags, on === 'desk' ? desktopConfig : undefined)
+    if (!result || result.lhr.runtimeError) {
+      throw new Error(`Lighthouse failed on ${url}: ${result?.lhr.runtimeError?.message}`)
+    }
+    const { categories, audits } = result.lhr
+    const score = (name: string) => Math.round((categories[name]?.score ?? 0) * 100)
+    const number = (name: string) => audits[name]?.numericValue ?? Number.NaN
+    return {
+      performance: score('performance'),
+      accessibility: score('accessibility'),
+      largestPaintMs: number('largest-contentful-paint'),
+      shift: number('cumulative-layout-shift'),
+      complaints: Object.values(categories)
+        .flatMap(({ auditRefs }) => auditRefs.filter(({ weight }) => weight > 0))
+        .filter(({ id }) => (audits[id]?.score ?? 1) < 0.9)
+        .map(({ id }) => `${id} ${audits[id]?.displayValue ?? ''}`.trim()),
+    }
+  }
+  return { examine, close: () => browser.close() }
+}

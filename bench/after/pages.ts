@@ -1,0 +1,128 @@
+import type { Account } from '#lib/accounts/schema.ts'
+import { paymentUrl } from '#lib/charges/payment-url.ts'
+import { settleCharges } from '#lib/charges/settle.ts'
+import { db } from '#lib/db/client.ts'
+import { endToEndId } from '#lib/gateway/simulator.ts'
+import { openSession } from '#lib/session/open.ts'
+import { count } from '../books.ts'
+import { median } from '../measure.ts'
+import type { Verdict } from '../musts.ts'
+import { endChild, startServer } from '../servers.ts'
+import { makeMerchant } from '../world.ts'
+import type { Ground, Section } from './after.ts'
+import { type WrittenCharge, writeCharges } from './charges.ts'
+import { type Examine, openLighthouse, type Scores } from './lighthouse.ts'
+
+/** A browser keeps our cookies on plain http only under names that https would not take. */
+const ON_LOOPBACK = { PUBLIC_URL: 'http://127.0.0.1', WORKER: 'false' }
+const PERFORMANCE_MIN = 95
+const ACCESSIBILITY_MIN = 100
+const RUNS = 3
+const FIRST_BYTE_MAX_MS = 150
+const FIRST_BYTES = 100
+/** Three of five charges are paid, over so many days. */
+const PAID = { of: 5, many: 3 }
+const DAY_MS = 86_400_000
+const DAYS = 90
+const BATCH = 1_000
+
+/** What the dashboard's pages are like for a merchant with many charges. */
+export async function measurePages({ settings, pool, options }: Ground): Promise<Section> {
+  const merchant = await makeMerchant('Cem Mil Vendas')
+  const charges = await writeCharges(pool, { accountIds: [merchant.id], total: options.smallList })
+  await pay(charges)
+  await pool.query('VACUUM ANALYZE')
+  const { child, port } = await startServer('fast', { ...settings, ...ON_LOOPBACK })
+  const origin = `http://127.0.0.1:${port}`
+  const cookie = await signIn(merchant)
+  const { examine, close } = await openLighthouse()
+  const lines: string[] = []
+  const verdicts: Verdict[] = []
+  for (const [name, path, reader, on] of pagesOf(charges)) {
+    const runs = await examineOften(examine, origin + path, reader === 'payer' ? '' : cookie, on)
+    lines.push(describe(name, runs))
+    verdicts.push(...judge(name, runs))
+  }
+  await close()
+  const firstBytes = await timeFirstBytes(`${origin}/test/charges`, cookie)
+  await endChild(child)
+  const p95 = firstBytes.toSorted((a, b) => a - b)[Math.ceil(FIRST_BYTES * 0.95) - 1] ?? Number.NaN
+  verdicts.push({
+    promise: `pages: the list of charges sends its first byte within ${FIRST_BYTE_MAX_MS} ms (p95)`,
+    figure: `${Math.round(p95)} ms, median ${Math.round(median(firstBytes))} ms`,
+    holds: p95 <= FIRST_BYTE_MAX_MS,
+  })
+  const title = `pages of a merchant with ${count(charges.length)} charges, median of ${RUNS} visits by Lighthouse`
+  return { title, lines, verdicts }
+}
+
+type Visit = [name: string, path: string, reader: 'merchant' | 'payer', on: 'desk' | 'phone']
+
+function pagesOf(charges: WrittenCharge[]): Visit[] {
+  const open = charges.at(-1)?.id ?? ''
+  const pay = new URL(paymentUrl(open)).pathname
+  return [
+    ['home', '/test/home', 'merchant', 'desk'],
+    ['charges', '/test/charges', 'merchant', 'desk'],
+    ["payer's page", pay, 'payer', 'phone'],
+  ]
+}
+
+async function pay(charges: WrittenCharge[]): Promise<void> {
+  process.stderr.write('Paying charges\n')
+  const paid = charges.filter((_, nth) => nth % PAID.of < PAID.many)
+  const now = Date.now()
+  for (let from = 0; from < paid.length; from += BATCH) {
+    const payments = paid.slice(from, from + BATCH).map(({ accountId, id }, nth) => {
+      const age = DAYS * DAY_MS * (1 - (from + nth) / paid.length)
+      const paidAt = new Date(now - age)
+      return { accountId, chargeId: id, endToEndId: endToEndId(paidAt), paidAt, bookedAt: paidAt }
+    })
+    await settleCharges(payments)
+  }
+}
+
+async function signIn(account: Account): Promise<string> {
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: account.id } })
+  const secret = await openSession(userId, { ip: '127.0.0.1', userAgent: 'bench' })
+  return `troco-session=${secret}; troco-locale=en`
+}
+
+async function examineOften(...[examine, url, cookie, on]: [Examine, string, string, Visit[3]]) {
+  // Whoever comes first waits for the server to load the page's code.
+  const first = await fetch(url, { headers: { cookie }, redirect: 'manual' })
+  if (first.status !== 200) throw new Error(`${url} answered ${first.status}`)
+  await first.text()
+  const runs: Scores[] = []
+  while (runs.length < RUNS) runs.push(await examine(url, cookie, on))
+  return runs
+}
+
+function describe(name: string, runs: Scores[]): string {
+  const of = (key: 'largestPaintMs' | 'shift') => median(runs.map(run => run[key]))
+  const complaints = [...new Set(runs.flatMap(run => run.complaints))].join(', ')
+  return `${name}: largest paint ${Math.round(of('largestPaintMs'))} ms, shift ${of('shift').toFixed(3)}${complaints && `; ${complaints}`}`
+}
+
+function judge(name: string, runs: Scores[]): Verdict[] {
+  const minima = { performance: PERFORMANCE_MIN, accessibility: ACCESSIBILITY_MIN } as const
+  return (['performance', 'accessibility'] as const).map(category => {
+    const score = median(runs.map(run => run[category]))
+    const promise = `pages: ${name}, ${category} at least ${minima[category]}`
+    return { promise, figure: String(score), holds: score >= minima[category] }
+  })
+}
+
+/** One after the other, as a person who goes through the filters asks for them. */
+async function timeFirstBytes(url: string, cookie: string): Promise<number[]> {
+  const times: number[] = []
+  while (times.length < FIRST_BYTES) {
+    const began = performance.now()
+    const answer = await fetch(url, { headers: { cookie }, redirect: 'error' })
+    const reader = answer.body?.getReader()
+    await reader?.read()
+    times.push(performance.now() - began)
+    await reader?.cancel()
+  }
+  return times
+}
