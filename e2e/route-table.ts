@@ -1,8 +1,8 @@
 import { call } from '#e2e/call.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, receive } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
-import type { PagePermission } from '#lib/http/caller.ts'
 import { newId } from '#lib/ids.ts'
+import type { PagePermission } from '#lib/session/roles.ts'
 import type { Permission } from '#lib/tokens/schema.ts'
 
 /** One method of one address, as the contract has it. */

@@ -16,7 +16,7 @@ const MAY: Record<string, string[]> = {
   dashboard: [...ROOMS, ...SERVICES, ...BASEMENT],
   payer: ['http', 'session', 'charges', ...BASEMENT],
   http: ['tokens', 'session', ...BASEMENT],
-  session: ['accounts', ...BASEMENT],
+  session: ['accounts', 'tokens', ...BASEMENT],
   server: ['http', ...BASEMENT],
   jobs: [...ROOMS, ...SERVICES, ...BASEMENT],
   client: [...ROOMS, ...SERVICES, 'dashboard', 'money', 'mode', 'pix'],
@@ -30,9 +30,10 @@ const MAY: Record<string, string[]> = {
 /** From these only the named files may be taken, whoever else is allowed more. */
 const ONLY: Record<string, RegExp> = {
   'http tokens': /^lib\/tokens\/(verify|recall|schema)\.ts$/,
-  'http session': /^lib\/session\/(read|cookie)\.ts$/,
+  'http session': /^lib\/session\/(read|cookie|roles)\.ts$/,
+  'session tokens': /^lib\/tokens\/schema\.ts$/,
   'payer session': /^lib\/session\/(cookie|locale|schema)\.ts$/,
-  'components session': /^lib\/session\/(schema|preferences|words)\.ts$/,
+  'components session': /^lib\/session\/(schema|preferences|words|roles)\.ts$/,
 }
 
 const VERBS =

@@ -24,7 +24,11 @@ export default async function ModeLayout({ params, children }: ModeLayoutProps) 
   return (
     <ClientWords>
       {account ? (
-        <WorldOf key={account.id} mode={mode} accountId={account.id}>
+        <WorldOf
+          key={account.id}
+          mode={mode}
+          account={{ id: account.id, role: account.role, status: account.status }}
+        >
           {frame}
           <Connection />
           <PaletteHost />

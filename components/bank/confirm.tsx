@@ -4,6 +4,7 @@ import { useTranslations } from 'next-intl'
 import { type ReactNode, useRef, useState } from 'react'
 import { ChargeState } from '#components/charge-status.tsx'
 import { HeroMoney, When } from '#components/format.tsx'
+import { IfMay } from '#components/may.tsx'
 import { Problem } from '#components/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import type { BankReading } from '#lib/dashboard/schema.ts'
@@ -56,32 +57,34 @@ export function Confirm({ receiver, city, charge, decide, restart }: ConfirmProp
           <ChargeState status={status} />
         </Line>
       </dl>
-      <div className="grid gap-3">
-        <Problem error={failure} />
-        {status === 'paid' ? (
-          <p className="text-center text-muted text-small">{t('alreadyPaid')}</p>
-        ) : (
-          <Button look="primary" className="min-h-12" onClick={() => choose('paid')}>
-            {busy === 'paid' ? t('paying') : status === 'pending' ? t('pay') : t('payLate')}
+      <IfMay do="transactions:write">
+        <div className="grid gap-3">
+          <Problem error={failure} />
+          {status === 'paid' ? (
+            <p className="text-center text-muted text-small">{t('alreadyPaid')}</p>
+          ) : (
+            <Button look="primary" className="min-h-12" onClick={() => choose('paid')}>
+              {busy === 'paid' ? t('paying') : status === 'pending' ? t('pay') : t('payLate')}
+            </Button>
+          )}
+          {status === 'pending' ? (
+            <div className="grid gap-3 sm:grid-cols-2">
+              <Button look="quiet" onClick={() => choose('failed')}>
+                {t('fail')}
+              </Button>
+              <Button look="quiet" onClick={() => choose('expired')}>
+                {t('expire')}
+              </Button>
+            </div>
+          ) : null}
+          {status === 'expired' || status === 'failed' ? (
+            <p className="text-muted text-small">{t('lateHint')}</p>
+          ) : null}
+          <Button look="plain" className="justify-center" onClick={restart}>
+            {t('another')}
           </Button>
-        )}
-        {status === 'pending' ? (
-          <div className="grid gap-3 sm:grid-cols-2">
-            <Button look="quiet" onClick={() => choose('failed')}>
-              {t('fail')}
-            </Button>
-            <Button look="quiet" onClick={() => choose('expired')}>
-              {t('expire')}
-            </Button>
-          </div>
-        ) : null}
-        {status === 'expired' || status === 'failed' ? (
-          <p className="text-muted text-small">{t('lateHint')}</p>
-        ) : null}
-        <Button look="plain" className="justify-center" onClick={restart}>
-          {t('another')}
-        </Button>
-      </div>
+        </div>
+      </IfMay>
     </>
   )
 }

@@ -5,6 +5,7 @@ import { Inbox } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { Money, When } from '#components/format.tsx'
+import { IfMay } from '#components/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
@@ -41,9 +42,11 @@ export function OpenCharges({ charges, most, chosen }: OpenChargesProps) {
       <Sheet>
         {data.data.length === 0 ? (
           <Empty icon={Inbox} title={t('none')} text={t('noneHow')}>
-            <Link href="/test/charges/new" prefetch={false} className={buttonClass('quiet')}>
-              {t('create')}
-            </Link>
+            <IfMay do="transactions:write">
+              <Link href="/test/charges/new" prefetch={false} className={buttonClass('quiet')}>
+                {t('create')}
+              </Link>
+            </IfMay>
           </Empty>
         ) : (
           <ul>

@@ -5,6 +5,7 @@ import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useStory } from '#components/charge/story.tsx'
+import { IfMay } from '#components/may.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 
@@ -37,7 +38,11 @@ export function ChargeActions() {
           </a>
         </div>
       ) : null}
-      {story.refundable > 0 ? <Refund /> : null}
+      {story.refundable > 0 ? (
+        <IfMay do="refunds:write">
+          <Refund />
+        </IfMay>
+      ) : null}
     </>
   )
 }

@@ -9,6 +9,7 @@ import { ChargeRows } from '#components/charges/rows.tsx'
 import { ChargeSummary } from '#components/charges/summary.tsx'
 import { Pager } from '#components/filters/pager.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
+import { IfMay } from '#components/may.tsx'
 import { Problem } from '#components/problem.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
@@ -82,14 +83,16 @@ function NoCharges({ clear }: { clear: (() => void) | null }) {
         </Empty>
       ) : (
         <Empty icon={QrCode} title={t('charges.none')} text={t('charges.noneText')}>
-          <Link
-            href={`/${world.mode}/charges/new`}
-            prefetch={false}
-            className={buttonClass('quiet')}
-          >
-            <Plus size={17} aria-hidden />
-            {t('charges.new')}
-          </Link>
+          <IfMay do="transactions:write">
+            <Link
+              href={`/${world.mode}/charges/new`}
+              prefetch={false}
+              className={buttonClass('quiet')}
+            >
+              <Plus size={17} aria-hidden />
+              {t('charges.new')}
+            </Link>
+          </IfMay>
         </Empty>
       )}
     </Sheet>

@@ -4,6 +4,7 @@ import { useFormatter, useLocale, useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
 import { HeroMoney, Money, moneyText } from '#components/format.tsx'
 import { Books } from '#components/home/books.tsx'
+import { IfMay } from '#components/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import type { Home } from '#lib/dashboard/schema.ts'
 import type { Mode } from '#lib/mode.ts'
@@ -29,22 +30,26 @@ export function Balance({ balance, books, mode }: BalanceProps) {
         <Held {...balance} />
       </p>
       <div className="mt-4 grid grid-cols-2 gap-2.5 md:mt-6 md:flex">
-        <Link
-          href={`${at}/charges/new`}
-          prefetch={false}
-          className={`${buttonClass('primary')} max-md:min-h-12 md:hidden`}
-        >
-          <Plus size={18} aria-hidden />
-          {t('charge')}
-        </Link>
-        <Link
-          href={`${at}/withdrawals/new`}
-          prefetch={false}
-          className={`${buttonClass('quiet')} max-md:min-h-12`}
-        >
-          <ArrowUpRight size={17} aria-hidden />
-          {t('withdraw')}
-        </Link>
+        <IfMay do="transactions:write">
+          <Link
+            href={`${at}/charges/new`}
+            prefetch={false}
+            className={`${buttonClass('primary')} max-md:min-h-12 md:hidden`}
+          >
+            <Plus size={18} aria-hidden />
+            {t('charge')}
+          </Link>
+        </IfMay>
+        <IfMay do="withdrawals:write">
+          <Link
+            href={`${at}/withdrawals/new`}
+            prefetch={false}
+            className={`${buttonClass('quiet')} max-md:min-h-12`}
+          >
+            <ArrowUpRight size={17} aria-hidden />
+            {t('withdraw')}
+          </Link>
+        </IfMay>
         <Link
           href={`${at}/statement`}
           prefetch={false}

@@ -3,6 +3,7 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { ChargeState } from '#components/charge-status.tsx'
 import { Money, When } from '#components/format.tsx'
+import { IfMay } from '#components/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
@@ -52,10 +53,12 @@ function None({ mode }: { mode: Mode }) {
   const t = useTranslations('home')
   return (
     <Empty icon={QrCode} title={t('none')} text={t('noneHow')}>
-      <Link href={`/${mode}/charges/new`} prefetch={false} className={buttonClass('quiet')}>
-        <Plus size={17} aria-hidden />
-        {t('newCharge')}
-      </Link>
+      <IfMay do="transactions:write">
+        <Link href={`/${mode}/charges/new`} prefetch={false} className={buttonClass('quiet')}>
+          <Plus size={17} aria-hidden />
+          {t('newCharge')}
+        </Link>
+      </IfMay>
     </Empty>
   )
 }

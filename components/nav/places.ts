@@ -12,6 +12,7 @@ import {
   Webhook,
 } from 'lucide-react'
 import type { Mode } from '#lib/mode.ts'
+import { mayNow } from '#lib/session/roles.ts'
 import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
 
 type PlaceName =
@@ -47,8 +48,8 @@ interface Places {
 export function placesOf(user: SessionUser, account: SessionAccount | null, mode: Mode): Places {
   const at = `/${mode}`
   const home: Place = { name: 'home', href: `${at}/home`, icon: House }
-  const create = `${at}/charges/new`
-  const charges: Place = { name: 'charges', href: `${at}/charges`, icon: QrCode, except: create }
+  const newCharge = `${at}/charges/new`
+  const charges: Place = { name: 'charges', href: `${at}/charges`, icon: QrCode, except: newCharge }
   const withdrawals: Place = { name: 'withdrawals', href: `${at}/withdrawals`, icon: ArrowUpRight }
   const admin: Place[] = user.isAdmin
     ? [{ name: 'accounts', href: '/admin/accounts', icon: Building2 }]
@@ -58,6 +59,9 @@ export function placesOf(user: SessionUser, account: SessionAccount | null, mode
     return { main, more: [], phone: main }
   }
   const tokens = `${at}/settings/tokens`
+  const create: Place[] = mayNow(account, 'transactions:write')
+    ? [{ name: 'new', href: newCharge, icon: Plus }]
+    : []
   return {
     main: [
       home,
@@ -72,6 +76,6 @@ export function placesOf(user: SessionUser, account: SessionAccount | null, mode
       ...(mode === 'test' ? [{ name: 'bank', href: '/test/bank', icon: Landmark } as const] : []),
       { name: 'settings', href: `${at}/settings`, icon: Settings2, except: tokens },
     ],
-    phone: [home, charges, { name: 'new', href: create, icon: Plus }, withdrawals],
+    phone: [home, charges, ...create, withdrawals],
   }
 }

@@ -6,6 +6,7 @@ import { useTranslations } from 'next-intl'
 import { Dialog } from 'radix-ui'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { useApi } from '#components/api.ts'
+import { useMay } from '#components/may.tsx'
 import { HitItem, keyOf } from '#components/palette/hit-item.tsx'
 import { Hints, Outcome } from '#components/palette/outcome.tsx'
 import { TargetGroup } from '#components/palette/target-group.tsx'
@@ -26,8 +27,11 @@ export function Search({ onClose }: { onClose: () => void }) {
   /** What stood in the field when Enter was pressed before the answer had come. */
   const landing = useRef<string | null>(null)
   const text = typed.trim()
+  const isAllowed = useMay()
   const places = placesIn(mode).filter(target => fits(target, text))
-  const actions = actionsIn(mode).filter(target => fits(target, text))
+  const actions = actionsIn(mode).filter(
+    target => fits(target, text) && (!target.needs || isAllowed(target.needs)),
+  )
   const targets = places.length + actions.length
 
   useEffect(() => {

@@ -18,6 +18,7 @@ import {
   Webhook,
 } from 'lucide-react'
 import type { Mode } from '#lib/mode.ts'
+import type { Allowed } from '#lib/session/roles.ts'
 import type { Theme } from '#lib/session/schema.ts'
 import en from '../../messages/en/palette.json' with { type: 'json' }
 import ptBR from '../../messages/pt-BR/palette.json' with { type: 'json' }
@@ -33,6 +34,8 @@ export interface Target {
   icon: LucideIcon
   /** Where it leads, or else what it does. */
   href?: string
+  /** What one must be allowed to do, to be led there. */
+  needs?: Allowed
   deed?: Deed
 }
 
@@ -56,9 +59,14 @@ export function actionsIn(mode: Mode): Target[] {
   const [name, other] =
     mode === 'test' ? (['toLive', 'live'] as const) : (['toTest', 'test'] as const)
   return [
-    { name: 'newCharge', icon: Plus, href: `${at}/charges/new` },
-    { name: 'newWithdrawal', icon: ArrowUpRight, href: `${at}/withdrawals/new` },
-    { name: 'newToken', icon: KeyRound, href: `${at}/settings/tokens/new` },
+    { name: 'newCharge', icon: Plus, href: `${at}/charges/new`, needs: 'transactions:write' },
+    {
+      name: 'newWithdrawal',
+      icon: ArrowUpRight,
+      href: `${at}/withdrawals/new`,
+      needs: 'withdrawals:write',
+    },
+    { name: 'newToken', icon: KeyRound, href: `${at}/settings/tokens/new`, needs: 'tokens:write' },
     { name, icon: FlaskConical, href: `/${other}/home` },
     { name: 'light', icon: Sun, deed: { theme: 'light' } },
     { name: 'dark', icon: Moon, deed: { theme: 'dark' } },

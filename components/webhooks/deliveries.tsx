@@ -7,6 +7,7 @@ import type { ReactNode } from 'react'
 import { Pager } from '#components/filters/pager.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
+import { IfMay } from '#components/may.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
@@ -63,7 +64,11 @@ export function Deliveries({
             onSearch={reference => set({ reference })}
           />
         </div>
-        {failed ? <ResendFailed wanted={failed.wanted} first={failed.count} /> : null}
+        {failed ? (
+          <IfMay do="webhooks:write">
+            <ResendFailed wanted={failed.wanted} first={failed.count} />
+          </IfMay>
+        ) : null}
       </div>
       <div
         className={

@@ -5,6 +5,7 @@ import Link from 'next/link'
 import { useSearchParams } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
+import { IfMay } from '#components/may.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { AttemptSteps } from '#components/webhooks/attempt-steps.tsx'
 import { AttemptView } from '#components/webhooks/attempt-view.tsx'
@@ -41,7 +42,9 @@ export function DeliveryPanel({ delivery: first }: { delivery: DeliveryDetail })
               <DeliveryState delivery={delivery} />
             </div>
           </div>
-          <ResendButton delivery={delivery} onSent={() => choose(null)} />
+          <IfMay do="webhooks:write">
+            <ResendButton delivery={delivery} onSent={() => choose(null)} />
+          </IfMay>
         </div>
         <Ends delivery={delivery} />
         {shown ? (

@@ -1,6 +1,7 @@
 import { Webhook } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
+import { IfMay } from '#components/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { useApi } from '#components/world.tsx'
@@ -15,13 +16,15 @@ export function NoDeliveries({ hasEndpoint }: { hasEndpoint: boolean }) {
       title={t('noneYet')}
       text={hasEndpoint ? t('noneYetWithEndpoint') : t('noneYetText')}
     >
-      <Link
-        href={`/${world.mode}/${hasEndpoint ? 'charges/new' : 'webhooks/endpoints/new'}`}
-        prefetch={false}
-        className={buttonClass('primary')}
-      >
-        {hasEndpoint ? t('newCharge') : t('newEndpoint')}
-      </Link>
+      <IfMay do={hasEndpoint ? 'transactions:write' : 'webhooks:write'}>
+        <Link
+          href={`/${world.mode}/${hasEndpoint ? 'charges/new' : 'webhooks/endpoints/new'}`}
+          prefetch={false}
+          className={buttonClass('primary')}
+        >
+          {hasEndpoint ? t('newCharge') : t('newEndpoint')}
+        </Link>
+      </IfMay>
       <a href="/docs" className={buttonClass('quiet')}>
         {t('docs')}
       </a>

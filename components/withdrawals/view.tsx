@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
 import { Money } from '#components/format.tsx'
+import { IfMay } from '#components/may.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { Problem } from '#components/problem.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
@@ -68,7 +69,9 @@ export function WithdrawalView({ first }: { first: WithdrawalStory }) {
             <WithdrawalFacts withdrawal={withdrawal} dictKey={dict_key} />
           </Sheet>
           {withdrawal.mode === 'test' && dict_key.startsWith('hold@') ? (
-            <SimulatedBank withdrawal={withdrawal} onDecided={() => refetch()} />
+            <IfMay do="withdrawals:write">
+              <SimulatedBank withdrawal={withdrawal} onDecided={() => refetch()} />
+            </IfMay>
           ) : null}
         </div>
       </div>

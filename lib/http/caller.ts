@@ -7,8 +7,8 @@ import { isUuid } from '#lib/ids.ts'
 import { isOpen, MODES, type Mode } from '#lib/mode.ts'
 import { cookieNames } from '#lib/session/cookie.ts'
 import { readSession } from '#lib/session/read.ts'
+import { type Allowed, PAGE_PERMISSIONS, permissionsOf } from '#lib/session/roles.ts'
 import { recallToken } from '#lib/tokens/recall.ts'
-import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
 import { verifyToken } from '#lib/tokens/verify.ts'
 
 export interface CallingAccount {
@@ -20,19 +20,6 @@ export interface CallingAccount {
   expiresIn: number
   isActive: boolean
 }
-
-/** What only a member may do, from a page of ours: no token can be given any of it. */
-const PAGE_PERMISSIONS = [
-  'dashboard:read',
-  'webhooks:read',
-  'webhooks:write',
-  'tokens:read',
-  'tokens:write',
-  'settings:write',
-  'profile:write',
-] as const
-export type PagePermission = (typeof PAGE_PERMISSIONS)[number]
-export type Allowed = Permission | PagePermission
 
 /** Whoever sent a request: a program with a token, or a member of the account in our own pages. */
 export interface Caller {
@@ -93,10 +80,7 @@ async function readMember({ header }: Incoming): Promise<Caller | null> {
   if (!user || !found) return null
   const { name, city, expiresIn, status, role } = found
   const isActive = status === 'active'
-  // Until each role has its own list, only an owner may change anything but their own profile.
-  const all = [...PERMISSIONS, ...PAGE_PERMISSIONS]
-  const isForAll = (name: Allowed) => name.endsWith(':read') || name === 'profile:write'
-  const permissions = all.filter(name => role === 'owner' || isForAll(name))
+  const permissions = permissionsOf(role)
   const account = { id: accountId, ref: accountId, name, city, expiresIn, isActive }
   return { kind: 'session', mode, permissions, account, userId: user.id, key: null }
 }

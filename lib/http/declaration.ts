@@ -2,9 +2,10 @@ import type * as z from 'zod'
 import type { Once } from '#lib/db/once.ts'
 import type { ErrorCode } from '#lib/errors.ts'
 import type { InvalidForm } from '#lib/http/answer.ts'
-import type { Allowed, CallingAccount } from '#lib/http/caller.ts'
+import type { CallingAccount } from '#lib/http/caller.ts'
 import type { Rule } from '#lib/http/idempotency.ts'
 import type { Mode } from '#lib/mode.ts'
+import type { Allowed } from '#lib/session/roles.ts'
 
 interface Call<Body, Query> {
   account: CallingAccount

@@ -59,7 +59,8 @@ async function answerCharge(
 /** A browser of somebody's who is no member of ours looking at their own page. */
 function isOpenedByPayer({ method, header }: Incoming): boolean {
   const isAhead = `${header('sec-purpose')} ${header('purpose')}`.includes('prefetch')
-  const isMember = (header('cookie') ?? '').includes(`${cookieNames().session}=`)
+  const ours = new RegExp(`(^|; *)${cookieNames().session}=`)
+  const isMember = ours.test(header('cookie') ?? '')
   return method === 'GET' && !isAhead && !isMember && !PREVIEWS.test(header('user-agent') ?? '')
 }
 

@@ -4,6 +4,7 @@ import { PATH_HEADER } from '#lib/headers.ts'
 import { isOpen, MODES, type Mode } from '#lib/mode.ts'
 import { currentUser } from '#lib/session/current.ts'
 import { chooseAccount } from '#lib/session/preferences.ts'
+import { type Allowed, may } from '#lib/session/roles.ts'
 import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
 
 export { currentUser }
@@ -34,6 +35,15 @@ export async function requireMember(params: Promise<{ mode: string }>): Promise<
   const account = await chooseAccount(user)
   if (!account || !isOpen(mode)) redirect(`/${mode}/home`)
   return { user, account, mode }
+}
+
+/** The same for a page on which something begins: it does not exist for whoever may not do it. */
+export async function requireMay(
+  params: Promise<{ mode: string }>,
+  wanted: Allowed,
+): Promise<Member> {
+  const member = await requireMember(params)
+  return may(member.account.role, wanted) ? member : notFound()
 }
 
 export function requireMode(wanted: string): Mode {

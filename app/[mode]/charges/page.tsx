@@ -4,6 +4,7 @@ import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
 import { ChargeList } from '#components/charges/list.tsx'
 import { ClientWords } from '#components/client-words.tsx'
+import { IfMay } from '#components/may.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { listedColumns, readCharges } from '#lib/charges/queries.ts'
@@ -37,10 +38,12 @@ export default async function ChargesPage({ params, searchParams }: ChargesPageP
   return (
     <ClientWords of={['charges', 'chargeStatus']}>
       <PageHead title={t('title')}>
-        <Link href={`/${mode}/charges/new`} prefetch={false} className={buttonClass('primary')}>
-          <Plus size={17} aria-hidden />
-          {t('new')}
-        </Link>
+        <IfMay do="transactions:write">
+          <Link href={`/${mode}/charges/new`} prefetch={false} className={buttonClass('primary')}>
+            <Plus size={17} aria-hidden />
+            {t('new')}
+          </Link>
+        </IfMay>
       </PageHead>
       <ChargeList asked={asked} filters={filters} first={{ data: rows, next_cursor: nextCursor }} />
     </ClientWords>

@@ -7,6 +7,7 @@ import { ClientWords } from '#components/client-words.tsx'
 import { FirstSteps } from '#components/home/first-steps.tsx'
 import { Greeting } from '#components/home/greeting.tsx'
 import { LiveHome } from '#components/home/live-home.tsx'
+import { IfMay } from '#components/may.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
@@ -18,6 +19,7 @@ import { env } from '#lib/env.ts'
 import { isOpen, type Mode } from '#lib/mode.ts'
 import { requireMode, requireUser } from '#lib/session/gate.ts'
 import { chooseAccount } from '#lib/session/preferences.ts'
+import { mayNow } from '#lib/session/roles.ts'
 import type { SessionAccount } from '#lib/session/schema.ts'
 
 const WORDS = ['balance', 'books', 'home', 'duration', 'chart', 'steps', 'chargeStatus'] as const
@@ -60,7 +62,7 @@ async function OpenWorld({ account, mode, name, search }: OpenWorldProps) {
   const [t, home, steps] = await Promise.all([
     getTranslations(),
     readHome(account, mode, search),
-    isHidden ? null : readSteps(account.id, mode),
+    isHidden || !mayNow(account, 'tokens:write') ? null : readSteps(account.id, mode),
   ])
   const { PUBLIC_URL, TROCO_ENV } = env()
   return (
@@ -68,14 +70,16 @@ async function OpenWorld({ account, mode, name, search }: OpenWorldProps) {
       {/* A phone begins with the amount; beside it there is room for the search. */}
       <div className="max-md:absolute max-md:top-0 max-md:right-0 max-md:z-10 max-md:[&>div>div:first-child]:basis-0">
         <PageHead title={<Greeting name={name} />} isTitleForDesk>
-          <Link
-            href={`/${mode}/charges/new`}
-            prefetch={false}
-            className={`${buttonClass('primary')} max-md:hidden`}
-          >
-            <Plus size={18} aria-hidden />
-            {t('home.newCharge')}
-          </Link>
+          <IfMay do="transactions:write">
+            <Link
+              href={`/${mode}/charges/new`}
+              prefetch={false}
+              className={`${buttonClass('primary')} max-md:hidden`}
+            >
+              <Plus size={18} aria-hidden />
+              {t('home.newCharge')}
+            </Link>
+          </IfMay>
         </PageHead>
       </div>
       {account.status === 'active' ? null : (

@@ -14,6 +14,7 @@ import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { requireMember } from '#lib/session/gate.ts'
 import { readTheme } from '#lib/session/preferences.ts'
+import { mayNow } from '#lib/session/roles.ts'
 import type { SessionAccount } from '#lib/session/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -55,7 +56,7 @@ export default async function SettingsPage({ params }: { params: Promise<{ mode:
 
 async function AccountSection({ account }: { account: SessionAccount }) {
   const t = await getTranslations('settings')
-  const mayWrite = account.role === 'owner'
+  const mayWrite = mayNow(account, 'settings:write')
   const { name, city, expiresIn: expires_in, timeZone: time_zone } = account
   return (
     <Section title={t('account.title')} text={t('account.text')}>

@@ -3,6 +3,7 @@ import Link from 'next/link'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { ClientWords } from '#components/client-words.tsx'
+import { IfMay } from '#components/may.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Deliveries } from '#components/webhooks/deliveries.tsx'
@@ -38,14 +39,16 @@ export async function DeliveriesView({ params, searchParams }: DeliveriesViewPro
   return (
     <>
       <PageHead title={t('title')}>
-        <Link
-          href={`/${mode}/webhooks/endpoints/new`}
-          prefetch={false}
-          className={buttonClass('quiet')}
-        >
-          <Plus size={17} aria-hidden />
-          {t('newEndpoint')}
-        </Link>
+        <IfMay do="webhooks:write">
+          <Link
+            href={`/${mode}/webhooks/endpoints/new`}
+            prefetch={false}
+            className={buttonClass('quiet')}
+          >
+            <Plus size={17} aria-hidden />
+            {t('newEndpoint')}
+          </Link>
+        </IfMay>
       </PageHead>
       <ClientWords of={['webhooks', 'deliveries', 'deliveryProblem']}>
         <Deliveries

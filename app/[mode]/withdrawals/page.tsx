@@ -3,6 +3,7 @@ import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
 import { ClientWords } from '#components/client-words.tsx'
+import { IfMay } from '#components/may.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { WithdrawalList } from '#components/withdrawals/list.tsx'
@@ -32,10 +33,16 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
   return (
     <>
       <PageHead title={t('title')}>
-        <Link href={`/${mode}/withdrawals/new`} prefetch={false} className={buttonClass('primary')}>
-          <Plus size={17} aria-hidden />
-          {t('new')}
-        </Link>
+        <IfMay do="withdrawals:write">
+          <Link
+            href={`/${mode}/withdrawals/new`}
+            prefetch={false}
+            className={buttonClass('primary')}
+          >
+            <Plus size={17} aria-hidden />
+            {t('new')}
+          </Link>
+        </IfMay>
       </PageHead>
       <ClientWords of={['withdrawals', 'withdrawalStatus', 'pixKey']}>
         <WithdrawalList

@@ -3,14 +3,14 @@ import { getTranslations } from 'next-intl/server'
 import { NewChargeForm } from '#components/charge/new-form.tsx'
 import { ClientWords } from '#components/client-words.tsx'
 import { PageHead } from '#components/page-head.tsx'
-import { requireMember } from '#lib/session/gate.ts'
+import { requireMay } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('newCharge'))('title') }
 }
 
 export default async function NewChargePage({ params }: { params: Promise<{ mode: string }> }) {
-  const { account, mode } = await requireMember(params)
+  const { account, mode } = await requireMay(params, 'transactions:write')
   const t = await getTranslations()
   const above = { href: `/${mode}/charges`, label: t('nav.place.charges') }
   return (

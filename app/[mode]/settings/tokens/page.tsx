@@ -10,6 +10,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { env } from '#lib/env.ts'
 import { requireMember } from '#lib/session/gate.ts'
+import { mayNow } from '#lib/session/roles.ts'
 import { listTokens } from '#lib/tokens/queries.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -19,7 +20,7 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function TokensPage({ params }: { params: Promise<{ mode: string }> }) {
   const { account, mode } = await requireMember(params)
   const [t, tokens] = await Promise.all([getTranslations('tokens'), listTokens(account.id, mode)])
-  const mayWrite = account.role === 'owner'
+  const mayWrite = mayNow(account, 'tokens:write')
   return (
     <>
       <PageHead title={t('title')}>

@@ -3,6 +3,7 @@ import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
 import { ClientWords } from '#components/client-words.tsx'
+import { IfMay } from '#components/may.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
@@ -27,10 +28,12 @@ export default async function EndpointsPage({ params }: { params: Promise<{ mode
     listEndpoints(account.id, mode),
   ])
   const create = (look: 'primary' | 'quiet') => (
-    <Link href={`/${mode}/webhooks/endpoints/new`} prefetch={false} className={buttonClass(look)}>
-      <Plus size={17} aria-hidden />
-      {t('new')}
-    </Link>
+    <IfMay do="webhooks:write">
+      <Link href={`/${mode}/webhooks/endpoints/new`} prefetch={false} className={buttonClass(look)}>
+        <Plus size={17} aria-hidden />
+        {t('new')}
+      </Link>
+    </IfMay>
   )
   return (
     <ClientWords of={['webhooks', 'endpoints']}>
@@ -51,7 +54,9 @@ export default async function EndpointsPage({ params }: { params: Promise<{ mode
       <Sheet className="mt-6 px-4 py-5 md:px-7 md:py-6">
         <h2 className="text-title">{t('accountSecret')}</h2>
         <p className="mt-1.5 mb-4 max-w-[68ch] text-muted text-small">{t('accountSecretText')}</p>
-        <RotateSecret path={`${SECRET}/rotate`} revealPath={SECRET} />
+        <IfMay do="webhooks:write">
+          <RotateSecret path={`${SECRET}/rotate`} revealPath={SECRET} />
+        </IfMay>
       </Sheet>
       <KeepFresh />
     </ClientWords>

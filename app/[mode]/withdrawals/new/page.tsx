@@ -4,14 +4,14 @@ import { ClientWords } from '#components/client-words.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { RequestForm } from '#components/withdrawals/request-form.tsx'
 import { readBalances } from '#lib/ledger/accounts.ts'
-import { requireMember } from '#lib/session/gate.ts'
+import { requireMay } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('withdrawals'))('new') }
 }
 
 export default async function NewWithdrawalPage({ params }: { params: Promise<{ mode: string }> }) {
-  const { account, mode } = await requireMember(params)
+  const { account, mode } = await requireMay(params, 'withdrawals:write')
   const [t, balances] = await Promise.all([
     getTranslations('withdrawals'),
     readBalances(account.id, mode),

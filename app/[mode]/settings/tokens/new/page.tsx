@@ -1,19 +1,17 @@
 import type { Metadata } from 'next'
-import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { ClientWords } from '#components/client-words.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { TokenForm } from '#components/tokens/token-form.tsx'
 import { env } from '#lib/env.ts'
-import { requireMember } from '#lib/session/gate.ts'
+import { requireMay } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('tokens'))('new.title') }
 }
 
 export default async function NewTokenPage({ params }: { params: Promise<{ mode: string }> }) {
-  const { account, mode } = await requireMember(params)
-  if (account.role !== 'owner') notFound()
+  const { mode } = await requireMay(params, 'tokens:write')
   const t = await getTranslations('tokens')
   return (
     <>

@@ -5,6 +5,7 @@ import { getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
 import { ClientWords } from '#components/client-words.tsx'
 import { When } from '#components/format.tsx'
+import { IfMay } from '#components/may.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
@@ -77,22 +78,28 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
                 </Link>
               </Fact>
             </Facts>
-            <div className="mt-5">
-              <EndpointActions endpoint={endpoint} missed={missed} />
-            </div>
+            <IfMay do="webhooks:write">
+              <div className="mt-5">
+                <EndpointActions endpoint={endpoint} missed={missed} />
+              </div>
+            </IfMay>
           </Section>
-          <Section title={t('what')}>
-            <EndpointForm endpoint={endpoint} isLoopbackOpen={env().TROCO_ENV === 'local'} />
-          </Section>
+          <IfMay do="webhooks:write">
+            <Section title={t('what')}>
+              <EndpointForm endpoint={endpoint} isLoopbackOpen={env().TROCO_ENV === 'local'} />
+            </Section>
+          </IfMay>
         </div>
-        <div className="grid min-w-0 gap-6">
-          <Section title={t('test')} text={t('testText')}>
-            <TestEvent endpoint={endpoint} />
-          </Section>
-          <Section title={t('secret')} text={t('secretText')}>
-            <RotateSecret path={`/dashboard/webhooks/endpoints/${endpoint.id}/rotate`} />
-          </Section>
-        </div>
+        <IfMay do="webhooks:write">
+          <div className="grid min-w-0 gap-6">
+            <Section title={t('test')} text={t('testText')}>
+              <TestEvent endpoint={endpoint} />
+            </Section>
+            <Section title={t('secret')} text={t('secretText')}>
+              <RotateSecret path={`/dashboard/webhooks/endpoints/${endpoint.id}/rotate`} />
+            </Section>
+          </div>
+        </IfMay>
       </div>
       <KeepFresh />
     </ClientWords>

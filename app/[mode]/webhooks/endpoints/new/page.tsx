@@ -7,7 +7,7 @@ import { Notice } from '#components/ui/notice.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { EndpointForm } from '#components/webhooks/endpoint-form.tsx'
 import { env } from '#lib/env.ts'
-import { requireMember } from '#lib/session/gate.ts'
+import { requireMay } from '#lib/session/gate.ts'
 import { listEndpoints } from '#lib/webhooks/queries.ts'
 import { ENDPOINTS_MAX } from '#lib/webhooks/schema.ts'
 
@@ -16,7 +16,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function NewEndpointPage({ params }: { params: Promise<{ mode: string }> }) {
-  const { account, mode } = await requireMember(params)
+  const { account, mode } = await requireMay(params, 'webhooks:write')
   const [t, endpoints] = await Promise.all([
     getTranslations('endpoints'),
     listEndpoints(account.id, mode),

@@ -1,0 +1,23 @@
+'use client'
+
+import { createContext, type ReactNode, use } from 'react'
+import { type Allowed, mayNow } from '#lib/session/roles.ts'
+import type { SessionAccount } from '#lib/session/schema.ts'
+
+export const MemberContext = createContext<Pick<SessionAccount, 'role' | 'status'> | null>(null)
+
+/** Tells what the member who looks may do: what they may not is not offered. */
+export function useMay(): (wanted: Allowed) => boolean {
+  const member = use(MemberContext)
+  return wanted => member !== null && mayNow(member, wanted)
+}
+
+interface IfMayProps {
+  do: Allowed
+  children: ReactNode
+}
+
+/** What stands here only for those who may do it. */
+export function IfMay({ do: wanted, children }: IfMayProps) {
+  return useMay()(wanted) ? children : null
+}

@@ -1,0 +1,51 @@
+import type { AccountStatus, Role } from '#lib/accounts/schema.ts'
+import type { Permission } from '#lib/tokens/schema.ts'
+
+/** What only a member may do, from a page of ours: no token can be given any of it. */
+export const PAGE_PERMISSIONS = [
+  'dashboard:read',
+  'webhooks:read',
+  'webhooks:write',
+  'tokens:read',
+  'tokens:write',
+  'settings:write',
+  'profile:write',
+] as const
+export type PagePermission = (typeof PAGE_PERMISSIONS)[number]
+export type Allowed = Permission | PagePermission
+
+const EVERYBODY: Role[] = ['owner', 'finance', 'developer', 'viewer']
+const MONEY: Role[] = ['owner', 'finance']
+const BUILD: Role[] = ['owner', 'developer']
+
+/** Who of an account's members may do what: read by the handlers, by the pages and by the tests. */
+export const MAY: Record<Allowed, readonly Role[]> = {
+  'account:read': EVERYBODY,
+  'transactions:read': EVERYBODY,
+  'transactions:write': ['owner', 'finance', 'developer'],
+  'refunds:write': MONEY,
+  'withdrawals:read': EVERYBODY,
+  'withdrawals:write': MONEY,
+  'events:read': EVERYBODY,
+  'dashboard:read': EVERYBODY,
+  'webhooks:read': EVERYBODY,
+  'webhooks:write': BUILD,
+  'tokens:read': EVERYBODY,
+  'tokens:write': BUILD,
+  'settings:write': ['owner'],
+  'profile:write': EVERYBODY,
+}
+
+export function may(role: Role, wanted: Allowed): boolean {
+  return MAY[wanted].includes(role)
+}
+
+/** Whether a page should offer it: in an account that is not active there is only reading. */
+export function mayNow(member: { role: Role; status: AccountStatus }, wanted: Allowed): boolean {
+  return may(member.role, wanted) && (member.status === 'active' || wanted.endsWith(':read'))
+}
+
+/** All that a role may do. */
+export function permissionsOf(role: Role): Allowed[] {
+  return (Object.keys(MAY) as Allowed[]).filter(name => may(role, name))
+}
