@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { CHARGE } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { createCharge } from '#lib/charges/create.ts'
@@ -19,6 +20,14 @@ export function makeDeliverer(): Deliverer {
 /** Delivers whatever is due now, and what becomes due by that. */
 export async function deliverAll(deliverer = makeDeliverer()): Promise<void> {
   while ((await deliverer.run()) > 0) await deliverer.idle()
+}
+
+/** Delivers until each of this merchant's was tried; what is everybody else's is given back. */
+export async function deliverTheirs(merchant: Account): Promise<void> {
+  const deliverer = makeDeliverer()
+  const areTried = async () => (await deliveriesOf(merchant)).every(({ tries }) => tries.length > 0)
+  for (; !(await areTried()); await sleep(20)) await deliverer.run()
+  deliverer.breakOff()
 }
 
 /** As if the time of every retry had come. */

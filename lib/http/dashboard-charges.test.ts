@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { call } from '#e2e/call.ts'
-import { deliverAll } from '#e2e/deliveries.ts'
+import { deliverTheirs } from '#e2e/deliveries.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#e2e/member.ts'
 import { openReceiver, status } from '#e2e/receiver.ts'
 import {
@@ -8,7 +8,6 @@ import {
   CANARY,
   CHARGE,
   expectBalancedBooks,
-  inOwnDatabase,
   makeMerchant,
   openCharge,
   startApi,
@@ -26,9 +25,6 @@ import { createRefund } from '#lib/refunds/create.ts'
 import { completeRefund } from '#lib/refunds/settle.ts'
 
 const NOT_FOUND = [404, '{"error":"Transaction not found"}', 'transaction_not_found']
-
-// It delivers all that is due, which in the run's database is everybody's.
-inOwnDatabase()
 
 let api: Api
 let merchant: Account
@@ -72,7 +68,7 @@ describe('GET /dashboard/charges/[id]/timeline', () => {
     )
     await viewCharge(merchant.id, id)
     await simulateCharge(merchant.id, id, 'paid')
-    await deliverAll()
+    await deliverTheirs(merchant)
     const refund = await createRefund(merchant.id, 'test', id, { amount: 400, reason: 'broken' })
     await completeRefund({
       accountId: merchant.id,
