@@ -40,7 +40,7 @@ test.describe('and by its address', () => {
     await db().membership.create({ data: { accountId: shop.id, userId: user.id, role: 'finance' } })
     await signInAs(context, email)
     await page.goto('/test/withdrawals')
-    await page.getByRole('link', { name: 'Request withdrawal' }).click()
+    await page.getByRole('link', { name: 'Request withdrawal' }).first().click()
     await expect(page.getByRole('heading', { name: 'Request withdrawal' })).toBeVisible()
     expect((await page.goto('/test/settings/tokens/new'))?.status()).toBe(404)
   })

@@ -9,6 +9,7 @@ import { Pager } from '#components/filters/pager.tsx'
 import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
+import { IfMay } from '#components/may.tsx'
 import { Problem } from '#components/problem.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
@@ -104,13 +105,15 @@ function NoWithdrawals({ clear }: { clear: (() => void) | null }) {
         </Empty>
       ) : (
         <Empty icon={ArrowUpRight} title={t('withdrawals.none')} text={t('withdrawals.noneText')}>
-          <Link
-            href={`/${world.mode}/withdrawals/new`}
-            prefetch={false}
-            className={buttonClass('quiet')}
-          >
-            {t('withdrawals.new')}
-          </Link>
+          <IfMay do="withdrawals:write">
+            <Link
+              href={`/${world.mode}/withdrawals/new`}
+              prefetch={false}
+              className={buttonClass('quiet')}
+            >
+              {t('withdrawals.new')}
+            </Link>
+          </IfMay>
         </Empty>
       )}
     </Sheet>
