@@ -162,29 +162,28 @@ test.describe('the operator', () => {
   })
 })
 
-for (const locale of ['pt-BR', 'en-US']) {
-  for (const width of [1280, 390]) {
-    test.describe(`everybody can use it, ${locale}, ${width} px`, () => {
-      test.use({ locale, viewport: { width, height: 860 } })
+// The pages of a merchant are examined in e2e/tour.spec.ts.
+for (const { locale, width } of [
+  { locale: 'pt-BR', width: 1280 },
+  { locale: 'en-US', width: 390 },
+]) {
+  test.describe(`everybody can use it, ${locale}, ${width} px`, () => {
+    test.use({ locale, viewport: { width, height: 860 } })
 
-      test('sign-in', async ({ page }) => {
-        await page.goto('/login')
-        await expectAccessible(page)
-      })
-
-      test('home, with and without its menu, and live mode', async ({ page }) => {
-        await signInAsDemo(page)
-        await expectAccessible(page)
-        await openAccountMenu(page)
-        await expectAccessible(page)
-        await page.goto('/live/home')
-        await expectAccessible(page)
-      })
-
-      test('accounts', async ({ page }) => {
-        await signInAsAdmin(page)
-        await expectAccessible(page)
-      })
+    test('sign-in', async ({ page }) => {
+      await page.goto('/login')
+      await expectAccessible(page)
     })
-  }
+
+    test('the menu of the account', async ({ page }) => {
+      await signInAsDemo(page)
+      await openAccountMenu(page)
+      await expectAccessible(page)
+    })
+
+    test('accounts', async ({ page }) => {
+      await signInAsAdmin(page)
+      await expectAccessible(page)
+    })
+  })
 }
