@@ -11,6 +11,7 @@ import {
   signOut,
   test,
 } from '#e2e/app.ts'
+import { openShop } from '#e2e/merchant.ts'
 
 const PORTUGUESE_AMOUNT = /^R\$ \d{1,3}(\.\d{3})*,\d{2}$/
 const ENGLISH_AMOUNT = /^R\$ \d{1,3}(,\d{3})*\.\d{2}$/
@@ -98,8 +99,10 @@ test.describe('at a desk, in Portuguese', () => {
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: { width: 390, height: 844 } })
 
-  test('the merchant reads the same balance in both languages', async ({ page }) => {
-    await signInAsDemo(page)
+  // Their own merchant: the choice is kept with the person, wherever they sign in next.
+  test('the merchant reads the same balance in both languages', async ({ page, context }) => {
+    await openShop(context)
+    await page.goto('/test/home')
     await expectBalance(page, ENGLISH_AMOUNT)
     const cents = await readBalanceCents(page)
     const menu = await openAccountMenu(page)
