@@ -3,7 +3,7 @@ import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { ChargeStatus } from '#lib/charges/states.ts'
 
-const LOOKS: Record<ChargeStatus, { tone: Tone; icon: LucideIcon }> = {
+export const CHARGE_LOOKS: Record<ChargeStatus, { tone: Tone; icon: LucideIcon }> = {
   pending: { tone: 'wait', icon: Clock },
   paid: { tone: 'ok', icon: Check },
   expired: { tone: 'off', icon: TimerOff },
@@ -12,5 +12,5 @@ const LOOKS: Record<ChargeStatus, { tone: Tone; icon: LucideIcon }> = {
 
 export function ChargeState({ status }: { status: ChargeStatus }) {
   const t = useTranslations('chargeStatus')
-  return <Chip {...LOOKS[status]}>{t(status)}</Chip>
+  return <Chip {...CHARGE_LOOKS[status]}>{t(status)}</Chip>
 }

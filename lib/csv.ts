@@ -24,6 +24,16 @@ export function csvLine(cells: CsvCell[], locale: string): string {
   return `${written.join(brazilian ? ';' : ',')}\r\n`
 }
 
+/** 21/11/2026 09:05:03 in Portuguese, 2026-11-21 09:05:03 in English: what spreadsheets read. */
+export function csvTime(locale: string, timeZone: string): (at: string) => string {
+  const format = new Intl.DateTimeFormat(locale === 'en' ? 'sv-SE' : locale, {
+    ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
+    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+    timeZone,
+  })
+  return at => format.format(new Date(at)).replace(', ', ' ')
+}
+
 /** Cents as reais with a point and exactly two decimals, as other programs read them: `-1234.05`. */
 export function plainAmount(amount: number): string {
   const digits = String(Math.abs(amount)).padStart(3, '0')

@@ -1,3 +1,4 @@
+import { fileNameOf } from '#components/save-file.ts'
 import { EXPORT_END } from '#lib/dashboard/schema.ts'
 
 interface Table {
@@ -31,17 +32,9 @@ export async function receiveTable(
   }
   const rows = lines - 1
   if (end !== `${EXPORT_END}${rows}`) throw new Error('the table is not whole')
-  const header = answer.headers.get('content-disposition') ?? ''
   return {
     file: new Blob(parts, { type: 'text/csv;charset=utf-8' }),
-    name: /filename="([^"]+)"/.exec(header)?.[1] ?? 'charges.csv',
+    name: fileNameOf(answer, 'charges.csv'),
     rows,
   }
-}
-
-export function saveAs(file: Blob, name: string): void {
-  const href = URL.createObjectURL(file)
-  Object.assign(document.createElement('a'), { href, download: name }).click()
-  // Some browsers read it only after the click has been dealt with.
-  setTimeout(() => URL.revokeObjectURL(href), 60_000)
 }

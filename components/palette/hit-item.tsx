@@ -6,18 +6,18 @@ import {
   Ban,
   Check,
   CircleX,
-  Clock,
   KeyRound,
   type LucideIcon,
   QrCode,
-  TimerOff,
   Undo2,
   Webhook,
   X,
 } from 'lucide-react'
 import { useTranslations } from 'next-intl'
+import { CHARGE_LOOKS } from '#components/charge-status.tsx'
 import { Money } from '#components/format.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
+import { WITHDRAWAL_LOOKS } from '#components/withdrawals/status.tsx'
 import type { Hit } from '#lib/dashboard/schema.ts'
 
 const ICONS: Record<Hit['kind'], LucideIcon> = {
@@ -30,17 +30,13 @@ const ICONS: Record<Hit['kind'], LucideIcon> = {
 }
 
 const LOOKS = {
-  pending: { tone: 'wait', icon: Clock },
-  paid: { tone: 'ok', icon: Check },
-  approved: { tone: 'ok', icon: Check },
+  ...CHARGE_LOOKS,
+  ...WITHDRAWAL_LOOKS,
   completed: { tone: 'ok', icon: Check },
   delivered: { tone: 'ok', icon: Check },
   active: { tone: 'ok', icon: Check },
-  expired: { tone: 'off', icon: TimerOff },
   stopped: { tone: 'off', icon: CircleX },
   revoked: { tone: 'off', icon: Ban },
-  failed: { tone: 'bad', icon: X },
-  rejected: { tone: 'bad', icon: X },
   exhausted: { tone: 'bad', icon: X },
 } satisfies Record<string, { tone: Tone; icon: LucideIcon }>
 

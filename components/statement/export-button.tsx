@@ -5,6 +5,7 @@ import { useSearchParams } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useProblemText } from '#components/problem.tsx'
+import { fileNameOf, saveAs } from '#components/save-file.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { useApi } from '#components/world.tsx'
@@ -32,8 +33,7 @@ export function ExportButton({ format }: { format: 'csv' | 'ofx' }) {
         if (value) asked.set(key, value)
       }
       const answer = await api.open(`/dashboard/statement/export?${asked}`)
-      const header = answer.headers.get('content-disposition') ?? ''
-      saveAs(await answer.blob(), /filename="([^"]+)"/.exec(header)?.[1] ?? `statement.${format}`)
+      saveAs(await answer.blob(), fileNameOf(answer, `statement.${format}`))
       setOutcome('exported')
     } catch (error) {
       setFailure(error)
@@ -59,12 +59,4 @@ export function ExportButton({ format }: { format: 'csv' | 'ofx' }) {
       ) : null}
     </>
   )
-}
-
-function saveAs(file: Blob, name: string): void {
-  const href = URL.createObjectURL(file)
-  const link = Object.assign(document.createElement('a'), { href, download: name })
-  link.click()
-  // Some browsers read it only after the click has been dealt with.
-  setTimeout(() => URL.revokeObjectURL(href), 60_000)
 }

@@ -7,6 +7,7 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/api.ts'
+import { IfMay, useMay } from '#components/may.tsx'
 import { TokenRow } from '#components/tokens/token-row.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
@@ -22,13 +23,13 @@ const RotateDialog = dynamic(() =>
 
 interface TokenListProps {
   tokens: Token[]
-  mayWrite: boolean
   /** Where the API is, for the example beside a new token. */
   origin: string
 }
 
-export function TokenList({ tokens: initialData, mayWrite, origin }: TokenListProps) {
+export function TokenList({ tokens: initialData, origin }: TokenListProps) {
   const t = useTranslations('tokens')
+  const mayWrite = useMay()('tokens:write')
   const api = useApi()
   const client = useQueryClient()
   const [asked, setAsked] = useState<{ deed: 'revoke' | 'rotate'; token: Token } | null>(null)
@@ -59,7 +60,7 @@ export function TokenList({ tokens: initialData, mayWrite, origin }: TokenListPr
         {inForce.length > 0 ? (
           <ul aria-label={t('inForce')}>{rows(inForce)}</ul>
         ) : (
-          <NoToken isFirst={ended.length === 0} mayWrite={mayWrite} />
+          <NoToken isFirst={ended.length === 0} />
         )}
       </Sheet>
       {ended.length > 0 ? (
@@ -80,7 +81,7 @@ export function TokenList({ tokens: initialData, mayWrite, origin }: TokenListPr
   )
 }
 
-function NoToken({ isFirst, mayWrite }: { isFirst: boolean; mayWrite: boolean }) {
+function NoToken({ isFirst }: { isFirst: boolean }) {
   const t = useTranslations('tokens')
   const { mode } = useApi().world
   return (
@@ -89,7 +90,7 @@ function NoToken({ isFirst, mayWrite }: { isFirst: boolean; mayWrite: boolean })
       title={isFirst ? t('none') : t('noneInForce')}
       text={isFirst ? t('noneText') : t('noneInForceText')}
     >
-      {mayWrite ? (
+      <IfMay do="tokens:write">
         <Link
           href={`/${mode}/settings/tokens/new`}
           prefetch={false}
@@ -98,7 +99,7 @@ function NoToken({ isFirst, mayWrite }: { isFirst: boolean; mayWrite: boolean })
           <Plus size={16} aria-hidden />
           {t('create')}
         </Link>
-      ) : null}
+      </IfMay>
     </Empty>
   )
 }

@@ -43,51 +43,33 @@ function Around({
   )
 }
 
-function describedBy({ name, hint, problem }: Labelled) {
+/** What a control shows apart from itself, and the control with its words tied to it. */
+function tied<Props extends Labelled & { className?: string }>(props: Props, size: string) {
+  const { label, name, hint, problem, note, className = '', ...rest } = props
   const id = problem ? `${name}-problem` : hint ? `${name}-hint` : undefined
-  return { 'aria-describedby': id, 'aria-invalid': problem ? true : undefined }
+  const described = { 'aria-describedby': id, 'aria-invalid': problem ? true : undefined }
+  const look = `${CONTROL} ${size} ${className}`
+  return {
+    words: { label, name, hint, problem, note },
+    control: { id: name, name, ...described, ...rest, className: look },
+  }
 }
 
 /** An input under a label that stays visible. */
-export function Field({
-  label,
-  hint,
-  problem,
-  note,
-  className = '',
-  ...rest
-}: Labelled & ComponentProps<'input'>) {
-  const words = { label, name: rest.name, hint, problem, note }
+export function Field(props: Labelled & ComponentProps<'input'>) {
+  const { words, control } = tied(props, 'h-11')
   return (
     <Around {...words}>
-      <input
-        id={rest.name}
-        {...describedBy(words)}
-        {...rest}
-        className={`${CONTROL} h-11 ${className}`}
-      />
+      <input {...control} />
     </Around>
   )
 }
 
-export function TextArea({
-  label,
-  hint,
-  problem,
-  note,
-  className = '',
-  ...rest
-}: Labelled & ComponentProps<'textarea'>) {
-  const words = { label, name: rest.name, hint, problem, note }
+export function TextArea(props: Labelled & ComponentProps<'textarea'>) {
+  const { words, control } = tied(props, 'py-2.5')
   return (
     <Around {...words}>
-      <textarea
-        id={rest.name}
-        rows={3}
-        {...describedBy(words)}
-        {...rest}
-        className={`${CONTROL} py-2.5 ${className}`}
-      />
+      <textarea rows={3} {...control} />
     </Around>
   )
 }
@@ -97,26 +79,11 @@ interface SelectProps extends Labelled, Omit<ComponentProps<'select'>, 'name'> {
 }
 
 /** The system's own list of choices: the best there is on a phone. */
-export function Select({
-  label,
-  hint,
-  problem,
-  note,
-  children,
-  className = '',
-  ...rest
-}: SelectProps) {
-  const words = { label, name: rest.name, hint, problem, note }
+export function Select(props: SelectProps) {
+  const { words, control } = tied(props, 'h-11')
   return (
     <Around {...words}>
-      <select
-        id={rest.name}
-        {...describedBy(words)}
-        {...rest}
-        className={`${CONTROL} h-11 ${className}`}
-      >
-        {children}
-      </select>
+      <select {...control} />
     </Around>
   )
 }

@@ -1,15 +1,13 @@
 'use client'
 
-import { SearchX } from 'lucide-react'
 import { useSearchParams } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
+import { NoneFit } from '#components/filters/list-body.tsx'
 import { Pager } from '#components/filters/pager.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { IfMay } from '#components/may.tsx'
-import { Button } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { useDeliveries } from '#components/webhooks/delivery-data.ts'
 import { DeliveryFilters } from '#components/webhooks/delivery-filters.tsx'
@@ -85,11 +83,7 @@ export function Deliveries({
             {data.data.length > 0 ? (
               <List deliveries={data.data} selected={selected} />
             ) : isFiltered ? (
-              <Empty icon={SearchX} title={t('noneFound')} text={t('noneFoundText')}>
-                <Button look="quiet" onClick={clear}>
-                  {t('clear')}
-                </Button>
-              </Empty>
+              <NoneFit title={t('noneFound')} text={t('noneFoundText')} clear={clear} />
             ) : (
               <NoDeliveries hasEndpoint={endpoints.length > 0} />
             )}

@@ -1,17 +1,16 @@
 'use client'
 
-import { useQuery } from '@tanstack/react-query'
-import { ArrowUpRight, SearchX } from 'lucide-react'
+import { ArrowUpRight } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
-import { Pager } from '#components/filters/pager.tsx'
+import { ListBody, NoneFit } from '#components/filters/list-body.tsx'
+import { type ListPage, useLivePage } from '#components/filters/live-page.ts'
 import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { IfMay } from '#components/may.tsx'
-import { Problem } from '#components/problem.tsx'
-import { Button, buttonClass } from '#components/ui/button.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { WithdrawalRows } from '#components/withdrawals/rows.tsx'
@@ -22,48 +21,27 @@ import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 const LIVE_MS = 2_000
 const UNSET = { status: null, period: null, from: null, to: null, q: null }
 
-interface Page {
-  data: WithdrawalRow[]
-  next_cursor: string | null
-}
-
 interface ListProps {
   /** The page's filters as the API takes them. */
   path: string
-  first: Page
+  first: ListPage<WithdrawalRow>
 }
 
 /** The withdrawals that the address asks for; they are read again while one of them is pending. */
 export function WithdrawalList({ path, first }: ListProps) {
-  const api = useApi()
   const filters = useFilters()
-  const { data, error } = useQuery({
-    queryKey: ['withdrawals', api.world, path],
-    queryFn: ({ signal }) => api.get<Page>(path, signal),
-    initialData: first,
-    refetchInterval: ({ state }) =>
-      state.data?.data.some(({ status }) => status === 'pending') ? LIVE_MS : false,
-  })
+  const { data, error } = useLivePage(path, first, LIVE_MS)
   const isFiltered = ['status', 'period', 'q'].some(name => filters.get(name) !== '')
   return (
     <>
       <Filters {...filters} />
-      {error ? (
-        <div className="mb-4">
-          <Problem error={error} />
-        </div>
-      ) : null}
-      <div
-        aria-busy={filters.isPending}
-        className="transition-opacity duration-150 aria-busy:opacity-60"
-      >
+      <ListBody error={error} isPending={filters.isPending} nextCursor={data.next_cursor}>
         {data.data.length > 0 ? (
           <WithdrawalRows withdrawals={data.data} />
         ) : (
           <NoWithdrawals clear={isFiltered ? () => filters.set(UNSET) : null} />
         )}
-        <Pager nextCursor={data.next_cursor} />
-      </div>
+      </ListBody>
     </>
   )
 }
@@ -93,25 +71,21 @@ function Filters({ get, set }: Pick<ReturnType<typeof useFilters>, 'get' | 'set'
 }
 
 function NoWithdrawals({ clear }: { clear: (() => void) | null }) {
-  const t = useTranslations()
+  const t = useTranslations('withdrawals')
   const { world } = useApi()
   return (
     <Sheet>
       {clear ? (
-        <Empty icon={SearchX} title={t('withdrawals.noneFit')} text={t('withdrawals.noneFitText')}>
-          <Button look="quiet" onClick={clear}>
-            {t('ui.clearAll')}
-          </Button>
-        </Empty>
+        <NoneFit title={t('noneFit')} text={t('noneFitText')} clear={clear} />
       ) : (
-        <Empty icon={ArrowUpRight} title={t('withdrawals.none')} text={t('withdrawals.noneText')}>
+        <Empty icon={ArrowUpRight} title={t('none')} text={t('noneText')}>
           <IfMay do="withdrawals:write">
             <Link
               href={`/${world.mode}/withdrawals/new`}
               prefetch={false}
               className={buttonClass('quiet')}
             >
-              {t('withdrawals.new')}
+              {t('new')}
             </Link>
           </IfMay>
         </Empty>

@@ -3,19 +3,19 @@ import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { WithdrawalStatus } from '#lib/withdrawals/schema.ts'
 
-const LOOKS: Record<WithdrawalStatus, { tone: Tone; icon: LucideIcon }> = {
+export const WITHDRAWAL_LOOKS: Record<WithdrawalStatus, { tone: Tone; icon: LucideIcon }> = {
   pending: { tone: 'wait', icon: Clock },
   approved: { tone: 'ok', icon: Check },
   rejected: { tone: 'bad', icon: X },
 }
 
-export const STATUSES = Object.keys(LOOKS) as WithdrawalStatus[]
+export const STATUSES = Object.keys(WITHDRAWAL_LOOKS) as WithdrawalStatus[]
 
 export function WithdrawalState({ status }: { status: WithdrawalStatus }) {
   const t = useTranslations('withdrawalStatus')
   return (
     <span data-testid="withdrawal-status">
-      <Chip {...LOOKS[status]}>{t(status)}</Chip>
+      <Chip {...WITHDRAWAL_LOOKS[status]}>{t(status)}</Chip>
     </span>
   )
 }

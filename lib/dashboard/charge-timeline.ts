@@ -4,6 +4,7 @@ import type { ChargeRow } from '#lib/charges/schema.ts'
 import { ChargeDetail } from '#lib/charges/wire.ts'
 import type { ChargeStep, ChargeStory } from '#lib/dashboard/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
+import { utc } from '#lib/db/columns.ts'
 import { asJson, queryRows } from '#lib/db/rows.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { instant } from '#lib/fields.ts'
@@ -87,11 +88,6 @@ function stepsOfRefund(refund: RefundRow): ChargeStep[] {
   ]
 }
 
-/** As utc() writes a time, for a column of another name. */
-function at(column: string): Prisma.Sql {
-  return Prisma.raw(`to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at`)
-}
-
 function list(from: Prisma.Sql, name: string): Prisma.Sql {
   return Prisma.sql`(SELECT COALESCE(json_agg(x), '[]') FROM (${from}) x) AS ${Prisma.raw(name)}`
 }
@@ -103,14 +99,14 @@ async function readTraces(accountId: string, id: string): Promise<Traces | null>
     SELECT r.* FROM refunds r WHERE ${mine('r')} AND r.charge_id = ${id}::uuid
     ORDER BY r.id LIMIT ${ROWS_MAX}`
   const entries = Prisma.sql`
-    SELECT e.kind, e.amount, e.balance_after, ${at('e.created_at')} FROM ledger_entries e
+    SELECT e.kind, e.amount, e.balance_after, ${utc('e.created_at', 'at')} FROM ledger_entries e
     WHERE ${mine('e')} AND e.ledger = 'available' AND (e.kind, e.subject_id) IN (
       SELECT 'charge_paid', ${id}::uuid
       UNION ALL SELECT k.kind, r.id FROM (${refunds}) r
         CROSS JOIN (VALUES ('refund_held'), ('refund_returned')) k(kind))
     ORDER BY e.version`
   const told = Prisma.sql`
-    SELECT d.host, a.number, a.response_status, a.problem, a.duration_ms, ${at('a.created_at')}
+    SELECT d.host, a.number, a.response_status, a.problem, a.duration_ms, ${utc('a.created_at', 'at')}
     FROM deliveries d
     JOIN delivery_attempts a ON a.account_id = d.account_id AND a.delivery_id = d.id
     WHERE ${mine('d')} AND d.subject_id = ${id}::uuid
@@ -118,16 +114,16 @@ async function readTraces(accountId: string, id: string): Promise<Traces | null>
   const next = Prisma.sql`
     SELECT d.host, d.attempts + CASE WHEN d.lease IS NULL THEN 1 ELSE 0 END AS number,
       t.at FROM deliveries d CROSS JOIN LATERAL (
-        SELECT ${at('CASE WHEN d.lease IS NULL THEN d.due_at END')}) t
+        SELECT ${utc('CASE WHEN d.lease IS NULL THEN d.due_at END', 'at')}) t
     WHERE ${mine('d')} AND d.subject_id = ${id}::uuid AND d.status = 'pending'
       AND d.due_at IS NOT NULL
     ORDER BY d.due_at LIMIT ${ROWS_MAX}`
   const columns = Prisma.sql`
-    (SELECT ${at('c.viewed_at')}) AS viewed_at,
+    (SELECT ${utc('c.viewed_at', 'at')}) AS viewed_at,
     c.amount - c.refunded_amount - c.refund_held_amount AS refundable,
     ${list(
       Prisma.sql`
-        SELECT e.type, ${at('e.created_at')} FROM events e
+        SELECT e.type, ${utc('e.created_at', 'at')} FROM events e
         WHERE ${mine('e')} AND e.subject_id = ${id}::uuid
           AND e.type IN ('transaction.expired', 'transaction.failed')
         ORDER BY e.sequence`,

@@ -1,11 +1,12 @@
 import * as z from 'zod'
+import { readTimeZone } from '#lib/accounts/queries.ts'
 import { readCharges } from '#lib/charges/queries.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
 import { type ChargeFilters, chargeFilters } from '#lib/charges/wire.ts'
-import { CSV_BOM, csvLine } from '#lib/csv.ts'
+import { CSV_BOM, csvLine, csvTime } from '#lib/csv.ts'
 import { dayOf } from '#lib/dashboard/period.ts'
 import { EXPORT_END } from '#lib/dashboard/schema.ts'
-import { db, Prisma } from '#lib/db/client.ts'
+import { Prisma } from '#lib/db/client.ts'
 import { utc } from '#lib/db/columns.ts'
 import { must } from '#lib/fields.ts'
 import type { Mode } from '#lib/mode.ts'
@@ -35,10 +36,7 @@ export async function exportCharges(
   mode: Mode,
   { locale, ...filters }: z.infer<typeof chargesExportQuery>,
 ) {
-  const { timeZone } = await db().account.findUniqueOrThrow({
-    where: { id: accountId },
-    select: { timeZone: true },
-  })
+  const timeZone = await readTimeZone(accountId)
   const { charges: t } = WORDS[locale]
   const name = `${t.file}-${dayOf(new Date(), timeZone)}`
   return {
@@ -68,7 +66,8 @@ async function* csvOf(
   timeZone: string,
 ): AsyncGenerator<string> {
   const { charges: t, chargeStatus } = WORDS[locale]
-  const at = clock(locale, timeZone)
+  const time = csvTime(locale, timeZone)
+  const at = (text: string | null) => text && time(text)
   const payer = [t.payer, t.column.email, t.column.document]
   const times = [t.created, t.column.paid, t.column.expires]
   const head = [t.reference, t.status, t.amount, t.column.refunded, ...payer, ...times]
@@ -96,14 +95,4 @@ async function* csvOf(
 /** So that the lines of the file are its rows, and can be counted. */
 function oneLine(text: string): string {
   return text.replace(/[\r\n]+/g, ' ')
-}
-
-/** 21/11/2026 09:05:03 in Portuguese, 2026-11-21 09:05:03 in English: what spreadsheets read. */
-function clock(locale: string, timeZone: string): (at: string | null) => string | null {
-  const format = new Intl.DateTimeFormat(locale === 'en' ? 'sv-SE' : locale, {
-    ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
-    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
-    timeZone,
-  })
-  return at => at && format.format(new Date(at)).replace(', ', ' ')
 }

@@ -1,3 +1,4 @@
+import type { ListedCharge } from '#lib/charges/schema.ts'
 import type { ChargeDetail } from '#lib/charges/wire.ts'
 import type { BrCodeError } from '#lib/pix/br-code.ts'
 import type { PixKeyType } from '#lib/pix/pix-key.ts'
@@ -77,15 +78,6 @@ export interface DayReceived extends Received {
 }
 
 /** A charge as far as a list shows it: nothing of the payer but the name. */
-export interface LatestCharge {
-  id: string
-  external_id: string
-  client_name: string
-  status: 'pending' | 'paid' | 'expired' | 'failed'
-  amount: number
-  created_at: string
-}
-
 export interface Home {
   balance: {
     available: number
@@ -105,7 +97,7 @@ export interface Home {
   webhooks: { delivered: number; mean_ms: number | null } | null
   /** Every day of the chart, those without payments too. */
   days: DayReceived[]
-  charges: LatestCharge[]
+  charges: ListedCharge[]
 }
 
 /** The first deeds of a new merchant, in their order. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { CSV_BOM, csvLine } from '#lib/csv.ts'
+import { readTimeZone } from '#lib/accounts/queries.ts'
+import { CSV_BOM, csvLine, csvTime } from '#lib/csv.ts'
 import { ofxEnd, ofxHead, ofxLine } from '#lib/dashboard/ofx.ts'
 import { dayOf } from '#lib/dashboard/period.ts'
 import type { StatementRow } from '#lib/dashboard/schema.ts'
@@ -9,7 +10,6 @@ import {
   STATEMENT_WORDS,
   type StatementLocale,
 } from '#lib/dashboard/statement-words.ts'
-import { db } from '#lib/db/client.ts'
 import { must } from '#lib/fields.ts'
 import { findStatementRange } from '#lib/ledger/statement.ts'
 import type { Mode } from '#lib/mode.ts'
@@ -35,10 +35,7 @@ export async function exportStatement(
   mode: Mode,
   query: ExportQuery,
 ) {
-  const { timeZone } = await db().account.findUniqueOrThrow({
-    where: { id: account.id },
-    select: { timeZone: true },
-  })
+  const timeZone = await readTimeZone(account.id)
   const span = statementSpan(query, timeZone)
   const range = await findStatementRange(account.id, mode, span)
   const now = new Date()
@@ -67,18 +64,14 @@ async function* csvOf(
   timeZone: string,
 ): AsyncGenerator<string> {
   const { column, kind } = STATEMENT_WORDS[locale]
-  const when = new Intl.DateTimeFormat(locale === 'en' ? 'sv-SE' : locale, {
-    ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
-    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
-    timeZone,
-  })
+  const time = csvTime(locale, timeZone)
   const names = [column.when, column.what, column.with, column.reference, column.id]
   yield CSV_BOM + csvLine([...names, column.amount, column.balance], locale)
   for await (const rows of pages) {
     const lines = rows.map(row =>
       csvLine(
         [
-          when.format(new Date(row.created_at)).replace(', ', ' '),
+          time(row.created_at),
           kind[row.kind],
           counterpart(row),
           row.external_id,

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { WithdrawalStep, WithdrawalStory } from '#lib/dashboard/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
+import { utc, utcText } from '#lib/db/columns.ts'
 import { asJson, queryRows } from '#lib/db/rows.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { instant } from '#lib/fields.ts'
@@ -84,32 +85,27 @@ async function readTraces(accountId: string, id: string): Promise<Traces | null>
   const columns = Prisma.sql`
     w.dict_key, w.attempts,
     ${rows(Prisma.sql`
-      SELECT e.kind, e.balance_after, ${timeText('e.created_at')} AS at
+      SELECT e.kind, e.balance_after, ${utc('e.created_at', 'at')}
       FROM ledger_entries e
       WHERE e.account_id = ${accountId}::uuid AND e.subject_id = ${id}::uuid
         AND e.kind IN ('withdrawal_held', 'withdrawal_returned') AND e.ledger = 'available'`)} AS entries,
     ${rows(Prisma.sql`
-      SELECT g.operation, g.outcome, ${timeText('g.created_at')} AS at,
+      SELECT g.operation, g.outcome, ${utc('g.created_at', 'at')},
         COALESCE(g.response ->> 'state', g.response ->> 'reason') AS said
       FROM (SELECT * FROM gateway_calls WHERE ${mine} ORDER BY id LIMIT ${ROWS_MAX}) g
       ORDER BY g.id`)} AS calls,
     ${rows(Prisma.sql`
-      SELECT ${timeText('a.created_at')} AS at, d.host, a.number, a.response_status, a.problem
+      SELECT ${utc('a.created_at', 'at')}, d.host, a.number, a.response_status, a.problem
       FROM deliveries d JOIN delivery_attempts a
         ON a.account_id = d.account_id AND a.delivery_id = d.id
       WHERE d.account_id = ${accountId}::uuid AND d.subject_id = ${id}::uuid
       ORDER BY a.created_at LIMIT ${ROWS_MAX}`)} AS told,
-    (SELECT ${timeText('o.created_at')} FROM simulator_orders o
+    (SELECT ${utcText('o.created_at')} FROM simulator_orders o
       WHERE w.mode = 'test' AND o.id = ${bareId(id)} AND o.kind = 'payout') AS taken_at`
   const [found] = await queryRows<Traces>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM withdrawals w
     WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid`)
   return found ?? null
-}
-
-/** As utc() writes a time, for a column of another name. */
-function timeText(column: string): Prisma.Sql {
-  return Prisma.raw(`to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`)
 }
 
 const held = z.object({ what: z.enum(['held', 'returned']), at: instant, balance_after: z.int() })

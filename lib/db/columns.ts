@@ -1,10 +1,13 @@
 import { Prisma } from '#lib/db/client.ts'
 
 /** A time as it goes over the wire: UTC with all six digits, which a JavaScript Date would cut. */
-export function utc(column: string): Prisma.Sql {
-  return Prisma.raw(
-    `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ${column.split('.').at(-1)}`,
-  )
+export function utc(column: string, name = column.split('.').at(-1) ?? column): Prisma.Sql {
+  return Prisma.sql`${utcText(column)} AS ${Prisma.raw(name)}`
+}
+
+/** The same as a value without a name. */
+export function utcText(column: string): Prisma.Sql {
+  return Prisma.raw(`to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`)
 }
 
 /** An account by its id, with SQL that yields the id or refuses the statement where there is doubt. */

@@ -22,7 +22,16 @@ import { chooseAccount } from '#lib/session/preferences.ts'
 import { mayNow } from '#lib/session/roles.ts'
 import type { SessionAccount } from '#lib/session/schema.ts'
 
-const WORDS = ['balance', 'books', 'home', 'duration', 'chart', 'steps', 'chargeStatus'] as const
+const WORDS = [
+  'balance',
+  'books',
+  'home',
+  'duration',
+  'chart',
+  'steps',
+  'charges',
+  'chargeStatus',
+] as const
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('nav'))('place.home') }

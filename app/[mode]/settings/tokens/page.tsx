@@ -45,7 +45,7 @@ export default async function TokensPage({ params }: { params: Promise<{ mode: s
         </div>
       )}
       <ClientWords of={['tokens']}>
-        <TokenList tokens={tokens} mayWrite={mayWrite} origin={env().PUBLIC_URL} />
+        <TokenList tokens={tokens} origin={env().PUBLIC_URL} />
       </ClientWords>
     </>
   )

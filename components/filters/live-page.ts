@@ -1,0 +1,25 @@
+'use client'
+
+import { useQuery } from '@tanstack/react-query'
+import { useApi } from '#components/world.tsx'
+
+export interface ListPage<Row> {
+  data: Row[]
+  next_cursor: string | null
+}
+
+/** A page of a list, as it was first read and again every so often while something in it is pending. */
+export function useLivePage<Row extends { status: string }>(
+  path: string,
+  first: ListPage<Row>,
+  everyMs: number,
+) {
+  const api = useApi()
+  return useQuery({
+    queryKey: ['page', api.world, path],
+    queryFn: ({ signal }) => api.get<ListPage<Row>>(path, signal),
+    initialData: first,
+    refetchInterval: ({ state }) =>
+      state.data?.data.some(({ status }) => status === 'pending') ? everyMs : false,
+  })
+}
