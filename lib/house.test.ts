@@ -6,17 +6,18 @@ import { expect, test } from 'vitest'
 
 const BASEMENT = 'csv db pix money errors env settings log ids keys mode fields headers'.split(' ')
 const ROOMS = 'accounts tokens charges withdrawals refunds'.split(' ')
-const SERVICES = 'ledger gateway webhooks audit'.split(' ')
+const SERVICES = 'ledger gateway webhooks audit people'.split(' ')
 
 /** What each place may import, by place; its own is always allowed. */
 const MAY: Record<string, string[]> = {
   ...Object.fromEntries(BASEMENT.map(place => [place, BASEMENT])),
   ...Object.fromEntries(SERVICES.map(place => [place, BASEMENT])),
   ...Object.fromEntries(ROOMS.map(place => [place, [...SERVICES, ...BASEMENT]])),
+  people: ['audit', 'mail', ...BASEMENT],
   dashboard: [...ROOMS, ...SERVICES, ...BASEMENT],
   payer: ['http', 'session', 'charges', ...BASEMENT],
   http: ['tokens', 'session', ...BASEMENT],
-  session: ['accounts', 'tokens', ...BASEMENT],
+  session: ['accounts', 'people', 'tokens', ...BASEMENT],
   server: ['http', ...BASEMENT],
   jobs: [...ROOMS, ...SERVICES, ...BASEMENT],
   client: [...ROOMS, ...SERVICES, 'dashboard', 'money', 'mode', 'pix'],

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { hashPassword, makePassword } from '#lib/accounts/password.ts'
-import { registerUser } from '#lib/accounts/register.ts'
+import { hashPassword, makePassword } from '#lib/people/password.ts'
+import { registerUser } from '#lib/people/register.ts'
 
 /** Prints the id; the password is told once, beside it. */
 export async function create(words: string[]): Promise<void> {

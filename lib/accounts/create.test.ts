@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { expectBalancedBooks } from '#e2e/stage.ts'
 import { createAccount } from '#lib/accounts/create.ts'
-import { registerUser } from '#lib/accounts/register.ts'
 import { db } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
+import { registerUser } from '#lib/people/register.ts'
 
 const ACTOR = { type: 'command_line' } as const
 const someEmail = () => `owner-${newId()}@troco.example`

@@ -1,10 +1,10 @@
-import { findOrRegister } from '#lib/accounts/register.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { invalidInput } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { openLedger } from '#lib/ledger/accounts.ts'
+import { findOrRegister } from '#lib/people/register.ts'
 import { openWebhooks } from '#lib/webhooks/secrets.ts'
 
 interface NewAccount {

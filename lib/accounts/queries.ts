@@ -1,7 +1,8 @@
-import { type Account, normalizeEmail } from '#lib/accounts/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { isUuid } from '#lib/ids.ts'
+import { normalizeEmail } from '#lib/people/schema.ts'
 
 export interface ListedAccount extends Account {
   ownerEmail: string | null

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { invalidInput } from '#lib/errors.ts'
 import { about, must, text } from '#lib/fields.ts'
 import { foldText } from '#lib/pix/br-code.ts'
 
@@ -18,25 +17,6 @@ export interface Account {
   city: string
   status: AccountStatus
   expiresIn: number
-}
-
-// ASCII only: an e-mail that merely looks like another one must not become a second user.
-const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/
-
-/** The one spelling of an e-mail address under which a user is kept; null when it is none. */
-export function normalizeEmail(text: string): string | null {
-  const email = text.normalize('NFKC').trim().toLowerCase()
-  return email.length <= 254 && EMAIL.test(email) ? email : null
-}
-
-export interface User {
-  id: string
-}
-
-export function requireEmail(text: string): string {
-  const email = normalizeEmail(text)
-  if (email) return email
-  throw invalidInput('email', 'must be an e-mail address such as ana@example.com')
 }
 
 /** What a payer's bank shows of a name, and the room that a code has for a city. */
@@ -64,13 +44,3 @@ export const accountChange = { test: AccountChange, live: AccountChange }
 function isTimeZone(name: string): boolean {
   return name === 'UTC' || Intl.supportedValuesOf('timeZone').includes(name)
 }
-
-const ProfileChange = z.object({
-  full_name: text(1, 100)
-    .regex(/^[^\p{C}]+$/u, must('be on one line'))
-    .optional(),
-  locale: z.enum(['pt-BR', 'en'], must('be pt-BR or en')).optional(),
-  theme: z.enum(['light', 'dark', 'system'], must('be light, dark or system')).optional(),
-})
-export type ProfileChange = z.infer<typeof ProfileChange>
-export const profileChange = { test: ProfileChange, live: ProfileChange }

@@ -1,4 +1,4 @@
-import type { AccountChange, ProfileChange } from '#lib/accounts/schema.ts'
+import type { AccountChange } from '#lib/accounts/schema.ts'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { db } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
@@ -36,22 +36,5 @@ async function requireKnownZone(name: string): Promise<void> {
   await db().$queryRaw`SELECT now() AT TIME ZONE ${name}::text`.catch(error => {
     if (databaseFault(error).code !== '22023') throw error
     throw invalidInput('time_zone', 'must be a time zone that the database knows')
-  })
-}
-
-/** What a person says of themselves: for each of their accounts, whatever their role there. */
-export function updateProfile(
-  actor: Actor & { type: 'user' },
-  { full_name, locale, theme }: ProfileChange,
-) {
-  const { id } = actor
-  return transaction(async tx => {
-    const { name: before } = await tx.user.findUniqueOrThrow({ where: { id } })
-    const row = await tx.user.update({ where: { id }, data: { name: full_name, locale, theme } })
-    if (row.name !== before) {
-      const names = { before: { name: before }, after: { name: row.name } }
-      await recordAudit(tx, { actor, action: 'user.updated', target: id, ...names })
-    }
-    return { id, email: row.email, full_name: row.name, locale: row.locale, theme: row.theme }
   })
 }

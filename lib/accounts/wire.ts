@@ -18,13 +18,3 @@ export const AccountSettings = z.object({
     time_zone: z.string(),
   }),
 })
-
-export const Profile = z.object({
-  data: z.object({
-    id: z.uuid(),
-    email: z.string(),
-    full_name: z.string(),
-    locale: z.string().nullable(),
-    theme: z.string().nullable(),
-  }),
-})

@@ -1,8 +1,8 @@
-import { isPassword } from '#lib/accounts/password.ts'
-import { normalizeEmail } from '#lib/accounts/schema.ts'
-import { type Attempt, countTry, forgiveTry } from '#lib/accounts/throttle.ts'
 import { db } from '#lib/db/client.ts'
 import { log } from '#lib/log.ts'
+import { isPassword } from '#lib/people/password.ts'
+import { normalizeEmail } from '#lib/people/schema.ts'
+import { type Attempt, countTry, forgiveTry } from '#lib/people/throttle.ts'
 
 /** What the answer of next-auth carries when it is not the visitor's fault. */
 export const UNAVAILABLE = 'Unavailable'

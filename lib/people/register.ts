@@ -1,9 +1,9 @@
-import { requireEmail, type User } from '#lib/accounts/schema.ts'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { databaseFault, invalidInput } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
+import { requireEmail, type User } from '#lib/people/schema.ts'
 
 interface NewUser {
   email: string

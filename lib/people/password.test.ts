@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hashPassword, isPassword } from '#lib/accounts/password.ts'
+import { hashPassword, isPassword } from '#lib/people/password.ts'
 
 test('the right password is known again, and any other is not', async () => {
   const encoded = await hashPassword('correct horse battery')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { normalizeEmail } from '#lib/accounts/schema.ts'
+import { normalizeEmail } from '#lib/people/schema.ts'
 
 test.each([
   ['ana@example.com', 'ana@example.com'],

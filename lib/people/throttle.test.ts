@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { type Attempt, countTry, forgiveTry } from '#lib/accounts/throttle.ts'
 import { db } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
 import { forgetTries } from '#lib/jobs/prune.ts'
+import { type Attempt, countTry, forgiveTry } from '#lib/people/throttle.ts'
 
 let host = 0
 function someAddress(): string {
