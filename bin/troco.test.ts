@@ -121,3 +121,35 @@ test('an admin is made on the command line, and the password is told once', asyn
     'belongs to another user',
   )
 })
+
+test('doctor says who may sign up, and what is missing where people are to rely on it', async () => {
+  const { output: local } = await troco('doctor')
+  expect(local).toContain('ok    sign-ups open, new accounts active')
+  expect(local).toContain('ok    no mail server: mails are printed to the log')
+  expect(local).toContain('ok    1 admins, 1 of them without a second factor')
+  const secrets = readFileSync(join(place.folder, 'data', 'secrets.json'), 'utf8')
+  const { database: password } = JSON.parse(secrets)
+  const embedded = await openEmbedded({ dataFolder: join(place.folder, 'data'), password })
+  const production = {
+    ...{ TROCO_ENV: 'production', DATABASE_URL: embedded.url, PUBLIC_URL: 'https://x.example' },
+    TROCO_SECRET: 'a-server-key-that-only-this-test-knows-0123456789',
+  }
+  const doctor = (more: object = {}) =>
+    runCommand(['troco', 'doctor'], { ...place.settings, ...production, ...more })
+  const { output, code } = await doctor()
+  expect(output).toContain('ok    sign-ups invite, new accounts pending')
+  expect(output).toMatch(/^WRONG no mail server: .* set SMTP_URL and MAIL_FROM$/m)
+  expect(output).toMatch(/^WRONG 1 admins, 1 of them without a second factor: each must add one/m)
+  expect(code).toBe(1)
+  const mended = await doctor({ SMTP_URL: 'smtps://user:hidden@mail.example:465' })
+  expect(mended.output).toContain('ok    mails go through mail.example:465')
+  expect(mended.output).not.toContain('hidden')
+  await embedded.release()
+})
+
+test('whoever cannot be sent a mail gets a link to choose another password, from the operator', async () => {
+  const made = await troco('user', 'reset', '--email', 'boss@x.example')
+  expect(made.output).toMatch(/^http:\/\/localhost:\d+\/reset\/[\w-]{43}\n$/)
+  const unknown = await troco('user', 'reset', '--email', 'nobody@x.example')
+  expect([unknown.code, unknown.output]).toEqual([1, expect.stringContaining('belongs to nobody')])
+})

@@ -17,6 +17,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'account activate': async () => (await import('#bin/commands/account.ts')).activate,
   'account suspend': async () => (await import('#bin/commands/account.ts')).suspend,
   'user create': async () => (await import('#bin/commands/user.ts')).create,
+  'user reset': async () => (await import('#bin/commands/user.ts')).reset,
   'token create': async () => (await import('#bin/commands/token.ts')).create,
   'token revoke': async () => (await import('#bin/commands/token.ts')).revoke,
   'webhook secret': async () => (await import('#bin/commands/webhook.ts')).showSecret,

@@ -1,26 +1,12 @@
-import { Check, Clock, type LucideIcon, Pause } from 'lucide-react'
+import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { When } from '#components/format.tsx'
-import { Chip, type Tone } from '#components/ui/chip.tsx'
+import { AccountState } from '#components/admin/account-state.tsx'
+import { Money, When } from '#components/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, Head, Row, Table } from '#components/ui/table.tsx'
-import type { AccountStatus } from '#lib/accounts/schema.ts'
+import { Cell, Head, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
+import type { AccountLine, OfModes } from '#lib/admin/schema.ts'
 
-const LOOKS: Record<AccountStatus, { tone: Tone; icon: LucideIcon }> = {
-  active: { tone: 'ok', icon: Check },
-  pending: { tone: 'wait', icon: Clock },
-  suspended: { tone: 'bad', icon: Pause },
-}
-
-export interface AccountLine {
-  id: string
-  name: string
-  ownerEmail: string | null
-  status: AccountStatus
-  createdAt: string
-}
-
-/** Every merchant of this installation, for the operator. */
+/** Merchants by name, with what they hold and move. */
 export function AccountList({ accounts }: { accounts: AccountLine[] }) {
   const t = useTranslations('accounts')
   return (
@@ -29,25 +15,35 @@ export function AccountList({ accounts }: { accounts: AccountLine[] }) {
         <thead>
           <tr>
             <Head width="32%">{t('name')}</Head>
-            <Head width="33%">{t('owner')}</Head>
-            <Head width="17%">{t('status')}</Head>
-            <Head width="18%">{t('created')}</Head>
+            <Head width="15%">{t('status')}</Head>
+            <Head width="16%">{t('created')}</Head>
+            <Head width="18%" side="right">
+              {t('balance')}
+            </Head>
+            <Head width="19%" side="right">
+              {t('volume')}
+            </Head>
           </tr>
         </thead>
         <tbody>
           {accounts.map(account => (
             <Row key={account.id}>
-              <Cell className="truncate font-medium" title={account.name}>
-                {account.name}
-              </Cell>
-              <Cell className="truncate text-muted" title={account.ownerEmail ?? undefined}>
-                {account.ownerEmail ?? t('nobody')}
+              <Cell title={account.name}>
+                <AccountName account={account} />
               </Cell>
               <Cell>
                 <AccountState status={account.status} />
               </Cell>
               <Cell className="text-muted text-small">
-                <When at={account.createdAt} side="end" />
+                <span className="relative z-10">
+                  <When at={account.created_at} />
+                </span>
+              </Cell>
+              <Cell className="text-right">
+                <BothModes amounts={account.balance} />
+              </Cell>
+              <Cell className="text-right">
+                <BothModes amounts={account.volume} />
               </Cell>
             </Row>
           ))}
@@ -62,21 +58,63 @@ export function AccountList({ accounts }: { accounts: AccountLine[] }) {
   )
 }
 
-function AccountCard({ account }: { account: AccountLine }) {
+function AccountName({ account }: { account: AccountLine }) {
   const t = useTranslations('accounts')
   return (
-    <li className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-line px-4 py-3 not-first:border-t">
-      <span className="truncate font-medium">{account.name}</span>
-      <AccountState status={account.status} />
-      <span className="truncate text-muted text-small">{account.ownerEmail ?? t('nobody')}</span>
-      <span className="text-right text-muted text-small">
-        <When at={account.createdAt} side="end" />
+    <>
+      <Link
+        href={`/admin/accounts/${account.id}`}
+        prefetch={false}
+        className={`block truncate font-medium ${ROW_LINK}`}
+      >
+        {account.name}
+      </Link>
+      <span className="block truncate text-muted text-small">
+        {account.owner_email ?? t('nobody')}
       </span>
-    </li>
+    </>
   )
 }
 
-function AccountState({ status }: { status: AccountStatus }) {
-  const t = useTranslations('accountStatus')
-  return <Chip {...LOOKS[status]}>{t(status)}</Chip>
+/** Live money first; what is not real stays small. */
+function BothModes({ amounts }: { amounts: OfModes }) {
+  const t = useTranslations('accounts')
+  return (
+    <>
+      <span className="block font-semibold">
+        <Money cents={amounts.live} />
+      </span>
+      <span className="block text-muted text-small">
+        {t('inTest')} <Money cents={amounts.test} />
+      </span>
+    </>
+  )
+}
+
+function AccountCard({ account }: { account: AccountLine }) {
+  const t = useTranslations('accounts')
+  return (
+    <li className="relative grid gap-2.5 border-line px-4 py-3.5 not-first:border-t">
+      <div className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-x-3">
+        <div className="min-w-0">
+          <AccountName account={account} />
+        </div>
+        <AccountState status={account.status} />
+      </div>
+      <dl className="grid grid-cols-2 gap-x-3">
+        <div>
+          <dt className="text-muted text-small">{t('balance')}</dt>
+          <dd>
+            <BothModes amounts={account.balance} />
+          </dd>
+        </div>
+        <div className="text-right">
+          <dt className="text-muted text-small">{t('volume')}</dt>
+          <dd>
+            <BothModes amounts={account.volume} />
+          </dd>
+        </div>
+      </dl>
+    </li>
+  )
 }

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 type Spaces = keyof ReturnType<typeof useMessages>
 
 /** What the kit of components/ui and the frame say, wherever they stand. */
-const ALWAYS: Spaces[] = ['nav', 'when', 'ui', 'period', 'problem', 'connection']
+const ALWAYS: Spaces[] = ['nav', 'when', 'ui', 'period', 'problem', 'connection', 'proof']
 
 interface ClientWordsProps {
   of?: Spaces[]

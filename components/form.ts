@@ -64,6 +64,8 @@ export function useForm<Wire>({ schema, read, send }: FormRules<Wire>): Form {
     // An input of a row is called after its list, as in items.1.price.
     const name = whole?.split('.')[0]
     if (!name || (value === '' && !problems[name])) return
+    // Sending judges it anyway; words that go meanwhile would move the button away from the pointer.
+    if (event.relatedTarget?.matches('[type=submit]')) return
     const judged = judge(schema, read(new FormData(event.currentTarget)))
     const { [name]: _, ...others } = problems
     const own = judged.problems[name]

@@ -12,10 +12,13 @@ interface PageHeadProps {
   children?: ReactNode
   /** A phone shows what the page is about at once. */
   isTitleForDesk?: boolean
+  /** Of the operator's, which belongs to no account: there is nothing of one to look for. */
+  isOfStaff?: boolean
 }
 
 /** The head of a page: where one is, the search, and what can be done. */
-export function PageHead({ title, above, beside, children, isTitleForDesk }: PageHeadProps) {
+export function PageHead(props: PageHeadProps) {
+  const { title, above, beside, children, isTitleForDesk, isOfStaff } = props
   return (
     <div className="mb-6 flex flex-wrap items-end gap-x-3 gap-y-3 md:mb-7 md:min-h-11">
       <div className="min-w-0 flex-1 basis-60">
@@ -31,7 +34,7 @@ export function PageHead({ title, above, beside, children, isTitleForDesk }: Pag
         <h1 className={`text-head ${isTitleForDesk ? 'max-md:sr-only' : ''}`}>{title}</h1>
       </div>
       <div className="flex flex-wrap items-center gap-3">
-        <SearchButton />
+        {isOfStaff ? null : <SearchButton />}
         {children}
       </div>
     </div>

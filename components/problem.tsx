@@ -18,6 +18,12 @@ const KNOWN = [
   'limit_reached',
   'in_progress',
   'invalid_input',
+  'link_expired',
+  'member_already',
+  'last_owner',
+  'invitation_ended',
+  'other_person',
+  'sign_up_closed',
   'not_found',
 ] as const
 

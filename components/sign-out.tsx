@@ -9,13 +9,15 @@ interface SignOutProps {
   label: string
   /** Said in place of the label when the server could not be asked. */
   again: string
+  /** Where one is then. */
+  to?: string
 }
 
-export function SignOut({ label, again }: SignOutProps) {
+export function SignOut({ label, again, to = '/login' }: SignOutProps) {
   const [state, setState] = useState<'idle' | 'busy' | 'failed'>('idle')
   async function leave() {
     setState('busy')
-    if (await signOut()) location.assign('/login')
+    if (await signOut()) location.assign(to)
     else setState('failed')
   }
   return (

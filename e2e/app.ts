@@ -11,6 +11,7 @@ type Setting =
   | 'ADMIN_PASSWORD'
   | 'TOKEN'
   | 'TROCO_DATA'
+  | 'LOG'
 
 /** Where the application under test is and who may sign in there. */
 export function setting(name: Setting): string {

@@ -106,7 +106,10 @@ const ERROR = { $ref: '#/components/schemas/Error' }
 
 /** next-auth's own, what serves only our pages, and the document itself are not in it. */
 function isDescribed(path: string): boolean {
-  return path.startsWith('/api/') && !/^\/api\/+(auth|dashboard|openapi\.json)(\/|$)/.test(path)
+  return (
+    path.startsWith('/api/') &&
+    !/^\/api\/+(auth|dashboard|visitor|person|admin|openapi\.json)(\/|$)/.test(path)
+  )
 }
 
 /** The address in the document; a fixed part goes before one that stands for anything. */

@@ -5,8 +5,8 @@ import type { Account, Role } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { env } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
+import { openSession } from '#lib/people/sessions.ts'
 import { cookieNames } from '#lib/session/cookie.ts'
-import { openSession } from '#lib/session/open.ts'
 
 /** A browser in which somebody signed in who has this role in the account: its secret. */
 export async function signIn({ id: accountId }: Account, role: Role): Promise<string> {
@@ -18,12 +18,24 @@ export async function signIn({ id: accountId }: Account, role: Role): Promise<st
 
 /** What a page of ours sends that shows this account. */
 export function pageHeaders(secret: string, accountId: string, mode = 'test') {
-  return {
-    cookie: `${cookieNames().session}=${secret}`,
-    origin: env().PUBLIC_URL,
-    'troco-mode': mode,
-    'troco-account': accountId,
-  }
+  return { ...personHeaders(secret), 'troco-mode': mode, 'troco-account': accountId }
+}
+
+/** The same of a page that belongs to no account. */
+export function personHeaders(secret: string) {
+  return { cookie: `${cookieNames().session}=${secret}`, origin: env().PUBLIC_URL }
+}
+
+/** A browser in which one of the operator's staff signed in, who belongs to no account. */
+export function signInAdmin(): Promise<string> {
+  return signInAlone(true)
+}
+
+/** A browser of somebody who belongs to no account, and may be of the operator's staff. */
+export async function signInAlone(isAdmin = false): Promise<string> {
+  const email = `alone-${newId()}@troco.example`
+  const user = await db().user.create({ data: { id: newId(), email, name: email, isAdmin } })
+  return openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
 }
 
 /** What a refusal says: its status, its words, and its code for programs. */

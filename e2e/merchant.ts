@@ -2,12 +2,12 @@ import type { BrowserContext } from 'playwright/test'
 import { openRuntime } from '#bin/runtime.ts'
 import { setting } from '#e2e/app.ts'
 import { createAccount } from '#lib/accounts/create.ts'
-import type { Account } from '#lib/accounts/schema.ts'
+import type { Account, Role } from '#lib/accounts/schema.ts'
 import { payWelcomeCharge } from '#lib/charges/welcome.ts'
 import { db } from '#lib/db/client.ts'
 import { supplyEnv } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
-import { openSession } from '#lib/session/open.ts'
+import { openSession } from '#lib/people/sessions.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/tokens/schema.ts'
 
@@ -20,14 +20,40 @@ const ACTOR = { type: 'system' } as const
 
 /** A merchant of the story's own, with the welcome of a new account, whose owner is signed in here. */
 export async function openShop(context: BrowserContext, name = 'Padaria do Teste'): Promise<Shop> {
+  const shop = await newShop(name)
+  const owner = await db().membership.findFirstOrThrow({
+    where: { accountId: shop.id },
+    include: { user: true },
+  })
+  await signInAs(context, owner.user.email)
+  return shop
+}
+
+/** The same merchant, with nobody signed in. */
+export async function newShop(name: string): Promise<Shop> {
   await openBackDoor()
   const ownerEmail = `owner-${newId()}@troco.example`
   const account = await createAccount({ name, ownerEmail }, ACTOR)
   await payWelcomeCharge(account)
   const wanted = { accountId: account.id, mode: 'test' as const, name: 'Loja virtual' }
   const { token } = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
-  await signInAs(context, ownerEmail)
   return { ...account, token }
+}
+
+interface Place {
+  accountId?: string
+  role?: Role
+  isAdmin?: boolean
+}
+
+/** The session of somebody new, with a role in an account, of the staff, or neither. */
+export async function sessionOf({ accountId, role, isAdmin = false }: Place): Promise<string> {
+  await openBackDoor()
+  const email = `somebody-${newId()}@troco.example`
+  const user = await db().user.create({ data: { id: newId(), email, name: email, isAdmin } })
+  if (accountId && role)
+    await db().membership.create({ data: { accountId, userId: user.id, role } })
+  return openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
 }
 
 let backDoor: Promise<unknown> | null = null

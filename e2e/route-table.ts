@@ -86,6 +86,8 @@ export interface PageOperation extends Omit<Operation, 'method' | 'allow'> {
   query?: string
   /** It answers for as long as somebody listens. */
   isEndless?: boolean
+  /** Whoever it succeeds for is no member any more. */
+  endsMembership?: boolean
 }
 
 const ENDPOINT = '/dashboard/webhooks/endpoints/[id]'
@@ -98,7 +100,33 @@ const TOKEN = '/dashboard/tokens/[id]'
 const NO_TOKEN = 'Token not found'
 const SETTINGS = { name: 'Loja', city: 'Recife', expires_in: 3_600, time_zone: 'America/Recife' }
 
+const MEMBER = '/dashboard/members/[id]'
+const INVITATION = '/dashboard/invitations/[id]'
+const people = { allow: 'members:write' } as const
+
 export const PAGE_OPERATIONS: PageOperation[] = [
+  { method: 'GET', path: '/dashboard/members', allow: 'members:read' },
+  {
+    ...people,
+    method: 'PATCH',
+    path: MEMBER,
+    body: { role: 'viewer' },
+    missing: 'Member not found',
+  },
+  { ...people, method: 'DELETE', path: MEMBER, missing: 'Member not found' },
+  {
+    method: 'POST',
+    path: '/dashboard/members/leave',
+    allow: 'members:leave',
+    endsMembership: true,
+  },
+  {
+    ...people,
+    method: 'POST',
+    path: '/dashboard/invitations',
+    body: { email: 'ana@example.com', role: 'viewer' },
+  },
+  { ...people, method: 'DELETE', path: INVITATION, missing: 'Invitation not found' },
   { method: 'GET', allow: 'dashboard:read', path: '/dashboard/home' },
   { method: 'GET', allow: 'dashboard:read', path: '/dashboard/steps' },
   { method: 'GET', allow: 'dashboard:read', path: '/dashboard/bank/read', query: '?code=x' },
@@ -109,6 +137,8 @@ export const PAGE_OPERATIONS: PageOperation[] = [
     allow: 'dashboard:read',
     query: '?locale=en',
   },
+  { method: 'GET', path: '/dashboard/audit', allow: 'audit:read' },
+  { method: 'GET', path: '/dashboard/audit/export', allow: 'audit:read', query: '?locale=en' },
   { method: 'GET', path: '/dashboard/tokens', allow: 'tokens:read' },
   {
     method: 'POST',
@@ -136,6 +166,12 @@ export const PAGE_OPERATIONS: PageOperation[] = [
     path: '/dashboard/profile',
     allow: 'profile:write',
     body: { theme: 'dark' },
+  },
+  {
+    method: 'POST',
+    path: '/dashboard/charges/[id]/document',
+    allow: 'documents:reveal',
+    missing: NO_CHARGE,
   },
   { method: 'GET', path: '/dashboard/find', allow: 'dashboard:read', query: '?q=x' },
   {
@@ -198,6 +234,56 @@ export const PAGE_OPERATIONS: PageOperation[] = [
     path: '/dashboard/webhooks/deliveries/resend',
     body: { from: new Date(Date.now() - 3_600_000).toISOString() },
   },
+]
+
+/** One method of an address that belongs to no account. */
+export interface DoorOperation {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  path: string
+  who: 'visitor' | 'person' | 'admin'
+  /** Asked again who one is, where that is asked. */
+  takesProof?: boolean
+}
+
+const ADMIN_ACCOUNT = '/admin/accounts/[id]'
+const ofAdmins = { method: 'POST', who: 'admin', takesProof: true } as const
+
+/** A route of app/api/{visitor,person,admin} that is not in here fails lib/http/doors.test.ts. */
+export const DOOR_OPERATIONS: DoorOperation[] = [
+  { ...ofAdmins, path: `${ADMIN_ACCOUNT}/activate` },
+  { ...ofAdmins, path: `${ADMIN_ACCOUNT}/suspend` },
+  { ...ofAdmins, path: `${ADMIN_ACCOUNT}/limits`, method: 'PUT' },
+  { ...ofAdmins, path: `${ADMIN_ACCOUNT}/tokens/revoke` },
+  { ...ofAdmins, path: `${ADMIN_ACCOUNT}/tokens/[token_id]/revoke` },
+  { ...ofAdmins, path: `${ADMIN_ACCOUNT}/charges/[charge_id]/document` },
+  { method: 'GET', path: '/person/proof', who: 'person' },
+  { method: 'POST', path: '/person/proof', who: 'person' },
+  { method: 'POST', path: '/person/proof/passkey', who: 'person' },
+  { method: 'POST', path: '/person/authenticator', who: 'person', takesProof: true },
+  { method: 'DELETE', path: '/person/authenticator', who: 'person', takesProof: true },
+  { method: 'POST', path: '/person/authenticator/confirm', who: 'person', takesProof: true },
+  { method: 'POST', path: '/person/passkeys', who: 'person', takesProof: true },
+  { method: 'POST', path: '/person/passkeys/options', who: 'person', takesProof: true },
+  { method: 'DELETE', path: '/person/passkeys/[id]', who: 'person', takesProof: true },
+  { method: 'POST', path: '/person/recovery-codes', who: 'person' },
+  { method: 'POST', path: '/visitor/passkey', who: 'visitor' },
+  { method: 'POST', path: '/visitor/reset', who: 'visitor' },
+  { method: 'POST', path: '/visitor/reset/confirm', who: 'visitor' },
+  { method: 'POST', path: '/person/password', who: 'person' },
+  { method: 'GET', path: '/person/sessions', who: 'person' },
+  { method: 'DELETE', path: '/person/sessions', who: 'person' },
+  { method: 'DELETE', path: '/person/sessions/[id]', who: 'person' },
+  { method: 'GET', path: '/admin/audit', who: 'admin' },
+  { method: 'GET', path: '/admin/audit/export', who: 'admin' },
+  { method: 'GET', path: '/admin/health', who: 'admin' },
+  { method: 'POST', path: '/admin/jobs/requeue', who: 'admin', takesProof: true },
+  { method: 'POST', path: '/visitor/join', who: 'visitor' },
+  { method: 'POST', path: '/visitor/signup', who: 'visitor' },
+  { method: 'POST', path: '/person/join', who: 'person' },
+  { method: 'POST', path: '/person/accounts', who: 'person' },
+  { method: 'GET', path: '/admin/invitations', who: 'admin' },
+  { method: 'POST', path: '/admin/invitations', who: 'admin', takesProof: true },
+  { method: 'DELETE', path: '/admin/invitations/[id]', who: 'admin', takesProof: true },
 ]
 
 export const PAGE_PATHS = [...new Set(PAGE_OPERATIONS.map(({ path }) => path))]

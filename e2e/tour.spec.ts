@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, setting, signInAsDemo, test } from '#e2e/app.ts'
 
-/** Every page of a merchant's, as somebody opens it who has business behind them. */
+/** Every page of a merchant's and of the operator's, as somebody opens it who has business behind them. */
 const PAGES = [
   ['home', '/test/home'],
   ['charges', '/test/charges'],
@@ -21,6 +21,14 @@ const PAGES = [
   ['tokens', '/test/settings/tokens'],
   ['bank', '/test/bank'],
   ['live', '/live/home'],
+  ['members', '/test/settings/members'],
+  ['security', '/test/settings/security'],
+  ['audit', '/test/settings/audit'],
+  ['admin-accounts', '/admin/accounts'],
+  ['admin-account', '/admin/accounts/:account'],
+  ['admin-tokens', '/admin/tokens'],
+  ['admin-audit', '/admin/audit'],
+  ['admin-health', '/admin/health'],
 ] as const
 
 /** Kept as what this run looked like. */

@@ -8,6 +8,19 @@ export type PageErrorCode =
   | 'limit_reached'
   | 'token_not_found'
   | 'token_ended'
+  | 'job_not_found'
+  | 'second_factor_required'
+  | 'factor_not_found'
+  | 'account_not_found'
+  | 'link_expired'
+  | 'session_not_found'
+  | 'member_not_found'
+  | 'member_already'
+  | 'last_owner'
+  | 'invitation_not_found'
+  | 'invitation_ended'
+  | 'other_person'
+  | 'sign_up_closed'
 
 /** Every refusal of ours, by code. The status of each stands in one table, lib/http/answer.ts. */
 export type ErrorCode =
@@ -17,6 +30,7 @@ export type ErrorCode =
   | 'permission_denied'
   | 'live_mode_disabled'
   | 'cross_origin'
+  | 'proof_required'
   | 'too_many_requests'
   | 'malformed_json'
   | 'payload_too_large'

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 
 const BASEMENT = 'csv db pix money errors env settings log ids keys mode fields headers'.split(' ')
 const ROOMS = 'accounts tokens charges withdrawals refunds'.split(' ')
-const SERVICES = 'ledger gateway webhooks audit people'.split(' ')
+const SERVICES = 'ledger gateway webhooks audit mail people'.split(' ')
 
 /** What each place may import, by place; its own is always allowed. */
 const MAY: Record<string, string[]> = {
@@ -14,16 +14,27 @@ const MAY: Record<string, string[]> = {
   ...Object.fromEntries(SERVICES.map(place => [place, BASEMENT])),
   ...Object.fromEntries(ROOMS.map(place => [place, [...SERVICES, ...BASEMENT]])),
   people: ['audit', 'mail', ...BASEMENT],
+  admin: [...ROOMS, ...SERVICES, ...BASEMENT],
   dashboard: [...ROOMS, ...SERVICES, ...BASEMENT],
   payer: ['http', 'session', 'charges', ...BASEMENT],
   http: ['tokens', 'session', ...BASEMENT],
   session: ['accounts', 'people', 'tokens', ...BASEMENT],
   server: ['http', ...BASEMENT],
   jobs: [...ROOMS, ...SERVICES, ...BASEMENT],
-  client: [...ROOMS, ...SERVICES, 'dashboard', 'money', 'mode', 'pix'],
-  route: ['http', 'session', 'dashboard', 'payer', ...ROOMS, ...SERVICES, ...BASEMENT],
-  page: ['page', 'session', 'dashboard', 'components', ...ROOMS, ...SERVICES, ...BASEMENT],
-  components: ['client', 'session', 'dashboard', 'money', 'mode', 'pix', ...ROOMS, ...SERVICES],
+  client: [...ROOMS, ...SERVICES, 'dashboard', 'admin', 'money', 'mode', 'pix'],
+  route: ['http', 'session', 'dashboard', 'admin', 'payer', ...ROOMS, ...SERVICES, ...BASEMENT],
+  page: ['page', 'session', 'dashboard', 'admin', 'components', ...ROOMS, ...SERVICES, ...BASEMENT],
+  components: [
+    'client',
+    'session',
+    'dashboard',
+    'admin',
+    'money',
+    'mode',
+    'pix',
+    ...ROOMS,
+    ...SERVICES,
+  ],
   prisma: [...ROOMS, ...SERVICES, ...BASEMENT],
   bin: ['server', 'jobs', 'prisma', ...ROOMS, ...SERVICES, ...BASEMENT],
 }
@@ -31,15 +42,18 @@ const MAY: Record<string, string[]> = {
 /** From these only the named files may be taken, whoever else is allowed more. */
 const ONLY: Record<string, RegExp> = {
   'http tokens': /^lib\/tokens\/(verify|recall|schema)\.ts$/,
-  'http session': /^lib\/session\/(read|cookie|roles)\.ts$/,
+  'http session': /^lib\/session\/(read|cookie|roles|proof|schema)\.ts$/,
   'session tokens': /^lib\/tokens\/schema\.ts$/,
   'payer session': /^lib\/session\/(cookie|locale|schema)\.ts$/,
   'components session': /^lib\/session\/(schema|preferences|words|roles)\.ts$/,
 }
 
 const VERBS =
-  /^(activate|approve|cancel|close|create|expire|export|fail|insert|issue|open|postpone|recall|refund|register|reject|revoke|rotate|search|send|settle|simulate|summarize|suspend|total|update|verify|view|welcome)\.ts$/
+  /^(activate|approve|assign|cancel|close|create|expire|export|fail|insert|invite|issue|join|limit|open|postpone|recall|refund|register|reject|remove|reveal|revoke|rotate|search|send|settle|simulate|summarize|suspend|total|update|verify|view|welcome)\.ts$/
 const RULES = [
+  'invitations.ts',
+  'owners.ts',
+  'people-queries.ts',
   'states.ts',
   'password.ts',
   'throttle.ts',
@@ -94,7 +108,7 @@ function arrows(source: Source): string[] {
     const to = placeOf(target)
     const allowed = from === to || (MAY[from] ?? []).includes(to)
     const schemaOnly = from === 'components' || from === 'client'
-    const room = [...ROOMS, ...SERVICES, 'dashboard'].includes(to)
+    const room = [...ROOMS, ...SERVICES, 'dashboard', 'admin'].includes(to)
     const only = schemaOnly && room ? /\/(schema|states)\.ts$/ : ONLY[`${from} ${to}`]
     if (allowed && (from === to || !only || only.test(target))) return []
     return [`${source.path} may not import ${target}`]

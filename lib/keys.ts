@@ -12,7 +12,16 @@ import { env } from '#lib/env.ts'
 import { TrocoError } from '#lib/errors.ts'
 
 /** What a key derived from the server key may be used for: one key never serves two ends. */
-type Purpose = 'api-tokens' | 'webhook-secrets' | 'next-auth' | 'payment-pages' | 'sign-in'
+type Purpose =
+  | 'api-tokens'
+  | 'webhook-secrets'
+  | 'next-auth'
+  | 'payment-pages'
+  | 'sign-in'
+  | 'second-factors'
+  | 'recovery-codes'
+  | 'mails'
+type SealPurpose = Extract<Purpose, 'webhook-secrets' | 'second-factors' | 'mails'>
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
@@ -21,8 +30,7 @@ const TAG_BYTES = 16
 const derived = new Map<string, KeyObject>()
 
 /** A 256-bit key for one purpose, from TROCO_SECRET by HKDF. */
-export function keyFor(purpose: Purpose): KeyObject {
-  const secret = env().TROCO_SECRET
+export function keyFor(purpose: Purpose, secret = env().TROCO_SECRET): KeyObject {
   if (!secret)
     throw new TrocoError('setup_failed', 'TROCO_SECRET is not set: start with `npm start`')
   const name = `${purpose} ${secret}`
@@ -38,32 +46,48 @@ export function keyId(): string {
   return createHash('sha256').update(keyFor('webhook-secrets').export()).digest('hex').slice(0, 12)
 }
 
-export function hmac(purpose: Purpose, text: string): Buffer {
-  return createHmac('sha256', keyFor(purpose)).update(text).digest()
+export function hmac(purpose: Purpose, text: string, secret?: string): Buffer {
+  return createHmac('sha256', keyFor(purpose, secret)).update(text).digest()
 }
 
 /** AES-256-GCM; `context` binds the box to its row, so that one cannot be moved to another. */
-export function seal(text: string, context: string): Uint8Array<ArrayBuffer> {
+export function seal(
+  text: string,
+  context: string,
+  purpose: SealPurpose = 'webhook-secrets',
+): Uint8Array<ArrayBuffer> {
   const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', keyFor('webhook-secrets'), nonce)
+  const cipher = createCipheriv('aes-256-gcm', keyFor(purpose), nonce)
   cipher.setAAD(Buffer.from(context))
   const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
   return new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), body]))
 }
 
-export function unseal(box: Uint8Array, context: string): string {
-  const bytes = Buffer.from(box)
-  const nonce = bytes.subarray(0, NONCE_BYTES)
-  const options = { authTagLength: TAG_BYTES }
-  try {
-    const decipher = createDecipheriv('aes-256-gcm', keyFor('webhook-secrets'), nonce, options)
-    decipher.setAAD(Buffer.from(context))
-    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
-    const body = bytes.subarray(NONCE_BYTES + TAG_BYTES)
-    return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8')
-  } catch (cause) {
-    const message =
-      'This secret was sealed under another TROCO_SECRET: restore that one, or rotate it'
-    throw new TrocoError('setup_failed', message, { cause })
+/** Opens what was sealed under TROCO_SECRET, or under the one before it. */
+export function unseal(
+  box: Uint8Array,
+  context: string,
+  purpose: SealPurpose = 'webhook-secrets',
+): string {
+  const { TROCO_SECRET, TROCO_SECRET_BEFORE } = env()
+  let cause: unknown
+  for (const secret of [TROCO_SECRET, TROCO_SECRET_BEFORE].filter(Boolean)) {
+    try {
+      return open(Buffer.from(box), context, keyFor(purpose, secret))
+    } catch (error) {
+      cause = error
+    }
   }
+  const message =
+    'This secret was sealed under another TROCO_SECRET: name that one in TROCO_SECRET_BEFORE'
+  throw new TrocoError('setup_failed', message, { cause })
+}
+
+function open(bytes: Buffer, context: string, key: KeyObject): string {
+  const options = { authTagLength: TAG_BYTES }
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), options)
+  decipher.setAAD(Buffer.from(context))
+  decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+  const body = bytes.subarray(NONCE_BYTES + TAG_BYTES)
+  return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8')
 }

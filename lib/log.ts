@@ -26,7 +26,10 @@ function createLog(): pino.Logger {
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: label => ({ level: label }) },
-    mixin: () => contexts().getStore() ?? {},
+    mixin: () => {
+      const { ip: _, ...logged } = contextNow()
+      return logged
+    },
     redact: { paths: REDACTED.flatMap(name => [name, `*.${name}`]), censor: '[hidden]' },
     serializers: { err: describeError },
   }
@@ -46,6 +49,8 @@ function createLog(): pino.Logger {
 export interface LogContext {
   requestId?: string
   accountId?: string
+  /** Where the request came from. It goes to the audit, not into the log. */
+  ip?: string | null
 }
 
 const CONTEXTS = Symbol.for('troco.log.contexts')
@@ -53,6 +58,11 @@ const CONTEXTS = Symbol.for('troco.log.contexts')
 /** Runs work whose every line in the log carries the request's id and, once known, the account's. */
 export function inContext<T>(context: LogContext, work: (noted: LogContext) => T): T {
   return contexts().run(context, work, context)
+}
+
+/** What is known of the request that is being worked on; nothing outside of one. */
+export function contextNow(): LogContext {
+  return contexts().getStore() ?? {}
 }
 
 function contexts(): AsyncLocalStorage<LogContext> {

@@ -1,3 +1,5 @@
+// Over the house budget: what can be set stands in one list, with what is wrong about it.
+
 import { isIP } from 'node:net'
 import * as z from 'zod'
 
@@ -31,6 +33,49 @@ const schema = z.object({
     .describe(
       `the server key, at least ${SECRET_MIN} characters; made in the data folder in local use`,
     ),
+  TROCO_SECRET_BEFORE: z
+    .string()
+    .min(SECRET_MIN, `must have at least ${SECRET_MIN} characters`)
+    .optional()
+    .describe('the server key before this one: what was made with it goes on working'),
+  SIGNUPS: z
+    .enum(['open', 'invite', 'closed'])
+    .optional()
+    .describe('open, invite or closed: who may open an account; locally open, else invite'),
+  NEW_ACCOUNTS: z
+    .enum(['active', 'pending'])
+    .optional()
+    .describe(
+      'active or pending: whether an account that somebody opened waits for an admin; locally active, else pending',
+    ),
+  SMTP_URL: z
+    .url({
+      protocol: /^smtps?$/,
+      hostname: /./,
+      error: 'must begin with smtp:// or smtps:// and be a whole address',
+    })
+    .optional()
+    .describe(
+      'the mail server, as in smtps://user:password@mail.example.com; locally mails are printed to the log without it',
+    ),
+  MAIL_FROM: z
+    .string()
+    .regex(/^[^<>@\r\n]*<[^\s<>@]+@[^\s<>@]+>$|^[^\s<>@]+@[^\s<>@]+$/, {
+      error: 'must be an address such as Troco <troco@example.com>',
+    })
+    .optional()
+    .describe('whom mails come from; default no-reply at the host of PUBLIC_URL'),
+  OIDC_ISSUER: z
+    .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
+    .optional()
+    .describe('the issuer of an OpenID provider by which people may sign in too'),
+  OIDC_CLIENT_ID: z.string().optional().describe('what the provider calls this installation'),
+  OIDC_CLIENT_SECRET: z.string().optional().describe('the secret that goes with it'),
+  OIDC_NAME: z
+    .string()
+    .max(40)
+    .default('OpenID')
+    .describe('what its button on the sign-in page says'),
   DEMO_PASSWORD: z
     .string()
     .min(12, 'must have at least 12 characters')
@@ -95,6 +140,9 @@ type Parsed = z.infer<typeof schema>
 export interface Env extends Parsed {
   TROCO_ENV: 'local' | 'production'
   PUBLIC_URL: string
+  SIGNUPS: 'open' | 'invite' | 'closed'
+  NEW_ACCOUNTS: 'active' | 'pending'
+  MAIL_FROM: string
 }
 
 /** Name, meaning and default of each variable, for .env.example, the README and `troco doctor`. */
@@ -116,14 +164,19 @@ export function readEnv(source: Record<string, string | undefined>): Env {
     ? []
     : result.error.issues.map(issue => `${issue.path.join('.')} ${lowerFirst(issue.message)}`)
   const environment = filled.TROCO_ENV ?? (filled.DATABASE_URL ? 'production' : 'local')
-  if (result.success) problems.push(...burstProblems(result.data))
+  if (result.success) problems.push(...burstProblems(result.data), ...providerProblems(result.data))
   if (environment === 'production') problems.push(...productionProblems(filled))
   if (!result.success || problems.length > 0) throw new EnvError(problems)
   const values = result.data
+  const address = (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, '')
+  const isLocal = environment === 'local'
   return {
     ...values,
     TROCO_ENV: environment as Env['TROCO_ENV'],
-    PUBLIC_URL: (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, ''),
+    PUBLIC_URL: address,
+    SIGNUPS: values.SIGNUPS ?? (isLocal ? 'open' : 'invite'),
+    NEW_ACCOUNTS: values.NEW_ACCOUNTS ?? (isLocal ? 'active' : 'pending'),
+    MAIL_FROM: values.MAIL_FROM ?? `Troco <no-reply@${new URL(address).hostname}>`,
   }
 }
 
@@ -146,6 +199,13 @@ function burstProblems(values: Parsed): string[] {
     if (burst === 0 || burst >= rate) return []
     return `RATE_${name}_BURST is ${burst}: it must be 0 or at least RATE_${name}_PER_SECOND, ${rate}`
   })
+}
+
+function providerProblems({ OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET }: Parsed): string[] {
+  const given = { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET }
+  const missing = Object.entries(given).flatMap(([name, value]) => (value ? [] : [name]))
+  if (missing.length === 0 || missing.length === 3) return []
+  return missing.map(name => `${name} is missing: an OpenID provider needs all three`)
 }
 
 function productionProblems(filled: Record<string, string | undefined>): string[] {

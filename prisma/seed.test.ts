@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectBalancedBooks, makeDatabase } from '#e2e/stage.ts'
 import { createAccount } from '#lib/accounts/create.ts'
-import { isPassword } from '#lib/people/password.ts'
 import { db, disconnect } from '#lib/db/client.ts'
 import { env, supplyEnv } from '#lib/env.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
+import { isPassword } from '#lib/people/password.ts'
 import { DEMO_MERCHANT, makeDemoWorld } from '#prisma/seed.ts'
 
 const shared = env().DATABASE_URL ?? ''

@@ -1,11 +1,11 @@
 import { suspendAccount } from '#lib/accounts/activate.ts'
 import { createAccount } from '#lib/accounts/create.ts'
-import { hashPassword, isPassword } from '#lib/people/password.ts'
-import { registerUser } from '#lib/people/register.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { recordAudit } from '#lib/audit/record.ts'
 import { db } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
+import { hashPassword, isPassword } from '#lib/people/password.ts'
+import { registerUser } from '#lib/people/register.ts'
 import { fillPast } from '#prisma/past.ts'
 
 export const DEMO_MERCHANT = 'demo@troco.local'

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { AccountNotice } from '#components/account-notice.tsx'
 import { ClientWords } from '#components/client-words.tsx'
 import { Connection } from '#components/connection.tsx'
 import { Frame } from '#components/nav/frame.tsx'
@@ -18,24 +19,21 @@ export default async function ModeLayout({ params, children }: ModeLayoutProps) 
   const account = await chooseAccount(user)
   const frame = (
     <Frame user={user} account={account} mode={mode}>
+      {account && account.status !== 'active' ? <AccountNotice account={account} /> : null}
       {children}
     </Frame>
   )
   return (
     <ClientWords>
-      {account ? (
-        <WorldOf
-          key={account.id}
-          mode={mode}
-          account={{ id: account.id, role: account.role, status: account.status }}
-        >
-          {frame}
-          <Connection />
-          <PaletteHost />
-        </WorldOf>
-      ) : (
-        frame
-      )}
+      <WorldOf
+        key={account?.id}
+        mode={mode}
+        account={account && { id: account.id, role: account.role, status: account.status }}
+      >
+        {frame}
+        <Connection />
+        {account ? <PaletteHost /> : null}
+      </WorldOf>
     </ClientWords>
   )
 }

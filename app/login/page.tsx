@@ -1,12 +1,15 @@
+import { CircleAlert } from 'lucide-react'
 import type { Metadata } from 'next'
+import Link from 'next/link'
 import { redirect } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
-import { Mark } from '#components/mark.tsx'
+import { ProviderButton } from '#components/security/provider-button.tsx'
 import { SignInForm } from '#components/sign-in-form.tsx'
-import { Switches } from '#components/switches.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+import { VisitorPage } from '#components/visitor-page.tsx'
 import { env } from '#lib/env.ts'
 import { currentUser, firstPage } from '#lib/session/gate.ts'
+import { openidProviders, readKeptStep } from '#lib/session/openid.ts'
 import { safeNext } from '#lib/session/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -14,11 +17,12 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 interface LoginPageProps {
-  searchParams: Promise<{ next?: string | string[] }>
+  searchParams: Promise<Record<'next' | 'problem' | 'error', string | string[] | undefined>>
 }
 
 export default async function LoginPage({ searchParams }: LoginPageProps) {
-  const next = safeNext((await searchParams).next)
+  const asked = await searchParams
+  const next = safeNext(asked.next)
   const user = await currentUser()
   if (user) redirect(next === '/' ? firstPage(user) : next)
   const t = await getTranslations('login')
@@ -30,29 +34,86 @@ export default async function LoginPage({ searchParams }: LoginPageProps) {
     password: t('password'),
     submit: t('submit'),
     busy: t('busy'),
+    passkey: t('passkey'),
+    step: {
+      title: t('step.title'),
+      codeText: t('step.codeText'),
+      code: t('step.code'),
+      recoveryText: t('step.recoveryText'),
+      recovery: t('step.recovery'),
+      passkeyText: t('step.passkeyText'),
+      passkey: t('step.passkey'),
+      confirm: t('step.confirm'),
+      busy: t('step.busy'),
+      useCode: t('step.useCode'),
+      useRecovery: t('step.useRecovery'),
+      usePasskey: t('step.usePasskey'),
+      back: t('step.back'),
+    },
   }
   const problems = {
     wrong: t('problem.wrong'),
+    wrong_code: t('problem.wrong_code'),
+    challenge_ended: t('problem.challenge_ended'),
+    passkey: t('problem.passkey'),
     busy: t('problem.busy'),
     cookies: t('problem.cookies', { address: env().PUBLIC_URL }),
     failed: t('problem.failed'),
   }
+  const [provider] = openidProviders()
+  // next-auth says what failed on the way to a provider or back, ours who may not come in.
+  const known = (['unknown', 'unverified'] as const).find(name => name === asked.problem)
+  const refusal = known ?? (asked.error ? 'failed' : null)
   return (
-    <div className="mx-auto flex min-h-dvh max-w-[420px] flex-col px-4 py-6">
-      <main className="my-auto py-8">
-        <Mark size={30} />
-        <h1 className="mt-10 text-head">{t('title')}</h1>
-        <p className="mt-1.5 mb-7 text-muted">{t('subtitle')}</p>
-        <Sheet className="p-5 sm:p-7">
-          <SignInForm words={words} problems={problems} next={next} />
-        </Sheet>
-        {env().TROCO_ENV === 'local' ? (
-          <p className="mt-5 text-muted text-small">{t.rich('demo', { file })}</p>
+    <VisitorPage
+      title={t('title')}
+      subtitle={t('subtitle')}
+      below={
+        <>
+          {env().SIGNUPS === 'open' ? (
+            <p className="mt-5 text-center text-muted text-small">
+              {t('isNew')}{' '}
+              <Link
+                href="/signup"
+                prefetch={false}
+                className="inline-block py-1 font-medium text-accent hover:underline"
+              >
+                {t('signUp')}
+              </Link>
+            </p>
+          ) : null}
+          {env().TROCO_ENV === 'local' ? (
+            <p className="mt-5 text-muted text-small">{t.rich('demo', { file })}</p>
+          ) : null}
+        </>
+      }
+    >
+      {refusal ? (
+        <div className="mb-5">
+          <Notice tone="bad" icon={CircleAlert} role="alert">
+            {t(`provider.${refusal}`)}
+          </Notice>
+        </div>
+      ) : null}
+      <SignInForm words={words} problems={problems} next={next} firstStep={await readKeptStep()}>
+        {provider ? (
+          <ProviderButton
+            provider={provider.id}
+            label={t('provider.signIn', { name: provider.name })}
+            failed={t('provider.failed')}
+            next={next}
+          />
         ) : null}
-      </main>
-      <footer className="-ml-2.5">
-        <Switches />
-      </footer>
-    </div>
+        <p className="mt-4 text-center text-small">
+          <Link
+            href="/reset"
+            prefetch={false}
+            className="inline-block py-1 font-medium text-accent hover:underline"
+          >
+            {t('forgot')}
+          </Link>
+        </p>
+      </SignInForm>
+    </VisitorPage>
   )
 }

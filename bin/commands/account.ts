@@ -2,10 +2,10 @@ import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { activateAccount, suspendAccount } from '#lib/accounts/activate.ts'
 import { createAccount } from '#lib/accounts/create.ts'
-import { hashPassword, makePassword } from '#lib/people/password.ts'
 import { findAccount, listAccounts } from '#lib/accounts/queries.ts'
 import { payWelcomeCharge } from '#lib/charges/welcome.ts'
 import { TrocoError } from '#lib/errors.ts'
+import { hashPassword, makePassword } from '#lib/people/password.ts'
 
 const ACTOR = { type: 'command_line' } as const
 
@@ -43,7 +43,7 @@ export function suspend(words: string[]): Promise<void> {
   return move(words, suspendAccount, 'suspended')
 }
 
-async function move(words: string[], verb: typeof activateAccount, state: string): Promise<void> {
+async function move(words: string[], verb: typeof suspendAccount, state: string): Promise<void> {
   const options = { reason: { type: 'string' } } as const
   const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
   const which = requireOption(positionals[0], '<e-mail|id>')

@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { withRuntime } from '#bin/command-line.ts'
-import { connect } from '#lib/db/client.ts'
+import { connect, type Database } from '#lib/db/client.ts'
 import { env } from '#lib/env.ts'
 import { verifyLedger } from '#lib/ledger/verify.ts'
 
@@ -28,6 +28,8 @@ export async function examine(): Promise<void> {
       const workers = await database.$queryRaw<{ seen: number }[]>`
         SELECT count(*)::int AS seen FROM worker_heartbeats WHERE beat_at > now() - interval '60 s'`
       say(true, `${workers[0]?.seen ?? 0} workers seen in the last minute`)
+      sayMails()
+      await sayStaff(database)
       const { findings, transfers } = await verifyLedger(database)
       const broken = findings.filter(finding => finding.wrong)
       say(broken.length === 0, `books checked over ${transfers} transfers`)
@@ -36,6 +38,28 @@ export async function examine(): Promise<void> {
       await database.$disconnect()
     }
   })
+}
+
+function sayMails(): void {
+  const { SIGNUPS, NEW_ACCOUNTS, SMTP_URL, TROCO_ENV } = env()
+  say(true, `sign-ups ${SIGNUPS}, new accounts ${NEW_ACCOUNTS}`)
+  const none =
+    TROCO_ENV === 'local'
+      ? 'no mail server: mails are printed to the log'
+      : 'no mail server: nobody gets mails, set SMTP_URL and MAIL_FROM'
+  const isWrong = !SMTP_URL && TROCO_ENV === 'production'
+  say(!isWrong, SMTP_URL ? `mails go through ${new URL(SMTP_URL).host}` : none)
+}
+
+async function sayStaff(database: Database): Promise<void> {
+  const isActive = { isAdmin: true, disabledAt: null }
+  const lacks = { passkeys: { none: {} }, NOT: { authenticator: { confirmedAt: { not: null } } } }
+  const staff = await database.user.count({ where: isActive })
+  const unguarded = await database.user.count({ where: { ...isActive, ...lacks } })
+  const line = `${staff} admins, ${unguarded} of them without a second factor`
+  const isWrong = env().TROCO_ENV === 'production' && unguarded > 0
+  const advice = ': each must add one in Settings, Security, or cannot open the pages of admins'
+  say(!isWrong, isWrong ? line + advice : line)
 }
 
 function sayFreeSpace(path: string): void {

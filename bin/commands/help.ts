@@ -9,6 +9,7 @@ const HELP = `troco <command>
   account create --name <…> --email <…>         open an account; prints its id
   account activate|suspend <e-mail|id> --reason <…>
   user create --email <…> [--name <…>] [--admin]
+  user reset --email <…>                        a link by which to choose a new password
   token create --account <e-mail|id> --name <…> [--mode test|live] [--permissions a,b]
   token revoke <id|prefix> [--reason <…>]
   webhook secret --account <e-mail|id> [--mode test|live]

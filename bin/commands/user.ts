@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
+import { env } from '#lib/env.ts'
 import { hashPassword, makePassword } from '#lib/people/password.ts'
 import { registerUser } from '#lib/people/register.ts'
+import { openResetFor } from '#lib/people/reset.ts'
 
 /** Prints the id; the password is told once, beside it. */
 export async function create(words: string[]): Promise<void> {
@@ -17,5 +19,15 @@ export async function create(words: string[]): Promise<void> {
     const user = await registerUser(wanted, { type: 'command_line' })
     process.stderr.write(`The password, shown this once: ${password}\n`)
     process.stdout.write(`${user.id}\n`)
+  })
+}
+
+/** Prints the link, for whoever cannot be sent a mail. It works once, and for an hour. */
+export async function reset(words: string[]): Promise<void> {
+  const { values } = parseArgs({ args: words, options: { email: { type: 'string' } } })
+  const email = requireOption(values.email, '--email')
+  await withRuntime(async () => {
+    const path = await openResetFor(email, { type: 'command_line' })
+    process.stdout.write(`${env().PUBLIC_URL}${path}\n`)
   })
 }

@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util'
 import { readMode, requireOption, withRuntime } from '#bin/command-line.ts'
 import { findAccount } from '#lib/accounts/queries.ts'
+import { recordAudit } from '#lib/audit/record.ts'
+import { transaction } from '#lib/db/transaction.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { readResourceSecret } from '#lib/webhooks/secrets.ts'
 
@@ -14,6 +16,15 @@ export async function showSecret(words: string[]): Promise<void> {
     const secret = await readResourceSecret(account.id, mode)
     if (!secret)
       throw new TrocoError('not_found', `${account.name} has no webhook secret in ${mode} mode`)
+    await transaction(tx =>
+      recordAudit(tx, {
+        actor: { type: 'command_line' },
+        action: 'webhook_secret.shown',
+        accountId: account.id,
+        target: account.id,
+        after: { mode },
+      }),
+    )
     process.stdout.write(`${secret}\n`)
   })
 }

@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { FunnelX } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { ExportButton } from '#components/charges/export-button.tsx'
+import { ExportCharges } from '#components/charges/export-button.tsx'
 import { Money } from '#components/format.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { useApi } from '#components/world.tsx'
@@ -37,7 +37,7 @@ export function ChargeSummary({ filters, clear }: ChargeSummaryProps) {
         </p>
       ) : null}
       <div className="-mx-2.5 flex flex-wrap items-center md:mr-0 md:ml-auto">
-        <ExportButton asked={String(new URLSearchParams(filters))} />
+        <ExportCharges asked={String(new URLSearchParams(filters))} />
       </div>
     </div>
   )

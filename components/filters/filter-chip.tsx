@@ -74,3 +74,29 @@ export function ChoiceFilter({ label, value, choices, any, onChoose }: ChoiceFil
     </FilterChip>
   )
 }
+
+interface SetFilterProps {
+  label: string
+  value: string
+  onClear: () => void
+}
+
+/** A filter that was set elsewhere, such as by a link; here it can only be let go. */
+export function SetFilter({ label, value, onClear }: SetFilterProps) {
+  const t = useTranslations('ui')
+  return (
+    <span className="inline-flex max-w-full">
+      <span className={`${CHIP} ${SET} min-w-0 rounded-l-chip border-r-0 pr-1 pl-3.5`}>
+        {label}: <span className="truncate">{value}</span>
+      </span>
+      <button
+        type="button"
+        onClick={onClear}
+        aria-label={`${t('clear')}: ${label}`}
+        className={`${CHIP} ${SET} rounded-r-chip border-l-0 pr-3 pl-1`}
+      >
+        <X size={15} aria-hidden />
+      </button>
+    </span>
+  )
+}

@@ -1,4 +1,4 @@
-import { BookOpen } from 'lucide-react'
+import { BookOpen, ShieldCheck } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { AccountSwitch } from '#components/nav/account-switch.tsx'
 import { ModeSwitch } from '#components/nav/mode-switch.tsx'
@@ -49,10 +49,11 @@ export function AccountMenu({ user, account, name, mode, places }: AccountMenuPr
         </div>
       ) : null}
       <div className="grid grid-cols-2 border-line border-t py-2 md:hidden">
-        {places.map(({ name: key, href, except, icon: Icon }) => (
+        {places.map(({ name: key, href, within, except, icon: Icon }) => (
           <NavLink
             key={key}
             href={href}
+            within={within}
             except={except}
             icon={<Icon size={16} aria-hidden />}
             className={`${buttonClass('plain')} aria-[current]:text-accent`}
@@ -64,6 +65,15 @@ export function AccountMenu({ user, account, name, mode, places }: AccountMenuPr
           <BookOpen size={16} aria-hidden />
           {t('place.docs')}
         </a>
+      </div>
+      <div className="border-line border-t py-2">
+        <NavLink
+          href={`/${mode ?? 'test'}/settings/security`}
+          icon={<ShieldCheck size={16} aria-hidden />}
+          className={`${buttonClass('plain')} aria-[current]:text-accent`}
+        >
+          {t('security')}
+        </NavLink>
       </div>
       <div className="border-line border-t py-2">
         <Switches />

@@ -19,10 +19,11 @@ export function BottomBar({ places, menu }: BottomBarProps) {
       aria-label={t('places')}
       className="fixed inset-x-0 bottom-0 z-30 flex h-[calc(60px+env(safe-area-inset-bottom))] border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
     >
-      {places.map(({ name, href, except, icon: Icon }) => (
+      {places.map(({ name, href, within, except, icon: Icon }) => (
         <NavLink
           key={name}
           href={href}
+          within={within}
           except={except}
           icon={<Icon size={19} strokeWidth={1.8} aria-hidden />}
           className={ITEM}

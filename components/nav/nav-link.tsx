@@ -7,6 +7,8 @@ import type { ReactNode } from 'react'
 
 interface NavLinkProps {
   href: string
+  /** What belongs to the place, where that is more than what stands below it. */
+  within?: string
   except?: string
   icon: ReactNode
   className: string
@@ -14,16 +16,18 @@ interface NavLinkProps {
 }
 
 /** A place in the navigation: marked when one is there, and turning while it is on its way. */
-export function NavLink({ href, except, icon, className, children }: NavLinkProps) {
+export function NavLink({ href, within = href, except, icon, className, children }: NavLinkProps) {
   const path = usePathname()
   const isBelow = (place: string) => path === place || path.startsWith(`${place}/`)
-  const isHere = isBelow(href) && !(except && isBelow(except))
+  const isHere = isBelow(within) && !(except && isBelow(except))
   return (
     <Link
       href={href}
       prefetch={false}
       aria-current={isHere ? 'page' : undefined}
       className={className}
+      // The page changes below a menu that would stay open.
+      onClick={event => event.currentTarget.closest<HTMLElement>('[popover]')?.hidePopover()}
     >
       <IconOrWheel icon={icon} />
       {children}

@@ -31,6 +31,8 @@ export interface Place {
   name: PlaceName
   href: string
   icon: LucideIcon
+  /** What belongs to it, where that is more than what stands below its address. */
+  within?: string
   /** A place of its own below this one, which is not this one. */
   except?: string
 }
@@ -52,7 +54,7 @@ export function placesOf(user: SessionUser, account: SessionAccount | null, mode
   const charges: Place = { name: 'charges', href: `${at}/charges`, icon: QrCode, except: newCharge }
   const withdrawals: Place = { name: 'withdrawals', href: `${at}/withdrawals`, icon: ArrowUpRight }
   const admin: Place[] = user.isAdmin
-    ? [{ name: 'accounts', href: '/admin/accounts', icon: Building2 }]
+    ? [{ name: 'accounts', href: '/admin/accounts', within: '/admin', icon: Building2 }]
     : []
   if (!account) {
     const main = user.isAdmin ? admin : [home]

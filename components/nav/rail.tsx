@@ -21,10 +21,11 @@ const LINK = `${ROW} ${QUIET} aria-[current]:bg-accent-soft aria-[current]:font-
 /** The desktop's navigation; a phone has the bottom bar. */
 export function Rail({ main, more, mode, name }: RailProps) {
   const t = useTranslations('nav')
-  const link = ({ name: key, href, except, icon: Icon }: Place) => (
+  const link = ({ name: key, href, within, except, icon: Icon }: Place) => (
     <NavLink
       key={key}
       href={href}
+      within={within}
       except={except}
       icon={<Icon size={18} strokeWidth={1.8} aria-hidden />}
       className={LINK}

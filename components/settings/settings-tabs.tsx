@@ -2,13 +2,26 @@ import { useTranslations } from 'next-intl'
 import { Tabs } from '#components/ui/tabs.tsx'
 import type { Mode } from '#lib/mode.ts'
 
-/** The settings of an account, and its tokens, which are a part of them. */
-export function SettingsTabs({ mode, current }: { mode: Mode; current: 'general' | 'tokens' }) {
+interface SettingsTabsProps {
+  mode: Mode
+  current: 'general' | 'members' | 'tokens' | 'security' | 'audit'
+}
+
+/** The settings of an account, its tokens, which are a part of them, and what is each person's own. */
+export function SettingsTabs({ mode, current }: SettingsTabsProps) {
   const t = useTranslations('settings')
   const at = `/${mode}/settings`
   const tabs = [
     { href: at, label: t('tab.general'), isCurrent: current === 'general' },
+    { href: `${at}/members`, label: t('tab.members'), isCurrent: current === 'members' },
     { href: `${at}/tokens`, label: t('tab.tokens'), isCurrent: current === 'tokens' },
+    { href: `${at}/security`, label: t('tab.security'), isCurrent: current === 'security' },
+    {
+      href: `${at}/audit`,
+      label: t('tab.audit'),
+      isCurrent: current === 'audit',
+      onlyFor: 'audit:read' as const,
+    },
   ]
   return (
     <div className="mb-4">

@@ -34,11 +34,7 @@ export function TokenRow({ token, onRevoke, onRotate }: TokenRowProps) {
           {prefix}…{last_four}
         </p>
         <Permissions permissions={token.permissions} />
-        {token.revoked_reason ? (
-          <p className="mt-0.5 break-words text-muted text-small">
-            {t('reason', { reason: token.revoked_reason })}
-          </p>
-        ) : null}
+        <WhyRevoked token={token} />
         {token.replaced_by ? <p className="mt-0.5 text-muted text-small">{t('replaced')}</p> : null}
       </div>
       <Times token={token} />
@@ -56,6 +52,19 @@ export function TokenRow({ token, onRevoke, onRotate }: TokenRowProps) {
       )}
     </li>
   )
+}
+
+/** Who ended it, and why. */
+function WhyRevoked({ token }: { token: Token }) {
+  const t = useTranslations('tokens')
+  const { revoked_by: by, revoker, revoked_reason: reason } = token
+  const said = [
+    by === 'operator' ? t('byOperator') : null,
+    revoker ? t('byMember', { name: revoker }) : null,
+    reason ? t('reason', { reason }) : null,
+  ].filter(text => text !== null)
+  if (said.length === 0) return null
+  return <p className="mt-0.5 break-words text-muted text-small">{said.join(' ')}</p>
 }
 
 function Permissions({ permissions }: Pick<Token, 'permissions'>) {

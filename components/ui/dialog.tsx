@@ -20,7 +20,7 @@ export function Dialog({ isOpen, onClose, title, description, children }: Dialog
   return (
     <Radix.Root open={isOpen} onOpenChange={open => open || onClose()}>
       <Radix.Portal>
-        <Radix.Overlay className="fixed inset-0 z-40 bg-[rgb(0_0_0/0.45)]" />
+        <Radix.Overlay className="fixed inset-0 z-50 bg-[rgb(0_0_0/0.45)]" />
         <Radix.Content
           {...(description ? {} : { 'aria-describedby': undefined })}
           className="fixed inset-x-0 bottom-0 z-50 max-h-[92dvh] overflow-y-auto rounded-t-sheet border border-line bg-surface p-5 pb-[calc(20px+env(safe-area-inset-bottom))] text-ink shadow-over md:inset-x-auto md:top-1/2 md:bottom-auto md:left-1/2 md:w-[min(520px,92vw)] md:-translate-x-1/2 md:-translate-y-1/2 md:rounded-sheet md:p-7"

@@ -6,6 +6,8 @@ const CONTROL =
 interface Labelled {
   label: string
   name: string
+  /** Where the page below a dialog may hold a field of the same name; else it is the name. */
+  id?: string
   /** What to enter, below it. */
   hint?: ReactNode
   /** What is wrong and what to do; the input is marked invalid with it. */
@@ -17,6 +19,7 @@ interface Labelled {
 function Around({
   label,
   name,
+  id = name,
   hint,
   problem,
   note,
@@ -24,18 +27,18 @@ function Around({
 }: Labelled & { children: ReactNode }) {
   return (
     <div className="min-w-0">
-      <label htmlFor={name} className="mb-1.5 block font-semibold text-small">
+      <label htmlFor={id} className="mb-1.5 block font-semibold text-small">
         {label}
         {note ? <span className="ml-1.5 font-normal text-muted">{note}</span> : null}
       </label>
       {children}
       {problem ? (
-        <p id={`${name}-problem`} className="mt-1.5 font-medium text-bad text-small">
+        <p id={`${id}-problem`} className="mt-1.5 font-medium text-bad text-small">
           {problem}
         </p>
       ) : null}
       {hint && !problem ? (
-        <p id={`${name}-hint`} className="mt-1.5 text-muted text-small">
+        <p id={`${id}-hint`} className="mt-1.5 text-muted text-small">
           {hint}
         </p>
       ) : null}
@@ -45,13 +48,13 @@ function Around({
 
 /** What a control shows apart from itself, and the control with its words tied to it. */
 function tied<Props extends Labelled & { className?: string }>(props: Props, size: string) {
-  const { label, name, hint, problem, note, className = '', ...rest } = props
-  const id = problem ? `${name}-problem` : hint ? `${name}-hint` : undefined
-  const described = { 'aria-describedby': id, 'aria-invalid': problem ? true : undefined }
+  const { label, name, id = name, hint, problem, note, className = '', ...rest } = props
+  const words = problem ? `${id}-problem` : hint ? `${id}-hint` : undefined
+  const described = { 'aria-describedby': words, 'aria-invalid': problem ? true : undefined }
   const look = `${CONTROL} ${size} ${className}`
   return {
-    words: { label, name, hint, problem, note },
-    control: { id: name, name, ...described, ...rest, className: look },
+    words: { label, name, id, hint, problem, note },
+    control: { id, name, ...described, ...rest, className: look },
   }
 }
 

@@ -13,11 +13,11 @@ export function MoneyField({ onBlur, className = '', ...rest }: MoneyFieldProps)
   return (
     <div className="relative">
       <Field
+        placeholder={reaisText(0, locale)}
         {...rest}
         type="text"
         inputMode="decimal"
         autoComplete="off"
-        placeholder={reaisText(0, locale)}
         className={`pl-10 font-semibold ${className}`}
         onBlur={event => {
           const amount = parseReais(event.currentTarget.value)

@@ -1,17 +1,29 @@
 'use client'
 
 import Link from 'next/link'
+import { useMay } from '#components/may.tsx'
+import type { Allowed } from '#lib/session/roles.ts'
+
+interface Tab {
+  href: string
+  label: string
+  isCurrent: boolean
+  /** Not offered to members who may not do this. */
+  onlyFor?: Allowed
+}
 
 interface TabsProps {
   label: string
-  tabs: { href: string; label: string; isCurrent: boolean }[]
+  tabs: Tab[]
 }
 
 /** Pages that belong together, as chips. */
 export function Tabs({ label, tabs }: TabsProps) {
+  const may = useMay()
+  const offered = tabs.filter(({ onlyFor }) => onlyFor === undefined || may(onlyFor))
   return (
     <nav aria-label={label} className="flex flex-wrap gap-2">
-      {tabs.map(({ href, label: name, isCurrent }) => (
+      {offered.map(({ href, label: name, isCurrent }) => (
         <Link
           key={href}
           href={href}

@@ -4,17 +4,33 @@ import { useRouter } from 'next/navigation'
 import { useEffect } from 'react'
 
 const REFRESH_MS = 15_000
+/** A page that nobody touched for so long is let be: to open it again would keep its session alive. */
+const ATTENDED_MS = 5 * 60_000
+const TOUCHES = ['pointermove', 'pointerdown', 'keydown', 'scroll'] as const
 
 /** Reads the page again now and then while somebody looks at it: states and counts stay true. */
 export function KeepFresh() {
   const router = useRouter()
   useEffect(() => {
-    const refresh = () => document.visibilityState === 'visible' && router.refresh()
+    let touchedAt = performance.now()
+    const touch = () => {
+      touchedAt = performance.now()
+    }
+    const refresh = () => {
+      const isAttended = performance.now() - touchedAt < ATTENDED_MS
+      if (isAttended && document.visibilityState === 'visible') router.refresh()
+    }
+    const comeBack = () => {
+      if (document.visibilityState === 'visible') touch()
+      refresh()
+    }
     const timer = setInterval(refresh, REFRESH_MS)
-    document.addEventListener('visibilitychange', refresh)
+    document.addEventListener('visibilitychange', comeBack)
+    for (const name of TOUCHES) addEventListener(name, touch, { passive: true })
     return () => {
       clearInterval(timer)
-      document.removeEventListener('visibilitychange', refresh)
+      document.removeEventListener('visibilitychange', comeBack)
+      for (const name of TOUCHES) removeEventListener(name, touch)
     }
   }, [router])
   return null

@@ -7,6 +7,8 @@ import { recordFigures, secondsSince } from '#e2e/torture/figures.ts'
 import { disconnect } from '#lib/db/client.ts'
 
 const { FUZZ_SEED = '1', FUZZ_REQUESTS = '5000', FUZZ_ONLY } = process.env
+/** What a secret or a person's own state opens cannot be asked for by chance, and one owner must stay. */
+const DOORS = /\/(visitor|person|admin)\/|\/members\/leave$/
 const MB = 1024 * 1024
 const WARM_UP_MAX = 5_000
 const GROWTH_MAX = 0.1
@@ -47,7 +49,7 @@ test(`${requests} hostile requests with seed ${FUZZ_SEED}: each is answered, not
   expect(findLeak(run.api.log())).toBeNull()
   if (requests < ENOUGH || plan.only !== undefined) return
   expect(
-    [...run.asked].filter(route => !run.reached.has(route)),
+    [...run.asked].filter(route => !run.reached.has(route) && !DOORS.test(route)),
     'never answered 200',
   ).toEqual([])
   expect(growth).toBeLessThan(GROWTH_MAX)
@@ -59,7 +61,8 @@ test('afterwards the server answers as before, and the books balance', async () 
   const account = await fetch(`${run.api.url}/api/account`, { headers })
   expect([account.status, await account.json()]).toEqual([
     200,
-    { name: 'Padaria do Fuzz', balance: expect.any(Number) },
+    // The fuzzer renames it as it goes.
+    { name: expect.stringMatching(/./), balance: expect.any(Number) },
   ])
   expect((await fetch(`${run.api.url}/api/account`)).status).toBe(401)
   for (const id of accounts) await expectBalancedBooks(id)

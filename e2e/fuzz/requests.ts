@@ -60,7 +60,7 @@ export function makeRequest(
     ? []
     : Array.from({ length: random.pick([1, 1, 2, 2, 3]) }, () => random.pick(PARTS))
   const target = makeTarget(route.segments, valid, disturbed, random)
-  const right = path.startsWith('/dashboard') ? world.member : world.merchant
+  const right = rightCaller(world, path)
   const caller = first || random.chance(0.85) ? right : pickCaller(world, random)
   let headers = makeHeaders(caller, valid, random, `fuzz-${seed}-${number}`)
   if (disturbed.includes('headers')) headers = disturbHeaders(headers, random)
@@ -118,6 +118,11 @@ function makeTarget(segments: string[], valid: Valid, disturbed: Part[], random:
   const slash = random.chance(0.03) ? '/' : ''
   const path = `${random.chance(0.01) ? '/API' : '/api'}/${parts.join('/')}${slash}`
   return query.length > 0 ? `${path}?${query.join('&')}` : path
+}
+
+function rightCaller({ merchant, member, person, admin }: World, path: string): HeaderLines {
+  const [door] = path.split('/').filter(Boolean)
+  return { dashboard: member, person, visitor: person, admin }[door ?? ''] ?? merchant
 }
 
 function pickCaller({ merchant, member, others }: World, random: Random): HeaderLines {

@@ -54,11 +54,48 @@ const VALID: Record<string, (about: About) => Valid> = {
 const ENDPOINT = '/dashboard/webhooks/endpoints/[id]'
 const DELIVERY = '/dashboard/webhooks/deliveries/[id]'
 const HOOK = 'http://127.0.0.1:9999/hook'
+const ADMIN_ACCOUNT = '/admin/accounts/[id]'
+const WHY = toFields({ reason: 'fuzz' })
 /** Only some are deleted: the others are there to the end. */
 const DELETED = 3
+const PASSWORD = 'quatro palavras sem nexo'
+/** Looks like one, and opens nothing. */
+const NO_SECRET = 'x'.repeat(43)
 
 /** What only our own pages ask for. */
 const OF_PAGES: Record<string, (about: About) => Valid> = {
+  'PATCH /dashboard/members/[id]': ({ random, world }) => ({
+    params: [random.pick(world.spareMembers)],
+    fields: toFields({ role: random.pick(['finance', 'developer', 'viewer']) }),
+  }),
+  'DELETE /dashboard/members/[id]': ({ random, world }) => ({
+    params: [random.pick(world.spareMembers.slice(0, DELETED))],
+  }),
+  'POST /dashboard/invitations': ({ random }) => ({
+    fields: toFields({
+      email: `Invited-${random.between(1, 20)}@troco.example`,
+      role: random.pick(['owner', 'viewer']),
+    }),
+  }),
+  'DELETE /dashboard/invitations/[id]': ({ random, world }) => ({
+    params: [random.pick(world.invitations)],
+  }),
+  'POST /visitor/join': () => ({
+    fields: toFields({ secret: NO_SECRET, full_name: 'Ana', password: PASSWORD }),
+  }),
+  'POST /visitor/signup': ({ seed, number }) => ({
+    fields: toFields({
+      account_name: 'Loja do Fuzz',
+      full_name: 'Ana',
+      email: `fuzz-${seed}-${number}@troco.example`,
+      password: PASSWORD,
+    }),
+  }),
+  'POST /person/join': () => ({ fields: toFields({ secret: NO_SECRET }) }),
+  'POST /person/accounts': () => ({ fields: toFields({ account_name: 'Outra 🦊' }) }),
+  'POST /admin/invitations': ({ random }) => ({
+    fields: toFields({ email: `shop-${random.between(1, 20)}@troco.example` }),
+  }),
   'GET /dashboard/bank/read': ({ random }) => ({
     query: [['code', random.pick(['000201', 'hello', '00020126']) + random.between(0, 9_999)]],
   }),
@@ -100,6 +137,17 @@ const OF_PAGES: Record<string, (about: About) => Valid> = {
   'GET /dashboard/withdrawals/[id]/timeline': ({ random, world }) => ({
     params: [random.pick(world.withdrawals)],
   }),
+  'GET /dashboard/audit': ({ random }) => ({ query: auditQuery(random) }),
+  'GET /dashboard/audit/export': ({ random }) => ({
+    query: [['locale', random.pick(['pt-BR', 'en'])], ...auditQuery(random)],
+  }),
+  'GET /admin/audit': ({ random }) => ({ query: auditQuery(random) }),
+  'GET /admin/audit/export': ({ random }) => ({
+    query: [['locale', random.pick(['pt-BR', 'en'])], ...auditQuery(random)],
+  }),
+  'POST /admin/jobs/requeue': ({ random }) => ({
+    fields: toFields({ kind: random.pick(['withdrawal', 'refund', 'charge', 'mail']) }),
+  }),
   'POST /dashboard/tokens': ({ random }) => ({
     fields: toFields({
       name: 'Loja 🦊',
@@ -125,6 +173,55 @@ const OF_PAGES: Record<string, (about: About) => Valid> = {
   }),
   'PATCH /dashboard/profile': ({ random }) => ({
     fields: toFields({ full_name: 'Ana', theme: random.pick(['light', 'dark', 'system']) }),
+  }),
+  'POST /dashboard/charges/[id]/document': about => ({ params: [someCharge(about)] }),
+  [`POST ${ADMIN_ACCOUNT}/activate`]: ({ world }) => ({ params: [stopped(world)], fields: [] }),
+  [`POST ${ADMIN_ACCOUNT}/suspend`]: ({ world }) => ({ params: [stopped(world)], fields: WHY }),
+  [`PUT ${ADMIN_ACCOUNT}/limits`]: ({ random, world }) => ({
+    params: [random.pick(world.accounts)],
+    fields: toFields({
+      charge_max: random.between(500, 1_000_000),
+      withdrawal_max: null,
+      night_max: random.between(0, 1_000_000),
+    }),
+  }),
+  [`POST ${ADMIN_ACCOUNT}/tokens/revoke`]: ({ world }) => ({
+    params: [stopped(world)],
+    fields: WHY,
+  }),
+  [`POST ${ADMIN_ACCOUNT}/tokens/[token_id]/revoke`]: ({ random, world }) => ({
+    params: [world.accounts[0] ?? '', random.pick(world.spareTokens)],
+    fields: WHY,
+  }),
+  [`POST ${ADMIN_ACCOUNT}/charges/[charge_id]/document`]: ({ random, world }) => ({
+    params: [world.accounts[0] ?? '', random.pick(world.paid)],
+    fields: WHY,
+  }),
+  'POST /visitor/passkey': () => ({ fields: toFields({ challenge: NO_SECRET }) }),
+  'POST /person/proof': () => ({ fields: toFields({ password: PASSWORD }) }),
+  'POST /person/authenticator/confirm': () => ({ fields: toFields({ code: '000000' }) }),
+  'POST /person/recovery-codes': () => ({ fields: toFields({ code: 'abcde-fghjk' }) }),
+  'POST /person/passkeys': () => ({
+    fields: toFields({
+      name: 'Celular 🦊',
+      challenge: NO_SECRET,
+      passkey: {
+        id: NO_SECRET,
+        rawId: NO_SECRET,
+        type: 'public-key',
+        clientExtensionResults: {},
+        response: { clientDataJSON: 'e30', attestationObject: 'oA', transports: ['usb'] },
+      },
+    }),
+  }),
+  'POST /person/password': () => ({
+    fields: toFields({ current: 'girassol verde 88', password: 'girassol verde 88' }),
+  }),
+  'POST /visitor/reset': ({ number }) => ({
+    fields: toFields({ email: `fuzz-${number}@troco.example` }),
+  }),
+  'POST /visitor/reset/confirm': () => ({
+    fields: toFields({ secret: 'x'.repeat(43), password: 'girassol verde 88' }),
   }),
   'GET /dashboard/find': about => ({ query: [['q', someCharge(about)]] }),
   'POST /dashboard/webhooks/endpoints': ({ random }) => ({
@@ -175,6 +272,22 @@ const OF_PAGES: Record<string, (about: About) => Valid> = {
   'POST /dashboard/webhooks/deliveries/resend': ({ world }) => ({
     fields: toFields({ from: world.since }),
   }),
+}
+
+/** Of the three accounts the one that nobody else needs. */
+function stopped({ accounts }: World): string {
+  return accounts[2] ?? ''
+}
+
+function auditQuery(random: Random): [string, string][] {
+  return random.some<[string, string]>([
+    ['action', random.pick(['token.*', 'token.revoked', 'webhook_endpoint.created'])],
+    ['actor', random.pick(['system', 'ana@example.com', '0190e5c8-7b9a-7c3e-8d1f-123456789abc'])],
+    ['target', '0190e5c8-7b9a-7c3e-8d1f-123456789abc'],
+    ['q', random.pick(['203.0.113.9', 'a-request'])],
+    ['created_from', '2026-01-01'],
+    ['created_to', '2099-01-01T00:00:00Z'],
+  ])
 }
 
 function someEndpoint({ random, world }: About): string {

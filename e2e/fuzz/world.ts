@@ -1,10 +1,12 @@
 import type { ApiProcess } from '#e2e/api-process.ts'
 import { addEndpoint, deliveriesOf, payAndTell } from '#e2e/deliveries.ts'
-import { pageHeaders } from '#e2e/member.ts'
+import { pageHeaders, personHeaders } from '#e2e/member.ts'
 import { CHARGE, makeMerchant, makeToken, receive } from '#e2e/stage.ts'
 import { suspendAccount } from '#lib/accounts/activate.ts'
+import { inviteMember } from '#lib/accounts/invite.ts'
 import { db } from '#lib/db/client.ts'
-import { openSession } from '#lib/session/open.ts'
+import { newId } from '#lib/ids.ts'
+import { openSession } from '#lib/people/sessions.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 
 export type HeaderLines = [name: string, value: string][]
@@ -15,6 +17,9 @@ export interface World {
   token: string
   merchant: HeaderLines
   member: HeaderLines
+  /** Somebody signed in who belongs to no account, and one of the operator's staff. */
+  person: HeaderLines
+  admin: HeaderLines
   /** Whoever may do less, or nothing. */
   others: HeaderLines[]
   pending: string[]
@@ -25,6 +30,11 @@ export interface World {
   deliveries: string[]
   /** Ids of tokens that nobody uses. */
   spareTokens: string[]
+  /** Ids of members and of invitations. */
+  spareMembers: string[]
+  invitations: string[]
+  /** An account that nobody asks about: whatever becomes of it disturbs nothing. */
+  spareAccount: string
   /** A time before all of it. */
   since: string
 }
@@ -69,6 +79,9 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
     token,
     merchant: bearer(token),
     member: await memberOf(mine.id),
+    person: await someone(false),
+    admin: await someone(true),
+    spareAccount: (await makeMerchant('Loja à parte')).id,
     others: [[], bearer('none'), ...tokens.map(bearer)],
     pending: charges,
     paid,
@@ -76,6 +89,8 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
     since: past.toISOString(),
     endpoints,
     spareTokens: await makeSpareTokens(mine.id),
+    spareMembers: await makeSpareMembers(mine.id),
+    invitations: await makeInvitations(mine.id),
     deliveries: (await deliveriesOf(mine)).map(({ id }) => id),
     refunds: refund.id ? [[paid[0] as string, refund.id as string]] : [],
   }
@@ -86,6 +101,26 @@ async function makeSpareTokens(accountId: string): Promise<string[]> {
   const ids: string[] = []
   for (let count = 0; count < OPEN; count++) {
     ids.push((await issueToken(wanted, { type: 'system' })).id)
+  }
+  return ids
+}
+
+async function makeSpareMembers(accountId: string): Promise<string[]> {
+  const ids = Array.from({ length: ENDPOINTS }, () => newId())
+  const users = ids.map(id => ({ id, email: `spare-${id}@troco.example`, name: 'spare' }))
+  await db().user.createMany({ data: users })
+  const role = 'viewer'
+  await db().membership.createMany({ data: ids.map(userId => ({ accountId, userId, role })) })
+  return ids
+}
+
+async function makeInvitations(accountId: string): Promise<string[]> {
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId, role: 'owner' } })
+  const actor = { type: 'user', id: userId } as const
+  const ids: string[] = []
+  for (let count = 0; count < ENDPOINTS; count++) {
+    const request = { email: `asked-${count}@troco.example`, role: 'viewer' } as const
+    ids.push((await inviteMember(accountId, request, actor)).id)
   }
   return ids
 }
@@ -105,6 +140,13 @@ function asker(url: string, token: string) {
     const said = (await (await fetch(`${url}/api/${path}`, init)).json()) as { data?: object }
     return { ...said.data }
   }
+}
+
+async function someone(isAdmin: boolean): Promise<HeaderLines> {
+  const id = newId()
+  const email = `fuzz-${id}@troco.example`
+  await db().user.create({ data: { id, email, name: 'Fuzz', isAdmin } })
+  return Object.entries(personHeaders(await openSession(id, { ip: null, userAgent: null })))
 }
 
 async function memberOf(accountId: string): Promise<HeaderLines> {

@@ -54,6 +54,7 @@ export async function withServer<T>(
       E2E_ADMIN_PASSWORD: demo.admin.password,
       E2E_TOKEN: demo.token,
       E2E_TROCO_DATA: folder,
+      E2E_LOG: logFile,
     })
   } finally {
     child.kill('SIGTERM')

@@ -10,7 +10,7 @@ import { inheritedEnv } from '#lib/env.ts'
  */
 const REPORT = '.cache/torture.json'
 const FIGURES = resolve('.cache/torture-figures')
-const TESTS = ['e2e/fuzz', 'e2e/torture', 'model.test.ts']
+const TESTS = ['e2e/fuzz', 'e2e/torture', 'model.test.ts', 'parallel.test.ts']
 const FUZZ_SEEDS = 5
 
 mkdirSync('.cache', { recursive: true })
@@ -21,6 +21,7 @@ const settings = {
   FUZZ_REQUESTS: '50000',
   MODEL_RUNS: '1000',
   MODEL_COMMANDS: '100',
+  PARALLEL_WITHDRAWALS: '10000',
 }
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${REPORT}`]
 // One after the other: each wants the machine for itself.

@@ -1,9 +1,11 @@
 import type { AccountStatus } from '#lib/accounts/schema.ts'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { transaction } from '#lib/db/transaction.ts'
+import { isUuid } from '#lib/ids.ts'
+import { queueMailToOwners } from '#lib/mail/owners.ts'
 
 /** Lets an account work (again). Null: it was active already. */
-export function activateAccount(accountId: string, reason: string, actor: Actor) {
+export function activateAccount(accountId: string, reason: string | undefined, actor: Actor) {
   return moveAccount(accountId, ['pending', 'suspended'], 'active', reason, actor)
 }
 
@@ -16,18 +18,24 @@ function moveAccount(
   accountId: string,
   from: AccountStatus[],
   to: AccountStatus,
-  reason: string,
+  reason: string | undefined,
   actor: Actor,
 ): Promise<{ id: string } | null> {
+  if (!isUuid(accountId)) return Promise.resolve(null)
   return transaction(async tx => {
     const [account] = await tx.account.updateManyAndReturn({
       where: { id: accountId, status: { in: from } },
-      data: { status: to, statusReason: reason },
+      data: { status: to, statusReason: reason ?? null },
       select: { id: true },
     })
     if (!account) return null
     const action = to === 'active' ? 'account.activated' : 'account.suspended'
     await recordAudit(tx, { actor, action, accountId, reason, after: { status: to } })
+    await queueMailToOwners(tx, accountId, name =>
+      to === 'active'
+        ? { kind: 'accountActivated', account: name }
+        : { kind: 'accountSuspended', account: name, reason: reason ?? '' },
+    )
     return account
   })
 }

@@ -1,5 +1,6 @@
 import type { Account } from '#lib/accounts/schema.ts'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
+import type { Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { invalidInput } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
@@ -28,12 +29,23 @@ export function createAccount(wanted: NewAccount, actor: Actor): Promise<OpenedA
   const owner = { email: wanted.ownerEmail, passwordHash: wanted.ownerPasswordHash }
   return transaction(async tx => {
     const user = await findOrRegister(tx, owner)
-    const account = await tx.account.create({ data: { id: newId(), name } })
-    await tx.membership.create({ data: { accountId: account.id, userId: user.id, role: 'owner' } })
-    await openLedger(tx, account.id)
-    await openWebhooks(tx, account.id)
-    const after = { name, owner: user.id }
-    await recordAudit(tx, { actor, action: 'account.created', accountId: account.id, after })
-    return { ...(account as Account), ownerIsNew: user.isNew }
+    const account = await addAccount(tx, { name, status: 'active' }, user.id, actor)
+    return { ...account, ownerIsNew: user.isNew }
   })
+}
+
+/** The same together with whatever else must happen with it, for an owner who is there. */
+export async function addAccount(
+  tx: Tx,
+  { name, status }: Pick<Account, 'name' | 'status'>,
+  ownerId: string,
+  actor: Actor,
+): Promise<Account> {
+  const account = await tx.account.create({ data: { id: newId(), name, status } })
+  await tx.membership.create({ data: { accountId: account.id, userId: ownerId, role: 'owner' } })
+  await openLedger(tx, account.id)
+  await openWebhooks(tx, account.id)
+  const after = { name, owner: ownerId, status }
+  await recordAudit(tx, { actor, action: 'account.created', accountId: account.id, after })
+  return account as Account
 }

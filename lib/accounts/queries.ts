@@ -1,7 +1,8 @@
-import type { Account } from '#lib/accounts/schema.ts'
+import type { Account, AccountLimits } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { isUuid } from '#lib/ids.ts'
+import { cents } from '#lib/money.ts'
 import { normalizeEmail } from '#lib/people/schema.ts'
 
 export interface ListedAccount extends Account {
@@ -47,4 +48,17 @@ export async function findAccount(idOrEmail: string): Promise<Account> {
 export async function readTimeZone(id: string): Promise<string> {
   const select = { timeZone: true } as const
   return (await db().account.findUniqueOrThrow({ where: { id }, select })).timeZone
+}
+
+/** What it may move in live mode. */
+export async function readLimits(id: string): Promise<AccountLimits> {
+  const select = { chargeMax: true, withdrawalMax: true, nightMax: true } as const
+  const found = await db().account.findUniqueOrThrow({ where: { id }, select })
+  const limit = (value: bigint | null) => (value === null ? null : cents(value))
+  const { chargeMax, withdrawalMax, nightMax } = found
+  return {
+    charge_max: limit(chargeMax),
+    withdrawal_max: limit(withdrawalMax),
+    night_max: limit(nightMax),
+  }
 }

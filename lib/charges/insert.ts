@@ -1,13 +1,14 @@
 import type { ChargeRequest } from '#lib/charges/schema.ts'
-import { Prisma } from '#lib/db/client.ts'
+import { db, Prisma } from '#lib/db/client.ts'
 import { type AccountRef, accountSql } from '#lib/db/columns.ts'
 import { type Once, onceCtes } from '#lib/db/once.ts'
 import { queryRows } from '#lib/db/rows.ts'
 import { retried } from '#lib/db/transaction.ts'
-import { databaseFault, TrocoError } from '#lib/errors.ts'
+import { databaseFault, invalidInput, TrocoError } from '#lib/errors.ts'
 import { gatewayOf } from '#lib/gateway/choose.ts'
 import type { ChargeOrder } from '#lib/gateway/gateway.ts'
 import type { Mode } from '#lib/mode.ts'
+import { cents, reaisText } from '#lib/money.ts'
 
 /** An opening that nobody finished is given up after this long. */
 const GIVEN_UP_AFTER_S = 60
@@ -28,6 +29,7 @@ export interface NewCharge {
 /** Writes the row, and the caller's key with it. Without a code it is `opening`: nobody sees it. */
 export async function insertCharge(charge: NewCharge, brCode: string | null): Promise<void> {
   const { request, order, once } = charge
+  if (charge.mode === 'live') await refuseOverLimit(charge.accountId, request.amount)
   const lifeS = order.expiresInSeconds
   const dueInS = brCode === null ? GIVEN_UP_AFTER_S : Math.min(lifeS, firstAskInS(charge.mode))
   const insert = Prisma.sql`
@@ -46,6 +48,16 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
     ? Prisma.sql`WITH ${onceCtes(once, brCode === null)} made AS (${insert}) SELECT 'null' AS json`
     : insert
   await retried(() => queryRows(statement)).catch(refuseTaken)
+}
+
+/** Asked by itself, since a bank is asked next anyway; test mode knows no limits and asks nothing. */
+async function refuseOverLimit(accountId: string, amount: number): Promise<void> {
+  const [account] = await db().$queryRaw<{ most: bigint | null }[]>`
+    SELECT charge_max AS most FROM accounts WHERE id = ${accountId}::uuid`
+  const most = account?.most
+  if (most === null || most === undefined || amount <= cents(most)) return
+  const limit = `R$ ${reaisText(cents(most), 'en')}`
+  throw invalidInput('amount', `must not be over ${limit}, this account's limit for one charge`)
 }
 
 function firstAskInS(mode: Mode): number {

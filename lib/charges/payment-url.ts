@@ -17,14 +17,18 @@ export function paymentUrl(chargeId: string): string {
 }
 
 /**
- * The txid that a page's name stands for; null for what can be no name. Any 22 characters stand for
- * some txid: that there is no such charge, only the database tells, after the same work.
+ * The txids that a page's name may stand for: one for each server key; none for what can be no name.
+ * Any 22 characters stand for some txid: that there is no such charge, only the database tells.
  */
-export function txidOfPage(name: string): string | null {
-  if (!NAME.test(name)) return null
-  const decipher = createDecipheriv(CIPHER, keyFor('payment-pages'), null).setAutoPadding(false)
-  const id = Buffer.concat([decipher.update(Buffer.from(name, 'base64url')), decipher.final()])
-  return id.toString('hex')
+export function txidsOfPage(name: string): string[] {
+  if (!NAME.test(name)) return []
+  const { TROCO_SECRET, TROCO_SECRET_BEFORE } = env()
+  return [TROCO_SECRET, TROCO_SECRET_BEFORE].filter(Boolean).map(secret => {
+    const key = keyFor('payment-pages', secret)
+    const decipher = createDecipheriv(CIPHER, key, null).setAutoPadding(false)
+    const id = Buffer.concat([decipher.update(Buffer.from(name, 'base64url')), decipher.final()])
+    return id.toString('hex')
+  })
 }
 
 let made: { cipher: Cipheriv; key: KeyObject } | undefined

@@ -8,6 +8,7 @@ import { type Page, toPage } from '#lib/db/page.ts'
 import { asJson, queryRows } from '#lib/db/rows.ts'
 import { isUuid } from '#lib/ids.ts'
 import type { Mode } from '#lib/mode.ts'
+import { maskTaxId } from '#lib/pix/tax-id.ts'
 
 /** The columns of a ChargeRow, from a table or CTE named `c`. */
 export const chargeColumns = Prisma.sql`
@@ -44,10 +45,21 @@ export function describeCharge(charge: ChargeRow): ChargeDetail {
   return chargeToWire(charge, paymentUrl(charge.id))
 }
 
+/** For whom it is: a program is told the payer's document, a person must ask to see it. */
+export function describeChargeTo(person: unknown): (charge: ChargeRow) => ChargeDetail {
+  if (!person) return describeCharge
+  return charge => ({ ...describeCharge(charge), client_doc: maskTaxId(charge.client_doc) })
+}
+
 /** What an event tells of a charge: how it stood then, and the refund that it is about. */
-export function tellCharge(resource: unknown): { transaction: ChargeDetail; refund?: unknown } {
-  const { refund, ...charge } = resource as ChargeRow & { refund?: unknown }
-  return { transaction: describeCharge(charge), ...(refund ? { refund } : {}) }
+export const tellCharge = tellChargeTo(null)
+
+/** The same for whoever it is told to, as with a charge. */
+export function tellChargeTo(person: unknown) {
+  return (resource: unknown): { transaction: ChargeDetail; refund?: unknown } => {
+    const { refund, ...charge } = resource as ChargeRow & { refund?: unknown }
+    return { transaction: describeChargeTo(person)(charge), ...(refund ? { refund } : {}) }
+  }
 }
 
 /** What was answered when the charge was created, whatever has become of it since. */

@@ -112,6 +112,9 @@ export const ChargesTotal: z.ZodType<ChargeTotals> = z.object({
   is_exact: z.boolean(),
 })
 
+/** What a person is shown who asked to see it. */
+export const DocumentShown = z.object({ data: z.object({ document: z.string() }) })
+
 export function createdChargeToWire(charge: CreatedCharge) {
   return {
     transaction_id: charge.id,

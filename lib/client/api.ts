@@ -1,9 +1,9 @@
 import type { Mode } from '#lib/mode.ts'
 
-/** What a page shows: one account, in one of its worlds. */
+/** What a page shows: one account, in one of its worlds; null where it belongs to none. */
 export interface World {
   mode: Mode
-  accountId: string
+  accountId: string | null
 }
 
 /** Why a call was refused, or never arrived: `network`. The code is the X-Error-Code of the answer. */
@@ -34,18 +34,26 @@ interface Order {
 export interface Api {
   world: World
   get: <Said>(path: string, signal?: AbortSignal) => Promise<Said>
-  send: <Said>(method: 'POST' | 'PATCH' | 'DELETE', path: string, order?: Order) => Promise<Said>
+  send: <Said>(
+    method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    order?: Order,
+  ) => Promise<Said>
   /** The answer itself, for what is read as it comes. */
   open: (path: string, signal?: AbortSignal) => Promise<Response>
 }
 
+/** Asks whoever is there to show again who they are; false when they would rather not. */
+export type AskProof = () => Promise<boolean>
+
 /** The same API as any program's, called as the member who is signed in. */
-export function createApi(world: World): Api {
-  const ask = async (method: string, path: string, order: Order = {}) => {
+export function createApi(world: World, askProof?: AskProof): Api {
+  const ask = async (method: string, path: string, order: Order = {}): Promise<Response> => {
     const { body, idempotencyKey, signal } = order
-    const headers: Record<string, string> = {
-      'troco-mode': world.mode,
-      'troco-account': world.accountId,
+    const headers: Record<string, string> = {}
+    if (world.accountId !== null) {
+      headers['troco-mode'] = world.mode
+      headers['troco-account'] = world.accountId
     }
     if (body !== undefined) headers['content-type'] = 'application/json'
     if (idempotencyKey) headers['idempotency-key'] = idempotencyKey
@@ -57,8 +65,10 @@ export function createApi(world: World): Api {
     if (answer.status === 401) {
       location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`)
     }
-    if (!answer.ok) throw await problemOf(answer)
-    return answer
+    if (answer.ok) return answer
+    const problem = await problemOf(answer)
+    if (problem.code === 'proof_required' && (await askProof?.())) return ask(method, path, order)
+    throw problem
   }
   return {
     world,
@@ -66,6 +76,11 @@ export function createApi(world: World): Api {
     send: async (method, path, order) => (await ask(method, path, order)).json(),
     open: (path, signal) => ask('GET', path, { signal }),
   }
+}
+
+/** For pages that nobody needs to sign in for. */
+export function visitorApi(): Api {
+  return createApi({ mode: 'test', accountId: null })
 }
 
 async function problemOf(answer: Response): Promise<ApiProblem> {

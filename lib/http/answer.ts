@@ -18,6 +18,19 @@ export const PAGE_STATUS: Record<PageErrorCode, number> = {
   limit_reached: 409,
   token_not_found: 404,
   token_ended: 409,
+  job_not_found: 404,
+  second_factor_required: 403,
+  factor_not_found: 404,
+  member_not_found: 404,
+  member_already: 409,
+  last_owner: 409,
+  invitation_not_found: 404,
+  invitation_ended: 409,
+  other_person: 403,
+  sign_up_closed: 403,
+  account_not_found: 404,
+  link_expired: 410,
+  session_not_found: 404,
 }
 
 /** The status of each refusal: a code without one does not compile. */
@@ -27,6 +40,7 @@ export const STATUS: Record<ErrorCode, number> = {
   permission_denied: 403,
   live_mode_disabled: 403,
   cross_origin: 403,
+  proof_required: 403,
   too_many_requests: 429,
   malformed_json: 400,
   payload_too_large: 413,

@@ -6,8 +6,10 @@ import { countFailedBearer } from '#lib/http/rate-limit.ts'
 import { isUuid } from '#lib/ids.ts'
 import { isOpen, MODES, type Mode } from '#lib/mode.ts'
 import { cookieNames } from '#lib/session/cookie.ts'
+import { requireProof } from '#lib/session/proof.ts'
 import { readSession } from '#lib/session/read.ts'
 import { type Allowed, PAGE_PERMISSIONS, permissionsOf } from '#lib/session/roles.ts'
+import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
 import { recallToken } from '#lib/tokens/recall.ts'
 import { verifyToken } from '#lib/tokens/verify.ts'
 
@@ -19,6 +21,8 @@ export interface CallingAccount {
   city: string
   expiresIn: number
   isActive: boolean
+  /** The member's; null for a program. */
+  role: SessionAccount['role'] | null
 }
 
 /** Whoever sent a request: a program with a token, or a member of the account in our own pages. */
@@ -27,8 +31,8 @@ export interface Caller {
   mode: Mode
   permissions: readonly string[]
   account: CallingAccount
-  /** The member, for the record of what was done; null for a program. */
-  userId: string | null
+  /** The member who asks; null for a program. */
+  user: SessionUser | null
   /** What the token is counted by; a session is counted by its address alone. */
   key: string | null
 }
@@ -44,8 +48,8 @@ export async function authenticate(incoming: Incoming): Promise<Caller> {
   const token = bearerOf(authorization)
   const known = token === null ? null : await verifyToken(token)
   if (known) {
-    const account = { ...known.account, ref: known.account.id }
-    return { kind: 'token', ...known, account, userId: null }
+    const account = { ...known.account, ref: known.account.id, role: null }
+    return { kind: 'token', ...known, account, user: null }
   }
   await countFailedBearer(incoming.ip)
   throw unauthenticated()
@@ -59,8 +63,8 @@ export function recallCaller({ header }: Incoming): Caller | null {
     known && {
       kind: 'token',
       ...known,
-      account: { ...known.account, ref: { id: known.account.id, proof: known.proof } },
-      userId: null,
+      account: { ...known.account, ref: { id: known.account.id, proof: known.proof }, role: null },
+      user: null,
     }
   )
 }
@@ -70,19 +74,36 @@ function bearerOf(authorization: string | null): string | null {
 }
 
 /** A cookie counts only with what our own pages say beside it: which world, and whose. */
-async function readMember({ header }: Incoming): Promise<Caller | null> {
+async function readMember(incoming: Incoming): Promise<Caller | null> {
+  const { header } = incoming
   const mode = MODES.find(known => known === header('troco-mode'))
   const accountId = header('troco-account')?.toLowerCase() ?? ''
-  const secret = sessionSecret(header('cookie') ?? '')
-  if (!mode || !isUuid(accountId) || secret === null) return null
-  const user = await readSession(secret)
+  if (!mode || !isUuid(accountId)) return null
+  const user = await readPerson(incoming)
   const found = user?.accounts.find(({ id }) => id === accountId)
   if (!user || !found) return null
   const { name, city, expiresIn, status, role } = found
   const isActive = status === 'active'
   const permissions = permissionsOf(role)
-  const account = { id: accountId, ref: accountId, name, city, expiresIn, isActive }
-  return { kind: 'session', mode, permissions, account, userId: user.id, key: null }
+  const account = { id: accountId, ref: accountId, name, city, expiresIn, isActive, role }
+  return { kind: 'session', mode, permissions, account, user, key: null }
+}
+
+/** Who is signed in. What a page asks by itself, reading, is no use of the session. */
+export async function readPerson({ method, header }: Incoming): Promise<SessionUser | null> {
+  const secret = sessionSecret(header('cookie') ?? '')
+  return secret === null ? null : readSession(secret, writes(method))
+}
+
+export function writes(method: string): boolean {
+  return !['GET', 'HEAD'].includes(method)
+}
+
+/** A page's write must come from a page of ours, which the browser says in two ways. */
+export function requireOwnPage({ header }: Incoming): void {
+  const site = header('sec-fetch-site') ?? 'same-origin'
+  if (site === 'same-origin' && isOwnOrigin(header('origin'))) return
+  throw new TrocoError('cross_origin', 'Cross-origin request refused')
 }
 
 function sessionSecret(cookies: string): string | null {
@@ -94,28 +115,34 @@ function sessionSecret(cookies: string): string | null {
 /** Whether the caller may do this at all, and a page's write came from a page of ours. */
 export function authorize(
   caller: Caller,
-  { method, header }: Incoming,
+  incoming: Incoming,
   allow: Allowed | Allowed[],
+  takesProof = false,
 ): void {
-  const writes = !['GET', 'HEAD'].includes(method)
-  if (!caller.account.isActive && (writes || caller.kind === 'token')) throw notActive()
-  if (writes && caller.kind === 'session' && !isOwnOrigin(header('origin'))) {
-    throw new TrocoError('cross_origin', 'Cross-origin request refused')
-  }
+  const isWrite = writes(incoming.method)
   const wanted = [allow].flat()
+  const mayLeave = caller.kind === 'session' && wanted.includes('members:leave')
+  if (!caller.account.isActive && (isWrite || caller.kind === 'token') && !mayLeave) {
+    throw notActive()
+  }
+  if (isWrite && caller.kind === 'session') requireOwnPage(incoming)
   if (caller.kind === 'token' && wanted.every(isForPages)) throw sessionRequired()
   // Reading an empty world does no harm; nothing may begin in it.
   if (!isOpen(caller.mode) && wanted.some(beginsSomething)) {
     throw new TrocoError('live_mode_disabled', 'Live mode is not enabled')
   }
-  if (wanted.some(permission => caller.permissions.includes(permission))) return
-  const permission = wanted.join(' or ')
-  throw new TrocoError('permission_denied', `Permission denied: ${permission}`, { permission })
+  if (!wanted.some(permission => caller.permissions.includes(permission))) {
+    const permission = wanted.join(' or ')
+    throw new TrocoError('permission_denied', `Permission denied: ${permission}`, { permission })
+  }
+  if (takesProof && caller.user) requireProof(caller.user, caller.mode)
 }
 
-/** Settings are of both worlds: to change them is nothing that happens in one. */
+/** Settings and members are of both worlds: to change them is nothing that happens in one. */
+const OF_BOTH_WORLDS: Allowed[] = ['settings:write', 'profile:write', 'members:write']
+
 function beginsSomething(name: Allowed): boolean {
-  return name.endsWith(':write') && name !== 'settings:write' && name !== 'profile:write'
+  return name.endsWith(':write') && !OF_BOTH_WORLDS.includes(name)
 }
 
 function isForPages(name: Allowed): boolean {
@@ -131,6 +158,6 @@ export function notActive(): TrocoError {
   return new TrocoError('account_not_active', 'Account not active')
 }
 
-function unauthenticated(): TrocoError {
+export function unauthenticated(): TrocoError {
   return new TrocoError('unauthenticated', 'Unauthenticated')
 }

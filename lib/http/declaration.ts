@@ -6,6 +6,7 @@ import type { CallingAccount } from '#lib/http/caller.ts'
 import type { Rule } from '#lib/http/idempotency.ts'
 import type { Mode } from '#lib/mode.ts'
 import type { Allowed } from '#lib/session/roles.ts'
+import type { SessionUser } from '#lib/session/schema.ts'
 
 interface Call<Body, Query> {
   account: CallingAccount
@@ -16,6 +17,7 @@ interface Call<Body, Query> {
   ip: string | null
   /** The member who asks for it in our own pages; null for a program with a token. */
   userId: string | null
+  user: SessionUser | null
   /** Fails once the caller may do this no more: for an answer that goes on for long. */
   proveAgain: () => Promise<void>
   /** Set when the request carries an Idempotency-Key: the row is written with it, under its id. */
@@ -28,6 +30,8 @@ export interface Declaration<Body = undefined, Query = undefined> {
   description?: string
   /** The permission that the caller needs; any one of a list will do. */
   allow: Allowed | Allowed[]
+  /** Weighty enough that a member who proved long ago who they are is asked again. */
+  takesProof?: boolean
   /** What the body must be, in each mode; without it none is read. */
   body?: Record<Mode, z.ZodType<Body>>
   query?: z.ZodType<Query>

@@ -26,6 +26,7 @@ export interface Served {
 }
 
 export interface Endpoint extends Served {
+  opens?: undefined
   declared: Declaration<unknown, unknown>
 }
 
@@ -36,7 +37,7 @@ export function routeOf(serve: Served['serve']): Served {
 }
 
 /** One request on its way through the checks; what is counted or read once is kept here. */
-interface Visit {
+export interface Visit {
   incoming: Incoming
   noted: LogContext
   allowances: (Allowance | null)[]
@@ -65,13 +66,13 @@ export function refuseMethod(incoming: Incoming, allow: string): Promise<Answer>
   })
 }
 
-function answering(
+export function answering(
   incoming: Incoming,
   invalid: InvalidForm = 'field_messages',
   answer: (visit: Visit) => Promise<Answer>,
 ): Promise<Answer> {
-  const { requestId, method } = incoming
-  return inContext({ requestId }, async noted => {
+  const { requestId, ip, method } = incoming
+  return inContext({ requestId, ip }, async noted => {
     const began = performance.now()
     const visit: Visit = { incoming, noted, allowances: [] }
     const said = await answer(visit).catch(error => answerError(error, invalid))
@@ -89,7 +90,7 @@ async function proceed(visit: Visit, declared: Declaration<unknown, unknown>): P
     if (said) return said
   }
   const caller = await admit(visit)
-  authorize(caller, incoming, declared.allow)
+  authorize(caller, incoming, declared.allow, declared.takesProof)
   await countToken(visit, caller)
   return work(visit, declared, caller)
 }
@@ -127,7 +128,7 @@ async function admit(visit: Visit): Promise<Caller> {
   return caller
 }
 
-function countAddress(visit: Visit): Promise<void> {
+export function countAddress(visit: Visit): Promise<void> {
   visit.address ??= count(visit, 'ip', visit.incoming.ip)
   return visit.address
 }
@@ -148,7 +149,7 @@ async function count(visit: Visit, policy: 'ip' | 'token', key: string): Promise
 async function work(
   visit: Visit,
   declared: Declaration<unknown, unknown>,
-  { account, mode, userId }: Caller,
+  { account, mode, user }: Caller,
 ): Promise<Answer> {
   const { incoming } = visit
   const { body: schema, query: querySchema, once: rule } = declared
@@ -158,7 +159,7 @@ async function work(
     const body = schema && parseFields(schema[mode], content)
     const query = querySchema && parseFields(querySchema, readQuery(incoming.url))
     const { params, ip } = incoming
-    const call = { account, mode, body, query, params, ip, userId, once }
+    const call = { account, mode, body, query, params, ip, user, userId: user?.id ?? null, once }
     return declared.handle({ ...call, proveAgain: () => proveAgain(incoming, declared.allow) })
   }
   const key = rule ? readKey(incoming) : null

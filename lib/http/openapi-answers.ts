@@ -37,7 +37,10 @@ export function refusalsOf(declared: Declared, writes: boolean, shared: Json): J
   return { ...answers, 500: refTo('InternalServerError') }
 }
 
-function codesOf({ allow, body, query, refuses, once }: Declared, writes: boolean): Code[] {
+function codesOf(
+  { allow, body, query, refuses, once, takesProof }: Declared,
+  writes: boolean,
+): Code[] {
   const opens = [allow].flat().some(permission => permission.endsWith(':write'))
   return [
     'unauthenticated',
@@ -45,6 +48,7 @@ function codesOf({ allow, body, query, refuses, once }: Declared, writes: boolea
     'permission_denied',
     ...(opens ? (['live_mode_disabled'] as const) : []),
     ...(writes ? (['cross_origin'] as const) : []),
+    ...(takesProof ? (['proof_required'] as const) : []),
     'too_many_requests',
     ...(body ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(body || query ? (['invalid_input'] as const) : []),

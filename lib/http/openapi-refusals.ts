@@ -22,6 +22,10 @@ export const REFUSALS: Record<Code, Refusal> = {
     message: 'Cross-origin request refused',
     when: "The dashboard's session, used by a page of somebody else's",
   },
+  proof_required: {
+    message: 'Confirm that it is you',
+    when: "The dashboard's session, whose owner proved too long ago who they are",
+  },
   too_many_requests: { message: 'Too Many Requests', when: 'A rate limit' },
   malformed_json: { message: 'Malformed JSON', when: 'The body is not JSON in UTF-8' },
   payload_too_large: { message: 'Payload too large', when: 'The body is larger than 64 KiB' },

@@ -15,9 +15,10 @@ import type { Account, Role } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { env } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
+import { hashSecret, newSecret } from '#lib/people/secret.ts'
+import { endSession, openSession } from '#lib/people/sessions.ts'
 import { cookieNames } from '#lib/session/cookie.ts'
-import { endSession, openSession } from '#lib/session/open.ts'
-import { newSecret } from '#lib/session/secret.ts'
+import { readSession } from '#lib/session/read.ts'
 import type { Permission } from '#lib/tokens/schema.ts'
 
 const ACTOR = { type: 'system' } as const
@@ -216,6 +217,39 @@ describe('a member from a page of ours', () => {
     const headers = { ...page(secret, merchant.id, 'live'), ...origin() }
     const answer = await ask('POST', '/transactions', headers, CHARGE)
     expect([answer.status, answer.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
+  })
+})
+
+describe('how long a session lives', () => {
+  const lastUse = async () =>
+    (await db().userSession.findFirstOrThrow({ where: { secretHash: hashSecret(secret) } }))
+      .lastUsedAt
+  const letIdle = () => db().$executeRaw`
+    UPDATE user_sessions SET last_used_at = now() - interval '11 hours'
+    WHERE secret_hash = ${hashSecret(secret)}`
+
+  test('what a page reads by itself, again and again, does not prolong it', async () => {
+    await letIdle()
+    const idle = await lastUse()
+    for (const path of [...READS, '/dashboard/home', '/dashboard/webhooks/deliveries']) {
+      for (const method of ['GET', 'HEAD']) {
+        expect((await ask(method, path, page())).status, path).toBe(200)
+      }
+    }
+    expect(await lastUse()).toEqual(idle)
+  })
+
+  test('what somebody does there prolongs it, and so does a page that they open', async () => {
+    await letIdle()
+    const began = Date.now() - 60_000
+    expect((await ask('POST', '/transactions', { ...page(), ...origin() }, CHARGE)).status).toBe(
+      200,
+    )
+    expect((await lastUse()).getTime()).toBeGreaterThan(began)
+    await letIdle()
+    // As each page of ours asks who is there: lib/session/current.ts.
+    await readSession(secret)
+    expect((await lastUse()).getTime()).toBeGreaterThan(began)
   })
 })
 

@@ -186,7 +186,8 @@ describe('PATCH endpoints/{id}', () => {
     expect((await audited()).at(-1)).toMatchObject({
       action: 'webhook_endpoint.edited',
       before: { url: URL_OF_SHOP },
-      after: { url },
+      // Whom it calls as is the receiver's secret.
+      after: { url: 'https://new.shop.example:8443/hooks' },
     })
   })
 
@@ -382,8 +383,11 @@ describe('the secret of charges and withdrawals', () => {
     expectShape(SecretShown, body)
     expect(await readSigningSecrets(holder())).toEqual([body.data.secret, before])
     expect((await ask('GET', path)).body).toEqual(body)
+    const about = { target: merchant.id, after: { mode: 'test' } }
     expect(await audited()).toMatchObject([
-      { action: 'webhook_secret.rotated', target: merchant.id, after: { mode: 'test' } },
+      { action: 'webhook_secret.shown', ...about },
+      { action: 'webhook_secret.rotated', ...about },
+      { action: 'webhook_secret.shown', ...about },
     ])
   })
 

@@ -22,6 +22,22 @@ export function forgetTries(): Promise<number> {
       WHERE ends_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
+/** What nobody answered in time. */
+export function forgetChallenges(): Promise<number> {
+  return db().$executeRaw`
+    DELETE FROM challenges WHERE hash IN (
+      SELECT hash FROM challenges
+      WHERE expires_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+}
+
+/** Seen long enough by whoever looks after the system. */
+export function forgetMails(): Promise<number> {
+  return db().$executeRaw`
+    DELETE FROM mails WHERE id IN (
+      SELECT id FROM mails
+      WHERE failed_at < now() - interval '7 days' LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+}
+
 /** What was sent to receivers and what they answered; that it was, and how, is kept longer. */
 export function pruneAttemptBodies(): Promise<number> {
   return db().$executeRaw`

@@ -10,7 +10,9 @@ import { onWake, type Topic, wakeHere } from '#lib/db/wake.ts'
 import { gatewayOf } from '#lib/gateway/choose.ts'
 import { newId } from '#lib/ids.ts'
 import {
+  forgetChallenges,
   forgetKeys,
+  forgetMails,
   forgetTries,
   pruneAttemptBodies,
   pruneEvents,
@@ -18,6 +20,7 @@ import {
 } from '#lib/jobs/prune.ts'
 import { checkLedgers } from '#lib/ledger/check.ts'
 import { log } from '#lib/log.ts'
+import { sendDueMails } from '#lib/mail/send.ts'
 import { sendDueRefunds } from '#lib/refunds/send.ts'
 import { createDeliverer } from '#lib/webhooks/deliver.ts'
 import { resumeEndpoints } from '#lib/webhooks/endpoints.ts'
@@ -91,11 +94,14 @@ function listJobs(deliver: () => Promise<number>): Job[] {
     { name: 'send withdrawals', run: withdraw, wakesOn: 'withdrawals', ...polled },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },
+    { name: 'send mails', run: sendDueMails, ...polled },
     { name: 'register charges', run: () => registerCharges(), restsMs: REGISTER_MS, yields: true },
     { name: 'register late charges', run: registerLateCharges, restsMs: MINUTE_MS },
     { name: 'resume endpoints', run: resumeEndpoints, restsMs: MINUTE_MS },
     { name: 'forget idempotency keys', run: forgetKeys, restsMs: MINUTE_MS },
     { name: 'forget tries to sign in', run: forgetTries, restsMs: MINUTE_MS },
+    { name: 'forget challenges', run: forgetChallenges, restsMs: MINUTE_MS },
+    { name: 'forget mails that were given up', run: forgetMails, restsMs: HOUR_MS },
     { name: 'prune bodies of attempts', run: pruneAttemptBodies, restsMs: HOUR_MS },
     { name: 'prune events', run: pruneEvents, restsMs: HOUR_MS },
     { name: 'prune calls of gateways', run: pruneGatewayCalls, restsMs: HOUR_MS },

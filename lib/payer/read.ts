@@ -38,7 +38,7 @@ const REFERENCE = Prisma.sql`
   THEN NULL ELSE c.external_id END AS reference`
 
 /** The charge behind a payer's page, by the one key of its that is unique without its account. */
-export async function readPayable(txid: string): Promise<PayableCharge | null> {
+export async function readPayable(txids: string[]): Promise<PayableCharge | null> {
   const columns = Prisma.sql`
     c.account_id, c.id, c.mode, c.status, c.amount, c.br_code, ${REFERENCE}, ${utc('c.expires_at')},
     ceil(extract(epoch FROM c.expires_at - now()))::int AS seconds_left, ${utc('c.paid_at')},
@@ -46,6 +46,6 @@ export async function readPayable(txid: string): Promise<PayableCharge | null> {
     a.time_zone`
   const [row] = await queryRows<PayableCharge>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM charges c JOIN accounts a ON a.id = c.account_id
-    WHERE c.txid = ${txid} AND c.status <> 'opening'`)
+    WHERE c.txid = ANY(${txids}) AND c.status <> 'opening'`)
   return row ?? null
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { txidOfPage } from '#lib/charges/payment-url.ts'
+import { txidsOfPage } from '#lib/charges/payment-url.ts'
 import { viewCharge } from '#lib/charges/view.ts'
 import { isDatabaseGone, isTrocoError } from '#lib/errors.ts'
 import { json } from '#lib/http/answer.ts'
@@ -26,8 +26,8 @@ export function servePayer(incoming: Incoming): Promise<Answer> {
   return inContext({ requestId }, async noted => {
     try {
       const allowance = await takeAllowance('ip', incoming.ip)
-      const txid = txidOfPage(incoming.params.id ?? '')
-      const charge = txid === null ? null : await readPayable(txid)
+      const txids = txidsOfPage(incoming.params.id ?? '')
+      const charge = txids.length === 0 ? null : await readPayable(txids)
       noted.accountId = charge?.account_id
       const said = charge
         ? await answerCharge(charge, query.has('state'), incoming, words)

@@ -41,6 +41,12 @@ export async function isPassword(password: string, encoded: string | null): Prom
   return parts !== null && found.length === wanted.length && timingSafeEqual(found, wanted)
 }
 
+/** Whether it was made at another cost than one is made at now. */
+export function isOutdated(encoded: string): boolean {
+  const { memory, passes, parallelism } = COST
+  return !encoded.startsWith(`$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$`)
+}
+
 /** The same characters typed on another keyboard are the same password. */
 function normalize(password: string): string {
   return password.normalize('NFKC')

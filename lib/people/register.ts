@@ -1,11 +1,12 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
-import { databaseFault, invalidInput } from '#lib/errors.ts'
+import { invalidInput } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { requireEmail, type User } from '#lib/people/schema.ts'
 
 interface NewUser {
+  id?: string
   email: string
   name?: string
   passwordHash: string
@@ -14,17 +15,19 @@ interface NewUser {
 
 /** Adds a person who may sign in. An e-mail that is taken is refused. */
 export function registerUser(wanted: NewUser, actor: Actor): Promise<User> {
+  return transaction(tx => addUser(tx, wanted, actor))
+}
+
+/** The same together with what they came for. */
+export async function addUser(tx: Tx, wanted: NewUser, actor: Actor): Promise<User> {
   const email = requireEmail(wanted.email)
-  return transaction(async tx => {
-    const name = wanted.name?.trim() || email
-    const user = await tx.user.create({ data: { ...wanted, id: newId(), email, name } })
-    const after = { admin: wanted.isAdmin }
-    await recordAudit(tx, { actor, action: 'user.created', target: user.id, after })
-    return { id: user.id }
-  }).catch(error => {
-    const isTaken = databaseFault(error).constraint === 'users_email_key'
-    throw isTaken ? invalidInput('email', 'belongs to another user already') : error
-  })
+  const { id = newId(), name = '' } = wanted
+  const data = { ...wanted, id, email, name: name.trim() || email }
+  const { count } = await tx.user.createMany({ data, skipDuplicates: true })
+  if (count === 0) throw invalidInput('email', 'belongs to another user already')
+  const after = { admin: wanted.isAdmin }
+  await recordAudit(tx, { actor, action: 'user.created', target: id, after })
+  return { id }
 }
 
 /** The person with this e-mail, or a new one, who gets the password; nobody else's changes. */

@@ -9,3 +9,23 @@ export const Profile = z.object({
     theme: z.string().nullable(),
   }),
 })
+
+/** What the browser's WebAuthn is asked, with the secret of the question. */
+export const PasskeyAsked = z.object({
+  data: z.object({ challenge: z.string(), options: z.looseObject({ challenge: z.string() }) }),
+})
+
+export const AuthenticatorBegun = z.object({
+  data: z.object({ secret: z.string(), uri: z.string() }),
+})
+
+/** The codes are there when this was the first factor, and then never again. */
+export const FactorAdded = z.object({
+  data: z.object({ recovery_codes: z.array(z.string()).nullable() }),
+})
+
+export const ProofMethods = z.object({
+  data: z.object({ methods: z.array(z.enum(['password', 'code', 'passkey'])) }),
+})
+
+export const Done = z.object({ data: z.object({}) })

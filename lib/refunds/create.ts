@@ -1,3 +1,4 @@
+import { deedCte } from '#lib/audit/record.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { type AccountRef, ofAccount } from '#lib/db/columns.ts'
 import { type Once, onceCtes } from '#lib/db/once.ts'
@@ -20,10 +21,9 @@ export async function createRefund(
   account: AccountRef,
   mode: Mode,
   chargeIdOrReference: string,
-  { amount, reason }: RefundRequest,
+  { amount, reason, by }: RefundRequest & { by?: string | null },
   once?: Once,
 ): Promise<RefundRow> {
-  const id = once?.id ?? newId()
   const which = isUuid(chargeIdOrReference)
     ? Prisma.sql`c.id = ${chargeIdOrReference}::uuid`
     : Prisma.sql`c.external_id = ${chargeIdOrReference}`
@@ -51,9 +51,9 @@ export async function createRefund(
         RETURNING c.account_id, c.id, c.mode, j.amount
       ), made AS (
         INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, reason, due_at)
-        SELECT account_id, ${id}::uuid, id, mode, 'pending', amount, ${reason ?? null}, now() FROM charged
+        SELECT account_id, ${once?.id ?? newId()}::uuid, id, mode, 'pending', amount, ${reason ?? null}, now() FROM charged
         RETURNING *, NULL::timestamptz AS booked_at
-      ), ${transferCtes('refund_held', 'made')}
+      ), ${deedCte('refund.requested', 'made', by)} ${transferCtes('refund_held', 'made')}
       SELECT ${refundAsJson}::text AS json FROM made r`),
   ).catch(refuseInWords)
   if (!row) throw new Error('The refund was not written')

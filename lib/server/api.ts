@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { refuseAtDoor } from '#lib/http/door.ts'
 import { refuseMethod } from '#lib/http/endpoint.ts'
 import type { Answer, Incoming } from '#lib/http/exchange.ts'
 import { log } from '#lib/log.ts'
-import { SECURITY_HEADERS, type Sender } from '#lib/server/headers.ts'
+import { type Sender, securityHeaders } from '#lib/server/headers.ts'
 import type { Match } from '#lib/server/routes.ts'
 
 /** How long a caller who goes on sending may take to read the answer before the line is cut. */
@@ -28,19 +29,23 @@ export async function serveApi(
     readBody: bytesMax => readBody(message, bytesMax),
   }
   const endpoint = handlers.get(method)
-  const answer = endpoint
-    ? await endpoint.serve(incoming)
-    : await refuseMethod(incoming, [...handlers.keys()].join(', '))
+  const answer = endpoint ? await endpoint.serve(incoming) : await refuse(incoming, handlers)
   if (answer.chunks && method !== 'HEAD') await sendStream(response, answer, sender)
   else send(response, answer, sender)
   if (!message.complete) cutOffSoon(message)
+}
+
+function refuse(incoming: Incoming, handlers: Match['handlers']): Promise<Answer> {
+  const allow = [...handlers.keys()].join(', ')
+  const [first] = handlers.values()
+  return first?.opens ? refuseAtDoor(incoming, first.opens, allow) : refuseMethod(incoming, allow)
 }
 
 /** Head and body in one write. */
 export function send(response: ServerResponse, answer: Answer, sender?: Sender): void {
   const { status, headers, text } = answer
   response.writeHead(status, {
-    ...SECURITY_HEADERS,
+    ...securityHeaders(),
     ...(sender ? { 'x-request-id': sender.requestId } : {}),
     ...headers,
     'content-length': Buffer.byteLength(text),
@@ -58,7 +63,7 @@ async function sendStream(
 ): Promise<void> {
   // Whoever hung up while it was made ready is told nothing.
   if (response.destroyed) return
-  response.writeHead(status, { ...SECURITY_HEADERS, 'x-request-id': requestId, ...headers })
+  response.writeHead(status, { ...securityHeaders(), 'x-request-id': requestId, ...headers })
   response.flushHeaders()
   // As a stream it hears at once of a caller who hangs up, not only when it has more to say.
   await pipeline(Readable.from(chunks), response).catch(error => {

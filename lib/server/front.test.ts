@@ -46,6 +46,56 @@ async function see(origin: string, headers: Record<string, string>): Promise<See
   return (await (await fetch(`${origin}/home`, { headers })).json()) as Seen
 }
 
+describe('what every answer says to a browser', () => {
+  const ADDRESSES = ['/home', '/api/account', '/api/none', '/healthz', '/pay/none']
+
+  test('that it is to come back by TLS alone, once it came by it; broken requests hear it too', async () => {
+    const origin = await serve({ PUBLIC_URL: 'https://troco.example' })
+    for (const path of ADDRESSES) {
+      const { headers } = await fetch(origin + path)
+      expect(headers.get('strict-transport-security'), path).toBe('max-age=63072000')
+    }
+    const said = await sayRaw(origin, 'NOT HTTP\r\n\r\n')
+    expect(said).toContain('strict-transport-security: max-age=63072000\r\n')
+  })
+
+  test('nothing of the kind without TLS, where it would lock people out', async () => {
+    const origin = await serve()
+    for (const path of ADDRESSES) {
+      const { headers } = await fetch(origin + path)
+      expect(headers.get('strict-transport-security'), path).toBeNull()
+      expect(headers.get('x-content-type-options'), path).toBe('nosniff')
+    }
+    expect(await sayRaw(origin, 'NOT HTTP\r\n\r\n')).not.toContain('strict-transport')
+  })
+
+  test('that passkeys are for its own pages, and no camera, place or frame is', async () => {
+    const origin = await serve()
+    const { headers } = await fetch(`${origin}/home`)
+    const policy = headers.get('permissions-policy')
+    for (const name of ['publickey-credentials-get', 'publickey-credentials-create']) {
+      expect(policy).toContain(`${name}=(self)`)
+    }
+    for (const name of ['camera', 'geolocation', 'microphone', 'payment']) {
+      expect(policy).toContain(`${name}=()`)
+    }
+    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+    expect(headers.get('referrer-policy')).toBe('strict-origin-when-cross-origin')
+  })
+})
+
+function sayRaw(origin: string, words: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1', () => socket.write(words))
+    let said = ''
+    socket.on('data', chunk => {
+      said += chunk
+    })
+    socket.on('end', () => resolve(said))
+    socket.on('error', reject)
+  })
+}
+
 describe('what a caller claims about itself', () => {
   const FORGED = {
     'x-troco-address': '6.6.6.6',

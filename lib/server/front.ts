@@ -7,8 +7,8 @@ import { send, serveApi } from '#lib/server/api.ts'
 import { hasDots, refusePageRequest, targetOf } from '#lib/server/guard.ts'
 import {
   addContentPolicy,
-  SECURITY_HEADERS,
   type Sender,
+  securityHeaders,
   senderOf,
   settleHeaders,
 } from '#lib/server/headers.ts'
@@ -48,8 +48,11 @@ export async function createFront(pages: Pages, development = false): Promise<Se
     const file = reference.get(path)
     if (isApi(path) && !file) {
       const match = matchRoute(routes, path.slice('/api'.length))
+      const isKnown = match?.handlers.has(request.method ?? '') ?? false
+      // Next finds what was written after we walked the folder.
+      if (development && !isKnown) return hand(request, response, sender, 'api')
       if (!match) return send(response, json(404, { error: 'Not found' }), sender)
-      const isOurs = fast || hasDots(path) || !match.handlers.has(request.method ?? '')
+      const isOurs = fast || hasDots(path) || !isKnown
       return isOurs
         ? serveApi(request, response, match, sender)
         : hand(request, response, sender, 'api')
@@ -128,7 +131,7 @@ const MALFORMED = json(400, { error: 'Malformed request' })
 
 function tellSender(response: ServerResponse, { requestId }: Sender): void {
   response.setHeader('x-request-id', requestId)
-  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
+  for (const [name, value] of Object.entries(securityHeaders())) response.setHeader(name, value)
 }
 
 /** The path without its query and without a trailing slash. */
@@ -162,10 +165,14 @@ function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
 
 function hangUp(socket: Duplex, status: string, error: string): void {
   const body = JSON.stringify({ error })
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  )
+  const headers = Object.entries({
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+    ...securityHeaders(),
+  })
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`)
   // Who never hangs up on their side would keep the connection for ever.
   setTimeout(() => socket.destroy(), HANG_UP_AFTER_MS).unref()
 }

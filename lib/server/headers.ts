@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { env } from '#lib/env.ts'
 import { ADDRESS_HEADER, PATH_HEADER, REQUEST_ID_HEADER } from '#lib/headers.ts'
 import { clientIp } from '#lib/http/client-ip.ts'
 
@@ -63,10 +64,20 @@ export function addContentPolicy(request: IncomingMessage, development: boolean)
   return policy
 }
 
-export const SECURITY_HEADERS: Record<string, string> = {
+const PLAIN: Record<string, string> = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'strict-origin-when-cross-origin',
-  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
+  'permissions-policy': [
+    'camera=(), geolocation=(), microphone=(), payment=()',
+    'publickey-credentials-create=(self), publickey-credentials-get=(self)',
+  ].join(', '),
+}
+/** Two years: what browsers ask for before they take a name to be always sure. */
+const OVER_TLS = { ...PLAIN, 'strict-transport-security': 'max-age=63072000' }
+
+/** What every answer says, whatever it is. A browser that once came by https stays with it. */
+export function securityHeaders(): Record<string, string> {
+  return env().PUBLIC_URL.startsWith('https:') ? OVER_TLS : PLAIN
 }
 
 // Some readers build their headers from the raw list, so both must say the same.

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { Door } from '#lib/http/door.ts'
 import type { Endpoint, Served } from '#lib/http/endpoint.ts'
 
 type Params = Record<string, string>
@@ -9,7 +10,7 @@ interface Route<Handler> {
   handlers: Map<string, Handler>
 }
 
-export interface Match<Handler = Served> {
+export interface Match<Handler = Served & { opens?: Door['opens'] }> {
   handlers: Map<string, Handler>
   params: Params
 }
@@ -20,7 +21,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const NEXT_ONLY = '[...'
 
 /** The API's route modules, next-auth's excepted. */
-export function loadRoutes(): Promise<Route<Endpoint>[]> {
+export function loadRoutes(): Promise<Route<Endpoint | Door>[]> {
   return loadFrom('app/api')
 }
 

@@ -1,5 +1,6 @@
 import { db } from '#lib/db/client.ts'
 import { log } from '#lib/log.ts'
+import { renewHash } from '#lib/people/change-password.ts'
 import { isPassword } from '#lib/people/password.ts'
 import { normalizeEmail } from '#lib/people/schema.ts'
 import { type Attempt, countTry, forgiveTry } from '#lib/people/throttle.ts'
@@ -9,7 +10,7 @@ export const UNAVAILABLE = 'Unavailable'
 /** The same when there were too many failures; after it, the seconds to wait. */
 export const THROTTLED = 'Throttled-'
 
-interface Person {
+export interface Person {
   id: string
   email: string
   name: string
@@ -29,16 +30,22 @@ export async function authenticate(attempt: Attempt, password: string): Promise<
     if (person) await forgiveTry(counted)
     return person
   } catch (error) {
-    if (error instanceof Error && error.message.startsWith(THROTTLED)) throw error
-    log().error({ err: error }, 'nobody could be signed in')
-    // next-auth shows the message to the visitor.
-    throw new Error(UNAVAILABLE)
+    throw explain(error)
   }
+}
+
+/** A fault as next-auth may show it to the visitor. */
+export function explain(error: unknown): Error {
+  const said = error instanceof Error ? error : null
+  if (said && (said.message === UNAVAILABLE || said.message.startsWith(THROTTLED))) return said
+  log().error({ err: error }, 'nobody could be signed in')
+  return new Error(UNAVAILABLE)
 }
 
 async function findPerson(email: string, password: string): Promise<Person | null> {
   const user = email === '' ? null : await db().user.findUnique({ where: { email } })
   const isRight = await isPassword(password, user?.passwordHash ?? null)
   if (!user || !isRight || user.disabledAt) return null
+  await renewHash(user, password)
   return { id: user.id, email: user.email, name: user.name }
 }

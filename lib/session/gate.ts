@@ -1,5 +1,6 @@
 import { headers } from 'next/headers'
 import { notFound, redirect } from 'next/navigation'
+import { env } from '#lib/env.ts'
 import { PATH_HEADER } from '#lib/headers.ts'
 import { isOpen, MODES, type Mode } from '#lib/mode.ts'
 import { currentUser } from '#lib/session/current.ts'
@@ -50,10 +51,12 @@ export function requireMode(wanted: string): Mode {
   return MODES.find(known => known === wanted) ?? notFound()
 }
 
-/** The gate of the operator's pages. For everybody else they do not exist. */
+/** The gate of the operator's pages. For everybody else they do not exist; staff may need a second factor. */
 export async function requireAdmin(): Promise<SessionUser> {
   const user = await requireUser()
-  return user.isAdmin ? user : notFound()
+  if (!user.isAdmin) return notFound()
+  const lacksFactor = env().TROCO_ENV === 'production' && !user.hasSecondFactor
+  return lacksFactor ? redirect('/test/settings/security') : user
 }
 
 /** The page that a person starts on. */

@@ -1,14 +1,15 @@
 import { cookies, headers } from 'next/headers'
 import type { NextAuthOptions } from 'next-auth'
-import type { JWT } from 'next-auth/jwt'
+import { decode, encode, type JWT } from 'next-auth/jwt'
 import CredentialsProvider from 'next-auth/providers/credentials'
-import { ADDRESS_HEADER } from '#lib/headers.ts'
+import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/headers.ts'
 import { keyFor } from '#lib/keys.ts'
-import { log } from '#lib/log.ts'
-import { authenticate } from '#lib/session/authenticate.ts'
+import { inContext, log } from '#lib/log.ts'
+import { endSession, openSession, SESSION_SECONDS_MAX } from '#lib/people/sessions.ts'
 import { cookieNames } from '#lib/session/cookie.ts'
-import { endSession, openSession, SESSION_SECONDS_MAX } from '#lib/session/open.ts'
+import { openidCallbacks, openidProviders } from '#lib/session/openid.ts'
 import { readSession } from '#lib/session/read.ts'
+import { signIn, type Told } from '#lib/session/second-step.ts'
 
 declare module 'next-auth/jwt' {
   interface JWT {
@@ -17,8 +18,8 @@ declare module 'next-auth/jwt' {
   }
 }
 
-/** Made anew at each request, since a build has no environment. */
-export function authOptions(): NextAuthOptions {
+/** Made anew at each request, which hears in `told` what next-auth has no words for. */
+export function authOptions(told: Told): NextAuthOptions {
   const names = cookieNames()
   const cookie = (name: string) => ({
     name,
@@ -27,15 +28,23 @@ export function authOptions(): NextAuthOptions {
   return {
     secret: keyFor('next-auth').export().toString('base64url'),
     pages: { signIn: '/login', signOut: '/login', error: '/login' },
-    providers: [passwordProvider()],
+    providers: [credentialsProvider(told), ...openidProviders()],
+    callbacks: openidCallbacks(),
     session: { strategy: 'jwt', maxAge: SESSION_SECONDS_MAX },
-    jwt: { encode: ({ token }) => secretOf(token), decode: ({ token }) => tokenOf(token) },
+    // With a salt it is no session, but what a sign-in by OpenID has to remember on its way.
+    jwt: {
+      encode: given => (given.salt ? encode(given) : secretOf(given.token)),
+      decode: given => (given.salt ? decode(given) : tokenOf(given.token)),
+    },
     events: { signOut: ({ token }) => (token?.secret ? endSession(token.secret) : undefined) },
     useSecureCookies: names.secure,
     cookies: {
       sessionToken: cookie(names.session),
       csrfToken: cookie(names.csrf),
       callbackUrl: cookie(names.callback),
+      state: cookie(`${names.session}-state`),
+      nonce: cookie(`${names.session}-nonce`),
+      pkceCodeVerifier: cookie(`${names.session}-pkce`),
     },
     logger: {
       // A session that has ended is no fault, and its cookie may come back for days.
@@ -49,13 +58,17 @@ export function authOptions(): NextAuthOptions {
   }
 }
 
-function passwordProvider() {
+function credentialsProvider(told: Told) {
+  const names = ['email', 'password', 'challenge', 'code', 'passkey'] as const
   return CredentialsProvider({
-    credentials: { email: { type: 'email' }, password: { type: 'password' } },
+    credentials: Object.fromEntries(names.map(name => [name, {}])),
     async authorize(given) {
-      const address = (await headers()).get(ADDRESS_HEADER)
-      const attempt = { email: String(given?.email ?? ''), address }
-      return authenticate(attempt, String(given?.password ?? ''))
+      const sent = await headers()
+      const ip = sent.get(ADDRESS_HEADER)
+      const requestId = sent.get(REQUEST_ID_HEADER) ?? undefined
+      const texts = names.filter(name => typeof given?.[name] === 'string')
+      const read = Object.fromEntries(texts.map(name => [name, given?.[name]]))
+      return inContext({ requestId, ip }, () => signIn(read, ip, told))
     },
   })
 }

@@ -4,10 +4,10 @@ import { db, Prisma } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
 import { hashPassword } from '#lib/people/password.ts'
 import { registerUser } from '#lib/people/register.ts'
+import { hashSecret, newSecret } from '#lib/people/secret.ts'
+import { endSession, openSession } from '#lib/people/sessions.ts'
 import { authenticate } from '#lib/session/authenticate.ts'
-import { endSession, openSession } from '#lib/session/open.ts'
 import { readSession } from '#lib/session/read.ts'
-import { hashSecret, newSecret } from '#lib/session/secret.ts'
 
 const PASSWORD = 'quite a long password'
 const CALLER = { ip: '203.0.113.9', userAgent: 'a browser' }
@@ -31,10 +31,14 @@ test('a session tells who it is and which accounts are theirs', async () => {
   await db().membership.create({ data: { accountId: merchant.id, userId: id, role: 'finance' } })
   const user = await readSession(await openSession(id, CALLER))
   const { city, expiresIn } = merchant
-  const standing = { timeZone: 'America/Sao_Paulo', status: 'active', role: 'finance' }
+  const zone = { timeZone: 'America/Sao_Paulo' }
+  const standing = { ...zone, status: 'active', statusReason: null, role: 'finance' }
   const accounts = [{ id: merchant.id, name: 'Loja da Ana', city, expiresIn, ...standing }]
   const chosen = { locale: null, theme: null }
-  expect(user).toEqual({ id, email, name: email, isAdmin: false, ...chosen, accounts })
+  const sessionId = expect.stringMatching(/^[0-9a-f-]{36}$/)
+  const proof = { sessionId, provedAgoS: 0, hasSecondFactor: false }
+  const person = { id, email, name: email, isAdmin: false }
+  expect(user).toEqual({ ...person, ...proof, ...chosen, accounts })
 })
 
 test('the table never holds what opens a session', async () => {

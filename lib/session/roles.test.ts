@@ -6,11 +6,15 @@ test('everything that can be allowed stands in the table, and nothing else', () 
   expect(Object.keys(MAY).sort()).toEqual([...PERMISSIONS, ...PAGE_PERMISSIONS].sort())
 })
 
-test('an owner may do everything, and a viewer read everything and change nothing but themselves', () => {
+test('an owner may do everything, and a viewer read all but who did what, and change nothing but themselves', () => {
   const all = Object.keys(MAY)
   expect(permissionsOf('owner')).toEqual(all)
   expect(permissionsOf('viewer')).toEqual(
-    all.filter(name => name.endsWith(':read') || name === 'profile:write'),
+    all.filter(
+      name =>
+        (name.endsWith(':read') && name !== 'audit:read') ||
+        ['profile:write', 'members:leave'].includes(name),
+    ),
   )
 })
 
@@ -23,9 +27,11 @@ test('who builds moves no money, and who moves money builds nothing', () => {
   for (const name of build) expect(permissionsOf('finance')).not.toContain(name)
 })
 
-test('in an account that is not active nothing is offered but reading', () => {
+test('in an account that is not active nothing is offered but reading and leaving', () => {
   const owner = { role: 'owner', status: 'suspended' } as const
   expect(mayNow(owner, 'transactions:read')).toBe(true)
   expect(mayNow(owner, 'transactions:write')).toBe(false)
   expect(mayNow({ ...owner, status: 'active' }, 'transactions:write')).toBe(true)
+  expect(mayNow(owner, 'members:write')).toBe(false)
+  expect(mayNow(owner, 'members:leave')).toBe(true)
 })

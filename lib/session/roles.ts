@@ -9,7 +9,12 @@ export const PAGE_PERMISSIONS = [
   'tokens:read',
   'tokens:write',
   'settings:write',
+  'documents:reveal',
+  'audit:read',
   'profile:write',
+  'members:read',
+  'members:write',
+  'members:leave',
 ] as const
 export type PagePermission = (typeof PAGE_PERMISSIONS)[number]
 export type Allowed = Permission | PagePermission
@@ -33,16 +38,26 @@ export const MAY: Record<Allowed, readonly Role[]> = {
   'tokens:read': EVERYBODY,
   'tokens:write': BUILD,
   'settings:write': ['owner'],
+  'documents:reveal': MONEY,
+  'audit:read': ['owner'],
   'profile:write': EVERYBODY,
+  'members:read': EVERYBODY,
+  'members:write': ['owner'],
+  'members:leave': EVERYBODY,
 }
 
 export function may(role: Role, wanted: Allowed): boolean {
   return MAY[wanted].includes(role)
 }
 
-/** Whether a page should offer it: in an account that is not active there is only reading. */
+/** In an account that is not active there is only reading, and nobody is held there. */
+function isAllowedInactive(wanted: Allowed): boolean {
+  return wanted.endsWith(':read') || wanted === 'members:leave'
+}
+
+/** Whether a page should offer it. */
 export function mayNow(member: { role: Role; status: AccountStatus }, wanted: Allowed): boolean {
-  return may(member.role, wanted) && (member.status === 'active' || wanted.endsWith(':read'))
+  return may(member.role, wanted) && (member.status === 'active' || isAllowedInactive(wanted))
 }
 
 /** All that a role may do. */

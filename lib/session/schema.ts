@@ -7,11 +7,19 @@ export interface SessionAccount {
   expiresIn: number
   timeZone: string
   status: AccountStatus
+  /** Why it was brought into this state; null where nobody said. */
+  statusReason: string | null
   role: Role
 }
 
 export interface SessionUser {
   id: string
+  /** This very session, of the several that a person may have. */
+  sessionId: string
+  /** How long ago they last proved who they are: by signing in, or when asked again. */
+  provedAgoS: number
+  /** Whether signing in takes more of them than a password. */
+  hasSecondFactor: boolean
   email: string
   name: string
   isAdmin: boolean

@@ -68,6 +68,6 @@ async function refuseTooMany(tx: Tx, { accountId, mode }: NewToken): Promise<voi
   throw new TrocoError('limit_reached', message)
 }
 
-export function hashToken(token: string): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(hmac('api-tokens', token))
+export function hashToken(token: string, secret?: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(hmac('api-tokens', token, secret))
 }

@@ -10,15 +10,23 @@ import type { TokenRequest, TokenRow } from '#lib/tokens/schema.ts'
 const ENDED_MAX = 50
 const LIFE_YEARS_MAX = 10
 
-const isInForce = Prisma.sql`(t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))`
+export const isInForce = Prisma.sql`(t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))`
 
-const tokenAsJson = asJson(Prisma.sql`
+/** Staff that belongs to the account, too, acts there as its member. */
+const revoker = Prisma.sql`FROM users u
+  LEFT JOIN memberships m ON m.account_id = t.account_id AND m.user_id = u.id
+  WHERE u.id = t.revoked_by`
+
+export const tokenAsJson = asJson(Prisma.sql`
   t.id, t.name, t.prefix, t.last_four, t.permissions,
   CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked' WHEN t.expires_at <= now() THEN 'expired'
     WHEN t.replaced_by IS NOT NULL THEN 'replaced'
     WHEN t.expires_at < now() + interval '7 days' THEN 'expiring' ELSE 'active' END AS status,
   ${utc('t.created_at')}, ${utc('t.last_used_at')}, ${utc('t.expires_at')}, ${utc('t.revoked_at')},
-  t.revoked_reason, t.replaced_by`)
+  t.revoked_reason, t.replaced_by,
+  (SELECT CASE WHEN u.is_admin AND m.user_id IS NULL THEN 'operator' ELSE 'member' END
+    ${revoker}) AS revoked_by,
+  (SELECT CASE WHEN u.is_admin AND m.user_id IS NULL THEN NULL ELSE u.name END ${revoker}) AS revoker`)
 
 /** Those in force, then the latest that ended, each the newest first. */
 export function listTokens(accountId: string, mode: Mode): Promise<TokenRow[]> {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { makeMerchant, makeToken } from '#e2e/stage.ts'
 import { db } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
@@ -6,6 +6,10 @@ import { revokeToken } from '#lib/tokens/revoke.ts'
 import { verifyToken } from '#lib/tokens/verify.ts'
 
 const ACTOR = { type: 'user', id: newId() } as const
+beforeAll(async () => {
+  const email = `ana-${ACTOR.id}@troco.example`
+  await db().user.create({ data: { id: ACTOR.id, email, name: 'Ana' } })
+})
 
 async function issue() {
   const merchant = await makeMerchant()
@@ -26,7 +30,11 @@ test('a revoked token is refused at its very next use, and its row stays with th
   expect(await verifyToken(token)).toBeNull()
   expect(await verifyToken(other)).not.toBeNull()
   const row = await db().token.findFirstOrThrow({ where: { accountId: merchant.id, id } })
-  expect(row).toMatchObject({ revokedReason: 'leaked', revokedAt: expect.any(Date) })
+  expect(row).toMatchObject({
+    revokedReason: 'leaked',
+    revokedBy: ACTOR.id,
+    revokedAt: expect.any(Date),
+  })
   expect(await recordsOf(id)).toMatchObject([
     { accountId: merchant.id, reason: 'leaked', actorId: ACTOR.id },
   ])

@@ -1,5 +1,5 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
-import { db } from '#lib/db/client.ts'
+import { db, type Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { isUuid } from '#lib/ids.ts'
@@ -28,22 +28,34 @@ export async function revokeOwnToken(
   return endToken(where, reason, actor)
 }
 
-function endToken(
+async function endToken(
   token: { accountId: string; id: string },
   reason: string | undefined,
   actor: Actor,
 ): Promise<{ id: string } | null> {
-  return transaction(async tx => {
-    const [revoked] = await tx.token.updateManyAndReturn({
-      where: { accountId: token.accountId, id: token.id, revokedAt: null },
-      data: { revokedAt: new Date(), revokedReason: reason },
-      select: { id: true, accountId: true },
-    })
-    if (!revoked) return null
-    const { id, accountId } = revoked
-    await recordAudit(tx, { actor, action: 'token.revoked', accountId, target: id, reason })
-    return { id }
+  const [ended] = await transaction(tx => endTokens(tx, token, reason, actor))
+  return ended ? { id: ended.id } : null
+}
+
+/** One, or all that are in force, each with its record; what had ended already is not among them. */
+export async function endTokens(
+  tx: Tx,
+  which: { accountId: string; id?: string },
+  reason: string | undefined,
+  actor: Actor,
+) {
+  const { accountId } = which
+  const inForce = { OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] }
+  const revokedBy = actor.type === 'user' ? actor.id : null
+  const ended = await tx.token.updateManyAndReturn({
+    where: { ...which, revokedAt: null, ...(which.id ? {} : inForce) },
+    data: { revokedAt: new Date(), revokedReason: reason, revokedBy },
+    select: { id: true, name: true, prefix: true, lastFour: true, mode: true },
   })
+  for (const { id: target } of ended) {
+    await recordAudit(tx, { actor, action: 'token.revoked', accountId, target, reason })
+  }
+  return ended
 }
 
 async function findToken(named: string) {

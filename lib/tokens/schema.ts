@@ -37,6 +37,10 @@ export interface TokenRow {
   expires_at: string | null
   revoked_at: string | null
   revoked_reason: string | null
+  /** Who ended it, where a person did: one of the account's, or the operator's staff. */
+  revoked_by: 'member' | 'operator' | null
+  /** The member's name; staff is not named. */
+  revoker: string | null
   replaced_by: string | null
 }
 

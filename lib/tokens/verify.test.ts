@@ -113,3 +113,21 @@ test('the hashes are worth nothing under another server key', async () => {
   }
   expect(await verifyToken(token)).not.toBeNull()
 })
+
+test('a token made under the server key before this one works, and moves to this one', async () => {
+  const merchant = await makeMerchant()
+  const token = await makeToken(merchant.id)
+  const before = env().TROCO_SECRET ?? ''
+  const after = 'another-server-key-that-only-this-test-knows-0124'
+  try {
+    supplyEnv({ TROCO_SECRET: after })
+    expect(await verifyToken(token)).toBeNull()
+    supplyEnv({ TROCO_SECRET_BEFORE: before })
+    const callers = await Promise.all(Array.from({ length: 10 }, () => verifyToken(token)))
+    expect(new Set(callers.map(caller => caller?.account.id))).toEqual(new Set([merchant.id]))
+    supplyEnv({ TROCO_SECRET_BEFORE: '' })
+    expect(await verifyToken(token)).not.toBeNull()
+  } finally {
+    supplyEnv({ TROCO_SECRET: before, TROCO_SECRET_BEFORE: '' })
+  }
+})

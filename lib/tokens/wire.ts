@@ -14,6 +14,8 @@ const Token = z.object({
   expires_at: instant.nullable(),
   revoked_at: instant.nullable(),
   revoked_reason: z.string().nullable(),
+  revoked_by: z.enum(['member', 'operator']).nullable(),
+  revoker: z.string().nullable().meta(about('The name of the member who ended it.')),
   replaced_by: z.uuid().nullable(),
 })
 

@@ -5,6 +5,7 @@ import { asJson, queryRows } from '#lib/db/rows.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { isUuid } from '#lib/ids.ts'
 import type { Mode } from '#lib/mode.ts'
+import { maskTaxId } from '#lib/pix/tax-id.ts'
 import { pausesAfterS } from '#lib/webhooks/schedule.ts'
 import type { DeliveriesQuery } from '#lib/webhooks/schema.ts'
 import { type DeliveryStatus, NO_ENDPOINT, typesOf } from '#lib/webhooks/states.ts'
@@ -124,6 +125,23 @@ function periodOf(accountId: string, mode: Mode, query: DeliveriesQuery): Prisma
 
 function when(given: unknown, sql: Prisma.Sql): Prisma.Sql {
   return given === undefined ? Prisma.empty : sql
+}
+
+/**
+ * The same for whoever only looks on. Who builds the receivers sees the very bytes, which their
+ * programs get as well and whose signature would not fit any others.
+ */
+export async function readDeliveryMasked(accountId: string, mode: Mode, id: string) {
+  const delivery = await readDelivery(accountId, mode, id)
+  const attempts = delivery.attempts.map(one => ({
+    ...one,
+    request_body: one.request_body && maskDocuments(one.request_body),
+  }))
+  return { ...delivery, attempts }
+}
+
+function maskDocuments(body: string): string {
+  return body.replace(/("client_doc":")([^"]+)/g, (_, name, doc) => name + maskTaxId(doc))
 }
 
 /** One delivery with every try, each with the bytes that all of them sent. */

@@ -34,7 +34,9 @@ export async function createEndpoint(
     }
     await tx.webhookEndpoint.create({ data: { accountId, id, mode, url, eventTypes: event_types } })
     await addSecret(tx, { accountId, mode, endpointId: id }, id)
-    await note(tx, 'webhook_endpoint.created', id, { after: { mode, url, event_types } })
+    await note(tx, 'webhook_endpoint.created', id, {
+      after: { mode, url: plainUrl(url), event_types },
+    })
   })
   return id
 }
@@ -54,8 +56,10 @@ export async function editEndpoint(
       where: { accountId_id: { accountId, id } },
       data: { url: after.url, eventTypes: after.event_types },
     })
-    const change = { before: { url: before, event_types: eventTypes }, after }
-    await note(tx, 'webhook_endpoint.edited', id, change)
+    await note(tx, 'webhook_endpoint.edited', id, {
+      before: { url: plainUrl(before), event_types: eventTypes },
+      after: { ...after, url: plainUrl(after.url) },
+    })
   })
   if (!url) return
   await changeDeliveries(
@@ -77,12 +81,18 @@ export async function deleteEndpoint(owner: Owner, id: string): Promise<void> {
       where: { accountId_id: { accountId, id } },
       data: { deletedAt: now, disabledAt: disabledAt ?? now },
     })
-    await note(tx, 'webhook_endpoint.deleted', id, { before: { url } })
+    await note(tx, 'webhook_endpoint.deleted', id, { before: { url: plainUrl(url) } })
   })
   await changeDeliveries(
     Prisma.sql`${ofEndpoint(accountId, id)} AND ${isIn('pending', 'paused')}`,
     Prisma.sql`status = 'stopped', due_at = NULL, lease = NULL`,
   )
+}
+
+/** As it may be written down: its query and its user often are a secret of the receiver's. */
+function plainUrl(url: string): string {
+  const { origin, pathname, search } = new URL(url)
+  return `${origin}${pathname}${search ? '?…' : ''}`
 }
 
 /** An endpoint that somebody is about to change; nobody else does until the transaction ends. */

@@ -34,7 +34,7 @@ test('a resend brings the same bytes under the same id, newly signed, and is kep
   await deliverAll()
   const before = (await readResourceSecret(merchant.id, 'test')) ?? ''
   const { secret } = await rotateSecret(owner(), null)
-  await resendDelivery(merchant.id, 'test', (await only()).id)
+  await resendDelivery(owner(), (await only()).id)
   await deliverAll()
   const [first, second] = receiver.calls
   expect(second?.text).toBe(first?.text)
@@ -58,7 +58,7 @@ test('one that was given up has all of its tries again', async () => {
   }
   await exhaust()
   expect((await only()).status).toBe('exhausted')
-  await resendDelivery(merchant.id, 'test', (await only()).id)
+  await resendDelivery(owner(), (await only()).id)
   await exhaust()
   expect([(await only()).status, receiver.calls.length]).toEqual(['exhausted', 14])
 })
@@ -67,7 +67,7 @@ test('twenty resends at once send it once', async () => {
   await payAndTell(merchant, receiver.url)
   await deliverAll()
   const { id } = await only()
-  await Promise.all(Array.from({ length: 20 }, () => resendDelivery(merchant.id, 'test', id)))
+  await Promise.all(Array.from({ length: 20 }, () => resendDelivery(owner(), id)))
   await deliverAll()
   expect(receiver.calls).toHaveLength(2)
 })
@@ -75,7 +75,7 @@ test('twenty resends at once send it once', async () => {
 test('a resend while it is being sent is refused, and disturbs nothing', async () => {
   let refusal: unknown
   receiver.say(async (_received, response) => {
-    refusal = await resendDelivery(merchant.id, 'test', (await only()).id).catch(error => error)
+    refusal = await resendDelivery(owner(), (await only()).id).catch(error => error)
     response.writeHead(200).end()
   })
   await payAndTell(merchant, receiver.url)
@@ -95,7 +95,7 @@ test('of 2,500 that failed each is resent once, in batches', async () => {
       url, host, CASE n % 2 WHEN 0 THEN 'exhausted' ELSE 'stopped' END, 4
     FROM deliveries, generate_series(1, 2500) n WHERE endpoint_id = ${id}::uuid`
   const from = new Date(Date.now() - 3_600_000).toISOString()
-  const resent = await resendFailed(merchant.id, 'test', { from })
+  const resent = await resendFailed(owner(), { from })
   expect(resent).toEqual({ resent: 2_500, more: false })
   const counts = await db().delivery.groupBy({
     by: ['status', 'attemptsBefore'],

@@ -6,6 +6,7 @@ import { isUuid } from '#lib/ids.ts'
 import type { Mode } from '#lib/mode.ts'
 import { changeDeliveries } from '#lib/webhooks/backlog.ts'
 import { isAbout, isIn } from '#lib/webhooks/delivery-queries.ts'
+import type { Owner } from '#lib/webhooks/owner.ts'
 import type { ResendRequest } from '#lib/webhooks/schema.ts'
 import { NO_ENDPOINT, typesOf } from '#lib/webhooks/states.ts'
 
@@ -24,7 +25,7 @@ interface Standing {
 }
 
 /** Sends the same bytes under the same webhook-id once more; what waits for its time goes now. */
-export async function resendDelivery(accountId: string, mode: Mode, id: string): Promise<void> {
+export async function resendDelivery({ accountId, mode, note }: Owner, id: string): Promise<void> {
   await transaction(async tx => {
     const [found] = isUuid(id)
       ? await tx.$queryRaw<Standing[]>`
@@ -41,6 +42,7 @@ export async function resendDelivery(accountId: string, mode: Mode, id: string):
     await tx.$executeRaw`
       UPDATE deliveries d SET ${change}, updated_at = now()
       WHERE d.account_id = ${accountId}::uuid AND d.id = ${id}::uuid`
+    await note(tx, 'webhook_delivery.resent', id, { after: { mode } })
   })
   wake('deliveries')
 }
@@ -67,14 +69,16 @@ export type WantedFailed = ResendRequest & { subject_ids?: string[] }
  * disabled or deleted nothing is sent. `more`: there is more than one request may send.
  */
 export async function resendFailed(
-  accountId: string,
-  mode: Mode,
+  { accountId, mode, note }: Owner,
   wanted: WantedFailed,
 ): Promise<{ resent: number; more: boolean }> {
   const { endpoint_id } = wanted
   if (endpoint_id && endpoint_id !== NO_ENDPOINT) {
     await refuseEndpoint(accountId, mode, endpoint_id)
   }
+  const { from: created_from, to: created_to = null, type = null } = wanted
+  const after = { mode, created_from, created_to, type }
+  await transaction(tx => note(tx, 'webhook_delivery.resent', endpoint_id ?? accountId, { after }))
   const resent = await changeDeliveries(hasFailed(accountId, mode, wanted), anew, RESEND_MAX)
   if (resent > 0) wake('deliveries')
   return { resent, more: resent >= RESEND_MAX }

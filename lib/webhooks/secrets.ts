@@ -61,8 +61,10 @@ export async function readSigningSecrets(holder: SecretHolder): Promise<string[]
   return rows.map(({ sealed, id }) => unseal(sealed, id))
 }
 
-/** The secret in force, as the owner is shown it. */
-export function showSecret(holder: SecretHolder): Promise<ShownSecret> {
+/** The secret in force of charges and withdrawals, to somebody who is written down as having seen it. */
+export async function showSecret({ accountId, mode, note }: Owner): Promise<ShownSecret> {
+  await transaction(tx => note(tx, 'webhook_secret.shown', accountId, { after: { mode } }))
+  const holder = { accountId, mode, endpointId: null }
   return readShown(Prisma.sql`${isOf(holder)} AND s.retires_at IS NULL`)
 }
 

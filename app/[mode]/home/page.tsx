@@ -1,4 +1,4 @@
-import { CircleAlert, Clock, Landmark, Plus } from 'lucide-react'
+import { Landmark, Plus } from 'lucide-react'
 import type { Metadata } from 'next'
 import { cookies } from 'next/headers'
 import Link from 'next/link'
@@ -10,7 +10,6 @@ import { LiveHome } from '#components/home/live-home.tsx'
 import { IfMay } from '#components/may.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { Notice } from '#components/ui/notice.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { readHome } from '#lib/dashboard/home.ts'
 import { type SearchParams, STEPS, STEPS_COOKIE } from '#lib/dashboard/schema.ts'
@@ -91,16 +90,6 @@ async function OpenWorld({ account, mode, name, search }: OpenWorldProps) {
           </IfMay>
         </PageHead>
       </div>
-      {account.status === 'active' ? null : (
-        <div className="mb-6 md:mb-8">
-          <Notice
-            tone={account.status === 'pending' ? 'wait' : 'bad'}
-            icon={account.status === 'pending' ? Clock : CircleAlert}
-          >
-            {t(`accountNotice.${account.status}`)}
-          </Notice>
-        </div>
-      )}
       <ClientWords of={[...WORDS]}>
         <LiveHome first={home} query={addressOf(search)} key={account.id}>
           {steps && STEPS.some(step => !steps[step]) ? (
@@ -141,6 +130,11 @@ async function NoAccount() {
     <Sheet className="px-4 py-6 md:px-7 md:py-7">
       <h2 className="text-title">{t('title')}</h2>
       <p className="mt-1.5 max-w-[60ch] text-muted">{t('text')}</p>
+      {env().SIGNUPS === 'open' ? (
+        <Link href="/signup" prefetch={false} className={`${buttonClass('quiet')} mt-5`}>
+          {t('open')}
+        </Link>
+      ) : null}
     </Sheet>
   )
 }

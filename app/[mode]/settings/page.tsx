@@ -4,6 +4,7 @@ import { getTranslations } from 'next-intl/server'
 import { ClientWords } from '#components/client-words.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { AccountForm } from '#components/settings/account-form.tsx'
+import { Limits } from '#components/settings/limits.tsx'
 import { Look } from '#components/settings/look.tsx'
 import { ProfileForm } from '#components/settings/profile-form.tsx'
 import { Section } from '#components/settings/section.tsx'
@@ -12,9 +13,10 @@ import { TimeZones } from '#components/settings/time-zones.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
+import { readLimits } from '#lib/accounts/queries.ts'
 import { requireMember } from '#lib/session/gate.ts'
 import { readTheme } from '#lib/session/preferences.ts'
-import { mayNow } from '#lib/session/roles.ts'
+import { may, mayNow } from '#lib/session/roles.ts'
 import type { SessionAccount } from '#lib/session/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -23,7 +25,11 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function SettingsPage({ params }: { params: Promise<{ mode: string }> }) {
   const { user, account, mode } = await requireMember(params)
-  const [t, theme] = await Promise.all([getTranslations('settings'), readTheme()])
+  const [t, theme, limits] = await Promise.all([
+    getTranslations('settings'),
+    readTheme(),
+    readLimits(account.id),
+  ])
   return (
     <>
       <PageHead title={t('title')} />
@@ -31,6 +37,9 @@ export default async function SettingsPage({ params }: { params: Promise<{ mode:
       <ClientWords of={['settings']}>
         <div>
           <AccountSection account={account} />
+          <Section title={t('limits.title')} text={t('limits.text')}>
+            <Limits limits={limits} />
+          </Section>
           <Section title={t('profile.title')} text={t('profile.text')}>
             <ProfileForm name={user.name} />
           </Section>
@@ -60,7 +69,7 @@ async function AccountSection({ account }: { account: SessionAccount }) {
   const { name, city, expiresIn: expires_in, timeZone: time_zone } = account
   return (
     <Section title={t('account.title')} text={t('account.text')}>
-      {mayWrite ? null : (
+      {may(account.role, 'settings:write') ? null : (
         <div className="mb-5">
           <Notice tone="wait" icon={Lock}>
             {t('readOnly')}

@@ -14,7 +14,9 @@ import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { isTrocoError } from '#lib/errors.ts'
 import type { Mode } from '#lib/mode.ts'
 import { requireMember } from '#lib/session/gate.ts'
-import { readDelivery } from '#lib/webhooks/delivery-queries.ts'
+import { may } from '#lib/session/roles.ts'
+import type { SessionAccount } from '#lib/session/schema.ts'
+import { readDelivery, readDeliveryMasked } from '#lib/webhooks/delivery-queries.ts'
 import { listEndpoints } from '#lib/webhooks/queries.ts'
 import { countFailed } from '#lib/webhooks/resend.ts'
 import type { DeliveriesQuery } from '#lib/webhooks/schema.ts'
@@ -34,7 +36,7 @@ export async function DeliveriesView({ params, searchParams }: DeliveriesViewPro
     listDeliveriesOf(account.id, mode, query),
     listEndpoints(account.id, mode),
     readFailed(account.id, mode, query),
-    id ? findDelivery(account.id, mode, id) : undefined,
+    id ? findDelivery(account, mode, id) : undefined,
   ])
   return (
     <>
@@ -72,8 +74,9 @@ async function readFailed(accountId: string, mode: Mode, query: DeliveriesQuery)
   return { wanted, count }
 }
 
-async function findDelivery(accountId: string, mode: Mode, id: string) {
-  return readDelivery(accountId, mode, id).catch(error => {
+async function findDelivery({ id: accountId, role }: SessionAccount, mode: Mode, id: string) {
+  const read = may(role, 'webhooks:write') ? readDelivery : readDeliveryMasked
+  return read(accountId, mode, id).catch(error => {
     if (isTrocoError(error) && error.code === 'delivery_not_found') notFound()
     throw error
   })

@@ -1,36 +1,48 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { AccountList } from '#components/account-list.tsx'
+import { FilteredList } from '#components/admin/filtered-list.tsx'
+import { InviteMerchant } from '#components/admin/invite-merchant.tsx'
 import { ClientWords } from '#components/client-words.tsx'
-import { Frame } from '#components/nav/frame.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
-import { listAccounts } from '#lib/accounts/queries.ts'
+import { PageHead } from '#components/page-head.tsx'
+import { ACCOUNT_STATUSES } from '#lib/accounts/schema.ts'
+import { countPendingAccounts, listAccountLines } from '#lib/admin/accounts.ts'
+import { readListAsked } from '#lib/admin/asked.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { env } from '#lib/env.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
-import { chooseAccount } from '#lib/session/preferences.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('accounts'))('title') }
 }
 
-export default async function AccountsPage() {
-  const user = await requireAdmin()
-  const [t, account] = await Promise.all([getTranslations('accounts'), chooseAccount(user)])
-  const accounts = await listAccounts()
-  const lines = accounts.map(account => ({
-    ...account,
-    createdAt: account.createdAt.toISOString(),
-  }))
+interface AccountsPageProps {
+  searchParams: Promise<SearchParams>
+}
+
+export default async function AccountsPage({ searchParams }: AccountsPageProps) {
+  await requireAdmin()
+  const asked = readListAsked(await searchParams, ACCOUNT_STATUSES)
+  const [t, { rows, nextCursor }, pending] = await Promise.all([
+    getTranslations(),
+    listAccountLines(asked),
+    countPendingAccounts(),
+  ])
+  const statuses = ACCOUNT_STATUSES.map(value => ({ value, label: t(`accountStatus.${value}`) }))
   return (
-    <ClientWords>
-      <Frame user={user} account={account}>
-        <h1 className="mb-1 text-head">{t('title')}</h1>
-        <p className="mb-6 text-muted text-small">{t('count', { count: lines.length })}</p>
-        {lines.length > 0 ? (
-          <AccountList accounts={lines} />
-        ) : (
-          <Sheet className="px-4 py-6 text-muted md:px-7">{t('none')}</Sheet>
+    <>
+      <PageHead title={t('accounts.title')} isOfStaff>
+        {env().SIGNUPS === 'closed' ? null : (
+          <ClientWords of={['inviteMerchant', 'invitationLink']}>
+            <InviteMerchant />
+          </ClientWords>
         )}
-      </Frame>
-    </ClientWords>
+      </PageHead>
+      <ClientWords of={['accounts', 'adminTokens']}>
+        <FilteredList of="accounts" {...{ statuses, pending, nextCursor }}>
+          {rows.length > 0 ? <AccountList accounts={rows} /> : null}
+        </FilteredList>
+      </ClientWords>
+    </>
   )
 }

@@ -1,4 +1,4 @@
-import { tellCharge } from '#lib/charges/queries.ts'
+import { tellChargeTo } from '#lib/charges/queries.ts'
 import { ChargeDetail } from '#lib/charges/wire.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
@@ -10,7 +10,6 @@ import { tellWithdrawal } from '#lib/withdrawals/queries.ts'
 import { WithdrawalDetail } from '#lib/withdrawals/wire.ts'
 
 const shapes = { transaction: ChargeDetail, refund: RefundDetail, withdrawal: WithdrawalDetail }
-const tell = { transaction: tellCharge, withdrawal: tellWithdrawal }
 
 export const GET = endpoint({
   summary: 'List events',
@@ -19,12 +18,13 @@ export const GET = endpoint({
   query: eventsQuery,
   answer: eventPage(shapes),
   refuses: ['events_gone'],
-  async handle({ account, mode, query: { after, limit } }) {
+  async handle({ account, mode, query: { after, limit }, user }) {
     const { oldest, last } = await readEventRange(account.id, mode)
     if (after + 1 < oldest && after < last)
       throw new TrocoError('events_gone', `Events before sequence ${oldest} are no longer kept`)
     const events = await listEvents(account.id, mode, after, limit)
     const next = Number(events.at(-1)?.sequence ?? after)
+    const tell = { transaction: tellChargeTo(user), withdrawal: tellWithdrawal }
     return { data: events.map(event => eventToWire(event, tell)), next_after: next }
   },
 })

@@ -1,5 +1,5 @@
 import { createCharge } from '#lib/charges/create.ts'
-import { describeCharge, listCharges, recallCharge } from '#lib/charges/queries.ts'
+import { describeChargeTo, listCharges, recallCharge } from '#lib/charges/queries.ts'
 import { chargeRequest } from '#lib/charges/schema.ts'
 import { ChargeCreated, ChargePage, chargesQuery, createdChargeToWire } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
@@ -34,8 +34,8 @@ export const GET = endpoint({
   query: chargesQuery,
   answer: ChargePage,
   quick: true,
-  async handle({ account, mode, query }) {
+  async handle({ account, mode, query, user }) {
     const { rows, nextCursor } = await listCharges(account.ref, mode, query)
-    return { data: rows.map(describeCharge), next_cursor: nextCursor }
+    return { data: rows.map(describeChargeTo(user)), next_cursor: nextCursor }
   },
 })

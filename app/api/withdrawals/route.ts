@@ -20,6 +20,7 @@ export const POST = endpoint({
   description:
     'Takes the amount from the balance and sends it to the key. It is held before any bank is asked; where the balance is too small nothing changes.',
   allow: 'withdrawals:write',
+  takesProof: true,
   body: withdrawalRequest,
   answer: WithdrawalCreated,
   refuses: ['insufficient_balance', 'external_id_used'],
@@ -28,8 +29,9 @@ export const POST = endpoint({
     keptS: 30 * 86_400,
     recall: async ({ account, mode }, id) => created(await recallWithdrawal(account, mode, id)),
   },
-  async handle({ account, mode, body, once }) {
-    return created(await createWithdrawal(account.ref, mode, toOrder(mode, body), once))
+  async handle({ account, mode, body, userId: by, once }) {
+    const order = { ...toOrder(mode, body), by }
+    return created(await createWithdrawal(account.ref, mode, order, once))
   },
 })
 

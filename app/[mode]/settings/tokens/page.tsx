@@ -10,7 +10,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { env } from '#lib/env.ts'
 import { requireMember } from '#lib/session/gate.ts'
-import { mayNow } from '#lib/session/roles.ts'
+import { may, mayNow } from '#lib/session/roles.ts'
 import { listTokens } from '#lib/tokens/queries.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -37,7 +37,7 @@ export default async function TokensPage({ params }: { params: Promise<{ mode: s
       </PageHead>
       <SettingsTabs mode={mode} current="tokens" />
       <p className="mb-4 text-muted text-small">{t(`inMode.${mode}`)}</p>
-      {mayWrite ? null : (
+      {may(account.role, 'tokens:write') ? null : (
         <div className="mb-4">
           <Notice tone="wait" icon={Lock}>
             {t('readOnly')}

@@ -17,6 +17,7 @@ export const GET = endpoint({
 export const POST = endpoint({
   summary: 'Make a token, and show it this once',
   allow: 'tokens:write',
+  takesProof: true,
   body: tokenRequest,
   answer: TokenShown,
   refuses: ['limit_reached'],

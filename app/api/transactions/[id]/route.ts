@@ -1,4 +1,4 @@
-import { describeCharge, findCharge } from '#lib/charges/queries.ts'
+import { describeChargeTo, findCharge } from '#lib/charges/queries.ts'
 import { ChargeRead } from '#lib/charges/wire.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
@@ -10,9 +10,9 @@ export const GET = endpoint({
   answer: ChargeRead,
   refuses: ['transaction_not_found'],
   quick: true,
-  async handle({ account, mode, params }) {
+  async handle({ account, mode, params, user }) {
     const charge = await findCharge(account.ref, mode, params.id ?? '')
     if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
-    return { status: 'success', data: describeCharge(charge) }
+    return { status: 'success', data: describeChargeTo(user)(charge) }
   },
 })

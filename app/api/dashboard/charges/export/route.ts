@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { chargesExportQuery, exportCharges } from '#lib/dashboard/charges-export.ts'
+import { noteExport } from '#lib/dashboard/note-export.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
@@ -7,5 +8,8 @@ export const GET = endpoint({
   allow: 'dashboard:read',
   query: chargesExportQuery,
   answer: z.string(),
-  handle: ({ account, mode, query }) => exportCharges(account.id, mode, query),
+  async handle({ account, mode, userId, query }) {
+    await noteExport('charges.exported', userId, account.id, { ...query, mode })
+    return exportCharges(account.id, mode, query)
+  },
 })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { noteExport } from '#lib/dashboard/note-export.ts'
 import { exportQuery, exportStatement } from '#lib/dashboard/statement-export.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
@@ -7,5 +8,8 @@ export const GET = endpoint({
   allow: 'dashboard:read',
   query: exportQuery,
   answer: z.string(),
-  handle: ({ account, mode, query }) => exportStatement(account, mode, query),
+  async handle({ account, mode, userId, query }) {
+    await noteExport('statement.exported', userId, account.id, { ...query, mode })
+    return exportStatement(account, mode, query)
+  },
 })

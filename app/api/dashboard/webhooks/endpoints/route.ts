@@ -17,6 +17,7 @@ export const GET = endpoint({
 export const POST = endpoint({
   summary: 'Make an endpoint, and show its secret',
   allow: 'webhooks:write',
+  takesProof: true,
   body: endpointRequest,
   answer: EndpointCreated,
   refuses: ['limit_reached'],

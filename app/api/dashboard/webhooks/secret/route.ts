@@ -1,3 +1,4 @@
+import { notesOf } from '#lib/audit/note.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { showSecret } from '#lib/webhooks/secrets.ts'
 import { SecretShown } from '#lib/webhooks/wire.ts'
@@ -6,8 +7,10 @@ export const GET = endpoint({
   summary: 'Show the secret that signs the webhooks of charges and withdrawals',
   // Whoever knows it can forge a payment, so that it is not for those who may only read.
   allow: 'webhooks:write',
+  takesProof: true,
   answer: SecretShown,
-  async handle({ account, mode }) {
-    return { data: await showSecret({ accountId: account.id, mode, endpointId: null }) }
+  async handle({ account, mode, userId }) {
+    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    return { data: await showSecret(owner) }
   },
 })

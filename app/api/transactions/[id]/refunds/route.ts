@@ -19,8 +19,8 @@ export const POST = endpoint({
     keptS: 30 * 86_400,
     recall: async ({ account, mode }, id) => created(await recallRefund(account, mode, id)),
   },
-  async handle({ account, mode, params, body, once }) {
-    return created(await createRefund(account.ref, mode, params.id ?? '', body, once))
+  async handle({ account, mode, params, body, userId: by, once }) {
+    return created(await createRefund(account.ref, mode, params.id ?? '', { ...body, by }, once))
   },
 })
 

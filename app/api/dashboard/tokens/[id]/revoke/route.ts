@@ -8,6 +8,7 @@ import { TokenRead } from '#lib/tokens/wire.ts'
 export const POST = endpoint({
   summary: 'End a token from the next request on',
   allow: 'tokens:write',
+  takesProof: true,
   body: revokeRequest,
   answer: TokenRead,
   refuses: ['token_not_found'],

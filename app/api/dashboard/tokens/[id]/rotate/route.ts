@@ -8,6 +8,7 @@ import { TokenShown } from '#lib/tokens/wire.ts'
 export const POST = endpoint({
   summary: 'Put a new token in the place of one that ends soon, and show it this once',
   allow: 'tokens:write',
+  takesProof: true,
   body: rotateRequest,
   answer: TokenShown,
   refuses: ['token_not_found', 'token_ended'],

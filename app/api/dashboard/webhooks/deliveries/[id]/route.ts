@@ -1,5 +1,6 @@
 import { endpoint } from '#lib/http/endpoint.ts'
-import { readDelivery } from '#lib/webhooks/delivery-queries.ts'
+import { may } from '#lib/session/roles.ts'
+import { readDelivery, readDeliveryMasked } from '#lib/webhooks/delivery-queries.ts'
 import { DeliveryRead } from '#lib/webhooks/wire.ts'
 
 export const GET = endpoint({
@@ -8,6 +9,8 @@ export const GET = endpoint({
   answer: DeliveryRead,
   refuses: ['delivery_not_found'],
   async handle({ account, mode, params: { id = '' } }) {
-    return { data: await readDelivery(account.id, mode, id) }
+    const isBuilder = account.role !== null && may(account.role, 'webhooks:write')
+    const read = isBuilder ? readDelivery : readDeliveryMasked
+    return { data: await read(account.id, mode, id) }
   },
 })

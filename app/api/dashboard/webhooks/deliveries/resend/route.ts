@@ -1,3 +1,4 @@
+import { notesOf } from '#lib/audit/note.ts'
 import { withSubjects } from '#lib/dashboard/deliveries.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { countFailed, resendFailed } from '#lib/webhooks/resend.ts'
@@ -22,7 +23,8 @@ export const POST = endpoint({
   answer: DeliveriesResent,
   refuses: ['endpoint_not_found', 'endpoint_disabled'],
   once: { keptS: 86_400 },
-  async handle({ account, mode, body }) {
-    return resendFailed(account.id, mode, await withSubjects(account.id, mode, body))
+  async handle({ account, mode, userId, body }) {
+    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    return resendFailed(owner, await withSubjects(account.id, mode, body))
   },
 })

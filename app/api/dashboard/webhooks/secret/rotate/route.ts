@@ -6,6 +6,7 @@ import { SecretShown } from '#lib/webhooks/wire.ts'
 export const POST = endpoint({
   summary: 'Replace the secret that signs the webhooks of charges and withdrawals',
   allow: 'webhooks:write',
+  takesProof: true,
   answer: SecretShown,
   refuses: ['limit_reached'],
   // Told again from the row, in which the secret lies sealed: with the key it is kept nowhere.

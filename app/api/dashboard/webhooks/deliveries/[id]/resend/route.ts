@@ -1,3 +1,4 @@
+import { notesOf } from '#lib/audit/note.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { readDelivery } from '#lib/webhooks/delivery-queries.ts'
 import { resendDelivery } from '#lib/webhooks/resend.ts'
@@ -9,8 +10,9 @@ export const POST = endpoint({
   answer: DeliveryResent,
   refuses: ['delivery_not_found', 'endpoint_disabled', 'under_way'],
   once: { keptS: 86_400 },
-  async handle({ account, mode, params: { id = '' } }) {
-    await resendDelivery(account.id, mode, id)
+  async handle({ account, mode, userId, params: { id = '' } }) {
+    const note = notesOf(account.id, userId)
+    await resendDelivery({ accountId: account.id, mode, note }, id)
     // Without its tries, whose bodies would be kept with the key.
     const { attempts: _, later_pauses_s: __, ...data } = await readDelivery(account.id, mode, id)
     return { data }

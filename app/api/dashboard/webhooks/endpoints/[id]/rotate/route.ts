@@ -6,6 +6,7 @@ import { SecretShown } from '#lib/webhooks/wire.ts'
 export const POST = endpoint({
   summary: 'Give an endpoint a new secret, and show it',
   allow: 'webhooks:write',
+  takesProof: true,
   answer: SecretShown,
   refuses: ['endpoint_not_found', 'limit_reached'],
   // Told again from the row, in which the secret lies sealed: with the key it is kept nowhere.

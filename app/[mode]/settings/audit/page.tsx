@@ -1,0 +1,48 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { ExportAudit } from '#components/audit/export-button.tsx'
+import { AuditList } from '#components/audit/list.tsx'
+import { ClientWords } from '#components/client-words.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { SettingsTabs } from '#components/settings/settings-tabs.tsx'
+import { listAudit } from '#lib/audit/queries.ts'
+import { readAuditAsked } from '#lib/dashboard/audit.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { requireMay } from '#lib/session/gate.ts'
+
+const SHOWN = 50
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('audit'))('title') }
+}
+
+interface AuditPageProps {
+  params: Promise<{ mode: string }>
+  searchParams: Promise<SearchParams>
+}
+
+export default async function AuditPage({ params, searchParams }: AuditPageProps) {
+  const { account, mode } = await requireMay(params, 'audit:read')
+  const [t, given] = await Promise.all([getTranslations('audit'), searchParams])
+  const options = { limit: SHOWN, isStaff: false }
+  const { asked, filters, query } = readAuditAsked(given, account.timeZone, options)
+  const { rows, nextCursor } = await listAudit({ staff: false, accountId: account.id }, query)
+  return (
+    <ClientWords
+      of={['audit', 'auditAction', 'auditActor', 'auditField', 'auditGroup', 'auditValue']}
+    >
+      <PageHead title={t('title')} />
+      <SettingsTabs mode={mode} current="audit" />
+      <div className="mb-4 flex flex-wrap items-center justify-between gap-x-6 gap-y-1">
+        <p className="text-muted text-small">{t('ofAccount')}</p>
+        <ExportAudit isStaff={false} filters={filters} />
+      </div>
+      <AuditList
+        isStaff={false}
+        asked={asked}
+        isFiltered={Object.keys(filters).length > 0}
+        first={{ data: rows, next_cursor: nextCursor }}
+      />
+    </ClientWords>
+  )
+}

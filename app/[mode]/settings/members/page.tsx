@@ -1,0 +1,45 @@
+import { Lock } from 'lucide-react'
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { ClientWords } from '#components/client-words.tsx'
+import { InviteButton } from '#components/members/invite-button.tsx'
+import { MemberList } from '#components/members/member-list.tsx'
+import { RolesTable } from '#components/members/roles-table.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { SettingsTabs } from '#components/settings/settings-tabs.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+import { listInvitations, listMembers } from '#lib/accounts/people-queries.ts'
+import { requireMember } from '#lib/session/gate.ts'
+import { mayNow } from '#lib/session/roles.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('members'))('title') }
+}
+
+export default async function MembersPage({ params }: { params: Promise<{ mode: string }> }) {
+  const { user, account, mode } = await requireMember(params)
+  const [t, members, invitations] = await Promise.all([
+    getTranslations('members'),
+    listMembers(account.id),
+    listInvitations(account.id),
+  ])
+  const mayWrite = mayNow(account, 'members:write')
+  return (
+    <ClientWords of={['members', 'invitationLink']}>
+      <PageHead title={t('title')}>{mayWrite ? <InviteButton /> : null}</PageHead>
+      <SettingsTabs mode={mode} current="members" />
+      <p className="mb-4 text-muted text-small">{t('text')}</p>
+      {mayWrite || account.status !== 'active' ? null : (
+        <div className="mb-4">
+          <Notice tone="wait" icon={Lock}>
+            {t('readOnly')}
+          </Notice>
+        </div>
+      )}
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-7">
+        <MemberList people={{ members, invitations }} me={user.id} />
+        <RolesTable />
+      </div>
+    </ClientWords>
+  )
+}

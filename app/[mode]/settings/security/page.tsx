@@ -1,0 +1,64 @@
+import { ShieldAlert } from 'lucide-react'
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { ClientWords } from '#components/client-words.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { Devices } from '#components/security/devices.tsx'
+import { PasswordForm } from '#components/security/password-form.tsx'
+import { Section } from '#components/settings/section.tsx'
+import { SettingsTabs } from '#components/settings/settings-tabs.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+import { env } from '#lib/env.ts'
+import { hasPassword } from '#lib/people/change-password.ts'
+import { listDevices } from '#lib/people/devices.ts'
+import { requireMode, requireUser } from '#lib/session/gate.ts'
+import { SecondFactorSection } from './second-factor-section.tsx'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('security'))('title') }
+}
+
+/** A person's own: whoever signs in has one, an account or none. */
+export default async function SecurityPage({ params }: { params: Promise<{ mode: string }> }) {
+  const mode = requireMode((await params).mode)
+  const user = await requireUser()
+  const [t, hasOne, devices] = await Promise.all([
+    getTranslations(),
+    hasPassword(user.id),
+    listDevices(user),
+  ])
+  const lacksFactor = user.isAdmin && env().TROCO_ENV === 'production' && !user.hasSecondFactor
+  return (
+    <>
+      {user.accounts.length > 0 ? (
+        <>
+          <PageHead title={t('security.title')} />
+          <SettingsTabs mode={mode} current="security" />
+        </>
+      ) : (
+        <h1 className="mb-6 text-head">{t('security.title')}</h1>
+      )}
+      {lacksFactor ? (
+        <div className="mb-5">
+          <Notice tone="wait" icon={ShieldAlert}>
+            {t('security.factorNeeded')}
+          </Notice>
+        </div>
+      ) : null}
+      <ClientWords of={['password', 'newPassword', 'devices']}>
+        <div>
+          <Section
+            title={t('password.title')}
+            text={hasOne ? t('password.text') : t('password.none')}
+          >
+            <PasswordForm email={user.email} hasPassword={hasOne} />
+          </Section>
+          <SecondFactorSection user={user} />
+          <Section title={t('devices.title')} text={t('devices.text')}>
+            <Devices devices={devices} />
+          </Section>
+        </div>
+      </ClientWords>
+    </>
+  )
+}

@@ -1,0 +1,151 @@
+import { CircleAlert, Clock } from 'lucide-react'
+import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
+import { getTranslations } from 'next-intl/server'
+import { cache } from 'react'
+import { AccountActions } from '#components/admin/account-actions.tsx'
+import { AccountState } from '#components/admin/account-state.tsx'
+import { Amounts } from '#components/admin/amounts.tsx'
+import { FindCharge } from '#components/admin/find-charge.tsx'
+import { LatestRecords } from '#components/admin/latest-records.tsx'
+import { LimitsForm } from '#components/admin/limits-form.tsx'
+import { MemberLines } from '#components/admin/member-lines.tsx'
+import { RevokeAll } from '#components/admin/revoke-all.tsx'
+import { Section } from '#components/admin/section.tsx'
+import { TokenLines } from '#components/admin/token-lines.tsx'
+import { ClientWords } from '#components/client-words.tsx'
+import { When } from '#components/format.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { CopyButton } from '#components/ui/copy.tsx'
+import { Fact, Facts } from '#components/ui/facts.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+import { readAccount } from '#lib/admin/accounts.ts'
+import { findChargeOf } from '#lib/admin/charge.ts'
+import type { AccountDetail } from '#lib/admin/schema.ts'
+import { listTokensOf } from '#lib/admin/tokens.ts'
+import { listAudit } from '#lib/audit/queries.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
+import type { TokenStatus } from '#lib/tokens/schema.ts'
+
+const RECORDS_SHOWN = 6
+const ENDED: TokenStatus[] = ['revoked', 'expired']
+
+interface AccountPageProps {
+  params: Promise<{ id: string }>
+  searchParams: Promise<SearchParams>
+}
+
+/** For the title and for the page. */
+const findAccount = cache(async (id: string) => (await readAccount(id)) ?? notFound())
+
+export async function generateMetadata({ params }: AccountPageProps): Promise<Metadata> {
+  await requireAdmin()
+  return { title: (await findAccount((await params).id)).name }
+}
+
+export default async function AccountPage({ params, searchParams }: AccountPageProps) {
+  await requireAdmin()
+  const account = await findAccount((await params).id)
+  const { id, name } = account
+  const { charge: wanted } = await searchParams
+  const asked = typeof wanted === 'string' ? wanted : ''
+  const [t, tokens, charge, records] = await Promise.all([
+    getTranslations('adminAccount'),
+    listTokensOf(id),
+    findChargeOf(id, asked),
+    listAudit({ staff: true }, { account: id, limit: RECORDS_SHOWN }),
+  ])
+  const inForce = tokens.filter(({ status }) => !ENDED.includes(status)).length
+  return (
+    <ClientWords
+      of={['adminAccount', 'adminDeed', 'adminTokens', 'tokens', 'settings', 'chargeStatus']}
+    >
+      <PageHead
+        title={<span className="break-words">{name}</span>}
+        above={{ href: '/admin/accounts', label: t('accounts') }}
+        beside={<AccountState status={account.status} />}
+        isOfStaff
+      >
+        <AccountActions account={account} />
+      </PageHead>
+      <Standing account={account} />
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,380px)]">
+        <div className="grid min-w-0 gap-6">
+          <Section title={t('money')}>
+            <Amounts account={account} />
+          </Section>
+          <Section
+            title={t('tokens')}
+            aside={inForce > 0 ? <RevokeAll accountId={id} name={name} count={inForce} /> : null}
+          >
+            {tokens.length > 0 ? (
+              <div className="-mx-4 md:-mx-[18px]">
+                <TokenLines tokens={tokens} />
+              </div>
+            ) : (
+              <p className="text-muted">{t('noTokens')}</p>
+            )}
+          </Section>
+          <Section title={t('members')}>
+            <MemberLines members={account.members} />
+          </Section>
+          <Section title={t('records')}>
+            <LatestRecords accountId={id} lines={records.rows} />
+          </Section>
+        </div>
+        <div className="grid min-w-0 gap-6">
+          <Section title={t('about')}>
+            <About account={account} />
+          </Section>
+          <Section title={t('limits')} text={t('limitsText')}>
+            <LimitsForm accountId={id} limits={account.limits} />
+          </Section>
+          <Section title={t('findCharge')} text={t('findChargeText')}>
+            <FindCharge accountId={id} asked={asked} charge={charge} />
+          </Section>
+        </div>
+      </div>
+    </ClientWords>
+  )
+}
+
+/** Why it does not work, before all else. */
+async function Standing({ account }: { account: AccountDetail }) {
+  const t = await getTranslations('adminAccount')
+  const { status, standing } = account
+  if (status === 'active') return null
+  const isPending = status === 'pending'
+  return (
+    <div className="mb-6">
+      <Notice tone={isPending ? 'wait' : 'bad'} icon={isPending ? Clock : CircleAlert}>
+        {isPending ? t('isPending') : t('isSuspended', { reason: standing.reason ?? '—' })}
+      </Notice>
+    </div>
+  )
+}
+
+async function About({ account }: { account: AccountDetail }) {
+  const t = await getTranslations('adminAccount')
+  const { id, city, created_at, standing } = account
+  return (
+    <Facts>
+      <Fact name={t('since')}>
+        <When at={standing.since} />
+        {standing.by ? <span className="text-muted"> · {standing.by}</span> : null}
+      </Fact>
+      {account.status === 'active' && standing.reason ? (
+        <Fact name={t('reason')}>{standing.reason}</Fact>
+      ) : null}
+      <Fact name={t('owner')}>{account.owner_email ?? t('nobody')}</Fact>
+      <Fact name={t('city')}>{city}</Fact>
+      <Fact name={t('created')}>
+        <When at={created_at} />
+      </Fact>
+      <Fact name={t('id')}>
+        <span className="mr-2 break-all font-mono text-[13px]">{id}</span>
+        <CopyButton text={id} look="plain" className="-my-2 -ml-2.5" />
+      </Fact>
+    </Facts>
+  )
+}

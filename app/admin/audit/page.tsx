@@ -1,0 +1,46 @@
+import type { Metadata } from 'next'
+import { getTimeZone, getTranslations } from 'next-intl/server'
+import { ExportAudit } from '#components/audit/export-button.tsx'
+import { AuditList } from '#components/audit/list.tsx'
+import { ClientWords } from '#components/client-words.tsx'
+import { listAudit } from '#lib/audit/queries.ts'
+import { readAuditAsked } from '#lib/dashboard/audit.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
+
+const SHOWN = 50
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('audit'))('title') }
+}
+
+interface AuditPageProps {
+  searchParams: Promise<SearchParams>
+}
+
+export default async function StaffAuditPage({ searchParams }: AuditPageProps) {
+  await requireAdmin()
+  const [t, timeZone] = await Promise.all([getTranslations('audit'), getTimeZone()])
+  const options = { limit: SHOWN, isStaff: true }
+  const { asked, filters, query } = readAuditAsked(await searchParams, timeZone, options)
+  const { rows, nextCursor } = await listAudit({ staff: true }, query)
+  return (
+    <ClientWords
+      of={['audit', 'auditAction', 'auditActor', 'auditField', 'auditGroup', 'auditValue']}
+    >
+      <div className="mb-5 flex flex-wrap items-end justify-between gap-x-6 gap-y-2">
+        <div>
+          <h1 className="mb-1 text-head">{t('title')}</h1>
+          <p className="text-muted text-small">{t('ofAll')}</p>
+        </div>
+        <ExportAudit isStaff filters={filters} />
+      </div>
+      <AuditList
+        isStaff
+        asked={asked}
+        isFiltered={Object.keys(filters).length > 0}
+        first={{ data: rows, next_cursor: nextCursor }}
+      />
+    </ClientWords>
+  )
+}

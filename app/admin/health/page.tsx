@@ -1,0 +1,22 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { ClientWords } from '#components/client-words.tsx'
+import { LiveHealth } from '#components/health/live-health.tsx'
+import { readHealth } from '#lib/admin/health.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('health'))('title') }
+}
+
+export default async function HealthPage() {
+  await requireAdmin()
+  const [t, health] = await Promise.all([getTranslations('health'), readHealth()])
+  return (
+    <ClientWords of={['health']}>
+      <h1 className="mb-1 text-head">{t('title')}</h1>
+      <p className="mb-6 text-muted text-small">{t('text')}</p>
+      <LiveHealth first={health} />
+    </ClientWords>
+  )
+}

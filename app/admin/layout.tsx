@@ -1,0 +1,23 @@
+import type { ReactNode } from 'react'
+import { AdminTabs } from '#components/admin/admin-tabs.tsx'
+import { ClientWords } from '#components/client-words.tsx'
+import { Connection } from '#components/connection.tsx'
+import { Frame } from '#components/nav/frame.tsx'
+import { WorldOf } from '#components/world.tsx'
+import { requireAdmin } from '#lib/session/gate.ts'
+import { chooseAccount } from '#lib/session/preferences.ts'
+
+export default async function AdminLayout({ children }: { children: ReactNode }) {
+  const user = await requireAdmin()
+  return (
+    <ClientWords of={['adminTabs']}>
+      <WorldOf mode="test" account={null}>
+        <Frame user={user} account={await chooseAccount(user)}>
+          <AdminTabs />
+          {children}
+        </Frame>
+        <Connection />
+      </WorldOf>
+    </ClientWords>
+  )
+}

@@ -1,0 +1,44 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { FilteredList } from '#components/admin/filtered-list.tsx'
+import { TokenLines } from '#components/admin/token-lines.tsx'
+import { ClientWords } from '#components/client-words.tsx'
+import { PageHead } from '#components/page-head.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { readListAsked } from '#lib/admin/asked.ts'
+import { TOKEN_FILTERS } from '#lib/admin/schema.ts'
+import { listTokenLines } from '#lib/admin/tokens.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('adminTokens'))('title') }
+}
+
+interface TokensPageProps {
+  searchParams: Promise<SearchParams>
+}
+
+export default async function TokensPage({ searchParams }: TokensPageProps) {
+  await requireAdmin()
+  const asked = readListAsked(await searchParams, TOKEN_FILTERS)
+  const [t, { rows, nextCursor }] = await Promise.all([
+    getTranslations('adminTokens'),
+    listTokenLines(asked),
+  ])
+  const statuses = TOKEN_FILTERS.map(value => ({ value, label: t(`filter.${value}`) }))
+  return (
+    <>
+      <PageHead title={t('title')} isOfStaff />
+      <ClientWords of={['accounts', 'adminTokens', 'adminDeed', 'tokens']}>
+        <FilteredList of="adminTokens" {...{ statuses, nextCursor }}>
+          {rows.length > 0 ? (
+            <Sheet>
+              <TokenLines tokens={rows} isOfMany />
+            </Sheet>
+          ) : null}
+        </FilteredList>
+      </ClientWords>
+    </>
+  )
+}

@@ -1,0 +1,18 @@
+import { suspendAccount } from '#lib/accounts/activate.ts'
+import { readStanding } from '#lib/admin/accounts.ts'
+import { reasoned } from '#lib/admin/schema.ts'
+import { AccountStanding } from '#lib/admin/wire.ts'
+import { actorOf } from '#lib/audit/note.ts'
+import { adminDoor } from '#lib/http/door.ts'
+
+export const POST = adminDoor({
+  summary: 'Stop an account, from the next request on',
+  body: reasoned,
+  answer: AccountStanding,
+  refuses: ['account_not_found'],
+  takesProof: true,
+  async handle({ user, body, params: { id = '' } }) {
+    await suspendAccount(id, body.reason, actorOf(user.id))
+    return { data: await readStanding(id) }
+  },
+})

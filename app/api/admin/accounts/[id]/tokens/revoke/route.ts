@@ -1,0 +1,18 @@
+import * as z from 'zod'
+import { readStanding } from '#lib/admin/accounts.ts'
+import { reasoned } from '#lib/admin/schema.ts'
+import { actorOf } from '#lib/audit/note.ts'
+import { adminDoor } from '#lib/http/door.ts'
+import { cancelTokens } from '#lib/tokens/cancel.ts'
+
+export const POST = adminDoor({
+  summary: 'End all tokens of an account, from the next request on',
+  body: reasoned,
+  answer: z.object({ data: z.object({ revoked: z.int() }) }),
+  refuses: ['account_not_found'],
+  takesProof: true,
+  async handle({ user, body, params: { id = '' } }) {
+    await readStanding(id)
+    return { data: { revoked: await cancelTokens(id, body.reason, actorOf(user.id)) } }
+  },
+})

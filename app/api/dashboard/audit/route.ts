@@ -1,0 +1,14 @@
+import { listAudit } from '#lib/audit/queries.ts'
+import { AuditPage, auditQuery } from '#lib/audit/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+
+export const GET = endpoint({
+  summary: 'Who did what in the account',
+  allow: 'audit:read',
+  query: auditQuery,
+  answer: AuditPage,
+  async handle({ account, query }) {
+    const { rows, nextCursor } = await listAudit({ staff: false, accountId: account.id }, query)
+    return { data: rows, next_cursor: nextCursor }
+  },
+})

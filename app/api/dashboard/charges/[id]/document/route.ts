@@ -1,0 +1,18 @@
+import { actorOf } from '#lib/audit/note.ts'
+import { revealDocument } from '#lib/charges/reveal.ts'
+import { DocumentShown } from '#lib/charges/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+
+export const POST = endpoint({
+  summary: 'Show the payer’s document, which is written down',
+  allow: 'documents:reveal',
+  takesProof: true,
+  answer: DocumentShown,
+  refuses: ['transaction_not_found'],
+  // Only for as long as a lost answer is asked for again: it holds the document.
+  once: { keptS: 60 },
+  async handle({ account, mode, params: { id = '' }, userId }) {
+    const document = await revealDocument({ accountId: account.id, mode, id }, actorOf(userId))
+    return { data: { document } }
+  },
+})

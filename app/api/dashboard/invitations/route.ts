@@ -1,0 +1,21 @@
+import { inviteMember } from '#lib/accounts/invite.ts'
+import { invitationRequest } from '#lib/accounts/schema.ts'
+import { InvitationMade } from '#lib/accounts/wire.ts'
+import { actorOf } from '#lib/audit/note.ts'
+import { env } from '#lib/env.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+
+export const POST = endpoint({
+  summary: 'Ask somebody to join the account, and show the link this once',
+  allow: 'members:write',
+  takesProof: true,
+  body: invitationRequest,
+  answer: InvitationMade,
+  refuses: ['member_already', 'limit_reached'],
+  // Told again without the link: of the secret in it there is only a hash.
+  once: { keptS: 86_400, recall: async (_call, id) => ({ data: { id, link: null } }) },
+  async handle({ account, body, userId, once }) {
+    const { id, path } = await inviteMember(account.id, body, actorOf(userId), once)
+    return { data: { id, link: env().PUBLIC_URL + path } }
+  },
+})

@@ -1,0 +1,13 @@
+import { listInvitations, listMembers } from '#lib/accounts/people-queries.ts'
+import { MemberList } from '#lib/accounts/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+
+export const GET = endpoint({
+  summary: 'List who is in the account, and who was asked to join it',
+  allow: 'members:read',
+  answer: MemberList,
+  async handle({ account: { id } }) {
+    const [members, invitations] = await Promise.all([listMembers(id), listInvitations(id)])
+    return { data: { members, invitations } }
+  },
+})

@@ -1,0 +1,23 @@
+import { openAccount } from '#lib/accounts/open.ts'
+import { accountRequest } from '#lib/accounts/schema.ts'
+import { AccountOpened } from '#lib/accounts/wire.ts'
+import { payWelcomeCharge } from '#lib/charges/welcome.ts'
+import { personDoor } from '#lib/http/door.ts'
+import { log } from '#lib/log.ts'
+import { requireFew } from '#lib/people/throttle.ts'
+
+export const POST = personDoor({
+  summary: 'Open another account as whoever is signed in',
+  body: accountRequest,
+  answer: AccountOpened,
+  refuses: ['sign_up_closed', 'invitation_ended', 'other_person', 'too_many_requests'],
+  async handle({ user, body, ip }) {
+    await requireFew([
+      ['sign_up', ip],
+      ['sign_up', user.id],
+    ])
+    const account = await openAccount(body, user)
+    await payWelcomeCharge(account).catch(err => log().error({ err }, 'no welcome was paid'))
+    return { data: { account_id: account.id, status: account.status } }
+  },
+})

@@ -1,0 +1,14 @@
+import { personDoor } from '#lib/http/door.ts'
+import { confirmAuthenticator } from '#lib/people/authenticator.ts'
+import { codeProof } from '#lib/people/schema.ts'
+import { FactorAdded } from '#lib/people/wire.ts'
+
+export const POST = personDoor({
+  summary: 'Turn an authenticator app on by a first code of it',
+  body: codeProof,
+  answer: FactorAdded,
+  takesProof: true,
+  async handle({ user, body }) {
+    return { data: { recovery_codes: await confirmAuthenticator(user, body.code) } }
+  },
+})

@@ -1,0 +1,24 @@
+import { personDoor } from '#lib/http/door.ts'
+import { beginAuthenticator, removeAuthenticator } from '#lib/people/authenticator.ts'
+import { AuthenticatorBegun, Done } from '#lib/people/wire.ts'
+
+export const POST = personDoor({
+  summary: 'Begin with an authenticator app, and see its secret this once',
+  answer: AuthenticatorBegun,
+  refuses: ['limit_reached'],
+  takesProof: true,
+  async handle({ user }) {
+    return { data: await beginAuthenticator(user) }
+  },
+})
+
+export const DELETE = personDoor({
+  summary: 'Sign in without the authenticator app',
+  answer: Done,
+  refuses: ['factor_not_found'],
+  takesProof: true,
+  async handle({ user }) {
+    await removeAuthenticator(user)
+    return { data: {} }
+  },
+})

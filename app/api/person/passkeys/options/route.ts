@@ -1,0 +1,13 @@
+import { personDoor } from '#lib/http/door.ts'
+import { beginPasskey } from '#lib/people/passkeys.ts'
+import { PasskeyAsked } from '#lib/people/wire.ts'
+
+export const POST = personDoor({
+  summary: 'Begin with a passkey: what the browser needs to make it',
+  answer: PasskeyAsked,
+  refuses: ['limit_reached'],
+  takesProof: true,
+  async handle({ user, origin }) {
+    return { data: await beginPasskey(user, origin) }
+  },
+})

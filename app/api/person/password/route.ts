@@ -1,0 +1,18 @@
+import * as z from 'zod'
+import { personDoor } from '#lib/http/door.ts'
+import { changePassword, hasPassword } from '#lib/people/change-password.ts'
+import { passwordChange } from '#lib/people/schema.ts'
+import { requireProof } from '#lib/session/proof.ts'
+
+export const POST = personDoor({
+  summary: 'Choose another password',
+  body: passwordChange,
+  answer: z.object({ data: z.object({}) }),
+  refuses: ['too_many_requests'],
+  async handle({ user, body }) {
+    // The current one is proof enough; whoever came in by OpenID has none to show.
+    if (!(await hasPassword(user.id))) requireProof(user, null)
+    await changePassword(user, body)
+    return { data: {} }
+  },
+})

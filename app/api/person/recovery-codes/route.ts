@@ -1,0 +1,16 @@
+import { personDoor } from '#lib/http/door.ts'
+import { proveByFactor } from '#lib/people/prove.ts'
+import { factorAnswer } from '#lib/people/schema.ts'
+import { renewRecoveryCodes } from '#lib/people/second-factor.ts'
+import { FactorAdded } from '#lib/people/wire.ts'
+
+export const POST = personDoor({
+  // Not by an earlier proof: whoever gets these codes needs nothing else of the second factor.
+  summary: 'Put new recovery codes in the place of the old ones, by a second factor',
+  body: factorAnswer,
+  answer: FactorAdded,
+  async handle({ user, body }) {
+    await proveByFactor(user, body)
+    return { data: { recovery_codes: await renewRecoveryCodes(user) } }
+  },
+})

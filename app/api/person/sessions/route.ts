@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { personDoor } from '#lib/http/door.ts'
+import { endOtherDevices, listDevices } from '#lib/people/devices.ts'
+import { Device } from '#lib/people/schema.ts'
+
+export const GET = personDoor({
+  summary: 'Where one is signed in',
+  answer: z.object({ data: z.array(Device) }),
+  async handle({ user }) {
+    return { data: await listDevices(user) }
+  },
+})
+
+export const DELETE = personDoor({
+  summary: 'Sign out everywhere but here',
+  answer: z.object({ data: z.object({ ended: z.number() }) }),
+  async handle({ user }) {
+    return { data: { ended: await endOtherDevices(user) } }
+  },
+})

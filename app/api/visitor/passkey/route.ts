@@ -1,0 +1,16 @@
+import { visitorDoor } from '#lib/http/door.ts'
+import { readChallenge } from '#lib/people/challenge.ts'
+import { askPasskey } from '#lib/people/passkeys.ts'
+import { passkeyAsk } from '#lib/people/schema.ts'
+import { PasskeyAsked } from '#lib/people/wire.ts'
+
+export const POST = visitorDoor({
+  summary: 'Be asked for a passkey: anybody’s, or of who is signing in with a password',
+  body: passkeyAsk,
+  answer: PasskeyAsked,
+  async handle({ body, origin }) {
+    const { challenge } = body
+    const asked = challenge ? await readChallenge('second_factor', challenge) : null
+    return { data: await askPasskey(origin, asked?.userId ?? null) }
+  },
+})

@@ -1,0 +1,15 @@
+import * as z from 'zod'
+import { visitorDoor } from '#lib/http/door.ts'
+import { confirmReset } from '#lib/people/reset.ts'
+import { resetAnswer } from '#lib/people/schema.ts'
+
+export const POST = visitorDoor({
+  summary: 'Choose a new password by the link of a mail',
+  body: resetAnswer,
+  answer: z.object({ data: z.object({}) }),
+  refuses: ['link_expired'],
+  async handle({ body }) {
+    await confirmReset(body)
+    return { data: {} }
+  },
+})

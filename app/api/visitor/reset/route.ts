@@ -1,0 +1,15 @@
+import * as z from 'zod'
+import { visitorDoor } from '#lib/http/door.ts'
+import { askReset } from '#lib/people/reset.ts'
+import { resetRequest } from '#lib/people/schema.ts'
+
+export const POST = visitorDoor({
+  summary: 'Ask for a link by which to choose a new password',
+  body: resetRequest,
+  answer: z.object({ data: z.object({}) }),
+  refuses: ['too_many_requests'],
+  async handle({ body, ip }) {
+    await askReset(body.email, ip)
+    return { data: {} }
+  },
+})

@@ -1,0 +1,21 @@
+import { signUp } from '#lib/accounts/open.ts'
+import { signUpRequest } from '#lib/accounts/schema.ts'
+import { AccountOpened } from '#lib/accounts/wire.ts'
+import { payWelcomeCharge } from '#lib/charges/welcome.ts'
+import { visitorDoor } from '#lib/http/door.ts'
+import { log } from '#lib/log.ts'
+import { requireFew } from '#lib/people/throttle.ts'
+
+export const POST = visitorDoor({
+  summary: 'Open an account as somebody new',
+  body: signUpRequest,
+  answer: AccountOpened,
+  refuses: ['sign_up_closed', 'invitation_ended', 'other_person', 'too_many_requests'],
+  async handle({ body, ip }) {
+    await requireFew([['sign_up', ip]])
+    const account = await signUp(body)
+    // The account is there and whole without it: a fault here must not read as if it were not.
+    await payWelcomeCharge(account).catch(err => log().error({ err }, 'no welcome was paid'))
+    return { data: { account_id: account.id, status: account.status } }
+  },
+})

@@ -1,0 +1,77 @@
+import type { Metadata } from 'next'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { getTranslations } from 'next-intl/server'
+import { ClientWords } from '#components/client-words.tsx'
+import { Invitation } from '#components/join/invitation.tsx'
+import { useRoleText } from '#components/members/deeds.ts'
+import { buttonClass } from '#components/ui/button.tsx'
+import { VisitorPage } from '#components/visitor-page.tsx'
+import { type FoundInvitation, findInvitation } from '#lib/accounts/people-queries.ts'
+import { env } from '#lib/env.ts'
+import { currentUser } from '#lib/session/gate.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('join'))('title') }
+}
+
+export default async function JoinPage({ params }: { params: Promise<{ secret: string }> }) {
+  const { secret } = await params
+  const [found, user] = await Promise.all([findInvitation(secret), currentUser()])
+  if (!found) return <Ended why="unknown" />
+  if (found.state !== 'open') return <Ended why={found.state} />
+  if (found.account === null && env().SIGNUPS === 'closed') return <Ended why="closed" />
+  const { account, email, isKnown } = found
+  return (
+    <ClientWords of={['join', 'signUp', 'newPassword']}>
+      <Head found={found}>
+        <Invitation
+          {...{ secret, email, isKnown }}
+          isToJoin={account !== null}
+          reader={user?.email ?? null}
+        />
+      </Head>
+    </ClientWords>
+  )
+}
+
+function Head({ found, children }: { found: FoundInvitation; children: React.ReactNode }) {
+  const t = useTranslations()
+  const tell = useRoleText()
+  const { account, inviter, role } = found
+  if (account === null) {
+    return (
+      <VisitorPage title={t('signUp.title')} subtitle={t('join.opening')}>
+        {children}
+      </VisitorPage>
+    )
+  }
+  const words = { role: t(`members.role.${role}`), inviter: inviter ?? '' }
+  return (
+    <VisitorPage
+      title={t('join.to', { account })}
+      subtitle={
+        <>
+          {inviter ? t('join.by', words) : t('join.as', words)} {tell(role)}
+        </>
+      }
+    >
+      {children}
+    </VisitorPage>
+  )
+}
+
+type Why = Exclude<FoundInvitation['state'], 'open'> | 'unknown' | 'closed'
+
+/** Nothing more than why: what it was about is no business of whoever came too late. */
+function Ended({ why }: { why: Why }) {
+  const t = useTranslations('join')
+  return (
+    <VisitorPage title={t('endedTitle')} subtitle={t('endedSubtitle')}>
+      <p className="mb-5">{t(`ended.${why}`)}</p>
+      <Link href="/" prefetch={false} className={`${buttonClass('quiet')} w-full`}>
+        {t('home')}
+      </Link>
+    </VisitorPage>
+  )
+}

@@ -1,0 +1,42 @@
+import { Clock } from 'lucide-react'
+import type { Metadata } from 'next'
+import Link from 'next/link'
+import { getTranslations } from 'next-intl/server'
+import { ClientWords } from '#components/client-words.tsx'
+import { ChooseReset } from '#components/security/choose-reset.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+import { VisitorPage } from '#components/visitor-page.tsx'
+import { findReset } from '#lib/people/reset.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  const title = (await getTranslations('reset'))('chooseTitle')
+  // The address of this page is as good as a password: nothing that it loads hears of it.
+  return { title, referrer: 'no-referrer' }
+}
+
+export default async function ChoosePage({ params }: { params: Promise<{ secret: string }> }) {
+  const { secret } = await params
+  const [t, email] = await Promise.all([getTranslations('reset'), findReset(secret)])
+  if (!email) {
+    return (
+      <VisitorPage title={t('chooseTitle')} subtitle={t('subtitle')}>
+        <div className="grid gap-5">
+          <Notice tone="wait" icon={Clock}>
+            {t('expired')}
+          </Notice>
+          <Link href="/reset" prefetch={false} className={buttonClass('primary')}>
+            {t('again')}
+          </Link>
+        </div>
+      </VisitorPage>
+    )
+  }
+  return (
+    <VisitorPage title={t('chooseTitle')} subtitle={t('for', { email })}>
+      <ClientWords of={['reset', 'newPassword']}>
+        <ChooseReset secret={secret} email={email} />
+      </ClientWords>
+    </VisitorPage>
+  )
+}

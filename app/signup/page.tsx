@@ -1,0 +1,52 @@
+import type { Metadata } from 'next'
+import Link from 'next/link'
+import { getTranslations } from 'next-intl/server'
+import { ClientWords } from '#components/client-words.tsx'
+import { OpenForm } from '#components/join/open-form.tsx'
+import { SignUpForm } from '#components/join/sign-up-form.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { VisitorPage } from '#components/visitor-page.tsx'
+import { env } from '#lib/env.ts'
+import { currentUser } from '#lib/session/gate.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('signUp'))('title') }
+}
+
+export default async function SignUpPage() {
+  const [t, user] = await Promise.all([getTranslations('signUp'), currentUser()])
+  const { SIGNUPS, NEW_ACCOUNTS } = env()
+  if (SIGNUPS !== 'open') {
+    return (
+      <VisitorPage title={t('title')} subtitle={t('notOpen')}>
+        <p className="mb-5">{t(`how.${SIGNUPS}`)}</p>
+        <Link href="/" prefetch={false} className={`${buttonClass('quiet')} w-full`}>
+          {user ? t('home') : t('signIn')}
+        </Link>
+      </VisitorPage>
+    )
+  }
+  const waits = NEW_ACCOUNTS === 'pending' ? t('waits') : t('atOnce')
+  return (
+    <ClientWords of={['signUp', 'newPassword']}>
+      <VisitorPage
+        title={t('title')}
+        subtitle={user ? t('another', { email: user.email }) : waits}
+        below={
+          <p className="mt-5 text-center text-muted text-small">
+            {user ? null : t('hasOne')}{' '}
+            <Link
+              href={user ? '/' : '/login?next=/signup'}
+              prefetch={false}
+              className="inline-block py-1 font-medium text-accent hover:underline"
+            >
+              {user ? t('home') : t('signIn')}
+            </Link>
+          </p>
+        }
+      >
+        {user ? <OpenForm /> : <SignUpForm />}
+      </VisitorPage>
+    </ClientWords>
+  )
+}

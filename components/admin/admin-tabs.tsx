@@ -1,0 +1,22 @@
+'use client'
+
+import { usePathname } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { Tabs } from '#components/ui/tabs.tsx'
+
+const NAMES = ['accounts', 'tokens', 'audit', 'health'] as const
+
+/** The pages of the operator's staff. */
+export function AdminTabs() {
+  const t = useTranslations('adminTabs')
+  const path = usePathname()
+  const tabs = NAMES.map(name => {
+    const href = `/admin/${name}`
+    return { href, label: t(name), isCurrent: path === href || path.startsWith(`${href}/`) }
+  })
+  return (
+    <div className="mb-6">
+      <Tabs label={t('label')} tabs={tabs} />
+    </div>
+  )
+}

@@ -1,0 +1,70 @@
+'use client'
+
+import { Clock } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
+import { ListBody, NoneFit } from '#components/filters/list-body.tsx'
+import { SearchFilter } from '#components/filters/search-filter.tsx'
+import { useFilters } from '#components/filters/use-filters.ts'
+import { Sheet } from '#components/ui/sheet.tsx'
+
+interface FilteredListProps {
+  of: 'accounts' | 'adminTokens'
+  statuses: { value: string; label: string }[]
+  /** How many accounts wait for an admin. */
+  pending?: number
+  nextCursor: string | null
+  /** The rows; null where nothing fits. */
+  children: ReactNode
+}
+
+/** A list of the operator's below its filters, which stand in the address. */
+export function FilteredList({ of, statuses, pending = 0, ...list }: FilteredListProps) {
+  const t = useTranslations()
+  const { get, set, isPending } = useFilters()
+  const isFiltered = get('q') !== '' || get('status') !== ''
+  return (
+    <>
+      <div className="mb-4 flex flex-wrap items-center gap-2">
+        <SearchFilter
+          label={t(`${of}.search`)}
+          value={get('q')}
+          onSearch={q => set({ q: withoutSecret(q) }, true)}
+        />
+        <ChoiceFilter
+          label={t(`${of}.status`)}
+          value={get('status')}
+          choices={statuses}
+          onChoose={status => set({ status })}
+        />
+        {pending > 0 && get('status') !== 'pending' ? (
+          <button
+            type="button"
+            onClick={() => set({ status: 'pending' })}
+            className="inline-flex h-9 items-center gap-1.5 rounded-chip bg-wait-soft px-3.5 font-semibold text-small text-wait"
+          >
+            <Clock size={14} aria-hidden />
+            {t('accounts.pendingCount', { count: pending })}
+          </button>
+        ) : null}
+      </div>
+      <ListBody error={null} isPending={isPending} nextCursor={list.nextCursor}>
+        {list.children ?? (
+          <Sheet>
+            <NoneFit
+              title={t(`${of}.${isFiltered ? 'noneFit' : 'none'}`)}
+              text={t(`${of}.${isFiltered ? 'noneFitText' : 'noneText'}`)}
+              clear={() => set({ q: null, status: null })}
+            />
+          </Sheet>
+        )}
+      </ListBody>
+    </>
+  )
+}
+
+/** Of a whole token that somebody pastes only the beginning goes into an address, which is kept. */
+function withoutSecret(q: string): string {
+  return q.replace(/^(troco_(?:test|live)_[0-9A-Za-z]{9})[0-9A-Za-z]*$/, '$1')
+}

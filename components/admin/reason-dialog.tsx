@@ -1,0 +1,72 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useApi } from '#components/api.ts'
+import { useForm } from '#components/form.ts'
+import { Problem } from '#components/problem.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { maybeReasoned, reasoned } from '#lib/admin/schema.ts'
+
+interface ReasonDialogProps {
+  title: string
+  description: string
+  /** What the button does, in a verb. */
+  action: string
+  path: string
+  isOptional?: boolean
+  /** It takes something away from somebody. */
+  isHarsh?: boolean
+  onClose: () => void
+  onDone?: (said: unknown) => void
+}
+
+/** Asks the operator's staff why, before it is done; what it changes is then shown afresh. */
+export function ReasonDialog(props: ReasonDialogProps) {
+  const { title, description, action, path, isOptional, isHarsh, onClose, onDone } = props
+  const t = useTranslations()
+  const api = useApi()
+  const router = useRouter()
+  const form = useForm({
+    schema: isOptional ? maybeReasoned : reasoned,
+    read: data => ({ reason: String(data.get('reason')).trim() || undefined }),
+    send: async body => {
+      const said = await api.send('POST', path, { body })
+      onDone?.(said)
+      router.refresh()
+      onClose()
+    },
+  })
+  const problem = form.problems.reason
+  return (
+    <Dialog isOpen onClose={onClose} title={title} description={description}>
+      <form {...form.props} className="grid gap-5">
+        <Field
+          label={t('adminDeed.reason')}
+          note={isOptional ? t('ui.optional') : undefined}
+          name="reason"
+          maxLength={200}
+          autoComplete="off"
+          hint={t('adminDeed.reasonHint')}
+          problem={problem ? t('adminDeed.reasonInvalid') : null}
+        />
+        <Problem error={form.failure} />
+        <div className="flex flex-wrap justify-end gap-3">
+          <Button look="quiet" onClick={onClose}>
+            {t('ui.cancel')}
+          </Button>
+          <Button
+            look="primary"
+            type="submit"
+            disabled={form.isBusy}
+            className={isHarsh ? 'bg-bad! text-surface!' : ''}
+          >
+            {form.isBusy ? t('adminDeed.busy') : action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,63 @@
+import { useLocale, useTranslations } from 'next-intl'
+import { moneyText } from '#components/format.tsx'
+import type { AuditLine, AuditValues } from '#lib/audit/schema.ts'
+
+/** In cents. */
+const MONEY = ['amount', 'charge_max', 'withdrawal_max', 'night_max']
+
+/** What was before and what is since, a line for each thing that changed. */
+export function Changes({ before, after }: Pick<AuditLine, 'before' | 'after'>) {
+  const t = useTranslations('audit')
+  const label = useFieldLabel()
+  const text = useValueText()
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
+  const changed = names.filter(
+    name => !before || !after || JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  )
+  return (
+    <ul className="grid gap-1.5">
+      {changed.map(name => {
+        const [old, now] = [before?.[name], after?.[name]].map(value =>
+          value === undefined ? null : text(name, value),
+        )
+        return (
+          <li key={name} className="break-words">
+            <span className="text-muted">{label(name)}: </span>
+            {old && now ? t('changed', { before: old, after: now }) : (now ?? old)}
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+function useFieldLabel(): (name: string) => string {
+  const t = useTranslations('auditField')
+  return name => {
+    const key = name as 'name'
+    return t.has(key) ? t(key) : name
+  }
+}
+
+function useValueText(): (name: string, value: AuditValues[string]) => string {
+  const t = useTranslations('audit')
+  const word = useWord()
+  const locale = useLocale()
+  return (name, value) => {
+    if (value === null) return t('empty')
+    if (typeof value === 'boolean') return value ? t('yes') : t('no')
+    if (Array.isArray(value)) return value.length > 0 ? value.join(', ') : t('empty')
+    if (typeof value === 'number') {
+      return MONEY.includes(name) ? moneyText(value, locale) : String(value)
+    }
+    return name === 'name' ? value : word(value)
+  }
+}
+
+function useWord(): (value: string) => string {
+  const t = useTranslations('auditValue')
+  return value => {
+    const key = value as 'owner'
+    return /^\w+$/.test(value) && t.has(key) ? t(key) : value
+  }
+}

@@ -1,0 +1,106 @@
+'use client'
+
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { Changes } from '#components/audit/changes.tsx'
+import { ActorName, useActionText } from '#components/audit/names.tsx'
+import { placeOf } from '#components/audit/places.ts'
+import { ExactTime } from '#components/charge/exact-time.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { Fact, Facts } from '#components/ui/facts.tsx'
+import { useApi } from '#components/world.tsx'
+import type { AuditLine } from '#lib/audit/schema.ts'
+
+interface DetailsProps {
+  line: AuditLine
+  isStaff: boolean
+  onClose: () => void
+  /** Shows the list of this one person, account or target. */
+  onNarrow: (changes: Record<string, string>) => void
+}
+
+/** All that was kept of one deed. */
+export function AuditDetails({ line, isStaff, onClose, onNarrow }: DetailsProps) {
+  const t = useTranslations('audit')
+  const { mode } = useApi().world
+  const { actor, account, target } = line
+  const actionText = useActionText()
+  const place = placeOf(line, mode, isStaff)
+  return (
+    <Dialog isOpen onClose={onClose} title={actionText(line.action)}>
+      <Facts>
+        <Fact name={t('when')}>
+          <ExactTime at={line.created_at} />
+        </Fact>
+        <Fact name={t('actor')}>
+          <ActorName actor={actor} />
+          {actor.email && actor.email !== actor.name ? (
+            <span className="block text-muted text-small">{actor.email}</span>
+          ) : null}
+          {actor.id ? (
+            <Narrow onPress={() => onNarrow({ actor: actor.id ?? '' })}>{t('onlyActor')}</Narrow>
+          ) : null}
+        </Fact>
+        {isStaff && account ? (
+          <Fact name={t('account')}>
+            {account.name}
+            <Narrow onPress={() => onNarrow({ account: account.id })}>{t('onlyAccount')}</Narrow>
+          </Fact>
+        ) : null}
+        {line.reason ? <Fact name={t('reason')}>{line.reason}</Fact> : null}
+        {line.before || line.after ? (
+          <Fact name={t('change')}>
+            <Changes before={line.before} after={line.after} />
+          </Fact>
+        ) : null}
+        {target ? (
+          <Fact name={t('target')}>
+            <Code>{target}</Code>
+            <span className="flex flex-wrap gap-x-4">
+              {place ? (
+                <Link
+                  href={place}
+                  prefetch={false}
+                  className="font-semibold text-accent text-small hover:underline"
+                >
+                  {t('open')}
+                </Link>
+              ) : null}
+              <Narrow onPress={() => onNarrow({ target })}>{t('onlyTarget')}</Narrow>
+            </span>
+          </Fact>
+        ) : null}
+        {line.ip ? (
+          <Fact name={t('ip')}>
+            <Code>{line.ip}</Code>
+          </Fact>
+        ) : null}
+        {line.request_id ? (
+          <Fact name={t('request')}>
+            <Code>{line.request_id}</Code>
+          </Fact>
+        ) : null}
+        <Fact name={t('code')}>
+          <Code>{line.action}</Code>
+        </Fact>
+      </Facts>
+    </Dialog>
+  )
+}
+
+function Code({ children }: { children: string }) {
+  return <code className="block break-all font-mono text-[13px] leading-6">{children}</code>
+}
+
+function Narrow({ onPress, children }: { onPress: () => void; children: ReactNode }) {
+  return (
+    <button
+      type="button"
+      onClick={onPress}
+      className="block min-h-6 font-semibold text-accent text-small hover:underline"
+    >
+      {children}
+    </button>
+  )
+}

@@ -1,0 +1,110 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type SubmitEvent, useState } from 'react'
+import { ChoiceFilter, SetFilter } from '#components/filters/filter-chip.tsx'
+import { PeriodFilter } from '#components/filters/period-filter.tsx'
+import { SearchFilter } from '#components/filters/search-filter.tsx'
+import type { useFilters } from '#components/filters/use-filters.ts'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { ACTION_GROUPS } from '#lib/audit/schema.ts'
+
+/** Each names one thing exactly. */
+const EXACT = { account: 'accountFilter', actor: 'personFilter', target: 'targetFilter' } as const
+type Exact = keyof typeof EXACT
+
+/** Every filter of the list, let go. */
+export const UNSET = Object.fromEntries(
+  [...Object.keys(EXACT), 'action', 'q', 'period', 'from', 'to'].map(name => [name, null]),
+)
+
+/** What no merchant's own log holds. */
+const OF_STAFF = ['demo', 'merchant', 'user']
+
+interface FiltersProps extends Pick<ReturnType<typeof useFilters>, 'get' | 'set'> {
+  isStaff: boolean
+}
+
+export function AuditFilters({ isStaff, get, set }: FiltersProps) {
+  const t = useTranslations('audit')
+  const word = useTranslations('auditGroup')
+  const [isOpen, setOpen] = useState(false)
+  const groups = ACTION_GROUPS.filter(group => isStaff || !OF_STAFF.includes(group))
+  const choices = groups
+    .map(group => ({ value: `${group}.*`, label: groupWord(word, group) }))
+    .toSorted((one, other) => one.label.localeCompare(other.label))
+  const exact = (Object.keys(EXACT) as Exact[]).filter(name => get(name) !== '')
+  return (
+    <div className="mb-4 flex flex-wrap items-center gap-2">
+      <SearchFilter label={t('search')} value={get('q')} onSearch={q => set({ q }, true)} />
+      <PeriodFilter get={get} set={set} />
+      <ChoiceFilter
+        label={t('action')}
+        any={t('every')}
+        value={get('action')}
+        choices={choices}
+        onChoose={action => set({ action })}
+      />
+      {exact.map(name => (
+        <SetFilter
+          key={name}
+          label={t(EXACT[name])}
+          value={get(name)}
+          onClear={() => set({ [name]: null })}
+        />
+      ))}
+      <Button look="plain" onClick={() => setOpen(true)} className="min-h-9 text-small">
+        {t('more')}
+      </Button>
+      <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={t('more')}>
+        <ExactForm
+          names={isStaff ? ['actor', 'account', 'target'] : ['actor', 'target']}
+          get={get}
+          onApply={changes => {
+            setOpen(false)
+            set(changes)
+          }}
+        />
+      </Dialog>
+    </div>
+  )
+}
+
+type GroupWord = ReturnType<typeof useTranslations<'auditGroup'>>
+
+function groupWord(t: GroupWord, group: (typeof ACTION_GROUPS)[number]): string {
+  return t(group)
+}
+
+interface ExactFormProps {
+  names: Exact[]
+  get: (name: string) => string
+  onApply: (changes: Record<string, string | null>) => void
+}
+
+function ExactForm({ names, get, onApply }: ExactFormProps) {
+  const t = useTranslations('audit')
+  function submit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const data = new FormData(event.currentTarget)
+    onApply(Object.fromEntries(names.map(name => [name, String(data.get(name)).trim() || null])))
+  }
+  return (
+    <form onSubmit={submit} className="grid gap-5">
+      {names.map(name => (
+        <Field
+          key={name}
+          label={t(EXACT[name])}
+          name={name}
+          maxLength={255}
+          defaultValue={get(name)}
+        />
+      ))}
+      <Button look="primary" type="submit">
+        {t('apply')}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,73 @@
+'use client'
+
+import { useQuery } from '@tanstack/react-query'
+import { ScrollText } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { AuditDetails } from '#components/audit/details.tsx'
+import { AuditFilters, UNSET } from '#components/audit/filters.tsx'
+import { AuditRows } from '#components/audit/rows.tsx'
+import { ListBody, NoneFit } from '#components/filters/list-body.tsx'
+import type { ListPage } from '#components/filters/live-page.ts'
+import { useFilters } from '#components/filters/use-filters.ts'
+import { Empty } from '#components/ui/empty.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { useApi } from '#components/world.tsx'
+import type { AuditLine } from '#lib/audit/schema.ts'
+
+interface AuditListProps {
+  /** The operator's staff see every account; a merchant sees their own. */
+  isStaff: boolean
+  /** What the address asks for, as the API takes it. */
+  asked: Record<string, string>
+  isFiltered: boolean
+  first: ListPage<AuditLine>
+}
+
+/** Who did what, newest first; one press shows all that was kept of it. */
+export function AuditList({ isStaff, asked, isFiltered, first }: AuditListProps) {
+  const t = useTranslations('audit')
+  const api = useApi()
+  const address = useFilters()
+  const [shown, setShown] = useState<AuditLine | null>(null)
+  const path = `${isStaff ? '/admin/audit' : '/dashboard/audit'}?${new URLSearchParams(asked)}`
+  const { data, error } = useQuery({
+    queryKey: ['page', api.world, path],
+    queryFn: ({ signal }) => api.get<ListPage<AuditLine>>(path, signal),
+    initialData: first,
+  })
+  const isEmpty = data.data.length === 0
+  return (
+    <>
+      {isEmpty && !isFiltered ? null : <AuditFilters isStaff={isStaff} {...address} />}
+      <ListBody error={error} isPending={address.isPending} nextCursor={data.next_cursor}>
+        {!isEmpty ? (
+          <AuditRows isStaff={isStaff} lines={data.data} onShow={setShown} />
+        ) : (
+          <Sheet>
+            {isFiltered ? (
+              <NoneFit
+                title={t('noneFit')}
+                text={t('noneFitText')}
+                clear={() => address.set(UNSET)}
+              />
+            ) : (
+              <Empty icon={ScrollText} title={t('none')} text={t('noneText')} />
+            )}
+          </Sheet>
+        )}
+      </ListBody>
+      {shown ? (
+        <AuditDetails
+          line={shown}
+          isStaff={isStaff}
+          onClose={() => setShown(null)}
+          onNarrow={changes => {
+            setShown(null)
+            address.set({ ...UNSET, ...changes })
+          }}
+        />
+      ) : null}
+    </>
+  )
+}

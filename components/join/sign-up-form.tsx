@@ -1,0 +1,88 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useForm } from '#components/form.ts'
+import { openApi, signInto } from '#components/join/enter.ts'
+import { Problem } from '#components/problem.tsx'
+import { NewPasswordField } from '#components/security/new-password-field.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { signUpRequest } from '#lib/accounts/schema.ts'
+import { ApiProblem } from '#lib/client/api.ts'
+
+interface SignUpFormProps {
+  /** The operator's invitation, and whom it is for. */
+  invited?: { secret: string; email: string }
+}
+
+/** An account of one's own, for whoever is new here. */
+export function SignUpForm({ invited }: SignUpFormProps) {
+  const t = useTranslations('signUp')
+  const [isTaken, setTaken] = useState(false)
+  const { problems, failure, isBusy, props } = useForm({
+    schema: signUpRequest,
+    read: data => {
+      const text = (name: string) => String(data.get(name) ?? '').trim() || undefined
+      const [account_name, full_name, email] = [
+        text('account_name'),
+        text('full_name'),
+        text('email'),
+      ]
+      const password = data.get('password') || undefined
+      return { account_name, full_name, email, password, secret: invited?.secret }
+    },
+    send: async body => {
+      try {
+        const order = { body }
+        const said = await openApi.send<{ data: { account_id: string } }>(
+          'POST',
+          '/visitor/signup',
+          order,
+        )
+        await signInto(said.data.account_id, body.email, body.password)
+      } catch (error) {
+        setTaken(error instanceof ApiProblem && error.fields.email !== undefined)
+        throw error
+      }
+    },
+  })
+  const emailProblem = isTaken ? 'taken' : problems.email
+  const onInput = () => {
+    props.onInput()
+    setTaken(false)
+  }
+  return (
+    <form {...props} onInput={onInput} method="post" className="grid gap-5">
+      <Problem error={failure} />
+      <Field
+        label={t('accountName')}
+        name="account_name"
+        maxLength={100}
+        autoComplete="organization"
+        hint={t('accountNameHint')}
+        problem={problems.account_name ? t(`accountNameProblem.${problems.account_name}`) : null}
+      />
+      <Field
+        label={t('name')}
+        name="full_name"
+        maxLength={100}
+        autoComplete="name"
+        problem={problems.full_name ? t(`nameProblem.${problems.full_name}`) : null}
+      />
+      <Field
+        label={t('email')}
+        name="email"
+        type="email"
+        autoComplete="username"
+        defaultValue={invited?.email}
+        readOnly={invited !== undefined}
+        problem={problems.email && emailProblem ? t(`emailProblem.${emailProblem}`) : null}
+      />
+      <NewPasswordField label={t('password')} problem={problems.password} />
+      <Button look="primary" type="submit" disabled={isBusy} className="h-11 w-full">
+        {isBusy ? t('busy') : t('open')}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest'
+import { DEEDS } from '#components/members/deeds.ts'
+import { ROLES } from '#lib/accounts/schema.ts'
+import { type Allowed, MAY } from '#lib/session/roles.ts'
+
+test('whatever tells one role from another stands in the table that people choose by', () => {
+  const shown: Allowed[] = DEEDS.map(({ needs }) => needs)
+  const names = Object.keys(MAY) as Allowed[]
+  const special = names.filter(name => MAY[name].length < ROLES.length)
+  expect(special.filter(name => !shown.includes(name))).toEqual([])
+})

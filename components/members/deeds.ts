@@ -1,0 +1,29 @@
+import { useLocale, useTranslations } from 'next-intl'
+import type { Role } from '#lib/accounts/schema.ts'
+import { type Allowed, may } from '#lib/session/roles.ts'
+
+/** What tells the roles apart, and the permission that stands for it. */
+export const DEEDS = [
+  { name: 'see', needs: 'dashboard:read' },
+  { name: 'charge', needs: 'transactions:write' },
+  { name: 'refund', needs: 'refunds:write' },
+  { name: 'withdraw', needs: 'withdrawals:write' },
+  { name: 'documents', needs: 'documents:reveal' },
+  { name: 'tokens', needs: 'tokens:write' },
+  { name: 'webhooks', needs: 'webhooks:write' },
+  { name: 'settings', needs: 'settings:write' },
+  { name: 'members', needs: 'members:write' },
+  { name: 'audit', needs: 'audit:read' },
+] as const satisfies { name: string; needs: Allowed }[]
+
+/** What a role may do, as a sentence. */
+export function useRoleText(): (role: Role) => string {
+  const t = useTranslations('members')
+  const list = new Intl.ListFormat(useLocale(), { type: 'conjunction' })
+  return role => {
+    const names = DEEDS.filter(({ needs }) => may(role, needs)).map(({ name }) =>
+      t(`inWords.${name}`),
+    )
+    return t('mayDo', { count: names.length, deeds: list.format(names) })
+  }
+}

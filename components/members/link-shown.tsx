@@ -1,0 +1,41 @@
+import { TriangleAlert } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { CopyButton } from '#components/ui/copy.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+import { INVITATION_DAYS } from '#lib/accounts/schema.ts'
+
+interface LinkShownProps {
+  /** Null: it was told already, and is kept nowhere. */
+  link: string | null
+  email: string
+  /** The way on. */
+  children: ReactNode
+}
+
+/** The link of an invitation, for as long as one stays here. */
+export function LinkShown({ link, email, children }: LinkShownProps) {
+  const t = useTranslations('invitationLink')
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
+      <p tabIndex={-1} ref={node => node?.focus()} className="break-words outline-none">
+        {t('sent', { email, days: INVITATION_DAYS })}
+      </p>
+      <Notice tone="wait" icon={TriangleAlert}>
+        {link ? t('once') : t('lost')}
+      </Notice>
+      {link ? (
+        <code
+          data-testid="invitation-link"
+          className="block select-all break-all rounded-control bg-sunk px-3.5 py-3 font-mono text-[14px]"
+        >
+          {link}
+        </code>
+      ) : null}
+      <div className="flex flex-wrap items-center justify-end gap-3">
+        {children}
+        {link ? <CopyButton text={link} look="primary" /> : null}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,62 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApi } from '#components/api.ts'
+import { Problem } from '#components/problem.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import type { MemberRow } from '#lib/accounts/schema.ts'
+
+interface RemoveDialogProps {
+  deed: 'remove' | 'leave'
+  member: MemberRow
+  onClose: () => void
+  onDone: () => void
+}
+
+/** Somebody goes: because an owner says so, or because they say so themselves. */
+export function RemoveDialog({ deed, member, onClose, onDone }: RemoveDialogProps) {
+  const t = useTranslations()
+  const api = useApi()
+  const [isBusy, setBusy] = useState(false)
+  const [failure, setFailure] = useState<unknown>(null)
+  const { user_id: id, full_name: name } = member
+  async function go() {
+    setBusy(true)
+    setFailure(null)
+    try {
+      if (deed === 'leave') {
+        await api.send('POST', '/dashboard/members/leave')
+        // A whole new page: nothing that this one holds is theirs any more.
+        return location.assign('/')
+      }
+      await api.send('DELETE', `/dashboard/members/${id}`)
+      onDone()
+      onClose()
+    } catch (error) {
+      setFailure(error)
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={t(`members.${deed}Title`, { name })}
+      description={t(`members.${deed}Text`)}
+    >
+      <div className="grid gap-5">
+        <Problem error={failure} />
+        <div className="flex flex-wrap justify-end gap-3">
+          <Button look="quiet" onClick={onClose}>
+            {t('ui.cancel')}
+          </Button>
+          <Button look="primary" disabled={isBusy} onClick={go} className="bg-bad! text-surface!">
+            {isBusy ? t('members.busy') : t(`members.${deed}`)}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  )
+}

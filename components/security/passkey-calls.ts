@@ -1,0 +1,39 @@
+import {
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  startAuthentication,
+  startRegistration,
+} from '@simplewebauthn/browser'
+
+/** What the server asks, with the secret of the question. */
+export interface Asked<Options> {
+  challenge: string
+  options: Options
+}
+
+/** Shows a passkey; null when its owner would rather not, or took too long. */
+export async function showPasskey({
+  challenge,
+  options,
+}: Asked<PublicKeyCredentialRequestOptionsJSON>) {
+  const passkey = await unlessDismissed(() => startAuthentication({ optionsJSON: options }))
+  return passkey && { challenge, passkey }
+}
+
+export async function makePasskey({
+  challenge,
+  options,
+}: Asked<PublicKeyCredentialCreationOptionsJSON>) {
+  const passkey = await unlessDismissed(() => startRegistration({ optionsJSON: options }))
+  return passkey && { challenge, passkey }
+}
+
+async function unlessDismissed<T>(ask: () => Promise<T>): Promise<T | null> {
+  try {
+    return await ask()
+  } catch (error) {
+    const name = error instanceof Error ? error.name : ''
+    if (name === 'NotAllowedError' || name === 'AbortError') return null
+    throw error
+  }
+}

@@ -1,0 +1,75 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApi } from '#components/api.ts'
+import { useForm } from '#components/form.ts'
+import { Problem } from '#components/problem.tsx'
+import { type Asked, makePasskey } from '#components/security/passkey-calls.ts'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { passkeyName } from '#lib/people/schema.ts'
+
+interface PasskeyDialogProps {
+  onClose: () => void
+  onDone: (codes: string[] | null) => void
+}
+
+type Options = Parameters<typeof makePasskey>[0]['options']
+
+/** A name for it, then the browser makes the passkey. */
+export function PasskeyDialog({ onClose, onDone }: PasskeyDialogProps) {
+  const t = useTranslations()
+  const api = useApi()
+  const [isDismissed, setDismissed] = useState(false)
+  const form = useForm({
+    schema: passkeyName,
+    read: data => ({ name: String(data.get('name')).trim() || undefined }),
+    send: async ({ name }) => {
+      setDismissed(false)
+      const path = '/person/passkeys'
+      const asked = await api.send<{ data: Asked<Options> }>('POST', `${path}/options`)
+      const made = await makePasskey(asked.data)
+      if (!made) return setDismissed(true)
+      const body = { name, ...made }
+      const said = await api.send<{ data: { recovery_codes: string[] | null } }>('POST', path, {
+        body,
+      })
+      onDone(said.data.recovery_codes)
+    },
+  })
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={t('factor.passkey.dialogTitle')}
+      description={t('factor.passkey.dialogText')}
+    >
+      <form {...form.props} className="grid gap-5">
+        <Field
+          label={t('factor.passkey.name')}
+          name="name"
+          maxLength={60}
+          autoComplete="off"
+          hint={t('factor.passkey.nameHint')}
+          problem={form.problems.name ? t('factor.passkey.nameInvalid') : null}
+        />
+        {isDismissed ? (
+          <p role="status" className="text-muted text-small">
+            {t('factor.passkey.dismissed')}
+          </p>
+        ) : null}
+        <Problem error={form.failure} />
+        <div className="flex flex-wrap justify-end gap-3">
+          <Button look="quiet" onClick={onClose}>
+            {t('ui.cancel')}
+          </Button>
+          <Button look="primary" type="submit" disabled={form.isBusy}>
+            {form.isBusy ? t('factor.busy') : t('factor.passkey.make')}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

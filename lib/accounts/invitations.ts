@@ -1,0 +1,56 @@
+import { INVITATION_DAYS } from '#lib/accounts/schema.ts'
+import type { Tx } from '#lib/db/client.ts'
+import { TrocoError } from '#lib/errors.ts'
+import { hashSecret, newSecret } from '#lib/people/secret.ts'
+
+const DAY_MS = 86_400_000
+
+interface NewInvitation {
+  id: string
+  accountId: string | null
+  email: string
+  role: string
+  invitedBy: string
+}
+
+/** Writes one that holds in place of what was open, and answers the path of its link. */
+export async function replaceInvitation(tx: Tx, row: NewInvitation): Promise<string> {
+  const { accountId, email } = row
+  await tx.invitation.updateMany({
+    where: { accountId, email, acceptedAt: null, revokedAt: null },
+    data: { revokedAt: new Date() },
+  })
+  const secret = newSecret()
+  const expiresAt = new Date(Date.now() + INVITATION_DAYS * DAY_MS)
+  await tx.invitation.create({ data: { ...row, hash: hashSecret(secret), expiresAt } })
+  return `/join/${secret}`
+}
+
+/** In their own language where they are known, else in that of whoever asks them. */
+export async function recipientOf(tx: Tx, email: string, locale: string | null) {
+  const known = await tx.user.findUnique({ where: { email }, select: { locale: true } })
+  return { email, locale: known?.locale ?? locale }
+}
+
+/** Whoever comes second finds it taken: an invitation is used once, by the one whom it is for. */
+export async function takeInvitation(tx: Tx, secret: string, email: string) {
+  const [taken] = await tx.$queryRaw<{ accountId: string | null; role: string }[]>`
+    UPDATE invitations i SET accepted_at = now()
+    WHERE i.hash = ${hashSecret(secret)} AND i.email = ${email} AND i.accepted_at IS NULL
+      AND i.revoked_at IS NULL AND i.expires_at > now() AND (i.account_id IS NULL
+        OR EXISTS (SELECT FROM accounts a WHERE a.id = i.account_id AND a.status = 'active'))
+    RETURNING i.account_id AS "accountId", i.role`
+  if (taken) return taken
+  const hash = hashSecret(secret)
+  const found = await tx.invitation.findUnique({ where: { hash }, include: { account: true } })
+  const isOpen = found && !found.acceptedAt && !found.revokedAt && found.expiresAt > new Date()
+  if (!isOpen) throw invitationEnded()
+  if (found.email !== email) {
+    throw new TrocoError('other_person', 'This invitation is for another e-mail')
+  }
+  throw new TrocoError('account_not_active', 'Account not active')
+}
+
+export function invitationEnded(): TrocoError {
+  return new TrocoError('invitation_ended', 'This invitation holds no more: ask for a new one')
+}

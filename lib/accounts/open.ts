@@ -1,0 +1,58 @@
+import { addAccount } from '#lib/accounts/create.ts'
+import { takeInvitation } from '#lib/accounts/invitations.ts'
+import type { Account, AccountRequest, SignUpRequest } from '#lib/accounts/schema.ts'
+import type { Tx } from '#lib/db/client.ts'
+import { transaction } from '#lib/db/transaction.ts'
+import { env } from '#lib/env.ts'
+import { TrocoError } from '#lib/errors.ts'
+import { newId } from '#lib/ids.ts'
+import { requireGoodPassword } from '#lib/people/common-passwords.ts'
+import { hashPassword } from '#lib/people/password.ts'
+import { addUser } from '#lib/people/register.ts'
+
+interface Person {
+  id: string
+  email: string
+}
+
+/** Whoever is new here becomes a user with an account of their own, or nothing of it. */
+export async function signUp(wanted: SignUpRequest): Promise<Account> {
+  requireOpenDoor(wanted)
+  const { full_name: name, email, password } = wanted
+  await requireGoodPassword(password, { email, name })
+  const passwordHash = await hashPassword(password)
+  const person = { id: newId(), email }
+  return transaction(async tx => {
+    const user = { ...person, name, passwordHash, isAdmin: false }
+    await addUser(tx, user, { type: 'user', id: person.id })
+    return openFor(tx, person, wanted)
+  })
+}
+
+/** Somebody who is signed in opens another account, of which they are the owner. */
+export async function openAccount(wanted: AccountRequest, person: Person): Promise<Account> {
+  requireOpenDoor(wanted)
+  return transaction(tx => openFor(tx, person, wanted))
+}
+
+/** Whom the operator invited is waited for: their account works at once. */
+async function openFor(
+  tx: Tx,
+  { id, email }: Person,
+  { account_name: name, secret }: AccountRequest,
+): Promise<Account> {
+  if (secret !== undefined) {
+    const { accountId } = await takeInvitation(tx, secret, email)
+    if (accountId !== null) {
+      throw new TrocoError('invitation_ended', 'This invitation is to join an account')
+    }
+  }
+  const status = secret === undefined ? env().NEW_ACCOUNTS : 'active'
+  return addAccount(tx, { name, status }, id, { type: 'user', id })
+}
+
+function requireOpenDoor({ secret }: Pick<AccountRequest, 'secret'>): void {
+  const { SIGNUPS } = env()
+  if (SIGNUPS === 'open' || (SIGNUPS === 'invite' && secret !== undefined)) return
+  throw new TrocoError('sign_up_closed', 'Accounts are opened by invitation only')
+}

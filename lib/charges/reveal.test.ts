@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { call } from '#e2e/call.ts'
+import { pageHeaders, signIn } from '#e2e/member.ts'
+import { type Api, makeMerchant, makeToken, openCharge, receive, startApi } from '#e2e/stage.ts'
+import type { Account, Role } from '#lib/accounts/schema.ts'
+import { db } from '#lib/db/client.ts'
+import { newId } from '#lib/ids.ts'
+
+const MASKED = /^\*\*\*\.\d{3}\.\d{3}-\*\*$/
+
+let api: Api
+let merchant: Account
+let charge: string
+let document: string
+beforeAll(async () => {
+  api = await startApi()
+  merchant = await makeMerchant()
+  charge = (await openCharge(merchant)).id
+  document = (await db().charge.findFirstOrThrow({ where: { id: charge } })).clientDoc
+})
+afterAll(() => api.close())
+
+async function ask(role: Role, method: string, path: string) {
+  const headers = pageHeaders(await signIn(merchant, role), merchant.id)
+  return call(api.url, method, path, { headers })
+}
+const reveal = (role: Role, id = charge) => ask(role, 'POST', `/dashboard/charges/${id}/document`)
+const records = () =>
+  db().auditRecord.findMany({
+    where: { accountId: merchant.id, action: 'charge.document_revealed' },
+  })
+
+describe("a payer's document", () => {
+  test.each(['owner', 'finance'] as const)(
+    'is shown to the %s, with a record without it',
+    async role => {
+      const before = (await records()).length
+      const { status, body } = await reveal(role)
+      expect([status, body.data]).toEqual([200, { document }])
+      const now = await records()
+      expect(now).toHaveLength(before + 1)
+      expect(now.at(-1)).toMatchObject({ target: charge, actorType: 'user', after: null })
+      expect(JSON.stringify(now)).not.toContain(document)
+    },
+  )
+
+  test.each(['developer', 'viewer'] as const)('is not shown to the %s', async role => {
+    const before = (await records()).length
+    const said = await reveal(role)
+    expect([said.status, said.text.includes(document)]).toEqual([403, false])
+    expect(await records()).toHaveLength(before)
+  })
+
+  test('404 for a charge of another account, of the other world, and of none', async () => {
+    const other = await openCharge(await makeMerchant())
+    for (const id of [other.id, newId(), 'none'])
+      expect((await reveal('owner', id)).status).toBe(404)
+    const headers = pageHeaders(await signIn(merchant, 'owner'), merchant.id, 'live')
+    const path = `/dashboard/charges/${charge}/document`
+    expect((await call(api.url, 'POST', path, { headers })).status).toBe(404)
+  })
+
+  test('is told to programs as ever, and to no member beside: one, the list, the events', async () => {
+    await receive(merchant, 2_000)
+    const token = await makeToken(merchant.id)
+    for (const [path, find] of [
+      [`/transactions/${charge}`, 'data.client_doc'],
+      ['/transactions', 'data.0.client_doc'],
+      ['/events', 'data.0.transaction.client_doc'],
+    ] as const) {
+      const told = (body: unknown) =>
+        find.split('.').reduce((value, key) => (value as Record<string, unknown>)[key], body)
+      expect(told((await call(api.url, 'GET', path, { token })).body), path).toBe(document)
+      for (const role of ['owner', 'viewer'] as const) {
+        const { body, text } = await ask(role, 'GET', path)
+        expect(told(body), path).toMatch(MASKED)
+        expect(text).not.toContain(document)
+      }
+    }
+  })
+})

@@ -1,0 +1,36 @@
+import { type Actor, recordAudit } from '#lib/audit/record.ts'
+import { transaction } from '#lib/db/transaction.ts'
+import { TrocoError } from '#lib/errors.ts'
+import { isUuid } from '#lib/ids.ts'
+import type { Mode } from '#lib/mode.ts'
+
+interface Which {
+  accountId: string
+  /** Of a member's page, which shows one world. */
+  mode?: Mode
+  id: string
+}
+
+/** Tells a payer's document to a person, who is written down as having seen it before it is told. */
+export async function revealDocument(
+  { accountId, mode, id }: Which,
+  actor: Actor,
+  reason?: string,
+): Promise<string> {
+  const charge = await transaction(async tx => {
+    if (![accountId, id].every(isUuid)) return null
+    const where = { accountId, id, mode, status: { not: 'opening' } }
+    const found = await tx.charge.findFirst({ where, select: { clientDoc: true } })
+    if (!found) return null
+    await recordAudit(tx, {
+      actor,
+      action: 'charge.document_revealed',
+      accountId,
+      target: id,
+      reason,
+    })
+    return found
+  })
+  if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
+  return charge.clientDoc
+}

@@ -1,0 +1,28 @@
+/** The more particular before what it claims to be as well: every browser says that it is Safari. */
+const BROWSERS: [RegExp, string][] = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\/|\bOPT\/|\bOpera\b/, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\bVivaldi\//, 'Vivaldi'],
+  [/\bFirefox\/|\bFxiOS\//, 'Firefox'],
+  [/\bHeadlessChrome\/|\bChrome\/|\bCriOS\/|\bChromium\//, 'Chrome'],
+  [/\bVersion\/[\d.]+.* Safari\/|\bMobile\/\w+ Safari\//, 'Safari'],
+  [/^curl\//, 'curl'],
+]
+
+const SYSTEMS: [RegExp, string][] = [
+  [/\biPhone\b|\biPod\b/, 'iPhone'],
+  [/\biPad\b/, 'iPad'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b|\bMacintosh\b/, 'macOS'],
+  [/\bLinux\b|\bX11\b/, 'Linux'],
+]
+
+/** What browser and system somebody says to use, by names that people know; null where none is. */
+export function readUserAgent(text: string | null) {
+  const find = (names: [RegExp, string][]) =>
+    names.find(([pattern]) => pattern.test(text ?? ''))?.[1] ?? null
+  return { browser: find(BROWSERS), system: find(SYSTEMS) }
+}
