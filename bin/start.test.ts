@@ -194,6 +194,7 @@ test('signing in while the database is away says so, and nothing of why', async 
   const answer = await fetch(`${origin}/api/auth/callback/credentials`, {
     method: 'POST',
     headers: {
+      origin,
       cookie: csrf.headers
         .getSetCookie()
         .map(line => line.split(';')[0])

@@ -28,6 +28,8 @@ export async function signIn(fields: Record<string, string>): Promise<SignInOutc
     if (said.error === 'wrong_code' || said.error === 'challenge_ended') return said.error
     if (answer.status === 401) return 'wrong'
     if (answer.status === 429) return 'busy'
+    // Refused as another's page: what helps is our own address, which that problem names.
+    if (answer.status === 403) return 'cookies'
     if (!answer.ok) return 'failed'
     return said.url?.includes('csrf=true') ? 'cookies' : 'ok'
   } catch {

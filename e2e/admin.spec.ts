@@ -126,21 +126,6 @@ test('an admin limits an account, which its owner reads, and looks at a payer fo
   await admin.context().close()
 })
 
-test('an account that waits is let in by an admin, and its API works', async ({ page }) => {
-  const shop = await newShop(`Nova ${Date.now()}`)
-  await db().account.update({ where: { id: shop.id }, data: { status: 'pending' } })
-  expect(await askAs(shop.token)).toEqual([403, 'Account not active'])
-  const admin = await openAdmin(page)
-  await admin.goto('/admin/accounts')
-  await admin.getByRole('button', { name: /waits? for approval$/ }).click()
-  await admin.getByRole('link', { name: shop.name }).click()
-  await admin.getByRole('button', { name: 'Activate', exact: true }).click()
-  await confirm(admin, 'Activate', 'known merchant')
-  await expect(admin.getByTestId('account-status')).toHaveText('Active')
-  expect(await askAs(shop.token)).toEqual([200, ''])
-  await admin.context().close()
-})
-
 test.describe('to everybody else', () => {
   test.use({ refusals: [404] })
 

@@ -16,7 +16,7 @@ export interface Secure {
  * The product in production behind a proxy that ends TLS, on the database of the application under
  * test: what people reach by https is stricter than a local demo.
  */
-export async function startBehindTls(): Promise<Secure> {
+export async function startBehindTls(settings: Record<string, string> = {}): Promise<Secure> {
   const [port, outside] = [await freePort(), await freePort()]
   const url = `https://localhost:${outside}`
   const { DATABASE_URL, TROCO_SECRET } = env()
@@ -29,7 +29,14 @@ export async function startBehindTls(): Promise<Secure> {
         ...inheritedEnv(),
         ...WITHOUT_RATE_LIMITS,
         ...{ DATABASE_URL, TROCO_SECRET, TROCO_ENV: 'production', NODE_ENV: 'production' },
-        ...{ PUBLIC_URL: url, PORT: String(port), TRUST_PROXY: '1', WORKER: 'false' },
+        ...{
+          PUBLIC_URL: url,
+          PORT: String(port),
+          TRUST_PROXY: '1',
+          WORKER: 'false',
+          LOG_LEVEL: 'warn',
+        },
+        ...settings,
       },
     },
   )

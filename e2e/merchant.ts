@@ -2,6 +2,7 @@ import type { BrowserContext } from 'playwright/test'
 import { openRuntime } from '#bin/runtime.ts'
 import { setting } from '#e2e/app.ts'
 import { createAccount } from '#lib/accounts/create.ts'
+import { findAccount } from '#lib/accounts/queries.ts'
 import type { Account, Role } from '#lib/accounts/schema.ts'
 import { payWelcomeCharge } from '#lib/charges/welcome.ts'
 import { db } from '#lib/db/client.ts'
@@ -54,6 +55,12 @@ export async function sessionOf({ accountId, role, isAdmin = false }: Place): Pr
   if (accountId && role)
     await db().membership.create({ data: { accountId, userId: user.id, role } })
   return openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
+}
+
+/** The account of somebody who has one. */
+export async function accountOf(email: string): Promise<Account> {
+  await openBackDoor()
+  return findAccount(email)
 }
 
 let backDoor: Promise<unknown> | null = null

@@ -112,17 +112,16 @@ test.describe('on a phone, in English', () => {
     expect(await readBalanceCents(page)).toBe(cents)
   })
 
-  for (const width of [360, 390]) {
-    test(`no page is wider than a phone of ${width} px`, async ({ page }) => {
-      await page.setViewportSize({ width, height: 780 })
-      await signInAsDemo(page)
-      for (const path of ['/test/home', '/live/home']) {
-        await page.goto(path)
-        const room = page.locator('html')
-        expect(await room.evaluate(html => html.scrollWidth)).toBeLessThanOrEqual(width)
-      }
-    })
-  }
+  // Phones of 390 px are seen in e2e/tour.spec.ts.
+  test('no page is wider than a phone of 360 px', async ({ page }) => {
+    await page.setViewportSize({ width: 360, height: 780 })
+    await signInAsDemo(page)
+    for (const path of ['home', 'charges', 'settings/members', 'settings/security']) {
+      await page.goto(`/test/${path}`)
+      const room = page.locator('html')
+      expect(await room.evaluate(html => html.scrollWidth), path).toBeLessThanOrEqual(360)
+    }
+  })
 })
 
 test.describe('refusals', () => {
@@ -139,13 +138,6 @@ test.describe('refusals', () => {
   test('an unknown e-mail gets the very same message', async ({ page }) => {
     await fillSignIn(page, 'nobody@troco.local', 'not the password')
     await expect(page.getByRole('alert').filter({ hasText: 'não conferem' })).toBeVisible()
-  })
-
-  test("the operator's pages do not exist for a merchant", async ({ page }) => {
-    await signInAsDemo(page)
-    const answer = await page.goto('/admin/accounts')
-    expect(answer?.status()).toBe(404)
-    await expect(page.getByRole('heading', { name: 'Esta página não existe' })).toBeVisible()
   })
 
   test('a world that is neither test nor live does not exist', async ({ page }) => {
@@ -165,7 +157,7 @@ test.describe('the operator', () => {
   })
 })
 
-// The pages of a merchant are examined in e2e/tour.spec.ts.
+// The pages themselves are examined in e2e/tour.spec.ts.
 for (const { locale, width } of [
   { locale: 'pt-BR', width: 1280 },
   { locale: 'en-US', width: 390 },
@@ -173,19 +165,9 @@ for (const { locale, width } of [
   test.describe(`everybody can use it, ${locale}, ${width} px`, () => {
     test.use({ locale, viewport: { width, height: 860 } })
 
-    test('sign-in', async ({ page }) => {
-      await page.goto('/login')
-      await expectAccessible(page)
-    })
-
     test('the menu of the account', async ({ page }) => {
       await signInAsDemo(page)
       await openAccountMenu(page)
-      await expectAccessible(page)
-    })
-
-    test('accounts', async ({ page }) => {
-      await signInAsAdmin(page)
       await expectAccessible(page)
     })
   })

@@ -1,7 +1,16 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright/test'
-import { expect, expectAccessible, setting, signInAsDemo, test } from '#e2e/app.ts'
+import { expect, expectAccessible, setting, signInAsAdmin, signInAsDemo, test } from '#e2e/app.ts'
+import { accountOf } from '#e2e/merchant.ts'
+
+/** What somebody sees who has not signed in. */
+const DOORS = [
+  ['login', '/login'],
+  ['signup', '/signup'],
+  ['reset', '/reset'],
+  ['join-ended', '/join/no-invitation'],
+] as const
 
 /** Every page of a merchant's and of the operator's, as somebody opens it who has business behind them. */
 const PAGES = [
@@ -31,8 +40,10 @@ const PAGES = [
   ['admin-health', '/admin/health'],
 ] as const
 
-/** Kept as what this run looked like. */
+/** Kept as what this run looked like; the other language in both themes too when TOUR_ALL is set. */
 const PICTURES = '.cache/pictures'
+const ALL = Boolean(process.env.TOUR_ALL)
+const THEMES = ['light', 'dark'] as const
 /** Gzipped, beyond what every page of Next's must load. */
 const SCRIPT_BYTES_MAX = 110 * 1024
 const SIZES = { desk: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } }
@@ -50,19 +61,25 @@ for (const size of ['desk', 'phone'] as const) {
       }) => {
         test.setTimeout(180_000)
         mkdirSync(PICTURES, { recursive: true })
-        await signInAsDemo(page)
-        const ids = await findThings(page)
-        for (const [name, pattern] of PAGES) {
-          await page.goto(fill(pattern, ids))
+        const isExamined = EXAMINED[size] === locale
+        const look = async (name: string, address: string) => {
+          await page.goto(address)
           await page.waitForLoadState('networkidle')
           const width = await page.locator('html').evaluate(html => html.scrollWidth)
           expect(width, name).toBeLessThanOrEqual(SIZES[size].width)
-          if (EXAMINED[size] === locale) await expectAccessible(page)
-          for (const colorScheme of ['light', 'dark'] as const) {
+          if (isExamined) await expectAccessible(page)
+          for (const colorScheme of isExamined || ALL ? THEMES : (['light'] as const)) {
             await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
             const path = `${PICTURES}/${name}-${size}-${colorScheme}-${locale.slice(0, 2)}.png`
             await page.screenshot({ path, fullPage: true })
           }
+        }
+        for (const [name, address] of DOORS) await look(name, address)
+        await signInAsDemo(page)
+        const ids = await findThings(page)
+        for (const [name, pattern] of PAGES) {
+          if (name === 'admin-accounts') await signInAfresh(page)
+          await look(name, fill(pattern, ids))
         }
       })
     })
@@ -78,6 +95,7 @@ test('no page loads more scripts than it needs', async ({ page }) => {
   const floor = new Set<string>(manifest.rootMainFiles)
   const heavy: string[] = []
   for (const [name, pattern] of PAGES) {
+    if (name === 'admin-accounts') await signInAfresh(page)
     const html = await (await page.request.get(fill(pattern, ids))).text()
     const files = new Set(html.match(/static\/chunks\/[\w.~-]+\.js/g))
     const own = [...files].filter(
@@ -91,6 +109,12 @@ test('no page loads more scripts than it needs', async ({ page }) => {
   expect(heavy).toEqual([])
 })
 
+/** The operator's pages come last. */
+async function signInAfresh(page: Page): Promise<void> {
+  await page.context().clearCookies()
+  await signInAsAdmin(page)
+}
+
 function fill(pattern: string, ids: Record<string, string>): string {
   return pattern.replace(/:(\w+)/, (_, thing) => ids[thing] ?? '')
 }
@@ -103,6 +127,7 @@ async function findThings(page: Page): Promise<Record<string, string>> {
     return (await answer.json()).data[0].id as string
   }
   return {
+    account: (await accountOf(setting('DEMO_EMAIL'))).id,
     pending: await first('transactions?status=pending'),
     paid: await first('transactions?status=paid'),
     withdrawal: await first('withdrawals?status=rejected'),

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, posix, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
-const BASEMENT = 'csv db pix money errors env settings log ids keys mode fields headers'.split(' ')
+const BASEMENT =
+  'csv db pix money errors env settings log ids keys mode fields headers network'.split(' ')
 const ROOMS = 'accounts tokens charges withdrawals refunds'.split(' ')
 const SERVICES = 'ledger gateway webhooks audit mail people'.split(' ')
 

@@ -1,20 +1,14 @@
 'use client'
 
-import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Building2 } from 'lucide-react'
+import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { OpenInvitations } from '#components/admin/open-invitations.tsx'
-import { useApi } from '#components/api.ts'
-import { useForm } from '#components/form.ts'
-import { LinkShown } from '#components/members/link-shown.tsx'
-import { Problem } from '#components/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { Dialog } from '#components/ui/dialog.tsx'
-import { Field } from '#components/ui/field.tsx'
-import { type InvitationRow, openingRequest } from '#lib/accounts/schema.ts'
 
-const QUERY = ['operator invitations']
+const InviteDialog = dynamic(
+  async () => (await import('#components/admin/invite-dialog.tsx')).InviteDialog,
+)
 
 /** The operator asks somebody to open an account, and sees who was asked and has not come yet. */
 export function InviteMerchant() {
@@ -28,60 +22,5 @@ export function InviteMerchant() {
       </Button>
       {isOpen ? <InviteDialog onClose={() => setOpen(false)} /> : null}
     </>
-  )
-}
-
-function InviteDialog({ onClose }: { onClose: () => void }) {
-  const t = useTranslations('inviteMerchant')
-  const api = useApi()
-  const client = useQueryClient()
-  const [made, setMade] = useState<{ link: string; email: string } | null>(null)
-  const { data: open = [] } = useQuery({
-    queryKey: QUERY,
-    queryFn: async ({ signal }) =>
-      (await api.get<{ data: InvitationRow[] }>('/admin/invitations', signal)).data,
-  })
-  const refresh = () => client.invalidateQueries({ queryKey: QUERY })
-  const { problems, failure, isBusy, props } = useForm({
-    schema: openingRequest,
-    read: data => ({ email: String(data.get('email')).trim() || undefined }),
-    send: async body => {
-      const said = await api.send<{ data: { link: string } }>('POST', '/admin/invitations', {
-        body,
-      })
-      setMade({ link: said.data.link, email: body.email })
-      await refresh()
-    },
-  })
-  if (made) {
-    return (
-      <Dialog isOpen onClose={onClose} title={t('title')}>
-        <LinkShown {...made}>
-          <Button look="quiet" onClick={() => setMade(null)}>
-            {t('another')}
-          </Button>
-        </LinkShown>
-      </Dialog>
-    )
-  }
-  return (
-    <Dialog isOpen onClose={onClose} title={t('title')} description={t('text')}>
-      <form {...props} className="grid grid-cols-[minmax(0,1fr)] gap-5">
-        <Field
-          label={t('email')}
-          name="email"
-          type="email"
-          autoComplete="off"
-          problem={problems.email ? t(`emailProblem.${problems.email}`) : null}
-        />
-        <Problem error={failure} />
-        <div className="flex justify-end">
-          <Button look="primary" type="submit" disabled={isBusy}>
-            {isBusy ? t('busy') : t('send')}
-          </Button>
-        </div>
-      </form>
-      {open.length > 0 ? <OpenInvitations invitations={open} onDone={refresh} /> : null}
-    </Dialog>
   )
 }

@@ -97,7 +97,7 @@ function Line({ token, isOfMany, onRevoke }: LineProps) {
           t('neverUsed')
         )}
       </p>
-      <div className="-my-1.5 flex w-20 max-md:-ml-2.5 md:justify-end">
+      <div className="-my-1.5 -mr-2.5 ml-auto flex w-20 justify-end md:mr-0">
         {isEnded ? null : (
           <Button look="plain" aria-describedby={`token-${id}`} onClick={onRevoke}>
             {t('revoke')}

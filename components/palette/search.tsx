@@ -10,7 +10,7 @@ import { useMay } from '#components/may.tsx'
 import { HitItem, keyOf } from '#components/palette/hit-item.tsx'
 import { Hints, Outcome } from '#components/palette/outcome.tsx'
 import { TargetGroup } from '#components/palette/target-group.tsx'
-import { actionsIn, fits, placesIn } from '#components/palette/targets.ts'
+import { actionsIn, fits, placesIn, type Target } from '#components/palette/targets.ts'
 import { useFind } from '#components/palette/use-find.ts'
 import { useTargets } from '#components/palette/use-targets.ts'
 
@@ -28,10 +28,10 @@ export function Search({ onClose }: { onClose: () => void }) {
   const landing = useRef<string | null>(null)
   const text = typed.trim()
   const isAllowed = useMay()
-  const places = placesIn(mode).filter(target => fits(target, text))
-  const actions = actionsIn(mode).filter(
-    target => fits(target, text) && (!target.needs || isAllowed(target.needs)),
-  )
+  const isOffered = (target: Target) =>
+    fits(target, text) && (!target.needs || isAllowed(target.needs))
+  const places = placesIn(mode).filter(isOffered)
+  const actions = actionsIn(mode).filter(isOffered)
   const targets = places.length + actions.length
 
   useEffect(() => {

@@ -2,6 +2,7 @@ import {
   ArrowUpRight,
   BookOpen,
   FlaskConical,
+  History,
   House,
   KeyRound,
   Landmark,
@@ -14,7 +15,9 @@ import {
   QrCode,
   ScrollText,
   Settings2,
+  ShieldCheck,
   Sun,
+  Users,
   Webhook,
 } from 'lucide-react'
 import type { Mode } from '#lib/mode.ts'
@@ -50,6 +53,9 @@ export function placesIn(mode: Mode): Target[] {
     { name: 'tokens', icon: KeyRound, href: `${at}/settings/tokens` },
     ...(mode === 'test' ? [{ name: 'bank', icon: Landmark, href: '/test/bank' } as const] : []),
     { name: 'settings', icon: Settings2, href: `${at}/settings` },
+    { name: 'members', icon: Users, href: `${at}/settings/members` },
+    { name: 'security', icon: ShieldCheck, href: `${at}/settings/security` },
+    { name: 'audit', icon: History, href: `${at}/settings/audit`, needs: 'audit:read' },
     { name: 'docs', icon: BookOpen, href: '/docs' },
   ]
 }
@@ -87,6 +93,10 @@ const ALSO: Record<TargetName, string> = {
   bank: 'simulador pagar testar simulator pay sandbox',
   settings:
     'ajustes preferências perfil conta fuso cidade validade preferences profile account zone city expiry',
+  members: 'equipe pessoas convidar papéis team people invite roles',
+  security:
+    'senha autenticador chave de acesso sessões aparelhos password authenticator passkey sessions devices',
+  audit: 'registro histórico quem fez log history who',
   docs: 'referência openapi ajuda documentation openapi help',
   newCharge: 'criar cobrar pix qr create pix qr',
   newWithdrawal: 'sacar solicitar novo retirar withdraw payout new',

@@ -23,19 +23,19 @@ function moveAccount(
 ): Promise<{ id: string } | null> {
   if (!isUuid(accountId)) return Promise.resolve(null)
   return transaction(async tx => {
-    const [account] = await tx.account.updateManyAndReturn({
-      where: { id: accountId, status: { in: from } },
-      data: { status: to, statusReason: reason ?? null },
-      select: { id: true },
-    })
-    if (!account) return null
+    const [before] = await tx.$queryRaw<{ status: AccountStatus }[]>`
+      SELECT status FROM accounts WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`
+    if (!before || !from.includes(before.status)) return null
+    const data = { status: to, statusReason: reason ?? null }
+    await tx.account.update({ where: { id: accountId }, data })
     const action = to === 'active' ? 'account.activated' : 'account.suspended'
-    await recordAudit(tx, { actor, action, accountId, reason, after: { status: to } })
+    const change = { before: { status: before.status }, after: { status: to } }
+    await recordAudit(tx, { actor, action, accountId, reason, ...change })
     await queueMailToOwners(tx, accountId, name =>
       to === 'active'
         ? { kind: 'accountActivated', account: name }
         : { kind: 'accountSuspended', account: name, reason: reason ?? '' },
     )
-    return account
+    return { id: accountId }
   })
 }

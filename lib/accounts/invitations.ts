@@ -1,5 +1,5 @@
 import { INVITATION_DAYS } from '#lib/accounts/schema.ts'
-import type { Tx } from '#lib/db/client.ts'
+import { db, type Tx } from '#lib/db/client.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { hashSecret, newSecret } from '#lib/people/secret.ts'
 
@@ -45,10 +45,19 @@ export async function takeInvitation(tx: Tx, secret: string, email: string) {
   const found = await tx.invitation.findUnique({ where: { hash }, include: { account: true } })
   const isOpen = found && !found.acceptedAt && !found.revokedAt && found.expiresAt > new Date()
   if (!isOpen) throw invitationEnded()
-  if (found.email !== email) {
-    throw new TrocoError('other_person', 'This invitation is for another e-mail')
-  }
+  if (found.email !== email) throw otherPerson()
   throw new TrocoError('account_not_active', 'Account not active')
+}
+
+/** Before anything is said about this e-mail: who was sent none learns nothing of it. */
+export async function requireRecipient(secret: string, email: string): Promise<void> {
+  const found = await db().invitation.findUnique({ where: { hash: hashSecret(secret) } })
+  if (!found) throw invitationEnded()
+  if (found.email !== email) throw otherPerson()
+}
+
+function otherPerson(): TrocoError {
+  return new TrocoError('other_person', 'This invitation is for another e-mail')
 }
 
 export function invitationEnded(): TrocoError {

@@ -30,12 +30,13 @@ export function inviteMember(
     const account = await lockPeople(tx, accountId)
     await keepKey(tx, once)
     await requireOwner(tx, accountId, actor.id)
-    if ((await tx.membership.count({ where: { accountId, user: { email } } })) > 0) {
-      throw new TrocoError('member_already', 'This person is a member already')
-    }
     await refuseTooMany(tx, accountId, email)
     const row = { id: once?.id ?? newId(), accountId, email, role, invitedBy: actor.id }
     const path = await replaceInvitation(tx, row)
+    // Only now: it waits for whoever is just taking the one before.
+    if ((await tx.membership.count({ where: { accountId, user: { email } } })) > 0) {
+      throw new TrocoError('member_already', 'This person is a member already')
+    }
     const { id: target } = row
     await recordAudit(tx, { actor, action: 'member.invited', accountId, target, after: { role } })
     const { name: inviter, locale } = await tx.user.findUniqueOrThrow({ where: { id: actor.id } })

@@ -1,5 +1,5 @@
 import { addAccount } from '#lib/accounts/create.ts'
-import { takeInvitation } from '#lib/accounts/invitations.ts'
+import { requireRecipient, takeInvitation } from '#lib/accounts/invitations.ts'
 import type { Account, AccountRequest, SignUpRequest } from '#lib/accounts/schema.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
@@ -18,7 +18,8 @@ interface Person {
 /** Whoever is new here becomes a user with an account of their own, or nothing of it. */
 export async function signUp(wanted: SignUpRequest): Promise<Account> {
   requireOpenDoor(wanted)
-  const { full_name: name, email, password } = wanted
+  const { full_name: name, email, password, secret } = wanted
+  if (secret !== undefined) await requireRecipient(secret, email)
   await requireGoodPassword(password, { email, name })
   const passwordHash = await hashPassword(password)
   const person = { id: newId(), email }

@@ -10,7 +10,9 @@ import { AccountStanding } from '#lib/admin/wire.ts'
 import { db } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
 import { unseal } from '#lib/keys.ts'
+import { cancelTokens } from '#lib/tokens/cancel.ts'
 import { listTokens } from '#lib/tokens/queries.ts'
+import { rotateToken } from '#lib/tokens/rotate.ts'
 
 let api: Api
 let second: ApiProcess
@@ -66,7 +68,10 @@ describe('an account that an admin moves', () => {
     for (const url of [second.url, api.url]) expect(await use(url, token)).toEqual([200, ''])
     expect(await mailsTo(owner)).toHaveLength(2)
     expect(await recordsOf(merchant.id, 'account.suspended')).toMatchObject([
-      { actorType: 'user', reason: 'chargebacks', after: { status: 'suspended' } },
+      {
+        ...{ actorType: 'user', reason: 'chargebacks' },
+        ...{ before: { status: 'active' }, after: { status: 'suspended' } },
+      },
     ])
   })
 
@@ -123,6 +128,21 @@ describe('tokens that an admin ends', () => {
     expect(await mailsTo(owner)).toHaveLength(1)
     await ask(`${merchant.id}/tokens/revoke`, { reason: 'once more' })
     expect(await mailsTo(owner)).toHaveLength(1)
+  })
+
+  test('all: also the successor of one that is being replaced just then', async () => {
+    const actor = { type: 'system' } as const
+    for (let round = 0; round < 10; round++) {
+      const { id: accountId } = await makeMerchant()
+      await makeToken(accountId)
+      const [old] = await listTokens(accountId, 'test')
+      const rotation = { accountId, mode: 'test', id: old?.id ?? '', overlapHours: 24 } as const
+      await Promise.allSettled([
+        rotateToken(rotation, actor),
+        cancelTokens(accountId, 'stolen laptop', actor),
+      ])
+      expect(await db().token.count({ where: { accountId, revokedAt: null } })).toBe(0)
+    }
   })
 
   test('404 for one of another account', async () => {
@@ -205,7 +225,8 @@ describe('what staff sees', () => {
     const { clientDoc } = await db().charge.findFirstOrThrow({ where: { id } })
     expect(said.body.data).toEqual({ document: clientDoc })
     const records = await recordsOf(merchant.id, 'charge.document_revealed')
-    expect(records).toMatchObject([{ target: id, reason: 'ticket 7', before: null, after: null }])
+    const after = { mode: 'test' }
+    expect(records).toMatchObject([{ target: id, reason: 'ticket 7', before: null, after }])
     expect(JSON.stringify(records)).not.toContain(clientDoc)
     expect(await recordsOf(other.id, 'charge.document_revealed')).toEqual([])
   })

@@ -44,7 +44,7 @@ export const HealthRead = z.object({
 
 const id = z.string(must('be an id')).refine(isUuid, must('be an id')).optional()
 
-/** Without an id it means all that are stuck of the kind; a mail belongs to no account. */
+/** Without an id it means all that are stuck of the kind, whoever's; a mail belongs to no account. */
 export const requeueRequest = z
   .object({
     kind: z.enum(JOB_KINDS, must(`be one of ${JOB_KINDS.join(', ')}`)),
@@ -52,8 +52,9 @@ export const requeueRequest = z
     id,
   })
   .superRefine(({ kind, account_id, id: one }, context) => {
-    if (one === undefined || kind === 'mail' || account_id !== undefined) return
-    context.addIssue({ code: 'custom', path: ['account_id'], message: 'is required' })
+    if (kind === 'mail' || (one === undefined) === (account_id === undefined)) return
+    const path = [one === undefined ? 'id' : 'account_id']
+    context.addIssue({ code: 'custom', path, message: 'is required' })
   })
 export type RequeueRequest = z.infer<typeof requeueRequest>
 

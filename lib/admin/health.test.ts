@@ -1,5 +1,5 @@
 import { createTranslator } from 'next-intl'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { StubBank } from '#e2e/bank.ts'
 import { deliverAll, payAndTell } from '#e2e/deliveries.ts'
 import { CHARGE, inOwnDatabase, makeMerchant, openCharge, receive } from '#e2e/stage.ts'
@@ -8,7 +8,7 @@ import { judgeDurability } from '#lib/admin/database.ts'
 import { readHealth } from '#lib/admin/health.ts'
 import { type CheckName, STATES } from '#lib/admin/schema.ts'
 import { registerCharges } from '#lib/charges/register.ts'
-import { connect, db } from '#lib/db/client.ts'
+import { connect, db, disconnect } from '#lib/db/client.ts'
 import { env, supplyEnv } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
 import { checkLedgers } from '#lib/ledger/check.ts'
@@ -336,4 +336,29 @@ test('what cannot be read hides nothing else', async () => {
   const states = Object.fromEntries(checks.map(({ name, state }) => [name, state]))
   expect(states).toMatchObject({ mails: 'unreadable', mail_server: 'unreadable' })
   expect(states).toMatchObject({ workers: 'workers_alive', database: 'database_stands' })
+})
+
+test('a database that goes away while it is looked at harms nothing else', async () => {
+  const DATABASE_URL = env().DATABASE_URL ?? ''
+  const goes = () => {
+    const later = performance.now() + 60_000
+    vi.spyOn(performance, 'now').mockReturnValue(later)
+    supplyEnv({ DATABASE_URL: 'postgres://127.0.0.1:1/none' })
+    void disconnect()
+    return new StubBank()
+  }
+  const fallen: unknown[] = []
+  const fall = (reason: unknown) => fallen.push(reason)
+  process.on('unhandledRejection', fall)
+  try {
+    const { checks } = await readHealth(goes)
+    expect(checks.find(({ name }) => name === 'connections')?.state).toBe('unreadable')
+    await new Promise(resolve => setTimeout(resolve, 50))
+    expect(fallen).toEqual([])
+  } finally {
+    process.off('unhandledRejection', fall)
+    vi.restoreAllMocks()
+    await disconnect()
+    supplyEnv({ DATABASE_URL })
+  }
 })

@@ -187,6 +187,21 @@ test('a charge that is claimed again and again is stuck, and run', async () => {
   await db().$executeRaw`UPDATE charges SET attempts = 0 WHERE id = ${id}::uuid`
 })
 
+test('a charge that a request is just opening at its bank is left to it', async () => {
+  const [{ id: like }, id] = [await openCharge(shop), newId()]
+  await db().$executeRaw`
+    INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, client_name,
+      client_email, client_doc, expires_at, due_at)
+    SELECT account_id, ${id}::uuid, mode, 'opening', amount, ${id}, ${bareId(id)}, client_name,
+      client_email, client_doc, expires_at, now() + interval '60 seconds'
+    FROM charges WHERE id = ${like}::uuid`
+  const run = () => requeue({ kind: 'charge', account_id: shop.id, id })
+  expect((await run()).status).toBe(409)
+  await db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`
+  expect((await run()).status).toBe(200)
+  await db().charge.deleteMany({ where: { accountId: shop.id, id } })
+})
+
 test('a delivery that was given up begins anew; one of a disabled endpoint does not', async () => {
   const endpoint = await addEndpoint(shop, 'http://127.0.0.1:9/hook')
   await payAndTell(shop)
@@ -233,6 +248,7 @@ test.each([
   [{ kind: 'thing' }, ['kind']],
   [{ kind: 'withdrawal', id: newId() }, ['account_id']],
   [{ kind: 'withdrawal', id: 'x', account_id: newId() }, ['id']],
+  [{ kind: 'withdrawal', account_id: newId() }, ['id']],
 ])('what cannot be meant is told: %o', async (body, fields) => {
   const answer = await requeue(body)
   expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([422, fields])

@@ -45,7 +45,8 @@ export async function requeueJobs(
 /**
  * It is only woken: due now instead of later, and free of a lease that has ended. Nothing else of it
  * changes, neither its id nor the count of its tries, so that whoever takes it asks the bank about
- * that id before anything is sent under it. What somebody works on just now is left to them.
+ * that id before anything is sent under it. What somebody works on just now is left to them: a
+ * worker under its lease, a request that is opening a charge without one.
  */
 async function requeueOne(
   kind: JobKind,
@@ -60,7 +61,7 @@ async function requeueOne(
   await transaction(async tx => {
     const which = Prisma.sql`account_id = ${accountId}::uuid AND id = ${id}::uuid`
     const [job] = await tx.$queryRaw<{ attempts: number; isHeld: boolean }[]>`
-      SELECT attempts, lease IS NOT NULL AND due_at > now() AS "isHeld"
+      SELECT attempts, due_at > now() AND (lease IS NOT NULL OR status = 'opening') AS "isHeld"
       FROM ${Prisma.raw(table)} WHERE ${which} AND due_at IS NOT NULL FOR UPDATE`
     refuse(job)
     await tx.$executeRaw`

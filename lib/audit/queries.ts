@@ -25,11 +25,9 @@ export async function listAudit(reader: AuditReader, query: AuditQuery): Promise
   const most = Prisma.sql`ORDER BY r.id DESC LIMIT ${limit + 1}`
   const which = Prisma.sql`${fits(reader, query)} ${filterSql('r', { cursor, created_from, created_to })}`
   const names = action === undefined ? null : (actionsOf(action) ?? [])
-  const chosen = names
-    ? // One after the other: together their rows would have to be put in order first.
-      Prisma.sql`SELECT f.* FROM unnest(${names}::text[]) AS n (action) CROSS JOIN LATERAL (
-        SELECT r.* FROM audit_log r WHERE r.action = n.action AND ${which} ${most}) f`
-    : Prisma.sql`SELECT r.* FROM audit_log r WHERE ${which} ${most}`
+  // Together: one after the other each would pass all that is no such deed.
+  const isMeant = names ? Prisma.sql`r.action = ANY(${names}::text[])` : Prisma.sql`true`
+  const chosen = Prisma.sql`SELECT r.* FROM audit_log r WHERE ${isMeant} AND ${which} ${most}`
   const rows = await queryRows<AuditLine>(Prisma.sql`
     SELECT ${asJson(columnsFor(reader))}::text AS json
     FROM (SELECT r.*, ${isOperator} AS is_operator FROM (${chosen}) r) r

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '#e2e/call.ts'
+import { addEndpoint } from '#e2e/deliveries.ts'
 import { pageHeaders, signIn } from '#e2e/member.ts'
 import { type Api, makeMerchant, makeToken, openCharge, receive, startApi } from '#e2e/stage.ts'
 import type { Account, Role } from '#lib/accounts/schema.ts'
+import { tellCharge } from '#lib/charges/queries.ts'
 import { db } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
+import { eventToIntegration } from '#lib/webhooks/schema.ts'
 
 const MASKED = /^\*\*\*\.\d{3}\.\d{3}-\*\*$/
 
@@ -39,7 +42,11 @@ describe("a payer's document", () => {
       expect([status, body.data]).toEqual([200, { document }])
       const now = await records()
       expect(now).toHaveLength(before + 1)
-      expect(now.at(-1)).toMatchObject({ target: charge, actorType: 'user', after: null })
+      expect(now.at(-1)).toMatchObject({
+        target: charge,
+        actorType: 'user',
+        after: { mode: 'test' },
+      })
       expect(JSON.stringify(now)).not.toContain(document)
     },
   )
@@ -76,6 +83,41 @@ describe("a payer's document", () => {
         expect(told(body), path).toMatch(MASKED)
         expect(text).not.toContain(document)
       }
+    }
+  })
+
+  test('is told to nobody who decides a charge at the simulated bank from a page', async () => {
+    const { id } = await openCharge(merchant)
+    const headers = pageHeaders(await signIn(merchant, 'developer'), merchant.id)
+    const asked = { headers, body: { outcome: 'paid' } }
+    const { status, body, text } = await call(api.url, 'POST', `/sandbox/transactions/${id}`, asked)
+    expect([status, text.includes(document)]).toEqual([200, false])
+    expect(body.data.client_doc).toMatch(MASKED)
+  })
+
+  test('is covered in what was sent to receivers, for whoever does not build them', async () => {
+    const shop = await makeMerchant()
+    await addEndpoint(shop, 'https://erp.example/hooks')
+    await receive(shop, 1_000)
+    const where = { accountId: shop.id }
+    const { id, eventId } = await db().delivery.findFirstOrThrow({ where })
+    const event = await db().event.findFirstOrThrow({ where: { ...where, id: eventId } })
+    const row = { ...event, created_at: '2026-11-21T00:00:00Z' } as never
+    const sent = eventToIntegration(row, { transaction: tellCharge } as never)
+    await db().deliveryAttempt.create({
+      data: {
+        ...{ ...where, deliveryId: id, number: 1, requestHeaders: {}, durationMs: 1 },
+        requestBody: JSON.stringify(sent),
+      },
+    })
+    const read = async (role: Role) => {
+      const headers = pageHeaders(await signIn(shop, role), shop.id)
+      return call(api.url, 'GET', `/dashboard/webhooks/deliveries/${id}`, { headers })
+    }
+    expect((await read('developer')).body.data.attempts[0].request_body).toBe(JSON.stringify(sent))
+    for (const role of ['finance', 'viewer'] as const) {
+      const { status, text } = await read(role)
+      expect([status, text.includes(document)], role).toEqual([200, false])
     }
   })
 })

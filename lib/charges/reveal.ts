@@ -20,15 +20,10 @@ export async function revealDocument(
   const charge = await transaction(async tx => {
     if (![accountId, id].every(isUuid)) return null
     const where = { accountId, id, mode, status: { not: 'opening' } }
-    const found = await tx.charge.findFirst({ where, select: { clientDoc: true } })
+    const found = await tx.charge.findFirst({ where, select: { clientDoc: true, mode: true } })
     if (!found) return null
-    await recordAudit(tx, {
-      actor,
-      action: 'charge.document_revealed',
-      accountId,
-      target: id,
-      reason,
-    })
+    const entry = { actor, accountId, target: id, reason, after: { mode: found.mode } }
+    await recordAudit(tx, { action: 'charge.document_revealed', ...entry })
     return found
   })
   if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')

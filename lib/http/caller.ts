@@ -100,7 +100,7 @@ export function writes(method: string): boolean {
 }
 
 /** A page's write must come from a page of ours, which the browser says in two ways. */
-export function requireOwnPage({ header }: Incoming): void {
+export function requireOwnPage({ header }: Pick<Incoming, 'header'>): void {
   const site = header('sec-fetch-site') ?? 'same-origin'
   if (site === 'same-origin' && isOwnOrigin(header('origin'))) return
   throw new TrocoError('cross_origin', 'Cross-origin request refused')

@@ -320,6 +320,27 @@ test('another tenant’s ids in a query or a body of one’s own open nothing', 
   }
 })
 
+test('in a suspended account whoever is signed in reads as before, changes nothing, and may leave', async () => {
+  const world = await makeWorld(api, 'stopped')
+  const secret = await signIn(world.merchant, 'owner')
+  await suspendAccount(world.merchant.id, 'test', ACTOR)
+  const headers = pageHeaders(secret, world.merchant.id)
+  for (const one of [...OPERATIONS, ...PAGE_OPERATIONS]) {
+    if ('isEndless' in one || 'endsMembership' in one) continue
+    const { method, path, body } = one
+    const query = 'query' in one ? one.query : ''
+    const answer = await call(api.url, method, addressIn(world, path) + query, { headers, body })
+    const what = `${method} ${path}`
+    if (method === 'GET') expect([200, 404], what).toContain(answer.status)
+    else {
+      expect([answer.status, answer.text], what).toEqual([403, '{"error":"Account not active"}'])
+    }
+  }
+  const leave = '/dashboard/members/leave'
+  expect((await call(api.url, 'POST', leave, { headers, body: {} })).status).toBe(200)
+  await expectBalancedBooks(world.merchant.id)
+})
+
 /** The methods that an address of our pages knows. */
 function pageMethods(path: string): string[] {
   const known = PAGE_OPERATIONS.filter(one => one.path === path).map(({ method }) => method)

@@ -182,6 +182,17 @@ describe('an invitation', () => {
     expect((await ask('GET', 'members', invited)).status).toBe(200)
   })
 
+  test('is none to whoever joins while it is sent: nobody keeps a way back in', async () => {
+    for (let round = 0; round < 10; round++) {
+      const invited = await stranger()
+      const secret = secretOf((await invite(invited.email)).body.data.link)
+      await Promise.all([join(secret, invited), invite(invited.email, 'owner')])
+      const where = { accountId: shop.id, email: invited.email, acceptedAt: null, revokedAt: null }
+      const isMember = (await roleOf(invited.id)) !== undefined
+      expect(await db().invitation.count({ where })).toBe(isMember ? 0 : 1)
+    }
+  })
+
   test('holds no more once it was revoked or its time is over, nor while the account is suspended', async () => {
     const invited = await stranger()
     const ended = async (secret: string) => {

@@ -102,6 +102,12 @@ describe('a password that is changed', () => {
     expect(await knows(OLD)).toBe(true)
   })
 
+  test('is judged ten times at most: each judgement holds up everybody else', async () => {
+    const weak = () => change({ current: OLD, password: 'password1234' })
+    for (let nth = 0; nth < 10; nth++) expect((await weak()).status).toBe(422)
+    expect((await weak()).status).toBe(429)
+  })
+
   test('of two changes at once one holds, and the other is refused', async () => {
     const answers = await Promise.all([
       change({ current: OLD, password: NEW }),

@@ -1,8 +1,8 @@
-import { isIPv6, SocketAddress } from 'node:net'
 import { BurstyRateLimiter, RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
 import { env } from '#lib/env.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { RedisLink } from '#lib/http/redis.ts'
+import { networkOf } from '#lib/network.ts'
 
 export interface Allowance {
   policy: 'ip' | 'token'
@@ -155,14 +155,4 @@ function isCount(value: unknown): value is Count {
 
 function wholeSeconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000))
-}
-
-/** An IPv6 caller has a whole /64 to choose addresses from; an IPv4 caller has the one. */
-function networkOf(address: string): string {
-  if (!isIPv6(address)) return address
-  const short = new SocketAddress({ address, family: 'ipv6' }).address
-  if (/^::ffff:\d+\./.test(short)) return short.slice('::ffff:'.length)
-  const [front = [], back = []] = short.split('::').map(part => part.split(':').filter(Boolean))
-  const zeros = Array(8 - front.length - back.length).fill('0')
-  return `${[...front, ...zeros, ...back].slice(0, 4).join(':')}::/64`
 }

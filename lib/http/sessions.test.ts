@@ -1,4 +1,6 @@
+import type { NextRequest } from 'next/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { POST } from '#app/api/auth/[...nextauth]/route.ts'
 import { call } from '#e2e/call.ts'
 import { ORDER } from '#e2e/lists.ts'
 import {
@@ -14,6 +16,7 @@ import { suspendAccount } from '#lib/accounts/activate.ts'
 import type { Account, Role } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { env } from '#lib/env.ts'
+import { refuseForeign } from '#lib/http/web.ts'
 import { newId } from '#lib/ids.ts'
 import { hashSecret, newSecret } from '#lib/people/secret.ts'
 import { endSession, openSession } from '#lib/people/sessions.ts'
@@ -218,6 +221,26 @@ describe('a member from a page of ours', () => {
     const answer = await ask('POST', '/transactions', headers, CHARGE)
     expect([answer.status, answer.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
   })
+})
+
+test.each([
+  ['a foreign page', { origin: 'https://evil.example' }],
+  ['a foreign page that hides', { origin: 'null' }],
+  ['no page', {}],
+  ['a page that only says so', { origin: 'http://localhost:3000', 'sec-fetch-site': 'cross-site' }],
+])('%s signs nobody in or out', async (_what, headers) => {
+  for (const nextauth of [['callback', 'credentials'], ['signout'], ['signin', 'openid']]) {
+    const url = `${env().PUBLIC_URL}/api/auth/${nextauth.join('/')}`
+    const request = new Request(url, { method: 'POST', headers, body: '' })
+    const answer = await POST(request as NextRequest, { params: Promise.resolve({ nextauth }) })
+    expect([answer.status, answer.headers.get('x-error-code')]).toEqual([403, 'cross_origin'])
+  }
+})
+
+test('a page of ours may sign in, and anybody may ask what next-auth reads', () => {
+  const url = `${env().PUBLIC_URL}/api/auth/x`
+  expect(refuseForeign(new Request(url, { method: 'POST', headers: origin() }))).toBeNull()
+  expect(refuseForeign(new Request(url))).toBeNull()
 })
 
 describe('how long a session lives', () => {

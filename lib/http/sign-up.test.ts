@@ -200,6 +200,19 @@ describe('where accounts are opened by invitation', () => {
     expect(codeOf(await open())).toEqual([409, 'invitation_ended'])
   })
 
+  test('nobody without one learns whose e-mail is known', async () => {
+    const known = await emailOf(await signInAlone())
+    const theirs = await askMerchant(someEmail())
+    for (const [secret, refused] of [
+      ['none', [409, 'invitation_ended']],
+      [theirs, [403, 'other_person']],
+    ] as const) {
+      for (const email of [known, someEmail()]) {
+        expect(codeOf(await visit('signup', wanted({ email, secret })))).toEqual(refused)
+      }
+    }
+  })
+
   test('an invitation to join is none to open, and one to open is none to join', async () => {
     const shop = await makeMerchant()
     const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })

@@ -17,7 +17,9 @@ import { db } from '#lib/db/client.ts'
 import { env, supplyEnv } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
 import { hashPassword } from '#lib/people/password.ts'
-import { openSession } from '#lib/people/sessions.ts'
+import { openSession, renewProof } from '#lib/people/sessions.ts'
+import { countTry } from '#lib/people/throttle.ts'
+import { readSession } from '#lib/session/read.ts'
 
 const HTTPS = 'https://pix.troco.test'
 const PASSWORD = 'quite a long password'
@@ -132,6 +134,15 @@ describe('who one is', () => {
     expect(refusal(await ask(member, 'POST', '/person/authenticator'))).toEqual(PROVE)
   })
 
+  test('can be shown while strangers guess the password at the door', async () => {
+    const member = await openMember({ stale: true })
+    const { email } = await db().user.findUniqueOrThrow({ where: { id: member.id } })
+    for (let nth = 0; nth < 11; nth++) await countTry({ email, address: null })
+    expect((await prove(member, { password: PASSWORD })).status).toBe(200)
+    for (let nth = 0; nth < 10; nth++) await prove(member, { password: 'x' })
+    expect((await prove(member, { password: PASSWORD })).status).toBe(429)
+  })
+
   test('is shown by nothing less than the second factor where there is one', async () => {
     const member = await openMember()
     const { secret, codes } = await addApp(member)
@@ -191,6 +202,20 @@ describe('who one is', () => {
       expect([status, Number(headers.get('retry-after')) > 800]).toEqual([429, true])
     }
   })
+})
+
+test('a password changes by the one before it, and where there is a second factor by that too', async () => {
+  const member = await openMember({ stale: true })
+  const change = (current: string, password: string) =>
+    ask(member, 'POST', '/person/password', { current, password })
+  const [second, third] = ['tulipa azul no cais 7', 'quatro cabras sobem 31 muros']
+  expect((await change(PASSWORD, second)).status).toBe(200)
+  await renewProof((await readSession(member.secret))?.sessionId ?? '')
+  const { codes } = await addApp(member)
+  await growStale(member.id)
+  expect(refusal(await change(second, third))).toEqual(PROVE)
+  expect((await prove(member, { code: codes[0] })).status).toBe(200)
+  expect((await change(second, third)).status).toBe(200)
 })
 
 describe('recovery codes', () => {

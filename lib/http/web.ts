@@ -1,4 +1,6 @@
 import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/headers.ts'
+import { answerError } from '#lib/http/answer.ts'
+import { requireOwnPage, writes } from '#lib/http/caller.ts'
 import type { Answer, Incoming } from '#lib/http/exchange.ts'
 
 /** A request as Next hands it on; who sent it, the front has told it in headers of ours. */
@@ -15,6 +17,19 @@ export function fromRequest(request: Request, params: Record<string, string>): I
     // Under Next the stream of a caller who hung up neither ends nor fails: only the signal tells.
     readBody: bytesMax =>
       Promise.race([readAtMost(request.body, bytesMax), untilHungUp(request.signal)]),
+  }
+}
+
+/**
+ * Why a write of a page goes no further; null when it may. For next-auth, which by itself asks only
+ * for a token in a cookie, and that a neighbour on this host could plant.
+ */
+export function refuseForeign({ method, headers }: Request): Response | null {
+  try {
+    if (writes(method)) requireOwnPage({ header: name => headers.get(name) })
+    return null
+  } catch (error) {
+    return toResponse(answerError(error, 'field_messages'))
   }
 }
 

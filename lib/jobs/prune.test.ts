@@ -5,7 +5,15 @@ import { expectBalancedBooks, inOwnDatabase, makeMerchant } from '#e2e/stage.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
-import { forgetKeys, pruneAttemptBodies, pruneEvents, pruneGatewayCalls } from '#lib/jobs/prune.ts'
+import {
+  forgetKeys,
+  forgetSessions,
+  pruneAttemptBodies,
+  pruneEvents,
+  pruneGatewayCalls,
+} from '#lib/jobs/prune.ts'
+import { hashSecret } from '#lib/people/secret.ts'
+import { openSession } from '#lib/people/sessions.ts'
 import { readEventRange } from '#lib/webhooks/queries.ts'
 
 inOwnDatabase()
@@ -74,4 +82,18 @@ test('idempotency keys go when their time is up, and calls of gateways after 90 
   })
   expect(await pruneGatewayCalls()).toBe(1)
   expect(await db().gatewayCall.count()).toBe(1)
+})
+
+test('sessions go with the last day that they could have been used, and not before', async () => {
+  const id = newId()
+  await db().user.create({ data: { id, email: `${id}@troco.example`, name: 'Ana' } })
+  const secrets = [1, 2].map(() => openSession(id, { ip: null, userAgent: null }))
+  const [old = '', young = ''] = await Promise.all(secrets)
+  const where = { secretHash: hashSecret(old) }
+  await db().userSession.update({ where, data: { expiresAt: daysAgo(0) } })
+  expect(await forgetSessions()).toBe(1)
+  expect(await forgetSessions()).toBe(0)
+  expect(await db().userSession.findMany({ where: { userId: id } })).toMatchObject([
+    { secretHash: hashSecret(young) },
+  ])
 })

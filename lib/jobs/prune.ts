@@ -30,6 +30,14 @@ export function forgetChallenges(): Promise<number> {
       WHERE expires_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
+/** What nobody can come back with: who signed in stays in the audit. */
+export function forgetSessions(): Promise<number> {
+  return db().$executeRaw`
+    DELETE FROM user_sessions WHERE id IN (
+      SELECT id FROM user_sessions
+      WHERE expires_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+}
+
 /** Seen long enough by whoever looks after the system. */
 export function forgetMails(): Promise<number> {
   return db().$executeRaw`

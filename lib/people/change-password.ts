@@ -20,13 +20,14 @@ interface Changer {
 
 /** Another password for somebody who knows the one before it; of their sessions only this one stays. */
 export async function changePassword(user: Changer, wanted: PasswordChange): Promise<void> {
+  // Before the judgement, which holds up the whole process for a moment.
+  await requireFew([['person', user.id]])
   await requireGoodPassword(wanted.password, user)
-  await requireFew([['person', user.email]])
   const { passwordHash: before } = await db().user.findUniqueOrThrow({ where: { id: user.id } })
   if (before !== null && !(await isPassword(wanted.current ?? '', before))) {
     throw invalidInput('current', 'is not your password: type it again')
   }
-  await forgive([['person', user.email]])
+  await forgive([['person', user.id]])
   const hash = await hashPassword(wanted.password)
   await transaction(async tx => {
     // Of two that knew the same one, the first wins; the other no longer knows it.

@@ -1,7 +1,9 @@
 import { recordAudit } from '#lib/audit/record.ts'
 import { db } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
+import { closeChallengesOf } from '#lib/people/challenge.ts'
 import { normalizeEmail } from '#lib/people/schema.ts'
+import { endSessionsOf } from '#lib/people/sessions.ts'
 
 /** What a provider says of whoever signed in there. */
 export interface Claims {
@@ -17,7 +19,8 @@ const UNKNOWN = { refusal: 'unknown' } as const
 
 /**
  * Who this is here: the person bound to this subject, else, once, the one with the e-mail that the
- * provider has verified, who is bound to it then. Nobody new comes in this way.
+ * provider has verified, who is bound to it then. Nobody new comes in this way. A password from
+ * before ends with that: whoever signed up with somebody else's e-mail must not stay in their account.
  */
 export async function findByOpenid({ iss, sub, ...claims }: Claims): Promise<OpenidOutcome> {
   if (typeof iss !== 'string' || typeof sub !== 'string' || sub === '') return UNKNOWN
@@ -30,11 +33,13 @@ export async function findByOpenid({ iss, sub, ...claims }: Claims): Promise<Ope
   return transaction(async tx => {
     const { count } = await tx.user.updateMany({
       where: { email, disabledAt: null, oidcSubject: null },
-      data: { oidcSubject },
+      data: { oidcSubject, passwordHash: null },
     })
     // The same sign-in twice at once: the other one bound it a moment ago.
     if (count === 0) return (await findBound(oidcSubject)) ?? UNKNOWN
     const { id } = await tx.user.findUniqueOrThrow({ where: { email } })
+    await endSessionsOf(tx, id)
+    await closeChallengesOf(tx, id)
     const actor = { type: 'user', id } as const
     await recordAudit(tx, { actor, action: 'user.openid_linked', target: id, after: { by: iss } })
     return { userId: id }

@@ -28,12 +28,13 @@ export async function prove(user: Prover, answer: ProofRequest): Promise<void> {
   if ((await listFactors(user.id)).length > 0) {
     throw invalidInput('password', 'is not enough: use the second factor')
   }
-  await requireFew([['person', user.email]])
+  // By who they are, not by their e-mail: guesses at the door must not stop who is inside.
+  await requireFew([['person', user.id]])
   const { passwordHash } = await db().user.findUniqueOrThrow({ where: { id: user.id } })
   if (!(await isPassword(answer.password, passwordHash))) {
     throw invalidInput('password', 'is not the one of this person: type it again')
   }
-  await forgive([['person', user.email]])
+  await forgive([['person', user.id]])
   await renewProof(user.sessionId)
 }
 

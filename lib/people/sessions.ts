@@ -1,4 +1,5 @@
 import { db, Prisma, type Tx } from '#lib/db/client.ts'
+import { transaction } from '#lib/db/transaction.ts'
 import { newId } from '#lib/ids.ts'
 import { hashSecret, newSecret } from '#lib/people/secret.ts'
 
@@ -22,20 +23,41 @@ export function isLive(alias: string): Prisma.Sql {
     AND ${s}.last_used_at > now() - make_interval(hours => ${IDLE_MAX_HOURS}::int)`
 }
 
-/** Begins a session and answers its secret, which is kept nowhere but in the caller's cookie. */
-export async function openSession(userId: string, caller: Caller): Promise<string> {
+/**
+ * Begins a session and answers its secret, which is kept nowhere but in the caller's cookie. What
+ * they showed at `shownAt` must still be what opens: a change meanwhile ended all that was open.
+ */
+export async function openSession(
+  userId: string,
+  caller: Caller,
+  shownAt = new Date(),
+): Promise<string> {
   const secret = newSecret()
-  await db().userSession.create({
-    data: {
-      id: newId(),
-      userId,
-      secretHash: hashSecret(secret),
-      ip: caller.ip,
-      userAgent: caller.userAgent?.slice(0, USER_AGENT_MAX) ?? null,
-      expiresAt: new Date(Date.now() + SESSION_SECONDS_MAX * 1000),
-    },
+  const data = {
+    id: newId(),
+    userId,
+    secretHash: hashSecret(secret),
+    ip: caller.ip,
+    userAgent: caller.userAgent?.slice(0, USER_AGENT_MAX) ?? null,
+    expiresAt: new Date(Date.now() + SESSION_SECONDS_MAX * 1000),
+  }
+  await transaction(async tx => {
+    // A change that is being written holds this row, and ends the sessions that were there before.
+    await tx.$queryRaw`SELECT FROM users WHERE id = ${userId}::uuid FOR SHARE`
+    if (!(await isUnchanged(tx, userId, shownAt))) throw new Error('Sign in again')
+    await tx.userSession.create({ data })
   })
   return secret
+}
+
+async function isUnchanged(tx: Tx, userId: string, since: Date): Promise<boolean> {
+  const [found] = await tx.$queryRaw<unknown[]>`
+    SELECT FROM users u WHERE u.id = ${userId}::uuid AND u.disabled_at IS NULL
+      AND (u.password_changed_at IS NULL OR u.password_changed_at <= ${since})
+      AND NOT EXISTS (SELECT FROM authenticators f
+        WHERE f.user_id = u.id AND f.confirmed_at > ${since})
+      AND NOT EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id AND p.created_at > ${since})`
+  return found !== undefined
 }
 
 /** Ends a session for good: a copy of its cookie is refused from the next request on. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { db } from '#lib/db/client.ts'
 import { newId } from '#lib/ids.ts'
 import { forgetTries } from '#lib/jobs/prune.ts'
-import { type Attempt, countTry, forgiveTry } from '#lib/people/throttle.ts'
+import { type Attempt, count, countTry, forgiveTry } from '#lib/people/throttle.ts'
 
 let host = 0
 function someAddress(): string {
@@ -31,6 +31,17 @@ test('from one address 30 in a minute, whoever they are tried as', async () => {
   const address = someAddress()
   expect(await tryTimes(100, () => somebody(address))).toBe(30)
   expect(await countTry(somebody(address))).toBeLessThanOrEqual(60)
+})
+
+test('who owns a whole network of IPv6 has no more tries than who has one address', async () => {
+  let nth = 0
+  const inNetwork = () => somebody(`2001:db8:7:1::${(++nth).toString(16)}`)
+  expect(await tryTimes(40, inNetwork)).toBe(30)
+  expect(await countTry(somebody('2001:db8:7:2::1'))).toBeNull()
+  const resets = Array.from({ length: 25 }, (_, nth) =>
+    count([['reset_address', `2001:db8:8:1::${nth}`]]),
+  )
+  expect((await Promise.all(resets)).filter(waitS => waitS === null)).toHaveLength(20)
 })
 
 test('who is refused by the address locks out nobody', async () => {

@@ -1,6 +1,7 @@
 import { db } from '#lib/db/client.ts'
 import { TrocoError } from '#lib/errors.ts'
 import { hmac } from '#lib/keys.ts'
+import { networkOf } from '#lib/network.ts'
 
 /** What is allowed within a window; after it one waits until the window ends, and no longer. */
 const ALLOWED = {
@@ -72,5 +73,6 @@ function countsOf({ email, address }: Attempt): Count[] {
 
 /** What was typed may be anything, a password too, so it is kept as a hash. */
 function keyOf(scope: Scope, of: string): string {
-  return scope === 'address' ? of : hmac('sign-in', of).toString('base64url')
+  const counted = networkOf(of)
+  return scope === 'address' ? counted : hmac('sign-in', counted).toString('base64url')
 }

@@ -6,7 +6,7 @@ import { normalizeEmail } from '#lib/people/schema.ts'
 import { type Attempt, countTry, forgiveTry } from '#lib/people/throttle.ts'
 
 /** What the answer of next-auth carries when it is not the visitor's fault. */
-export const UNAVAILABLE = 'Unavailable'
+const UNAVAILABLE = 'Unavailable'
 /** The same when there were too many failures; after it, the seconds to wait. */
 export const THROTTLED = 'Throttled-'
 
@@ -32,6 +32,13 @@ export async function authenticate(attempt: Attempt, password: string): Promise<
   } catch (error) {
     throw explain(error)
   }
+}
+
+/** What an answer of next-auth means that says no: wrong, too often, or not the visitor's fault. */
+export function statusOf(text: string, headers: Headers): { status: number; headers: Headers } {
+  const waitS = text.match(`error=${THROTTLED}(\\d+)`)?.[1]
+  if (waitS) headers.set('retry-after', waitS)
+  return { status: waitS ? 429 : text.includes(`error=${UNAVAILABLE}`) ? 503 : 401, headers }
 }
 
 /** A fault as next-auth may show it to the visitor. */

@@ -12,5 +12,8 @@ export function cookieNames() {
     session: `${prefix}troco-session`,
     csrf: `${prefix}troco-csrf`,
     callback: `${prefix}troco-callback`,
+    // next-auth takes whatever begins like the session's name for a piece of the session.
+    openid: `${prefix}troco-openid`,
+    step: `${prefix}troco-step`,
   }
 }

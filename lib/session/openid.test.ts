@@ -4,6 +4,9 @@ import { OPENID_CLIENT, openOpenidProvider, type Said } from '#e2e/openid-provid
 import { db } from '#lib/db/client.ts'
 import { env, supplyEnv } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
+import { hashPassword } from '#lib/people/password.ts'
+import { openSession } from '#lib/people/sessions.ts'
+import { authenticate } from '#lib/session/authenticate.ts'
 import { cookieNames } from '#lib/session/cookie.ts'
 import { OPENID } from '#lib/session/openid.ts'
 import { authOptions } from '#lib/session/options.ts'
@@ -50,7 +53,9 @@ interface Sent {
 }
 
 /** One request of the browser to next-auth, whose cookies it keeps. */
-async function ask(method: string, action: 'csrf' | 'signin' | 'callback', sent: Sent = {}) {
+type Action = 'csrf' | 'signin' | 'callback' | 'signout' | 'session'
+
+async function ask(method: string, action: Action, sent: Sent = {}) {
   const said: { redirect?: string; csrfToken?: string } = {}
   const setHeader = (name: string, value: string | string[]) => {
     if (name === 'Location') said.redirect = String(value)
@@ -123,6 +128,17 @@ test('each sign-in has a session of its own, and ends the one that this browser 
   expect(await readSession(before)).toBeNull()
 })
 
+test('what a sign-in leaves half way hides no session: it is read, and signing out ends it', async () => {
+  await come({ sub: newId(), email, email_verified: true })
+  const secret = jar.get(cookieNames().session) ?? ''
+  await leave({ sub: newId() })
+  expect(await ask('GET', 'session')).toMatchObject({ user: { email } })
+  expect(jar.get(cookieNames().session)).toBe(secret)
+  const { csrfToken = '' } = await ask('GET', 'csrf')
+  await ask('POST', 'signout', { body: { csrfToken } })
+  expect(await readSession(secret)).toBeNull()
+})
+
 test('an e-mail that is said only by itself counts as well', async () => {
   const sub = newId()
   provider.tellApart({ email, email_verified: true })
@@ -163,7 +179,7 @@ test('a second factor is asked for here too, by a cookie and not by an address',
   await db().passkey.create({ data: { id: newId(), userId: id, ...key } })
   const half = await come({ sub: newId(), email, email_verified: true })
   expect(half).toEqual({ redirect: '/login?next=%2Ftest%2Fcharges', userId: null })
-  const step = JSON.parse(jar.get(`${cookieNames().session}-step`) ?? '{}')
+  const step = JSON.parse(jar.get(cookieNames().step) ?? '{}')
   expect(step).toEqual({ challenge: expect.stringMatching(/^[\w-]{43}$/), methods: ['passkey'] })
 })
 
@@ -181,12 +197,12 @@ test.each([
 test('what somebody else began cannot be ended in this browser', async () => {
   const query = await leave({ sub: newId(), email, email_verified: true })
   const kept = new Map(jar)
-  const { session } = cookieNames()
+  const { session, openid } = cookieNames()
   for (const [name, value] of [
-    [`${session}-state`, undefined],
-    [`${session}-pkce`, undefined],
-    [`${session}-nonce`, undefined],
-    [`${session}-state`, kept.get(`${session}-nonce`)],
+    [`${openid}-state`, undefined],
+    [`${openid}-pkce`, undefined],
+    [`${openid}-nonce`, undefined],
+    [`${openid}-state`, kept.get(`${openid}-nonce`)],
   ] as const) {
     jar.clear()
     for (const [known, held] of kept) jar.set(known, held)
@@ -196,6 +212,21 @@ test('what somebody else began cannot be ended in this browser', async () => {
     expect(redirect).toContain('error=OAuthCallback')
     expect(jar.has(session)).toBe(false)
   }
+})
+
+test('whoever signed up with the e-mail before its owner came is out', async () => {
+  const passwordHash = await hashPassword('a password of somebody else')
+  await db().user.update({ where: { id }, data: { passwordHash } })
+  const secret = await openSession(id, { ip: null, userAgent: null })
+  const who = { sub: newId(), email, email_verified: true }
+  expect(await come(who)).toMatchObject({ userId: id })
+  expect(await readSession(secret)).toBeNull()
+  const attempt = { email, address: null }
+  expect(await authenticate(attempt, 'a password of somebody else')).toBeNull()
+  // A password that is set from then on stays.
+  await db().user.update({ where: { id }, data: { passwordHash } })
+  await come(who)
+  expect(await authenticate(attempt, 'a password of somebody else')).not.toBeNull()
 })
 
 test('the same person who comes twice at once is bound once', async () => {

@@ -75,7 +75,7 @@ async function admit(claims: Claims): Promise<{ userId?: string; path?: string }
 /** A cookie, since addresses are logged and stay in a browser's history. */
 async function keepStep(step: SecondStep): Promise<string> {
   const kept = await cookies()
-  const { secure, callback } = cookieNames()
+  const { secure, callback, step: name } = cookieNames()
   const options = {
     httpOnly: true,
     sameSite: 'lax',
@@ -83,14 +83,14 @@ async function keepStep(step: SecondStep): Promise<string> {
     maxAge: STEP_SECONDS,
     secure,
   } as const
-  kept.set(stepCookie(), JSON.stringify(step), options)
+  kept.set(name, JSON.stringify(step), options)
   const wanted = URL.parse(kept.get(callback)?.value ?? '', env().PUBLIC_URL)
   return `/login?next=${encodeURIComponent(wanted ? wanted.pathname + wanted.search : '/')}`
 }
 
 /** What is still asked of whoever just came back from the provider in this browser. */
 export async function readKeptStep(): Promise<SecondStep | null> {
-  const text = (await cookies()).get(stepCookie())?.value
+  const text = (await cookies()).get(cookieNames().step)?.value
   if (!text) return null
   try {
     const step = JSON.parse(text) as SecondStep
@@ -98,10 +98,6 @@ export async function readKeptStep(): Promise<SecondStep | null> {
   } catch {
     return null
   }
-}
-
-function stepCookie(): string {
-  return `${cookieNames().session}-step`
 }
 
 function bare(issuer: string): string {

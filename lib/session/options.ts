@@ -20,6 +20,7 @@ declare module 'next-auth/jwt' {
 
 /** Made anew at each request, which hears in `told` what next-auth has no words for. */
 export function authOptions(told: Told): NextAuthOptions {
+  const beganAt = new Date()
   const names = cookieNames()
   const cookie = (name: string) => ({
     name,
@@ -33,7 +34,7 @@ export function authOptions(told: Told): NextAuthOptions {
     session: { strategy: 'jwt', maxAge: SESSION_SECONDS_MAX },
     // With a salt it is no session, but what a sign-in by OpenID has to remember on its way.
     jwt: {
-      encode: given => (given.salt ? encode(given) : secretOf(given.token)),
+      encode: given => (given.salt ? encode(given) : secretOf(given.token, beganAt)),
       decode: given => (given.salt ? decode(given) : tokenOf(given.token)),
     },
     events: { signOut: ({ token }) => (token?.secret ? endSession(token.secret) : undefined) },
@@ -42,9 +43,9 @@ export function authOptions(told: Told): NextAuthOptions {
       sessionToken: cookie(names.session),
       csrfToken: cookie(names.csrf),
       callbackUrl: cookie(names.callback),
-      state: cookie(`${names.session}-state`),
-      nonce: cookie(`${names.session}-nonce`),
-      pkceCodeVerifier: cookie(`${names.session}-pkce`),
+      state: cookie(`${names.openid}-state`),
+      nonce: cookie(`${names.openid}-nonce`),
+      pkceCodeVerifier: cookie(`${names.openid}-pkce`),
     },
     logger: {
       // A session that has ended is no fault, and its cookie may come back for days.
@@ -74,13 +75,14 @@ function credentialsProvider(told: Told) {
 }
 
 /** At sign-in it opens the session, and ends the one that this browser had; later it is the same. */
-async function secretOf(token: JWT | undefined): Promise<string> {
+async function secretOf(token: JWT | undefined, beganAt: Date): Promise<string> {
   if (token?.secret) return token.secret
   if (!token?.sub) throw new TypeError('A session needs a user')
   const [sent, kept] = await Promise.all([headers(), cookies()])
   const previous = kept.get(cookieNames().session)?.value
   if (previous) await endSession(previous)
-  return openSession(token.sub, { ip: sent.get(ADDRESS_HEADER), userAgent: sent.get('user-agent') })
+  const caller = { ip: sent.get(ADDRESS_HEADER), userAgent: sent.get('user-agent') }
+  return openSession(token.sub, caller, beganAt)
 }
 
 async function tokenOf(secret: string | undefined): Promise<JWT | null> {

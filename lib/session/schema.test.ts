@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { safeNext } from '#lib/session/schema.ts'
+import { failedSignIn, safeNext } from '#lib/session/schema.ts'
 
 test.each(['/test/charges', '/test/charges?q=ana&status=paid', '/admin/accounts'])(
   'after signing in one comes to %s',
@@ -15,6 +15,10 @@ test.each([
   'test',
   '//evil.example',
   '/\\evil.example',
+  '/.//evil.example',
+  '/%2e//evil.example',
+  '/x/..//evil.example',
+  '/./\\evil.example',
   '/\t/evil.example',
   '/ /evil.example',
   'https://evil.example',
@@ -25,4 +29,14 @@ test.each([
   '/a\r\nset-cookie: x',
 ])('nobody is led elsewhere: %j', wanted => {
   expect(safeNext(wanted)).toBe('/')
+})
+
+test.each([
+  ['OAuthCallback', '/login?error=OAuthCallback'],
+  ['\r\nset-cookie: a', '/login?error=Unknown'],
+  ['//evil.example', '/login?error=Unknown'],
+  ['', '/login?error=Unknown'],
+  [null, '/login?error=Unknown'],
+])('a sign-in that failed for %j ends at %s', (error, place) => {
+  expect(failedSignIn(error)).toBe(place)
 })

@@ -40,10 +40,16 @@ export const THEMES = ['light', 'dark', 'system'] as const
 export type Theme = (typeof THEMES)[number]
 export const THEME_COOKIE = 'troco-theme'
 
+/** Where a sign-in by way of a provider ends that failed; what is said of it may be anything. */
+export function failedSignIn(error: string | null | undefined): string {
+  return `/login?error=${/^\w{1,40}$/.test(error ?? '') ? error : 'Unknown'}`
+}
+
 /** Where to go after signing in: an address of our own pages, whatever it was asked to be. */
 export function safeNext(wanted: unknown): string {
   if (typeof wanted !== 'string' || !/^\/(?![/\\])[\x21-\x7e]*$/.test(wanted)) return '/'
   const { origin, pathname, search } = new URL(wanted, 'http://here')
-  const isOurs = origin === 'http://here' && !/^\/(login|api|pay)(\/|$)/.test(pathname)
+  // Dots are gone from it by now, and what they leave may be the name of another host.
+  const isOurs = origin === 'http://here' && !/^\/(\/|(login|api|pay)(\/|$))/.test(pathname)
   return isOurs ? pathname + search : '/'
 }

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { appCode } from '#e2e/app-code.ts'
 import { makeSoftwareKey } from '#e2e/software-key.ts'
 import { db } from '#lib/db/client.ts'
+import { transaction } from '#lib/db/transaction.ts'
 import { env, supplyEnv } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
 import { beginAuthenticator, confirmAuthenticator } from '#lib/people/authenticator.ts'
@@ -9,7 +11,7 @@ import type { FactorOwner } from '#lib/people/factors.ts'
 import { addPasskey, askPasskey, beginPasskey, removePasskey } from '#lib/people/passkeys.ts'
 import { hashPassword } from '#lib/people/password.ts'
 import { takeCode } from '#lib/people/second-factor.ts'
-import { openSession } from '#lib/people/sessions.ts'
+import { endSessionsOf, openSession } from '#lib/people/sessions.ts'
 import { readSession } from '#lib/session/read.ts'
 import { type Given, signIn, type Told } from '#lib/session/second-step.ts'
 
@@ -156,6 +158,8 @@ describe('with an app', () => {
       expect(await takeCode(id, appCode(secret, 1))).toBe('code')
     } finally {
       supplyEnv({ TROCO_SECRET, TROCO_SECRET_BEFORE: '' })
+      // The mail of the used code is sealed under a key that nobody has any more.
+      await db().mail.deleteMany()
     }
   })
 })
@@ -264,6 +268,49 @@ describe('with a passkey', () => {
     const { id: last } = await db().passkey.findFirstOrThrow({ where: { userId: owner.id } })
     await removePasskey(owner, last)
     expect(await codes()).toBe(0)
+  })
+})
+
+describe('what was shown before a change opens no session after it', () => {
+  const begin = async () => ({ ...(await makeOwner()), shownAt: new Date() })
+  const isOpened = (id: string, shownAt?: Date) =>
+    openSession(id, DEVICE, shownAt).then(
+      () => true,
+      () => false,
+    )
+
+  test('of the password, even while it is being written', async () => {
+    const { id, shownAt } = await begin()
+    expect(await isOpened(id, shownAt)).toBe(true)
+    const opened = await transaction(async tx => {
+      await tx.user.update({ where: { id }, data: { passwordChangedAt: new Date() } })
+      const late = isOpened(id, shownAt)
+      await sleep(100)
+      await endSessionsOf(tx, id)
+      return { late }
+    })
+    expect(await opened.late).toBe(false)
+    expect(await isOpened(id)).toBe(true)
+  })
+
+  test('of the factors', async () => {
+    const app = await begin()
+    const { secret } = await beginAuthenticator(app)
+    expect(await isOpened(app.id, app.shownAt)).toBe(true)
+    await confirmAuthenticator(app, appCode(secret))
+    expect(await isOpened(app.id, app.shownAt)).toBe(false)
+    expect(await isOpened(app.id)).toBe(true)
+    const key = await begin()
+    const made = makeSoftwareKey(ORIGIN).make(await beginPasskey(key, ORIGIN))
+    await addPasskey(key, { name: 'Notebook', ...made })
+    expect(await isOpened(key.id, key.shownAt)).toBe(false)
+    expect(await isOpened(key.id)).toBe(true)
+  })
+
+  test('of a person who was disabled', async () => {
+    const { id } = await begin()
+    await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
+    expect(await isOpened(id)).toBe(false)
   })
 })
 

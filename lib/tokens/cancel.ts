@@ -5,6 +5,7 @@ import { TrocoError } from '#lib/errors.ts'
 import { isUuid } from '#lib/ids.ts'
 import { queueMailToOwners } from '#lib/mail/owners.ts'
 import { endTokens } from '#lib/tokens/revoke.ts'
+import { lockAccount } from '#lib/webhooks/owner.ts'
 
 /** Ends somebody's token for the operator; the owners are told which one, and why. Null: it had ended. */
 export async function cancelToken(
@@ -39,6 +40,8 @@ export async function cancelTokens(
 ): Promise<number> {
   if (!isUuid(accountId)) return 0
   return transaction(async tx => {
+    // Whoever is just making one, or replacing one, is waited for.
+    await lockAccount(tx, accountId)
     const ended = await endTokens(tx, { accountId }, reason, actor)
     if (ended.length > 0) {
       await queueMailToOwners(tx, accountId, account => ({

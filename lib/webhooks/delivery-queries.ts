@@ -140,8 +140,9 @@ export async function readDeliveryMasked(accountId: string, mode: Mode, id: stri
   return { ...delivery, attempts }
 }
 
+/** An endpoint is told of the payer a second time, as `client.doc`. */
 function maskDocuments(body: string): string {
-  return body.replace(/("client_doc":")([^"]+)/g, (_, name, doc) => name + maskTaxId(doc))
+  return body.replace(/("(?:client_)?doc":")([^"]+)/g, (_, name, doc) => name + maskTaxId(doc))
 }
 
 /** One delivery with every try, each with the bytes that all of them sent. */

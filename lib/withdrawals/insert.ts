@@ -39,8 +39,8 @@ export async function insertWithdrawal(
 ): Promise<WithdrawalRow> {
   const statement = insertSql(account, mode, order, once)
   const insert = async (tx: Tx) => {
-    await requireWithinLimits(tx, typeof account === 'string' ? account : account.id, order)
     const rows = await tx.$queryRaw<{ json: string }[]>(statement)
+    await requireWithinLimits(tx, typeof account === 'string' ? account : account.id, order)
     return rows.map(({ json }) => JSON.parse(json) as WithdrawalRow)
   }
   const written =

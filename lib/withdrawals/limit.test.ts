@@ -119,6 +119,19 @@ describe('all of one night', () => {
     await expect(withdraw(merchant, 1_000, MIDNIGHT)).rejects.toMatchObject(refusal(rule))
   })
 
+  test('one that stands already is said to stand, whatever the night has left', async () => {
+    const merchant = await merchantWith({ night_max: 10_000 })
+    const again = () =>
+      insertWithdrawal(merchant.id, 'live', {
+        ...{ amount: 10_000, ...KEY, externalId: 'payroll-7' },
+        bookedAt: new Date(EVENING),
+      })
+    await again()
+    await expect(again()).rejects.toMatchObject({ code: 'external_id_used' })
+    expect((await readBalances(merchant.id, 'live')).outbound).toBe(10_000)
+    await expectBalancedBooks(merchant.id)
+  })
+
   test('what the bank refused has come back, and counts no more', async () => {
     const merchant = await merchantWith({ night_max: 10_000 })
     const { id } = await withdraw(merchant, 10_000, EVENING)

@@ -16,17 +16,15 @@ interface Limits {
 }
 
 /**
- * Refuses what passes a limit of the account in live mode. The balance is locked first, which every
- * withdrawal of the account must take: those that came before are counted, and none comes between.
+ * Refuses a withdrawal that passes a limit of the account in live mode, and with it the transaction
+ * that has just written it. That holds the balance, which every withdrawal of the account must take:
+ * those that came before are counted, and none comes between.
  */
 export async function requireWithinLimits(
   tx: Tx,
   accountId: string,
   { amount, bookedAt }: Pick<WithdrawalOrder, 'amount' | 'bookedAt'>,
 ): Promise<void> {
-  await tx.$queryRaw`
-    SELECT 1 AS locked FROM ledger_accounts WHERE account_id = ${accountId}::uuid
-      AND mode = 'live' AND ledger = 'available' FOR UPDATE`
   const [limits] = await tx.$queryRaw<Limits[]>`
     SELECT a.withdrawal_max AS "withdrawalMax", a.night_max AS "nightMax",
       (n.evening + time '20:00') AT TIME ZONE 'America/Sao_Paulo' AS began,
@@ -49,7 +47,7 @@ export async function requireWithinLimits(
     WHERE account_id = ${accountId}::uuid AND mode = 'live' AND status <> 'rejected'
       AND id >= ${firstIdAt(began.getTime() - CLOCKS_APART_MS)}::uuid
       AND created_at >= ${began}::timestamptz AND created_at < ${ends}::timestamptz`
-  if (cents(night?.total ?? 0) + amount > cents(nightMax)) {
+  if (cents(night?.total ?? 0) > cents(nightMax)) {
     const rule = `must not take this night's withdrawals over ${reais(nightMax)}, this account's limit from 20:00 to 06:00`
     throw invalidInput('amount', rule)
   }

@@ -12,7 +12,8 @@ import { env } from '#lib/env.ts'
 import { currentUser } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
-  return { title: (await getTranslations('join'))('title') }
+  // The address is the invitation: it is told to nobody.
+  return { title: (await getTranslations('join'))('title'), referrer: 'no-referrer' }
 }
 
 export default async function JoinPage({ params }: { params: Promise<{ secret: string }> }) {

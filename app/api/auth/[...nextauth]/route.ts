@@ -1,30 +1,28 @@
 import type { NextRequest } from 'next/server'
 import NextAuth from 'next-auth'
-import { THROTTLED, UNAVAILABLE } from '#lib/session/authenticate.ts'
+import { refuseForeign } from '#lib/http/web.ts'
+import { statusOf } from '#lib/session/authenticate.ts'
 import { authOptions } from '#lib/session/options.ts'
+import { failedSignIn } from '#lib/session/schema.ts'
 import type { Told } from '#lib/session/second-step.ts'
 
-interface Context {
-  params: Promise<{ nextauth: string[] }>
-}
+type Context = { params: Promise<{ nextauth: string[] }> }
 
 async function answer(request: NextRequest, context: Context): Promise<Response> {
-  // next-auth would let anybody write into our log through this one.
-  const { nextauth } = await context.params
-  if (nextauth[0] === '_log') return new Response(null, { status: 404 })
+  const [action] = (await context.params).nextauth
+  // next-auth would let anybody write into our log through this one, and fails on some texts at the next.
+  if (action === '_log') return new Response(null, { status: 404 })
+  const location = failedSignIn(request.nextUrl?.searchParams.get('error'))
+  if (action === 'error') return new Response(null, { status: 302, headers: { location } })
   const told: Told = {}
+  const refused = refuseForeign(request)
+  if (refused) return refused
   const said: Response = await NextAuth(request, context, authOptions(told))
-  if (told.step ?? told.refusal) return refuse(told.step ?? { error: told.refusal })
+  const asked = told.step ?? (told.refusal && { error: told.refusal })
+  if (asked) return Response.json(asked, { status: 401, headers: { 'cache-control': 'no-store' } })
   if (said.status !== 401) return said
   const text = await said.text()
-  const waitS = text.match(`error=${THROTTLED}(\\d+)`)?.[1]
-  if (waitS) said.headers.set('retry-after', waitS)
-  const status = waitS ? 429 : text.includes(`error=${UNAVAILABLE}`) ? 503 : 401
-  return new Response(text, { status, headers: said.headers })
-}
-
-function refuse(body: object): Response {
-  return Response.json(body, { status: 401, headers: { 'cache-control': 'private, no-store' } })
+  return new Response(text, statusOf(text, said.headers))
 }
 
 export { answer as GET, answer as POST }

@@ -10,8 +10,8 @@ export const POST = personDoor({
   answer: z.object({ data: z.object({}) }),
   refuses: ['too_many_requests'],
   async handle({ user, body }) {
-    // The current one is proof enough; whoever came in by OpenID has none to show.
-    if (!(await hasPassword(user.id))) requireProof(user, null)
+    // The current one is proof enough where it opens the door alone; by OpenID one has none to show.
+    if (user.hasSecondFactor || !(await hasPassword(user.id))) requireProof(user, null)
     await changePassword(user, body)
     return { data: {} }
   },

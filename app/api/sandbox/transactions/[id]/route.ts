@@ -1,4 +1,4 @@
-import { describeCharge } from '#lib/charges/queries.ts'
+import { describeChargeTo } from '#lib/charges/queries.ts'
 import { OutcomeRequest } from '#lib/charges/schema.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { ChargeRead } from '#lib/charges/wire.ts'
@@ -14,9 +14,9 @@ export const POST = endpoint({
   answer: ChargeRead,
   refuses: ['transaction_not_found', 'already_final', 'not_found'],
   once: { keptS: 86_400 },
-  async handle({ account, mode, body, params }) {
+  async handle({ account, mode, body, params, user }) {
     if (mode !== 'test') throw new TrocoError('not_found', 'Not found')
     const charge = await simulateCharge(account.id, params.id ?? '', body.outcome)
-    return { status: 'success', data: describeCharge(charge) }
+    return { status: 'success', data: describeChargeTo(user)(charge) }
   },
 })
