@@ -11,7 +11,7 @@ export default defineConfig({
       'e2e/{client,fuzz,torture}/*.test.ts',
     ],
     // Money tests keep a whole connection pool busy; more files at once only wait for each other.
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -11,7 +11,7 @@ export default defineConfig({
     include: ['lib/http/*.test.ts', 'lib/payer/payer.test.ts'],
     exclude: [
       'lib/http/{rate-limit,redis,limits,client-ip}.test.ts',
-      'lib/http/{empty-tables,hang-up,processes,secrets,step-up}.test.ts',
+      'lib/http/{empty-tables,hang-up,processes,secrets,step-up,doors-strict,passwords,sign-up}.test.ts',
       'lib/http/{openapi*,conformity}.test.ts',
     ],
     env: { MODEL_RUNS: '15' },

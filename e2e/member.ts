@@ -1,10 +1,12 @@
 import { expect } from 'vitest'
 import type { ZodType } from 'zod'
-import type { call } from '#e2e/call.ts'
+import { call } from '#e2e/call.ts'
+import type { DoorOperation } from '#e2e/route-table.ts'
 import type { Account, Role } from '#lib/accounts/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { env } from '#lib/env.ts'
 import { newId } from '#lib/ids.ts'
+import { hashSecret } from '#lib/people/secret.ts'
 import { openSession } from '#lib/people/sessions.ts'
 import { cookieNames } from '#lib/session/cookie.ts'
 
@@ -26,9 +28,17 @@ export function personHeaders(secret: string) {
   return { cookie: `${cookieNames().session}=${secret}`, origin: env().PUBLIC_URL }
 }
 
-/** A browser in which one of the operator's staff signed in, who belongs to no account. */
-export function signInAdmin(): Promise<string> {
-  return signInAlone(true)
+/**
+ * A browser in which one of the operator's staff signed in, who belongs to no account and has the
+ * second factor that production asks of them.
+ */
+export async function signInAdmin(): Promise<string> {
+  const secret = await signInAlone(true)
+  const where = { secretHash: hashSecret(secret) }
+  const { userId } = await db().userSession.findUniqueOrThrow({ where })
+  const data = { userId, sealed: new Uint8Array(), confirmedAt: new Date() }
+  await db().authenticator.create({ data })
+  return secret
 }
 
 /** A browser of somebody who belongs to no account, and may be of the operator's staff. */
@@ -46,4 +56,14 @@ export function refusal({ status, text, headers }: Awaited<ReturnType<typeof cal
 /** It is of this shape, and holds nothing beside what the shape names. */
 export function expectShape(shape: ZodType, body: unknown): void {
   expect(shape.parse(body)).toEqual(body)
+}
+
+/** A request to an address that belongs to no account, about things that are not there. */
+export function knock(
+  url: string,
+  { method, path }: Pick<DoorOperation, 'method' | 'path'>,
+  headers: Record<string, string> = {},
+) {
+  const body = ['GET', 'HEAD', 'DELETE'].includes(method) ? undefined : {}
+  return call(url, method, path.replaceAll(/\[\w+\]/g, newId()), { headers, body })
 }

@@ -51,6 +51,9 @@ const SIZES = { desk: { width: 1280, height: 860 }, phone: { width: 390, height:
 /** What axe says does not depend on the language: each size is examined in one of them. */
 const EXAMINED = { desk: 'pt-BR', phone: 'en-US' } as const
 
+// Each goes through all pages: one after the other they would be all that still runs at the end.
+test.describe.configure({ mode: 'parallel' })
+
 for (const size of ['desk', 'phone'] as const) {
   for (const locale of ['pt-BR', 'en-US']) {
     test.describe(`${size}, ${locale}`, () => {

@@ -1,20 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '#e2e/call.ts'
-import { pageHeaders, personHeaders, signIn, signInAdmin, signInAlone } from '#e2e/member.ts'
+import { knock, pageHeaders, personHeaders, signIn, signInAdmin, signInAlone } from '#e2e/member.ts'
 import { DOOR_OPERATIONS, type DoorOperation } from '#e2e/route-table.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#e2e/stage.ts'
-import { db } from '#lib/db/client.ts'
-import { env, supplyEnv } from '#lib/env.ts'
+import { env } from '#lib/env.ts'
 import type { Door } from '#lib/http/door.ts'
 import { newId } from '#lib/ids.ts'
-import { hashSecret } from '#lib/people/secret.ts'
 import { loadRoutes } from '#lib/server/routes.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const UNAUTHENTICATED = [401, '{"error":"Unauthenticated"}']
 const NOT_FOUND = [404, '{"error":"Not found"}']
 const CROSS_ORIGIN = [403, '{"error":"Cross-origin request refused"}']
-const PROVE = [403, '{"error":"Confirm that it is you"}']
 
 let api: Api
 let doors: Map<string, Door>
@@ -40,10 +37,8 @@ const named = ({ method, path }: DoorOperation) => `${method} ${path}`
 const writing = DOOR_OPERATIONS.filter(({ method }) => method !== 'GET')
 const guarded = DOOR_OPERATIONS.filter(({ who }) => who !== 'visitor')
 
-function ask({ method, path }: DoorOperation, headers: Record<string, string> = {}) {
-  const body = ['GET', 'HEAD', 'DELETE'].includes(method) ? undefined : {}
-  return call(api.url, method, path.replaceAll(/\[\w+\]/g, newId()), { headers, body })
-}
+const ask = (operation: DoorOperation, headers?: Record<string, string>) =>
+  knock(api.url, operation, headers)
 
 async function heard(operation: DoorOperation, headers?: Record<string, string>) {
   const { status, text } = await ask(operation, headers)
@@ -132,41 +127,4 @@ test('an account’s own addresses know nobody by a session alone, and doors ask
   const [first] = guarded.filter(({ who }) => who === 'person')
   const answer = await ask(first as DoorOperation, pageHeaders(secret, newId()))
   expect(answer.status).not.toBe(401)
-})
-
-describe('where people come by https', () => {
-  const at = env().PUBLIC_URL
-  beforeAll(() => supplyEnv({ PUBLIC_URL: 'https://pix.troco.test' }))
-  afterAll(() => supplyEnv({ PUBLIC_URL: at }))
-
-  test.each(guarded.filter(one => one.takesProof))(
-    '$method $path asks again after five minutes',
-    async operation => {
-      const secret = operation.who === 'admin' ? await signInAdmin() : await signInAlone()
-      const proved = await heard(operation, personHeaders(secret))
-      expect(proved).not.toEqual(PROVE)
-      await db().$executeRaw`
-        UPDATE user_sessions SET proved_at = now() - interval '301 seconds'
-        WHERE secret_hash = ${hashSecret(secret)}`
-      const later = await heard(operation, personHeaders(secret))
-      if (later[0] !== 401) expect(later).toEqual(PROVE)
-    },
-  )
-})
-
-describe('in production', () => {
-  const { TROCO_ENV } = env()
-  beforeAll(() => supplyEnv({ TROCO_ENV: 'production', PUBLIC_URL: 'https://pix.troco.test' }))
-  afterAll(() => supplyEnv({ TROCO_ENV, PUBLIC_URL: 'http://localhost:3000' }))
-
-  test.each(guarded.filter(({ who }) => who === 'admin'))(
-    '$method $path opens to staff with a second factor only',
-    async operation => {
-      const said = await ask(operation, personHeaders(await signInAdmin()))
-      expect([said.status, said.headers.get('x-error-code')]).toEqual([
-        403,
-        'second_factor_required',
-      ])
-    },
-  )
 })
