@@ -106,8 +106,13 @@ export async function readBalanceCents(page: Page): Promise<number> {
   return Number(text?.replaceAll(/\D/g, ''))
 }
 
-export async function expectAccessible(page: Page): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
+export async function expectAccessible(
+  page: Page,
+  themes: readonly ('light' | 'dark')[] = ['light', 'dark'],
+): Promise<void> {
+  // Next says the title after the page, where one came from another page of ours.
+  await expect(page).toHaveTitle(/./)
+  for (const colorScheme of themes) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     const { violations } = await new AxeBuilder({ page }).analyze()
     const found = violations.map(({ id, nodes }) => [id, ...nodes.map(node => node.html)])

@@ -78,7 +78,8 @@ test('one who wakes and leaves opens no connection any more', async () => {
   const countOthers = async () => {
     const { rows } = await other.query(
       `SELECT count(*)::int AS many FROM pg_stat_activity
-      WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+      WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND backend_type = 'client backend'`,
     )
     return rows[0].many
   }
