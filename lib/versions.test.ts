@@ -9,6 +9,7 @@ const OLDEST: Record<string, string> = {
   'react-dom': '19.3.0',
   '@prisma/client': '7.10.0',
   pg: '8.23.0',
+  nodemailer: '7.0.7',
 }
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'))
