@@ -1,6 +1,6 @@
 'use client'
 
-import { type FocusEvent, type SubmitEvent, useRef, useState } from 'react'
+import { type FocusEvent, type InputEvent, type SubmitEvent, useRef, useState } from 'react'
 import type { ZodType } from 'zod'
 import { ApiProblem } from '#lib/client/api.ts'
 
@@ -76,6 +76,24 @@ export function useForm<Wire>({ schema, read, send }: FormRules<Wire>): Form {
     key.current = null
   }
   return { problems, failure, isBusy, props: { noValidate: true, onSubmit, onBlur, onInput } }
+}
+
+/**
+ * For a form that shows what is kept already: while it says the same there is nothing to send, and
+ * `onEdit` hears of each change.
+ */
+export function editing({ props }: Form, isUnchanged: boolean, onEdit: (data: FormData) => void) {
+  return {
+    ...props,
+    async onSubmit(event: SubmitEvent<HTMLFormElement>) {
+      if (isUnchanged) event.preventDefault()
+      else await props.onSubmit(event)
+    },
+    onInput(event: InputEvent<HTMLFormElement>) {
+      props.onInput()
+      onEdit(new FormData(event.currentTarget))
+    },
+  }
 }
 
 type Judged<Wire> = { problems: Form['problems'] } & ({ ok: true; body: Wire } | { ok: false })

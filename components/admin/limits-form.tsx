@@ -3,7 +3,7 @@
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/api.ts'
-import { useForm } from '#components/form.ts'
+import { editing, useForm } from '#components/form.ts'
 import { Save } from '#components/settings/save.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
 import { type AccountLimits, accountLimits, LIMIT_NAMES } from '#lib/accounts/schema.ts'
@@ -34,17 +34,11 @@ export function LimitsForm({ accountId, limits }: LimitsFormProps) {
   })
   return (
     <form
-      {...form.props}
-      onSubmit={async event => {
-        if (isUnchanged) event.preventDefault()
-        else await form.props.onSubmit(event)
-      }}
-      onInput={event => {
-        form.props.onInput()
-        const now = readLimits(new FormData(event.currentTarget))
+      {...editing(form, isUnchanged, data => {
+        const now = readLimits(data)
         setSaved(false)
         setUnchanged(LIMIT_NAMES.every(name => now[name] === kept[name]))
-      }}
+      })}
       className="grid gap-5"
     >
       {LIMIT_NAMES.map(name => (

@@ -3,9 +3,8 @@
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useApi } from '#components/api.ts'
+import { DialogActions } from '#components/dialog-actions.tsx'
 import { useForm } from '#components/form.ts'
-import { Problem } from '#components/problem.tsx'
-import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { maybeReasoned, reasoned } from '#lib/admin/schema.ts'
@@ -52,20 +51,14 @@ export function ReasonDialog(props: ReasonDialogProps) {
           hint={t('adminDeed.reasonHint')}
           problem={problem ? t('adminDeed.reasonInvalid') : null}
         />
-        <Problem error={form.failure} />
-        <div className="flex flex-wrap justify-end gap-3">
-          <Button look="quiet" onClick={onClose}>
-            {t('ui.cancel')}
-          </Button>
-          <Button
-            look="primary"
-            type="submit"
-            disabled={form.isBusy}
-            className={isHarsh ? 'bg-bad! text-surface!' : ''}
-          >
-            {form.isBusy ? t('adminDeed.busy') : action}
-          </Button>
-        </div>
+        <DialogActions
+          action={action}
+          busy={t('adminDeed.busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          isHarsh={isHarsh}
+          onCancel={onClose}
+        />
       </form>
     </Dialog>
   )

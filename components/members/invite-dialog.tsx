@@ -3,10 +3,10 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/api.ts'
+import { DialogActions } from '#components/dialog-actions.tsx'
 import { useForm } from '#components/form.ts'
 import { LinkShown } from '#components/members/link-shown.tsx'
 import { RoleFields } from '#components/members/role-fields.tsx'
-import { Problem } from '#components/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -68,15 +68,13 @@ export function InviteDialog({ again, onClose, onDone }: InviteDialogProps) {
           problem={email ? t(`members.emailProblem.${email}`) : null}
         />
         <RoleFields first={again?.role ?? 'viewer'} />
-        <Problem error={form.failure} />
-        <div className="flex flex-wrap justify-end gap-3">
-          <Button look="quiet" onClick={onClose}>
-            {t('ui.cancel')}
-          </Button>
-          <Button look="primary" type="submit" disabled={form.isBusy}>
-            {form.isBusy ? t('members.busy') : t('members.send')}
-          </Button>
-        </div>
+        <DialogActions
+          action={t('members.send')}
+          busy={t('members.busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          onCancel={onClose}
+        />
       </form>
     </Dialog>
   )

@@ -3,8 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/api.ts'
-import { Problem } from '#components/problem.tsx'
-import { Button } from '#components/ui/button.tsx'
+import { DialogActions } from '#components/dialog-actions.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import type { MemberRow } from '#lib/accounts/schema.ts'
 
@@ -47,15 +46,14 @@ export function RemoveDialog({ deed, member, onClose, onDone }: RemoveDialogProp
       description={t(`members.${deed}Text`)}
     >
       <div className="grid gap-5">
-        <Problem error={failure} />
-        <div className="flex flex-wrap justify-end gap-3">
-          <Button look="quiet" onClick={onClose}>
-            {t('ui.cancel')}
-          </Button>
-          <Button look="primary" disabled={isBusy} onClick={go} className="bg-bad! text-surface!">
-            {isBusy ? t('members.busy') : t(`members.${deed}`)}
-          </Button>
-        </div>
+        <DialogActions
+          action={t(`members.${deed}`)}
+          busy={t('members.busy')}
+          {...{ isBusy, failure }}
+          isHarsh
+          onCancel={onClose}
+          onAct={go}
+        />
       </div>
     </Dialog>
   )

@@ -2,10 +2,9 @@
 
 import { useTranslations } from 'next-intl'
 import { useApi } from '#components/api.ts'
+import { DialogActions } from '#components/dialog-actions.tsx'
 import { useForm } from '#components/form.ts'
 import { RoleFields } from '#components/members/role-fields.tsx'
-import { Problem } from '#components/problem.tsx'
-import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { type MemberRow, roleChange } from '#lib/accounts/schema.ts'
 
@@ -41,15 +40,13 @@ export function RoleDialog({ member, me, onClose, onDone }: RoleDialogProps) {
     >
       <form {...form.props} className="grid grid-cols-[minmax(0,1fr)] gap-5">
         <RoleFields first={role} />
-        <Problem error={form.failure} />
-        <div className="flex flex-wrap justify-end gap-3">
-          <Button look="quiet" onClick={onClose}>
-            {t('ui.cancel')}
-          </Button>
-          <Button look="primary" type="submit" disabled={form.isBusy}>
-            {form.isBusy ? t('members.busy') : t('members.changeRole')}
-          </Button>
-        </div>
+        <DialogActions
+          action={t('members.changeRole')}
+          busy={t('members.busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          onCancel={onClose}
+        />
       </form>
     </Dialog>
   )

@@ -3,10 +3,9 @@
 import { useTranslations } from 'next-intl'
 import { QRCodeSVG } from 'qrcode.react'
 import { useApi } from '#components/api.ts'
+import { DialogActions } from '#components/dialog-actions.tsx'
 import { useForm } from '#components/form.ts'
-import { Problem } from '#components/problem.tsx'
 import { CodeField } from '#components/security/code-field.tsx'
-import { Button } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { codeProof } from '#lib/people/schema.ts'
@@ -72,15 +71,13 @@ export function AppDialog({ begun, onClose, onDone }: AppDialogProps) {
           label={t('factor.app.code')}
           problem={problem ? t(`factor.problem.${problem}`) : null}
         />
-        <Problem error={form.failure} />
-        <div className="flex flex-wrap justify-end gap-3">
-          <Button look="quiet" onClick={onClose}>
-            {t('ui.cancel')}
-          </Button>
-          <Button look="primary" type="submit" disabled={form.isBusy}>
-            {form.isBusy ? t('factor.busy') : t('factor.app.confirm')}
-          </Button>
-        </div>
+        <DialogActions
+          action={t('factor.app.confirm')}
+          busy={t('factor.busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          onCancel={onClose}
+        />
       </form>
     </Dialog>
   )

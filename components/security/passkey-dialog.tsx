@@ -3,10 +3,9 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/api.ts'
+import { DialogActions } from '#components/dialog-actions.tsx'
 import { useForm } from '#components/form.ts'
-import { Problem } from '#components/problem.tsx'
 import { type Asked, makePasskey } from '#components/security/passkey-calls.ts'
-import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { passkeyName } from '#lib/people/schema.ts'
@@ -60,15 +59,13 @@ export function PasskeyDialog({ onClose, onDone }: PasskeyDialogProps) {
             {t('factor.passkey.dismissed')}
           </p>
         ) : null}
-        <Problem error={form.failure} />
-        <div className="flex flex-wrap justify-end gap-3">
-          <Button look="quiet" onClick={onClose}>
-            {t('ui.cancel')}
-          </Button>
-          <Button look="primary" type="submit" disabled={form.isBusy}>
-            {form.isBusy ? t('factor.busy') : t('factor.passkey.make')}
-          </Button>
-        </div>
+        <DialogActions
+          action={t('factor.passkey.make')}
+          busy={t('factor.busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          onCancel={onClose}
+        />
       </form>
     </Dialog>
   )

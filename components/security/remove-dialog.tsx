@@ -3,8 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/api.ts'
-import { Problem } from '#components/problem.tsx'
-import { Button } from '#components/ui/button.tsx'
+import { DialogActions } from '#components/dialog-actions.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import type { ShownPasskey } from '#lib/people/schema.ts'
 
@@ -45,24 +44,14 @@ export function RemoveDialog({ passkey, isLast, onClose, onDone }: RemoveDialogP
       description={isLast ? t('factor.removeLast') : t('factor.removeOther')}
     >
       <div className="grid gap-5">
-        <Problem error={failure} />
-        <div className="flex flex-wrap justify-end gap-3">
-          <Button look="quiet" onClick={onClose}>
-            {t('ui.cancel')}
-          </Button>
-          <Button
-            look="primary"
-            disabled={isBusy}
-            onClick={remove}
-            className="bg-bad! text-surface!"
-          >
-            {isBusy
-              ? t('factor.busy')
-              : passkey
-                ? t('factor.passkey.remove')
-                : t('factor.app.remove')}
-          </Button>
-        </div>
+        <DialogActions
+          action={passkey ? t('factor.passkey.remove') : t('factor.app.remove')}
+          busy={t('factor.busy')}
+          {...{ isBusy, failure }}
+          isHarsh
+          onCancel={onClose}
+          onAct={remove}
+        />
       </div>
     </Dialog>
   )

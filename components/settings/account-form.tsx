@@ -4,7 +4,7 @@ import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
 import { useApi } from '#components/api.ts'
-import { useForm } from '#components/form.ts'
+import { editing, useForm } from '#components/form.ts'
 import { Save } from '#components/settings/save.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { type AccountChange, accountChange, SHOWN_NAME_MAX } from '#lib/accounts/schema.ts'
@@ -51,16 +51,10 @@ export function AccountForm({ account, mayWrite, timeZones }: AccountFormProps) 
   const spans = [...new Set([...SPANS_S, kept.expires_in])].sort((one, other) => one - other)
   return (
     <form
-      {...form.props}
-      onSubmit={async event => {
-        if (isUnchanged) event.preventDefault()
-        else await form.props.onSubmit(event)
-      }}
-      onInput={event => {
-        form.props.onInput()
+      {...editing(form, isUnchanged, data => {
         setSaved(false)
-        setNow({ ...kept, ...rawFields(new FormData(event.currentTarget)) })
-      }}
+        setNow({ ...kept, ...rawFields(data) })
+      })}
     >
       <fieldset
         disabled={!mayWrite}

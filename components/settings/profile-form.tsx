@@ -4,7 +4,7 @@ import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/api.ts'
-import { useForm } from '#components/form.ts'
+import { editing, useForm } from '#components/form.ts'
 import { Save } from '#components/settings/save.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { profileChange } from '#lib/people/schema.ts'
@@ -33,16 +33,10 @@ export function ProfileForm({ name }: { name: string }) {
   const isUnchanged = now === kept
   return (
     <form
-      {...form.props}
-      onSubmit={async event => {
-        if (isUnchanged) event.preventDefault()
-        else await form.props.onSubmit(event)
-      }}
-      onInput={event => {
-        form.props.onInput()
+      {...editing(form, isUnchanged, data => {
         setSaved(false)
-        setNow(String(new FormData(event.currentTarget).get('full_name')).trim())
-      }}
+        setNow(String(data.get('full_name')).trim())
+      })}
       className="grid gap-5"
     >
       <Field

@@ -2,9 +2,8 @@
 
 import { useTranslations } from 'next-intl'
 import { useApi } from '#components/api.ts'
+import { DialogActions } from '#components/dialog-actions.tsx'
 import { useForm } from '#components/form.ts'
-import { Problem } from '#components/problem.tsx'
-import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { revokeRequest, type TokenRow } from '#lib/tokens/schema.ts'
@@ -47,20 +46,14 @@ export function RevokeDialog({ token, onClose, onDone }: RevokeDialogProps) {
           hint={t('tokens.revokeReasonHint')}
           problem={form.problems.reason ? t('tokens.tooLong') : null}
         />
-        <Problem error={form.failure} />
-        <div className="flex flex-wrap justify-end gap-3">
-          <Button look="quiet" onClick={onClose}>
-            {t('ui.cancel')}
-          </Button>
-          <Button
-            look="primary"
-            type="submit"
-            disabled={form.isBusy}
-            className="bg-bad! text-surface!"
-          >
-            {form.isBusy ? t('tokens.busy') : t('tokens.revoke')}
-          </Button>
-        </div>
+        <DialogActions
+          action={t('tokens.revoke')}
+          busy={t('tokens.busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          isHarsh
+          onCancel={onClose}
+        />
       </form>
     </Dialog>
   )

@@ -3,8 +3,8 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/api.ts'
+import { DialogActions } from '#components/dialog-actions.tsx'
 import { useForm } from '#components/form.ts'
-import { Problem } from '#components/problem.tsx'
 import { type ShownToken, TokenShown } from '#components/tokens/token-shown.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
@@ -66,15 +66,13 @@ export function RotateDialog({ token, origin, onClose, onDone }: RotateDialogPro
             </option>
           ))}
         </Select>
-        <Problem error={form.failure} />
-        <div className="flex flex-wrap justify-end gap-3">
-          <Button look="quiet" onClick={onClose}>
-            {t('ui.cancel')}
-          </Button>
-          <Button look="primary" type="submit" disabled={form.isBusy}>
-            {form.isBusy ? t('tokens.busy') : t('tokens.rotate')}
-          </Button>
-        </div>
+        <DialogActions
+          action={t('tokens.rotate')}
+          busy={t('tokens.busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          onCancel={onClose}
+        />
       </form>
     </Dialog>
   )
