@@ -1,4 +1,11 @@
-import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+import {
+  createHash,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto'
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 import type { NewPasskey, PasskeyProof } from '#lib/people/schema.ts'
 
@@ -21,10 +28,15 @@ const USER_IS_THERE = 1
 const USER_IS_VERIFIED = 4
 const HOLDS_KEY = 64
 
-/** A passkey's device in software: it makes one key, and signs with it. */
-export function makeSoftwareKey(origin: string) {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const id = randomBytes(16)
+/** What a device stores of one passkey. */
+interface DeviceKey {
+  id: Buffer
+  privateKey: KeyObject
+}
+
+/** A passkey's device in software: it signs with one key, a new one unless it is given. */
+export function makeSoftwareKey(origin: string, { id, privateKey } = newDeviceKey()) {
+  const publicKey = createPublicKey(privateKey)
   const credential = { id: id.toString('base64url'), rawId: id.toString('base64url') }
   const kept = { ...credential, type: 'public-key' as const, clientExtensionResults: {} }
 
@@ -81,6 +93,11 @@ export function makeSoftwareKey(origin: string) {
       return { challenge, passkey: { ...kept, response } }
     },
   }
+}
+
+function newDeviceKey(): DeviceKey {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return { id: randomBytes(16), privateKey }
 }
 
 function clientData(type: string, { challenge }: Asked['options'], origin: string): string {
