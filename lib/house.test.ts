@@ -5,7 +5,7 @@ import { basename, dirname, join, posix, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
 const BASEMENT =
-  'csv db pix money errors env settings log ids keys mode fields headers network'.split(' ')
+  'csv db pix money errors env settings log ids keys mode fields headers network locale'.split(' ')
 const ROOMS = 'accounts tokens charges withdrawals refunds'.split(' ')
 const SERVICES = 'ledger gateway webhooks audit mail people'.split(' ')
 
@@ -30,6 +30,7 @@ const MAY: Record<string, string[]> = {
     'session',
     'dashboard',
     'admin',
+    'locale',
     'money',
     'mode',
     'pix',
@@ -45,7 +46,7 @@ const ONLY: Record<string, RegExp> = {
   'http tokens': /^lib\/tokens\/(verify|recall|schema)\.ts$/,
   'http session': /^lib\/session\/(read|cookie|roles|proof|schema)\.ts$/,
   'session tokens': /^lib\/tokens\/schema\.ts$/,
-  'payer session': /^lib\/session\/(cookie|locale|schema)\.ts$/,
+  'payer session': /^lib\/session\/(cookie|schema)\.ts$/,
   'components session': /^lib\/session\/(schema|preferences|words|roles)\.ts$/,
 }
 

@@ -1,5 +1,4 @@
-import { preferredLocale } from '#lib/session/locale.ts'
-import type { Locale } from '#lib/session/schema.ts'
+import { type Locale, preferredLocale } from '#lib/locale.ts'
 import en from '../../messages/en/payer.json' with { type: 'json' }
 import ptBR from '../../messages/pt-BR/payer.json' with { type: 'json' }
 

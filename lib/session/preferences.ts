@@ -1,11 +1,9 @@
 import { cookies, headers } from 'next/headers'
+import { LOCALES, type Locale, preferredLocale } from '#lib/locale.ts'
 import { currentUser } from '#lib/session/current.ts'
-import { preferredLocale } from '#lib/session/locale.ts'
 import {
   ACCOUNT_COOKIE,
   LOCALE_COOKIE,
-  LOCALES,
-  type Locale,
   type SessionAccount,
   type SessionUser,
   THEME_COOKIE,

@@ -32,8 +32,6 @@ export interface SessionUser {
 /** Which of a person's accounts the pages show. */
 export const ACCOUNT_COOKIE = 'troco-account'
 
-export const LOCALES = ['pt-BR', 'en'] as const
-export type Locale = (typeof LOCALES)[number]
 export const LOCALE_COOKIE = 'troco-locale'
 
 export const THEMES = ['light', 'dark', 'system'] as const

@@ -1,7 +1,7 @@
 import { getRequestConfig } from 'next-intl/server'
+import type { Locale } from '#lib/locale.ts'
 import { currentUser } from '#lib/session/gate.ts'
 import { chooseAccount, readLocale } from '#lib/session/preferences.ts'
-import type { Locale } from '#lib/session/schema.ts'
 import enAdmin from '../../messages/en/admin.json' with { type: 'json' }
 import enAudit from '../../messages/en/audit.json' with { type: 'json' }
 import enBank from '../../messages/en/bank.json' with { type: 'json' }

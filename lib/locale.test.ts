@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { preferredLocale } from '#lib/session/locale.ts'
+import { preferredLocale } from '#lib/locale.ts'
 
 test.each([
   ['pt-BR,pt;q=0.9,en;q=0.8', 'pt-BR'],

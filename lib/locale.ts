@@ -1,6 +1,7 @@
-import type { Locale } from '#lib/session/schema.ts'
+export const LOCALES = ['pt-BR', 'en'] as const
+export type Locale = (typeof LOCALES)[number]
 
-/** The first of our languages in a browser's order of wishes; English for everybody else. */
+/** Returns the language that a browser prefers of the two; English where it prefers neither. */
 export function preferredLocale(acceptLanguage: string): Locale {
   const wishes = acceptLanguage
     .split(',')
