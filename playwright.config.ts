@@ -1,7 +1,7 @@
 import { defineConfig } from 'playwright/test'
 
 export default defineConfig({
-  testDir: 'e2e',
+  testDir: 'e2e/browser',
   testMatch: '*.spec.ts',
   outputDir: '.cache/playwright',
   workers: 2,

@@ -2,13 +2,13 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    globalSetup: ['e2e/setup.ts'],
+    globalSetup: ['lib/testing/setup.ts'],
     include: [
       'lib/**/*.test.ts',
       'bin/**/*.test.ts',
       'prisma/**/*.test.ts',
       'components/**/*.test.ts',
-      'e2e/{client,fuzz,torture}/*.test.ts',
+      'e2e/{api,client,fuzz,torture}/*.test.ts',
     ],
     // Money tests keep a whole connection pool busy; more files at once only wait for each other.
     maxWorkers: 3,

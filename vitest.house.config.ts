@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config'
 
 /** The house test alone: it needs no database. */
-export default defineConfig({ test: { include: ['lib/house.test.ts'] } })
+export default defineConfig({ test: { include: ['lib/testing/house.test.ts'] } })

@@ -7,12 +7,12 @@ import { defineConfig } from 'vitest/config'
  */
 export default defineConfig({
   test: {
-    globalSetup: ['e2e/setup.ts', 'e2e/lane.ts'],
-    include: ['lib/http/*.test.ts', 'lib/payer/payer.test.ts'],
+    globalSetup: ['lib/testing/setup.ts', 'lib/testing/lane.ts'],
+    include: ['e2e/api/*.test.ts'],
     exclude: [
-      'lib/http/{rate-limit,redis,limits,client-ip}.test.ts',
-      'lib/http/{empty-tables,hang-up,processes,secrets,step-up,doors-strict,passwords,sign-up}.test.ts',
-      'lib/http/{openapi*,conformity}.test.ts',
+      'e2e/api/{rate-limit,rate-limit-redis,limits,client-ip}.test.ts',
+      'e2e/api/{empty-tables,hang-up,several-processes,person-proof,admin-person-visitor-strict,person-password,visitor-signup}.test.ts',
+      'e2e/api/openapi.test.ts',
     ],
     env: { MODEL_RUNS: '15' },
     maxWorkers: 2,

@@ -3,10 +3,10 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
-import { disconnect } from '#lib/db/client.ts'
-import { openEmbedded } from '#lib/db/embedded.ts'
-import { migrate } from '#lib/db/migrate.ts'
-import { supplyEnv } from '#lib/env.ts'
+import { disconnect } from '#lib/base/db/client.ts'
+import { openEmbedded } from '#lib/base/db/embedded.ts'
+import { migrate } from '#lib/base/db/migrate.ts'
+import { supplyEnv } from '#lib/base/env.ts'
 
 export interface BenchDatabase {
   /** What a server needs in order to stand on it. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isUuid } from '#lib/ids.ts'
-import { parseBrCode } from '#lib/pix/br-code.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { parseBrCode } from '#lib/base/pix/br-code.ts'
 import { writeRequest } from './load/send.ts'
 import { CHARGE, type World } from './world.ts'
 

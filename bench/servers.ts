@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '#e2e/runner/server.ts'
-import { inheritedEnv } from '#lib/env.ts'
+import { inheritedEnv } from '#lib/base/env.ts'
+import { freePort } from '#lib/testing/server.ts'
 
 export const VARIANTS = ['fast', 'next', 'fastify', 'nothing'] as const
 export type Variant = (typeof VARIANTS)[number]

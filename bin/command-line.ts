@@ -1,6 +1,6 @@
 import { openRuntime, type Runtime } from '#bin/runtime.ts'
-import { TrocoError } from '#lib/errors.ts'
-import { MODES, type Mode } from '#lib/mode.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { MODES, type Mode } from '#lib/base/mode.ts'
 
 /** Runs a command with a database under it, and leaves everything as it was found. */
 export async function withRuntime(

@@ -1,6 +1,6 @@
-import type { Embedded } from '#lib/db/embedded.ts'
-import { lifeOf } from '#lib/db/process.ts'
-import { log } from '#lib/log.ts'
+import type { Embedded } from '#lib/base/db/embedded.ts'
+import { lifeOf } from '#lib/base/db/process.ts'
+import { log } from '#lib/base/log.ts'
 
 const CHECK_MS = 500
 

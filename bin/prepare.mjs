@@ -57,7 +57,7 @@ function install() {
 function generate() {
   return {
     title: 'Making the database client',
-    stamp: 'lib/db/generated/.made-from',
+    stamp: 'lib/base/db/generated/.made-from',
     madeFrom: fingerprint(['package-lock.json', 'prisma/schema.prisma', 'prisma.config.ts']),
     command: () => [findNode(), 'node_modules/prisma/build/index.js', 'generate'],
     // Generating needs no schema engine, only a file in its place: so nothing is downloaded.

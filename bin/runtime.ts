@@ -1,9 +1,9 @@
 import { openDataFolder } from '#bin/data-folder.ts'
 import { keepAlive } from '#bin/keep-alive.ts'
-import { disconnect } from '#lib/db/client.ts'
-import { openEmbedded } from '#lib/db/embedded.ts'
-import { migrate } from '#lib/db/migrate.ts'
-import { env, loadEnvFile, supplyEnv } from '#lib/env.ts'
+import { disconnect } from '#lib/base/db/client.ts'
+import { openEmbedded } from '#lib/base/db/embedded.ts'
+import { migrate } from '#lib/base/db/migrate.ts'
+import { env, loadEnvFile, supplyEnv } from '#lib/base/env.ts'
 
 export interface Runtime {
   /** Where the data folder is; null when the database is the operator's own. */

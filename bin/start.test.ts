@@ -10,6 +10,7 @@ import {
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { processesIn } from '#lib/base/db/process.ts'
 import {
   killEverything,
   makePlace,
@@ -18,9 +19,8 @@ import {
   runCommand,
   startServer,
   untilGone,
-} from '#e2e/process.ts'
-import { makeDatabase } from '#e2e/stage.ts'
-import { processesIn } from '#lib/db/process.ts'
+} from '#lib/testing/process.ts'
+import { makeDatabase } from '#lib/testing/stage.ts'
 
 let place: Place
 

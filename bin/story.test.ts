@@ -3,7 +3,13 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { killEverything, makePlace, type Place, runCommand, startServer } from '#e2e/process.ts'
+import {
+  killEverything,
+  makePlace,
+  type Place,
+  runCommand,
+  startServer,
+} from '#lib/testing/process.ts'
 
 const RECEIVER = 'examples/receiver.mjs'
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { makePlace, type Place, processesOf, runCommand } from '#e2e/process.ts'
-import { openEmbedded } from '#lib/db/embedded.ts'
+import { openEmbedded } from '#lib/base/db/embedded.ts'
+import { makePlace, type Place, processesOf, runCommand } from '#lib/testing/process.ts'
 
 let place: Place
 

@@ -1,6 +1,6 @@
 import { showHelp } from '#bin/commands/help.ts'
-import { isTrocoError } from '#lib/errors.ts'
-import { EnvError } from '#lib/settings.ts'
+import { isTrocoError } from '#lib/base/errors.ts'
+import { EnvError } from '#lib/base/settings.ts'
 
 type Command = (words: string[]) => Promise<void>
 

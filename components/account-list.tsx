@@ -4,7 +4,7 @@ import { AccountState } from '#components/admin/account-state.tsx'
 import { Money, When } from '#components/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Cell, Head, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
-import type { AccountLine, OfModes } from '#lib/admin/schema.ts'
+import type { AccountLine, OfModes } from '#lib/views/admin/schema.ts'
 
 /** Merchants by name, with what they hold and move. */
 export function AccountList({ accounts }: { accounts: AccountLine[] }) {

@@ -1,7 +1,7 @@
 import { CircleAlert, Clock } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Notice } from '#components/ui/notice.tsx'
-import type { SessionAccount } from '#lib/session/schema.ts'
+import type { SessionAccount } from '#lib/edge/session/schema.ts'
 
 /** Why an account only shows, what still works in it, and whom to ask: at the top of its pages. */
 export function AccountNotice({

@@ -1,4 +1,4 @@
-import type { Factor } from '#lib/people/schema.ts'
+import type { Factor } from '#lib/services/people/schema.ts'
 
 /** What is still to be shown after the right password. */
 export interface Step {

@@ -1,7 +1,7 @@
 import { Check, Clock, type LucideIcon, TimerOff, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
-import type { ChargeStatus } from '#lib/charges/states.ts'
+import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
 
 export const CHARGE_LOOKS: Record<ChargeStatus, { tone: Tone; icon: LucideIcon }> = {
   pending: { tone: 'wait', icon: Clock },

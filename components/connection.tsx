@@ -5,7 +5,7 @@ import { WifiOff } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
-import { ApiProblem } from '#lib/client/api.ts'
+import { ApiProblem } from '#lib/edge/client/api.ts'
 
 const LOOK_AGAIN_MS = 3_000
 

@@ -2,9 +2,9 @@
 
 import { MessagePage } from '#components/message-page.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { LOCALE_COOKIE } from '#lib/session/schema.ts'
-import en from '../messages/en/crash.json' with { type: 'json' }
-import ptBR from '../messages/pt-BR/crash.json' with { type: 'json' }
+import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
+import en from '#messages/en/crash.json' with { type: 'json' }
+import ptBR from '#messages/pt-BR/crash.json' with { type: 'json' }
 
 /** What people see when a page broke. The reference leads to the line in the server's log. */
 export function Crash({ error, again }: { error: Error & { digest?: string }; again: () => void }) {

@@ -8,7 +8,7 @@ import { saveAs } from '#components/save-file.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { useApi } from '#components/world.tsx'
-import { ApiProblem } from '#lib/client/api.ts'
+import { ApiProblem } from '#lib/edge/client/api.ts'
 
 interface ExportButtonProps {
   /** What answers the table, filters and language included. */

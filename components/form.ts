@@ -2,7 +2,7 @@
 
 import { type FocusEvent, type InputEvent, type SubmitEvent, useRef, useState } from 'react'
 import type { ZodType } from 'zod'
-import { ApiProblem } from '#lib/client/api.ts'
+import { ApiProblem } from '#lib/edge/client/api.ts'
 
 /** Of a field that is wrong: whether it is empty, or holds what it may not. */
 export type FieldProblem = 'required' | 'invalid'

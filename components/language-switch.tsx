@@ -5,7 +5,7 @@ import { useRouter } from 'next/navigation'
 import { useApiIfAny } from '#components/api.ts'
 import { keepLocale } from '#components/preferences.ts'
 import { Button } from '#components/ui/button.tsx'
-import type { Locale } from '#lib/locale.ts'
+import type { Locale } from '#lib/base/locale.ts'
 
 interface LanguageSwitchProps {
   /** The other language, and its name in itself. */

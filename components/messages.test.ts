@@ -30,7 +30,7 @@ test('both languages fill in the same values', () => {
   }
 })
 
-// That every message which is used exists is what the compiler checks: see lib/session/words.ts.
+// That every message which is used exists is what the compiler checks: see lib/edge/session/words.ts.
 test('every message is used', () => {
   const uses = sources().flatMap(usesIn)
   const unused = keysOf(ptBR).filter(key => !uses.some(use => use.test(key)))
@@ -46,7 +46,7 @@ function usesIn(file: string): RegExp[] {
   const calls = code.matchAll(/(?:\bt|\bt\.rich|\)\))\(\s*(?:'([\w.]+)'|`([^`]+)`|\w+\))/g)
   const keys = [...calls].map(([, plain, template]) => plain ?? template ?? ANY)
   // The payer's pages are no React: their one space is all that they know.
-  if (file.startsWith('lib/payer/')) spaces.push('payer.')
+  if (file.startsWith('lib/views/payer/')) spaces.push('payer.')
   const asked = spaces.flatMap(space => keys.map(key => space + key))
   const crash = [...code.matchAll(/\bwords\.(\w+)/g)].map(([, key]) => `crash.${key}`)
   // What stands in a table that is saved is read from the file of messages itself.
@@ -55,7 +55,7 @@ function usesIn(file: string): RegExp[] {
     ? crash
     : file.endsWith('charges-export.ts')
       ? written
-      : file === 'lib/mail/write.ts'
+      : file === 'lib/services/mail/write.ts'
         ? ['mail.*.subject', 'mail.*.text', 'mailRole.*', 'mailChange.*']
         : []
   return [...asked, ...extra].map(
@@ -64,7 +64,7 @@ function usesIn(file: string): RegExp[] {
 }
 
 function sources(): string[] {
-  return ['app', 'components', 'lib/mail', 'lib/session', 'lib/payer', 'lib/dashboard'].flatMap(
+  return ['app', 'components', 'lib/services/mail', 'lib/edge/session', 'lib/views'].flatMap(
     folder =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' })
         .filter(file => /\.tsx?$/.test(file) && !file.endsWith('.test.ts'))

@@ -1,6 +1,6 @@
-import type { Api } from '#lib/client/api.ts'
-import type { Locale } from '#lib/locale.ts'
-import { LOCALE_COOKIE, THEME_COOKIE, type Theme } from '#lib/session/schema.ts'
+import type { Locale } from '#lib/base/locale.ts'
+import type { Api } from '#lib/edge/client/api.ts'
+import { LOCALE_COOKIE, THEME_COOKIE, type Theme } from '#lib/edge/session/schema.ts'
 
 const YEAR_SECONDS = 365 * 86_400
 const THEME_CHANGED = 'troco-theme'

@@ -1,7 +1,7 @@
 import { getLocale, getTranslations } from 'next-intl/server'
 import { LanguageSwitch } from '#components/language-switch.tsx'
 import { ThemeSwitch } from '#components/theme-switch.tsx'
-import { readTheme } from '#lib/session/preferences.ts'
+import { readTheme } from '#lib/edge/session/preferences.ts'
 
 /** Language and theme, side by side. */
 export async function Switches() {

@@ -4,7 +4,7 @@ import { Monitor, Moon, Sun } from 'lucide-react'
 import { useId, useSyncExternalStore } from 'react'
 import { useApiIfAny } from '#components/api.ts'
 import { keepTheme, shownTheme, watchTheme } from '#components/preferences.ts'
-import type { Theme } from '#lib/session/schema.ts'
+import type { Theme } from '#lib/edge/session/schema.ts'
 
 const ICONS = { light: Sun, dark: Moon, system: Monitor }
 

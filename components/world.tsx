@@ -5,9 +5,9 @@ import dynamic from 'next/dynamic'
 import { type ReactNode, useMemo, useState } from 'react'
 import { ApiContext, useApi } from '#components/api.ts'
 import { MemberContext } from '#components/may.tsx'
-import { ApiProblem, createApi } from '#lib/client/api.ts'
-import type { Mode } from '#lib/mode.ts'
-import type { SessionAccount } from '#lib/session/schema.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { ApiProblem, createApi } from '#lib/edge/client/api.ts'
+import type { SessionAccount } from '#lib/edge/session/schema.ts'
 
 export { useApi }
 

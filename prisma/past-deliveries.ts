@@ -1,6 +1,6 @@
-import type { Account } from '#lib/accounts/schema.ts'
-import { db } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
 
 /** As a webhook is tried, without the chance in it. */
 const TRIED_AFTER_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000]

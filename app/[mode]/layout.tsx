@@ -5,8 +5,8 @@ import { Connection } from '#components/connection.tsx'
 import { Frame } from '#components/nav/frame.tsx'
 import { PaletteHost } from '#components/palette/palette-host.tsx'
 import { WorldOf } from '#components/world.tsx'
-import { requireMode, requireUser } from '#lib/session/gate.ts'
-import { chooseAccount } from '#lib/session/preferences.ts'
+import { requireMode, requireUser } from '#lib/edge/session/gate.ts'
+import { chooseAccount } from '#lib/edge/session/preferences.ts'
 
 interface ModeLayoutProps {
   params: Promise<{ mode: string }>

@@ -4,8 +4,8 @@ import { ClientWords } from '#components/client-words.tsx'
 import { Connection } from '#components/connection.tsx'
 import { Frame } from '#components/nav/frame.tsx'
 import { WorldOf } from '#components/world.tsx'
-import { requireAdmin } from '#lib/session/gate.ts'
-import { chooseAccount } from '#lib/session/preferences.ts'
+import { requireAdmin } from '#lib/edge/session/gate.ts'
+import { chooseAccount } from '#lib/edge/session/preferences.ts'
 
 export default async function AdminLayout({ children }: { children: ReactNode }) {
   const user = await requireAdmin()

@@ -7,7 +7,7 @@ import { Mark } from '#components/mark.tsx'
 import { Reference } from '#components/reference.tsx'
 import { Switches } from '#components/switches.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { currentUser } from '#lib/session/gate.ts'
+import { currentUser } from '#lib/edge/session/gate.ts'
 import packages from '../../package.json' with { type: 'json' }
 import './reference.css'
 

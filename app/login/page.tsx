@@ -7,10 +7,10 @@ import { ProviderButton } from '#components/security/provider-button.tsx'
 import { SignInForm } from '#components/sign-in-form.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { VisitorPage } from '#components/visitor-page.tsx'
-import { env } from '#lib/env.ts'
-import { currentUser, firstPage } from '#lib/session/gate.ts'
-import { openidProviders, readKeptStep } from '#lib/session/openid.ts'
-import { safeNext } from '#lib/session/schema.ts'
+import { env } from '#lib/base/env.ts'
+import { currentUser, firstPage } from '#lib/edge/session/gate.ts'
+import { openidProviders, readKeptStep } from '#lib/edge/session/openid.ts'
+import { safeNext } from '#lib/edge/session/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('login'))('submit') }

@@ -4,7 +4,7 @@ import { getTranslations } from 'next-intl/server'
 import { ClientWords } from '#components/client-words.tsx'
 import { AskReset } from '#components/security/ask-reset.tsx'
 import { VisitorPage } from '#components/visitor-page.tsx'
-import { canMail } from '#lib/mail/queue.ts'
+import { canMail } from '#lib/services/mail/queue.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('reset'))('title') }

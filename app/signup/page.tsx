@@ -6,8 +6,8 @@ import { OpenForm } from '#components/join/open-form.tsx'
 import { SignUpForm } from '#components/join/sign-up-form.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/visitor-page.tsx'
-import { env } from '#lib/env.ts'
-import { currentUser } from '#lib/session/gate.ts'
+import { env } from '#lib/base/env.ts'
+import { currentUser } from '#lib/edge/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('signUp'))('title') }

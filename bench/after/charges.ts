@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { simulatedCode } from '#lib/gateway/simulated-code.ts'
+import { simulatedCode } from '#lib/services/gateway/simulated-code.ts'
 import { CHARGE } from '../world.ts'
 
 interface Wanted {

@@ -1,5 +1,5 @@
-import { settleCharges } from '#lib/charges/settle.ts'
-import { endToEndId } from '#lib/gateway/simulator.ts'
+import { settleCharges } from '#lib/rooms/charges/settle.ts'
+import { endToEndId } from '#lib/services/gateway/simulator.ts'
 import { count, examineLedger } from '../books.ts'
 import { type Receiver, startReceiver } from '../load/receive.ts'
 import { adopt, endChild, startWorker } from '../servers.ts'

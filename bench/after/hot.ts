@@ -1,5 +1,5 @@
-import { settleCharge } from '#lib/charges/settle.ts'
-import { endToEndId } from '#lib/gateway/simulator.ts'
+import { settleCharge } from '#lib/rooms/charges/settle.ts'
+import { endToEndId } from '#lib/services/gateway/simulator.ts'
 import { count, examineLedger } from '../books.ts'
 import { median } from '../measure.ts'
 import { CHARGE, makeMerchant } from '../world.ts'

@@ -1,7 +1,7 @@
 import lighthouse, { desktopConfig } from 'lighthouse'
 import { chromium } from 'playwright'
 import { findBrowser } from '#e2e/runner/browser.ts'
-import { freePort } from '#e2e/runner/server.ts'
+import { freePort } from '#lib/testing/server.ts'
 
 /** As Lighthouse gives them, of 100. */
 export interface Scores {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { accessSync, constants, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import pg from 'pg'
-import { inheritedEnv } from '#lib/env.ts'
+import { inheritedEnv } from '#lib/base/env.ts'
 import { adopt, endChild } from '../servers.ts'
 
 export interface Reference {

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { registerCharges } from '#lib/charges/register.ts'
+import { registerCharges } from '#lib/rooms/charges/register.ts'
 import { count, examineLedger } from '../books.ts'
 import { writeRequest } from '../load/send.ts'
 import { CONNECTIONS, median } from '../measure.ts'

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { env } from '#lib/env.ts'
+import { env } from '#lib/base/env.ts'
 
 /** As long as the answer to a created charge: what node:http and the load generator can do at all. */
 const BODY = JSON.stringify({ status: 'success', data: 'x'.repeat(320) })

@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { activateAccount, suspendAccount } from '#lib/accounts/activate.ts'
-import { createAccount } from '#lib/accounts/create.ts'
-import { findAccount, listAccounts } from '#lib/accounts/queries.ts'
-import { payWelcomeCharge } from '#lib/charges/welcome.ts'
-import { TrocoError } from '#lib/errors.ts'
-import { hashPassword, makePassword } from '#lib/people/password.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
+import { createAccount } from '#lib/rooms/accounts/create.ts'
+import { findAccount, listAccounts } from '#lib/rooms/accounts/queries.ts'
+import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
+import { hashPassword, makePassword } from '#lib/services/people/password.ts'
 
 const ACTOR = { type: 'command_line' } as const
 

@@ -1,8 +1,8 @@
 import { statfsSync } from 'node:fs'
 import { withRuntime } from '#bin/command-line.ts'
-import { connect, type Database } from '#lib/db/client.ts'
-import { env } from '#lib/env.ts'
-import { verifyLedger } from '#lib/ledger/verify.ts'
+import { connect, type Database } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import { verifyLedger } from '#lib/services/ledger/verify.ts'
 
 const SPACE_MIN_MIB = 1024
 

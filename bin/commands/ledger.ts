@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { withRuntime } from '#bin/command-line.ts'
-import { findAccount } from '#lib/accounts/queries.ts'
-import { connect } from '#lib/db/client.ts'
-import { verifyLedger } from '#lib/ledger/verify.ts'
+import { connect } from '#lib/base/db/client.ts'
+import { findAccount } from '#lib/rooms/accounts/queries.ts'
+import { verifyLedger } from '#lib/services/ledger/verify.ts'
 
 /** Says what was checked; a broken promise names its first wrong row and ends with 1. */
 export async function verifyBooks(words: string[]): Promise<void> {

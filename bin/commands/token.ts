@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import { readMode, requireOption, withRuntime } from '#bin/command-line.ts'
-import { findAccount } from '#lib/accounts/queries.ts'
-import { TrocoError } from '#lib/errors.ts'
-import { issueToken } from '#lib/tokens/issue.ts'
-import { revokeToken } from '#lib/tokens/revoke.ts'
-import { isPermission, PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { findAccount } from '#lib/rooms/accounts/queries.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
+import { isPermission, PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 
 const ACTOR = { type: 'command_line' } as const
 

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { env } from '#lib/env.ts'
-import { hashPassword, makePassword } from '#lib/people/password.ts'
-import { registerUser } from '#lib/people/register.ts'
-import { openResetFor } from '#lib/people/reset.ts'
+import { env } from '#lib/base/env.ts'
+import { hashPassword, makePassword } from '#lib/services/people/password.ts'
+import { registerUser } from '#lib/services/people/register.ts'
+import { openResetFor } from '#lib/services/people/reset.ts'
 
 /** Prints the id; the password is told once, beside it. */
 export async function create(words: string[]): Promise<void> {

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import { readMode, requireOption, withRuntime } from '#bin/command-line.ts'
-import { findAccount } from '#lib/accounts/queries.ts'
-import { recordAudit } from '#lib/audit/record.ts'
-import { transaction } from '#lib/db/transaction.ts'
-import { TrocoError } from '#lib/errors.ts'
-import { readResourceSecret } from '#lib/webhooks/secrets.ts'
+import { recordAudit } from '#lib/base/audit/record.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { findAccount } from '#lib/rooms/accounts/queries.ts'
+import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
 
 export async function showSecret(words: string[]): Promise<void> {
   const options = { account: { type: 'string' }, mode: { type: 'string' } } as const

@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os'
 import { withRuntime } from '#bin/command-line.ts'
 import { untilStopped } from '#bin/stop.ts'
-import { startWorker } from '#lib/jobs/worker.ts'
+import { startWorker } from '#lib/edge/jobs/worker.ts'
 
 /** Whoever pays or asks goes before what may wait a moment. */
 const NICE = 5

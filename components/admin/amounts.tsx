@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
 import { Money } from '#components/format.tsx'
-import type { AccountDetail } from '#lib/admin/schema.ts'
+import type { AccountDetail } from '#lib/views/admin/schema.ts'
 
 const NAMES = ['balance', 'outbound', 'volume'] as const
 

@@ -9,8 +9,8 @@ import { Money, When } from '#components/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Field } from '#components/ui/field.tsx'
-import type { FoundCharge } from '#lib/admin/schema.ts'
-import { formatTaxId } from '#lib/pix/tax-id.ts'
+import { formatTaxId } from '#lib/base/pix/tax-id.ts'
+import type { FoundCharge } from '#lib/views/admin/schema.ts'
 
 const ReasonDialog = dynamic(() =>
   import('#components/admin/reason-dialog.tsx').then(found => found.ReasonDialog),

@@ -11,7 +11,7 @@ import { Problem } from '#components/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { type InvitationRow, openingRequest } from '#lib/accounts/schema.ts'
+import { type InvitationRow, openingRequest } from '#lib/rooms/accounts/schema.ts'
 
 const QUERY = ['operator invitations']
 

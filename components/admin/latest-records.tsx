@@ -2,7 +2,7 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { ActorName, useActionText } from '#components/audit/names.tsx'
 import { When } from '#components/format.tsx'
-import type { AuditLine } from '#lib/audit/schema.ts'
+import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 interface LatestRecordsProps {
   accountId: string

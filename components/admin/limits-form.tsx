@@ -6,8 +6,8 @@ import { useApi } from '#components/api.ts'
 import { editing, useForm } from '#components/form.ts'
 import { Save } from '#components/settings/save.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
-import { type AccountLimits, accountLimits, LIMIT_NAMES } from '#lib/accounts/schema.ts'
-import { parseReais, reaisText } from '#lib/money.ts'
+import { parseReais, reaisText } from '#lib/base/money.ts'
+import { type AccountLimits, accountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
 
 interface LimitsFormProps {
   accountId: string

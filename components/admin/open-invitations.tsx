@@ -4,7 +4,7 @@ import { useApi } from '#components/api.ts'
 import { When } from '#components/format.tsx'
 import { Problem } from '#components/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
-import type { InvitationRow } from '#lib/accounts/schema.ts'
+import type { InvitationRow } from '#lib/rooms/accounts/schema.ts'
 
 interface OpenInvitationsProps {
   invitations: InvitationRow[]

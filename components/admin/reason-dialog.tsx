@@ -7,7 +7,7 @@ import { DialogActions } from '#components/dialog-actions.tsx'
 import { useForm } from '#components/form.ts'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { maybeReasoned, reasoned } from '#lib/admin/schema.ts'
+import { maybeReasoned, reasoned } from '#lib/views/admin/schema.ts'
 
 interface ReasonDialogProps {
   title: string

@@ -7,7 +7,7 @@ import { useState } from 'react'
 import { When } from '#components/format.tsx'
 import { TokenState } from '#components/tokens/token-state.tsx'
 import { Button } from '#components/ui/button.tsx'
-import type { TokenLine } from '#lib/admin/schema.ts'
+import type { TokenLine } from '#lib/views/admin/schema.ts'
 
 const ReasonDialog = dynamic(() =>
   import('#components/admin/reason-dialog.tsx').then(found => found.ReasonDialog),

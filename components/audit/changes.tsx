@@ -1,6 +1,6 @@
 import { useLocale, useTranslations } from 'next-intl'
 import { moneyText } from '#components/format.tsx'
-import type { AuditLine, AuditValues } from '#lib/audit/schema.ts'
+import type { AuditLine, AuditValues } from '#lib/base/audit/schema.ts'
 
 /** In cents. */
 const MONEY = ['amount', 'charge_max', 'withdrawal_max', 'night_max']

@@ -10,7 +10,7 @@ import { ExactTime } from '#components/charge/exact-time.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { useApi } from '#components/world.tsx'
-import type { AuditLine } from '#lib/audit/schema.ts'
+import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 interface DetailsProps {
   line: AuditLine

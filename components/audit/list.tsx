@@ -13,7 +13,7 @@ import { useFilters } from '#components/filters/use-filters.ts'
 import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { useApi } from '#components/world.tsx'
-import type { AuditLine } from '#lib/audit/schema.ts'
+import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 interface AuditListProps {
   /** The operator's staff see every account; a merchant sees their own. */

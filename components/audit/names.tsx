@@ -1,5 +1,5 @@
 import { useTranslations } from 'next-intl'
-import { type AuditLine, wordOf } from '#lib/audit/schema.ts'
+import { type AuditLine, wordOf } from '#lib/base/audit/schema.ts'
 
 /** What was done, in plain words; a deed of another version by its code. */
 export function useActionText(): (action: string) => string {

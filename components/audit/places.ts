@@ -1,5 +1,5 @@
-import type { AuditLine } from '#lib/audit/schema.ts'
-import { MODES, type Mode } from '#lib/mode.ts'
+import type { AuditLine } from '#lib/base/audit/schema.ts'
+import { MODES, type Mode } from '#lib/base/mode.ts'
 
 /** Where the target of a deed can be looked at by whoever reads of it; null: nowhere. */
 export function placeOf(line: AuditLine, shown: Mode, isStaff: boolean): string | null {

@@ -3,7 +3,7 @@ import { ActorName, useActionText } from '#components/audit/names.tsx'
 import { When } from '#components/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Cell, Head, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
-import type { AuditLine } from '#lib/audit/schema.ts'
+import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 interface RowsProps {
   isStaff: boolean

@@ -9,7 +9,7 @@ import { Confirm, type Outcome } from '#components/bank/confirm.tsx'
 import { Decided } from '#components/bank/decided.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { useApi } from '#components/world.tsx'
-import type { BankReading } from '#lib/dashboard/schema.ts'
+import type { BankReading } from '#lib/views/dashboard/schema.ts'
 
 interface BankProps {
   reading: BankReading | null

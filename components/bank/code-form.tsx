@@ -5,7 +5,7 @@ import { type SubmitEvent, useRef, useState } from 'react'
 import { Problem } from '#components/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { TextArea } from '#components/ui/field.tsx'
-import type { BankProblem } from '#lib/dashboard/schema.ts'
+import type { BankProblem } from '#lib/views/dashboard/schema.ts'
 
 /** What the address can hold; no code is longer. */
 const CODE_MAX = 600

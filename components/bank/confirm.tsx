@@ -7,7 +7,7 @@ import { HeroMoney, When } from '#components/format.tsx'
 import { IfMay } from '#components/may.tsx'
 import { Problem } from '#components/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
-import type { BankReading } from '#lib/dashboard/schema.ts'
+import type { BankReading } from '#lib/views/dashboard/schema.ts'
 
 export type Outcome = 'paid' | 'failed' | 'expired'
 export type Payable = Extract<BankReading, { problem: null }>

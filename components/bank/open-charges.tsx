@@ -11,7 +11,7 @@ import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import { useApi } from '#components/world.tsx'
-import type { ChargeRow } from '#lib/charges/schema.ts'
+import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 
 /** While a page is looked at, new charges come from programs that try the API. */
 const REFRESH_MS = 5_000

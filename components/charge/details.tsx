@@ -4,7 +4,7 @@ import { PayerDocument } from '#components/charge/payer-document.tsx'
 import { moneyText } from '#components/format.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { ChargeStory } from '#lib/dashboard/schema.ts'
+import type { ChargeStory } from '#lib/views/dashboard/schema.ts'
 
 /** Who pays, for what, and what the merchant's own systems wrote on it. */
 export function ChargeDetails({ charge }: Pick<ChargeStory, 'charge'>) {

@@ -6,7 +6,7 @@ import { rowName, sumOfItems } from '#components/charge/new-charge.ts'
 import { AddRow, RemoveRow, RowInput } from '#components/charge/row-input.tsx'
 import { useRows } from '#components/charge/use-rows.ts'
 import { moneyText } from '#components/format.tsx'
-import { parseReais, reaisText } from '#lib/money.ts'
+import { parseReais, reaisText } from '#lib/base/money.ts'
 
 interface ItemsFieldProps {
   /** What stands in the amount, as it was typed. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { inUnits, readCharge, sumOfItems } from '#components/charge/new-charge.ts'
-import { chargeRequest } from '#lib/charges/schema.ts'
+import { chargeRequest } from '#lib/rooms/charges/schema.ts'
 
 const BASE = {
   amount: '1.234,56',

@@ -1,4 +1,4 @@
-import { parseReais } from '#lib/money.ts'
+import { parseReais } from '#lib/base/money.ts'
 
 /** In the order of the form; the seconds of each. */
 export const UNITS = { minutes: 60, hours: 3_600, days: 86_400 } as const

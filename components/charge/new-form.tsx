@@ -14,8 +14,8 @@ import { Button } from '#components/ui/button.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { useApi } from '#components/world.tsx'
-import { chargeRequest } from '#lib/charges/schema.ts'
-import { ApiProblem } from '#lib/client/api.ts'
+import { ApiProblem } from '#lib/edge/client/api.ts'
+import { chargeRequest } from '#lib/rooms/charges/schema.ts'
 
 interface Created {
   data: { transaction_id: string }

@@ -6,7 +6,7 @@ import { useStory } from '#components/charge/story.tsx'
 import { useMay } from '#components/may.tsx'
 import { useProblemText } from '#components/problem.tsx'
 import { useApi } from '#components/world.tsx'
-import { formatTaxId } from '#lib/pix/tax-id.ts'
+import { formatTaxId } from '#lib/base/pix/tax-id.ts'
 
 /** Covered until somebody who may wants to see it: then it leaves the server, which writes that down. */
 export function PayerDocument() {

@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { Field } from '#components/ui/field.tsx'
 import { useApi } from '#components/world.tsx'
-import { formatTaxId } from '#lib/pix/tax-id.ts'
+import { formatTaxId } from '#lib/base/pix/tax-id.ts'
 
 /** What is wrong with a field, in words; null where nothing is. */
 export type Wrong = (name: string, text: string) => string | null

@@ -11,8 +11,8 @@ import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
 import { useApi } from '#components/world.tsx'
-import { parseReais, reaisText } from '#lib/money.ts'
-import { refundRequest } from '#lib/refunds/schema.ts'
+import { parseReais, reaisText } from '#lib/base/money.ts'
+import { refundRequest } from '#lib/rooms/charges/refunds/schema.ts'
 
 /** Gives back what was paid, or some of it; it says what that means before it is done. */
 export function RefundDialog({ onClose }: { onClose: () => void }) {

@@ -6,7 +6,7 @@ import { useStory } from '#components/charge/story.tsx'
 import { Money, When } from '#components/format.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { ChargeStory } from '#lib/dashboard/schema.ts'
+import type { ChargeStory } from '#lib/views/dashboard/schema.ts'
 
 type Refund = ChargeStory['refunds'][number]
 

@@ -20,7 +20,7 @@ import { ExactTime } from '#components/charge/exact-time.tsx'
 import { moneyText } from '#components/format.tsx'
 import type { Tone } from '#components/ui/chip.tsx'
 import { Step } from '#components/ui/timeline.tsx'
-import type { ChargeStep } from '#lib/dashboard/schema.ts'
+import type { ChargeStep } from '#lib/views/dashboard/schema.ts'
 
 interface Said {
   tone: Tone

@@ -6,7 +6,7 @@ import { createContext, type ReactNode, use, useState } from 'react'
 import { useChargeStream } from '#components/charge/use-charge-stream.ts'
 import { moneyText } from '#components/format.tsx'
 import { useApi } from '#components/world.tsx'
-import type { ChargeStory } from '#lib/dashboard/schema.ts'
+import type { ChargeStory } from '#lib/views/dashboard/schema.ts'
 
 const SOON_MS = 2_000
 /** The bank may still report a payment of what expired or failed. */

@@ -7,7 +7,7 @@ import { moneyText } from '#components/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
-import { parseReais, reaisText } from '#lib/money.ts'
+import { parseReais, reaisText } from '#lib/base/money.ts'
 
 const CHIP =
   'inline-flex h-9 items-center gap-1.5 border bg-surface font-medium text-small transition-colors duration-150'

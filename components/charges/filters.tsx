@@ -5,7 +5,7 @@ import { AmountFilter } from '#components/charges/amount-filter.tsx'
 import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import type { useFilters } from '#components/filters/use-filters.ts'
-import { CHARGE_STATUSES } from '#lib/charges/states.ts'
+import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 
 /** Every filter of the list, let go. */
 export const UNSET = Object.fromEntries(

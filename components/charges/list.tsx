@@ -14,7 +14,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { useApi } from '#components/world.tsx'
-import type { ListedCharge } from '#lib/charges/schema.ts'
+import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 
 const LIVE_MS = 4_000
 

@@ -1,5 +1,5 @@
 import { fileNameOf } from '#components/save-file.ts'
-import { EXPORT_END } from '#lib/dashboard/schema.ts'
+import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 
 interface Table {
   file: Blob

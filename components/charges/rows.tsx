@@ -6,7 +6,7 @@ import { AmountRows } from '#components/amount-rows.tsx'
 import { ChargeState } from '#components/charge-status.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import { useApi } from '#components/world.tsx'
-import type { ListedCharge } from '#lib/charges/schema.ts'
+import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 
 interface ChargeRowsProps {
   label: string

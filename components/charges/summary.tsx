@@ -7,7 +7,7 @@ import { ExportCharges } from '#components/charges/export-button.tsx'
 import { Money } from '#components/format.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { useApi } from '#components/world.tsx'
-import type { ChargeTotals } from '#lib/charges/schema.ts'
+import type { ChargeTotals } from '#lib/rooms/charges/schema.ts'
 
 const LIVE_MS = 15_000
 

@@ -7,7 +7,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { MenuChoice } from '#components/ui/menu.tsx'
-import { PERIODS } from '#lib/dashboard/schema.ts'
+import { PERIODS } from '#lib/views/dashboard/schema.ts'
 
 interface PeriodFilterProps {
   get: (name: string) => string

@@ -2,7 +2,7 @@ import { useTranslations } from 'next-intl'
 import { useFigures } from '#components/health/figures.ts'
 import { LevelChip } from '#components/health/level.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { Check, CheckName } from '#lib/admin/schema.ts'
+import type { Check, CheckName } from '#lib/views/admin/schema.ts'
 
 const GROUPS = {
   work: ['workers', 'charges', 'withdrawals', 'refunds', 'deliveries', 'mails', 'search'],

@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { When } from '#components/format.tsx'
 import { Button } from '#components/ui/button.tsx'
-import type { StuckJob } from '#lib/admin/schema.ts'
+import type { StuckJob } from '#lib/views/admin/schema.ts'
 
 interface JobRowProps {
   job: StuckJob

@@ -8,7 +8,7 @@ import { Problem } from '#components/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { useApi } from '#components/world.tsx'
-import type { JobKind, StuckJob } from '#lib/admin/schema.ts'
+import type { JobKind, StuckJob } from '#lib/views/admin/schema.ts'
 
 interface Wanted {
   kind: JobKind

@@ -1,7 +1,7 @@
 import { Check, CircleAlert, type LucideIcon, TriangleAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
-import type { Level } from '#lib/admin/schema.ts'
+import type { Level } from '#lib/views/admin/schema.ts'
 
 const LOOKS: Record<Level, { tone: Tone; icon: LucideIcon }> = {
   ok: { tone: 'ok', icon: Check },

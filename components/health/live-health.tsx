@@ -8,7 +8,7 @@ import { Jobs } from '#components/health/jobs.tsx'
 import { Workers } from '#components/health/workers.tsx'
 import { Problem } from '#components/problem.tsx'
 import { useApi } from '#components/world.tsx'
-import type { Check as CheckLine, Health } from '#lib/admin/schema.ts'
+import type { Check as CheckLine, Health } from '#lib/views/admin/schema.ts'
 
 const REFRESH_MS = 5_000
 

@@ -3,7 +3,7 @@ import { When } from '#components/format.tsx'
 import { useFigures } from '#components/health/figures.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Cell, Head, Row, Table } from '#components/ui/table.tsx'
-import type { WorkerLine } from '#lib/admin/schema.ts'
+import type { WorkerLine } from '#lib/views/admin/schema.ts'
 
 /** The processes that work, and those that fell silent within the last day. */
 export function Workers({ workers }: { workers: WorkerLine[] }) {

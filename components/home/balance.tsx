@@ -6,8 +6,8 @@ import { HeroMoney, Money, moneyText } from '#components/format.tsx'
 import { Books } from '#components/home/books.tsx'
 import { IfMay } from '#components/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import type { Home } from '#lib/dashboard/schema.ts'
-import type { Mode } from '#lib/mode.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { Home } from '#lib/views/dashboard/schema.ts'
 
 interface BalanceProps extends Pick<Home, 'balance' | 'books'> {
   mode: Mode

@@ -3,7 +3,7 @@ import { useFormatter, useTranslations } from 'next-intl'
 import { Hint } from '#components/home/hint.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import type { Home } from '#lib/dashboard/schema.ts'
+import type { Home } from '#lib/views/dashboard/schema.ts'
 
 /** What the last check of the books found; nothing before the first, a minute after the account. */
 export function Books({ books }: Pick<Home, 'books'>) {

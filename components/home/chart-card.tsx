@@ -4,7 +4,7 @@ import { useFilters } from '#components/filters/use-filters.ts'
 import { Money, moneyText } from '#components/format.tsx'
 import { RangePicker } from '#components/home/range-picker.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { DayReceived } from '#lib/dashboard/schema.ts'
+import type { DayReceived } from '#lib/views/dashboard/schema.ts'
 
 /** Loaded after the page, into a place of its own size. */
 const Chart = dynamic(() => import('#components/home/chart.tsx').then(found => found.Chart), {

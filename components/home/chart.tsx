@@ -4,7 +4,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Bar, BarChart, CartesianGrid, Tooltip, type TooltipContentProps, YAxis } from 'recharts'
 import { moneyText } from '#components/format.tsx'
-import type { DayReceived } from '#lib/dashboard/schema.ts'
+import type { DayReceived } from '#lib/views/dashboard/schema.ts'
 
 const QUIET = 'color-mix(in srgb, var(--accent) 32%, var(--surface))'
 const LOUD = 'var(--accent)'

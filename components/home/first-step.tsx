@@ -3,7 +3,7 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { buttonClass } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
-import type { Step } from '#lib/dashboard/schema.ts'
+import type { Step } from '#lib/views/dashboard/schema.ts'
 
 const PLACES: Record<Step, string> = {
   token: '/test/settings/tokens',

@@ -8,7 +8,7 @@ import { FirstStep } from '#components/home/first-step.tsx'
 import { keepPreference } from '#components/preferences.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { useApi } from '#components/world.tsx'
-import { STEPS, STEPS_COOKIE, type Steps } from '#lib/dashboard/schema.ts'
+import { STEPS, STEPS_COOKIE, type Steps } from '#lib/views/dashboard/schema.ts'
 
 const REFRESH_MS = 3_000
 /** Long enough to see that all is done. */

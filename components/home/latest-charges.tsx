@@ -6,8 +6,8 @@ import { IfMay } from '#components/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { ListedCharge } from '#lib/charges/schema.ts'
-import type { Mode } from '#lib/mode.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 
 interface LatestChargesProps {
   charges: ListedCharge[]

@@ -8,7 +8,7 @@ import { ChartCard } from '#components/home/chart-card.tsx'
 import { LatestCharges } from '#components/home/latest-charges.tsx'
 import { Received } from '#components/home/received.tsx'
 import { useApi } from '#components/world.tsx'
-import type { Home } from '#lib/dashboard/schema.ts'
+import type { Home } from '#lib/views/dashboard/schema.ts'
 
 const REFRESH_MS = 10_000
 

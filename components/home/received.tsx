@@ -5,8 +5,8 @@ import type { ReactNode } from 'react'
 import { HeroMoney, Money } from '#components/format.tsx'
 import { Duration } from '#components/home/duration.tsx'
 import { Hint } from '#components/home/hint.tsx'
-import type { Home } from '#lib/dashboard/schema.ts'
-import type { Mode } from '#lib/mode.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { Home } from '#lib/views/dashboard/schema.ts'
 
 type Shown = 'received' | 'conversion' | 'median_seconds' | 'webhooks'
 

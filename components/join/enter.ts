@@ -1,7 +1,7 @@
 import { signIn } from '#components/auth-calls.ts'
 import { keepPreference } from '#components/preferences.ts'
-import { createApi } from '#lib/client/api.ts'
-import { ACCOUNT_COOKIE } from '#lib/session/schema.ts'
+import { createApi } from '#lib/edge/client/api.ts'
+import { ACCOUNT_COOKIE } from '#lib/edge/session/schema.ts'
 
 /** For pages that belong to no account, and often to nobody yet. */
 export const openApi = createApi({ mode: 'test', accountId: null })

@@ -7,7 +7,7 @@ import { Problem } from '#components/problem.tsx'
 import { NewPasswordField } from '#components/security/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { newcomerRequest } from '#lib/accounts/schema.ts'
+import { newcomerRequest } from '#lib/rooms/accounts/schema.ts'
 
 /** Whoever was invited and is new here: they say who they are, and are in. */
 export function NewcomerForm({ secret, email }: { secret: string; email: string }) {

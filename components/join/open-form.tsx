@@ -6,7 +6,7 @@ import { goInto, openApi } from '#components/join/enter.ts'
 import { Problem } from '#components/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { accountRequest } from '#lib/accounts/schema.ts'
+import { accountRequest } from '#lib/rooms/accounts/schema.ts'
 
 /** Another account for somebody who is signed in. */
 export function OpenForm({ secret }: { secret?: string }) {

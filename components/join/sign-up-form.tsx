@@ -8,8 +8,8 @@ import { Problem } from '#components/problem.tsx'
 import { NewPasswordField } from '#components/security/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { signUpRequest } from '#lib/accounts/schema.ts'
-import { ApiProblem } from '#lib/client/api.ts'
+import { ApiProblem } from '#lib/edge/client/api.ts'
+import { signUpRequest } from '#lib/rooms/accounts/schema.ts'
 
 interface SignUpFormProps {
   /** The operator's invitation, and whom it is for. */

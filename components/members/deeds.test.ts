@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { DEEDS } from '#components/members/deeds.ts'
-import { ROLES } from '#lib/accounts/schema.ts'
-import { type Allowed, MAY } from '#lib/session/roles.ts'
+import { type Allowed, MAY } from '#lib/edge/session/roles.ts'
+import { ROLES } from '#lib/rooms/accounts/schema.ts'
 
 test('whatever tells one role from another stands in the table that people choose by', () => {
   const shown: Allowed[] = DEEDS.map(({ needs }) => needs)

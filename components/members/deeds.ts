@@ -1,6 +1,6 @@
 import { useLocale, useTranslations } from 'next-intl'
-import type { Role } from '#lib/accounts/schema.ts'
-import { type Allowed, may } from '#lib/session/roles.ts'
+import { type Allowed, may } from '#lib/edge/session/roles.ts'
+import type { Role } from '#lib/rooms/accounts/schema.ts'
 
 /** What tells the roles apart, and the permission that stands for it. */
 export const DEEDS = [

@@ -10,7 +10,7 @@ import { RoleFields } from '#components/members/role-fields.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { type InvitationRow, invitationRequest } from '#lib/accounts/schema.ts'
+import { type InvitationRow, invitationRequest } from '#lib/rooms/accounts/schema.ts'
 
 interface InviteDialogProps {
   /** One that is sent once more: its link holds no longer then. */

@@ -3,7 +3,7 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import { INVITATION_DAYS } from '#lib/accounts/schema.ts'
+import { INVITATION_DAYS } from '#lib/rooms/accounts/schema.ts'
 
 interface LinkShownProps {
   /** Null: it was told already, and is kept nowhere. */

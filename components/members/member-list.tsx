@@ -10,7 +10,10 @@ import { InvitationRow } from '#components/members/invitation-row.tsx'
 import { MemberRow } from '#components/members/member-row.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { InvitationRow as Invitation, MemberRow as Member } from '#lib/accounts/schema.ts'
+import type {
+  InvitationRow as Invitation,
+  MemberRow as Member,
+} from '#lib/rooms/accounts/schema.ts'
 
 const RoleDialog = dynamic(() =>
   import('#components/members/role-dialog.tsx').then(found => found.RoleDialog),

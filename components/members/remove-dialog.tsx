@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useApi } from '#components/api.ts'
 import { DialogActions } from '#components/dialog-actions.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import type { MemberRow } from '#lib/accounts/schema.ts'
+import type { MemberRow } from '#lib/rooms/accounts/schema.ts'
 
 interface RemoveDialogProps {
   deed: 'remove' | 'leave'

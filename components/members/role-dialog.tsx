@@ -6,7 +6,7 @@ import { DialogActions } from '#components/dialog-actions.tsx'
 import { useForm } from '#components/form.ts'
 import { RoleFields } from '#components/members/role-fields.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import { type MemberRow, roleChange } from '#lib/accounts/schema.ts'
+import { type MemberRow, roleChange } from '#lib/rooms/accounts/schema.ts'
 
 interface RoleDialogProps {
   member: MemberRow

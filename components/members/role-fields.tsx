@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
 import { useRoleText } from '#components/members/deeds.ts'
-import { ROLES, type Role } from '#lib/accounts/schema.ts'
+import { ROLES, type Role } from '#lib/rooms/accounts/schema.ts'
 
 /** The roles to choose from, each with what it may do. */
 export function RoleFields({ first }: { first: Role }) {

@@ -7,8 +7,8 @@ import type { Place } from '#components/nav/places.ts'
 import { SignOut } from '#components/sign-out.tsx'
 import { Switches } from '#components/switches.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import type { Mode } from '#lib/mode.ts'
-import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 
 export const ACCOUNT_MENU = 'account-menu'
 

@@ -7,8 +7,8 @@ import { BottomBar } from '#components/nav/bottom-bar.tsx'
 import { placesOf } from '#components/nav/places.ts'
 import { Rail } from '#components/nav/rail.tsx'
 import { Chip } from '#components/ui/chip.tsx'
-import type { Mode } from '#lib/mode.ts'
-import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 
 interface FrameProps {
   user: SessionUser

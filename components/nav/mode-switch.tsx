@@ -1,7 +1,7 @@
 import { FlaskConical } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import type { Mode } from '#lib/mode.ts'
+import type { Mode } from '#lib/base/mode.ts'
 
 const OTHER = { test: 'live', live: 'test' } as const
 const LOOKS = {

@@ -11,9 +11,9 @@ import {
   Settings2,
   Webhook,
 } from 'lucide-react'
-import type { Mode } from '#lib/mode.ts'
-import { mayNow } from '#lib/session/roles.ts'
-import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { mayNow } from '#lib/edge/session/roles.ts'
+import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 
 type PlaceName =
   | 'home'

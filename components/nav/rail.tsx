@@ -5,7 +5,7 @@ import { ACCOUNT_MENU } from '#components/nav/account-menu.tsx'
 import { ModeSwitch } from '#components/nav/mode-switch.tsx'
 import { NavLink } from '#components/nav/nav-link.tsx'
 import type { Place } from '#components/nav/places.ts'
-import type { Mode } from '#lib/mode.ts'
+import type { Mode } from '#lib/base/mode.ts'
 
 interface RailProps {
   main: Place[]

@@ -18,7 +18,7 @@ import { CHARGE_LOOKS } from '#components/charge-status.tsx'
 import { Money } from '#components/format.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { WITHDRAWAL_LOOKS } from '#components/withdrawals/status.tsx'
-import type { Hit } from '#lib/dashboard/schema.ts'
+import type { Hit } from '#lib/views/dashboard/schema.ts'
 
 const ICONS: Record<Hit['kind'], LucideIcon> = {
   charge: QrCode,

@@ -20,11 +20,11 @@ import {
   Users,
   Webhook,
 } from 'lucide-react'
-import type { Mode } from '#lib/mode.ts'
-import type { Allowed } from '#lib/session/roles.ts'
-import type { Theme } from '#lib/session/schema.ts'
-import en from '../../messages/en/palette.json' with { type: 'json' }
-import ptBR from '../../messages/pt-BR/palette.json' with { type: 'json' }
+import type { Mode } from '#lib/base/mode.ts'
+import type { Allowed } from '#lib/edge/session/roles.ts'
+import type { Theme } from '#lib/edge/session/schema.ts'
+import en from '#messages/en/palette.json' with { type: 'json' }
+import ptBR from '#messages/pt-BR/palette.json' with { type: 'json' }
 
 /** Both languages, wherever the reader is: who works in two thinks of either word. */
 export const WORDS = { en, 'pt-BR': ptBR }

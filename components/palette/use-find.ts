@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useApi } from '#components/api.ts'
-import type { Hit } from '#lib/dashboard/schema.ts'
+import type { Hit } from '#lib/views/dashboard/schema.ts'
 
 /** Nobody reads what comes between two keys; a paste is one. */
 const AFTER_MS = 160

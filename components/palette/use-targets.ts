@@ -7,7 +7,7 @@ import { useApi } from '#components/api.ts'
 import { signOut } from '#components/auth-calls.ts'
 import type { Target } from '#components/palette/targets.ts'
 import { keepLocale, keepTheme } from '#components/preferences.ts'
-import { ApiProblem } from '#lib/client/api.ts'
+import { ApiProblem } from '#lib/edge/client/api.ts'
 
 /** What happens when something of the palette is chosen. */
 export function useTargets(onClose: () => void) {

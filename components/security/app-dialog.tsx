@@ -8,7 +8,7 @@ import { useForm } from '#components/form.ts'
 import { CodeField } from '#components/security/code-field.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import { codeProof } from '#lib/people/schema.ts'
+import { codeProof } from '#lib/services/people/schema.ts'
 
 export interface AppBegun {
   secret: string

@@ -7,8 +7,8 @@ import { useForm } from '#components/form.ts'
 import { Problem } from '#components/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { visitorApi } from '#lib/client/api.ts'
-import { resetRequest } from '#lib/people/schema.ts'
+import { visitorApi } from '#lib/edge/client/api.ts'
+import { resetRequest } from '#lib/services/people/schema.ts'
 
 /** Asks for the link. What comes after it is the same whether anybody has the e-mail. */
 export function AskReset() {

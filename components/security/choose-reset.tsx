@@ -7,8 +7,8 @@ import { useForm } from '#components/form.ts'
 import { Problem } from '#components/problem.tsx'
 import { NewPasswordField } from '#components/security/new-password-field.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
-import { ApiProblem, visitorApi } from '#lib/client/api.ts'
-import { resetAnswer } from '#lib/people/schema.ts'
+import { ApiProblem, visitorApi } from '#lib/edge/client/api.ts'
+import { resetAnswer } from '#lib/services/people/schema.ts'
 
 interface ChooseResetProps {
   secret: string

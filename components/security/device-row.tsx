@@ -2,7 +2,7 @@ import { Monitor, Smartphone } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { When } from '#components/format.tsx'
 import { Button } from '#components/ui/button.tsx'
-import type { Device } from '#lib/people/schema.ts'
+import type { Device } from '#lib/services/people/schema.ts'
 
 const HANDHELD = ['iPhone', 'iPad', 'Android']
 

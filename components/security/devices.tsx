@@ -7,7 +7,7 @@ import { useApi } from '#components/api.ts'
 import { Problem } from '#components/problem.tsx'
 import { DeviceRow } from '#components/security/device-row.tsx'
 import { Button } from '#components/ui/button.tsx'
-import type { Device } from '#lib/people/schema.ts'
+import type { Device } from '#lib/services/people/schema.ts'
 
 const PATH = '/person/sessions'
 

@@ -10,7 +10,7 @@ import { CodeField } from '#components/security/code-field.tsx'
 import { type Asked, showPasskey } from '#components/security/passkey-calls.ts'
 import { useCanPasskeys } from '#components/security/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
-import { codeProof, type Factor, type FactorAnswer } from '#lib/people/schema.ts'
+import { codeProof, type Factor, type FactorAnswer } from '#lib/services/people/schema.ts'
 
 type Options = Parameters<typeof showPasskey>[0]['options']
 

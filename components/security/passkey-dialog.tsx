@@ -8,7 +8,7 @@ import { useForm } from '#components/form.ts'
 import { type Asked, makePasskey } from '#components/security/passkey-calls.ts'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { passkeyName } from '#lib/people/schema.ts'
+import { passkeyName } from '#lib/services/people/schema.ts'
 
 interface PasskeyDialogProps {
   onClose: () => void

@@ -1,7 +1,7 @@
 import { useTranslations } from 'next-intl'
 import { Button } from '#components/ui/button.tsx'
 import { When } from '#components/when.tsx'
-import type { ShownPasskey } from '#lib/people/schema.ts'
+import type { ShownPasskey } from '#lib/services/people/schema.ts'
 
 interface PasskeyRowsProps {
   passkeys: ShownPasskey[]

@@ -11,8 +11,8 @@ import { FactorForm } from '#components/security/factor-form.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { ApiProblem } from '#lib/client/api.ts'
-import { type ProofMethod, type ProofRequest, passwordProof } from '#lib/people/schema.ts'
+import { ApiProblem } from '#lib/edge/client/api.ts'
+import { type ProofMethod, type ProofRequest, passwordProof } from '#lib/services/people/schema.ts'
 
 const PATH = '/person/proof'
 

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useApi } from '#components/api.ts'
 import { DialogActions } from '#components/dialog-actions.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import type { ShownPasskey } from '#lib/people/schema.ts'
+import type { ShownPasskey } from '#lib/services/people/schema.ts'
 
 interface RemoveDialogProps {
   /** Null: the app. */

@@ -13,7 +13,7 @@ import { PasskeyRows } from '#components/security/passkey-rows.tsx'
 import { useCanPasskeys } from '#components/security/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
-import type { Factors, ShownPasskey } from '#lib/people/schema.ts'
+import type { Factors, ShownPasskey } from '#lib/services/people/schema.ts'
 
 const AppDialog = dynamic(
   async () => (await import('#components/security/app-dialog.tsx')).AppDialog,

@@ -7,8 +7,8 @@ import { useApi } from '#components/api.ts'
 import { editing, useForm } from '#components/form.ts'
 import { Save } from '#components/settings/save.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
-import { type AccountChange, accountChange, SHOWN_NAME_MAX } from '#lib/accounts/schema.ts'
-import { foldText } from '#lib/pix/emv.ts'
+import { foldText } from '#lib/base/pix/emv.ts'
+import { type AccountChange, accountChange, SHOWN_NAME_MAX } from '#lib/rooms/accounts/schema.ts'
 
 const MINUTE_S = 60
 const HOUR_S = 3_600

@@ -1,7 +1,7 @@
 import { useTranslations } from 'next-intl'
 import { Money } from '#components/format.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
-import { type AccountLimits, LIMIT_NAMES } from '#lib/accounts/schema.ts'
+import { type AccountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
 
 /** What the operator lets the account move in live mode. */
 export function Limits({ limits }: { limits: AccountLimits }) {

@@ -6,8 +6,8 @@ import { useState } from 'react'
 import { useApi } from '#components/api.ts'
 import { keepLocale } from '#components/preferences.ts'
 import { ThemeSwitch } from '#components/theme-switch.tsx'
-import type { Locale } from '#lib/locale.ts'
-import type { Theme } from '#lib/session/schema.ts'
+import type { Locale } from '#lib/base/locale.ts'
+import type { Theme } from '#lib/edge/session/schema.ts'
 
 /** Each language calls itself by its own name, for whoever reads no other. */
 const LANGUAGES: [Locale, string][] = [

@@ -7,7 +7,7 @@ import { useApi } from '#components/api.ts'
 import { editing, useForm } from '#components/form.ts'
 import { Save } from '#components/settings/save.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { profileChange } from '#lib/people/schema.ts'
+import { profileChange } from '#lib/services/people/schema.ts'
 
 /** The form asks for a name, which whoever calls the API may leave out. */
 const schema = profileChange.test.required({ full_name: true })

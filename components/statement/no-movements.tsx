@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { Mode } from '#lib/mode.ts'
+import type { Mode } from '#lib/base/mode.ts'
 
 interface NoMovementsProps {
   /** It is all of time that holds nothing. */

@@ -5,8 +5,8 @@ import { SignedMoney } from '#components/statement/signed-money.tsx'
 import { What } from '#components/statement/what.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Cell, Head, Row, Table } from '#components/ui/table.tsx'
-import type { StatementRow } from '#lib/dashboard/schema.ts'
-import type { Mode } from '#lib/mode.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 
 interface StatementRowsProps {
   rows: StatementRow[]

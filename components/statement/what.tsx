@@ -2,9 +2,9 @@ import { ArrowDownLeft, ArrowUpRight, CornerUpLeft, type LucideIcon, Undo2 } fro
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { ROW_LINK } from '#components/ui/table.tsx'
-import type { StatementRow } from '#lib/dashboard/schema.ts'
-import type { Mode } from '#lib/mode.ts'
-import { maskPixKey } from '#lib/pix/pix-key.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { maskPixKey } from '#lib/base/pix/pix-key.ts'
+import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 
 const ICONS: Record<StatementRow['kind'], LucideIcon> = {
   charge_paid: ArrowDownLeft,

@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { PRESETS, wordOf } from '#components/tokens/permission-words.ts'
-import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
+import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 
 const NAMES = ['all', 'charges', 'read'] as const
 

@@ -1,4 +1,4 @@
-import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
+import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 
 type Word<Name extends string> = Name extends `${infer What}:${infer Deed}`
   ? `${What}_${Deed}`

@@ -6,7 +6,7 @@ import { DialogActions } from '#components/dialog-actions.tsx'
 import { useForm } from '#components/form.ts'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { revokeRequest, type TokenRow } from '#lib/tokens/schema.ts'
+import { revokeRequest, type TokenRow } from '#lib/rooms/tokens/schema.ts'
 
 interface RevokeDialogProps {
   token: TokenRow

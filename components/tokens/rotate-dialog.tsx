@@ -9,7 +9,7 @@ import { type ShownToken, TokenShown } from '#components/tokens/token-shown.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Select } from '#components/ui/field.tsx'
-import { OVERLAP_HOURS, rotateRequest, type TokenRow } from '#lib/tokens/schema.ts'
+import { OVERLAP_HOURS, rotateRequest, type TokenRow } from '#lib/rooms/tokens/schema.ts'
 
 const USUAL_HOURS = 24
 

@@ -13,7 +13,7 @@ import { type ShownToken, TokenShown } from '#components/tokens/token-shown.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { tokenRequest } from '#lib/tokens/schema.ts'
+import { tokenRequest } from '#lib/rooms/tokens/schema.ts'
 
 /** Asks for a token, and then shows it: the form is gone by then. */
 export function TokenForm({ origin }: { origin: string }) {

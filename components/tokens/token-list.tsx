@@ -12,7 +12,7 @@ import { TokenRow } from '#components/tokens/token-row.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { TokenRow as Token } from '#lib/tokens/schema.ts'
+import type { TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
 
 const RevokeDialog = dynamic(() =>
   import('#components/tokens/revoke-dialog.tsx').then(found => found.RevokeDialog),

@@ -4,7 +4,7 @@ import { When } from '#components/format.tsx'
 import { wordOf } from '#components/tokens/permission-words.ts'
 import { TokenState } from '#components/tokens/token-state.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { PERMISSIONS, type TokenRow as Token } from '#lib/tokens/schema.ts'
+import { PERMISSIONS, type TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
 
 interface TokenRowProps {
   token: Token

@@ -5,7 +5,7 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import type { Permission, TokenRow } from '#lib/tokens/schema.ts'
+import type { Permission, TokenRow } from '#lib/rooms/tokens/schema.ts'
 
 export type ShownToken = TokenRow & { token: string | null }
 

@@ -1,7 +1,7 @@
 import { Ban, Check, CircleX, Clock, type LucideIcon, RefreshCw } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
-import type { TokenStatus } from '#lib/tokens/schema.ts'
+import type { TokenStatus } from '#lib/rooms/tokens/schema.ts'
 
 const LOOKS: Record<TokenStatus, { tone: Tone; icon: LucideIcon }> = {
   active: { tone: 'ok', icon: Check },

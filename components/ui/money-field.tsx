@@ -3,7 +3,7 @@
 import { useLocale } from 'next-intl'
 import type { ComponentProps } from 'react'
 import { Field } from '#components/ui/field.tsx'
-import { parseReais, reaisText } from '#lib/money.ts'
+import { parseReais, reaisText } from '#lib/base/money.ts'
 
 type MoneyFieldProps = Omit<ComponentProps<typeof Field>, 'type' | 'inputMode'>
 

@@ -2,7 +2,7 @@
 
 import Link from 'next/link'
 import { useMay } from '#components/may.tsx'
-import type { Allowed } from '#lib/session/roles.ts'
+import type { Allowed } from '#lib/edge/session/roles.ts'
 
 interface Tab {
   href: string

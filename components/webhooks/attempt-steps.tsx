@@ -7,7 +7,7 @@ import { useAnswerText } from '#components/webhooks/answer-text.ts'
 import { useSecondsTo } from '#components/webhooks/delivery-state.tsx'
 import { useDurations } from '#components/webhooks/durations.ts'
 import { Moment } from '#components/webhooks/moment.tsx'
-import type { DeliveryDetail } from '#lib/webhooks/schema.ts'
+import type { DeliveryDetail } from '#lib/services/webhooks/schema.ts'
 
 interface AttemptStepsProps {
   delivery: DeliveryDetail

@@ -11,7 +11,7 @@ import { curlOf } from '#components/webhooks/curl.ts'
 import { differenceOf } from '#components/webhooks/difference.ts'
 import { useDurations } from '#components/webhooks/durations.ts'
 import { requestText, responseText } from '#components/webhooks/http-text.ts'
-import type { Attempt, DeliveryDetail } from '#lib/webhooks/schema.ts'
+import type { Attempt, DeliveryDetail } from '#lib/services/webhooks/schema.ts'
 
 interface AttemptViewProps {
   delivery: DeliveryDetail

@@ -17,7 +17,7 @@ import { NoDeliveries } from '#components/webhooks/no-deliveries.tsx'
 import { ResendFailed } from '#components/webhooks/resend-failed.tsx'
 import { WebhookTabs } from '#components/webhooks/webhook-tabs.tsx'
 import { useApi } from '#components/world.tsx'
-import type { DeliveriesQuery, DeliveryPage, Endpoint } from '#lib/webhooks/schema.ts'
+import type { DeliveriesQuery, DeliveryPage, Endpoint } from '#lib/services/webhooks/schema.ts'
 
 interface DeliveriesProps {
   query: DeliveriesQuery

@@ -2,13 +2,13 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { useApi } from '#components/world.tsx'
-import type { World } from '#lib/client/api.ts'
+import type { World } from '#lib/edge/client/api.ts'
 import type {
   DeliveriesQuery,
   Delivery,
   DeliveryDetail,
   DeliveryPage,
-} from '#lib/webhooks/schema.ts'
+} from '#lib/services/webhooks/schema.ts'
 
 /** What has just happened comes to the top of the list within this time. */
 const NEWS_MS = 4_000

@@ -13,7 +13,7 @@ import { useDelivery } from '#components/webhooks/delivery-data.ts'
 import { DeliveryState } from '#components/webhooks/delivery-state.tsx'
 import { ResendButton } from '#components/webhooks/resend-button.tsx'
 import { useApi } from '#components/world.tsx'
-import type { DeliveryDetail } from '#lib/webhooks/schema.ts'
+import type { DeliveryDetail } from '#lib/services/webhooks/schema.ts'
 
 const WIDE = '(min-width: 80rem)'
 

@@ -4,7 +4,7 @@ import { When } from '#components/format.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import { useAnswerText } from '#components/webhooks/answer-text.ts'
 import { DeliveryState } from '#components/webhooks/delivery-state.tsx'
-import type { Delivery } from '#lib/webhooks/schema.ts'
+import type { Delivery } from '#lib/services/webhooks/schema.ts'
 
 /** The columns of the list, where there is room for them. */
 export const COLUMNS = 'md:grid-cols-[minmax(0,1fr)_196px_116px]'

@@ -4,7 +4,7 @@ import { Ban, Check, Clock, Hourglass, type LucideIcon, Pause, Send, X } from 'l
 import { useNow, useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { useDurations } from '#components/webhooks/durations.ts'
-import type { Delivery } from '#lib/webhooks/schema.ts'
+import type { Delivery } from '#lib/services/webhooks/schema.ts'
 
 const LOOKS = {
   sending: { tone: 'wait', icon: Send },

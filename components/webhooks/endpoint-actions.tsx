@@ -9,7 +9,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Refusal } from '#components/webhooks/refusal.tsx'
 import { useApi } from '#components/world.tsx'
-import type { Endpoint } from '#lib/webhooks/schema.ts'
+import type { Endpoint } from '#lib/services/webhooks/schema.ts'
 
 interface EndpointActionsProps {
   endpoint: Endpoint

@@ -10,8 +10,8 @@ import { EventChoice } from '#components/webhooks/event-choice.tsx'
 import { NewEndpoint } from '#components/webhooks/new-endpoint.tsx'
 import { Refusal } from '#components/webhooks/refusal.tsx'
 import { useApi } from '#components/world.tsx'
-import { type Endpoint, endpointRequest } from '#lib/webhooks/schema.ts'
-import { EVENT_TYPES } from '#lib/webhooks/states.ts'
+import { type Endpoint, endpointRequest } from '#lib/services/webhooks/schema.ts'
+import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 
 const ENDPOINTS = '/dashboard/webhooks/endpoints'
 

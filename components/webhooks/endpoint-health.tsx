@@ -1,6 +1,6 @@
 import { useLocale, useTranslations } from 'next-intl'
 import { useDurations } from '#components/webhooks/durations.ts'
-import type { Endpoint } from '#lib/webhooks/schema.ts'
+import type { Endpoint } from '#lib/services/webhooks/schema.ts'
 
 /** How many tries of the last day succeeded, and how fast its answers are. */
 export function EndpointHealth({ health }: { health: Endpoint['health'] }) {

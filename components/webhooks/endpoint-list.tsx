@@ -4,9 +4,9 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import { EndpointHealth } from '#components/webhooks/endpoint-health.tsx'
 import { EndpointState, EndpointTrouble } from '#components/webhooks/endpoint-state.tsx'
-import type { Mode } from '#lib/mode.ts'
-import type { Endpoint } from '#lib/webhooks/schema.ts'
-import { EVENT_TYPES } from '#lib/webhooks/states.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { Endpoint } from '#lib/services/webhooks/schema.ts'
+import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 
 interface EndpointListProps {
   endpoints: Endpoint[]

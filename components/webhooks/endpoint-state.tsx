@@ -2,7 +2,7 @@ import { Check, CircleAlert, Pause } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { When } from '#components/format.tsx'
 import { Chip } from '#components/ui/chip.tsx'
-import type { Endpoint } from '#lib/webhooks/schema.ts'
+import type { Endpoint } from '#lib/services/webhooks/schema.ts'
 
 type Standing = Pick<Endpoint, 'status' | 'failing_since'>
 

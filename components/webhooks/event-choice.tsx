@@ -2,7 +2,12 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { EVENT_GROUPS, EVENT_TYPES, type EventType, typesOf } from '#lib/webhooks/states.ts'
+import {
+  EVENT_GROUPS,
+  EVENT_TYPES,
+  type EventType,
+  typesOf,
+} from '#lib/services/webhooks/states.ts'
 
 interface EventChoiceProps {
   chosen: readonly EventType[]

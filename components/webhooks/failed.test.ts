@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { failedOf } from '#components/webhooks/failed.ts'
-import { deliveriesQuery, resendRequest } from '#lib/webhooks/schema.ts'
+import { deliveriesQuery, resendRequest } from '#lib/services/webhooks/schema.ts'
 
 const NOW = Date.parse('2026-11-21T12:00:00Z')
 const of = (query: object) => failedOf(deliveriesQuery.parse(query), NOW)

@@ -1,5 +1,5 @@
-import type { DeliveriesQuery } from '#lib/webhooks/schema.ts'
-import { RESEND_DAYS_MAX } from '#lib/webhooks/states.ts'
+import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
+import { RESEND_DAYS_MAX } from '#lib/services/webhooks/states.ts'
 
 const DAY_MS = 86_400_000
 /** A page may stand open so long before the first of its days is too far back. */

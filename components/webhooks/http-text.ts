@@ -1,4 +1,4 @@
-import type { Attempt } from '#lib/webhooks/schema.ts'
+import type { Attempt } from '#lib/services/webhooks/schema.ts'
 
 type Sent = Pick<Attempt, 'request_headers' | 'request_body'>
 type Answered = Pick<Attempt, 'response_headers' | 'response_body'>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { problemKind } from '#components/webhooks/problem-kind.ts'
-import { problemOfFailure, Stopped } from '#lib/webhooks/failure.ts'
-import { problemOfAnswer } from '#lib/webhooks/response.ts'
+import { problemOfFailure, Stopped } from '#lib/services/webhooks/failure.ts'
+import { problemOfAnswer } from '#lib/services/webhooks/response.ts'
 
 test.each([
   ['ECONNREFUSED', 'refused'],

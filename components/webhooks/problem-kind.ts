@@ -1,4 +1,4 @@
-/** The words of lib/webhooks/failure.ts, target.ts and response.ts, by what they mean. */
+/** The words of lib/services/webhooks/failure.ts, target.ts and response.ts, by what they mean. */
 const KINDS = [
   ['status', /answered \d/],
   ['redirect', /redirects/],

@@ -2,7 +2,7 @@ import { CircleAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Problem } from '#components/problem.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import { ApiProblem } from '#lib/client/api.ts'
+import { ApiProblem } from '#lib/edge/client/api.ts'
 
 const OWN = ['endpoint_disabled', 'under_way', 'limit_reached'] as const
 

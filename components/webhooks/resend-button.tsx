@@ -9,7 +9,7 @@ import { Dialog } from '#components/ui/dialog.tsx'
 import { keyOf, ROOT } from '#components/webhooks/delivery-data.ts'
 import { Refusal } from '#components/webhooks/refusal.tsx'
 import { useApi } from '#components/world.tsx'
-import type { Delivery, DeliveryDetail } from '#lib/webhooks/schema.ts'
+import type { Delivery, DeliveryDetail } from '#lib/services/webhooks/schema.ts'
 
 interface ResendButtonProps {
   delivery: DeliveryDetail

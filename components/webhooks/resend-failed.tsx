@@ -11,7 +11,7 @@ import type { Failed } from '#components/webhooks/failed.ts'
 import { Moment } from '#components/webhooks/moment.tsx'
 import { Refusal } from '#components/webhooks/refusal.tsx'
 import { useApi } from '#components/world.tsx'
-import type { DeliveriesFailed, DeliveriesResent } from '#lib/webhooks/schema.ts'
+import type { DeliveriesFailed, DeliveriesResent } from '#lib/services/webhooks/schema.ts'
 
 const RECOUNT_MS = 15_000
 

@@ -10,7 +10,7 @@ import { Moment } from '#components/webhooks/moment.tsx'
 import { Refusal } from '#components/webhooks/refusal.tsx'
 import { SecretValue } from '#components/webhooks/secret-value.tsx'
 import { useApi } from '#components/world.tsx'
-import type { ShownSecret } from '#lib/webhooks/schema.ts'
+import type { ShownSecret } from '#lib/services/webhooks/schema.ts'
 
 interface RotateSecretProps {
   /** The route that replaces it. */

@@ -11,8 +11,8 @@ import { useAnswerText } from '#components/webhooks/answer-text.ts'
 import { Exchange } from '#components/webhooks/attempt-view.tsx'
 import { Refusal } from '#components/webhooks/refusal.tsx'
 import { useApi } from '#components/world.tsx'
-import type { Endpoint, TestAnswer } from '#lib/webhooks/schema.ts'
-import { EVENT_TYPES } from '#lib/webhooks/states.ts'
+import type { Endpoint, TestAnswer } from '#lib/services/webhooks/schema.ts'
+import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 
 /** Sends an event that never happened, and shows what came back. */
 export function TestEvent({ endpoint }: { endpoint: Endpoint }) {

@@ -5,9 +5,9 @@ import { useState } from 'react'
 import { Clock } from '#components/clock.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
-import { formatPixKey } from '#lib/pix/format-key.ts'
-import { maskPixKey } from '#lib/pix/pix-key.ts'
-import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
+import { formatPixKey } from '#lib/base/pix/format-key.ts'
+import { maskPixKey } from '#lib/base/pix/pix-key.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 
 interface FactsProps {
   withdrawal: WithdrawalRow

@@ -5,9 +5,9 @@ import { useState } from 'react'
 import type { Form } from '#components/form.ts'
 import { Field, Select } from '#components/ui/field.tsx'
 import { mayBeTwo } from '#components/withdrawals/may-be-two.ts'
-import type { Mode } from '#lib/mode.ts'
-import { normalizePixKey, PIX_KEY_TYPES, type PixKeyType } from '#lib/pix/pix-key.ts'
-import { readPixKey } from '#lib/withdrawals/schema.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { normalizePixKey, PIX_KEY_TYPES, type PixKeyType } from '#lib/base/pix/pix-key.ts'
+import { readPixKey } from '#lib/rooms/withdrawals/schema.ts'
 
 interface KeyFieldsProps {
   mode: Mode

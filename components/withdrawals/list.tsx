@@ -16,7 +16,7 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { WithdrawalRows } from '#components/withdrawals/rows.tsx'
 import { STATUSES } from '#components/withdrawals/status.tsx'
 import { useApi } from '#components/world.tsx'
-import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 
 const LIVE_MS = 2_000
 const UNSET = { status: null, period: null, from: null, to: null, q: null }

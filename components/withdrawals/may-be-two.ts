@@ -1,4 +1,4 @@
-import { inferPixKeyType } from '#lib/pix/pix-key.ts'
+import { inferPixKeyType } from '#lib/base/pix/pix-key.ts'
 
 /** Eleven digits that can be a CPF as well as a mobile phone: the money would go to a stranger. */
 export function mayBeTwo(key: string): boolean {

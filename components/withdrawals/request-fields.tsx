@@ -9,10 +9,10 @@ import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
 import { KeyFields } from '#components/withdrawals/key-fields.tsx'
-import { ApiProblem } from '#lib/client/api.ts'
-import type { Mode } from '#lib/mode.ts'
-import { parseReais, reaisText } from '#lib/money.ts'
-import { WITHDRAWAL_AMOUNT_MIN } from '#lib/withdrawals/schema.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { parseReais, reaisText } from '#lib/base/money.ts'
+import { ApiProblem } from '#lib/edge/client/api.ts'
+import { WITHDRAWAL_AMOUNT_MIN } from '#lib/rooms/withdrawals/schema.ts'
 
 interface RequestFieldsProps {
   mode: Mode

@@ -13,10 +13,10 @@ import { Purse } from '#components/withdrawals/purse.tsx'
 import { RequestFields } from '#components/withdrawals/request-fields.tsx'
 import { Review } from '#components/withdrawals/review.tsx'
 import { useApi } from '#components/world.tsx'
-import { ApiProblem } from '#lib/client/api.ts'
-import type { Mode } from '#lib/mode.ts'
-import { parseReais } from '#lib/money.ts'
-import { type WithdrawalRequest, withdrawalRequest } from '#lib/withdrawals/schema.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { parseReais } from '#lib/base/money.ts'
+import { ApiProblem } from '#lib/edge/client/api.ts'
+import { type WithdrawalRequest, withdrawalRequest } from '#lib/rooms/withdrawals/schema.ts'
 
 interface RequestFormProps {
   mode: Mode

@@ -4,9 +4,9 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { HeroMoney, Money } from '#components/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import type { Mode } from '#lib/mode.ts'
-import { formatPixKey } from '#lib/pix/format-key.ts'
-import { readPixKey, type WithdrawalRequest } from '#lib/withdrawals/schema.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { formatPixKey } from '#lib/base/pix/format-key.ts'
+import { readPixKey, type WithdrawalRequest } from '#lib/rooms/withdrawals/schema.ts'
 
 interface ReviewProps {
   mode: Mode

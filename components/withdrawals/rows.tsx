@@ -3,8 +3,8 @@ import { useTranslations } from 'next-intl'
 import { AmountRows } from '#components/amount-rows.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import { WithdrawalState } from '#components/withdrawals/status.tsx'
-import { maskPixKey, normalizePixKey } from '#lib/pix/pix-key.ts'
-import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
+import { maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 
 /** Withdrawals by where they go. */
 export function WithdrawalRows({ withdrawals }: { withdrawals: WithdrawalRow[] }) {

@@ -7,7 +7,7 @@ import { Problem } from '#components/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { useApi } from '#components/world.tsx'
-import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 
 interface SimulatedBankProps {
   withdrawal: WithdrawalRow

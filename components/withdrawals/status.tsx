@@ -1,7 +1,7 @@
 import { Check, Clock, type LucideIcon, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
-import type { WithdrawalStatus } from '#lib/withdrawals/schema.ts'
+import type { WithdrawalStatus } from '#lib/rooms/withdrawals/schema.ts'
 
 export const WITHDRAWAL_LOOKS: Record<WithdrawalStatus, { tone: Tone; icon: LucideIcon }> = {
   pending: { tone: 'wait', icon: Clock },

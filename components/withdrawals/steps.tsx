@@ -17,7 +17,7 @@ import { Clock } from '#components/clock.tsx'
 import { Money } from '#components/format.tsx'
 import type { Tone } from '#components/ui/chip.tsx'
 import { Step, Timeline } from '#components/ui/timeline.tsx'
-import type { WithdrawalStep, WithdrawalStory } from '#lib/dashboard/schema.ts'
+import type { WithdrawalStep, WithdrawalStory } from '#lib/views/dashboard/schema.ts'
 
 /** What happened to it, the oldest first; while it is pending, what it waits for stands at the end. */
 export function WithdrawalSteps({ story }: { story: WithdrawalStory }) {

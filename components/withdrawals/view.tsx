@@ -13,8 +13,8 @@ import { SimulatedBank } from '#components/withdrawals/simulated-bank.tsx'
 import { WithdrawalState } from '#components/withdrawals/status.tsx'
 import { WithdrawalSteps } from '#components/withdrawals/steps.tsx'
 import { useApi } from '#components/world.tsx'
-import type { WithdrawalStory } from '#lib/dashboard/schema.ts'
-import type { WithdrawalStatus } from '#lib/withdrawals/schema.ts'
+import type { WithdrawalStatus } from '#lib/rooms/withdrawals/schema.ts'
+import type { WithdrawalStory } from '#lib/views/dashboard/schema.ts'
 
 const LIVE_MS = 1_500
 /** After its end the receivers are told: until then the page looks now and then. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeProblems } from '#e2e/fuzz/report.ts'
 import { FuzzRun, type Plan } from '#e2e/fuzz/run.ts'
-import { findLeak } from '#e2e/runner/log-search.ts'
-import { expectBalancedBooks } from '#e2e/stage.ts'
 import { recordFigures, secondsSince } from '#e2e/torture/figures.ts'
-import { disconnect } from '#lib/db/client.ts'
+import { disconnect } from '#lib/base/db/client.ts'
+import { findLeak } from '#lib/testing/log-search.ts'
+import { expectBalancedBooks } from '#lib/testing/stage.ts'
 
 const { FUZZ_SEED = '1', FUZZ_REQUESTS = '5000', FUZZ_ONLY } = process.env
 /** What a secret or a person's own state opens cannot be asked for by chance, and one owner must stay. */

@@ -1,8 +1,8 @@
 import type { Answer } from '#e2e/fuzz/answers.ts'
 import type { Outcome } from '#e2e/fuzz/line.ts'
 import type { FuzzRequest, Routes } from '#e2e/fuzz/requests.ts'
-import { isObject } from '#lib/fields.ts'
-import { matchRoute } from '#lib/server/routes.ts'
+import { isObject } from '#lib/base/fields.ts'
+import { matchRoute } from '#lib/edge/server/routes.ts'
 
 const REFUSALS = [400, 401, 403, 404, 405, 408, 409, 410, 411, 413, 415, 417, 422, 431]
 /** What a page of ours saves as a file. */

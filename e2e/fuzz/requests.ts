@@ -7,8 +7,8 @@ import { say, words } from '#e2e/fuzz/hostile-values.ts'
 import { Random } from '#e2e/fuzz/random.ts'
 import { makeValid, type Valid } from '#e2e/fuzz/valid.ts'
 import type { HeaderLines, World } from '#e2e/fuzz/world.ts'
-import { PAGE_OPERATIONS } from '#e2e/route-table.ts'
-import type { loadRoutes } from '#lib/server/routes.ts'
+import type { loadRoutes } from '#lib/edge/server/routes.ts'
+import { PAGE_OPERATIONS } from '#lib/testing/route-table.ts'
 
 export type Routes = Awaited<ReturnType<typeof loadRoutes>>
 

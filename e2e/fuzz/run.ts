@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ApiProcess, startApiProcess } from '#e2e/api-process.ts'
 import { judge } from '#e2e/fuzz/judge.ts'
 import { Line, NOTHING } from '#e2e/fuzz/line.ts'
 import { type FuzzRequest, makeRequest, type Routes } from '#e2e/fuzz/requests.ts'
 import { makeWorld, type World } from '#e2e/fuzz/world.ts'
-import { loadRoutes } from '#lib/server/routes.ts'
+import { loadRoutes } from '#lib/edge/server/routes.ts'
+import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 
 export interface Plan {
   seeds: number[]

@@ -1,6 +1,6 @@
 import type { Random } from '#e2e/fuzz/random.ts'
 import type { World } from '#e2e/fuzz/world.ts'
-import { CANARY } from '#e2e/stage.ts'
+import { CANARY } from '#lib/testing/stage.ts'
 
 /** The fields of a body, each value as JSON text, so that it can be what no value can be. */
 export type Fields = [key: string, json: string][]

@@ -1,13 +1,13 @@
-import type { ApiProcess } from '#e2e/api-process.ts'
-import { addEndpoint, deliveriesOf, payAndTell } from '#e2e/deliveries.ts'
-import { pageHeaders, personHeaders } from '#e2e/member.ts'
-import { CHARGE, makeMerchant, makeToken, receive } from '#e2e/stage.ts'
-import { suspendAccount } from '#lib/accounts/activate.ts'
-import { inviteMember } from '#lib/accounts/invite.ts'
-import { db } from '#lib/db/client.ts'
-import { newId } from '#lib/ids.ts'
-import { openSession } from '#lib/people/sessions.ts'
-import { issueToken } from '#lib/tokens/issue.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
+import { inviteMember } from '#lib/rooms/accounts/invite.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { openSession } from '#lib/services/people/sessions.ts'
+import type { ApiProcess } from '#lib/testing/api-process.ts'
+import { addEndpoint, deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
+import { pageHeaders, personHeaders } from '#lib/testing/member.ts'
+import { CHARGE, makeMerchant, makeToken, receive } from '#lib/testing/stage.ts'
 
 export type HeaderLines = [name: string, value: string][]
 

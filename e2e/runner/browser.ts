@@ -1,6 +1,6 @@
 import { chromium } from 'playwright'
-import { findProgram, isExecutable } from '#e2e/runner/debian.ts'
-import { run } from '#e2e/runner/run.ts'
+import { findProgram, isExecutable } from '#lib/testing/debian.ts'
+import { run } from '#lib/testing/run.ts'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 

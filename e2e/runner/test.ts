@@ -1,8 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { findBrowser } from '#e2e/runner/browser.ts'
-import { searchLogs } from '#e2e/runner/log-search.ts'
-import { run } from '#e2e/runner/run.ts'
-import { withServer } from '#e2e/runner/server.ts'
+import { searchLogs } from '#lib/testing/log-search.ts'
+import { run } from '#lib/testing/run.ts'
+import { withServer } from '#lib/testing/server.ts'
 
 /** How many checks of one kind held. */
 interface Tally {

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { run } from '#e2e/runner/run.ts'
-import { inheritedEnv } from '#lib/env.ts'
+import { inheritedEnv } from '#lib/base/env.ts'
+import { run } from '#lib/testing/run.ts'
 
 /**
  * `npm run torture`: the tests whose figures `npm test` keeps small, with their full ones, unless the

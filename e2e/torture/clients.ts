@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CHARGE } from '#e2e/stage.ts'
-import { db } from '#lib/db/client.ts'
-import { verifyLedger } from '#lib/ledger/verify.ts'
+import { db } from '#lib/base/db/client.ts'
+import { verifyLedger } from '#lib/services/ledger/verify.ts'
+import { CHARGE } from '#lib/testing/stage.ts'
 
 const AFTER_REFUSAL_MS = 20
 const SILENCE_MAX_MS = 60_000

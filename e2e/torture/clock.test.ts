@@ -2,11 +2,17 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ApiProcess, startApiProcess } from '#e2e/api-process.ts'
-import { CHARGE, expectBalancedBooks, inOwnDatabase, makeMerchant, makeToken } from '#e2e/stage.ts'
 import { figure, recordFigures } from '#e2e/torture/figures.ts'
-import { db } from '#lib/db/client.ts'
-import { inheritedEnv } from '#lib/env.ts'
+import { db } from '#lib/base/db/client.ts'
+import { inheritedEnv } from '#lib/base/env.ts'
+import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
+import {
+  CHARGE,
+  expectBalancedBooks,
+  inOwnDatabase,
+  makeMerchant,
+  makeToken,
+} from '#lib/testing/stage.ts'
 
 const CHARGES = figure(10, 100)
 const RACES = figure(60, 500)

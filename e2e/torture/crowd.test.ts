@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type ApiProcess, startApiProcess } from '#e2e/api-process.ts'
-import { addEndpoint } from '#e2e/deliveries.ts'
-import { openReceiver, type Receiver } from '#e2e/receiver.ts'
-import { expectBalancedBooks, inOwnDatabase, makeMerchant, makeToken } from '#e2e/stage.ts'
 import { figure, recordFigures } from '#e2e/torture/figures.ts'
-import { startWorkerProcess, type WorkerProcess } from '#e2e/worker-process.ts'
-import type { Account } from '#lib/accounts/schema.ts'
-import { db } from '#lib/db/client.ts'
+import { db } from '#lib/base/db/client.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
+import { addEndpoint } from '#lib/testing/deliveries.ts'
+import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
+import { expectBalancedBooks, inOwnDatabase, makeMerchant, makeToken } from '#lib/testing/stage.ts'
+import { startWorkerProcess, type WorkerProcess } from '#lib/testing/worker-process.ts'
 
 inOwnDatabase()
 

@@ -3,15 +3,19 @@ import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { addEndpoint, deliveriesOf, payAndTell } from '#e2e/deliveries.ts'
-import { openReceiver, type Received, type Receiver, status } from '#e2e/receiver.ts'
-import { expectBalancedBooks, inOwnDatabase, makeMerchant } from '#e2e/stage.ts'
 import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
-import { LEASE_SECONDS, startWorkerProcess, type WorkerProcess } from '#e2e/worker-process.ts'
-import type { Account } from '#lib/accounts/schema.ts'
-import { db } from '#lib/db/client.ts'
-import { env } from '#lib/env.ts'
-import { listEvents } from '#lib/webhooks/queries.ts'
+import { db } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { listEvents } from '#lib/services/webhooks/queries.ts'
+import { addEndpoint, deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
+import { openReceiver, type Received, type Receiver, status } from '#lib/testing/receiver.ts'
+import { expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
+import {
+  LEASE_SECONDS,
+  startWorkerProcess,
+  type WorkerProcess,
+} from '#lib/testing/worker-process.ts'
 
 inOwnDatabase()
 

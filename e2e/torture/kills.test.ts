@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
 import {
   killEverything,
   makePlace,
@@ -10,8 +11,7 @@ import {
   runCommand,
   startServer,
   untilGone,
-} from '#e2e/process.ts'
-import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
+} from '#lib/testing/process.ts'
 
 const KILLS = figure(3, 20)
 const CLIENTS = 16

@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ApiProcess, startApiProcess } from '#e2e/api-process.ts'
-import { CHARGE, expectBalancedBooks, makeMerchant, makeToken, receive } from '#e2e/stage.ts'
 import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
-import { db, disconnect } from '#lib/db/client.ts'
+import { db, disconnect } from '#lib/base/db/client.ts'
+import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
+import {
+  CHARGE,
+  expectBalancedBooks,
+  makeMerchant,
+  makeToken,
+  receive,
+} from '#lib/testing/stage.ts'
 
 const ROUNDS = figure(2, 50)
 const TWINS = 100

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ApiProcess, startApiProcess } from '#e2e/api-process.ts'
 import { Random } from '#e2e/fuzz/random.ts'
-import { expectBalancedBooks, makeMerchant, makeToken, receive } from '#e2e/stage.ts'
 import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
-import { disconnect } from '#lib/db/client.ts'
+import { disconnect } from '#lib/base/db/client.ts'
+import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
+import { expectBalancedBooks, makeMerchant, makeToken, receive } from '#lib/testing/stage.ts'
 
 const WITHDRAWALS = figure(500, 10_000)
 const CLIENTS = figure(16, 64)

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cleanUp, livingIn, makeFolder, open, query } from '#e2e/embedded.ts'
-import { freePort } from '#e2e/runner/server.ts'
-import { findPackage, prepareBinaries } from '#lib/db/embedded-files.ts'
-import { plainEnv } from '#lib/db/embedded-server.ts'
-import { migrate } from '#lib/db/migrate.ts'
+import { findPackage, prepareBinaries } from '#lib/base/db/embedded-files.ts'
+import { plainEnv } from '#lib/base/db/embedded-server.ts'
+import { migrate } from '#lib/base/db/migrate.ts'
+import { cleanUp, livingIn, makeFolder, open, query } from '#lib/testing/embedded.ts'
+import { freePort } from '#lib/testing/server.ts'
 
 const START_MAX_MS = 30_000
 const made: OwnPostgres[] = []

@@ -1,9 +1,9 @@
-import { type ApiProcess, startApiProcess } from '#e2e/api-process.ts'
-import { makeMerchant, makeToken } from '#e2e/stage.ts'
 import { Clients } from '#e2e/torture/clients.ts'
 import type { OwnPostgres } from '#e2e/torture/own-postgres.ts'
-import { disconnect } from '#lib/db/client.ts'
-import { env, supplyEnv } from '#lib/env.ts'
+import { disconnect } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
+import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
 export interface OwnStage {
   postgres: OwnPostgres

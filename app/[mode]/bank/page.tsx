@@ -5,11 +5,11 @@ import { Bank } from '#components/bank/bank.tsx'
 import { OpenCharges } from '#components/bank/open-charges.tsx'
 import { ClientWords } from '#components/client-words.tsx'
 import { PageHead } from '#components/page-head.tsx'
-import { findCharge, listCharges } from '#lib/charges/queries.ts'
-import type { ChargeRow } from '#lib/charges/schema.ts'
-import { readCharge, readCode } from '#lib/dashboard/bank.ts'
-import type { BankReading, SearchParams } from '#lib/dashboard/schema.ts'
-import { requireMember } from '#lib/session/gate.ts'
+import { requireMember } from '#lib/edge/session/gate.ts'
+import { findCharge, listCharges } from '#lib/rooms/charges/queries.ts'
+import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
+import { readCharge, readCode } from '#lib/views/dashboard/bank.ts'
+import type { BankReading, SearchParams } from '#lib/views/dashboard/schema.ts'
 
 /** So many of the latest are offered. */
 const OPEN_MAX = 8

@@ -7,11 +7,11 @@ import { ClientWords } from '#components/client-words.tsx'
 import { IfMay } from '#components/may.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { listedColumns, readCharges } from '#lib/charges/queries.ts'
-import type { ListedCharge } from '#lib/charges/schema.ts'
-import { readChargesAsked } from '#lib/dashboard/charge-filters.ts'
-import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { requireMember } from '#lib/session/gate.ts'
+import { requireMember } from '#lib/edge/session/gate.ts'
+import { listedColumns, readCharges } from '#lib/rooms/charges/queries.ts'
+import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
+import { readChargesAsked } from '#lib/views/dashboard/charge-filters.ts'
+import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const SHOWN = 25
 

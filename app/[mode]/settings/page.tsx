@@ -13,11 +13,11 @@ import { TimeZones } from '#components/settings/time-zones.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import { readLimits } from '#lib/accounts/queries.ts'
-import { requireMember } from '#lib/session/gate.ts'
-import { readTheme } from '#lib/session/preferences.ts'
-import { may, mayNow } from '#lib/session/roles.ts'
-import type { SessionAccount } from '#lib/session/schema.ts'
+import { requireMember } from '#lib/edge/session/gate.ts'
+import { readTheme } from '#lib/edge/session/preferences.ts'
+import { may, mayNow } from '#lib/edge/session/roles.ts'
+import type { SessionAccount } from '#lib/edge/session/schema.ts'
+import { readLimits } from '#lib/rooms/accounts/queries.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('settings'))('title') }

@@ -9,13 +9,17 @@ import { NoMovements } from '#components/statement/no-movements.tsx'
 import { StatementFilters } from '#components/statement/period.tsx'
 import { StatementRows } from '#components/statement/rows.tsx'
 import { AddingUp, StatementSummary, Sums } from '#components/statement/summary.tsx'
-import { dayOf } from '#lib/dashboard/period.ts'
-import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { listStatement, STATEMENT_PERIOD, statementSpan } from '#lib/dashboard/statement.ts'
-import { findStatementRange, type StatementRange, totalStatement } from '#lib/ledger/statement.ts'
-import { log } from '#lib/log.ts'
-import type { Mode } from '#lib/mode.ts'
-import { requireMember } from '#lib/session/gate.ts'
+import { log } from '#lib/base/log.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { requireMember } from '#lib/edge/session/gate.ts'
+import {
+  findStatementRange,
+  type StatementRange,
+  totalStatement,
+} from '#lib/services/ledger/statement.ts'
+import { dayOf } from '#lib/views/dashboard/period.ts'
+import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import { listStatement, STATEMENT_PERIOD, statementSpan } from '#lib/views/dashboard/statement.ts'
 
 interface StatementPageProps {
   params: Promise<{ mode: string }>

@@ -9,17 +9,21 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { Deliveries } from '#components/webhooks/deliveries.tsx'
 import { DeliveryPanel } from '#components/webhooks/delivery-panel.tsx'
 import { failedOf } from '#components/webhooks/failed.ts'
-import { listDeliveriesOf, readDeliveriesQuery, withSubjects } from '#lib/dashboard/deliveries.ts'
-import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { isTrocoError } from '#lib/errors.ts'
-import type { Mode } from '#lib/mode.ts'
-import { requireMember } from '#lib/session/gate.ts'
-import { may } from '#lib/session/roles.ts'
-import type { SessionAccount } from '#lib/session/schema.ts'
-import { readDelivery, readDeliveryMasked } from '#lib/webhooks/delivery-queries.ts'
-import { listEndpoints } from '#lib/webhooks/queries.ts'
-import { countFailed } from '#lib/webhooks/resend.ts'
-import type { DeliveriesQuery } from '#lib/webhooks/schema.ts'
+import { isTrocoError } from '#lib/base/errors.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { requireMember } from '#lib/edge/session/gate.ts'
+import { may } from '#lib/edge/session/roles.ts'
+import type { SessionAccount } from '#lib/edge/session/schema.ts'
+import { readDelivery, readDeliveryMasked } from '#lib/services/webhooks/delivery-queries.ts'
+import { listEndpoints } from '#lib/services/webhooks/queries.ts'
+import { countFailed } from '#lib/services/webhooks/resend.ts'
+import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
+import {
+  listDeliveriesOf,
+  readDeliveriesQuery,
+  withSubjects,
+} from '#lib/views/dashboard/deliveries.ts'
+import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 export interface DeliveriesViewProps {
   params: Promise<{ mode: string; id?: string }>

@@ -5,12 +5,12 @@ import { FilteredList } from '#components/admin/filtered-list.tsx'
 import { InviteMerchant } from '#components/admin/invite-merchant.tsx'
 import { ClientWords } from '#components/client-words.tsx'
 import { PageHead } from '#components/page-head.tsx'
-import { ACCOUNT_STATUSES } from '#lib/accounts/schema.ts'
-import { countPendingAccounts, listAccountLines } from '#lib/admin/accounts.ts'
-import { readListAsked } from '#lib/admin/asked.ts'
-import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { env } from '#lib/env.ts'
-import { requireAdmin } from '#lib/session/gate.ts'
+import { env } from '#lib/base/env.ts'
+import { requireAdmin } from '#lib/edge/session/gate.ts'
+import { ACCOUNT_STATUSES } from '#lib/rooms/accounts/schema.ts'
+import { countPendingAccounts, listAccountLines } from '#lib/views/admin/accounts.ts'
+import { readListAsked } from '#lib/views/admin/asked.ts'
+import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('accounts'))('title') }

@@ -3,10 +3,10 @@ import { getTimeZone, getTranslations } from 'next-intl/server'
 import { ExportAudit } from '#components/audit/export-button.tsx'
 import { AuditList } from '#components/audit/list.tsx'
 import { ClientWords } from '#components/client-words.tsx'
-import { listAudit } from '#lib/audit/queries.ts'
-import { readAuditAsked } from '#lib/dashboard/audit.ts'
-import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { requireAdmin } from '#lib/session/gate.ts'
+import { listAudit } from '#lib/base/audit/queries.ts'
+import { requireAdmin } from '#lib/edge/session/gate.ts'
+import { readAuditAsked } from '#lib/views/dashboard/audit.ts'
+import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const SHOWN = 50
 

@@ -2,8 +2,8 @@ import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { ClientWords } from '#components/client-words.tsx'
 import { LiveHealth } from '#components/health/live-health.tsx'
-import { readHealth } from '#lib/admin/health.ts'
-import { requireAdmin } from '#lib/session/gate.ts'
+import { requireAdmin } from '#lib/edge/session/gate.ts'
+import { readHealth } from '#lib/views/admin/health.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('health'))('title') }

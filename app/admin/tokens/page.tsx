@@ -5,11 +5,11 @@ import { TokenLines } from '#components/admin/token-lines.tsx'
 import { ClientWords } from '#components/client-words.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { readListAsked } from '#lib/admin/asked.ts'
-import { TOKEN_FILTERS } from '#lib/admin/schema.ts'
-import { listTokenLines } from '#lib/admin/tokens.ts'
-import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { requireAdmin } from '#lib/session/gate.ts'
+import { requireAdmin } from '#lib/edge/session/gate.ts'
+import { readListAsked } from '#lib/views/admin/asked.ts'
+import { TOKEN_FILTERS } from '#lib/views/admin/schema.ts'
+import { listTokenLines } from '#lib/views/admin/tokens.ts'
+import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('adminTokens'))('title') }

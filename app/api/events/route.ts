@@ -1,13 +1,13 @@
-import { tellChargeTo } from '#lib/charges/queries.ts'
-import { ChargeDetail } from '#lib/charges/wire.ts'
-import { TrocoError } from '#lib/errors.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { RefundDetail } from '#lib/refunds/wire.ts'
-import { eventPage } from '#lib/webhooks/event-page.ts'
-import { listEvents, readEventRange } from '#lib/webhooks/queries.ts'
-import { eventsQuery, eventToWire } from '#lib/webhooks/schema.ts'
-import { tellWithdrawal } from '#lib/withdrawals/queries.ts'
-import { WithdrawalDetail } from '#lib/withdrawals/wire.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { tellChargeTo } from '#lib/rooms/charges/queries.ts'
+import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
+import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
+import { tellWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
+import { eventPage } from '#lib/services/webhooks/event-page.ts'
+import { listEvents, readEventRange } from '#lib/services/webhooks/queries.ts'
+import { eventsQuery, eventToWire } from '#lib/services/webhooks/schema.ts'
 
 const shapes = { transaction: ChargeDetail, refund: RefundDetail, withdrawal: WithdrawalDetail }
 

@@ -1,8 +1,13 @@
-import { createCharge } from '#lib/charges/create.ts'
-import { describeChargeTo, listCharges, recallCharge } from '#lib/charges/queries.ts'
-import { chargeRequest } from '#lib/charges/schema.ts'
-import { ChargeCreated, ChargePage, chargesQuery, createdChargeToWire } from '#lib/charges/wire.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { describeChargeTo, listCharges, recallCharge } from '#lib/rooms/charges/queries.ts'
+import { chargeRequest } from '#lib/rooms/charges/schema.ts'
+import {
+  ChargeCreated,
+  ChargePage,
+  chargesQuery,
+  createdChargeToWire,
+} from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
   summary: 'Create a charge',

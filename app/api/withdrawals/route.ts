@@ -1,19 +1,19 @@
-import { listQuery } from '#lib/fields.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { createWithdrawal } from '#lib/withdrawals/create.ts'
-import { listWithdrawals, recallWithdrawal } from '#lib/withdrawals/queries.ts'
+import { listQuery } from '#lib/base/fields.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { listWithdrawals, recallWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import {
   toOrder,
   WITHDRAWAL_STATUSES,
   type WithdrawalRow,
   withdrawalRequest,
-} from '#lib/withdrawals/schema.ts'
+} from '#lib/rooms/withdrawals/schema.ts'
 import {
   createdWithdrawalToWire,
   WithdrawalCreated,
   WithdrawalPage,
   withdrawalToWire,
-} from '#lib/withdrawals/wire.ts'
+} from '#lib/rooms/withdrawals/wire.ts'
 
 export const POST = endpoint({
   summary: 'Withdraw to a Pix key',

@@ -7,9 +7,9 @@ import { Invitation } from '#components/join/invitation.tsx'
 import { useRoleText } from '#components/members/deeds.ts'
 import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/visitor-page.tsx'
-import { type FoundInvitation, findInvitation } from '#lib/accounts/people-queries.ts'
-import { env } from '#lib/env.ts'
-import { currentUser } from '#lib/session/gate.ts'
+import { env } from '#lib/base/env.ts'
+import { currentUser } from '#lib/edge/session/gate.ts'
+import { type FoundInvitation, findInvitation } from '#lib/rooms/accounts/people-queries.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   // The address is the invitation: it is told to nobody.

@@ -1,4 +1,4 @@
-import { routeOf } from '#lib/http/endpoint.ts'
-import { servePayer } from '#lib/payer/serve.ts'
+import { routeOf } from '#lib/edge/http/endpoint.ts'
+import { servePayer } from '#lib/edge/http/payer-page.ts'
 
 export const GET = routeOf(servePayer)

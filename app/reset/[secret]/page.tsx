@@ -7,7 +7,7 @@ import { ChooseReset } from '#components/security/choose-reset.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { VisitorPage } from '#components/visitor-page.tsx'
-import { findReset } from '#lib/people/reset.ts'
+import { findReset } from '#lib/services/people/reset.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   const title = (await getTranslations('reset'))('chooseTitle')

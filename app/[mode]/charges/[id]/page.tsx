@@ -13,10 +13,10 @@ import { ChargeTimeline } from '#components/charge/timeline.tsx'
 import { ClientWords } from '#components/client-words.tsx'
 import { Money, moneyText } from '#components/format.tsx'
 import { PageHead } from '#components/page-head.tsx'
-import { readChargeStory } from '#lib/dashboard/charge-timeline.ts'
-import { isTrocoError } from '#lib/errors.ts'
-import type { Mode } from '#lib/mode.ts'
-import { requireMember } from '#lib/session/gate.ts'
+import { isTrocoError } from '#lib/base/errors.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { requireMember } from '#lib/edge/session/gate.ts'
+import { readChargeStory } from '#lib/views/dashboard/charge-timeline.ts'
 
 interface PageProps {
   params: Promise<{ mode: string; id: string }>

@@ -3,7 +3,7 @@ import { getTranslations } from 'next-intl/server'
 import { NewChargeForm } from '#components/charge/new-form.tsx'
 import { ClientWords } from '#components/client-words.tsx'
 import { PageHead } from '#components/page-head.tsx'
-import { requireMay } from '#lib/session/gate.ts'
+import { requireMay } from '#lib/edge/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('newCharge'))('title') }

@@ -5,10 +5,10 @@ import { AuditList } from '#components/audit/list.tsx'
 import { ClientWords } from '#components/client-words.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { SettingsTabs } from '#components/settings/settings-tabs.tsx'
-import { listAudit } from '#lib/audit/queries.ts'
-import { readAuditAsked } from '#lib/dashboard/audit.ts'
-import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { requireMay } from '#lib/session/gate.ts'
+import { listAudit } from '#lib/base/audit/queries.ts'
+import { requireMay } from '#lib/edge/session/gate.ts'
+import { readAuditAsked } from '#lib/views/dashboard/audit.ts'
+import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const SHOWN = 50
 

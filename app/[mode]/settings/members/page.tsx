@@ -8,9 +8,9 @@ import { RolesTable } from '#components/members/roles-table.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { SettingsTabs } from '#components/settings/settings-tabs.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import { listInvitations, listMembers } from '#lib/accounts/people-queries.ts'
-import { requireMember } from '#lib/session/gate.ts'
-import { mayNow } from '#lib/session/roles.ts'
+import { requireMember } from '#lib/edge/session/gate.ts'
+import { mayNow } from '#lib/edge/session/roles.ts'
+import { listInvitations, listMembers } from '#lib/rooms/accounts/people-queries.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('members'))('title') }

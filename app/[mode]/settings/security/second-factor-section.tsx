@@ -2,7 +2,7 @@ import { getTranslations } from 'next-intl/server'
 import { ClientWords } from '#components/client-words.tsx'
 import { SecondFactor } from '#components/security/second-factor.tsx'
 import { Section } from '#components/settings/section.tsx'
-import { readFactors } from '#lib/people/factors.ts'
+import { readFactors } from '#lib/services/people/factors.ts'
 
 interface SecondFactorSectionProps {
   user: { id: string; email: string }

@@ -8,10 +8,10 @@ import { SettingsTabs } from '#components/settings/settings-tabs.tsx'
 import { TokenList } from '#components/tokens/token-list.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import { env } from '#lib/env.ts'
-import { requireMember } from '#lib/session/gate.ts'
-import { may, mayNow } from '#lib/session/roles.ts'
-import { listTokens } from '#lib/tokens/queries.ts'
+import { env } from '#lib/base/env.ts'
+import { requireMember } from '#lib/edge/session/gate.ts'
+import { may, mayNow } from '#lib/edge/session/roles.ts'
+import { listTokens } from '#lib/rooms/tokens/queries.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('tokens'))('title') }

@@ -12,8 +12,8 @@ import { EndpointList } from '#components/webhooks/endpoint-list.tsx'
 import { KeepFresh } from '#components/webhooks/keep-fresh.tsx'
 import { RotateSecret } from '#components/webhooks/rotate-secret.tsx'
 import { WebhookTabs } from '#components/webhooks/webhook-tabs.tsx'
-import { requireMember } from '#lib/session/gate.ts'
-import { listEndpoints } from '#lib/webhooks/queries.ts'
+import { requireMember } from '#lib/edge/session/gate.ts'
+import { listEndpoints } from '#lib/services/webhooks/queries.ts'
 
 const SECRET = '/dashboard/webhooks/secret'
 

@@ -3,10 +3,10 @@ import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { ClientWords } from '#components/client-words.tsx'
 import { WithdrawalView } from '#components/withdrawals/view.tsx'
-import { readWithdrawalStory } from '#lib/dashboard/withdrawal-timeline.ts'
-import { isTrocoError } from '#lib/errors.ts'
-import { isUuid } from '#lib/ids.ts'
-import { requireMember } from '#lib/session/gate.ts'
+import { isTrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { requireMember } from '#lib/edge/session/gate.ts'
+import { readWithdrawalStory } from '#lib/views/dashboard/withdrawal-timeline.ts'
 
 interface WithdrawalPageProps {
   params: Promise<{ mode: string; id: string }>

@@ -3,8 +3,8 @@ import { getTranslations } from 'next-intl/server'
 import { ClientWords } from '#components/client-words.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { RequestForm } from '#components/withdrawals/request-form.tsx'
-import { readBalances } from '#lib/ledger/accounts.ts'
-import { requireMay } from '#lib/session/gate.ts'
+import { requireMay } from '#lib/edge/session/gate.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('withdrawals'))('new') }

@@ -1,6 +1,6 @@
-import { listAudit } from '#lib/audit/queries.ts'
-import { AuditPage, staffAuditQuery } from '#lib/audit/wire.ts'
-import { adminDoor } from '#lib/http/door.ts'
+import { listAudit } from '#lib/base/audit/queries.ts'
+import { AuditPage, staffAuditQuery } from '#lib/base/audit/wire.ts'
+import { adminDoor } from '#lib/edge/http/door.ts'
 
 export const GET = adminDoor({
   summary: 'Who did what in this installation',

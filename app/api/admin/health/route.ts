@@ -1,6 +1,6 @@
-import { readHealth } from '#lib/admin/health.ts'
-import { HealthRead } from '#lib/admin/health-wire.ts'
-import { adminDoor } from '#lib/http/door.ts'
+import { adminDoor } from '#lib/edge/http/door.ts'
+import { readHealth } from '#lib/views/admin/health.ts'
+import { HealthRead } from '#lib/views/admin/health-wire.ts'
 
 export const GET = adminDoor({
   summary: 'How the system stands, and what is stuck in it',

@@ -1,10 +1,10 @@
-import { inviteMerchant } from '#lib/accounts/invite.ts'
-import { listInvitations } from '#lib/accounts/people-queries.ts'
-import { openingRequest } from '#lib/accounts/schema.ts'
-import { InvitationList, InvitationMade } from '#lib/accounts/wire.ts'
-import { actorOf } from '#lib/audit/note.ts'
-import { env } from '#lib/env.ts'
-import { adminDoor } from '#lib/http/door.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { env } from '#lib/base/env.ts'
+import { adminDoor } from '#lib/edge/http/door.ts'
+import { inviteMerchant } from '#lib/rooms/accounts/invite.ts'
+import { listInvitations } from '#lib/rooms/accounts/people-queries.ts'
+import { openingRequest } from '#lib/rooms/accounts/schema.ts'
+import { InvitationList, InvitationMade } from '#lib/rooms/accounts/wire.ts'
 
 export const GET = adminDoor({
   summary: 'List whom the operator asked to open an account',

@@ -1,10 +1,10 @@
 import type { NextRequest } from 'next/server'
 import NextAuth from 'next-auth'
-import { refuseForeign } from '#lib/http/web.ts'
-import { statusOf } from '#lib/session/authenticate.ts'
-import { authOptions } from '#lib/session/options.ts'
-import { failedSignIn } from '#lib/session/schema.ts'
-import type { Told } from '#lib/session/second-step.ts'
+import { refuseForeign } from '#lib/edge/http/web.ts'
+import { statusOf } from '#lib/edge/session/authenticate.ts'
+import { authOptions } from '#lib/edge/session/options.ts'
+import { failedSignIn } from '#lib/edge/session/schema.ts'
+import type { Told } from '#lib/edge/session/second-step.ts'
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 

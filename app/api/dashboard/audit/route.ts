@@ -1,6 +1,6 @@
-import { listAudit } from '#lib/audit/queries.ts'
-import { AuditPage, auditQuery } from '#lib/audit/wire.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { listAudit } from '#lib/base/audit/queries.ts'
+import { AuditPage, auditQuery } from '#lib/base/audit/wire.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
 
 export const GET = endpoint({
   summary: 'Who did what in the account',

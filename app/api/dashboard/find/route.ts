@@ -1,5 +1,5 @@
-import { FindQuery, Found, find } from '#lib/dashboard/find.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { FindQuery, Found, find } from '#lib/views/dashboard/find.ts'
 
 export const GET = endpoint({
   summary: 'Find whatever has this name',

@@ -1,9 +1,9 @@
-import { inviteMember } from '#lib/accounts/invite.ts'
-import { invitationRequest } from '#lib/accounts/schema.ts'
-import { InvitationMade } from '#lib/accounts/wire.ts'
-import { actorOf } from '#lib/audit/note.ts'
-import { env } from '#lib/env.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { env } from '#lib/base/env.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { inviteMember } from '#lib/rooms/accounts/invite.ts'
+import { invitationRequest } from '#lib/rooms/accounts/schema.ts'
+import { InvitationMade } from '#lib/rooms/accounts/wire.ts'
 
 export const POST = endpoint({
   summary: 'Ask somebody to join the account, and show the link this once',

@@ -1,6 +1,6 @@
-import { listInvitations, listMembers } from '#lib/accounts/people-queries.ts'
-import { MemberList } from '#lib/accounts/wire.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { listInvitations, listMembers } from '#lib/rooms/accounts/people-queries.ts'
+import { MemberList } from '#lib/rooms/accounts/wire.ts'
 
 export const GET = endpoint({
   summary: 'List who is in the account, and who was asked to join it',

@@ -1,6 +1,6 @@
-import { readSteps } from '#lib/dashboard/steps.ts'
-import { StepsRead } from '#lib/dashboard/wire.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { readSteps } from '#lib/views/dashboard/steps.ts'
+import { StepsRead } from '#lib/views/dashboard/wire.ts'
 
 export const GET = endpoint({
   summary: 'Which of the first steps a merchant has made',

@@ -1,9 +1,9 @@
-import { actorOf } from '#lib/audit/note.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { issueToken } from '#lib/tokens/issue.ts'
-import { listTokens, readExpiry, readToken, recallIssued } from '#lib/tokens/queries.ts'
-import { tokenRequest } from '#lib/tokens/schema.ts'
-import { TokenList, TokenShown } from '#lib/tokens/wire.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { listTokens, readExpiry, readToken, recallIssued } from '#lib/rooms/tokens/queries.ts'
+import { tokenRequest } from '#lib/rooms/tokens/schema.ts'
+import { TokenList, TokenShown } from '#lib/rooms/tokens/wire.ts'
 
 export const GET = endpoint({
   summary: 'List the tokens of the account',

@@ -1,10 +1,10 @@
-import { openAccount } from '#lib/accounts/open.ts'
-import { accountRequest } from '#lib/accounts/schema.ts'
-import { AccountOpened } from '#lib/accounts/wire.ts'
-import { payWelcomeCharge } from '#lib/charges/welcome.ts'
-import { personDoor } from '#lib/http/door.ts'
-import { log } from '#lib/log.ts'
-import { requireFew } from '#lib/people/throttle.ts'
+import { log } from '#lib/base/log.ts'
+import { personDoor } from '#lib/edge/http/door.ts'
+import { openAccount } from '#lib/rooms/accounts/open.ts'
+import { accountRequest } from '#lib/rooms/accounts/schema.ts'
+import { AccountOpened } from '#lib/rooms/accounts/wire.ts'
+import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
+import { requireFew } from '#lib/services/people/throttle.ts'
 
 export const POST = personDoor({
   summary: 'Open another account as whoever is signed in',

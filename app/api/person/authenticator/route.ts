@@ -1,6 +1,6 @@
-import { personDoor } from '#lib/http/door.ts'
-import { beginAuthenticator, removeAuthenticator } from '#lib/people/authenticator.ts'
-import { AuthenticatorBegun, Done } from '#lib/people/wire.ts'
+import { personDoor } from '#lib/edge/http/door.ts'
+import { beginAuthenticator, removeAuthenticator } from '#lib/services/people/authenticator.ts'
+import { AuthenticatorBegun, Done } from '#lib/services/people/wire.ts'
 
 export const POST = personDoor({
   summary: 'Begin with an authenticator app, and see its secret this once',

@@ -1,7 +1,7 @@
-import { joinAccount } from '#lib/accounts/join.ts'
-import { joinRequest } from '#lib/accounts/schema.ts'
-import { Joined } from '#lib/accounts/wire.ts'
-import { personDoor } from '#lib/http/door.ts'
+import { personDoor } from '#lib/edge/http/door.ts'
+import { joinAccount } from '#lib/rooms/accounts/join.ts'
+import { joinRequest } from '#lib/rooms/accounts/schema.ts'
+import { Joined } from '#lib/rooms/accounts/wire.ts'
 
 export const POST = personDoor({
   summary: 'Take an invitation as whoever is signed in',

@@ -1,7 +1,7 @@
-import { personDoor } from '#lib/http/door.ts'
-import { addPasskey } from '#lib/people/passkeys.ts'
-import { newPasskey } from '#lib/people/schema.ts'
-import { FactorAdded } from '#lib/people/wire.ts'
+import { personDoor } from '#lib/edge/http/door.ts'
+import { addPasskey } from '#lib/services/people/passkeys.ts'
+import { newPasskey } from '#lib/services/people/schema.ts'
+import { FactorAdded } from '#lib/services/people/wire.ts'
 
 export const POST = personDoor({
   summary: 'Keep a passkey that the browser made',

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { personDoor } from '#lib/http/door.ts'
-import { changePassword, hasPassword } from '#lib/people/change-password.ts'
-import { passwordChange } from '#lib/people/schema.ts'
-import { requireProof } from '#lib/session/proof.ts'
+import { personDoor } from '#lib/edge/http/door.ts'
+import { requireProof } from '#lib/edge/session/proof.ts'
+import { changePassword, hasPassword } from '#lib/services/people/change-password.ts'
+import { passwordChange } from '#lib/services/people/schema.ts'
 
 export const POST = personDoor({
   summary: 'Choose another password',

@@ -1,7 +1,7 @@
-import { personDoor } from '#lib/http/door.ts'
-import { listProofMethods, prove } from '#lib/people/prove.ts'
-import { proofRequest } from '#lib/people/schema.ts'
-import { Done, ProofMethods } from '#lib/people/wire.ts'
+import { personDoor } from '#lib/edge/http/door.ts'
+import { listProofMethods, prove } from '#lib/services/people/prove.ts'
+import { proofRequest } from '#lib/services/people/schema.ts'
+import { Done, ProofMethods } from '#lib/services/people/wire.ts'
 
 export const GET = personDoor({
   summary: 'By what one may show again who one is',

@@ -1,8 +1,8 @@
-import { personDoor } from '#lib/http/door.ts'
-import { proveByFactor } from '#lib/people/prove.ts'
-import { factorAnswer } from '#lib/people/schema.ts'
-import { renewRecoveryCodes } from '#lib/people/second-factor.ts'
-import { FactorAdded } from '#lib/people/wire.ts'
+import { personDoor } from '#lib/edge/http/door.ts'
+import { proveByFactor } from '#lib/services/people/prove.ts'
+import { factorAnswer } from '#lib/services/people/schema.ts'
+import { renewRecoveryCodes } from '#lib/services/people/second-factor.ts'
+import { FactorAdded } from '#lib/services/people/wire.ts'
 
 export const POST = personDoor({
   // Not by an earlier proof: whoever gets these codes needs nothing else of the second factor.

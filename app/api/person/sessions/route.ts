@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { personDoor } from '#lib/http/door.ts'
-import { endOtherDevices, listDevices } from '#lib/people/devices.ts'
-import { Device } from '#lib/people/schema.ts'
+import { personDoor } from '#lib/edge/http/door.ts'
+import { endOtherDevices, listDevices } from '#lib/services/people/devices.ts'
+import { Device } from '#lib/services/people/schema.ts'
 
 export const GET = personDoor({
   summary: 'Where one is signed in',

@@ -1,7 +1,7 @@
-import { describeChargeTo, findCharge } from '#lib/charges/queries.ts'
-import { ChargeRead } from '#lib/charges/wire.ts'
-import { TrocoError } from '#lib/errors.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { describeChargeTo, findCharge } from '#lib/rooms/charges/queries.ts'
+import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const GET = endpoint({
   summary: 'Read a charge',

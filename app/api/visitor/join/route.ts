@@ -1,8 +1,8 @@
-import { joinAsNew } from '#lib/accounts/join.ts'
-import { newcomerRequest } from '#lib/accounts/schema.ts'
-import { JoinedAsNew } from '#lib/accounts/wire.ts'
-import { visitorDoor } from '#lib/http/door.ts'
-import { requireFew } from '#lib/people/throttle.ts'
+import { visitorDoor } from '#lib/edge/http/door.ts'
+import { joinAsNew } from '#lib/rooms/accounts/join.ts'
+import { newcomerRequest } from '#lib/rooms/accounts/schema.ts'
+import { JoinedAsNew } from '#lib/rooms/accounts/wire.ts'
+import { requireFew } from '#lib/services/people/throttle.ts'
 
 export const POST = visitorDoor({
   summary: 'Take an invitation as somebody new',

@@ -1,8 +1,8 @@
-import { visitorDoor } from '#lib/http/door.ts'
-import { readChallenge } from '#lib/people/challenge.ts'
-import { askPasskey } from '#lib/people/passkeys.ts'
-import { passkeyAsk } from '#lib/people/schema.ts'
-import { PasskeyAsked } from '#lib/people/wire.ts'
+import { visitorDoor } from '#lib/edge/http/door.ts'
+import { readChallenge } from '#lib/services/people/challenge.ts'
+import { askPasskey } from '#lib/services/people/passkeys.ts'
+import { passkeyAsk } from '#lib/services/people/schema.ts'
+import { PasskeyAsked } from '#lib/services/people/wire.ts'
 
 export const POST = visitorDoor({
   summary: 'Be asked for a passkey: anybody’s, or of who is signing in with a password',

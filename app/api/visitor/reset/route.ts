@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { visitorDoor } from '#lib/http/door.ts'
-import { askReset } from '#lib/people/reset.ts'
-import { resetRequest } from '#lib/people/schema.ts'
+import { visitorDoor } from '#lib/edge/http/door.ts'
+import { askReset } from '#lib/services/people/reset.ts'
+import { resetRequest } from '#lib/services/people/schema.ts'
 
 export const POST = visitorDoor({
   summary: 'Ask for a link by which to choose a new password',

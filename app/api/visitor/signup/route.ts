@@ -1,10 +1,10 @@
-import { signUp } from '#lib/accounts/open.ts'
-import { signUpRequest } from '#lib/accounts/schema.ts'
-import { AccountOpened } from '#lib/accounts/wire.ts'
-import { payWelcomeCharge } from '#lib/charges/welcome.ts'
-import { visitorDoor } from '#lib/http/door.ts'
-import { log } from '#lib/log.ts'
-import { requireFew } from '#lib/people/throttle.ts'
+import { log } from '#lib/base/log.ts'
+import { visitorDoor } from '#lib/edge/http/door.ts'
+import { signUp } from '#lib/rooms/accounts/open.ts'
+import { signUpRequest } from '#lib/rooms/accounts/schema.ts'
+import { AccountOpened } from '#lib/rooms/accounts/wire.ts'
+import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
+import { requireFew } from '#lib/services/people/throttle.ts'
 
 export const POST = visitorDoor({
   summary: 'Open an account as somebody new',

@@ -1,7 +1,7 @@
-import { TrocoError } from '#lib/errors.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { findWithdrawal } from '#lib/withdrawals/queries.ts'
-import { WithdrawalRead, withdrawalToWire } from '#lib/withdrawals/wire.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import { WithdrawalRead, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
 
 export const GET = endpoint({
   summary: 'Read a withdrawal',

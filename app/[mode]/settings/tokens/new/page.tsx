@@ -3,8 +3,8 @@ import { getTranslations } from 'next-intl/server'
 import { ClientWords } from '#components/client-words.tsx'
 import { PageHead } from '#components/page-head.tsx'
 import { TokenForm } from '#components/tokens/token-form.tsx'
-import { env } from '#lib/env.ts'
-import { requireMay } from '#lib/session/gate.ts'
+import { env } from '#lib/base/env.ts'
+import { requireMay } from '#lib/edge/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('tokens'))('new.title') }

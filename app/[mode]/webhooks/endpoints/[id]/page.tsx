@@ -17,12 +17,12 @@ import { EndpointState, EndpointTrouble } from '#components/webhooks/endpoint-st
 import { KeepFresh } from '#components/webhooks/keep-fresh.tsx'
 import { RotateSecret } from '#components/webhooks/rotate-secret.tsx'
 import { TestEvent } from '#components/webhooks/test-event.tsx'
-import { env } from '#lib/env.ts'
-import { isTrocoError } from '#lib/errors.ts'
-import type { Mode } from '#lib/mode.ts'
-import { requireMember } from '#lib/session/gate.ts'
-import { countMissed } from '#lib/webhooks/enable.ts'
-import { readEndpoint } from '#lib/webhooks/queries.ts'
+import { env } from '#lib/base/env.ts'
+import { isTrocoError } from '#lib/base/errors.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { requireMember } from '#lib/edge/session/gate.ts'
+import { countMissed } from '#lib/services/webhooks/enable.ts'
+import { readEndpoint } from '#lib/services/webhooks/queries.ts'
 
 interface EndpointPageProps {
   params: Promise<{ mode: string; id: string }>

@@ -6,10 +6,10 @@ import { PageHead } from '#components/page-head.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { EndpointForm } from '#components/webhooks/endpoint-form.tsx'
-import { env } from '#lib/env.ts'
-import { requireMay } from '#lib/session/gate.ts'
-import { listEndpoints } from '#lib/webhooks/queries.ts'
-import { ENDPOINTS_MAX } from '#lib/webhooks/schema.ts'
+import { env } from '#lib/base/env.ts'
+import { requireMay } from '#lib/edge/session/gate.ts'
+import { listEndpoints } from '#lib/services/webhooks/queries.ts'
+import { ENDPOINTS_MAX } from '#lib/services/webhooks/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('endpoints'))('new') }

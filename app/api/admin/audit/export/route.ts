@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { exportAudit, staffAuditExportQuery } from '#lib/dashboard/audit-export.ts'
-import { adminDoor } from '#lib/http/door.ts'
+import { adminDoor } from '#lib/edge/http/door.ts'
+import { exportAudit, staffAuditExportQuery } from '#lib/views/dashboard/audit-export.ts'
 
 export const GET = adminDoor({
   summary: 'Export who did what, as CSV',

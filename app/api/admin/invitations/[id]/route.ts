@@ -1,7 +1,7 @@
-import { revokeInvitation } from '#lib/accounts/revoke.ts'
-import { Done } from '#lib/accounts/wire.ts'
-import { actorOf } from '#lib/audit/note.ts'
-import { adminDoor } from '#lib/http/door.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { adminDoor } from '#lib/edge/http/door.ts'
+import { revokeInvitation } from '#lib/rooms/accounts/revoke.ts'
+import { Done } from '#lib/rooms/accounts/wire.ts'
 
 export const DELETE = adminDoor({
   summary: "Take one of the operator's invitations back",

@@ -1,7 +1,7 @@
-import { JobsRequeued, requeueRequest } from '#lib/admin/health-wire.ts'
-import { requeueJobs } from '#lib/admin/requeue.ts'
-import { actorOf } from '#lib/audit/note.ts'
-import { adminDoor } from '#lib/http/door.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { adminDoor } from '#lib/edge/http/door.ts'
+import { JobsRequeued, requeueRequest } from '#lib/views/admin/health-wire.ts'
+import { requeueJobs } from '#lib/views/admin/requeue.ts'
 
 export const POST = adminDoor({
   summary: 'Run stuck work now: one job, or all of a kind',

@@ -1,6 +1,6 @@
-import { BankRead, bankQuery, readCode } from '#lib/dashboard/bank.ts'
-import { TrocoError } from '#lib/errors.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { BankRead, bankQuery, readCode } from '#lib/views/dashboard/bank.ts'
 
 export const GET = endpoint({
   summary: 'Read a code as the simulated bank does',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { chargesExportQuery, exportCharges } from '#lib/dashboard/charges-export.ts'
-import { noteExport } from '#lib/dashboard/note-export.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { chargesExportQuery, exportCharges } from '#lib/views/dashboard/charges-export.ts'
+import { noteExport } from '#lib/views/dashboard/note-export.ts'
 
 export const GET = endpoint({
   summary: 'Export the charges that fit, as CSV',

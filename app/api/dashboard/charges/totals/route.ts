@@ -1,6 +1,6 @@
-import { totalCharges } from '#lib/charges/total.ts'
-import { ChargesTotal, chargeFilters } from '#lib/charges/wire.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { totalCharges } from '#lib/rooms/charges/total.ts'
+import { ChargesTotal, chargeFilters } from '#lib/rooms/charges/wire.ts'
 
 export const GET = endpoint({
   summary: 'What the charges that fit come to',

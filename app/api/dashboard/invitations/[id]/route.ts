@@ -1,7 +1,7 @@
-import { revokeInvitation } from '#lib/accounts/revoke.ts'
-import { Done } from '#lib/accounts/wire.ts'
-import { actorOf } from '#lib/audit/note.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { revokeInvitation } from '#lib/rooms/accounts/revoke.ts'
+import { Done } from '#lib/rooms/accounts/wire.ts'
 
 export const DELETE = endpoint({
   summary: 'Take an invitation back',

@@ -1,9 +1,9 @@
-import { assignRole } from '#lib/accounts/assign.ts'
-import { removeMember } from '#lib/accounts/remove.ts'
-import { roleChange } from '#lib/accounts/schema.ts'
-import { Done } from '#lib/accounts/wire.ts'
-import { actorOf } from '#lib/audit/note.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { assignRole } from '#lib/rooms/accounts/assign.ts'
+import { removeMember } from '#lib/rooms/accounts/remove.ts'
+import { roleChange } from '#lib/rooms/accounts/schema.ts'
+import { Done } from '#lib/rooms/accounts/wire.ts'
 
 export const PATCH = endpoint({
   summary: 'Give a member another role',

@@ -1,7 +1,7 @@
-import { leaveAccount } from '#lib/accounts/remove.ts'
-import { Done } from '#lib/accounts/wire.ts'
-import { actorOf } from '#lib/audit/note.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { leaveAccount } from '#lib/rooms/accounts/remove.ts'
+import { Done } from '#lib/rooms/accounts/wire.ts'
 
 export const POST = endpoint({
   summary: 'Leave the account',

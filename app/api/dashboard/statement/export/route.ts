@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { noteExport } from '#lib/dashboard/note-export.ts'
-import { exportQuery, exportStatement } from '#lib/dashboard/statement-export.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { noteExport } from '#lib/views/dashboard/note-export.ts'
+import { exportQuery, exportStatement } from '#lib/views/dashboard/statement-export.ts'
 
 export const GET = endpoint({
   summary: 'Export the statement of a period, as CSV or OFX',

@@ -1,7 +1,7 @@
-import { listDeliveriesOf } from '#lib/dashboard/deliveries.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { deliveriesQuery } from '#lib/webhooks/schema.ts'
-import { DeliveryPage } from '#lib/webhooks/wire.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { deliveriesQuery } from '#lib/services/webhooks/schema.ts'
+import { DeliveryPage } from '#lib/services/webhooks/wire.ts'
+import { listDeliveriesOf } from '#lib/views/dashboard/deliveries.ts'
 
 export const GET = endpoint({
   summary: 'List deliveries to every receiver, newest first',

@@ -1,9 +1,9 @@
-import { notesOf } from '#lib/audit/note.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { createEndpoint } from '#lib/webhooks/endpoints.ts'
-import { listEndpoints, recallEndpoint } from '#lib/webhooks/queries.ts'
-import { endpointRequest } from '#lib/webhooks/schema.ts'
-import { EndpointCreated, EndpointList } from '#lib/webhooks/wire.ts'
+import { notesOf } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { createEndpoint } from '#lib/services/webhooks/endpoints.ts'
+import { listEndpoints, recallEndpoint } from '#lib/services/webhooks/queries.ts'
+import { endpointRequest } from '#lib/services/webhooks/schema.ts'
+import { EndpointCreated, EndpointList } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
   summary: 'List the endpoints of the account',

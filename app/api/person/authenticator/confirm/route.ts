@@ -1,7 +1,7 @@
-import { personDoor } from '#lib/http/door.ts'
-import { confirmAuthenticator } from '#lib/people/authenticator.ts'
-import { codeProof } from '#lib/people/schema.ts'
-import { FactorAdded } from '#lib/people/wire.ts'
+import { personDoor } from '#lib/edge/http/door.ts'
+import { confirmAuthenticator } from '#lib/services/people/authenticator.ts'
+import { codeProof } from '#lib/services/people/schema.ts'
+import { FactorAdded } from '#lib/services/people/wire.ts'
 
 export const POST = personDoor({
   summary: 'Turn an authenticator app on by a first code of it',

@@ -1,8 +1,8 @@
-import { TrocoError } from '#lib/errors.ts'
-import { personDoor } from '#lib/http/door.ts'
-import { isUuid } from '#lib/ids.ts'
-import { removePasskey } from '#lib/people/passkeys.ts'
-import { Done } from '#lib/people/wire.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { personDoor } from '#lib/edge/http/door.ts'
+import { removePasskey } from '#lib/services/people/passkeys.ts'
+import { Done } from '#lib/services/people/wire.ts'
 
 export const DELETE = personDoor({
   summary: 'Remove a passkey',

@@ -1,6 +1,6 @@
-import { personDoor } from '#lib/http/door.ts'
-import { beginPasskey } from '#lib/people/passkeys.ts'
-import { PasskeyAsked } from '#lib/people/wire.ts'
+import { personDoor } from '#lib/edge/http/door.ts'
+import { beginPasskey } from '#lib/services/people/passkeys.ts'
+import { PasskeyAsked } from '#lib/services/people/wire.ts'
 
 export const POST = personDoor({
   summary: 'Begin with a passkey: what the browser needs to make it',

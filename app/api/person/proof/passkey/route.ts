@@ -1,6 +1,6 @@
-import { personDoor } from '#lib/http/door.ts'
-import { askPasskey } from '#lib/people/passkeys.ts'
-import { PasskeyAsked } from '#lib/people/wire.ts'
+import { personDoor } from '#lib/edge/http/door.ts'
+import { askPasskey } from '#lib/services/people/passkeys.ts'
+import { PasskeyAsked } from '#lib/services/people/wire.ts'
 
 export const POST = personDoor({
   summary: 'Be asked for a passkey of one’s own',

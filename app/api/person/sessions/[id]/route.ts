@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { personDoor } from '#lib/http/door.ts'
-import { endDevice } from '#lib/people/devices.ts'
+import { personDoor } from '#lib/edge/http/door.ts'
+import { endDevice } from '#lib/services/people/devices.ts'
 
 export const DELETE = personDoor({
   summary: 'Sign out one device',

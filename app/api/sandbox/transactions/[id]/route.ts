@@ -1,9 +1,9 @@
-import { describeChargeTo } from '#lib/charges/queries.ts'
-import { OutcomeRequest } from '#lib/charges/schema.ts'
-import { simulateCharge } from '#lib/charges/simulate.ts'
-import { ChargeRead } from '#lib/charges/wire.ts'
-import { TrocoError } from '#lib/errors.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { describeChargeTo } from '#lib/rooms/charges/queries.ts'
+import { OutcomeRequest } from '#lib/rooms/charges/schema.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
   summary: 'Decide a charge at the simulated bank',

@@ -1,8 +1,8 @@
-import { TrocoError } from '#lib/errors.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { DecisionRequest } from '#lib/withdrawals/schema.ts'
-import { simulateWithdrawal } from '#lib/withdrawals/simulate.ts'
-import { WithdrawalRead, withdrawalToWire } from '#lib/withdrawals/wire.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { DecisionRequest } from '#lib/rooms/withdrawals/schema.ts'
+import { simulateWithdrawal } from '#lib/rooms/withdrawals/simulate.ts'
+import { WithdrawalRead, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
 
 export const POST = endpoint({
   summary: 'Decide a withdrawal at the simulated bank',

@@ -1,10 +1,15 @@
-import { findCharge } from '#lib/charges/queries.ts'
-import { TrocoError } from '#lib/errors.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { createRefund } from '#lib/refunds/create.ts'
-import { listRefunds, recallRefund } from '#lib/refunds/queries.ts'
-import { type RefundRow, refundRequest, refundsQuery } from '#lib/refunds/schema.ts'
-import { createdRefundToWire, RefundCreated, RefundPage, refundToWire } from '#lib/refunds/wire.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { listRefunds, recallRefund } from '#lib/rooms/charges/refunds/queries.ts'
+import { type RefundRow, refundRequest, refundsQuery } from '#lib/rooms/charges/refunds/schema.ts'
+import {
+  createdRefundToWire,
+  RefundCreated,
+  RefundPage,
+  refundToWire,
+} from '#lib/rooms/charges/refunds/wire.ts'
 
 export const POST = endpoint({
   summary: 'Refund a charge',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { visitorDoor } from '#lib/http/door.ts'
-import { confirmReset } from '#lib/people/reset.ts'
-import { resetAnswer } from '#lib/people/schema.ts'
+import { visitorDoor } from '#lib/edge/http/door.ts'
+import { confirmReset } from '#lib/services/people/reset.ts'
+import { resetAnswer } from '#lib/services/people/schema.ts'
 
 export const POST = visitorDoor({
   summary: 'Choose a new password by the link of a mail',

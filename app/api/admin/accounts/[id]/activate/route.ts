@@ -1,9 +1,9 @@
-import { activateAccount } from '#lib/accounts/activate.ts'
-import { readStanding } from '#lib/admin/accounts.ts'
-import { maybeReasoned } from '#lib/admin/schema.ts'
-import { AccountStanding } from '#lib/admin/wire.ts'
-import { actorOf } from '#lib/audit/note.ts'
-import { adminDoor } from '#lib/http/door.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { adminDoor } from '#lib/edge/http/door.ts'
+import { activateAccount } from '#lib/rooms/accounts/activate.ts'
+import { readStanding } from '#lib/views/admin/accounts.ts'
+import { maybeReasoned } from '#lib/views/admin/schema.ts'
+import { AccountStanding } from '#lib/views/admin/wire.ts'
 
 export const POST = adminDoor({
   summary: 'Let an account work, from the next request on',

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { limitAccount } from '#lib/accounts/limit.ts'
-import { accountLimits } from '#lib/accounts/schema.ts'
-import { actorOf } from '#lib/audit/note.ts'
-import { TrocoError } from '#lib/errors.ts'
-import { adminDoor } from '#lib/http/door.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { adminDoor } from '#lib/edge/http/door.ts'
+import { limitAccount } from '#lib/rooms/accounts/limit.ts'
+import { accountLimits } from '#lib/rooms/accounts/schema.ts'
 
 export const PUT = adminDoor({
   summary: 'Say what an account may move in live mode',

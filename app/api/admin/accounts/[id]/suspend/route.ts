@@ -1,9 +1,9 @@
-import { suspendAccount } from '#lib/accounts/activate.ts'
-import { readStanding } from '#lib/admin/accounts.ts'
-import { reasoned } from '#lib/admin/schema.ts'
-import { AccountStanding } from '#lib/admin/wire.ts'
-import { actorOf } from '#lib/audit/note.ts'
-import { adminDoor } from '#lib/http/door.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { adminDoor } from '#lib/edge/http/door.ts'
+import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
+import { readStanding } from '#lib/views/admin/accounts.ts'
+import { reasoned } from '#lib/views/admin/schema.ts'
+import { AccountStanding } from '#lib/views/admin/wire.ts'
 
 export const POST = adminDoor({
   summary: 'Stop an account, from the next request on',

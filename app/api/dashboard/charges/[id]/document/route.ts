@@ -1,7 +1,7 @@
-import { actorOf } from '#lib/audit/note.ts'
-import { revealDocument } from '#lib/charges/reveal.ts'
-import { DocumentShown } from '#lib/charges/wire.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { revealDocument } from '#lib/rooms/charges/reveal.ts'
+import { DocumentShown } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
   summary: 'Show the payer’s document, which is written down',

@@ -1,5 +1,5 @@
-import { ChargeStoryRead, readChargeStory } from '#lib/dashboard/charge-timeline.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { ChargeStoryRead, readChargeStory } from '#lib/views/dashboard/charge-timeline.ts'
 
 export const GET = endpoint({
   summary: 'Tell what became of a charge',

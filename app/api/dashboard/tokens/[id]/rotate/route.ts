@@ -1,9 +1,9 @@
-import { actorOf } from '#lib/audit/note.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { readToken, recallIssued } from '#lib/tokens/queries.ts'
-import { rotateToken } from '#lib/tokens/rotate.ts'
-import { rotateRequest } from '#lib/tokens/schema.ts'
-import { TokenShown } from '#lib/tokens/wire.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { readToken, recallIssued } from '#lib/rooms/tokens/queries.ts'
+import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
+import { rotateRequest } from '#lib/rooms/tokens/schema.ts'
+import { TokenShown } from '#lib/rooms/tokens/wire.ts'
 
 export const POST = endpoint({
   summary: 'Put a new token in the place of one that ends soon, and show it this once',

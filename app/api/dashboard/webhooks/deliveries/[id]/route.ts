@@ -1,7 +1,7 @@
-import { endpoint } from '#lib/http/endpoint.ts'
-import { may } from '#lib/session/roles.ts'
-import { readDelivery, readDeliveryMasked } from '#lib/webhooks/delivery-queries.ts'
-import { DeliveryRead } from '#lib/webhooks/wire.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { may } from '#lib/edge/session/roles.ts'
+import { readDelivery, readDeliveryMasked } from '#lib/services/webhooks/delivery-queries.ts'
+import { DeliveryRead } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
   summary: 'Read a delivery with every try',

@@ -1,9 +1,9 @@
-import { notesOf } from '#lib/audit/note.ts'
-import { withSubjects } from '#lib/dashboard/deliveries.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { countFailed, resendFailed } from '#lib/webhooks/resend.ts'
-import { failedQuery, resendRequest } from '#lib/webhooks/schema.ts'
-import { DeliveriesFailed, DeliveriesResent } from '#lib/webhooks/wire.ts'
+import { notesOf } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { countFailed, resendFailed } from '#lib/services/webhooks/resend.ts'
+import { failedQuery, resendRequest } from '#lib/services/webhooks/schema.ts'
+import { DeliveriesFailed, DeliveriesResent } from '#lib/services/webhooks/wire.ts'
+import { withSubjects } from '#lib/views/dashboard/deliveries.ts'
 
 export const GET = endpoint({
   summary: 'Say how many a resend of what failed would send',

@@ -1,5 +1,5 @@
-import { readWithdrawalStory, StoryRead } from '#lib/dashboard/withdrawal-timeline.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { readWithdrawalStory, StoryRead } from '#lib/views/dashboard/withdrawal-timeline.ts'
 
 export const GET = endpoint({
   summary: 'Tell what became of a withdrawal',

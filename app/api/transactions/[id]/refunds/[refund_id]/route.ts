@@ -1,8 +1,8 @@
-import { findCharge } from '#lib/charges/queries.ts'
-import { TrocoError } from '#lib/errors.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { findRefund } from '#lib/refunds/queries.ts'
-import { RefundRead, refundToWire } from '#lib/refunds/wire.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { findRefund } from '#lib/rooms/charges/refunds/queries.ts'
+import { RefundRead, refundToWire } from '#lib/rooms/charges/refunds/wire.ts'
 
 export const GET = endpoint({
   summary: 'Read a refund',

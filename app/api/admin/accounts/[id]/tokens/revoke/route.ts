@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { readStanding } from '#lib/admin/accounts.ts'
-import { reasoned } from '#lib/admin/schema.ts'
-import { actorOf } from '#lib/audit/note.ts'
-import { adminDoor } from '#lib/http/door.ts'
-import { cancelTokens } from '#lib/tokens/cancel.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { adminDoor } from '#lib/edge/http/door.ts'
+import { cancelTokens } from '#lib/rooms/tokens/cancel.ts'
+import { readStanding } from '#lib/views/admin/accounts.ts'
+import { reasoned } from '#lib/views/admin/schema.ts'
 
 export const POST = adminDoor({
   summary: 'End all tokens of an account, from the next request on',

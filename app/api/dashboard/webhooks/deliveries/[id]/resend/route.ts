@@ -1,8 +1,8 @@
-import { notesOf } from '#lib/audit/note.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { readDelivery } from '#lib/webhooks/delivery-queries.ts'
-import { resendDelivery } from '#lib/webhooks/resend.ts'
-import { DeliveryResent } from '#lib/webhooks/wire.ts'
+import { notesOf } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { readDelivery } from '#lib/services/webhooks/delivery-queries.ts'
+import { resendDelivery } from '#lib/services/webhooks/resend.ts'
+import { DeliveryResent } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
   summary: 'Send the same bytes again',

@@ -1,8 +1,8 @@
-import { notesOf } from '#lib/audit/note.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { pauseEndpoint } from '#lib/webhooks/enable.ts'
-import { readEndpoint } from '#lib/webhooks/queries.ts'
-import { EndpointRead } from '#lib/webhooks/wire.ts'
+import { notesOf } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { pauseEndpoint } from '#lib/services/webhooks/enable.ts'
+import { readEndpoint } from '#lib/services/webhooks/queries.ts'
+import { EndpointRead } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
   summary: 'Disable an endpoint: what comes for it waits',

@@ -1,9 +1,9 @@
-import { notesOf } from '#lib/audit/note.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { enableEndpoint } from '#lib/webhooks/enable.ts'
-import { readEndpoint } from '#lib/webhooks/queries.ts'
-import { enableRequest } from '#lib/webhooks/schema.ts'
-import { EndpointEnabled } from '#lib/webhooks/wire.ts'
+import { notesOf } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { enableEndpoint } from '#lib/services/webhooks/enable.ts'
+import { readEndpoint } from '#lib/services/webhooks/queries.ts'
+import { enableRequest } from '#lib/services/webhooks/schema.ts'
+import { EndpointEnabled } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
   summary: 'Enable an endpoint, and send what it missed unless that is not wanted',

@@ -1,7 +1,7 @@
-import { notesOf } from '#lib/audit/note.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { recallSecret, rotateSecret } from '#lib/webhooks/secrets.ts'
-import { SecretShown } from '#lib/webhooks/wire.ts'
+import { notesOf } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { recallSecret, rotateSecret } from '#lib/services/webhooks/secrets.ts'
+import { SecretShown } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
   summary: 'Give an endpoint a new secret, and show it',

@@ -1,12 +1,12 @@
-import { ChargeDetail } from '#lib/charges/wire.ts'
-import { endpoint } from '#lib/http/endpoint.ts'
-import { eventSamples } from '#lib/http/event-sample.ts'
-import { RefundDetail } from '#lib/refunds/wire.ts'
-import { eventPage } from '#lib/webhooks/event-page.ts'
-import { testRequest } from '#lib/webhooks/schema.ts'
-import { sendTestEvent } from '#lib/webhooks/test-event.ts'
-import { TestRead } from '#lib/webhooks/wire.ts'
-import { WithdrawalDetail } from '#lib/withdrawals/wire.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { eventSamples } from '#lib/edge/http/event-sample.ts'
+import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
+import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
+import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
+import { eventPage } from '#lib/services/webhooks/event-page.ts'
+import { testRequest } from '#lib/services/webhooks/schema.ts'
+import { sendTestEvent } from '#lib/services/webhooks/test-event.ts'
+import { TestRead } from '#lib/services/webhooks/wire.ts'
 
 const sampleOf = eventSamples(
   eventPage({ transaction: ChargeDetail, refund: RefundDetail, withdrawal: WithdrawalDetail }),

@@ -1,8 +1,8 @@
-import { reasoned } from '#lib/admin/schema.ts'
-import { actorOf } from '#lib/audit/note.ts'
-import { revealDocument } from '#lib/charges/reveal.ts'
-import { DocumentShown } from '#lib/charges/wire.ts'
-import { adminDoor } from '#lib/http/door.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { adminDoor } from '#lib/edge/http/door.ts'
+import { revealDocument } from '#lib/rooms/charges/reveal.ts'
+import { DocumentShown } from '#lib/rooms/charges/wire.ts'
+import { reasoned } from '#lib/views/admin/schema.ts'
 
 export const POST = adminDoor({
   summary: 'Show a payer’s document, which the account reads in its audit log',

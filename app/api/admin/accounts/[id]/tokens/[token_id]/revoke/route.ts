@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { reasoned } from '#lib/admin/schema.ts'
-import { actorOf } from '#lib/audit/note.ts'
-import { adminDoor } from '#lib/http/door.ts'
-import { cancelToken } from '#lib/tokens/cancel.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
+import { adminDoor } from '#lib/edge/http/door.ts'
+import { cancelToken } from '#lib/rooms/tokens/cancel.ts'
+import { reasoned } from '#lib/views/admin/schema.ts'
 
 export const POST = adminDoor({
   summary: 'End a token, from the next request on',

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { env } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Door } from '#lib/edge/http/door.ts'
+import { loadRoutes } from '#lib/edge/server/routes.ts'
+import { call } from '#lib/testing/call.ts'
+import {
+  knock,
+  pageHeaders,
+  personHeaders,
+  signIn,
+  signInAdmin,
+  signInAlone,
+} from '#lib/testing/member.ts'
+import { DOOR_OPERATIONS, type DoorOperation } from '#lib/testing/route-table.ts'
+import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+const UNAUTHENTICATED = [401, '{"error":"Unauthenticated"}']
+const NOT_FOUND = [404, '{"error":"Not found"}']
+const CROSS_ORIGIN = [403, '{"error":"Cross-origin request refused"}']
+
+let api: Api
+let doors: Map<string, Door>
+let [alone, admin, owner, token] = ['', '', '', '']
+beforeAll(async () => {
+  api = await startApi()
+  const merchant = await makeMerchant()
+  owner = await signIn(merchant, 'owner')
+  token = await makeToken(merchant.id)
+  const secrets = [await signInAlone(), await signInAdmin()]
+  ;[alone = '', admin = ''] = secrets
+  doors = new Map(
+    (await loadRoutes()).flatMap(({ segments, handlers }) =>
+      [...handlers].flatMap(([method, { opens }]): [string, Door][] =>
+        opens && method !== 'HEAD' ? [[`${method} /${segments.join('/')}`, { opens } as Door]] : [],
+      ),
+    ),
+  )
+})
+afterAll(() => api.close())
+
+const named = ({ method, path }: DoorOperation) => `${method} ${path}`
+const writing = DOOR_OPERATIONS.filter(({ method }) => method !== 'GET')
+const guarded = DOOR_OPERATIONS.filter(({ who }) => who !== 'visitor')
+
+const ask = (operation: DoorOperation, headers?: Record<string, string>) =>
+  knock(api.url, operation, headers)
+
+async function heard(operation: DoorOperation, headers?: Record<string, string>) {
+  const { status, text } = await ask(operation, headers)
+  return [status, text]
+}
+
+test('every door stands in the table, below the folder of those whom it lets in', () => {
+  expect(DOOR_OPERATIONS.map(named).toSorted()).toEqual([...doors.keys()].toSorted())
+  for (const operation of DOOR_OPERATIONS) {
+    const { who, takesProof } = doors.get(named(operation))?.opens ?? {}
+    expect([who, takesProof], named(operation)).toEqual([
+      operation.who,
+      operation.takesProof ?? false,
+    ])
+    expect(operation.path.split('/')[1]).toBe(operation.who)
+  }
+})
+
+test('what weighs is asked for a proof: whatever an admin changes', () => {
+  const light = ['PATCH /admin/nothing']
+  const unproved = writing.filter(one => one.who === 'admin' && !one.takesProof).map(named)
+  expect(unproved.filter(name => !light.includes(name))).toEqual([])
+})
+
+describe.each(guarded)('$method $path', operation => {
+  test('opens to nobody without a session, and to no token', async () => {
+    expect(await heard(operation)).toEqual(UNAUTHENTICATED)
+    expect(await heard(operation, { authorization: `Bearer ${token}` })).toEqual(UNAUTHENTICATED)
+    const dead = { cookie: 'troco-session=x', origin: env().PUBLIC_URL }
+    expect(await heard(operation, dead)).toEqual(UNAUTHENTICATED)
+  })
+
+  test('opens to those whom it is for', async () => {
+    const isAdmins = operation.who === 'admin'
+    for (const secret of isAdmins ? [alone, owner] : []) {
+      expect(await heard(operation, personHeaders(secret))).toEqual(NOT_FOUND)
+    }
+    const right = await ask(operation, personHeaders(isAdmins ? admin : await signInAlone()))
+    const error = right.status === 404 ? right.headers.get('x-error-code') : ''
+    expect(error).not.toBe('not_found')
+    expect([401, 403, 405, 500], right.text).not.toContain(right.status)
+  })
+})
+
+describe.each(writing)('$method $path, sent from elsewhere', operation => {
+  test('is refused, whatever the browser says of where it comes from', async () => {
+    const { cookie, origin } = personHeaders(operation.who === 'admin' ? admin : alone)
+    const foreign: Record<string, string>[] = [
+      { cookie },
+      { cookie, origin: 'https://evil.example' },
+      { cookie, origin: 'null' },
+      { cookie, origin, 'sec-fetch-site': 'cross-site' },
+      { cookie, origin, 'sec-fetch-site': 'same-site' },
+    ]
+    for (const headers of foreign) {
+      expect(await heard(operation, headers), JSON.stringify(headers)).toEqual(CROSS_ORIGIN)
+    }
+  })
+})
+
+test('a method that a door does not have is told to those whom it is for, and to nobody else', async () => {
+  const paths = new Map(DOOR_OPERATIONS.map(one => [one.path, one.who]))
+  for (const [path, who] of paths) {
+    const known = METHODS.filter(name => doors.has(`${name === 'HEAD' ? 'GET' : name} ${path}`))
+    for (const method of METHODS.filter(name => !known.includes(name))) {
+      const operation = { path, who, method: method as DoorOperation['method'] }
+      const mine = await ask(operation, personHeaders(who === 'admin' ? admin : alone))
+      expect([mine.status, mine.headers.get('allow')], `${method} ${path}`).toEqual([
+        405,
+        known.join(', '),
+      ])
+      if (who === 'visitor' || method === 'HEAD') continue
+      expect(await heard(operation)).toEqual(UNAUTHENTICATED)
+      if (who === 'admin') {
+        expect(await heard(operation, personHeaders(alone))).toEqual(NOT_FOUND)
+      }
+    }
+  }
+})
+
+test('an account’s own addresses know nobody by a session alone, and doors ask for no account', async () => {
+  const merchant = await makeMerchant()
+  const secret = await signIn(merchant, 'owner')
+  const said = await call(api.url, 'GET', '/account', { headers: personHeaders(secret) })
+  expect([said.status, said.text]).toEqual(UNAUTHENTICATED)
+  const [first] = guarded.filter(({ who }) => who === 'person')
+  const answer = await ask(first as DoorOperation, pageHeaders(secret, newId()))
+  expect(answer.status).not.toBe(401)
+})

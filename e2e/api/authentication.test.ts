@@ -1,0 +1,296 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
+import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
+import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
+import {
+  type Api,
+  CHARGE,
+  makeMerchant,
+  makeToken,
+  openApi,
+  openCharge,
+  receive,
+} from '#lib/testing/stage.ts'
+
+const ACTOR = { type: 'system' } as const
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+let api: Api
+let merchant: Account
+let token: string
+beforeAll(async () => {
+  ;({ api, merchant, token } = await openApi())
+})
+afterAll(() => api.close())
+
+interface Options {
+  authorization?: string
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+async function ask(method: string, path: string, options: Options = {}) {
+  const { authorization = `Bearer ${token}`, body } = options
+  const response = await fetch(`${api.url}/api${path}`, {
+    method,
+    headers: { ...(authorization ? { authorization } : {}), ...options.headers },
+    // Bytes, because fetch gives a text a Content-Type of its own.
+    body: body === undefined ? undefined : Buffer.from(JSON.stringify(body)),
+  })
+  const text = await response.text()
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: text && JSON.parse(text),
+  }
+}
+
+const ROUTES: { method: string; path: string; permission: string; allow: string }[] = [
+  { method: 'GET', path: '/account', permission: 'account:read', allow: 'GET, HEAD' },
+  {
+    method: 'POST',
+    path: '/transactions',
+    permission: 'transactions:write',
+    allow: 'GET, HEAD, POST',
+  },
+  { method: 'GET', path: '/transactions/any', permission: 'transactions:read', allow: 'GET, HEAD' },
+  {
+    method: 'POST',
+    path: '/sandbox/transactions/any',
+    permission: 'transactions:write or withdrawals:write',
+    allow: 'POST',
+  },
+]
+
+describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => {
+  const needed = permission.split(' or ') as Permission[]
+
+  test('401 for whoever cannot be told, and nothing about why', async () => {
+    const expiresAt = new Date(Date.now() - 1_000)
+    const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'revoked' }
+    const revoked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    await revokeToken(revoked.id, 'test', ACTOR)
+    const callers = [
+      '',
+      'Bearer',
+      'Bearer ',
+      `Basic ${Buffer.from(`${token}:`).toString('base64')}`,
+      token,
+      'Bearer not-a-token',
+      `Bearer ${token} ${token}`,
+      `Bearer ${token.slice(0, -1)}`,
+      `Bearer ${token.toUpperCase()}`,
+      `Bearer ${makeTokenText('test')}`,
+      `Bearer ${revoked.token}`,
+      `Bearer ${await makeToken(merchant.id, { expiresAt })}`,
+    ]
+    for (const authorization of callers) {
+      const answer = await ask(method, path, { authorization })
+      expect(answer.status, authorization.slice(0, 12)).toBe(401)
+      expect(answer.text).toBe('{"error":"Unauthenticated"}')
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+      expect(answer.headers.get('x-error-code')).toBe('unauthenticated')
+    }
+  })
+
+  test('403 for a token without the permission, which is named', async () => {
+    const permissions = PERMISSIONS.filter(name => !needed.includes(name))
+    const authorization = `Bearer ${await makeToken(merchant.id, { permissions })}`
+    const answer = await ask(method, path, { authorization })
+    expect(answer.status).toBe(403)
+    expect(answer.text).toBe(`{"error":"Permission denied: ${permission}"}`)
+    expect(answer.headers.get('x-required-permission')).toBe(permission)
+    expect(answer.headers.get('x-error-code')).toBe('permission_denied')
+  })
+
+  test('lets a token with only the one permission in', async () => {
+    for (const one of needed) {
+      const authorization = `Bearer ${await makeToken(merchant.id, { permissions: [one] })}`
+      expect([200, 404, 422]).toContain((await ask(method, path, { authorization })).status)
+    }
+  })
+
+  test('403 while the account is suspended, whatever its token may', async () => {
+    const suspended = await makeMerchant()
+    const authorization = `Bearer ${await makeToken(suspended.id)}`
+    const bare = `Bearer ${await makeToken(suspended.id, { permissions: [] })}`
+    await suspendAccount(suspended.id, 'test', ACTOR)
+    for (const caller of [authorization, bare]) {
+      const answer = await ask(method, path, { authorization: caller })
+      expect(answer.status).toBe(403)
+      expect(answer.text).toBe('{"error":"Account not active"}')
+      expect(answer.headers.get('x-error-code')).toBe('account_not_active')
+    }
+  })
+
+  test('a wrong method is said only to whoever may call: without a token it is 401', async () => {
+    const answer = await fetch(`${api.url}/api/account`, { method: 'DELETE' })
+    expect(answer.status).toBe(401)
+    expect(await answer.json()).toEqual({ error: 'Unauthenticated' })
+  })
+
+  test('405 for every other method, with those that it knows', async () => {
+    const known = allow.split(', ')
+    const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter(
+      name => !known.includes(name),
+    )
+    for (const other of others) {
+      const answer = await ask(other, path)
+      expect(answer.status, other).toBe(405)
+      expect(answer.text).toBe('{"error":"Method not allowed"}')
+      expect(answer.headers.get('allow')).toBe(allow)
+    }
+    const head = await ask('HEAD', path)
+    expect(head.status === 405).toBe(!known.includes('HEAD'))
+    expect(head.text).toBe('')
+  })
+
+  test('takes a trailing slash and a query for the same address', async () => {
+    const plain = await ask(method, path)
+    for (const same of [`${path}/`, `${path}//`, `${path}?a=1`, `${path}/?a=1`]) {
+      const answer = await ask(method, same)
+      expect([answer.status, answer.text]).toEqual([plain.status, plain.text])
+    }
+  })
+
+  test('answers in JSON that nobody keeps, and to no foreign page', async () => {
+    const headers = { origin: 'https://elsewhere.example' }
+    for (const answer of [
+      await ask(method, path, { headers }),
+      await ask(method, path, { headers, authorization: '' }),
+      await ask('DELETE', path, { headers }),
+    ]) {
+      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+      expect(answer.headers.get('cache-control')).toBe('private, no-store')
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+      const names = [...answer.headers.keys()]
+      expect(names.filter(name => /^access-control-|^server$|^x-powered-by$/.test(name))).toEqual(
+        [],
+      )
+    }
+  })
+
+  test('says one request id, the caller’s own where it is safe', async () => {
+    const given = ['order-4711', 'a', `${'A1.:_-'.repeat(10)}last`]
+    for (const id of given) {
+      const answer = await ask(method, path, { headers: { 'x-request-id': id } })
+      expect(answer.headers.get('x-request-id')).toBe(id)
+    }
+    const unsafe = ['x'.repeat(65), 'two words', 'a,b', '<script>', '"', 'é']
+    const made = new Set<string | null>()
+    for (const id of unsafe) {
+      const answer = await ask(method, path, { headers: { 'x-request-id': id }, authorization: '' })
+      expect(answer.headers.get('x-request-id')).toMatch(UUID)
+      made.add(answer.headers.get('x-request-id'))
+    }
+    expect(made.size).toBe(unsafe.length)
+  })
+})
+
+describe('a bearer token', () => {
+  test.each(['bearer', 'BEARER', 'Bearer  '])(
+    'is taken after the scheme written %j',
+    async scheme => {
+      expect((await ask('GET', '/account', { authorization: `${scheme} ${token}` })).status).toBe(
+        200,
+      )
+    },
+  )
+
+  test('is refused from the next request after its revocation or its end', async () => {
+    const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'short' }
+    const permissions = [...PERMISSIONS]
+    const issued = await issueToken({ ...wanted, permissions }, ACTOR)
+    const authorization = `Bearer ${issued.token}`
+    expect((await ask('GET', '/account', { authorization })).status).toBe(200)
+    await revokeToken(issued.id, 'leaked', ACTOR)
+    expect((await ask('GET', '/account', { authorization })).status).toBe(401)
+  })
+})
+
+describe('the checks come in the order of the contract', () => {
+  const broken = { 'content-type': 'text/plain', 'content-encoding': 'gzip' }
+
+  test('who calls is asked before what they say', async () => {
+    const answer = await ask('POST', '/transactions', {
+      authorization: '',
+      headers: broken,
+      body: 1,
+    })
+    expect(answer.status).toBe(401)
+  })
+
+  test('what they may is asked before what they say', async () => {
+    const authorization = `Bearer ${await makeToken(merchant.id, { permissions: [] })}`
+    const answer = await ask('POST', '/transactions', { authorization, headers: broken, body: 1 })
+    expect(answer.status).toBe(403)
+  })
+
+  test('the form of a body is judged before its content', async () => {
+    const answer = await ask('POST', '/transactions', { headers: broken, body: {} })
+    expect(answer.status).toBe(415)
+  })
+})
+
+describe('GET /account', () => {
+  test('200 with exactly the name and the available balance', async () => {
+    const rich = await makeMerchant('Café Ção & Filhos')
+    await receive(rich, 12_345)
+    const authorization = `Bearer ${await makeToken(rich.id)}`
+    const answer = await ask('GET', '/account', { authorization })
+    expect(answer.status).toBe(200)
+    expect(answer.text).toBe('{"name":"Café Ção & Filhos","balance":12345}')
+  })
+
+  test('HEAD answers as GET, without the body', async () => {
+    const get = await ask('GET', '/account')
+    const head = await ask('HEAD', '/account')
+    expect([head.status, head.text]).toEqual([200, ''])
+    const kept = ['content-type', 'cache-control', 'x-content-type-options']
+    for (const name of kept) expect(head.headers.get(name)).toBe(get.headers.get(name))
+    expect((await ask('HEAD', '/account', { authorization: '' })).status).toBe(401)
+  })
+
+  test('keeps the worlds apart: a live token sees the live balance', async () => {
+    const both = await makeMerchant('Dois Mundos')
+    await receive(both, 5_000)
+    const wanted = { accountId: both.id, mode: 'live' as const, name: 'live' }
+    const live = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    const authorization = `Bearer ${live.token}`
+    const answer = await ask('GET', '/account', { authorization })
+    expect(answer.body).toEqual({ name: 'Dois Mundos', balance: 0 })
+    const { id } = await openCharge(both)
+    expect((await ask('GET', `/transactions/${id}`, { authorization })).status).toBe(404)
+  })
+
+  test('403 for a live charge while no bank is configured', async () => {
+    const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
+    const live = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    const authorization = `Bearer ${live.token}`
+    for (const body of [CHARGE, {}]) {
+      const answer = await ask('POST', '/transactions', { authorization, body })
+      expect([answer.status, answer.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
+    }
+  })
+})
+
+describe('an unknown path under /api', () => {
+  test.each([
+    '',
+    '/',
+    '/nothing',
+    '/transactions/a/b',
+    '/Account',
+    '/account.json',
+    '/%zz',
+    '/..%2f',
+  ])('404 for %j', async path => {
+    const answer = await ask('GET', path)
+    expect([answer.status, answer.text]).toEqual([404, '{"error":"Not found"}'])
+    expect(answer.headers.get('x-request-id')).toMatch(UUID)
+  })
+})

@@ -1,0 +1,135 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { supplyEnv } from '#lib/base/env.ts'
+import { closeRateLimits } from '#lib/edge/http/rate-limit.ts'
+import { call, speak } from '#lib/testing/call.ts'
+import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
+
+const OFF = { TRUST_PROXY: '0', RATE_IP_BURST: '400', ...WITHOUT_RATE_LIMITS }
+/** Twelve at once, and then one a second: nothing but a rest of minutes gives more. */
+const FEW = { RATE_IP_PER_SECOND: '1', RATE_IP_BURST: '12' }
+const MANY = 30
+/** Those that pass while a second or two go by on a slow machine. */
+const SLACK = 12
+
+const apis: Api[] = []
+afterEach(async () => {
+  for (const api of apis.splice(0)) await api.close()
+  supplyEnv(OFF)
+  closeRateLimits()
+})
+
+async function start(settings: Record<string, string>): Promise<Api> {
+  supplyEnv(settings)
+  closeRateLimits()
+  const api = await startApi()
+  apis.push(api)
+  return api
+}
+
+const openToken = async () => makeToken((await makeMerchant()).id)
+
+/** The address that a charge keeps as its payer's. */
+async function addressKept(api: Api, headers: Record<string, string>): Promise<string> {
+  const token = await openToken()
+  const made = await call(api.url, 'POST', '/transactions', { token, headers, body: CHARGE })
+  const id = made.body.data.transaction_id
+  return (await call(api.url, 'GET', `/transactions/${id}`, { token, headers })).body.data.ip
+}
+
+/** How many of so many requests pass, the nth with headers of its own. */
+async function pass(api: Api, headersOf: (nth: number) => Record<string, string>): Promise<number> {
+  const token = await openToken()
+  const answers = await Promise.all(
+    Array.from({ length: MANY }, (_, nth) =>
+      call(api.url, 'GET', '/account', { token, headers: headersOf(nth) }),
+    ),
+  )
+  expect(answers.filter(({ status }) => ![200, 429].includes(status))).toEqual([])
+  return answers.filter(({ status }) => status === 200).length
+}
+
+const forged = (nth: number) => ({
+  'x-forwarded-for': `203.0.113.${nth}`,
+  'x-real-ip': `203.0.113.${nth}`,
+  forwarded: `for=203.0.113.${nth}`,
+  'x-troco-address': `203.0.113.${nth}`,
+  'x-client-ip': `203.0.113.${nth}`,
+  'cf-connecting-ip': `203.0.113.${nth}`,
+  'true-client-ip': `203.0.113.${nth}`,
+})
+
+describe('without a proxy', () => {
+  test('a charge keeps the socket’s address, whatever the caller says of itself', async () => {
+    expect(await addressKept(await start({}), forged(9))).toBe('127.0.0.1')
+  })
+
+  test('the limit counts the socket’s address: a new name for each request gains nothing', async () => {
+    const passed = await pass(await start(FEW), forged)
+    expect(passed).toBeGreaterThanOrEqual(12)
+    expect(passed).toBeLessThanOrEqual(12 + SLACK)
+  })
+
+  test('nor does another header twice, or the same in other letters', async () => {
+    const api = await start({})
+    const token = await openToken()
+    const body = JSON.stringify(CHARGE)
+    const names = [
+      'X-FORWARDED-FOR: 6.6.6.6',
+      'x-forwarded-for: 7.7.7.7',
+      'X-Troco-Address: 8.8.8.8',
+    ]
+    const { text } = await speak(
+      api.url,
+      `POST /api/transactions HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${names.join('\r\n')}\r\n` +
+        `Authorization: Bearer ${token}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    )
+    const id = JSON.parse(text).data.transaction_id
+    const { body: detail } = await call(api.url, 'GET', `/transactions/${id}`, { token })
+    expect(detail.data.ip).toBe('127.0.0.1')
+  })
+})
+
+describe('behind one proxy that is believed', () => {
+  const trusting = { TRUST_PROXY: '1' }
+  const behind = (...chain: string[]) => ({ 'x-forwarded-for': chain.join(', ') })
+
+  test('a charge keeps the address that the proxy saw, and none that stands before it', async () => {
+    const api = await start(trusting)
+    expect(await addressKept(api, behind('203.0.113.7'))).toBe('203.0.113.7')
+    expect(await addressKept(api, behind('6.6.6.6', '10.0.0.1', '203.0.113.7'))).toBe('203.0.113.7')
+    expect(await addressKept(api, behind('6.6.6.6', '2001:db8::7'))).toBe('2001:db8::7')
+    expect(await addressKept(api, {})).toBe('127.0.0.1')
+    expect(await addressKept(api, behind('203.0.113.7', 'unknown'))).toBe('127.0.0.1')
+  })
+
+  test('an address that the body names goes before the one that was seen', async () => {
+    const api = await start(trusting)
+    const token = await openToken()
+    const body = { ...CHARGE, ip: '198.51.100.4' }
+    const headers = behind('203.0.113.7')
+    const made = await call(api.url, 'POST', '/transactions', { token, headers, body })
+    const id = made.body.data.transaction_id
+    const { data } = (await call(api.url, 'GET', `/transactions/${id}`, { token })).body
+    expect(data.ip).toBe('198.51.100.4')
+  })
+
+  test('each of its callers has an allowance of their own', async () => {
+    const api = await start({ ...trusting, ...FEW })
+    expect(await pass(api, nth => behind(`203.0.113.${nth}`))).toBe(MANY)
+  })
+
+  test('one of them gains nothing by what they forge before it', async () => {
+    const api = await start({ ...trusting, ...FEW })
+    const passed = await pass(api, nth => behind(`6.6.6.${nth}`, `7.7.7.${nth}`, '203.0.113.200'))
+    expect(passed).toBeGreaterThanOrEqual(12)
+    expect(passed).toBeLessThanOrEqual(12 + SLACK)
+  })
+
+  test('nor by the many addresses of one IPv6 network', async () => {
+    const api = await start({ ...trusting, ...FEW })
+    const passed = await pass(api, nth => behind(`2001:db8:1:2::${nth.toString(16)}`))
+    expect(passed).toBeGreaterThanOrEqual(12)
+    expect(passed).toBeLessThanOrEqual(12 + SLACK)
+  })
+})

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { parseBrCode } from '#lib/base/pix/br-code.ts'
+import { readSession } from '#lib/edge/session/read.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { AccountSettings } from '#lib/rooms/accounts/wire.ts'
+import { Profile } from '#lib/services/people/wire.ts'
+import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
+import { call } from '#lib/testing/call.ts'
+import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
+
+const SETTINGS = {
+  name: 'Pão & Companhia',
+  city: 'São Luís',
+  expires_in: 3_600,
+  time_zone: 'America/Fortaleza',
+}
+
+let api: Api
+let second: ApiProcess
+let merchant: Account
+let secret: string
+beforeAll(async () => {
+  api = await startApi()
+  second = await startApiProcess()
+})
+beforeEach(async () => {
+  merchant = await makeMerchant('Loja antiga')
+  secret = await signIn(merchant, 'owner')
+})
+afterAll(async () => {
+  await second.close()
+  await api.close()
+})
+
+const patch = (what: 'account' | 'profile', body: unknown, mode = 'test', by = secret) =>
+  call(api.url, 'PATCH', `/dashboard/${what}`, {
+    headers: pageHeaders(by, merchant.id, mode),
+    body,
+  })
+const records = () =>
+  db().auditRecord.findMany({
+    where: { accountId: merchant.id, action: 'account.updated' },
+    orderBy: { createdAt: 'asc' },
+  })
+
+describe('PATCH account', () => {
+  test('200: kept, told to the next page, and written down with what it was before', async () => {
+    const { status, body } = await patch('account', SETTINGS)
+    expect([status, body.data]).toEqual([200, { id: merchant.id, ...SETTINGS }])
+    expectShape(AccountSettings, body)
+    const [account] = (await readSession(secret))?.accounts ?? []
+    const { expires_in: expiresIn, time_zone: timeZone, ...rest } = SETTINGS
+    expect(account).toMatchObject({ ...rest, expiresIn, timeZone })
+    const before = {
+      name: 'Loja antiga',
+      city: 'BRASILIA',
+      expires_in: 86_400,
+      time_zone: 'America/Sao_Paulo',
+    }
+    expect(await records()).toMatchObject([{ actorType: 'user', before, after: SETTINGS }])
+    await patch('account', SETTINGS)
+    expect(await records()).toHaveLength(1)
+    await patch('account', { ...SETTINGS, city: 'Recife' })
+    const last = (await records()).at(-1)
+    expect([last?.before, last?.after]).toEqual([{ city: 'São Luís' }, { city: 'Recife' }])
+  })
+
+  test('the next charge of a remembered token has it at once, in every process; a pending one keeps its code', async () => {
+    const token = await makeToken(merchant.id)
+    const create = async (url: string) =>
+      (await call(url, 'POST', '/transactions', { token, body: CHARGE })).body.data
+    const read = async (id: string) =>
+      (await call(api.url, 'GET', `/transactions/${id}`, { token })).body.data
+    const pending = await create(api.url)
+    for (const url of [api.url, api.url, second.url, second.url]) await create(url)
+    await patch('account', SETTINGS)
+    for (const url of [second.url, api.url, second.url]) {
+      const { br_code, transaction_id } = await create(url)
+      const code = { merchantName: 'Pao & Companhia', merchantCity: 'Sao Luis' }
+      expect(parseBrCode(br_code)).toMatchObject({ ok: true, code })
+      const { created_at, expires_at } = await read(transaction_id)
+      expect(Date.parse(expires_at) - Date.parse(created_at)).toBe(3_600_000)
+    }
+    expect((await read(pending.transaction_id)).br_code).toBe(pending.br_code)
+  })
+
+  const zone = 'time_zone must be a time zone such as America/Sao_Paulo'
+  const seconds = 'expires_in must be a whole number of seconds from 60 to 2592000'
+  test.each([
+    [{ name: '日本' }, { name: ['name must have letters or digits'] }],
+    [{ name: 'a\nb' }, { name: ['name must be on one line'] }],
+    [{ name: 'x'.repeat(101) }, { name: ['name must have 1 to 100 characters'] }],
+    [{ city: 'Pindamonhangaba1' }, { city: ['city must have 1 to 15 characters'] }],
+    [{ expires_in: 59 }, { expires_in: [seconds] }],
+    [{ expires_in: 2_592_001 }, { expires_in: [seconds] }],
+    [{ time_zone: 'America/Atlantis' }, { time_zone: [zone] }],
+    [{ time_zone: "UTC'; --" }, { time_zone: [zone] }],
+  ])('422 names what is wrong in %j', async (wrong, errors) => {
+    const answer = await patch('account', { ...SETTINGS, ...wrong })
+    expect([answer.status, answer.body]).toEqual([422, { errors }])
+    expect(await records()).toEqual([])
+  })
+
+  test('every zone that we offer is one that the database counts days in', async () => {
+    const names = Intl.supportedValuesOf('timeZone')
+    const unknown = await db().$queryRaw<{ name: string }[]>`
+      SELECT name FROM unnest(${names}::text[]) name
+      WHERE name NOT IN (SELECT z.name FROM pg_timezone_names z)`
+    expect(unknown).toEqual([])
+  })
+
+  test('403 for whoever is no owner; from the live pages it is the same as from the test ones', async () => {
+    const viewer = await signIn(merchant, 'viewer')
+    const refused = await patch('account', SETTINGS, 'test', viewer)
+    const text = '{"error":"Permission denied: settings:write"}'
+    expect(refusal(refused)).toEqual([403, text, 'permission_denied'])
+    expect((await patch('account', SETTINGS, 'live')).status).toBe(200)
+  })
+})
+
+describe('PATCH profile', () => {
+  test('200 for any member, of their own row only', async () => {
+    const viewer = await signIn(merchant, 'viewer')
+    const change = { full_name: 'Ana', locale: 'en', theme: 'dark' }
+    const { status, body } = await patch('profile', change, 'test', viewer)
+    expect([status, body.data]).toMatchObject([200, change])
+    expectShape(Profile, body)
+    expect(await readSession(viewer)).toMatchObject({ name: 'Ana', locale: 'en', theme: 'dark' })
+    expect(await readSession(secret)).toMatchObject({ locale: null, theme: null })
+    const [record] = await db().auditRecord.findMany({ where: { target: body.data.id } })
+    expect(record).toMatchObject({ action: 'user.updated', after: { name: 'Ana' } })
+    await patch('profile', { theme: 'light' }, 'live', viewer)
+    expect(await readSession(viewer)).toMatchObject({ name: 'Ana', locale: 'en', theme: 'light' })
+  })
+
+  test.each([
+    [{ locale: 'de' }, { locale: ['locale must be pt-BR or en'] }],
+    [{ theme: 'pink' }, { theme: ['theme must be light, dark or system'] }],
+    [{ full_name: 'a\u0007b' }, { full_name: ['full_name must be on one line'] }],
+  ])('422 names what is wrong in %j', async (body, errors) => {
+    const answer = await patch('profile', body)
+    expect([answer.status, answer.body]).toEqual([422, { errors }])
+  })
+})

@@ -1,0 +1,262 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { recordAudit } from '#lib/base/audit/record.ts'
+import type { AuditLine } from '#lib/base/audit/schema.ts'
+import { AuditPage } from '#lib/base/audit/wire.ts'
+import { db } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { newId } from '#lib/base/ids.ts'
+import { inContext } from '#lib/base/log.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { hashSecret } from '#lib/services/people/secret.ts'
+import { call } from '#lib/testing/call.ts'
+import { addEndpoint } from '#lib/testing/deliveries.ts'
+import {
+  expectShape,
+  pageHeaders,
+  personHeaders,
+  signIn,
+  signInAdmin,
+} from '#lib/testing/member.ts'
+import { type Api, CHARGE, makeMerchant, receive, startApi } from '#lib/testing/stage.ts'
+import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
+
+const STAFF_IP = '198.51.100.99'
+
+let api: Api
+let shop: Account
+let [owner, staff, ownerId, staffId] = ['', '', '', '']
+beforeAll(async () => {
+  api = await startApi()
+  shop = await makeMerchant('Loja da Auditoria')
+  await receive(shop, 100_000)
+  owner = await signIn(shop, 'owner')
+  staff = await signInAdmin()
+  ownerId = await personOf(owner)
+  staffId = await personOf(staff)
+  await inContext({ requestId: 'staff-request', ip: STAFF_IP }, () => suspendAsStaff(shop.id))
+})
+afterAll(() => api.close())
+
+async function personOf(secret: string): Promise<string> {
+  const where = { secretHash: hashSecret(secret) }
+  return (await db().userSession.findUniqueOrThrow({ where })).userId
+}
+
+function suspendAsStaff(accountId: string): Promise<void> {
+  const actor = { type: 'user', id: staffId } as const
+  const entry = { actor, action: 'account.limited', accountId, reason: 'a rule' }
+  return transaction(tx => recordAudit(tx, { ...entry, after: { charge_max: 1_000 } }))
+}
+
+const asOwner = (method: string, path: string, body?: unknown, secret = owner) =>
+  call(api.url, method, path, { headers: pageHeaders(secret, shop.id), body })
+const asStaff = (path: string) => call(api.url, 'GET', path, { headers: personHeaders(staff) })
+const mine = async (query = '') =>
+  (await asOwner('GET', `/dashboard/audit?limit=100&${query}`)).body.data as AuditLine[]
+const theirs = async (query = '') =>
+  (await asStaff(`/admin/audit?limit=100&${query}`)).body.data as AuditLine[]
+const actions = (lines: AuditLine[]) => lines.map(({ action }) => action)
+
+describe('what a member does', () => {
+  test('is written down with who, from where, by which request, and what changed', async () => {
+    const body = { name: 'Nova Loja', city: 'Recife', expires_in: 3_600, time_zone: 'UTC' }
+    const { headers } = await asOwner('PATCH', '/dashboard/account', body)
+    const answer = await asOwner('GET', '/dashboard/audit?action=account.updated')
+    expectShape(AuditPage, answer.body)
+    expect(answer.body.data).toMatchObject([
+      {
+        action: 'account.updated',
+        actor: { kind: 'person', id: ownerId },
+        account: { id: shop.id, name: 'Nova Loja' },
+        before: { name: 'Loja da Auditoria' },
+        after: { name: 'Nova Loja', city: 'Recife' },
+        ip: '127.0.0.1',
+        request_id: headers.get('x-request-id'),
+      },
+    ])
+  })
+
+  test('moves no money without a record; what a program orders stands for itself', async () => {
+    const key = { pix_key: 'ana@example.com', pix_key_type: 'email' }
+    const made = await asOwner('POST', '/withdrawals', { amount: 1_000, ...key })
+    const charge = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
+    const path = `/transactions/${charge.id}/refunds`
+    const refund = await asOwner('POST', path, { amount: 500 })
+    expect(await mine('action=withdrawal.*')).toMatchObject([
+      { target: made.body.data.id, after: { mode: 'test', amount: 1_000 }, ip: '127.0.0.1' },
+    ])
+    expect(await mine('action=refund.requested')).toMatchObject([
+      { target: refund.body.data.id, after: { mode: 'test', amount: 500 } },
+    ])
+    await asOwner('POST', '/withdrawals', { amount: 100_000_000, ...key })
+    expect(await mine('action=withdrawal.*')).toHaveLength(1)
+  })
+
+  test('takes no secret, document, key or name of a payer into the log', async () => {
+    const words = 'user:pass@hooks.example/pix?token=very-secret'
+    const url = `https://${words}`
+    const endpoint = await asOwner('POST', '/dashboard/webhooks/endpoints', {
+      ...{ url, event_types: '*' },
+    })
+    const at = `/dashboard/webhooks/endpoints/${endpoint.body.data.id}`
+    await asOwner('PATCH', at, { url: `${url}2` })
+    await asOwner('DELETE', at)
+    const shown = await asOwner('GET', '/dashboard/webhooks/secret')
+    await asOwner('GET', '/dashboard/charges/export?locale=en&q=Ana+Beatriz&status=paid')
+    await asOwner('GET', '/dashboard/statement/export?locale=en&format=csv')
+    await asOwner('POST', '/dashboard/webhooks/deliveries/resend', {
+      from: new Date(Date.now() - 3_600_000).toISOString(),
+    })
+    const token = await asOwner('POST', '/dashboard/tokens', {
+      ...{ name: 'Loja', permissions: ['account:read'] },
+    })
+    const kept = JSON.stringify(await db().auditRecord.findMany({ where: { accountId: shop.id } }))
+    const secrets = [
+      ...['very-secret', 'user:pass', 'Ana Beatriz', CHARGE.client_email, '52998224725'],
+      ...[CHARGE.client_doc, 'ana@example.com'],
+      ...[endpoint.body.data.secret, shown.body.data.secret, token.body.data.token],
+    ]
+    for (const secret of secrets) expect(kept).not.toContain(secret)
+    expect(kept).toContain('https://hooks.example/pix?…')
+    expect(actions(await mine())).toEqual(
+      expect.arrayContaining([
+        ...['webhook_secret.shown', 'charges.exported', 'statement.exported'],
+        ...['webhook_delivery.resent', 'token.issued', 'webhook_endpoint.deleted'],
+      ]),
+    )
+  })
+})
+
+describe('an owner', () => {
+  test('reads of their own account alone, whatever they ask', async () => {
+    const other = await makeMerchant()
+    const lines = await mine(`account=${other.id}`)
+    expect(lines.length).toBeGreaterThan(3)
+    expect(new Set(lines.map(({ account }) => account?.id))).toEqual(new Set([shop.id]))
+  })
+
+  test('sees that it was the operator, and neither who nor from where, nor by any filter', async () => {
+    const [line] = await mine('action=account.limited')
+    expect(line).toMatchObject({
+      actor: { kind: 'operator', id: null, name: null, email: null },
+      ...{ reason: 'a rule', ip: null, request_id: null },
+    })
+    const { email } = await db().user.findUniqueOrThrow({ where: { id: staffId } })
+    const guesses = [`actor=${staffId}`, `actor=${email}`, `q=${STAFF_IP}`, 'q=staff-request']
+    for (const guess of guesses) expect(await mine(guess), guess).toEqual([])
+    const table = await asOwner('GET', '/dashboard/audit/export?locale=en')
+    expect(table.text).toContain('the operator')
+    for (const secret of [email, STAFF_IP, 'staff-request']) {
+      expect(table.text).not.toContain(secret)
+    }
+  })
+
+  test('knows staff who are members of the account as everybody else in it', async () => {
+    const both = await makeMerchant()
+    await suspendAsStaff(both.id)
+    await db().membership.create({ data: { accountId: both.id, userId: staffId, role: 'owner' } })
+    const headers = pageHeaders(staff, both.id)
+    const path = '/dashboard/audit?action=account.*'
+    const { body } = await call(api.url, 'GET', path, { headers })
+    expect(body.data[0].actor).toMatchObject({ kind: 'person', id: staffId })
+  })
+
+  test('alone may read it: nobody else in the account', async () => {
+    for (const role of ['finance', 'developer', 'viewer'] as const) {
+      const secret = await signIn(shop, role)
+      const { status, headers } = await asOwner('GET', '/dashboard/audit', undefined, secret)
+      expect([status, headers.get('x-error-code')]).toEqual([403, 'permission_denied'])
+    }
+  })
+})
+
+describe('the operator’s staff', () => {
+  test('reads of everybody, with names and addresses', async () => {
+    const [line] = await theirs(`account=${shop.id}&action=account.limited`)
+    expect(line).toMatchObject({
+      actor: { kind: 'person', id: staffId },
+      account: { id: shop.id },
+      ...{ ip: STAFF_IP, request_id: 'staff-request' },
+    })
+  })
+
+  test('narrows it by account, person, deed, target, address, request and time', async () => {
+    const { email } = await db().user.findUniqueOrThrow({ where: { id: ownerId } })
+    const ofShop = await theirs(`account=${shop.id}`)
+    const byOwner = ofShop.filter(({ actor }) => actor.id === ownerId).map(({ id }) => id)
+    expect(byOwner.length).toBeGreaterThan(3)
+    for (const actor of [ownerId, email, email.toUpperCase()]) {
+      const lines = await theirs(`actor=${encodeURIComponent(actor)}&account=${shop.id}`)
+      expect(lines.map(({ id }) => id)).toEqual(byOwner)
+    }
+    const bySystem = await theirs(`account=${shop.id}&actor=system`)
+    expect(actions(bySystem)).toContain('account.created')
+    expect(bySystem.every(({ actor }) => actor.kind === 'system')).toBe(true)
+    const of = async (filter: string) => actions(await theirs(`account=${shop.id}&${filter}`))
+    expect(new Set(await of('action=webhook_endpoint.*'))).toEqual(
+      new Set(['created', 'edited', 'deleted'].map(deed => `webhook_endpoint.${deed}`)),
+    )
+    expect(actions(await theirs(`q=${STAFF_IP}`))).toContain('account.limited')
+    expect(actions(await theirs('q=staff-request'))).toContain('account.limited')
+    const [token] = ofShop.filter(({ action }) => action === 'token.issued')
+    expect((await theirs(`target=${token?.target}`)).map(({ id }) => id)).toEqual([token?.id])
+    expect(await of('created_from=2999-01-01')).toEqual([])
+    expect(await of('created_to=2020-01-01')).toEqual([])
+    expect(await of(`actor=${newId()}`)).toEqual([])
+    expect(await of('actor=nobody%40troco.example')).toEqual([])
+  })
+
+  test.each(['action=nothing', 'account=x', 'limit=0', 'cursor=x', 'created_from=x'])(
+    'is told what cannot be meant: %s',
+    async query => {
+      const { status, body } = await asStaff(`/admin/audit?${query}`)
+      expect(status).toBe(422)
+      expect(Object.keys(body.errors)).toEqual([query.split('=')[0]])
+    },
+  )
+
+  test('walks through all of it, newest first, each line once', async () => {
+    const busy = await makeMerchant()
+    await addEndpoint(busy, 'https://shop.example/hook')
+    for (let count = 0; count < 6; count++) await suspendAsStaff(busy.id)
+    const whole = await theirs(`account=${busy.id}`)
+    const walked: AuditLine[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const at = cursor ? `&cursor=${cursor}` : ''
+      const { body } = await asStaff(`/admin/audit?account=${busy.id}&limit=2${at}`)
+      walked.push(...body.data)
+      cursor = body.next_cursor
+    }
+    expect(walked).toEqual(whole)
+    expect(whole.map(({ id }) => id)).toEqual(
+      whole
+        .map(({ id }) => id)
+        .toSorted()
+        .toReversed(),
+    )
+    const group = await theirs(`account=${busy.id}&action=account.*`)
+    expect(group).toEqual(whole.filter(({ action }) => action.startsWith('account.')))
+  })
+
+  test('saves it as a table that is whole, in which nothing is a formula; that is a deed too', async () => {
+    const other = await makeMerchant('=HYPERLINK("http://evil.example")')
+    await suspendAsStaff(other.id)
+    for (const [locale, comma, words] of [
+      ['en', ',', 'Account limits changed'],
+      ['pt-BR', ';', 'Limites da conta alterados'],
+    ] as const) {
+      const query = `locale=${locale}&account=${other.id}&action=account.limited`
+      const { text, headers } = await asStaff(`/admin/audit/export?${query}`)
+      expect(headers.get('content-disposition')).toMatch(/filename="[\w-]+\.csv"/)
+      const [, line = '', end] = text.split('\r\n')
+      expect(end).toBe(`${EXPORT_END}1`)
+      expect(line).toContain(`${comma}${words}${comma}`)
+      expect(line).toContain(`"'=HYPERLINK(""http://evil.example"")"`)
+      expect(line).toContain('charge_max: 1000')
+    }
+    expect((await theirs(`account=${other.id}&action=audit.exported`))[0]).toMatchObject({
+      actor: { id: staffId },
+      after: { action: 'account.limited' },
+    })
+  })
+})

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildDynamicCode, buildStaticCode, crc16 } from '#lib/base/pix/br-code.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { call } from '#lib/testing/call.ts'
+import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import {
+  type Api,
+  expectBalancedBooks,
+  makeMerchant,
+  openCharge,
+  startApi,
+} from '#lib/testing/stage.ts'
+import { BankRead } from '#lib/views/dashboard/bank.ts'
+
+const PAYEE = { merchantName: 'Loja Aurora', merchantCity: 'Sao Paulo' }
+
+let api: Api
+let merchant: Account
+let secret: string
+beforeAll(async () => {
+  api = await startApi()
+  merchant = await makeMerchant('Padaria São João')
+  secret = await signIn(merchant, 'viewer')
+})
+afterAll(async () => {
+  await expectBalancedBooks(merchant.id)
+  await api.close()
+})
+
+function read(code: string, mode = 'test') {
+  const headers = pageHeaders(secret, merchant.id, mode)
+  return call(api.url, 'GET', `/dashboard/bank/read?code=${encodeURIComponent(code)}`, { headers })
+}
+
+function seal(text: string): string {
+  return `${text}6304${crc16(`${text}6304`)}`
+}
+
+describe('the simulated bank', () => {
+  test('reads a charge of the account as a bank shows it, however it was pasted', async () => {
+    const charge = await openCharge(merchant, 12_345)
+    const half = charge.br_code.length / 2
+    const broken = `${charge.br_code.slice(0, half)}\r\n  ${charge.br_code.slice(half)}`
+    for (const pasted of [charge.br_code, `  ${charge.br_code}\n`, broken]) {
+      const { status, body } = await read(pasted)
+      expect(status).toBe(200)
+      expectShape(BankRead, body)
+      expect(body.data).toMatchObject({
+        problem: null,
+        receiver: 'Padaria Sao Joao',
+        city: 'BRASILIA',
+        charge: { id: charge.id, amount: 12_345, status: 'pending', br_code: charge.br_code },
+      })
+    }
+  })
+
+  test('says what is wrong with any other code, and tells nothing of somebody else’s', async () => {
+    const mine = (await openCharge(merchant)).br_code
+    const theirs = (await openCharge(await makeMerchant('Loja vizinha'))).br_code
+    const body = mine.slice(0, -8)
+    const cases: [string, string][] = [
+      ['hello', 'no_code'],
+      ['https://pix.example.test/pay/x', 'no_code'],
+      [mine.slice(0, -1), 'checksum'],
+      [mine.replace('Padaria', 'Padarla'), 'checksum'],
+      [mine.replace('Sao', 'São'), 'characters'],
+      [seal(body.replace('5303986', '5303840')), 'currency'],
+      [seal(body.replace('5802BR', '5802PT')), 'country'],
+      [seal(`${body}9901`), 'structure'],
+      [seal(body.replace('br.gov.bcb.pix', 'br.gov.bcb.pox')), 'arrangement'],
+      [seal(body.replace('540515.00', '5405015,0')), 'amount'],
+      [seal(body.replace('540515.00', '540516.00')), 'foreign'],
+      [theirs, 'foreign'],
+      [buildDynamicCode({ ...PAYEE, location: 'pix.example.test/qr/v2/none' }), 'foreign'],
+      [buildDynamicCode({ ...PAYEE, location: 'pix.bank.example/qr/v2/abc' }), 'real'],
+      [buildStaticCode({ ...PAYEE, key: 'loja@example.com', amount: 100 }), 'real'],
+    ]
+    for (const [code, problem] of cases) {
+      const { status, body } = await read(code)
+      expect([status, body], code).toEqual([
+        200,
+        { data: { problem, receiver: null, city: null, charge: null } },
+      ])
+    }
+  })
+
+  test('reads nothing that is no query, nothing in live mode, and nothing for a stranger', async () => {
+    expect((await read('')).status).toBe(422)
+    expect((await read('0'.repeat(601))).status).toBe(422)
+    expect(refusal(await read('000201', 'live'))).toEqual([
+      404,
+      '{"error":"Not found"}',
+      'not_found',
+    ])
+    const headers = pageHeaders(secret, (await makeMerchant()).id)
+    const answer = await call(api.url, 'GET', '/dashboard/bank/read?code=x', { headers })
+    expect(answer.status).toBe(401)
+  })
+})

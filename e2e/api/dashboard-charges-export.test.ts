@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { call } from '#lib/testing/call.ts'
+import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { type Api, CHARGE, makeMerchant, startApi } from '#lib/testing/stage.ts'
+import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
+
+let api: Api
+let shop: Account
+let headers: Record<string, string>
+beforeAll(async () => {
+  api = await startApi()
+  shop = await makeMerchant()
+  headers = pageHeaders(await signIn(shop, 'viewer'), shop.id)
+})
+afterAll(() => api.close())
+
+const open = (extra: object) => createCharge(shop, 'test', { ...CHARGE, ...extra }, null)
+const ask = (query: string, path = 'export') =>
+  call(api.url, 'GET', `/dashboard/charges/${path}?${query}`, { headers })
+
+async function read(query: string): Promise<string[]> {
+  // A BOM would be taken away by text().
+  const answer = await fetch(`${api.url}/api/dashboard/charges/export?${query}`, { headers })
+  expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  const text = Buffer.from(await answer.arrayBuffer()).toString('utf8')
+  const lines = text.split('\r\n')
+  expect(lines.pop()).toBe(`${EXPORT_END}${lines.length - 1}`)
+  expect(text.startsWith('\uFEFF')).toBe(true)
+  return lines
+}
+
+test('the table in Portuguese: semicolons, decimal commas, times of the merchant, masked documents', async () => {
+  const created = new Date('2026-03-10T01:30:05Z')
+  const { id } = await open({
+    client_name: 'João; "o" Sá',
+    external_id: 'pedido 7',
+    amount: 123_456,
+  })
+  const paid = await simulateCharge(shop.id, id, 'paid')
+  await db().charge.updateMany({ where: { id }, data: { createdAt: created } })
+  const [head, line = ''] = await read('locale=pt-BR&external_id=pedido+7')
+  expect(head).toContain('Referência;Situação;Valor;Devolvido;Pagador;E-mail;Documento;Criada em;')
+  expect(line).toContain('pedido 7;Pago;1234,56;0,00;"João; ""o"" Sá";ana@example.com;')
+  expect(line).toMatch(/;(\*{3}|\*{2})\.[\d.*/-]+;09\/03\/2026 22:30:05;/)
+  expect(line).toContain(`;${id}`)
+  expect(paid).not.toBeNull()
+})
+
+test('the same in English: commas, decimal points', async () => {
+  const [head, line = ''] = await read('locale=en&external_id=pedido+7')
+  expect(head).toContain('Reference,Status,Amount,Refunded,Payer,E-mail,Document,Created,')
+  expect(line).toContain('pedido 7,Paid,1234.56,0.00,"João; ""o"" Sá",')
+  expect(line).toContain(',2026-03-09 22:30:05,')
+})
+
+test.each(['=1+1', '+55 11', '-2', '@SUM(A1)', ' =1', '＝1'])(
+  '%j is a text, not a formula',
+  async name => {
+    const external_id = `f ${newId()} x`
+    await open({ client_name: `${name}x`, client_email: 'a@example.com', external_id })
+    const [, line = ''] = await read(`locale=pt-BR&external_id=${encodeURIComponent(external_id)}`)
+    expect(line).toContain(`;'${name}x;a@`)
+  },
+)
+
+test('a line break in a name neither ends the row nor the table', async () => {
+  const external_id = `n ${newId()} x`
+  await open({ client_name: `Ana\r\n${EXPORT_END}9`, external_id })
+  expect(await read(`locale=en&external_id=${encodeURIComponent(external_id)}`)).toHaveLength(2)
+})
+
+test('it holds exactly what is filtered, more than one batch of it, newest first', async () => {
+  const many = await makeMerchant()
+  headers = pageHeaders(await signIn(many, 'finance'), many.id)
+  await db().$executeRaw`
+    INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
+      client_name, client_email, client_doc, expires_at)
+    SELECT ${many.id}::uuid, hex::uuid, CASE WHEN n % 5 = 0 THEN 'live' ELSE 'test' END, 'pending',
+      500 + n, 'row ' || n, hex, 'x', 'Ana ' || n, 'ana@example.net', '11144477735', now()
+    FROM (SELECT n, '019a' || lpad(to_hex(n), 8, '0') || '7' || substr(md5(n::text), 1, 3) || '8'
+      || substr(md5(n::text || ${many.id}), 1, 15) AS hex FROM generate_series(1, 6250) n) made`
+  const references = (lines: string[]) => lines.slice(1).map(line => line.split(',')[0])
+  const all = Array.from({ length: 6_250 }, (_, at) => 6_250 - at).filter(n => n % 5 !== 0)
+  expect(references(await read('locale=en'))).toEqual(all.map(n => `row ${n}`))
+  const dear = all.filter(n => n >= 4_000).map(n => `row ${n}`)
+  expect(references(await read('locale=en&amount_from=4500'))).toEqual(dear)
+  expect(references(await read('locale=en&q=ana+62&status=pending'))).toEqual(
+    all.filter(n => String(n).startsWith('62')).map(n => `row ${n}`),
+  )
+  const total = await ask('amount_from=4500', 'totals')
+  const amount = all.filter(n => n >= 4_000).reduce((sum, n) => sum + 500 + n, 0)
+  expect(total.body).toEqual({ count: dear.length, amount, paid_amount: 0, is_exact: true })
+})
+
+test('a language that is not written, and a filter that cannot be, are refused', async () => {
+  for (const [query, field] of [
+    ['', 'locale'],
+    ['locale=fr', 'locale'],
+    ['locale=en&status=open', 'status'],
+    ['locale=en&amount_from=1,5', 'amount_from'],
+    ['locale=en&amount_to=-1', 'amount_to'],
+  ] as const) {
+    const { status, body } = await ask(query)
+    expect([status, Object.keys(body.errors)], query).toEqual([422, [field]])
+  }
+})
+
+test('a token opens neither', async () => {
+  headers = { authorization: 'Bearer troco_test_x' }
+  for (const path of ['export', 'totals']) {
+    expect(refusal(await ask('locale=en', path))[0]).toBe(401)
+  }
+})

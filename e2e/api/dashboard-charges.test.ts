@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { viewCharge } from '#lib/rooms/charges/view.ts'
+import { call } from '#lib/testing/call.ts'
+import { deliverTheirs } from '#lib/testing/deliveries.ts'
+import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { openReceiver, status } from '#lib/testing/receiver.ts'
+import {
+  type Api,
+  CANARY,
+  CHARGE,
+  expectBalancedBooks,
+  makeMerchant,
+  openCharge,
+  startApi,
+} from '#lib/testing/stage.ts'
+import { ChargeStoryRead } from '#lib/views/dashboard/charge-timeline.ts'
+import type { ChargeStory } from '#lib/views/dashboard/schema.ts'
+
+const NOT_FOUND = [404, '{"error":"Transaction not found"}', 'transaction_not_found']
+
+let api: Api
+let merchant: Account
+let secret: string
+beforeAll(async () => {
+  api = await startApi()
+})
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  secret = await signIn(merchant, 'viewer')
+})
+afterAll(() => api.close())
+
+const headers = () => pageHeaders(secret, merchant.id)
+const ask = (path: string) =>
+  call(api.url, 'GET', `/dashboard/charges/${path}`, { headers: headers() })
+
+/** Ids that are no charge of this account and mode. */
+async function strangers(): Promise<string[]> {
+  const theirs = (await openCharge(await makeMerchant())).id
+  return [newId(), 'x', "'%00", theirs].map(encodeURIComponent)
+}
+
+describe('GET /dashboard/charges/[id]/timeline', () => {
+  const read = async (id: string): Promise<ChargeStory> => {
+    const { status, body } = await ask(`${id}/timeline`)
+    expect(status).toBe(200)
+    expectShape(ChargeStoryRead, body)
+    return body.data
+  }
+  const told = (story: ChargeStory) => story.steps.map(({ what }) => what)
+
+  test('tells what became of a charge, the oldest first, with every trace of it', async () => {
+    const receiver = await openReceiver()
+    receiver.say(status(204))
+    const { id } = await createCharge(
+      merchant,
+      'test',
+      { ...CHARGE, webhook_url: receiver.url },
+      '203.0.113.7',
+    )
+    await viewCharge(merchant.id, id)
+    await simulateCharge(merchant.id, id, 'paid')
+    await deliverTheirs(merchant)
+    const refund = await createRefund(merchant.id, 'test', id, { amount: 400, reason: 'broken' })
+    await completeRefund({
+      accountId: merchant.id,
+      refundId: refund.id,
+      chargeColumns,
+      returnId: 'D00000000202611210136f0e1d2c3b4a',
+    })
+    const story = await read(id)
+    expect(told(story).slice(0, 5)).toEqual(['created', 'viewed', 'paid', 'entry', 'told'])
+    expect(story.steps[0]).toMatchObject({ ip: '203.0.113.7', at: story.charge.created_at })
+    expect(story.steps[3]).toMatchObject({
+      kind: 'charge_paid',
+      amount: 1_500,
+      balance_after: 1_500,
+    })
+    expect(story.steps[4]).toMatchObject({ number: 1, response_status: 204, problem: null })
+    expect(story.steps.filter(({ what }) => what === 'refund')).toMatchObject([
+      { status: 'pending', amount: 400, reason: 'broken' },
+      { status: 'completed', amount: 400 },
+    ])
+    expect(story.steps.filter(({ what }) => what === 'entry').at(-1)).toMatchObject({
+      ...{ kind: 'refund_held', amount: -400, balance_after: 1_100 },
+    })
+    expect(story.steps.at(-1)).toMatchObject({ what: 'next_try', number: 1 })
+    expect(story).toMatchObject({ refundable: 1_100, refunds: [{ id: refund.id }] })
+    await receiver.close()
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('says that it expired or failed, and that it was paid none the less', async () => {
+    const { id } = await openCharge(merchant)
+    await simulateCharge(merchant.id, id, 'expired')
+    expect(told(await read(id))).toEqual(['created', 'expired'])
+    await db().event.deleteMany({ where: { accountId: merchant.id } })
+    expect(told(await read(id))).toEqual(['created', 'expired'])
+    const failed = await openCharge(merchant)
+    await simulateCharge(merchant.id, failed.id, 'failed')
+    await simulateCharge(merchant.id, failed.id, 'paid')
+    expect(told(await read(failed.id)).slice(0, 2)).toEqual(['created', 'failed'])
+    expect(told(await read(failed.id)).toSorted()).toEqual(['created', 'entry', 'failed', 'paid'])
+  })
+
+  test('covers the document of the payer', async () => {
+    const { id } = await openCharge(merchant)
+    const { text, body } = await ask(`${id}/timeline`)
+    expect(body.data.charge.client_doc).toMatch(/^\*{3}\.\d{3}\.\d{3}-\*{2}$/)
+    expect(text).not.toContain(CANARY.formattedDocument)
+  })
+
+  test('knows no charge of another account', async () => {
+    for (const id of await strangers()) {
+      expect(refusal(await ask(`${id}/timeline`)), id).toEqual(NOT_FOUND)
+    }
+  })
+})

@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { settleCharges } from '#lib/rooms/charges/settle.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
+import { endToEndId } from '#lib/services/gateway/simulator.ts'
+import { checkLedger } from '#lib/services/ledger/check.ts'
+import { call } from '#lib/testing/call.ts'
+import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
+import {
+  type Api,
+  expectBalancedBooks,
+  makeMerchant,
+  makeToken,
+  openCharge,
+  receive,
+  startApi,
+} from '#lib/testing/stage.ts'
+import type { DayReceived, Home } from '#lib/views/dashboard/schema.ts'
+import { HomeRead, StepsRead } from '#lib/views/dashboard/wire.ts'
+
+let api: Api
+let merchant: Account
+let secret: string
+beforeAll(async () => {
+  api = await startApi()
+})
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  secret = await signIn(merchant, 'viewer')
+})
+afterAll(() => api.close())
+
+const ask = (path: string) =>
+  call(api.url, 'GET', path, { headers: pageHeaders(secret, merchant.id) })
+
+async function readHome(query = ''): Promise<Home> {
+  const { status, body } = await ask(`/dashboard/home${query}`)
+  expect(status).toBe(200)
+  expectShape(HomeRead, body)
+  return body.data
+}
+
+async function payAt(moment: string, amount = 1_000): Promise<void> {
+  const { id: chargeId } = await openCharge(merchant, amount)
+  const paidAt = new Date(moment)
+  const payment = { accountId: merchant.id, chargeId, paidAt, bookedAt: paidAt }
+  await settleCharges([{ ...payment, endToEndId: endToEndId(paidAt) }])
+}
+
+const paidDays = (days: DayReceived[]) => days.filter(({ count }) => count > 0)
+
+test('an account in which nothing happened yet says so, with every day of the chart', async () => {
+  const home = await readHome()
+  expect(home).toMatchObject({
+    balance: { available: 0, outbound: 0, held: { withdrawals: 0, refunds: 0 } },
+    received: { today: { amount: 0, count: 0 }, month: { amount: 0, count: 0 } },
+    ...{ conversion: null, median_seconds: null, webhooks: null, books: null, charges: [] },
+  })
+  expect(home.days).toHaveLength(30)
+  expect(new Set(home.days.map(({ amount }) => amount))).toEqual(new Set([0]))
+})
+
+test('it tells what came in, how many paid, and what is held for which orders', async () => {
+  await receive(merchant, 5_000)
+  await receive(merchant, 7_000)
+  for (const outcome of ['expired', 'failed'] as const) {
+    await simulateCharge(merchant.id, (await openCharge(merchant)).id, outcome)
+  }
+  const pending = await openCharge(merchant)
+  const token = await makeToken(merchant.id)
+  const order = { amount: 2_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
+  await call(api.url, 'POST', '/withdrawals', { token, body: order })
+  const home = await readHome()
+  expect(home).toMatchObject({
+    balance: { available: 10_000, outbound: 2_000, held: { withdrawals: 1, refunds: 0 } },
+    received: {
+      today: { amount: 12_000, count: 2 },
+      week: { amount: 12_000, count: 2 },
+      month: { amount: 12_000, count: 2 },
+    },
+    conversion: 0.5,
+  })
+  expect(home.median_seconds).toBeLessThan(60)
+  expect(home.charges).toHaveLength(5)
+  expect(home.charges[0]).toMatchObject({ id: pending.id, status: 'pending', amount: 1_500 })
+  expect(JSON.stringify(home)).not.toContain('ana@example.com')
+  await expectBalancedBooks(merchant.id)
+})
+
+test("a day is the merchant's, also the one that has 25 hours and the one that has 23", async () => {
+  await db().account.update({ where: { id: merchant.id }, data: { timeZone: 'America/New_York' } })
+  await payAt('2025-11-02T03:59:59Z', 500)
+  await payAt('2025-11-02T04:00:00Z', 1_000)
+  await payAt('2025-11-03T04:59:59Z', 2_000)
+  await payAt('2025-11-03T05:00:00Z', 4_000)
+  const autumn = await readHome('?period=custom&from=2025-11-01&to=2025-11-03')
+  expect(autumn.days).toEqual([
+    { day: '2025-11-01', amount: 500, count: 1 },
+    { day: '2025-11-02', amount: 3_000, count: 2 },
+    { day: '2025-11-03', amount: 4_000, count: 1 },
+  ])
+  await payAt('2025-03-10T03:59:59Z', 500)
+  await payAt('2025-03-10T04:00:00Z', 1_000)
+  const spring = await readHome('?period=custom&from=2025-03-08&to=2025-03-11')
+  expect(paidDays(spring.days)).toEqual([
+    { day: '2025-03-09', amount: 500, count: 1 },
+    { day: '2025-03-10', amount: 1_000, count: 1 },
+  ])
+})
+
+test.each([
+  ['?period=7d', 7],
+  ['?period=90d', 90],
+  ['?period=today', 1],
+  ['?period=custom&from=2020-01-01&to=2024-12-31', 366],
+  ['?period=custom&from=2024-12-31&to=2020-01-01', 30],
+  ['?period=custom&from=0001-01-01&to=x', 30],
+  ['?period=forever', 30],
+])('%s shows %i days', async (query, days) => {
+  expect((await readHome(query)).days).toHaveLength(days)
+})
+
+test('the last check of the books shows', async () => {
+  await receive(merchant, 5_000)
+  await db().ledgerCheck.create({ data: { accountId: merchant.id, wrong: 'a promise: a row' } })
+  expect((await readHome()).books).toMatchObject({ is_right: false })
+  await db().ledgerCheck.delete({ where: { accountId: merchant.id } })
+  await checkLedger(db(), merchant.id)
+  expect((await readHome()).books).toMatchObject({ is_right: true })
+})
+
+/** A delivery as it stands after its last try. */
+async function deliver(status: string, attempts: number, durationMs = 40): Promise<void> {
+  const [id, eventId] = [newId(), newId()]
+  const mine = { accountId: merchant.id, mode: 'test' }
+  const sequence = await db().event.count({ where: mine })
+  const event = { ...mine, id: eventId, sequence: sequence + 1, subjectId: newId() }
+  await db().event.create({ data: { ...event, type: 'transaction.paid', resource: {} } })
+  const { subjectId } = event
+  const delivery = { ...mine, id, eventId, subjectId, sequence: event.sequence, status, attempts }
+  const deliveredAt = status === 'delivered' ? new Date() : null
+  const dueAt = status === 'pending' ? new Date(Date.now() + 3_600_000) : null
+  const to = { url: 'https://shop.example/hook', host: 'shop.example', deliveredAt, dueAt }
+  await db().delivery.create({ data: { ...delivery, ...to } })
+  if (attempts === 0) return
+  const tried = { accountId: merchant.id, deliveryId: id, number: attempts, requestHeaders: {} }
+  const problem = status === 'delivered' ? null : 'the receiver answered 500'
+  const answer = { responseStatus: problem ? 500 : 200, durationMs, problem }
+  await db().deliveryAttempt.create({ data: { ...tried, ...answer } })
+}
+
+test('a webhook that was tried in vain counts, one that was never tried does not', async () => {
+  await deliver('delivered', 1, 30)
+  await deliver('delivered', 2, 50)
+  await deliver('exhausted', 3, 900)
+  await deliver('pending', 1, 900)
+  await deliver('pending', 0)
+  expect((await readHome()).webhooks).toEqual({ delivered: 0.5, mean_ms: 40 })
+})
+
+test('each first step is ticked by the deed itself, and by no welcome of ours', async () => {
+  const steps = async () => {
+    const { body } = await ask('/dashboard/steps')
+    expectShape(StepsRead, body)
+    return body.data
+  }
+  await payWelcomeCharge(merchant)
+  expect(await steps()).toEqual({ token: false, payment: false, webhook: false })
+  await makeToken(merchant.id)
+  expect(await steps()).toEqual({ token: true, payment: false, webhook: false })
+  await receive(merchant, 5_000)
+  await deliver('exhausted', 3)
+  expect(await steps()).toEqual({ token: true, payment: true, webhook: false })
+  await deliver('delivered', 1)
+  expect(await steps()).toEqual({ token: true, payment: true, webhook: true })
+})

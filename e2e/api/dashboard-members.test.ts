@@ -1,0 +1,358 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { unseal } from '#lib/base/keys.ts'
+import { readSession } from '#lib/edge/session/read.ts'
+import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
+import { INVITATIONS_MAX, ROLES } from '#lib/rooms/accounts/schema.ts'
+import { InvitationMade, MemberList } from '#lib/rooms/accounts/wire.ts'
+import { hashSecret } from '#lib/services/people/secret.ts'
+import { openSession } from '#lib/services/people/sessions.ts'
+import { call } from '#lib/testing/call.ts'
+import { expectShape, pageHeaders, personHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { type Api, makeMerchant, startApi } from '#lib/testing/stage.ts'
+
+interface Person {
+  id: string
+  email: string
+  secret: string
+}
+
+let api: Api
+/** A merchant with one owner, who is signed in. */
+let shop: Awaited<ReturnType<typeof makeMerchant>>
+let owner: Person
+beforeAll(async () => {
+  api = await startApi()
+})
+beforeEach(async () => {
+  shop = await makeMerchant('Loja dos Membros')
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
+  owner = await personOf(await openSession(userId, { ip: null, userAgent: null }))
+})
+afterAll(() => api.close())
+
+async function personOf(secret: string): Promise<Person> {
+  const { id, email } = (await readSession(secret)) ?? { id: '', email: '' }
+  return { id, email, secret }
+}
+const member = async (role: (typeof ROLES)[number]) => personOf(await signIn(shop, role))
+
+const ask = (
+  method: string,
+  path: string,
+  by: Person,
+  body?: object,
+  mode = 'test',
+  key?: string,
+) =>
+  call(api.url, method, `/dashboard/${path}`, {
+    headers: pageHeaders(by.secret, shop.id, mode),
+    body,
+    ...(key === undefined ? {} : { key }),
+  })
+const invite = (email: string, role = 'developer', by = owner) =>
+  ask('POST', 'invitations', by, { email, role })
+const join = (secret: string, by: Person) =>
+  call(api.url, 'POST', '/person/join', { headers: personHeaders(by.secret), body: { secret } })
+
+const someEmail = () => `invited-${newId()}@troco.example`
+const secretOf = (link: string) => link.split('/').at(-1) ?? ''
+const roleOf = async (userId: string) =>
+  (await db().membership.findFirst({ where: { accountId: shop.id, userId } }))?.role
+const countOwners = () => db().membership.count({ where: { accountId: shop.id, role: 'owner' } })
+
+/** Somebody with a sign-in of their own, who belongs to another account. */
+async function stranger(): Promise<Person> {
+  return personOf(await signIn(await makeMerchant(), 'owner'))
+}
+
+async function audit(action: string) {
+  return db().auditRecord.findMany({ where: { accountId: shop.id, action } })
+}
+
+async function mailsTo(email: string): Promise<string[]> {
+  const rows = await db().mail.findMany({ orderBy: { createdAt: 'desc' }, take: 200 })
+  const open = rows.filter(({ sealed }) => sealed.length > 0)
+  const letters = open.map(({ id, sealed }) => JSON.parse(unseal(sealed, id, 'mails')))
+  return letters.filter(({ to }) => to === email).map(({ text }) => text)
+}
+
+describe('the list', () => {
+  test.each(ROLES)('tells the %s who is in, as what, since when, and how safely', async role => {
+    const reader = await member(role)
+    await db().passkey.create({
+      data: {
+        ...{ id: newId(), userId: reader.id, credentialId: newId(), name: 'key', counter: 0 },
+        publicKey: new Uint8Array(1),
+      },
+    })
+    const { status, body } = await ask('GET', 'members', reader)
+    expect(status).toBe(200)
+    expectShape(MemberList, body)
+    expect(body.data.members).toMatchObject([
+      { user_id: owner.id, role: 'owner', has_second_factor: false },
+      { user_id: reader.id, email: reader.email, role, has_second_factor: true },
+    ])
+    expect(body.data.members[1].last_used_at).not.toBeNull()
+  })
+})
+
+describe('an invitation', () => {
+  test('is shown once, mailed, kept as a hash only, and written down without the e-mail', async () => {
+    const email = someEmail()
+    const { status, body } = await invite(email)
+    expect(status).toBe(200)
+    expectShape(InvitationMade, body)
+    const secret = secretOf(body.data.link)
+    const [row] = await db().invitation.findMany({ where: { hash: hashSecret(secret) } })
+    expect(row).toMatchObject({ accountId: shop.id, email, role: 'developer' })
+    expect(
+      JSON.stringify(
+        await db().$queryRaw`SELECT i::text FROM invitations i
+      WHERE id = ${body.data.id}::uuid`,
+      ),
+    ).not.toContain(secret)
+    expect((await mailsTo(email)).join()).toContain(body.data.link)
+    const [record] = await audit('member.invited')
+    expect(record).toMatchObject({ target: body.data.id, after: { role: 'developer' } })
+    expect(JSON.stringify(record)).not.toContain(email)
+    const list = await ask('GET', 'members', owner)
+    expect(list.body.data.invitations).toMatchObject([{ email, role: 'developer' }])
+    expect(list.text).not.toContain(secret)
+  })
+
+  test('asked again under the same key is one, without its link; anew it replaces the first', async () => {
+    const body = { email: someEmail(), role: 'viewer' }
+    const key = newId()
+    const first = await ask('POST', 'invitations', owner, body, 'test', key)
+    const again = await ask('POST', 'invitations', owner, body, 'test', key)
+    expect(again.body.data).toEqual({ id: first.body.data.id, link: null })
+    expect(await db().invitation.count({ where: { accountId: shop.id } })).toBe(1)
+    const [newer] = [await invite(` ${body.email.toUpperCase()} `)]
+    const invited = await personOf(await signIn(await makeMerchant(), 'viewer'))
+    await db().user.update({ where: { id: invited.id }, data: { email: body.email } })
+    const old = await join(secretOf(first.body.data.link), invited)
+    expect(refusal(old).slice(0, 3)).toMatchObject([409, expect.any(String), 'invitation_ended'])
+    expect((await join(secretOf(newer.body.data.link), invited)).body.data).toEqual({
+      account_id: shop.id,
+      role: 'developer',
+    })
+  })
+
+  test('is refused to a member, to an e-mail that only looks like one, and past the limit', async () => {
+    const known = await member('viewer')
+    expect(refusal(await invite(known.email))).toEqual([
+      409,
+      '{"error":"This person is a member already"}',
+      'member_already',
+    ])
+    for (const email of ['аna@example.com', 'ana@exаmple.com', 'ana', 'ana@', '']) {
+      const { status, body } = await invite(email)
+      expect([status, Object.keys(body.errors)]).toEqual([422, ['email']])
+    }
+    expect((await invite(someEmail(), 'admin')).status).toBe(422)
+    const expiresAt = new Date(Date.now() + 1_000_000)
+    const role = 'viewer'
+    await db().invitation.createMany({
+      data: Array.from({ length: INVITATIONS_MAX - 1 }, () => {
+        const [id, email, hash] = [newId(), someEmail(), hashSecret(newId())]
+        return { id, email, hash, role, expiresAt, accountId: shop.id }
+      }),
+    })
+    const answers = await Promise.all(
+      [someEmail(), someEmail(), someEmail()].map(one => invite(one)),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
+    const { email } = await db().invitation.findFirstOrThrow({ where: { accountId: shop.id } })
+    expect((await invite(email)).status).toBe(200)
+  })
+
+  test('lets in once, however many press at once, and only whom it is for', async () => {
+    const invited = await stranger()
+    const secret = secretOf((await invite(invited.email)).body.data.link)
+    const other = await join(secret, await stranger())
+    expect([other.status, other.headers.get('x-error-code')]).toEqual([403, 'other_person'])
+    const answers = await Promise.all(Array.from({ length: 5 }, () => join(secret, invited)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409])
+    expect(await roleOf(invited.id)).toBe('developer')
+    expect(await audit('member.joined')).toMatchObject([
+      { actorId: invited.id, target: invited.id, after: { role: 'developer' } },
+    ])
+    expect((await ask('GET', 'members', invited)).status).toBe(200)
+  })
+
+  test('is none to whoever joins while it is sent: nobody keeps a way back in', async () => {
+    for (let round = 0; round < 10; round++) {
+      const invited = await stranger()
+      const secret = secretOf((await invite(invited.email)).body.data.link)
+      await Promise.all([join(secret, invited), invite(invited.email, 'owner')])
+      const where = { accountId: shop.id, email: invited.email, acceptedAt: null, revokedAt: null }
+      const isMember = (await roleOf(invited.id)) !== undefined
+      expect(await db().invitation.count({ where })).toBe(isMember ? 0 : 1)
+    }
+  })
+
+  test('holds no more once it was revoked or its time is over, nor while the account is suspended', async () => {
+    const invited = await stranger()
+    const ended = async (secret: string) => {
+      const { status, headers } = await join(secret, invited)
+      return [status, headers.get('x-error-code')]
+    }
+    const first = (await invite(invited.email)).body.data
+    expect((await ask('DELETE', `invitations/${first.id}`, owner)).status).toBe(200)
+    expect((await ask('DELETE', `invitations/${first.id}`, owner)).status).toBe(404)
+    expect(await ended(secretOf(first.link))).toEqual([409, 'invitation_ended'])
+    const second = (await invite(invited.email)).body.data
+    await db().invitation.update({ where: { id: second.id }, data: { expiresAt: new Date() } })
+    expect(await ended(secretOf(second.link))).toEqual([409, 'invitation_ended'])
+    const third = (await invite(invited.email)).body.data
+    await suspendAccount(shop.id, 'test', { type: 'system' })
+    expect(await ended(secretOf(third.link))).toEqual([403, 'account_not_active'])
+    expect(await ended('x'.repeat(43))).toEqual([409, 'invitation_ended'])
+    expect(await roleOf(invited.id)).toBeUndefined()
+  })
+
+  test('of one account opens no other, and no other account can touch it', async () => {
+    const invited = await stranger()
+    const { id, link } = (await invite(invited.email, 'owner')).body.data
+    const mine = shop
+    const theirs = await makeMerchant()
+    const foreign = await personOf(await signIn(theirs, 'owner'))
+    shop = theirs
+    expect((await ask('DELETE', `invitations/${id}`, foreign)).status).toBe(404)
+    expect((await ask('DELETE', `members/${owner.id}`, foreign)).status).toBe(404)
+    expect((await ask('PATCH', `members/${owner.id}`, foreign, { role: 'viewer' })).status).toBe(
+      404,
+    )
+    await join(secretOf(link), invited)
+    expect(await roleOf(invited.id)).toBeUndefined()
+    shop = mine
+    expect(await roleOf(invited.id)).toBe('owner')
+  })
+})
+
+describe('another role', () => {
+  test('ends every session at once, is told by mail, and is written down', async () => {
+    const ana = await member('developer')
+    const elsewhere = await openSession(ana.id, { ip: null, userAgent: null })
+    expect((await ask('PATCH', `members/${ana.id}`, owner, { role: 'developer' })).status).toBe(200)
+    expect(await readSession(ana.secret)).not.toBeNull()
+    expect((await ask('PATCH', `members/${ana.id}`, owner, { role: 'viewer' })).status).toBe(200)
+    expect((await ask('GET', 'members', ana)).status).toBe(401)
+    expect(await readSession(elsewhere)).toBeNull()
+    expect(await roleOf(ana.id)).toBe('viewer')
+    expect(await audit('member.role_changed')).toMatchObject([
+      { target: ana.id, before: { role: 'developer' }, after: { role: 'viewer' } },
+    ])
+    expect((await mailsTo(ana.email)).join()).toContain('leitor')
+  })
+
+  test('takes with it the invitations that an owner sent', async () => {
+    const second = await member('owner')
+    const invited = await stranger()
+    const { link } = (await invite(invited.email, 'owner', second)).body.data
+    await ask('PATCH', `members/${second.id}`, owner, { role: 'viewer' })
+    expect((await join(secretOf(link), invited)).status).toBe(409)
+  })
+})
+
+describe('whoever goes', () => {
+  test('is nobody in the account from the next request on, and only there if they left', async () => {
+    const [removed, gone] = [await member('finance'), await member('viewer')]
+    expect((await ask('DELETE', `members/${removed.id}`, owner)).status).toBe(200)
+    expect(await readSession(removed.secret)).toBeNull()
+    expect((await ask('POST', 'members/leave', gone)).status).toBe(200)
+    expect((await readSession(gone.secret))?.accounts).toEqual([])
+    for (const one of [removed, gone]) {
+      expect((await ask('GET', 'members', one)).status).toBe(401)
+      expect(await roleOf(one.id)).toBeUndefined()
+    }
+    expect(await audit('member.removed')).toMatchObject([{ target: removed.id }])
+    expect(await audit('member.left')).toMatchObject([{ target: gone.id, actorId: gone.id }])
+    expect((await mailsTo(removed.email)).join()).toContain('Loja dos Membros')
+    expect(await mailsTo(gone.email)).toEqual([])
+    expect((await ask('DELETE', `members/${removed.id}`, owner)).status).toBe(404)
+    expect((await ask('DELETE', 'members/nobody', owner)).status).toBe(404)
+  })
+
+  test('is never the last owner: not by leaving, removal or another role', async () => {
+    await member('finance')
+    const disabled = await member('owner')
+    await db().user.update({ where: { id: disabled.id }, data: { disabledAt: new Date() } })
+    for (const answer of [
+      await ask('POST', 'members/leave', owner),
+      await ask('DELETE', `members/${owner.id}`, owner),
+      await ask('PATCH', `members/${owner.id}`, owner, { role: 'viewer' }),
+    ]) {
+      expect(refusal(answer)).toEqual([
+        409,
+        '{"error":"An account needs an owner: make somebody else one first"}',
+        'last_owner',
+      ])
+    }
+    expect(await readSession(owner.secret)).not.toBeNull()
+  })
+
+  test('of two owners who leave at once exactly one stays', async () => {
+    for (let round = 0; round < 5; round++) {
+      const other = await member('owner')
+      const both = [owner, other]
+      const answers = await Promise.all(both.map(one => ask('POST', 'members/leave', one)))
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+      expect(await countOwners()).toBe(1)
+      owner = both[answers.findIndex(({ status }) => status === 409)] as Person
+    }
+  })
+
+  test('of ten owners who all give up their role at once exactly one keeps it', async () => {
+    const owners = [owner, ...(await Promise.all(Array.from({ length: 9 }, () => member('owner'))))]
+    const demote = (one: Person, whom: Person) =>
+      ask('PATCH', `members/${whom.id}`, one, { role: 'viewer' })
+    const answers = await Promise.all(owners.map(one => demote(one, one)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(9).fill(200), 409])
+    expect(await countOwners()).toBe(1)
+  })
+
+  test('of ten owners who demote each other in a ring at once one stays, and no viewer demotes', async () => {
+    const owners = [owner, ...(await Promise.all(Array.from({ length: 9 }, () => member('owner'))))]
+    const answers = await Promise.all(
+      owners.map((one, at) => {
+        const next = owners[(at + 1) % owners.length] as Person
+        return ask('PATCH', `members/${next.id}`, one, { role: 'viewer' })
+      }),
+    )
+    const done = answers.filter(({ status }) => status === 200).length
+    const refused = answers.filter(({ status }) => [401, 403, 409].includes(status)).length
+    expect(done + refused).toBe(10)
+    expect(await countOwners()).toBe(10 - done)
+    expect(done).toBeLessThan(10)
+  })
+})
+
+describe('an account', () => {
+  test('that is suspended only shows its members, and lets them go', async () => {
+    const ana = await member('developer')
+    await suspendAccount(shop.id, 'test', { type: 'system' })
+    expect((await ask('GET', 'members', ana)).status).toBe(200)
+    const refused = [403, '{"error":"Account not active"}', 'account_not_active']
+    expect(refusal(await invite(someEmail()))).toEqual(refused)
+    expect(refusal(await ask('DELETE', `members/${ana.id}`, owner))).toEqual(refused)
+    expect((await ask('POST', 'members/leave', ana)).status).toBe(200)
+    const foreign = { ...pageHeaders(owner.secret, shop.id), origin: 'https://evil.example' }
+    const said = await call(api.url, 'POST', '/dashboard/members/leave', { headers: foreign })
+    expect(said.headers.get('x-error-code')).toBe('cross_origin')
+  })
+
+  test('without a live mode has its members there too, for whoever proves who they are', async () => {
+    const ana = await member('viewer')
+    const change = () => ask('PATCH', `members/${ana.id}`, owner, { role: 'finance' }, 'live')
+    await db().$executeRaw`UPDATE user_sessions SET proved_at = now() - interval '301 seconds'
+      WHERE secret_hash = ${hashSecret(owner.secret)}`
+    expect((await change()).headers.get('x-error-code')).toBe('proof_required')
+    expect(await roleOf(ana.id)).toBe('viewer')
+    await db().$executeRaw`UPDATE user_sessions SET proved_at = now()
+      WHERE secret_hash = ${hashSecret(owner.secret)}`
+    expect((await change()).status).toBe(200)
+  })
+})

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { settleCharges } from '#lib/rooms/charges/settle.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { endToEndId } from '#lib/services/gateway/simulator.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { call } from '#lib/testing/call.ts'
+import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import {
+  type Api,
+  expectBalancedBooks,
+  makeMerchant,
+  openCharge,
+  startApi,
+} from '#lib/testing/stage.ts'
+
+const EXPORT = '/dashboard/statement/export'
+/** More than are read at once, so that a file is made of several pieces. */
+const ENTRIES = 2_345
+
+let api: Api
+let merchant: Account
+let secret: string
+beforeAll(async () => {
+  api = await startApi()
+  merchant = await makeMerchant()
+  secret = await signIn(merchant, 'owner')
+  const { id } = await openCharge(merchant, 60_000)
+  const account = { accountId_id: { accountId: merchant.id, id } }
+  await db().charge.update({ where: account, data: { clientName: '=HYPERLINK("x");Ana & Cia' } })
+  await simulateCharge(merchant.id, id, 'paid')
+  const key = { pixKeyType: 'cpf', pixKey: '529.982.247-25', dictKey: '52998224725' } as const
+  await createWithdrawal(merchant.id, 'test', { ...key, amount: 1_234, externalId: '+55 ref' })
+})
+afterAll(async () => {
+  await expectBalancedBooks(merchant.id)
+  await api.close()
+})
+
+const ask = (query: string, whose = merchant.id) =>
+  call(api.url, 'GET', `${EXPORT}?${query}`, { headers: pageHeaders(secret, whose) })
+
+/** The file itself, byte for byte. */
+async function download(query: string, by = secret, whose = merchant.id) {
+  const headers = pageHeaders(by, whose)
+  const answer = await fetch(`${api.url}/api${EXPORT}?${query}`, { headers })
+  const text = Buffer.from(await answer.arrayBuffer()).toString()
+  return { status: answer.status, headers: answer.headers, text }
+}
+
+test('a CSV in Portuguese: BOM, semicolons, commas, no formula, no whole document', async () => {
+  const { status, headers, text } = await download('format=csv&locale=pt-BR')
+  expect(status).toBe(200)
+  expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  expect(headers.get('content-disposition')).toMatch(
+    /^attachment; filename="extrato-\d{4}-\d\d-\d\d\.csv"$/,
+  )
+  expect(text.startsWith('\uFEFF')).toBe(true)
+  const lines = text.slice(1).split('\r\n')
+  expect(lines).toHaveLength(4)
+  expect(lines[0]).toBe('Quando;O quê;Com quem;Referência;Identificador;Valor;Saldo')
+  expect(lines[1]).toMatch(
+    /^\d\d\/\d\d\/\d{4} \d\d:\d\d:\d\d;Cobrança paga;"'=HYPERLINK\(""x""\);Ana & Cia";.*;600,00;600,00$/,
+  )
+  expect(lines[2]).toMatch(/;Saque;\*\*\*\.982\.247-\*\*;'\+55 ref;.*;-12,34;587,66$/)
+  expect(text).not.toContain('52998224725')
+})
+
+test('a CSV in English has commas and points', async () => {
+  const { text, headers } = await download('format=csv&locale=en')
+  expect(headers.get('content-disposition')).toContain('filename="statement-')
+  const [head, , withdrawal] = text.split('\r\n')
+  expect(head).toContain('When,What,With whom,Reference,Id,Amount,Balance')
+  expect(withdrawal).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,Withdrawal,.*,-12\.34,587\.66$/)
+})
+
+test('an OFX holds the same movements, and the balance that they end with', async () => {
+  const { text, headers } = await download('format=ofx&locale=pt-BR')
+  expect(headers.get('content-type')).toBe('application/x-ofx; charset=us-ascii')
+  const amounts = [...text.matchAll(/<TRNAMT>(.*?)<\/TRNAMT>/g)].map(([, amount]) => amount)
+  expect(amounts).toEqual(['600.00', '-12.34'])
+  const ids = [...text.matchAll(/<FITID>(.*?)<\/FITID>/g)].map(([, id]) => id)
+  expect(new Set(ids).size).toBe(2)
+  expect(text).toContain('<BALAMT>587.66</BALAMT>')
+  expect(text).toContain('=HYPERLINK("x");Ana &amp; Cia')
+  expect(text).not.toMatch(/[^\r\n -~]/)
+})
+
+test('only what is filtered: another period is an empty file that still says its balance', async () => {
+  const past = 'period=custom&from=2020-01-01&to=2020-01-31'
+  const csv = await download(`format=csv&locale=en&${past}`)
+  expect(csv.text.trim().split('\r\n')).toHaveLength(1)
+  const ofx = await download(`format=ofx&locale=en&${past}`)
+  expect(ofx.text).not.toContain('<STMTTRN>')
+  expect(ofx.text).toContain('<BALAMT>0.00</BALAMT>')
+})
+
+test('a file of many pieces holds every movement once, in order, and its sums are the balance', async () => {
+  const rich = await makeMerchant()
+  const its = await signIn(rich, 'owner')
+  await enter(rich, ENTRIES)
+  const asked = `format=csv&locale=en&period=all`
+  const { text } = await download(asked, its, rich.id)
+  const rows = text
+    .trim()
+    .split('\r\n')
+    .slice(1)
+    .map(line => line.split(','))
+  expect(rows).toHaveLength(ENTRIES)
+  let balance = 0
+  for (const row of rows) {
+    balance += Math.round(Number(row[5]) * 100)
+    expect(row[6]).toBe((balance / 100).toFixed(2))
+  }
+  expect(balance).toBe((await readBalances(rich.id, 'test')).available)
+})
+
+/** So many paid charges, booked in one statement as a busy bank would report them. */
+async function enter({ id: accountId }: Account, count: number): Promise<void> {
+  const ids = Array.from({ length: count }, () => newId())
+  await db().charge.createMany({
+    data: ids.map((id, at) => ({
+      ...{ accountId, id, mode: 'test', status: 'pending', amount: 1_000n + BigInt(at) },
+      ...{ externalId: id, txid: id.replaceAll('-', ''), brCode: 'x', clientName: 'Ana' },
+      ...{ clientEmail: 'ana@example.com', clientDoc: '52998224725' },
+      expiresAt: new Date(Date.now() + 3_600_000),
+    })),
+  })
+  const paidAt = new Date()
+  await settleCharges(
+    ids.map(chargeId => ({ accountId, chargeId, endToEndId: endToEndId(paidAt), paidAt })),
+  )
+}
+
+test('what is no format, language or text of a right length is told by its field', async () => {
+  const { status, body } = await ask(`format=pdf&locale=fr&period=${'x'.repeat(41)}`)
+  expect(status).toBe(422)
+  expect(Object.keys(body.errors)).toEqual(['format', 'locale', 'period'])
+})
+
+test('another account is not for this member', async () => {
+  const other = await makeMerchant()
+  expect(refusal(await ask('format=csv&locale=en', other.id))[0]).toBe(401)
+})

@@ -1,0 +1,422 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { DELIVERY_STATUSES } from '#lib/services/webhooks/states.ts'
+import {
+  DeliveriesFailed,
+  DeliveriesResent,
+  DeliveryPage,
+  DeliveryRead,
+  DeliveryResent,
+} from '#lib/services/webhooks/wire.ts'
+import { call } from '#lib/testing/call.ts'
+import { addEndpoint, payAndTell } from '#lib/testing/deliveries.ts'
+import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { type Api, makeMerchant, startApi } from '#lib/testing/stage.ts'
+
+const ROOT = '/dashboard/webhooks/deliveries'
+const HOOK = 'https://shop.example/hook'
+const NOT_FOUND = [404, '{"error":"Delivery not found"}', 'delivery_not_found']
+const NO_ENDPOINT = [404, '{"error":"Endpoint not found"}', 'endpoint_not_found']
+const DISABLED = [409, '{"error":"Enable the endpoint first"}', 'endpoint_disabled']
+
+let api: Api
+let merchant: Account
+let secret: string
+beforeAll(async () => {
+  api = await startApi()
+})
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  secret = await signIn(merchant, 'owner')
+})
+afterAll(() => api.close())
+
+const ask = (method: string, path: string, body?: unknown, key?: string) =>
+  call(api.url, method, path, { headers: pageHeaders(secret, merchant.id), body, key })
+const change = (assignment: Prisma.Sql, which = Prisma.sql`true`) =>
+  db().$executeRaw`
+    UPDATE deliveries SET ${assignment} WHERE account_id = ${merchant.id}::uuid AND ${which}`
+const give = (status: string, which?: Prisma.Sql) =>
+  change(
+    Prisma.sql`status = ${status}, due_at = CASE WHEN ${status} = 'pending' THEN now() END,
+      delivered_at = CASE WHEN ${status} = 'delivered' THEN now() END`,
+    which,
+  )
+const ids = async (query = '') =>
+  (await ask('GET', `${ROOT}${query}`)).body.data.map(({ id }: { id: string }) => id)
+const onlyRow = () => db().delivery.findFirstOrThrow({ where: { accountId: merchant.id } })
+
+/** One delivery of this account, by the event of a charge that was paid. */
+async function deliver(): Promise<{ id: string; subject: string }> {
+  const subject = await payAndTell(merchant, HOOK)
+  const where = { accountId: merchant.id, subjectId: subject, endpointId: null }
+  const { id } = await db().delivery.findFirstOrThrow({ where })
+  return { id, subject }
+}
+
+/** Ids that are no delivery of this account and mode. */
+async function strangers(): Promise<string[]> {
+  const mine = merchant
+  merchant = await makeMerchant()
+  const { id: theirs } = await deliver()
+  merchant = mine
+  const { id: live } = await deliver()
+  await change(Prisma.sql`mode = 'live'`, Prisma.sql`id = ${live}::uuid`)
+  return [newId(), 'x', theirs, live]
+}
+
+describe('GET deliveries', () => {
+  test('200: of every receiver, newest first, with what the last try brought', async () => {
+    await addEndpoint(merchant, 'https://erp.example/hooks')
+    const one = await deliver()
+    const two = await deliver()
+    const foreign = await strangers()
+    await db().$executeRaw`
+      INSERT INTO delivery_attempts (account_id, delivery_id, number, request_headers,
+        response_status, problem, duration_ms)
+      SELECT account_id, id, n, '{}', 500 + n, 'No. ' || n, 7 FROM deliveries, generate_series(1, 2) n
+      WHERE account_id = ${merchant.id}::uuid AND id = ${one.id}::uuid`
+    const { status, body } = await ask('GET', ROOT)
+    expect(status).toBe(200)
+    expectShape(DeliveryPage, body)
+    const told = body.data.map((row: Record<string, unknown>) => [row.subject_id, row.url])
+    const urls = [HOOK, 'https://erp.example/hooks']
+    for (const { subject } of [one, two]) {
+      const seen = told.filter(([id]: [string]) => id === subject).map(([, url]: string[]) => url)
+      expect(seen.toSorted()).toEqual(urls.toSorted())
+    }
+    const first = body.data.find(({ id }: { id: string }) => id === one.id)
+    expect(first).toMatchObject({
+      type: 'transaction.paid',
+      status: 'pending',
+      is_under_way: false,
+      event_id: one.id,
+      endpoint_id: null,
+      last_response_status: 502,
+      last_problem: 'No. 2',
+    })
+    expect(first.next_attempt_at).not.toBeNull()
+    const listed = body.data.map(({ id }: { id: string }) => id)
+    for (const id of foreign) expect(listed).not.toContain(id)
+    const sequences = body.data.map(({ sequence }: { sequence: number }) => sequence)
+    expect(sequences).toEqual(sequences.toSorted((a: number, b: number) => b - a))
+  })
+
+  test('200: page by page, each once, also where an event has several receivers', async () => {
+    await addEndpoint(merchant, HOOK)
+    await addEndpoint(merchant, HOOK)
+    for (let nth = 0; nth < 3; nth++) await deliver()
+    const all = await ids()
+    expect(all).toHaveLength(9)
+    const seen: string[] = []
+    for (let cursor = ''; ; ) {
+      const { body } = await ask('GET', `${ROOT}?limit=2${cursor && `&cursor=${cursor}`}`)
+      seen.push(...body.data.map(({ id }: { id: string }) => id))
+      if (body.next_cursor === null) break
+      cursor = body.next_cursor
+    }
+    expect(seen).toEqual(all)
+  })
+
+  test('200: those in one state; what waits for a disabled endpoint is paused', async () => {
+    const made = new Map<string, string>()
+    for (const status of DELIVERY_STATUSES) {
+      const { id } = await deliver()
+      made.set(status, id)
+      const which = Prisma.sql`id = ${id}::uuid`
+      if (status === 'paused') await change(Prisma.sql`due_at = NULL`, which)
+      else await give(status, which)
+    }
+    for (const [status, id] of made) {
+      expect(await ids(`?status=${status}`)).toEqual([id])
+      expect((await ask('GET', `${ROOT}/${id}`)).body.data.status).toBe(status)
+    }
+  })
+
+  test('200: by endpoint, event, what it is about, and when', async () => {
+    const { id: endpoint } = await addEndpoint(merchant, HOOK)
+    const { id, subject } = await deliver()
+    const other = await deliver()
+    await change(Prisma.sql`created_at = '2026-01-01T00:00:00Z'`, Prisma.sql`id = ${id}::uuid`)
+    await change(Prisma.sql`created_at = '2026-01-02T00:00:00Z'`, Prisma.sql`id <> ${id}::uuid`)
+    expect(await ids(`?endpoint_id=${endpoint}`)).toHaveLength(2)
+    expect(await ids(`?endpoint_id=${newId()}`)).toEqual([])
+    expect(await ids('?endpoint_id=none')).toEqual([other.id, id])
+    expect(await ids('?type=transaction.paid')).toHaveLength(4)
+    expect(await ids('?type=withdrawal.approved')).toEqual([])
+    expect(await ids('?type=transaction.*')).toEqual(await ids())
+    expect(await ids('?type=withdrawal.*')).toEqual([])
+    expect(await ids('?type=transaction.*&limit=3')).toEqual((await ids()).slice(0, 3))
+    expect(await ids(`?subject_id=${subject}`)).toContain(id)
+    expect(await ids(`?subject_id=${subject}`)).toHaveLength(2)
+    expect(await ids('?created_from=2026-01-01&created_to=2026-01-02')).toEqual([id])
+    expect(await ids('?created_from=2026-01-02&limit=100')).toContain(other.id)
+    const all = `?type=transaction.paid&subject_id=${subject}&status=pending&created_to=2026-01-02`
+    expect(await ids(all)).toEqual([id])
+  })
+
+  test('200: by a reference of one’s own, or by the id of what it stands for or of its event', async () => {
+    const { id, subject } = await deliver()
+    await deliver()
+    const mine = merchant
+    merchant = await makeMerchant()
+    const theirs = await deliver()
+    merchant = mine
+    const charge = await db().charge.findFirstOrThrow({ where: { id: subject } })
+    const { eventId } = await db().delivery.findFirstOrThrow({ where: { id } })
+    for (const reference of [charge.externalId, subject, eventId]) {
+      expect(await ids(`?reference=${reference}`)).toEqual([id])
+    }
+    for (const reference of ['unknown', newId(), theirs.subject]) {
+      expect(await ids(`?reference=${reference}`)).toEqual([])
+    }
+    const [row] = (await ask('GET', `${ROOT}?reference=${subject}`)).body.data
+    expect(row.subject_reference).toBe(charge.externalId)
+  })
+
+  test.each([
+    ['status=open', 'status must be one of pending, paused, delivered, exhausted, stopped'],
+    [
+      'endpoint_id=x',
+      'endpoint_id must be the id of an endpoint, or "none" for those of a webhook_url',
+    ],
+    ['subject_id=x', 'subject_id must be an id, in the form of a UUID'],
+    ['cursor=x', 'cursor must be the next_cursor of a page before'],
+    ['limit=101', 'limit must be a whole number from 1 to 100'],
+  ])('422 for ?%s', async (query, message) => {
+    const answer = await ask('GET', `${ROOT}?${query}`)
+    const [field = ''] = query.split('=')
+    expect([answer.status, answer.body]).toEqual([422, { errors: { [field]: [message] } }])
+  })
+
+  test('422 names every field at once', async () => {
+    const { status, body } = await ask('GET', `${ROOT}?type=x&created_from=x&created_to=x`)
+    expect([status, Object.keys(body.errors).toSorted()]).toEqual([
+      422,
+      ['created_from', 'created_to', 'type'],
+    ])
+  })
+})
+
+describe('GET deliveries/{id}', () => {
+  test('200: with every try, each with the bytes that were kept with the first', async () => {
+    const { id } = await deliver()
+    await db().$executeRaw`
+      INSERT INTO delivery_attempts (account_id, delivery_id, number, request_headers, request_body,
+        address, response_status, response_headers, response_body, problem, duration_ms)
+      VALUES
+        (${merchant.id}::uuid, ${id}::uuid, 1, '{"webhook-id":"a"}', '{"id":1}', NULL, NULL, NULL,
+          NULL, 'Nobody there', 3),
+        (${merchant.id}::uuid, ${id}::uuid, 2, '{"webhook-id":"a"}', NULL, '127.0.0.1', 500,
+          '{"server":"x"}', 'broken', 'The receiver answered 500', 5)`
+    await change(Prisma.sql`attempts = 2`)
+    const { status, body } = await ask('GET', `${ROOT}/${id}`)
+    expect(status).toBe(200)
+    expectShape(DeliveryRead, body)
+    const common = { request_headers: { 'webhook-id': 'a' }, request_body: '{"id":1}' }
+    expect(body.data).toMatchObject({ id, attempt_count: 2, last_response_status: 500 })
+    expect(body.data.later_pauses_s).toEqual([1_800, 7_200, 18_000, 36_000])
+    expect(body.data.attempts).toMatchObject([
+      { number: 1, response_status: null, response_body: null, problem: 'Nobody there', ...common },
+      { number: 2, response_status: 500, response_headers: { server: 'x' }, ...common },
+    ])
+  })
+
+  test('200: one that is under way says so, and has no next try', async () => {
+    const { id } = await deliver()
+    await change(Prisma.sql`lease = ${newId()}::uuid, due_at = now() + interval '1 minute'`)
+    const { data } = (await ask('GET', `${ROOT}/${id}`)).body
+    expect(data).toMatchObject({ status: 'pending', is_under_way: true, next_attempt_at: null })
+  })
+
+  test('404', async () => {
+    for (const id of await strangers()) {
+      expect(refusal(await ask('GET', `${ROOT}/${id}`))).toEqual(NOT_FOUND)
+    }
+  })
+})
+
+describe('POST deliveries/{id}/resend', () => {
+  test.each(['delivered', 'exhausted', 'stopped'])(
+    '200: one that is %s has a new round of tries, due now',
+    async status => {
+      const { id } = await deliver()
+      await give(status)
+      await change(Prisma.sql`attempts = 7, attempts_before = 0`)
+      const answer = await ask('POST', `${ROOT}/${id}/resend`)
+      expect(answer.status).toBe(200)
+      expectShape(DeliveryResent, answer.body)
+      expect(answer.body.data).toMatchObject({ id, status: 'pending', delivered_at: null })
+      const row = await onlyRow()
+      expect([row.attempts, row.attemptsBefore]).toEqual([7, 7])
+      expect(row.dueAt?.getTime()).toBeLessThanOrEqual(Date.now() + 60_000)
+    },
+  )
+
+  test('200: one that waits for its next try goes now, in the same round', async () => {
+    const { id } = await deliver()
+    await change(Prisma.sql`attempts = 2, due_at = now() + interval '5 hours'`)
+    expect((await ask('POST', `${ROOT}/${id}/resend`)).status).toBe(200)
+    const row = await onlyRow()
+    expect([row.attempts, row.attemptsBefore]).toEqual([2, 0])
+    expect(row.dueAt?.getTime()).toBeLessThanOrEqual(Date.now() + 3_600_000)
+  })
+
+  test('200: one whose worker died is no longer under way', async () => {
+    const { id } = await deliver()
+    await change(Prisma.sql`lease = ${newId()}::uuid, due_at = now() - interval '1 s'`)
+    expect((await ask('POST', `${ROOT}/${id}/resend`)).status).toBe(200)
+    expect((await onlyRow()).lease).toBeNull()
+  })
+
+  test('200 again under its key resends it once', async () => {
+    const { id } = await deliver()
+    await give('exhausted')
+    const first = await ask('POST', `${ROOT}/${id}/resend`, {}, 'resend')
+    await give('exhausted')
+    const again = await ask('POST', `${ROOT}/${id}/resend`, {}, 'resend')
+    expect(again.text).toBe(first.text)
+    expect((await onlyRow()).status).toBe('exhausted')
+  })
+
+  test('404', async () => {
+    for (const id of await strangers()) {
+      expect(refusal(await ask('POST', `${ROOT}/${id}/resend`))).toEqual(NOT_FOUND)
+    }
+  })
+
+  test('409 while it is under way', async () => {
+    const { id } = await deliver()
+    await change(Prisma.sql`lease = ${newId()}::uuid, due_at = now() + interval '1 minute'`)
+    const text = '{"error":"It is being sent just now: wait for its end"}'
+    expect(refusal(await ask('POST', `${ROOT}/${id}/resend`))).toEqual([409, text, 'under_way'])
+  })
+
+  test('409 when its endpoint is disabled or deleted, whatever became of it', async () => {
+    const { id: endpoint } = await addEndpoint(merchant, HOOK)
+    await payAndTell(merchant)
+    const { id } = await onlyRow()
+    await ask('POST', `/dashboard/webhooks/endpoints/${endpoint}/disable`)
+    expect(refusal(await ask('POST', `${ROOT}/${id}/resend`))).toEqual(DISABLED)
+    await give('exhausted')
+    expect(refusal(await ask('POST', `${ROOT}/${id}/resend`))).toEqual(DISABLED)
+    await ask('DELETE', `/dashboard/webhooks/endpoints/${endpoint}`)
+    const text = '{"error":"The endpoint is deleted: make a new one"}'
+    const answer = refusal(await ask('POST', `${ROOT}/${id}/resend`))
+    expect(answer).toEqual([409, text, 'endpoint_disabled'])
+  })
+})
+
+describe('POST deliveries/resend', () => {
+  const hourAgo = () => new Date(Date.now() - 3_600_000).toISOString()
+
+  test('200: what failed in the period, of this account, and nothing else', async () => {
+    const made: string[] = []
+    for (const status of ['exhausted', 'stopped', 'delivered', 'pending', 'exhausted']) {
+      const { id } = await deliver()
+      made.push(id)
+      await give(status, Prisma.sql`id = ${id}::uuid`)
+    }
+    const old = Prisma.sql`id = ${made[4]}::uuid`
+    await change(Prisma.sql`created_at = now() - interval '2 hours'`, old)
+    const foreign = (await strangers()).slice(2)
+    const where = { id: { in: foreign } }
+    await db().delivery.updateMany({ where, data: { status: 'exhausted', dueAt: null } })
+    const answer = await ask('POST', `${ROOT}/resend`, { from: hourAgo() })
+    expect([answer.status, answer.body]).toEqual([200, { resent: 2, more: false }])
+    expectShape(DeliveriesResent, answer.body)
+    expect(await ids('?status=exhausted')).toEqual([made[4]])
+    expect(await ids('?status=delivered')).toEqual([made[2]])
+    const left = await db().delivery.findMany({ where })
+    expect(left.map(({ status }) => status)).toEqual(['exhausted', 'exhausted'])
+    const again = await ask('POST', `${ROOT}/resend`, { from: hourAgo() })
+    expect(again.body.resent).toBe(0)
+  })
+
+  test('200: only of one endpoint, one state, or up to a time', async () => {
+    const { id: endpoint } = await addEndpoint(merchant, HOOK)
+    const [one, two] = [await deliver(), await deliver()]
+    await give('exhausted')
+    await give('stopped', Prisma.sql`subject_id = ${two.subject}::uuid`)
+    const resend = async (more: object) =>
+      (await ask('POST', `${ROOT}/resend`, { from: hourAgo(), ...more })).body.resent
+    expect(await resend({ to: new Date(Date.now() - 60_000).toISOString() })).toBe(0)
+    expect(await resend({ endpoint_id: endpoint, status: 'stopped' })).toBe(1)
+    expect(await resend({ endpoint_id: endpoint })).toBe(1)
+    expect(await resend({ status: 'exhausted' })).toBe(1)
+    expect(await ids('?status=stopped')).toEqual([two.id])
+    expect(one.id).not.toBe(two.id)
+  })
+
+  test('200: leaves alone what belongs to a disabled endpoint', async () => {
+    const { id: endpoint } = await addEndpoint(merchant, HOOK)
+    await deliver()
+    await ask('POST', `/dashboard/webhooks/endpoints/${endpoint}/disable`)
+    await give('exhausted')
+    const { body } = await ask('POST', `${ROOT}/resend`, { from: hourAgo() })
+    expect(body.resent).toBe(1)
+    expect(await ids(`?status=exhausted&endpoint_id=${endpoint}`)).toHaveLength(1)
+  })
+
+  test('200: only of one type, one transaction or no endpoint; GET says before how many', async () => {
+    await addEndpoint(merchant, HOOK)
+    const one = await deliver()
+    await deliver()
+    await give('exhausted')
+    const failed = async (query: string) => {
+      const answer = await ask('GET', `${ROOT}/resend?from=${hourAgo()}${query}`)
+      expectShape(DeliveriesFailed, answer.body)
+      return answer.body.failed
+    }
+    const resend = async (more: object) =>
+      (await ask('POST', `${ROOT}/resend`, { from: hourAgo(), ...more })).body.resent
+    expect([await failed(''), await failed('&endpoint_id=none')]).toEqual([4, 2])
+    expect([await failed('&type=withdrawal.*'), await failed('&status=stopped')]).toEqual([0, 0])
+    expect(await failed(`&reference=${one.subject}&type=transaction.paid`)).toBe(2)
+    expect(await resend({ type: 'withdrawal.approved' })).toBe(0)
+    expect(await resend({ endpoint_id: 'none', reference: one.subject })).toBe(1)
+    expect(await failed('')).toBe(3)
+    expect(await resend({ type: 'transaction.*' })).toBe(3)
+    expect(await failed('')).toBe(0)
+  })
+
+  test('404 for an endpoint that is not there', async () => {
+    for (const endpoint_id of [newId(), (await addEndpoint(await makeMerchant(), HOOK)).id]) {
+      const answer = await ask('POST', `${ROOT}/resend`, { from: hourAgo(), endpoint_id })
+      expect(refusal(answer)).toEqual(NO_ENDPOINT)
+    }
+  })
+
+  test('409 for an endpoint that is disabled', async () => {
+    const { id: endpoint_id } = await addEndpoint(merchant, HOOK)
+    await ask('POST', `/dashboard/webhooks/endpoints/${endpoint_id}/disable`)
+    const answer = await ask('POST', `${ROOT}/resend`, { from: hourAgo(), endpoint_id })
+    expect(refusal(answer)).toEqual(DISABLED)
+  })
+
+  const rule = 'from must be at most 14 days before to, or before now without one'
+  test.each([
+    [{}, { from: ['from is required'] }],
+    [{ from: '2026-01-01' }, { from: [rule] }],
+    [{ from: '2026-01-01', to: '2026-01-16' }, { from: [rule] }],
+    [{ from: '2026-01-02', to: '2026-01-02' }, { to: ['to must be after from'] }],
+    [{ from: '2999-01-02' }, { from: ['from must be in the past'] }],
+    [
+      { from: '2026-01-01', to: '2026-01-02', status: 'delivered' },
+      { status: ['status must be exhausted or stopped'] },
+    ],
+    [
+      { from: '2026-01-01', to: '2026-01-02', endpoint_id: 7 },
+      {
+        endpoint_id: [
+          'endpoint_id must be the id of an endpoint, or "none" for those of a webhook_url',
+        ],
+      },
+    ],
+  ])('422 names what is wrong in %j', async (body, errors) => {
+    const answer = await ask('POST', `${ROOT}/resend`, body)
+    expect([answer.status, answer.body]).toEqual([422, { errors }])
+  })
+})

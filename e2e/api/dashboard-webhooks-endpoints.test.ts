@@ -1,0 +1,447 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { readSigningSecrets } from '#lib/services/webhooks/secrets.ts'
+import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import {
+  EndpointCreated,
+  EndpointDeleted,
+  EndpointEnabled,
+  EndpointList,
+  EndpointRead,
+  SecretShown,
+  TestRead,
+} from '#lib/services/webhooks/wire.ts'
+import { call } from '#lib/testing/call.ts'
+import { payAndTell } from '#lib/testing/deliveries.ts'
+import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { type Api, makeMerchant, startApi } from '#lib/testing/stage.ts'
+
+const ROOT = '/dashboard/webhooks/endpoints'
+const URL_OF_SHOP = 'https://shop.example/hooks'
+const WANTED = { url: URL_OF_SHOP, event_types: '*' }
+const NOT_FOUND = [404, '{"error":"Endpoint not found"}', 'endpoint_not_found']
+
+let api: Api
+let merchant: Account
+let secret: string
+beforeAll(async () => {
+  api = await startApi()
+})
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  secret = await signIn(merchant, 'owner')
+})
+afterAll(() => api.close())
+
+const ask = (method: string, path: string, body?: unknown, key?: string) =>
+  call(api.url, method, path, { headers: pageHeaders(secret, merchant.id), body, key })
+const create = async (body: object = WANTED) => (await ask('POST', ROOT, body)).body.data
+const audited = async () =>
+  (
+    await db().auditRecord.findMany({
+      where: { accountId: merchant.id, action: { startsWith: 'webhook' } },
+      orderBy: { createdAt: 'asc' },
+    })
+  ).map(({ action, target, actorType, before, after }) => ({
+    ...{ action, target, actorType, before, after },
+  }))
+
+/** Ids that are no endpoint of this account: unknown, no id at all, another mode's, another's. */
+async function strangers(): Promise<string[]> {
+  const other = await makeMerchant()
+  const theirs = { id: newId(), url: URL_OF_SHOP, eventTypes: [...EVENT_TYPES] }
+  await db().webhookEndpoint.create({ data: { ...theirs, accountId: other.id, mode: 'test' } })
+  const live = { ...theirs, id: newId(), accountId: merchant.id, mode: 'live' }
+  await db().webhookEndpoint.create({ data: live })
+  return [newId(), 'x', "'%00", theirs.id, live.id].map(encodeURIComponent)
+}
+
+/** For each way of a route to be asked for what is not there. */
+async function expectUnknown(method: string, rest = '', body?: object): Promise<void> {
+  for (const id of await strangers()) {
+    const answer = await ask(method, `${ROOT}/${id}${rest}`, body)
+    expect(refusal(answer), id).toEqual(NOT_FOUND)
+  }
+  const { id } = await create()
+  await ask('DELETE', `${ROOT}/${id}`)
+  expect(refusal(await ask(method, `${ROOT}/${id}${rest}`, body))).toEqual(NOT_FOUND)
+}
+
+describe('POST endpoints', () => {
+  test('200: makes it and shows its secret this once', async () => {
+    const { status, body } = await ask('POST', ROOT, WANTED)
+    expect(status).toBe(200)
+    expectShape(EndpointCreated, body)
+    expect(body.data).toMatchObject({
+      url: URL_OF_SHOP,
+      event_types: EVENT_TYPES,
+      status: 'enabled',
+      disabled_at: null,
+      failing_since: null,
+      health: { delivered: 0, failed: 0, p95_ms: null },
+    })
+    const { id, secret: shown } = body.data
+    const holder = { accountId: merchant.id, mode: 'test', endpointId: id } as const
+    expect(await readSigningSecrets(holder)).toEqual([shown])
+    expect((await ask('GET', `${ROOT}/${id}`)).text).not.toContain('whsec_')
+    expect((await ask('GET', ROOT)).text).not.toContain('whsec_')
+    const after = { url: URL_OF_SHOP, mode: 'test', event_types: EVENT_TYPES }
+    expect(await audited()).toMatchObject([
+      { action: 'webhook_endpoint.created', target: id, actorType: 'user', after },
+    ])
+    expect(JSON.stringify(await audited())).not.toContain(shown.slice(6))
+  })
+
+  test('200: keeps the events that are named, each once, in our order', async () => {
+    const event_types = ['withdrawal.approved', 'transaction.paid', 'withdrawal.approved']
+    const { event_types: kept } = await create({ url: URL_OF_SHOP, event_types })
+    expect(kept).toEqual(['transaction.paid', 'withdrawal.approved'])
+  })
+
+  test('200 again under its key, with the same secret, which lies nowhere with the key', async () => {
+    const first = await ask('POST', ROOT, WANTED, 'a-key')
+    const again = await ask('POST', ROOT, WANTED, 'a-key')
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect(again.text).toBe(first.text)
+    expect((await ask('GET', ROOT)).body.data).toHaveLength(1)
+    const kept = await db().idempotencyKey.findMany({ where: { accountId: merchant.id } })
+    expect(kept).toHaveLength(1)
+    expect(kept[0]?.answer).toBeNull()
+    expect(Buffer.from(JSON.stringify(kept)).includes('whsec_')).toBe(false)
+  })
+
+  test('409 for the eleventh, even when twelve come at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 12 }, () => ask('POST', ROOT, WANTED)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10)
+    const [refused] = answers.filter(({ status }) => status !== 200)
+    const text = '{"error":"There are 10 endpoints already: edit or delete one of them"}'
+    expect(refused && refusal(refused)).toEqual([409, text, 'limit_reached'])
+    const [first] = (await ask('GET', ROOT)).body.data
+    await ask('DELETE', `${ROOT}/${first.id}`)
+    expect((await ask('POST', ROOT, WANTED)).status).toBe(200)
+  })
+
+  const types = `event_types must be "*" for all, or a list of one or more of: ${EVENT_TYPES.join(', ')}`
+  test.each([
+    [{}, { url: ['url is required'], event_types: ['event_types is required'] }],
+    [{ ...WANTED, url: 'shop' }, { url: ['url must be an http or https address'] }],
+    [{ ...WANTED, url: 'ftp://a.b/' }, { url: ['url must be an http or https address'] }],
+    [{ ...WANTED, url: 7 }, { url: ['url must be a string'] }],
+    [{ ...WANTED, event_types: [] }, { event_types: [types] }],
+    [{ ...WANTED, event_types: 'all' }, { event_types: [types] }],
+    [{ ...WANTED, event_types: ['transaction.sold'] }, { event_types: [types] }],
+    [{ ...WANTED, event_types: { 0: '*' } }, { event_types: [types] }],
+  ])('422 names what is wrong in %j', async (body, errors) => {
+    const answer = await ask('POST', ROOT, body)
+    expect([answer.status, answer.body]).toEqual([422, { errors }])
+  })
+})
+
+describe('GET endpoints', () => {
+  test('200: those of this account and mode, the oldest first, without the deleted', async () => {
+    await strangers()
+    const [one, two, three] = [await create(), await create(), await create()]
+    await ask('DELETE', `${ROOT}/${two.id}`)
+    const { status, body } = await ask('GET', ROOT)
+    expect(status).toBe(200)
+    expectShape(EndpointList, body)
+    expect(body.data.map(({ id }: { id: string }) => id)).toEqual([one.id, three.id])
+  })
+})
+
+describe('GET endpoints/{id}', () => {
+  test('200', async () => {
+    const { id, secret: _, ...made } = await create()
+    const { status, body } = await ask('GET', `${ROOT}/${id}`)
+    expect([status, body]).toEqual([200, { data: { id, ...made } }])
+    expectShape(EndpointRead, body)
+  })
+
+  test('404', () => expectUnknown('GET'))
+})
+
+describe('PATCH endpoints/{id}', () => {
+  test('200: what waits to be sent follows to the new address, what is over stays', async () => {
+    const { id } = await create()
+    await payAndTell(merchant)
+    await payAndTell(merchant)
+    const [over] = await db().delivery.findMany({ where: { endpointId: id }, take: 1 })
+    await db().$executeRaw`
+      UPDATE deliveries SET status = 'exhausted', due_at = NULL WHERE id = ${over?.id}::uuid`
+    const url = 'https://me@New.Shop.example:8443/hooks'
+    const answer = await ask('PATCH', `${ROOT}/${id}`, { url })
+    expect(answer.status).toBe(200)
+    expectShape(EndpointRead, answer.body)
+    expect(answer.body.data).toMatchObject({ id, url, event_types: EVENT_TYPES })
+    const rows = await db().delivery.findMany({
+      where: { endpointId: id },
+      orderBy: { status: 'asc' },
+    })
+    expect(rows.map(({ status, url, host }) => [status, url, host])).toEqual([
+      ['exhausted', URL_OF_SHOP, 'shop.example'],
+      ['pending', url, 'new.shop.example'],
+    ])
+    expect((await audited()).at(-1)).toMatchObject({
+      action: 'webhook_endpoint.edited',
+      before: { url: URL_OF_SHOP },
+      // Whom it calls as is the receiver's secret.
+      after: { url: 'https://new.shop.example:8443/hooks' },
+    })
+  })
+
+  test('200: other events are told from now on', async () => {
+    const { id } = await create()
+    const event_types = ['withdrawal.approved']
+    const { body } = await ask('PATCH', `${ROOT}/${id}`, { event_types })
+    expect(body.data).toMatchObject({ url: URL_OF_SHOP, event_types })
+    await payAndTell(merchant)
+    expect(await db().delivery.count({ where: { endpointId: id } })).toBe(0)
+  })
+
+  test('404', () => expectUnknown('PATCH', '', { url: URL_OF_SHOP }))
+
+  test.each([
+    [{}, { body: ['body must hold url, event_types or both'] }],
+    [{ url: 'x' }, { url: ['url must be an http or https address'] }],
+  ])('422 names what is wrong in %j', async (body, errors) => {
+    const { id } = await create()
+    const answer = await ask('PATCH', `${ROOT}/${id}`, body)
+    expect([answer.status, answer.body]).toEqual([422, { errors }])
+  })
+})
+
+describe('DELETE endpoints/{id}', () => {
+  test('200: nothing waits for it any more, and nothing comes', async () => {
+    const { id } = await create()
+    await payAndTell(merchant)
+    const answer = await ask('DELETE', `${ROOT}/${id}`)
+    expect([answer.status, answer.body]).toEqual([200, { data: { id, deleted: true } }])
+    expectShape(EndpointDeleted, answer.body)
+    await payAndTell(merchant)
+    const rows = await db().delivery.findMany({ where: { endpointId: id } })
+    expect(rows.map(({ status, dueAt }) => [status, dueAt])).toEqual([['stopped', null]])
+    expect((await audited()).at(-1)).toMatchObject({
+      action: 'webhook_endpoint.deleted',
+      before: { url: URL_OF_SHOP },
+    })
+  })
+
+  test('404', () => expectUnknown('DELETE'))
+})
+
+describe('POST endpoints/{id}/disable', () => {
+  test('200: what comes for it waits; a second time changes nothing', async () => {
+    const { id } = await create()
+    await payAndTell(merchant)
+    const answer = await ask('POST', `${ROOT}/${id}/disable`)
+    expect(answer.status).toBe(200)
+    expectShape(EndpointRead, answer.body)
+    const told = { status: 'disabled', disabled_reason: 'Disabled in the dashboard' }
+    expect(answer.body.data).toMatchObject(told)
+    await payAndTell(merchant)
+    const again = await ask('POST', `${ROOT}/${id}/disable`)
+    expect(again.body).toEqual(answer.body)
+    const rows = await db().delivery.findMany({ where: { endpointId: id } })
+    expect(rows.map(({ status, dueAt }) => [status, dueAt])).toEqual([
+      ['pending', null],
+      ['pending', null],
+    ])
+    expect((await audited()).map(({ action }) => action)).toEqual([
+      'webhook_endpoint.created',
+      'webhook_endpoint.disabled',
+    ])
+  })
+
+  test('404', () => expectUnknown('POST', '/disable'))
+})
+
+describe('POST endpoints/{id}/enable', () => {
+  test('200: what it missed is due, or stopped if that is wanted', async () => {
+    for (const [body, status] of [
+      [{}, 'pending'],
+      [{ send_missed: false }, 'stopped'],
+    ] as const) {
+      const { id } = await create()
+      await ask('POST', `${ROOT}/${id}/disable`)
+      await payAndTell(merchant)
+      const answer = await ask('POST', `${ROOT}/${id}/enable`, body)
+      expect(answer.status).toBe(200)
+      expectShape(EndpointEnabled, answer.body)
+      expect(answer.body).toMatchObject({
+        data: { status: 'enabled', disabled_at: null, disabled_reason: null },
+        missed: 1,
+      })
+      const [row] = await db().delivery.findMany({ where: { endpointId: id } })
+      expect([row?.status, row?.dueAt !== null]).toEqual([status, status === 'pending'])
+      const { action, after } = (await audited()).at(-1) ?? {}
+      expect([action, after]).toEqual([
+        'webhook_endpoint.enabled',
+        { send_missed: status === 'pending' },
+      ])
+      await ask('DELETE', `${ROOT}/${id}`)
+    }
+  })
+
+  test('200: what is enabled already missed nothing, and nothing is written down', async () => {
+    const { id } = await create()
+    expect((await ask('POST', `${ROOT}/${id}/enable`)).body.missed).toBe(0)
+    expect(await audited()).toHaveLength(1)
+  })
+
+  test('404', () => expectUnknown('POST', '/enable'))
+
+  test('422', async () => {
+    const { id } = await create()
+    const answer = await ask('POST', `${ROOT}/${id}/enable`, { send_missed: 'no' })
+    const errors = { send_missed: ['send_missed must be true or false'] }
+    expect([answer.status, answer.body]).toEqual([422, { errors }])
+  })
+})
+
+describe('POST endpoints/{id}/rotate', () => {
+  test('200: a new secret, beside which the one before signs for a day', async () => {
+    const { id, secret: before } = await create()
+    const { status, body } = await ask('POST', `${ROOT}/${id}/rotate`, undefined)
+    expect(status).toBe(200)
+    expectShape(SecretShown, body)
+    const { secret: after, created_at, previous_retires_at } = body.data
+    const holder = { accountId: merchant.id, mode: 'test', endpointId: id } as const
+    expect(await readSigningSecrets(holder)).toEqual([after, before])
+    const hours = (Date.parse(previous_retires_at) - Date.parse(created_at)) / 3_600_000
+    expect(hours).toBeCloseTo(24, 1)
+    expect((await audited()).at(-1)).toMatchObject({
+      action: 'webhook_endpoint.secret_rotated',
+      target: id,
+    })
+    expect(JSON.stringify(await audited())).not.toContain('whsec_')
+  })
+
+  test('200 again under its key, with the same secret, and no third is made', async () => {
+    const { id } = await create()
+    const first = await ask('POST', `${ROOT}/${id}/rotate`, {}, 'again')
+    const again = await ask('POST', `${ROOT}/${id}/rotate`, {}, 'again')
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect(again.text).toBe(first.text)
+    expect(await db().webhookSecret.count({ where: { endpointId: id } })).toBe(2)
+    const [kept] = await db().idempotencyKey.findMany({ where: { accountId: merchant.id } })
+    expect(kept?.answer).toBeNull()
+  })
+
+  test('404', () => expectUnknown('POST', '/rotate'))
+
+  test('409 when ten sign already', async () => {
+    const { id } = await create()
+    const rotate = () => ask('POST', `${ROOT}/${id}/rotate`)
+    for (let nth = 2; nth <= 10; nth++) expect((await rotate()).status).toBe(200)
+    const [status, , code] = refusal(await rotate())
+    expect([status, code]).toEqual([409, 'limit_reached'])
+    await db().$executeRaw`
+      UPDATE webhook_secrets SET retires_at = now() WHERE id = ${id}::uuid`
+    expect((await rotate()).status).toBe(200)
+  })
+})
+
+describe('POST endpoints/{id}/test', () => {
+  test('200: what the receiver answers, or why it could not be asked', async () => {
+    const { id } = await create({ ...WANTED, url: 'http://127.0.0.1:9/hook' })
+    const { status, body } = await ask('POST', `${ROOT}/${id}/test`)
+    expect(status).toBe(200)
+    expectShape(TestRead, body)
+    expect(body.data).toMatchObject({ delivered: false, status: null, address: null })
+    expect(body.data.problem).toContain('port 9')
+    expect(JSON.parse(body.data.request_body)).toMatchObject({ type: 'transaction.paid' })
+  })
+
+  test('404', () => expectUnknown('POST', '/test', {}))
+
+  test('422', async () => {
+    const { id } = await create()
+    const answer = await ask('POST', `${ROOT}/${id}/test`, { type: 'ping' })
+    const errors = { type: [`type must be one of ${EVENT_TYPES.join(', ')}`] }
+    expect([answer.status, answer.body]).toEqual([422, { errors }])
+  })
+})
+
+describe('the secret of charges and withdrawals', () => {
+  const path = '/dashboard/webhooks/secret'
+  const holder = () => ({ accountId: merchant.id, mode: 'test', endpointId: null }) as const
+
+  test('GET 200: shows the one in force', async () => {
+    const { status, body } = await ask('GET', path)
+    expect(status).toBe(200)
+    expectShape(SecretShown, body)
+    expect(await readSigningSecrets(holder())).toEqual([body.data.secret])
+    expect(body.data.previous_retires_at).toBeNull()
+  })
+
+  test('POST rotate 200: both sign, and the new one is shown from now on', async () => {
+    const before = (await ask('GET', path)).body.data.secret
+    const { status, body } = await ask('POST', `${path}/rotate`)
+    expect(status).toBe(200)
+    expectShape(SecretShown, body)
+    expect(await readSigningSecrets(holder())).toEqual([body.data.secret, before])
+    expect((await ask('GET', path)).body).toEqual(body)
+    const about = { target: merchant.id, after: { mode: 'test' } }
+    expect(await audited()).toMatchObject([
+      { action: 'webhook_secret.shown', ...about },
+      { action: 'webhook_secret.rotated', ...about },
+      { action: 'webhook_secret.shown', ...about },
+    ])
+  })
+
+  test('POST rotate 200, eight at once: one is in force, and all that were shown sign', async () => {
+    const before = (await ask('GET', path)).body.data.secret
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => ask('POST', `${path}/rotate`)),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
+    const shown = answers.map(({ body }) => body.data.secret as string)
+    expect(new Set(shown).size).toBe(8)
+    const signing = await readSigningSecrets(holder())
+    expect(signing.toSorted()).toEqual([before, ...shown].toSorted())
+    const where = { accountId: merchant.id, mode: 'test', endpointId: null, retiresAt: null }
+    expect(await db().webhookSecret.count({ where })).toBe(1)
+    expect((await ask('GET', path)).body.data.secret).toBe(signing[0])
+  })
+})
+
+describe('the two worlds', () => {
+  const inLive = (method: string, path: string, body?: unknown) =>
+    call(api.url, method, path, { headers: pageHeaders(secret, merchant.id, 'live'), body })
+
+  test('a page of the live world shows nothing of the test world', async () => {
+    const { id } = await create()
+    expect((await inLive('GET', ROOT)).body.data).toEqual([])
+    expect(refusal(await inLive('GET', `${ROOT}/${id}`))).toEqual(NOT_FOUND)
+  })
+
+  test('nothing begins in the live world while there is no bank', async () => {
+    const text = '{"error":"Live mode is not enabled"}'
+    const refused = [403, text, 'live_mode_disabled']
+    expect(refusal(await inLive('POST', ROOT, WANTED))).toEqual(refused)
+    expect(refusal(await inLive('POST', '/dashboard/webhooks/secret/rotate'))).toEqual(refused)
+  })
+})
+
+test('what the record holds of six changes never holds a secret', async () => {
+  const { id, secret: first } = await create()
+  const { secret: second } = (await ask('POST', `${ROOT}/${id}/rotate`)).body.data
+  await ask('PATCH', `${ROOT}/${id}`, { event_types: ['transaction.paid'] })
+  await ask('POST', `${ROOT}/${id}/disable`)
+  await ask('POST', `${ROOT}/${id}/enable`)
+  await ask('DELETE', `${ROOT}/${id}`)
+  const records = await audited()
+  expect(records.map(({ action }) => action)).toEqual([
+    'webhook_endpoint.created',
+    'webhook_endpoint.secret_rotated',
+    'webhook_endpoint.edited',
+    'webhook_endpoint.disabled',
+    'webhook_endpoint.enabled',
+    'webhook_endpoint.deleted',
+  ])
+  for (const shown of [first, second]) {
+    expect(JSON.stringify(records)).not.toContain(shown.slice('whsec_'.length))
+  }
+})

@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import { call } from '#lib/testing/call.ts'
+import { ORDER } from '#lib/testing/lists.ts'
+import {
+  type Api,
+  CHARGE,
+  expectBalancedBooks,
+  makeMerchant,
+  makeToken,
+  receive,
+  startApi,
+} from '#lib/testing/stage.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
+
+let api: Api
+let merchant: Account
+let token: string
+beforeAll(async () => {
+  api = await startApi()
+})
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  token = await makeToken(merchant.id)
+})
+afterAll(() => api.close())
+
+const ask = (method: string, path: string, body?: unknown) =>
+  call(api.url, method, path, { token, body })
+const listen = (query = '', caller = token) =>
+  call(api.url, 'GET', `/events${query}`, { token: caller })
+const decide = (kind: string, id: string, outcome: string) =>
+  ask('POST', `/sandbox/${kind}/${id}`, { outcome })
+
+async function createCharge(extra: object = {}): Promise<string> {
+  return (await ask('POST', '/transactions', { ...CHARGE, ...extra })).body.data.transaction_id
+}
+
+/** So many things that happened, one after the other. */
+async function happen(count: number): Promise<void> {
+  for (let nth = 0; nth < count; nth++) await decide('transactions', await createCharge(), 'failed')
+}
+
+/** As the job does that lets go of what is past its retention. */
+function prune(keptFrom: number): Promise<unknown> {
+  const where = { accountId: merchant.id, mode: 'test', sequence: { lt: keptFrom } }
+  return db().event.deleteMany({ where })
+}
+
+const sequencesOf = (answer: { body: { data: { sequence: number }[] } }) =>
+  answer.body.data.map(({ sequence }) => sequence)
+
+describe('GET /events', () => {
+  test.each(['paid', 'failed', 'expired'])(
+    'tells a charge that is %s as its webhook does',
+    async outcome => {
+      const id = await createCharge({ metadata: { order: 7 }, webhook_url: 'https://a.example/' })
+      await decide('transactions', id, outcome)
+      const { status, body, headers } = await listen()
+      expect(status).toBe(200)
+      expect(headers.get('cache-control')).toBe('private, no-store')
+      expect(Object.keys(body)).toEqual(['data', 'next_after'])
+      expect(body.next_after).toBe(1)
+      const [event] = body.data
+      expect(event).toEqual({
+        id: expect.stringMatching(UUID),
+        type: `transaction.${outcome}`,
+        event: outcome,
+        mode: 'test',
+        sequence: 1,
+        created_at: expect.stringMatching(MICROSECONDS),
+        transaction: (await ask('GET', `/transactions/${id}`)).body.data,
+      })
+      expect(event.transaction).toMatchObject({ id, status: outcome, metadata: { order: 7 } })
+      await expectBalancedBooks(merchant.id)
+    },
+  )
+
+  test.each(['approved', 'rejected'])(
+    'tells a withdrawal that is %s as its webhook does',
+    async outcome => {
+      await receive(merchant, 5_000)
+      const { id } = (await ask('POST', '/withdrawals', ORDER)).body.data
+      await decide('withdrawals', id, outcome)
+      const { body } = await listen('?after=1')
+      expect(body).toEqual({
+        data: [
+          {
+            id: expect.stringMatching(UUID),
+            type: `withdrawal.${outcome}`,
+            event: outcome,
+            mode: 'test',
+            sequence: 2,
+            created_at: expect.stringMatching(MICROSECONDS),
+            withdrawal: (await ask('GET', `/withdrawals/${id}`)).body.data,
+          },
+        ],
+        next_after: 2,
+      })
+      await expectBalancedBooks(merchant.id)
+    },
+  )
+
+  test('tells how it stood then, whatever has become of it since', async () => {
+    const id = await createCharge()
+    await decide('transactions', id, 'expired')
+    const first = (await listen()).body.data[0]
+    await decide('transactions', id, 'paid')
+    const [expired, paid] = (await listen()).body.data
+    expect(expired).toEqual(first)
+    expect(expired.transaction).toMatchObject({ status: 'expired', paid_at: null })
+    expect(paid.transaction).toMatchObject({ status: 'paid', id })
+  })
+
+  test('oldest first, so many as asked for, and next_after leads on without a gap', async () => {
+    await happen(7)
+    const first = await listen('?limit=3')
+    expect(sequencesOf(first)).toEqual([1, 2, 3])
+    const second = await listen(`?limit=3&after=${first.body.next_after}`)
+    expect(sequencesOf(second)).toEqual([4, 5, 6])
+    const third = await listen(`?limit=3&after=${second.body.next_after}`)
+    expect(sequencesOf(third)).toEqual([7])
+    expect(third.body.next_after).toBe(7)
+    expect((await listen('?after=7')).text).toBe('{"data":[],"next_after":7}')
+    await happen(1)
+    expect(sequencesOf(await listen('?after=7'))).toEqual([8])
+  })
+
+  test('an account to which nothing happened hears nothing, and may ask again from 0', async () => {
+    expect((await listen()).text).toBe('{"data":[],"next_after":0}')
+    expect((await listen('?after=0&limit=1')).text).toBe('{"data":[],"next_after":0}')
+  })
+
+  test('forty things at once are numbered 1 to 40, and a reader meanwhile misses none', async () => {
+    const ids = await Promise.all(Array.from({ length: 40 }, () => createCharge()))
+    const heard: number[] = []
+    const decided = Promise.all(ids.map(id => decide('transactions', id, 'paid')))
+    let over = false
+    void decided.then(() => {
+      over = true
+    })
+    for (let after = 0, last = false; !last; ) {
+      last = over
+      const answer = await listen(`?after=${after}&limit=9`)
+      heard.push(...sequencesOf(answer))
+      last &&= answer.body.data.length === 0
+      after = answer.body.next_after
+    }
+    expect(heard).toEqual(Array.from({ length: 40 }, (_, nth) => nth + 1))
+    expect((await decided).every(({ status }) => status === 200)).toBe(true)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('gives a hundred unless told, and never more', async () => {
+    await happen(1)
+    // A hundred and nineteen more of the same, which would take long to bring about one by one.
+    await db().$executeRaw`
+      INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource)
+      SELECT account_id, gen_random_uuid(), mode, nth + 1, type, subject_id, resource
+      FROM events, generate_series(1, 119) AS nth WHERE account_id = ${merchant.id}::uuid`
+    await db().eventSequence.updateMany({
+      where: { accountId: merchant.id, mode: 'test' },
+      data: { last: 120 },
+    })
+    expect(sequencesOf(await listen())).toHaveLength(100)
+    expect(sequencesOf(await listen('?limit=100'))).toHaveLength(100)
+    expect(sequencesOf(await listen('?after=100'))).toHaveLength(20)
+  })
+
+  test('410 with the oldest that is kept, for who has not heard what is gone', async () => {
+    await happen(6)
+    await prune(4)
+    for (const query of ['', '?after=0', '?after=2', '?after=2&limit=1']) {
+      const { status, text, headers } = await listen(query)
+      expect([status, text]).toEqual([
+        410,
+        '{"error":"Events before sequence 4 are no longer kept"}',
+      ])
+      expect(headers.get('x-error-code')).toBe('events_gone')
+    }
+    expect(sequencesOf(await listen('?after=3'))).toEqual([4, 5, 6])
+    expect(sequencesOf(await listen('?after=5'))).toEqual([6])
+  })
+
+  test('410 also when nothing is kept any more, but not for who has heard all', async () => {
+    await happen(3)
+    await prune(100)
+    const gone = await listen('?after=1')
+    expect([gone.status, gone.text]).toEqual([
+      410,
+      '{"error":"Events before sequence 4 are no longer kept"}',
+    ])
+    expect((await listen('?after=3')).text).toBe('{"data":[],"next_after":3}')
+    await happen(1)
+    expect(sequencesOf(await listen('?after=3'))).toEqual([4])
+  })
+
+  test('a number that is not reached yet is heard of later', async () => {
+    await happen(1)
+    expect((await listen('?after=5')).text).toBe('{"data":[],"next_after":5}')
+    expect((await listen(`?after=${'9'.repeat(15)}`)).body.data).toEqual([])
+  })
+
+  test.each([
+    ['after', ['-1', '1.5', 'x', '0x1', '1e3', '1'.repeat(16), ' 1', '\0']],
+    ['limit', ['0', '101', '-1', 'x', '1.5']],
+  ])('422 under %s for what it cannot be', async (field, values) => {
+    for (const value of values) {
+      const { status, body } = await listen(`?${new URLSearchParams({ [field]: value })}`)
+      expect([status, Object.keys(body.errors)], value).toEqual([422, [field]])
+    }
+  })
+
+  test('is for tokens with events:read, and for that alone', async () => {
+    const [without, alone] = [
+      await makeToken(merchant.id, {
+        permissions: PERMISSIONS.filter(name => name !== 'events:read'),
+      }),
+      await makeToken(merchant.id, { permissions: ['events:read'] }),
+    ]
+    const denied = await listen('', without)
+    expect([denied.status, denied.text]).toEqual([
+      403,
+      '{"error":"Permission denied: events:read"}',
+    ])
+    expect(denied.headers.get('x-required-permission')).toBe('events:read')
+    expect((await listen('', alone)).status).toBe(200)
+  })
+
+  test('hears of no other account and of no other mode', async () => {
+    await happen(2)
+    const stranger = await makeToken((await makeMerchant()).id)
+    expect((await listen('', stranger)).text).toBe('{"data":[],"next_after":0}')
+    const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
+    const live = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, { type: 'system' })
+    expect((await listen('', live.token)).text).toBe('{"data":[],"next_after":0}')
+  })
+})

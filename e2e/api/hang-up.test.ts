@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { followLog } from '#lib/testing/log-tail.ts'
+import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
+
+let api: Api
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.close())
+
+/** A request whose body does not come to its end, and whose caller is gone after so long. */
+async function hangUp(token: string, requestId: string, afterMs: number, body: string) {
+  const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  const head =
+    `POST /api/transactions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n` +
+    `X-Request-Id: ${requestId}\r\n`
+  await new Promise(sent => socket.write(head + body, sent))
+  await sleep(afterMs)
+  socket.destroy()
+}
+
+test.each([
+  ['a length', 'Content-Length: 100\r\n\r\n{"a":'],
+  ['chunks', 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"a":\r\n'],
+])(
+  'a caller who hangs up at any moment of a body with %s leaves nobody waiting',
+  async (_, body) => {
+    const merchant = await makeMerchant()
+    const ids: string[] = []
+    const logged = followLog()
+    for (const afterMs of [0, 1, 2, 5, 10, 20, 50, 100]) {
+      // One that nobody remembers: asking the database who it is leaves time to hang up in.
+      const token = await makeToken(merchant.id)
+      const id = `after-${afterMs}-ms-${newId()}`
+      ids.push(id)
+      await hangUp(token, id, afterMs, body)
+    }
+    const answered = () =>
+      logged()
+        .split('\n')
+        .filter(line => line.includes('"answered"'))
+        .join()
+    await vi.waitFor(() => expect(ids.filter(id => !answered().includes(id))).toEqual([]), {
+      timeout: 20_000,
+      interval: 200,
+    })
+    expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(0)
+  },
+)

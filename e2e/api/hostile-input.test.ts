@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { call, speak } from '#lib/testing/call.ts'
+import { addressIn, makeWorld, OPERATIONS, type World } from '#lib/testing/route-table.ts'
+import { type Api, expectBalancedBooks, startApi } from '#lib/testing/stage.ts'
+
+/** The server's own patience with a request is ten seconds; a slow machine may look later. */
+const PATIENCE_MS = 20_000
+const MALFORMED_JSON = '{"error":"Malformed JSON"}'
+const MALFORMED = '{"error":"Malformed request"}'
+const TOO_LARGE = '{"error":"Payload too large"}'
+const POSTS = OPERATIONS.filter(({ method }) => method === 'POST')
+
+let api: Api
+let world: World
+beforeAll(async () => {
+  api = await startApi()
+  world = await makeWorld(api)
+})
+afterAll(async () => {
+  await expectBalancedBooks(world.merchant.id)
+  await api.close()
+})
+
+const authorization = () => `Authorization: Bearer ${world.token}\r\n`
+
+/** A request written by hand, which asks the server to hang up afterwards. */
+function write(line: string, headers: string, body: string | Uint8Array = ''): Buffer {
+  const head = `${line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers}\r\n`
+  return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body as string)])
+}
+
+/** Every answer is ours, in JSON and in time; which one is the test's affair. */
+async function hear(bytes: Uint8Array) {
+  const { status, head, text, tookMs } = await speak(api.url, bytes)
+  expect(head).toMatch(/^content-type: application\/json; charset=utf-8$/im)
+  expect(head).toMatch(/^connection: close$/im)
+  expect(tookMs).toBeLessThan(PATIENCE_MS)
+  return [status, text]
+}
+
+describe.each(POSTS)('POST $path', ({ path }) => {
+  const line = () => `POST /api${addressIn(world, path)}`
+  const post = (body: string | Uint8Array, headers = '') => {
+    const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`
+    return hear(write(line(), authorization() + length + headers, body))
+  }
+  const chunked = (body: string) =>
+    hear(write(line(), `${authorization()}Transfer-Encoding: chunked\r\n`, body))
+
+  /** The two shapes of a 422: one message for a charge, all of them by field elsewhere. */
+  function expectInvalid([status, text]: unknown[]): void {
+    expect(status).toBe(422)
+    const { errors, ...rest } = JSON.parse(String(text))
+    expect(rest).toEqual({})
+    if (path === '/transactions') {
+      expect(errors).toMatch(/^[\w-]+ \w/)
+      return
+    }
+    expect(Object.keys(errors).length).toBeGreaterThan(0)
+    for (const messages of Object.values(errors)) {
+      expect(messages).toEqual(expect.arrayContaining([expect.stringMatching(/./)]))
+    }
+  }
+
+  test.each<[string, Uint8Array]>([
+    ['bytes that begin nothing', Buffer.from([0x7b, 0xff, 0xfe, 0x7d])],
+    ['half of a surrogate pair in UTF-8', Buffer.from('7b2261223a22eda08022' + '7d', 'hex')],
+    ['UTF-16', Buffer.from('\ufeff{"amount":1000}', 'utf16le')],
+    ['what is compressed', gzipSync('{"amount":1000}')],
+    ['a NUL', Buffer.from('{"amount":1000}\0')],
+    ['an open end', Buffer.from(`{"a":${'['.repeat(60_000)}`)],
+    ['half of it', Buffer.from('{"amount":10')],
+    ['two of them', Buffer.from('{"amount":1000}{"amount":1000}')],
+    ['JavaScript', Buffer.from('{amount:1000}')],
+    ['numbers that JSON has not', Buffer.from('{"amount":0x3e8}')],
+    ['what a form sends', Buffer.from('amount=1000&outcome=paid')],
+  ])('400 for a body that is not JSON: %s', async (_what, bytes) => {
+    expect(await post(bytes)).toEqual([400, MALFORMED_JSON])
+  })
+
+  test.each([
+    '9007199254740993',
+    '1e400',
+    '-1e400',
+    '-0',
+    '1e-7',
+    '123456789012345678901234567890',
+    '"1e3"',
+    '[[[]]]',
+    '{"$gt":0}',
+    '"\\ud800"',
+    '"\\u0000"',
+    '{"__proto__":{"amount":1000}}',
+  ])('422 for %s where something else belongs', async value => {
+    const body = `{"amount":${value},"pix_key":${value},"outcome":${value},"reason":${value}}`
+    expectInvalid(await post(body))
+  })
+
+  test.each([
+    ['a key of __proto__', '{"__proto__":{"amount":1000,"outcome":"paid"},"amount":false}'],
+    ['a field named as a method', '{"constructor":1,"toString":1,"hasOwnProperty":1,"amount":[]}'],
+    [
+      'ten thousand fields',
+      `{${Array.from({ length: 5_000 }, (_, nth) => `"k${nth}":0`)},"amount":[]}`,
+    ],
+    ['nesting that a parser still takes', `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`],
+    ['objects as deep', `{"a":${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}}`],
+  ])('422 for %s', async (_what, body) => {
+    expectInvalid(await post(body))
+  })
+
+  test('413 for nesting of 100,000, for ten megabytes, and for as much in chunks', async () => {
+    const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    const { token } = world
+    for (const raw of [nested, 'x'.repeat(10_000_000)]) {
+      const { status, text } = await call(api.url, 'POST', addressIn(world, path), { token, raw })
+      expect([status, text]).toEqual([413, TOO_LARGE])
+    }
+    const chunk = `2710\r\n${'x'.repeat(10_000)}\r\n`
+    expect(await chunked(`${chunk.repeat(20)}0\r\n\r\n`)).toEqual([413, TOO_LARGE])
+  })
+
+  test('415 for what says that it is compressed', async () => {
+    const [status, text] = await post(gzipSync('{}'), 'Content-Encoding: gzip\r\n')
+    expect([status, text]).toEqual([415, '{"error":"Content-Type must be application/json"}'])
+  })
+
+  test.each([
+    ['no number', 'x\r\n{}\r\n0\r\n\r\n'],
+    ['a negative one', '-2\r\n{}\r\n0\r\n\r\n'],
+    ['one beyond all numbers', `${'f'.repeat(40)}\r\n{}`],
+    ['less than it holds', '1\r\n{}\r\n0\r\n\r\n'],
+  ])('400 for a chunk whose size is %s', async (_what, body) => {
+    expect(await chunked(body)).toEqual([400, MALFORMED])
+  })
+
+  test('404 or 422, and never a fault, for an address longer than any', async () => {
+    for (const size of [3_000, 20_000]) {
+      // Nothing that repeats: an index would compress that until it fits.
+      const where = path.replace('[id]', randomBytes(size).toString('hex').slice(0, size))
+      const key = 'Idempotency-Key: long-address\r\nContent-Length: 2\r\n'
+      const [status, text] = await hear(write(`POST /api${where}`, authorization() + key, '{}'))
+      expect([404, 422]).toContain(status)
+      expect(Object.keys(JSON.parse(String(text)))).toEqual([status === 404 ? 'error' : 'errors'])
+    }
+  })
+})
+
+test('408 everywhere for chunks that never end, and for a length that never comes', async () => {
+  const unfinished = POSTS.flatMap(({ path }) => {
+    const line = `POST /api${addressIn(world, path)}`
+    return [
+      write(line, `${authorization()}Transfer-Encoding: chunked\r\n`, '1\r\n{\r\n'),
+      write(line, `${authorization()}Content-Length: 50\r\n`, '{"amount":'),
+    ]
+  })
+  for (const answer of await Promise.all(unfinished.map(hear))) {
+    expect(answer).toEqual([408, '{"error":"Request timed out"}'])
+  }
+})

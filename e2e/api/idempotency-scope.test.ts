@@ -1,0 +1,258 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { type Answered, call } from '#lib/testing/call.ts'
+import { ORDER } from '#lib/testing/lists.ts'
+import {
+  type Api,
+  CHARGE,
+  expectBalancedBooks,
+  makeMerchant,
+  makeToken,
+  openApi,
+  openCharge,
+  receive,
+} from '#lib/testing/stage.ts'
+
+const ACTOR = { type: 'system' } as const
+
+let api: Api
+let merchant: Account
+let token: string
+beforeAll(async () => {
+  ;({ api, merchant, token } = await openApi())
+  await receive(merchant, 1_000_000)
+})
+afterAll(async () => {
+  await expectBalancedBooks(merchant.id)
+  await api.close()
+})
+
+const post = (path: string, key: string, body: unknown, caller = token) =>
+  call(api.url, 'POST', path, { token: caller, key, body })
+const isReplay = ({ headers }: Answered) => headers.get('idempotent-replayed') === 'true'
+const keysOf = (key: string) => db().idempotencyKey.count({ where: { key } })
+
+describe('a key belongs to', () => {
+  test('one path: the same on another is another', async () => {
+    const key = newId()
+    const [one, other] = [await openCharge(merchant), await openCharge(merchant)]
+    const paid = { outcome: 'paid' }
+    const answers = [
+      await post('/transactions', key, CHARGE),
+      await post('/withdrawals', key, ORDER),
+      await post(`/sandbox/transactions/${one.id}`, key, paid),
+      await post(`/sandbox/transactions/${other.id}`, key, paid),
+    ]
+    expect(answers.map(answer => [answer.status, isReplay(answer)])).toEqual(
+      Array(4).fill([200, false]),
+    )
+    expect(await keysOf(key)).toBe(4)
+    expect(isReplay(await post('/transactions/?again=1', key, CHARGE))).toBe(true)
+  })
+
+  test('one account: nobody hears another’s answer, nor that there is one', async () => {
+    const stranger = await makeToken((await makeMerchant()).id)
+    const key = newId()
+    const mine = await post('/transactions', key, CHARGE)
+    const theirs = await post('/transactions', key, { ...CHARGE, amount: 777 }, stranger)
+    expect([theirs.status, isReplay(theirs)]).toEqual([200, false])
+    expect(theirs.body.data.transaction_id).not.toBe(mine.body.data.transaction_id)
+    const again = await post('/transactions', key, { ...CHARGE, amount: 777 }, stranger)
+    expect(again.text).toBe(theirs.text)
+  })
+
+  test('one mode: what was kept in live is no answer in test', async () => {
+    const key = newId()
+    const requestHash = new Uint8Array(createHash('sha256').update('any').digest())
+    const place = { accountId: merchant.id, mode: 'live', path: '/api/transactions', key }
+    const kept = { requestHash, resourceId: newId(), status: 200, answer: '{"live":true}' }
+    const expiresAt = new Date(Date.now() + 3_600_000)
+    await db().idempotencyKey.create({ data: { ...place, ...kept, expiresAt } })
+    const first = await post('/transactions', key, CHARGE)
+    expect([first.status, isReplay(first)]).toEqual([200, false])
+  })
+
+  test('the account, not the token: a second token of it hears the first answer', async () => {
+    const key = newId()
+    const first = await post('/transactions', key, CHARGE)
+    const second = await post('/transactions', key, CHARGE, await makeToken(merchant.id))
+    expect([second.text, isReplay(second)]).toEqual([first.text, true])
+    const permissions = ['transactions:read' as const]
+    const reader = await makeToken(merchant.id, { permissions })
+    expect((await post('/transactions', key, CHARGE, reader)).status).toBe(403)
+  })
+})
+
+describe('what was refused is not kept, and the same key works later:', () => {
+  const good = async (path: string, key: string, body: unknown) => {
+    const answer = await post(path, key, body)
+    expect([answer.status, isReplay(answer)]).toEqual([200, false])
+    expect(isReplay(await post(path, key, body))).toBe(true)
+  }
+
+  test('422', async () => {
+    const key = newId()
+    for (const body of [{}, { ...CHARGE, amount: 1 }]) {
+      const answer = await post('/transactions', key, body)
+      expect([answer.status, await keysOf(key)]).toEqual([422, 0])
+    }
+    await good('/transactions', key, CHARGE)
+  })
+
+  test('422 Insufficient balance', async () => {
+    const poor = await makeMerchant()
+    const caller = await makeToken(poor.id)
+    const key = newId()
+    const refused = await post('/withdrawals', key, ORDER, caller)
+    expect([refused.status, await keysOf(key)]).toEqual([422, 0])
+    await receive(poor, ORDER.amount)
+    const later = await post('/withdrawals', key, ORDER, caller)
+    expect([later.status, isReplay(later)]).toEqual([200, false])
+    // The balance is gone again, but the answer stays.
+    expect((await post('/withdrawals', key, ORDER, caller)).text).toBe(later.text)
+    await expectBalancedBooks(poor.id)
+  })
+
+  test('404 and 409', async () => {
+    const key = newId()
+    const external_id = `later-${key}`
+    const path = `/sandbox/transactions/${external_id}`
+    const outcome = { outcome: 'expired' }
+    expect((await post(path, key, outcome)).status).toBe(404)
+    const { data } = (await post('/transactions', newId(), { ...CHARGE, external_id })).body
+    await good(path, key, outcome)
+    const taken = { ...CHARGE, external_id }
+    const other = newId()
+    expect((await post('/transactions', other, taken)).status).toBe(409)
+    await db().charge.updateMany({
+      where: { accountId: merchant.id, id: data.transaction_id },
+      data: { externalId: `moved-${key}` },
+    })
+    await good('/transactions', other, taken)
+  })
+
+  test('503', async () => {
+    const key = newId()
+    const away = { ...CHARGE, client_email: 'unavailable@example.com' }
+    const answers = [
+      await post('/transactions', key, away),
+      await post('/transactions', key, away),
+      await post('/withdrawals', key, { ...ORDER, pix_key: 'unavailable@example.com' }),
+    ]
+    expect(answers.map(answer => [answer.status, isReplay(answer)])).toEqual(
+      Array(3).fill([503, false]),
+    )
+    expect(await keysOf(key)).toBe(0)
+    await good('/transactions', key, CHARGE)
+    await good('/withdrawals', key, ORDER)
+  })
+
+  test('401 and 403', async () => {
+    const key = newId()
+    expect((await post('/transactions', key, CHARGE, 'nobody')).status).toBe(401)
+    await suspendAccount(merchant.id, 'test', ACTOR)
+    expect((await post('/transactions', key, CHARGE)).status).toBe(403)
+    await activateAccount(merchant.id, 'test', ACTOR)
+    expect(await keysOf(key)).toBe(0)
+    await good('/transactions', key, CHARGE)
+  })
+
+  test('415, 413 and 400', async () => {
+    const key = newId()
+    const send = (raw: string, headers = {}) =>
+      call(api.url, 'POST', '/transactions', { token, key, raw, headers })
+    expect((await send('{}', { 'content-type': 'text/plain' })).status).toBe(415)
+    expect((await send('x'.repeat(70_000))).status).toBe(413)
+    expect((await send('{')).status).toBe(400)
+    expect(await keysOf(key)).toBe(0)
+    await good('/transactions', key, CHARGE)
+  })
+})
+
+/** What is asked about a key while its first request is still at work, or died over it. */
+describe('a key whose first request has not been answered', () => {
+  const DECISION = { outcome: 'expired' }
+  /** An opening that has to ask a bank, which is how a charge's key can stay behind. */
+  const ASKED = { ...CHARGE, client_email: 'fail@example.com' }
+  const CASES = [
+    { what: 'of a charge', path: async () => '/transactions', body: ASKED },
+    { what: 'of a charge that asks no bank', path: async () => '/transactions', body: CHARGE },
+    { what: 'of a withdrawal', path: async () => '/withdrawals', body: ORDER },
+    {
+      what: 'of a refund',
+      path: async () => {
+        const { id } = await openCharge(merchant)
+        await post(`/sandbox/transactions/${id}`, newId(), { outcome: 'paid' })
+        return `/transactions/${id}/refunds`
+      },
+      body: { amount: 100 },
+    },
+    {
+      what: 'of the sandbox',
+      path: async () => `/sandbox/transactions/${(await openCharge(merchant)).id}`,
+      body: DECISION,
+    },
+  ]
+
+  /** A row as a request leaves it that wrote its key and has not come to its end. */
+  async function leave(path: string, body: object, seconds: number) {
+    const sorted = Object.fromEntries(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1)))
+    const requestHash = createHash('sha256').update(JSON.stringify(sorted)).digest()
+    const [key, id] = [newId(), newId()]
+    await db().$executeRaw`
+      INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
+        locked_until, expires_at)
+      VALUES (${merchant.id}::uuid, 'test', ${`/api${path}`}, ${key}, ${requestHash}, ${id}::uuid,
+        now() + make_interval(secs => ${seconds}::float8), now() + interval '1 day')`
+    return { key, id }
+  }
+
+  test.each(CASES)(
+    '$what is taken over when it was abandoned, once and under its id',
+    async one => {
+      const path = await one.path()
+      const { key, id } = await leave(path, one.body, -1)
+      const answers = await Promise.all(Array.from({ length: 10 }, () => post(path, key, one.body)))
+      expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+      const [first] = answers
+      expect(first?.status).toBe(200)
+      const { data } = first?.body ?? {}
+      if (!path.startsWith('/sandbox')) expect(data.id ?? data.transaction_id).toBe(id)
+      const later = await post(path, key, one.body)
+      expect([later.text, isReplay(later)]).toEqual([first?.text, true])
+      await expectBalancedBooks(merchant.id)
+    },
+  )
+
+  test.concurrent.each(CASES)('$what that is still at work is 409 after ten seconds', async one => {
+    const path = await one.path()
+    const { key } = await leave(path, one.body, 60)
+    const began = performance.now()
+    const answer = await post(path, key, one.body)
+    const waitedMs = performance.now() - began
+    const text = '{"error":"A request with this Idempotency-Key is still running"}'
+    expect([answer.status, answer.text]).toEqual([409, text])
+    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(waitedMs).toBeGreaterThan(9_000)
+  })
+
+  test('is waited for, and its answer is everybody’s', async () => {
+    const path = '/transactions'
+    const first = await post(path, newId(), ASKED)
+    const { key } = await leave(path, ASKED, 60)
+    const { transaction_id } = first.body.data
+    const waiting = [1, 2, 3].map(() => post(path, key, ASKED))
+    await sleep(500)
+    await db().$executeRaw`
+      UPDATE idempotency_keys SET locked_until = NULL, resource_id = ${transaction_id}::uuid
+      WHERE key = ${key}`
+    for (const answer of await Promise.all(waiting)) {
+      expect([answer.text, isReplay(answer)]).toEqual([first.text, true])
+    }
+  })
+})

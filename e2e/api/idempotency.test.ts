@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { type Answered, call } from '#lib/testing/call.ts'
+import { ORDER } from '#lib/testing/lists.ts'
+import { OPERATIONS } from '#lib/testing/route-table.ts'
+import {
+  type Api,
+  CHARGE,
+  expectBalancedBooks,
+  openApi,
+  openCharge,
+  receive,
+} from '#lib/testing/stage.ts'
+
+let api: Api
+let merchant: Account
+let token: string
+beforeAll(async () => {
+  ;({ api, merchant, token } = await openApi())
+  await receive(merchant, 10_000_000)
+})
+afterAll(async () => {
+  await expectBalancedBooks(merchant.id)
+  await api.close()
+})
+
+type Said = Parameters<typeof call>[3]
+const post = (path: string, said: Said) => call(api.url, 'POST', path, { token, ...said })
+const balance = async () => (await call(api.url, 'GET', '/account', { token })).body.balance
+const countCharges = () => db().charge.count({ where: { accountId: merchant.id } })
+const countWithdrawals = () => db().withdrawal.count({ where: { accountId: merchant.id } })
+const countEvents = () => db().event.count({ where: { accountId: merchant.id } })
+const isReplay = ({ headers }: Answered) => headers.get('idempotent-replayed') === 'true'
+const payload = JSON.stringify
+
+/** A charge and a withdrawal of their own to decide, for the sandbox's routes. */
+async function makeSubjects() {
+  const withdrawal = await post('/withdrawals', { body: ORDER })
+  return {
+    charge: `/sandbox/transactions/${(await openCharge(merchant)).id}`,
+    withdrawal: `/sandbox/withdrawals/${withdrawal.body.data.id}`,
+  }
+}
+
+const byField = (text: string) => ({ errors: { 'Idempotency-Key': [text] } })
+
+async function payCharge(): Promise<string> {
+  const { id } = await openCharge(merchant)
+  await post(`/sandbox/transactions/${id}`, { body: { outcome: 'paid' } })
+  return id
+}
+
+/** Every POST that keeps its answer, how often it has acted, and what that does to the balance. */
+const POSTS = [
+  {
+    name: 'POST /transactions',
+    path: async () => '/transactions',
+    body: CHARGE,
+    other: { ...CHARGE, amount: 1_501 },
+    moves: 0,
+    keptH: 24,
+    acted: countCharges,
+    message: (text: string) => ({ errors: text }),
+  },
+  {
+    name: 'POST /withdrawals',
+    path: async () => '/withdrawals',
+    body: ORDER,
+    other: { ...ORDER, amount: 1_001 },
+    moves: -ORDER.amount,
+    keptH: 30 * 24,
+    acted: countWithdrawals,
+    message: byField,
+  },
+  {
+    name: 'POST /transactions/[id]/refunds',
+    path: async () => `/transactions/${await payCharge()}/refunds`,
+    body: { amount: 100, reason: 'no' },
+    other: { amount: 101, reason: 'no' },
+    moves: -100,
+    keptH: 30 * 24,
+    acted: () => db().refund.count({ where: { accountId: merchant.id } }),
+    message: byField,
+  },
+  {
+    name: 'POST /sandbox/transactions/[id]',
+    path: async () => (await makeSubjects()).charge,
+    body: { outcome: 'paid' },
+    other: { outcome: 'failed' },
+    moves: CHARGE.amount,
+    keptH: 24,
+    acted: countEvents,
+    message: byField,
+  },
+  {
+    name: 'POST /sandbox/withdrawals/[id]',
+    path: async () => (await makeSubjects()).withdrawal,
+    body: { outcome: 'rejected', reason: 'no' },
+    other: { outcome: 'rejected' },
+    moves: ORDER.amount,
+    keptH: 30 * 24,
+    acted: countEvents,
+    message: byField,
+  },
+]
+
+test('no POST of the API is missing here', () => {
+  const posts = OPERATIONS.filter(({ method }) => method === 'POST')
+  const told = posts.map(({ method, path }) => `${method} ${path}`)
+  expect(POSTS.map(({ name }) => name).toSorted()).toEqual(told.toSorted())
+})
+
+describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted, message }) => {
+  test('a hundred at once with one key act once and hear the same, byte for byte', async () => {
+    const path = await pathOf()
+    const [before, balanceBefore] = [await acted(), await balance()]
+    const key = newId()
+    const answers = await Promise.all(Array.from({ length: 100 }, () => post(path, { key, body })))
+    expect(await acted()).toBe(before + 1)
+    const [first] = answers
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
+      new Set([`200 ${first?.text}`]),
+    )
+    expect(answers.filter(answer => !isReplay(answer))).toHaveLength(1)
+    expect(await balance()).toBe(balanceBefore + moves)
+    const later = await post(path, { key, body })
+    expect([later.text, isReplay(later)]).toEqual([first?.text, true])
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('the first answer stands whatever became of it, and looks like the first but for one header', async () => {
+    const path = await pathOf()
+    const key = newId()
+    const first = await post(path, { key, body })
+    const { data } = first.body
+    const outcome = path === '/transactions' ? 'paid' : 'approved'
+    const id = data.transaction_id ?? data.id
+    const isDecided = ['/transactions', '/withdrawals'].includes(path)
+    if (isDecided) await post(`/sandbox${path}/${id}`, { body: { outcome } })
+    const second = await post(path, { key, body })
+    expect([second.status, second.text]).toEqual([200, first.text])
+    const told = ({ headers }: Answered) =>
+      [...headers].filter(([name]) => !/^(date|x-request-id|idempotent-replayed)$/.test(name))
+    expect(told(second)).toEqual(told(first))
+    expect([isReplay(first), isReplay(second)]).toEqual([false, true])
+  })
+
+  test('the order of the fields, blanks and the spelling of letters do not make another body', async () => {
+    const path = await pathOf()
+    const key = newId()
+    const before = await acted()
+    const first = await post(path, { key, body })
+    const reversed = Object.fromEntries(Object.entries(body).toReversed())
+    const spelled = payload(body).replace('a', '\\u0061')
+    for (const raw of [payload(reversed), payload(body, null, 2), ` ${spelled}\n`]) {
+      const again = await post(path, { key, raw })
+      expect([again.text, isReplay(again)]).toEqual([first.text, true])
+    }
+    expect(await acted()).toBe(before + 1)
+  })
+
+  test('422 in the endpoint’s own shape for the same key with another body, at any time', async () => {
+    const path = await pathOf()
+    const key = newId()
+    const refusal = message('Idempotency-Key was used before with another body: send a new key')
+    const first = await post(path, { key, body })
+    const before = await acted()
+    for (const sent of [other, { ...body, note: 1 }, {}]) {
+      const { status, body: told } = await post(path, { key, body: sent })
+      expect([status, told]).toEqual([422, refusal])
+    }
+    expect(await acted()).toBe(before)
+    expect((await post(path, { key, body })).text).toBe(first.text)
+  })
+
+  test('of two bodies that come at once with one key, one acts and the other is refused', async () => {
+    const path = await pathOf()
+    const [key, before] = [newId(), await acted()]
+    const both = await Promise.all([body, other].map(sent => post(path, { key, body: sent })))
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 422])
+    expect(await acted()).toBe(before + 1)
+  })
+
+  test('422 in the endpoint’s own shape for an empty key and one of 256 characters', async () => {
+    const path = await pathOf()
+    const before = await acted()
+    const refusal = message('Idempotency-Key must have 1 to 255 characters')
+    for (const key of ['', 'k'.repeat(256)]) {
+      const { status, body: told } = await post(path, { key, body })
+      expect([status, told]).toEqual([422, refusal])
+    }
+    expect(await acted()).toBe(before)
+  })
+
+  test('a key of one character or of 255, whatever they are, is a key', async () => {
+    for (const made of ['!', `é${newId()} ÿ"\\'%`, 'k'.repeat(255)]) {
+      const path = await pathOf()
+      const key = made
+      const before = await acted()
+      const first = await post(path, { key, body })
+      const second = await post(path, { key, body })
+      expect([first.status, second.text]).toEqual([200, first.text])
+      expect(await acted()).toBe(before + 1)
+    }
+  })
+
+  test('a key whose time is over acts again', async () => {
+    const path = await pathOf()
+    const key = newId()
+    const first = await post(path, { key, body })
+    const { keptS } = await keptFor(key)
+    expect(Math.round(keptS / 3_600)).toBe(keptH)
+    await db().$executeRaw`
+      UPDATE idempotency_keys SET expires_at = now() - interval '1 second' WHERE key = ${key}`
+    const before = await acted()
+    const again = await post(path, { key, body })
+    expect(isReplay(again)).toBe(false)
+    // The sandbox cannot decide a second time; but it was asked, and did not tell an old answer.
+    const decided = path.startsWith('/sandbox')
+    expect(again.status).toBe(decided ? 409 : 200)
+    expect(again.text).not.toBe(first.text)
+    expect(await acted()).toBe(decided ? before : before + 1)
+  })
+})
+
+async function keptFor(key: string) {
+  const [row] = await db().$queryRaw<{ keptS: number }[]>`
+    SELECT extract(epoch FROM expires_at - created_at)::float8 AS "keptS"
+    FROM idempotency_keys WHERE account_id = ${merchant.id}::uuid AND key = ${key}`
+  return { keptS: row?.keptS ?? 0 }
+}

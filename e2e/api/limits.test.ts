@@ -1,0 +1,231 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { supplyEnv } from '#lib/base/env.ts'
+import { closeRateLimits } from '#lib/edge/http/rate-limit.ts'
+import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
+import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
+import { type Answered, call } from '#lib/testing/call.ts'
+import { addressIn, makeWorld, OPERATIONS, type World } from '#lib/testing/route-table.ts'
+import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
+
+const ACTOR = { type: 'system' } as const
+/** One a second: whoever is refused once is refused again at once, on the slowest machine. */
+const SLOW_TOKEN = { RATE_TOKEN_PER_SECOND: '1', RATE_TOKEN_BURST: '3' }
+const SLOW_IP = { RATE_IP_PER_SECOND: '1', RATE_IP_BURST: '3' }
+const BURSTS = { RATE_TOKEN_BURST: '200', RATE_IP_BURST: '400' }
+const REFUSAL = '{"error":"Too Many Requests"}'
+
+let api: Api
+let world: World
+let token: string
+beforeAll(async () => {
+  api = await startApi()
+  world = await makeWorld(api)
+})
+beforeEach(async () => {
+  token = await makeToken(world.merchant.id)
+})
+afterEach(() => setLimits({}))
+afterAll(() => api.close())
+
+function setLimits(values: Record<string, string>): void {
+  supplyEnv({ ...BURSTS, ...WITHOUT_RATE_LIMITS, ...values })
+  closeRateLimits()
+}
+
+type Said = Parameters<typeof call>[3]
+const ask = (method = 'GET', path = '/account', said: Said = {}) =>
+  call(api.url, method, path, { token, ...said })
+
+/** Asks until it is refused for being too often: an allowance grows by one a second meanwhile. */
+async function untilRefused(once: () => Promise<Answered>): Promise<Answered[]> {
+  const answers: Answered[] = []
+  while (answers.at(-1)?.status !== 429) answers.push(await once())
+  return answers
+}
+
+function expectRefusal(answer: Answered | undefined): void {
+  expect([answer?.status, answer?.text]).toEqual([429, REFUSAL])
+  expect(answer?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+  expect(answer?.headers.get('x-error-code')).toBe('too_many_requests')
+  expect(answer?.headers.get('content-type')).toBe('application/json; charset=utf-8')
+}
+
+describe('429', () => {
+  test.each([
+    ['token', SLOW_TOKEN],
+    ['address', SLOW_IP],
+  ])(
+    'for a %s that asks too often: the exact body and a whole number of seconds',
+    async (_, limit) => {
+      setLimits(limit)
+      const answers = await untilRefused(() => ask())
+      expectRefusal(answers.at(-1))
+      expect(answers.length).toBeGreaterThan(3)
+      expect(Number(answers.at(-1)?.headers.get('retry-after'))).toBeLessThanOrEqual(60)
+    },
+  )
+
+  test.each(OPERATIONS)('on $method $path, whose work is not done then', async operation => {
+    const { method, path, body } = operation
+    const before = await countRows()
+    setLimits(SLOW_TOKEN)
+    await untilRefused(() => ask())
+    const answers = await untilRefused(() => ask(method, addressIn(world, path), { body }))
+    expectRefusal(answers.at(-1))
+    setLimits({})
+    const makes = method === 'POST' && !path.startsWith('/sandbox')
+    const made = makes ? answers.filter(({ status }) => status === 200).length : 0
+    expect(await countRows()).toBe(before + made)
+  })
+
+  /** The merchant's charges, withdrawals and refunds, by the API's own account of them. */
+  async function countRows(): Promise<number> {
+    let count = 0
+    for (const path of ['/transactions', '/withdrawals', `/transactions/${world.paid}/refunds`]) {
+      count += (await ask('GET', `${path}?limit=100`)).body.data.length
+    }
+    return count
+  }
+
+  test('is over when Retry-After says so', async () => {
+    setLimits({ RATE_TOKEN_PER_SECOND: '2', RATE_TOKEN_BURST: '2' })
+    const [refused] = (await untilRefused(() => ask())).slice(-1)
+    const seconds = Number(refused?.headers.get('retry-after'))
+    await new Promise(done => setTimeout(done, seconds * 1_000))
+    expect((await ask()).status).toBe(200)
+  })
+
+  test('of one token is no affair of another one, of the same account or not', async () => {
+    setLimits(SLOW_TOKEN)
+    await untilRefused(() => ask())
+    const others = [await makeToken(world.merchant.id), await makeToken((await makeMerchant()).id)]
+    for (const other of others)
+      expect((await ask('GET', '/account', { token: other })).status).toBe(200)
+  })
+
+  test('does not come where the limits are off', async () => {
+    setLimits({})
+    const answers = await Promise.all(Array.from({ length: 100 }, () => ask()))
+    expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200))
+    expect(answers[0]?.headers.has('ratelimit')).toBe(false)
+  })
+})
+
+describe('the fields of the IETF’s draft', () => {
+  const fields = ({ headers }: Answered) => [
+    headers.get('ratelimit-policy'),
+    headers.get('ratelimit'),
+  ]
+
+  test('stand on each answer, with what is left of both limits', async () => {
+    setLimits({ RATE_TOKEN_PER_SECOND: '100', RATE_IP_PER_SECOND: '200' })
+    for (const answer of [
+      await ask(),
+      await ask('POST', '/transactions', { body: {} }),
+      await ask('DELETE'),
+    ]) {
+      const [policy, limit] = fields(answer)
+      expect(policy).toBe('"ip";q=200;w=1, "token";q=100;w=1')
+      expect(limit).toMatch(/^"ip";r=(19\d|1[0-8]\d);t=1, "token";r=\d{1,2};t=1$/)
+    }
+  })
+
+  test('tell of the one limit that is on, and of the address alone to who is nobody', async () => {
+    setLimits({ RATE_TOKEN_PER_SECOND: '100' })
+    expect(fields(await ask())[0]).toBe('"token";q=100;w=1')
+    setLimits({ RATE_IP_PER_SECOND: '200' })
+    expect(fields(await ask('GET', '/account', { token: null }))[0]).toBe('"ip";q=200;w=1')
+  })
+})
+
+describe('the order of the checks', () => {
+  test('the address is counted before anybody asks who calls', async () => {
+    setLimits(SLOW_IP)
+    for (const caller of [null, 'nobody', makeTokenText('test'), token]) {
+      const answers = await untilRefused(() => ask('GET', '/account', { token: caller }))
+      expectRefusal(answers.at(-1))
+    }
+  })
+
+  test('who calls is asked before a token is counted: a revoked one is 401, not 429', async () => {
+    const wanted = { accountId: world.merchant.id, mode: 'test' as const, name: 'leaked' }
+    const leaked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    setLimits(SLOW_TOKEN)
+    await untilRefused(() => ask('GET', '/account', { token: leaked.token }))
+    await revokeToken(leaked.id, 'leaked', ACTOR)
+    for (let count = 0; count < 5; count++) {
+      expect((await ask('GET', '/account', { token: leaked.token })).status).toBe(401)
+    }
+  })
+
+  test('what they may is asked before a token is counted: 403, however often', async () => {
+    const other = await makeMerchant()
+    const reader = await makeToken(other.id, { permissions: ['account:read'] })
+    setLimits(SLOW_TOKEN)
+    await untilRefused(() => ask('GET', '/account', { token: reader }))
+    const denied = () => ask('POST', '/transactions', { token: reader, body: CHARGE })
+    for (let count = 0; count < 5; count++) expect((await denied()).status).toBe(403)
+    await suspendAccount(other.id, 'test', ACTOR)
+    const answer = await ask('GET', '/account', { token: reader })
+    expect(answer.text).toBe('{"error":"Account not active"}')
+  })
+
+  test.each<[number, string, string, Said]>([
+    [405, 'DELETE', '/account', {}],
+    [415, 'POST', '/transactions', { headers: { 'content-type': 'text/plain' }, raw: 'x' }],
+    [413, 'POST', '/transactions', { raw: 'x'.repeat(70_000) }],
+    [400, 'POST', '/transactions', { raw: '{' }],
+    [422, 'POST', '/transactions', { body: {} }],
+    [404, 'GET', '/transactions/nobody', {}],
+  ])('a token is counted before %i', async (status, method, path, said) => {
+    expect((await ask(method, path, said)).status).toBe(status)
+    setLimits(SLOW_TOKEN)
+    const answers = await untilRefused(() => ask(method, path, said))
+    expectRefusal(answers.at(-1))
+    expect(answers[0]?.status).toBe(status)
+  })
+})
+
+describe('bearers that fail', () => {
+  const FAILS = { RATE_FAILED_BEARERS_PER_MINUTE: '5' }
+  const fail = () => ask('GET', '/account', { token: makeTokenText('test') })
+
+  test('are counted by address, and refused after their number; a valid token never is', async () => {
+    setLimits(FAILS)
+    const answers = await untilRefused(fail)
+    expect(answers.slice(0, -1).map(({ status }) => status)).toEqual(Array(5).fill(401))
+    expectRefusal(answers.at(-1))
+    expect(Number(answers.at(-1)?.headers.get('retry-after'))).toBeGreaterThan(1)
+    for (let count = 0; count < 20; count++) {
+      expect((await ask()).status).toBe(200)
+      expect((await ask('POST', '/transactions', { body: {} })).status).toBe(422)
+    }
+    expectRefusal(await fail())
+    const fresh = await makeToken((await makeMerchant()).id)
+    expect((await ask('GET', '/account', { token: fresh })).status).toBe(200)
+  })
+
+  test('of every kind count: unknown, revoked, ended, of no known form, of another scheme', async () => {
+    setLimits(FAILS)
+    const wanted = { accountId: world.merchant.id, mode: 'test' as const, name: 'leaked' }
+    const leaked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    await revokeToken(leaked.id, 'leaked', ACTOR)
+    const ended = await makeToken(world.merchant.id, { expiresAt: new Date(Date.now() - 1_000) })
+    const wrong = ['Basic YTpi', 'Bearer', `Bearer ${leaked.token}`, `Bearer ${ended}`, 'Bearer x']
+    for (const authorization of wrong) {
+      const answer = await ask('GET', '/account', { token: null, headers: { authorization } })
+      expect(answer.status).toBe(401)
+    }
+    expectRefusal(await fail())
+  })
+
+  test('that are refused do not keep those without any from hearing 401', async () => {
+    setLimits(FAILS)
+    await untilRefused(fail)
+    expect((await ask('GET', '/account', { token: null })).status).toBe(401)
+  })
+})

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '#lib/base/ids.ts'
+import { call } from '#lib/testing/call.ts'
+import { LISTS, type List, makeList, ORDER } from '#lib/testing/lists.ts'
+import {
+  type Api,
+  CHARGE,
+  expectBalancedBooks,
+  makeMerchant,
+  makeToken,
+  startApi,
+} from '#lib/testing/stage.ts'
+
+const ROWS = 10
+
+let api: Api
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.close())
+
+describe.each(LISTS)('GET $path', kind => {
+  const { path, write, ends } = kind
+  let given: List
+  beforeAll(async () => {
+    given = await makeList(api, kind, ROWS)
+    const decide = (nth: number, outcome: string) =>
+      given.send('POST', `/sandbox${path}/${given.at(nth).id}`, { outcome })
+    for (const nth of [2, 5]) await decide(nth, ends[0])
+    await decide(7, ends[1])
+  })
+  afterAll(() => expectBalancedBooks(given.merchant.id))
+
+  const ids = (...nths: number[]) => nths.map(nth => given.at(nth).id)
+
+  test('status: each of them, and page by page', async () => {
+    expect(await given.idsOf({ status: ends[0] })).toEqual(ids(5, 2))
+    expect(await given.idsOf({ status: ends[1] })).toEqual(ids(7))
+    expect(await given.idsOf({ status: 'pending' })).toEqual(ids(9, 8, 6, 4, 3, 1, 0))
+    expect(await given.walk({ status: ends[0], limit: 1 })).toEqual([ids(5), ids(2)])
+  })
+
+  test('external_id: the whole of it and nothing but it', async () => {
+    expect(await given.idsOf({ external_id: 'row 7' })).toEqual(ids(7))
+    for (const external_id of ['row', 'ROW 7', 'row 7 ', 'row%', "' OR 1=1 --"]) {
+      expect(await given.idsOf({ external_id })).toEqual([])
+    }
+  })
+
+  test('created_from is included and created_to is not, to the microsecond', async () => {
+    const [from, to] = [given.at(3).created_at, given.at(7).created_at]
+    expect(await given.idsOf({ created_from: from, created_to: to })).toEqual(ids(6, 5, 4, 3))
+    expect(await given.idsOf({ created_from: to })).toEqual(ids(9, 8, 7))
+    expect(await given.idsOf({ created_to: from })).toEqual(ids(2, 1, 0))
+    expect(await given.idsOf({ created_from: to, created_to: from })).toEqual([])
+    const pages = await given.walk({ created_from: from, created_to: to, limit: 3 })
+    expect(pages).toEqual([ids(6, 5, 4), ids(3)])
+  })
+
+  test('a date is its midnight in UTC, and a time may stand in any zone', async () => {
+    const old = await makeMerchant()
+    const caller = await makeToken(old.id)
+    const made: string[] = []
+    for (const time of ['09T23:59:59.999Z', '10T00:00:00.000Z', '10T12:00:00.000Z']) {
+      const createdAt = new Date(`2026-03-${time}`)
+      made.push((await write(old.id, { id: newId(createdAt), createdAt })).id)
+    }
+    const found = async (query: Record<string, string>) =>
+      (await given.idsOf(query, caller)).map(id => made.indexOf(id))
+    expect(await found({ created_from: '2026-03-10' })).toEqual([2, 1])
+    expect(await found({ created_to: '2026-03-10' })).toEqual([0])
+    expect(await found({ created_from: '2026-03-10', created_to: '2026-03-11' })).toEqual([2, 1])
+    expect(await found({ created_from: '2026-03-10T09:00:00-03:00' })).toEqual([2])
+    expect(await found({ created_to: '2026-03-10T21:00:00+09:00' })).toEqual([1, 0])
+    expect(await found({ created_from: '1970-01-01', created_to: '9999-12-31' })).toHaveLength(3)
+  })
+
+  test('all together find what each of them leaves', async () => {
+    const span = { created_from: given.at(1).created_at, created_to: given.at(6).created_at }
+    const both = { ...span, status: ends[0] }
+    expect(await given.idsOf(both)).toEqual(ids(5, 2))
+    expect(await given.idsOf({ ...both, cursor: given.at(5).id })).toEqual(ids(2))
+    expect(await given.idsOf({ ...both, limit: 1 })).toEqual(ids(5))
+    expect(await given.idsOf({ ...both, external_id: 'row 2', q: 'row 2' })).toEqual(ids(2))
+    expect(await given.idsOf({ ...both, external_id: 'row 2', q: 'row 5' })).toEqual([])
+    expect(await given.idsOf({ ...both, external_id: 'row 7' })).toEqual([])
+    expect(await given.idsOf({ external_id: 'row 7', status: 'pending' })).toEqual([])
+  })
+
+  test('one that is empty or unknown counts as absent, and of two the last one counts', async () => {
+    const empty = 'limit=&cursor=&status=&external_id=&created_from=&created_to=&q=&page=2'
+    expect((await given.send('GET', `${path}?${empty}`)).text).toBe((await given.list()).text)
+    const twice = await given.send('GET', `${path}?limit=5&limit=0&limit=2`)
+    expect(twice.body.data).toHaveLength(2)
+  })
+
+  test.each<[string, string[]]>([
+    ['limit', ['0', '101', '-1', '1.5', '1e1', 'ten', ' 5', '٣', '9'.repeat(400)]],
+    ['cursor', ['1', 'x', 'null', `${newId()}0`, newId().replaceAll('-', ''), '../../x']],
+    ['status', ['open', 'opening', 'PENDING', 'pending,x', 'undefined', '\0']],
+    ['created_from', ['yesterday', '1763690400', '2026-13-01', '2026-02-30', '1969-12-31', '\0']],
+    ['created_from', ['2026-11-21T03:00:00', '2026-11-21 03:00:00Z', '2026-11-21T25:00:00Z']],
+    ['created_to', ['now', '2026-11-31', '2026-11-21T03:00Zz', '-2026-11-21', '10000-01-01']],
+    ['external_id', ['x'.repeat(256), 'a\0b']],
+    ['q', ['x'.repeat(256), 'a\0b']],
+  ])('422 under %s for what it cannot be', async (field, values) => {
+    for (const value of values) {
+      const { status, body } = await given.list({ [field]: value })
+      expect([status, Object.keys(body)], value).toEqual([422, ['errors']])
+      expect(Object.keys(body.errors)).toEqual([field])
+      expect(body.errors[field][0].startsWith(`${field} must `)).toBe(true)
+    }
+  })
+
+  test('422 tells all bad values at once', async () => {
+    const bad = { limit: 0, cursor: 'x', status: 'x', created_from: 'x', created_to: 'x' }
+    const { status, body } = await given.list(bad)
+    expect(status).toBe(422)
+    expect(Object.keys(body.errors).sort()).toEqual(Object.keys(bad).sort())
+  })
+
+  test('a time that PostgreSQL would not read is told as a bad value, not as a fault', async () => {
+    const zones = ['+15:59', '-15:59', '+16:00', '-16:00', '+23:59', '-23:59']
+    const times = zones.map(zone => `2026-01-01T00:00:00${zone}`)
+    for (const digits of [6, 7, 20, 200]) times.push(`2026-01-01T00:00:00.${'1'.repeat(digits)}Z`)
+    times.push('9999-12-31T23:59:59.999999-14:00')
+    for (const time of times) {
+      for (const field of ['created_from', 'created_to']) {
+        expect([200, 422], `${field} ${time}`).toContain(
+          (await given.list({ [field]: time })).status,
+        )
+      }
+    }
+  })
+})
+
+describe('q', () => {
+  let token: string
+  beforeAll(async () => {
+    const [, withdrawals] = LISTS
+    if (withdrawals) token = (await makeList(api, withdrawals, 0)).token
+  })
+  const send = async (path: string, body: unknown) =>
+    (await call(api.url, 'POST', path, { token, body })).body.data
+  const find = async (path: string, q: string) => {
+    const { body } = await call(api.url, 'GET', `${path}?${new URLSearchParams({ q })}`, { token })
+    return body.data.map(({ id }: { id: string }) => id)
+  }
+
+  test('finds a charge by a part of its payer, and by the whole of what names it', async () => {
+    const payer = { client_name: 'Zoë 100%_Álvares', client_email: 'ZOE+1@Example.com' }
+    const named = { client_doc: '390.533.447-05', external_id: 'order #1' }
+    const id = (await send('/transactions', { ...CHARGE, ...payer, ...named })).transaction_id
+    const { end_to_end_id } = await send(`/sandbox/transactions/${id}`, { outcome: 'paid' })
+    const whole = [id, id.toUpperCase(), end_to_end_id, ...Object.values(named)]
+    for (const q of [...whole, 'Zoë', 'zoë 100%_á', '%_', 'zoe+1@']) {
+      expect(await find('/transactions', q), q).toEqual([id])
+    }
+    for (const q of ['order', '%zz%', '_o_', id.slice(0, 13), '390.533', "'; --"]) {
+      expect(await find('/transactions', q), q).toEqual([])
+    }
+  })
+
+  test('finds a withdrawal by what names it, whole, and by its key in either form', async () => {
+    const order = { ...ORDER, pix_key: 'HOLD+q@Example.com', external_id: 'wage #1' }
+    const { id } = await send('/withdrawals', order)
+    const { end_to_end_id } = await send(`/sandbox/withdrawals/${id}`, { outcome: 'approved' })
+    for (const q of ['wage #1', id, end_to_end_id, order.pix_key, 'hold+q@example.com']) {
+      expect(await find('/withdrawals', q), q).toEqual([id])
+    }
+    for (const q of ['wage', 'hold', '%', id.slice(0, 13)]) {
+      expect(await find('/withdrawals', q), q).toEqual([])
+    }
+  })
+})

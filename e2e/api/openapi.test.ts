@@ -1,0 +1,227 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { PAGE_STATUS, STATUS } from '#lib/edge/http/answer.ts'
+import { buildDocument } from '#lib/edge/http/openapi.ts'
+import { loadRoutes } from '#lib/edge/server/routes.ts'
+import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { type Document, type Json, strictly } from '#lib/testing/strict.ts'
+
+interface Operation {
+  operationId: string
+  summary: string
+  description: string
+  parameters?: Json[]
+  requestBody?: { required: boolean; content: Json }
+  responses: Record<string, Json>
+  'x-required-permission': string | string[]
+}
+
+let routes: Awaited<ReturnType<typeof loadRoutes>>
+let document: Document & Json
+beforeAll(async () => {
+  routes = await loadRoutes()
+  document = JSON.parse(JSON.stringify(buildDocument(routes, 'https://pix.troco.test/')))
+})
+
+function operations(): { path: string; method: string; operation: Operation }[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      path,
+      method,
+      operation: operation as unknown as Operation,
+    })),
+  )
+}
+
+function schema(name: string): { properties: Record<string, Json>; required: string[] } {
+  return document.components.schemas[name] as ReturnType<typeof schema>
+}
+
+function mediaOf(part: unknown): Json {
+  return (part as { content: Record<string, Json> }).content['application/json'] ?? {}
+}
+
+describe('the document', () => {
+  test('satisfies the recommended rules of Redocly, which its own command line runs', async () => {
+    const config = await createConfig({ extends: ['recommended'] })
+    const found = await lintFromString({ source: JSON.stringify(document), config })
+    expect(
+      found.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]),
+    ).toEqual([])
+  })
+
+  test('names every route and method that programs may call, and no other', () => {
+    const open = routes.filter(
+      ({ segments }) => !/^(dashboard|visitor|person|admin)$/.test(segments[0] ?? ''),
+    )
+    const served = open.flatMap(({ segments, handlers }) =>
+      [...handlers.keys()]
+        .filter(method => method !== 'HEAD')
+        .map(method => `${method} /${segments.join('/')}`),
+    )
+    const named = operations().map(({ path, method }) => {
+      return `${method.toUpperCase()} ${path.replaceAll('{', '[').replaceAll('}', ']')}`
+    })
+    expect(named.sort()).toEqual(served.sort())
+  })
+
+  test('is where the API is, whose version it bears', () => {
+    expect(document).toMatchObject({
+      openapi: '3.1.0',
+      info: { version: '1.0.0' },
+      servers: [{ url: 'https://pix.troco.test/api' }],
+    })
+  })
+
+  test('gives each operation an id of its own, words, and permissions that exist', () => {
+    const ids = operations().map(({ operation }) => operation.operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const { operation } of operations()) {
+      expect(operation.summary).toMatch(/^[A-Z].*[^.]$/)
+      expect(operation.description).toMatch(/^[A-Z][\s\S]*\n\nNeeds /)
+      const allowed = [operation['x-required-permission']].flat()
+      expect(allowed.length).toBeGreaterThan(0)
+      for (const name of allowed) {
+        expect(PERMISSIONS).toContain(name)
+        expect(operation.description).toContain(`\`${name}\``)
+      }
+    }
+  })
+
+  test('tells each code under its status', () => {
+    const told = new Set(
+      operations().flatMap(({ operation }) =>
+        Object.entries(operation.responses).flatMap(([status, answer]) =>
+          codesOf(answer).map(code => `${status} ${code}`),
+        ),
+      ),
+    )
+    const { setup_failed: fault, ...all } = STATUS
+    const codes = Object.fromEntries(Object.entries(all).filter(([code]) => !(code in PAGE_STATUS)))
+    for (const [code, status] of Object.entries(codes)) expect(told).toContain(`${status} ${code}`)
+    expect(told).toContain(`${fault} internal_error`)
+    expect(told.size).toBe(Object.keys(codes).length + 1)
+  })
+
+  test('tells each event, and what is sent with it', () => {
+    const webhooks = document.webhooks as Record<string, { post: Operation }>
+    expect(Object.keys(webhooks)).toEqual([...EVENT_TYPES])
+    const exampleOf = (type: string) => mediaOf(webhooks[type]?.post.requestBody).example
+    for (const type of EVENT_TYPES) {
+      const [subject = '', event] = type.split('.')
+      expect(exampleOf(type)).toMatchObject({ type, event, mode: 'test' })
+      expect(exampleOf(type)).toHaveProperty(subject)
+    }
+    expect(exampleOf('transaction.refund_failed')).toMatchObject({
+      transaction: { status: 'paid' },
+      refund: { status: 'rejected', completed_at: null },
+    })
+  })
+})
+
+describe('the tables of the specification', () => {
+  test('a charge', () => {
+    const { properties, required } = schema('ChargeRequest')
+    expect(required).toEqual(['amount', 'client_name', 'client_email', 'client_doc'])
+    expect(properties).toMatchObject({
+      amount: { type: 'integer', minimum: 500, maximum: 999_999_999_999 },
+      client_name: { type: 'string', minLength: 1, maxLength: 255 },
+      client_email: { type: 'string', format: 'email', maxLength: 254 },
+      client_doc: { type: 'string' },
+      client_phone: { type: 'string', maxLength: 30 },
+      webhook_url: { type: 'string', format: 'uri', maxLength: 2048 },
+      ip: { anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] },
+      metadata: { type: 'object', maxProperties: 20, additionalProperties: true },
+      utms: { type: 'object', additionalProperties: true },
+      items: { type: 'array', maxItems: 50, items: { $ref: '#/components/schemas/Item' } },
+      external_id: { type: 'string', minLength: 1, maxLength: 255 },
+      expires_in: { type: 'integer', minimum: 60, maximum: 2_592_000 },
+    })
+    expect(Object.keys(schema('Item').properties)).toEqual(['name', 'price', 'quantity'])
+    const created = schema('ChargeCreated').properties.data as ReturnType<typeof schema>
+    expect(created.required).toEqual(['transaction_id', 'br_code', 'amount', 'status', 'metadata'])
+    expect(created.properties.metadata).toMatchObject({ type: ['object', 'null'] })
+  })
+
+  test('a withdrawal', () => {
+    const { properties, required } = schema('WithdrawalRequest')
+    expect(required).toEqual(['amount', 'pix_key'])
+    expect(properties).toMatchObject({
+      amount: { type: 'integer', minimum: 1_000, maximum: 999_999_999_999 },
+      pix_key: { type: 'string', maxLength: 77 },
+      pix_key_type: { enum: ['cpf', 'cnpj', 'email', 'phone', 'random'] },
+      webhook_url: { type: 'string', format: 'uri' },
+    })
+    const { data } = schema('WithdrawalCreated').properties
+    expect((data as { required: string[] }).required).toEqual([
+      'id',
+      'amount',
+      'status',
+      'pix_key_type',
+      'pix_key',
+      'created_at',
+    ])
+  })
+
+  test('the account, and the forms of an error', () => {
+    expect(schema('Account').required).toEqual(['name', 'balance'])
+    expect(schema('Error').properties).toMatchObject({ error: { type: 'string' } })
+    expect(schema('FirstError').properties).toMatchObject({ errors: { type: 'string' } })
+    expect(schema('FieldErrors').properties).toMatchObject({
+      errors: { type: 'object', additionalProperties: { type: 'array' } },
+    })
+    const forms = ['/transactions', '/withdrawals'].map(
+      path => mediaOf(document.paths[path]?.post?.responses[422]).schema,
+    )
+    expect(forms).toEqual([
+      { $ref: '#/components/schemas/FirstError' },
+      { $ref: '#/components/schemas/FieldErrors' },
+    ])
+  })
+})
+
+test('every example is what its own schema allows, and no schema lacks one', () => {
+  const validatorOf = strictly(document)
+  const found = samples(document, '')
+  const wrong = found.filter(({ schema, value }) => !validatorOf(schema)(value))
+  expect(wrong.map(({ place }) => place)).toEqual([])
+  expect(found.length).toBeGreaterThan(200)
+  for (const { operation } of operations()) {
+    for (const part of [operation.requestBody, operation.responses[200]]) {
+      const { example, examples } = part ? mediaOf(part) : { example: 'none' }
+      expect(example ?? examples, operation.operationId).toBeDefined()
+    }
+  }
+})
+
+interface Sample {
+  place: string
+  schema: Json
+  value: unknown
+}
+
+/** Each example with the schema that it is one of: of a body, a parameter, a header or a field. */
+function samples(value: unknown, place: string): Sample[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { schema, example, examples, type, anyOf } = value as Record<string, Json>
+  const named = examples && !Array.isArray(examples) ? Object.values(examples) : []
+  const values = example === undefined ? named.map(one => (one as Json).value) : [example]
+  const own = schema ? values.map(value => ({ place, schema, value })) : []
+  const isSchema = (type || anyOf) && Array.isArray(examples)
+  const { examples: shown, ...rest } = value as Json
+  const fields = isSchema
+    ? (shown as unknown[]).map(one => ({ place, schema: rest, value: one }))
+    : []
+  const inner = Object.entries(value)
+    .filter(([key]) => key !== 'example' && key !== 'examples')
+    .flatMap(([key, part]) => samples(part, `${place}/${key}`))
+  return [...own, ...fields, ...inner]
+}
+
+function codesOf(answer: Json): string[] {
+  const name = String(answer.$ref).replace('#/components/responses/', '')
+  const { headers } = (document.components.responses[name] ?? answer) as { headers?: Json }
+  const header = headers?.['X-Error-Code'] as { schema: { enum: string[] } } | undefined
+  return header?.schema.enum ?? []
+}

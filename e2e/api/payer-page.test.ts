@@ -1,0 +1,332 @@
+import { gzipSync } from 'node:zlib'
+import { QRCodeSVG } from 'qrcode.react'
+import { createElement } from 'react'
+import { renderToStaticMarkup } from 'react-dom/server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { bareId, newId } from '#lib/base/ids.ts'
+import { cookieNames } from '#lib/edge/session/cookie.ts'
+import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { paymentUrl, txidsOfPage } from '#lib/rooms/charges/payment-url.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { signIn } from '#lib/testing/member.ts'
+import {
+  type Api,
+  CANARY,
+  expectBalancedBooks,
+  makeMerchant,
+  startApi,
+} from '#lib/testing/stage.ts'
+import { qrOf } from '#lib/views/payer/qr.ts'
+
+/** Everything of a payer that a page could give away. */
+const PAYER = {
+  client_name: 'Canária da Silva Secreta',
+  client_email: 'canary.payer@troco.example',
+  client_doc: CANARY.formattedDocument,
+  client_phone: '+55 11 98765-4321',
+  ip: '203.0.113.77',
+  metadata: { canary: 'canary-metadata' },
+  utms: { canary: 'canary-utm' },
+  items: [{ name: 'canary-item' }],
+}
+const PORTUGUESE = { 'accept-language': 'pt-BR,pt;q=0.9' }
+
+let api: Api
+let merchant: Account
+beforeAll(async () => {
+  api = await startApi()
+  merchant = await makeMerchant('Padaria <São João> & "Filhos"')
+})
+afterAll(async () => {
+  await expectBalancedBooks(merchant.id)
+  await api.close()
+})
+
+async function open(more: object = {}, of = merchant) {
+  const external_id = `pedido <${newId()}> `
+  return createCharge(of, 'test', { amount: 123_456, external_id, ...PAYER, ...more }, null)
+}
+
+function addressOf(id: string): string {
+  return api.url + new URL(paymentUrl(id)).pathname
+}
+
+async function see(address: string, headers: Record<string, string> = PORTUGUESE, method = 'GET') {
+  const answer = await fetch(address, { headers, method })
+  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+}
+
+async function lookAt(id: string): Promise<string> {
+  const answer = await fetch(`${addressOf(id)}?state=`)
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  return ((await answer.json()) as { state: string }).state
+}
+
+async function viewedAt(id: string): Promise<Date | null> {
+  return (await db().charge.findFirstOrThrow({ where: { accountId: merchant.id, id } })).viewedAt
+}
+
+function expectNothingOfThePayer(text: string): void {
+  const { client_name, client_email, ip } = PAYER
+  const told = [client_name, client_email, CANARY.document, CANARY.formattedDocument, ip]
+  for (const word of [...told, '98765', 'canary', merchant.id]) {
+    expect(text.toLowerCase()).not.toContain(word.toLowerCase())
+  }
+}
+
+describe('a page’s name', () => {
+  test('leads back to its charge and to no other', () => {
+    for (let count = 0; count < 50; count++) {
+      const id = newId()
+      const name = new URL(paymentUrl(id)).pathname.slice('/pay/'.length)
+      expect(txidsOfPage(name)).toEqual([bareId(id)])
+      // Two of its last character's bits count: the others would be second names.
+      expect(txidsOfPage(`${name.slice(0, -1)}B`)).toEqual([])
+    }
+  })
+
+  test.each(['', 'a', 'a'.repeat(21), 'a'.repeat(23), `${'a'.repeat(21)}=`, newId(), '../../x'])(
+    'cannot be %j',
+    name => expect(txidsOfPage(name)).toEqual([]),
+  )
+})
+
+describe('what the page says', () => {
+  test('a pending charge: code, QR, amount and merchant, and that it is a test', async () => {
+    const charge = await open({ external_id: 'mesa 7 <b>' })
+    const { status, text } = await see(addressOf(charge.id))
+    expect(status).toBe(200)
+    expect(text).toContain('<html lang="pt-BR">')
+    expect(text).toContain(
+      'Pague R$ 1.234,56 para Padaria &#60;São João&#62; &#38; &#34;Filhos&#34;',
+    )
+    expect(text).toContain('mesa 7 &#60;b&#62;')
+    expect(text.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(code))).toContain(
+      charge.br_code,
+    )
+    expect(text).toContain('Nenhum dinheiro é pedido aqui')
+    expect(text).toContain('<noscript><style')
+    expect(text).toMatch(/<meta http-equiv="refresh" content="15"><\/noscript>/)
+    expect(text).toContain(qrOf(charge.br_code).text)
+    expectNothingOfThePayer(text)
+  })
+
+  test('a paid one: a receipt, and no code to be paid twice', async () => {
+    const charge = await open()
+    const before = await lookAt(charge.id)
+    const paid = await simulateCharge(merchant.id, charge.id, 'paid')
+    expect(await lookAt(charge.id)).not.toBe(before)
+    const { text } = await see(addressOf(charge.id), { 'accept-language': 'fr, en;q=0.5' })
+    for (const said of ['Payment received', 'R$ 1,234.56', paid.end_to_end_id ?? '', 'Paid on']) {
+      expect(text).toContain(said)
+    }
+    for (const gone of ['br-code', 'qr-code', 'http-equiv', charge.br_code]) {
+      expect(text).not.toContain(gone)
+    }
+    expectNothingOfThePayer(text)
+  })
+
+  test('a refund is told, a part of it as a part', async () => {
+    const charge = await open()
+    await simulateCharge(merchant.id, charge.id, 'paid')
+    await db().$executeRaw`
+      UPDATE charges SET refunded_amount = 10000, refund_held_amount = 0
+      WHERE account_id = ${merchant.id}::uuid AND id = ${charge.id}::uuid`
+    const partly = await see(addressOf(charge.id))
+    expect(partly.text).toContain('Pago, com devolução parcial')
+    expect(partly.text).toContain('R$ 100,00')
+    await db().$executeRaw`
+      UPDATE charges SET refunded_amount = amount
+      WHERE account_id = ${merchant.id}::uuid AND id = ${charge.id}::uuid`
+    expect((await see(addressOf(charge.id))).text).toContain('Valor devolvido')
+    await db().$executeRaw`
+      UPDATE charges SET refunded_amount = 0
+      WHERE account_id = ${merchant.id}::uuid AND id = ${charge.id}::uuid`
+  })
+
+  test('one that failed or expired: no code any more, also before anybody has closed it', async () => {
+    const [failed, expired, late] = [await open(), await open(), await open()]
+    await simulateCharge(merchant.id, failed.id, 'failed')
+    await simulateCharge(merchant.id, expired.id, 'expired')
+    await db().$executeRaw`
+      UPDATE charges SET expires_at = now() - interval '1 second', due_at = NULL
+      WHERE account_id = ${merchant.id}::uuid AND id = ${late.id}::uuid`
+    expect((await see(addressOf(failed.id))).text).toContain('A cobrança não foi concluída')
+    for (const { id } of [expired, late]) {
+      const { text } = await see(addressOf(id))
+      expect(text).toContain('Este código expirou')
+      expect(text).not.toContain('br-code')
+      expectNothingOfThePayer(text)
+    }
+    expect(await lookAt(late.id)).toBe('expired.0')
+    await simulateCharge(merchant.id, late.id, 'paid')
+    expect(await lookAt(late.id)).toBe('paid.0')
+  })
+
+  test.each([
+    ['its own id', (id: string) => bareId(id), false],
+    ['an e-mail', () => `para ${newId()}@example.com`, false],
+    ['the document', () => `cpf ${CANARY.document} ${newId()}`, false],
+    ['the name', () => `${PAYER.client_name.toUpperCase()} ${newId()}`, false],
+    ['the phone', () => `11 9 8765 4321 / ${newId()}`, false],
+    ['the merchant’s own words', () => `mesa ${newId()} 7`, true],
+  ])('a reference that is %s is shown: %s', async (_what, write, isShown) => {
+    const external_id = write(newId())
+    const charge = await open(
+      external_id.length === 32 ? { external_id: undefined } : { external_id },
+    )
+    const { text } = await see(addressOf(charge.id))
+    expect(text.includes('class="ref"')).toBe(isShown)
+    if (isShown) expect(text).toContain(external_id)
+  })
+
+  test('a suspended account’s charge can still be paid', async () => {
+    const stopped = await makeMerchant('Loja parada')
+    const charge = await open({}, stopped)
+    await suspendAccount(stopped.id, 'test', { type: 'system' })
+    expect((await see(addressOf(charge.id))).text).toContain('data-testid="br-code"')
+  })
+
+  test('the language of the browser, unless a link asks for the other', async () => {
+    const { id } = await open()
+    const languages: [string, string, string][] = [
+      ['', 'pt-PT', 'pt-BR'],
+      ['', 'de', 'en'],
+      ['?lang=en', 'pt-BR', 'en'],
+      ['?lang=pt', 'en-US', 'pt-BR'],
+      ['?lang=%00', 'en-US', 'en'],
+    ]
+    for (const [query, wish, shown] of languages) {
+      const { text } = await see(addressOf(id) + query, { 'accept-language': wish })
+      expect(text).toContain(`<html lang="${shown}">`)
+    }
+  })
+})
+
+describe('how the page is served', () => {
+  test('to be kept nowhere, found nowhere, framed nowhere, and to run nothing but its script', async () => {
+    const { id } = await open()
+    const [one, other] = [await see(addressOf(id)), await see(addressOf(id))]
+    const nonce = /<script nonce="([^"]+)">/.exec(one.text)?.[1]
+    expect(other.text).not.toContain(nonce)
+    expect(one.text.match(/<script/g)).toHaveLength(1)
+    expect(one.text).not.toMatch(/ style="| on[a-z]+="|https?:\/\/(?!www\.w3\.org)/)
+    expect(Object.fromEntries(one.headers)).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-robots-tag': 'noindex, nofollow',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': [
+        `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'`,
+        "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'",
+        "frame-ancestors 'none'",
+      ].join('; '),
+    })
+    expect(one.headers.get('set-cookie')).toBeNull()
+  })
+
+  test('in less than 15 KB, everything included', async () => {
+    const long = await open({
+      amount: 999_999_999_999,
+      external_id: `${newId()}${'x'.repeat(200)}`,
+    })
+    const { text } = await see(addressOf(long.id))
+    expect(gzipSync(text).byteLength).toBeLessThan(15_000)
+    expect(Buffer.byteLength(text)).toBeLessThan(30_000)
+  })
+
+  test('HEAD says the same without a body, and is no visit', async () => {
+    const { id } = await open()
+    const { status, headers, text } = await see(addressOf(id), PORTUGUESE, 'HEAD')
+    expect([status, text, headers.get('content-type')]).toEqual([
+      200,
+      '',
+      'text/html; charset=utf-8',
+    ])
+    expect(await viewedAt(id)).toBeNull()
+  })
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is refused', async method => {
+    const { id } = await open()
+    const { status, headers } = await see(addressOf(id), {}, method)
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  })
+
+  test.each([
+    ...['AAAAAAAAAAAAAAAAAAAAAA', 'x', '%00', '%zz', '%2e%2e%2fapi', '%F0%9F%A6%8A', "'--", '%ff'],
+    ...['a/b', 'a'.repeat(8_000), '<script>', 'x?state', '__proto__', newId()],
+  ])('what leads to no charge is one and the same page: %s', async name => {
+    const answer = await see(`${api.url}/pay/${name}`)
+    expect([answer.status, answer.headers.get('x-robots-tag')]).toEqual([404, 'noindex, nofollow'])
+    expect(answer.text).toContain('Esta página de pagamento não existe')
+    expect(answer.text).not.toMatch(/<script|http-equiv/)
+  })
+
+  test('a slash at its end is the same address', async () => {
+    const { id } = await open()
+    expect((await see(`${addressOf(id)}/`)).status).toBe(200)
+  })
+})
+
+describe('the first visit', () => {
+  test('is noted once, and changes nothing that programs see', async () => {
+    const charge = await open()
+    const before = await db().charge.findFirstOrThrow({ where: { id: charge.id } })
+    await Promise.all(Array.from({ length: 8 }, () => see(addressOf(charge.id))))
+    const after = await db().charge.findFirstOrThrow({ where: { id: charge.id } })
+    expect(after.viewedAt).not.toBeNull()
+    await see(addressOf(charge.id))
+    const later = await db().charge.findFirstOrThrow({ where: { id: charge.id } })
+    expect(later).toEqual(after)
+    expect({ ...after, viewedAt: null }).toEqual(before)
+  })
+
+  test.each([
+    ['the page’s own look', '?state', {}],
+    ['a browser that loads ahead', '', { 'sec-purpose': 'prefetch;prerender' }],
+    ['a messenger that draws a preview', '', { 'user-agent': 'WhatsApp/2.23' }],
+  ])('is not %s', async (_what, query, headers) => {
+    const { id } = await open()
+    await see(addressOf(id) + query, { ...headers })
+    expect(await viewedAt(id)).toBeNull()
+  })
+
+  test('is not a member’s own', async () => {
+    const { id } = await open()
+    const cookie = `a=b; ${cookieNames().session}=${await signIn(merchant, 'owner')}`
+    await see(addressOf(id), { cookie })
+    expect(await viewedAt(id)).toBeNull()
+  })
+})
+
+test('the QR is, module by module, what another library draws, with its quiet zone', () => {
+  for (let count = 0; count < 12; count++) {
+    const text = `00020101021226770014br.gov.bcb.pix2555pix.example.test/qr/v2/${bareId(newId())}`
+    const theirs = renderToStaticMarkup(
+      createElement(QRCodeSVG, { value: text, level: 'M', boostLevel: false, marginSize: 4 }),
+    )
+    const ours = modulesOf(qrOf(text).text, /stroke="#17211d" d="([^"]+)"/)
+    expect(ours).toEqual(modulesOf(theirs, /fill="#000000" d="([^"]+)"/))
+    const rows = ours.map(place => Number(place.split(',')[1]))
+    expect(Math.min(...rows)).toBe(4)
+  }
+})
+
+/** The dark modules of a drawing made of horizontal strokes, or of boxes one module high. */
+function modulesOf(svg: string, drawing: RegExp): string[] {
+  const found: string[] = []
+  let [x, y] = [0, 0]
+  const steps = drawing.exec(svg)?.[1]?.matchAll(/([Mmhv])([\d.]+)(?:[ ,]+([\d.]+))?/g) ?? []
+  for (const [, step, one, two] of steps) {
+    if (step === 'M') [x, y] = [Number(one), Math.floor(Number(two))]
+    if (step === 'm') x += Number(one)
+    if (step !== 'h') continue
+    for (let at = 0; at < Number(one); at++) found.push(`${x + at},${y}`)
+    x += Number(one)
+  }
+  return found.sort()
+}

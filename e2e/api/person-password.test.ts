@@ -1,0 +1,289 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { GET } from '#app/api/person/sessions/route.ts'
+import { db } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { authenticate } from '#lib/edge/session/authenticate.ts'
+import { cookieNames } from '#lib/edge/session/cookie.ts'
+import { readSession } from '#lib/edge/session/read.ts'
+import { openChallenge, readChallenge } from '#lib/services/people/challenge.ts'
+import { hashPassword, isPassword } from '#lib/services/people/password.ts'
+import { openSession } from '#lib/services/people/sessions.ts'
+import { startApiProcess } from '#lib/testing/api-process.ts'
+import { call } from '#lib/testing/call.ts'
+import { linkTo, mailsTo } from '#lib/testing/mailbox.ts'
+import { expectShape } from '#lib/testing/member.ts'
+import { type Api, startApi } from '#lib/testing/stage.ts'
+
+const OLD = 'girassol verde 88'
+const NEW = 'tulipa azul no cais 7'
+const IPHONE =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1'
+
+let api: Api
+let oldHash: string
+let id: string
+let email: string
+let here: string
+let there: string
+beforeAll(async () => {
+  api = await startApi()
+  oldHash = await hashPassword(OLD)
+})
+afterAll(() => api.close())
+beforeEach(async () => {
+  ;[id, email] = [newId(), `ana-${newId()}@troco.example`]
+  await db().user.create({ data: { id, email, name: 'Ana', passwordHash: oldHash } })
+  const open = (userAgent: string) => openSession(id, { ip: '203.0.113.9', userAgent })
+  ;[here, there] = [await open('Mozilla/5.0 (X11; Linux) Firefox/140.0'), await open(IPHONE)]
+})
+
+function ask(
+  method: string,
+  path: string,
+  body?: object,
+  secret: string | null = here,
+  url = api.url,
+) {
+  const cookie = { cookie: secret ? `${cookieNames().session}=${secret}` : 'a=b' }
+  return call(url, method, path, { headers: { ...cookie, origin: env().PUBLIC_URL }, body })
+}
+
+async function knows(password: string): Promise<boolean> {
+  const { passwordHash } = await db().user.findUniqueOrThrow({ where: { id } })
+  return isPassword(password, passwordHash)
+}
+
+async function auditOf(action: string) {
+  return (await db().auditRecord.findMany({ where: { action, target: id } })).map(row => row.after)
+}
+
+describe('a password that is changed', () => {
+  const change = (body: object, secret = here) => ask('POST', '/person/password', body, secret)
+
+  test('ends every other session, and what was half way in; this one stays', async () => {
+    const half = await openChallenge('second_factor', { userId: id })
+    expect((await change({ current: OLD, password: NEW })).body).toEqual({ data: {} })
+    expect([await knows(NEW), await knows(OLD)]).toEqual([true, false])
+    expect(await readSession(here)).not.toBeNull()
+    expect(await readSession(there)).toBeNull()
+    expect((await ask('GET', '/person/sessions', undefined, there)).status).toBe(401)
+    expect(await readChallenge('second_factor', half)).toBeNull()
+    expect(await auditOf('user.password_changed')).toHaveLength(1)
+    const [mail] = await mailsTo(email)
+    expect(mail?.subject).toBe('Sua senha do Troco mudou')
+    expect(mail?.text).toContain('127.0.0.1')
+  })
+
+  test('is refused without the one before it, ten times at most', async () => {
+    const wrong = await change({ current: NEW, password: NEW })
+    expect([wrong.status, Object.keys(wrong.body.errors)]).toEqual([422, ['current']])
+    expect((await change({ password: NEW })).status).toBe(422)
+    const statuses = await Promise.all(
+      Array.from(
+        { length: 12 },
+        async () => (await change({ current: 'x', password: NEW })).status,
+      ),
+    )
+    expect(statuses.filter(status => status === 422)).toHaveLength(8)
+    expect((await change({ current: OLD, password: NEW })).status).toBe(429)
+    expect(await knows(OLD)).toBe(true)
+  })
+
+  test('is refused where it is easy to guess or too short, and says what to do', async () => {
+    for (const [password, rule] of [
+      ['password1234', 'password is easy to guess: '],
+      [`${email.slice(0, 20)}1`, 'password is easy to guess: '],
+      ['elevenchars', 'password must have 12 to 128 characters'],
+    ] as const) {
+      const { status, body } = await change({ current: OLD, password })
+      expect([status, body.errors.password[0]]).toEqual([422, expect.stringContaining(rule)])
+    }
+    expect(await knows(OLD)).toBe(true)
+  })
+
+  test('is judged ten times at most: each judgement holds up everybody else', async () => {
+    const weak = () => change({ current: OLD, password: 'password1234' })
+    for (let nth = 0; nth < 10; nth++) expect((await weak()).status).toBe(422)
+    expect((await weak()).status).toBe(429)
+  })
+
+  test('of two changes at once one holds, and the other is refused', async () => {
+    const answers = await Promise.all([
+      change({ current: OLD, password: NEW }),
+      change({ current: OLD, password: `${NEW} outra` }, there),
+    ])
+    expect(answers.map(({ status }) => status).filter(status => status === 200)).toHaveLength(1)
+    expect(await auditOf('user.password_changed')).toHaveLength(1)
+  })
+
+  test('is a first one for whoever came in without: nothing is asked before it', async () => {
+    await db().user.update({ where: { id }, data: { passwordHash: null } })
+    expect((await change({ password: NEW })).status).toBe(200)
+    expect(await knows(NEW)).toBe(true)
+    expect((await change({ password: OLD })).status).toBe(422)
+  })
+})
+
+test('a hash of another cost is made anew by whoever signs in with it', async () => {
+  // Made by the reference implementation: echo -n password | argon2 somesalt -id -t 2 -k 65536 -p 1
+  const outdated =
+    '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc'
+  const kept = async () => (await db().user.findUniqueOrThrow({ where: { id } })).passwordHash
+  await db().user.update({ where: { id }, data: { passwordHash: outdated } })
+  await authenticate({ email, address: null }, 'wrong')
+  expect(await kept()).toBe(outdated)
+  expect(await authenticate({ email, address: null }, 'password')).toMatchObject({ id })
+  const renewed = await kept()
+  expect(renewed).toMatch(/^\$argon2id\$v=19\$m=47104,t=1,p=1\$/)
+  expect(await authenticate({ email, address: null }, 'password')).toMatchObject({ id })
+  expect(await kept()).toBe(renewed)
+})
+
+describe('the sessions of somebody', () => {
+  const list = async (secret = here) =>
+    (await ask('GET', '/person/sessions', undefined, secret)).body
+
+  test('are told by what people know of a device, this one first, and nothing opens one', async () => {
+    const body = await list()
+    expectShape(GET.opens.answer, body)
+    expect(body.data).toMatchObject([
+      { browser: 'Firefox', system: 'Linux', is_this: true, ip: '203.0.113.9' },
+      { browser: 'Safari', system: 'iPhone', is_this: false },
+    ])
+    expect(JSON.stringify(body)).not.toContain(there)
+  })
+
+  test('end one by one, but not those of anybody else', async () => {
+    const [, other] = (await list()).data
+    const stranger = newId()
+    await db().user.create({
+      data: { id: stranger, email: `${stranger}@troco.example`, name: 'B' },
+    })
+    const theirs = await openSession(stranger, { ip: null, userAgent: null })
+    const end = (secret: string) =>
+      ask('DELETE', `/person/sessions/${other.id}`, undefined, secret).then(({ status }) => status)
+    expect(await end(theirs)).toBe(404)
+    expect([await end(here), await end(here)]).toEqual([200, 404])
+    expect((await ask('DELETE', '/person/sessions/x')).status).toBe(404)
+    expect((await list()).data).toHaveLength(1)
+    expect(await readSession(theirs)).not.toBeNull()
+    expect(await auditOf('user.signed_out_elsewhere')).toEqual([{ sessions: 1 }])
+  })
+
+  test('end all but this one, at once in another process too', async () => {
+    const other = await startApiProcess()
+    try {
+      const asked = () => ask('GET', '/person/sessions', undefined, there, other.url)
+      expect((await asked()).status).toBe(200)
+      expect((await ask('DELETE', '/person/sessions')).body).toEqual({ data: { ended: 1 } })
+      expect((await asked()).status).toBe(401)
+    } finally {
+      await other.close()
+    }
+    expect((await ask('DELETE', '/person/sessions')).body).toEqual({ data: { ended: 0 } })
+    expect(await readSession(here)).not.toBeNull()
+  })
+
+  test('that are too old or idle are not among them', async () => {
+    await db().$executeRaw`UPDATE user_sessions SET last_used_at = now() - interval '13 hours'
+      WHERE user_id = ${id}::uuid AND user_agent = ${IPHONE}`
+    expect((await list()).data).toHaveLength(1)
+  })
+})
+
+describe('a password that was forgotten', () => {
+  const reset = (of: string) => ask('POST', '/visitor/reset', { email: of }, null)
+  const confirm = (secret: string, password = NEW) =>
+    ask('POST', '/visitor/reset/confirm', { secret, password }, null)
+  const secretOf = async () => (await linkTo(email)).split('/').at(-1) ?? ''
+  beforeEach(async () => {
+    await db().$executeRaw`DELETE FROM sign_in_tries WHERE scope = 'reset_address'`
+  })
+
+  test('is replaced by the link of a mail, once, and ends every session', async () => {
+    await reset(` ${email.toUpperCase()} `)
+    await reset(email)
+    const [first, second] = await mailsTo(email)
+    const [older, secret] = [first, second].map(mail => /reset\/(\S+)/.exec(mail?.text ?? '')?.[1])
+    expect((await confirm(secret ?? '')).body).toEqual({ data: {} })
+    expect(await knows(NEW)).toBe(true)
+    expect([await readSession(here), await readSession(there)]).toEqual([null, null])
+    for (const again of [secret, older, 'x']) {
+      const refused = await confirm(again ?? '', OLD)
+      expect([refused.status, refused.headers.get('x-error-code')]).toEqual([410, 'link_expired'])
+    }
+    expect(await auditOf('user.password_reset')).toHaveLength(1)
+    expect((await mailsTo(email)).at(-1)?.subject).toBe('Sua senha do Troco mudou')
+  })
+
+  test('is replaced once by many who follow the same link at once', async () => {
+    await reset(email)
+    const secret = await secretOf()
+    const answers = await Promise.all(Array.from({ length: 5 }, () => confirm(secret)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(await auditOf('user.password_reset')).toHaveLength(1)
+  })
+
+  test('is not replaced by one that is easy to guess, and the link still works', async () => {
+    await reset(email)
+    const secret = await secretOf()
+    const refused = await confirm(secret, 'password1234')
+    expect([refused.status, Object.keys(refused.body.errors)]).toEqual([422, ['password']])
+    expect((await confirm(secret)).status).toBe(200)
+  })
+
+  test('is not replaced after an hour, nor for somebody who was disabled', async () => {
+    await reset(email)
+    const secret = await secretOf()
+    await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
+    expect((await confirm(secret)).status).toBe(410)
+    await db().user.update({ where: { id }, data: { disabledAt: null } })
+    await db().$executeRaw`UPDATE challenges SET expires_at = now() WHERE user_id = ${id}::uuid`
+    expect((await confirm(secret)).status).toBe(410)
+    expect(await knows(OLD)).toBe(true)
+  })
+
+  test('nobody learns whose e-mail is known, by words or by time', async () => {
+    const timed = async (of: string) => {
+      const startedAt = performance.now()
+      const { status, text } = await reset(of)
+      return { said: [status, text], tookMs: performance.now() - startedAt }
+    }
+    const known = await timed(email)
+    const unknown = await timed(`nobody-${newId()}@troco.example`)
+    expect(unknown.said).toEqual(known.said)
+    expect(known.said).toEqual([200, '{"data":{}}'])
+    for (const { tookMs } of [known, unknown]) expect(tookMs).toBeGreaterThan(290)
+    expect(Math.abs(unknown.tookMs - known.tookMs)).toBeLessThan(150)
+    expect((await reset('ana')).status).toBe(422)
+  })
+
+  test('somebody gets five links an hour, and is told of it as little', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => reset(email)))
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
+      new Set(['200 {"data":{}}']),
+    )
+    expect(await mailsTo(email)).toHaveLength(5)
+  })
+
+  test('one address asks twenty times an hour, and is then told to wait', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 25 }, (_, nth) => reset(`nobody-${nth}-${newId()}@troco.example`)),
+    )
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(refused).toHaveLength(5)
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(3_000)
+  })
+
+  test('nothing is written where no mail server is named', async () => {
+    const before = env().TROCO_ENV
+    supplyEnv({ TROCO_ENV: 'production', PUBLIC_URL: 'http://localhost:3000' })
+    try {
+      expect((await reset(email)).status).toBe(200)
+    } finally {
+      supplyEnv({ TROCO_ENV: before })
+    }
+    expect(await mailsTo(email)).toEqual([])
+  })
+})

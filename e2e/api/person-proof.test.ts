@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { readSession } from '#lib/edge/session/read.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { hashPassword } from '#lib/services/people/password.ts'
+import { openSession, renewProof } from '#lib/services/people/sessions.ts'
+import { countTry } from '#lib/services/people/throttle.ts'
+import { appCode } from '#lib/testing/app-code.ts'
+import { call } from '#lib/testing/call.ts'
+import { ORDER } from '#lib/testing/lists.ts'
+import { pageHeaders, refusal } from '#lib/testing/member.ts'
+import { makeSoftwareKey } from '#lib/testing/software-key.ts'
+import {
+  type Api,
+  expectBalancedBooks,
+  makeMerchant,
+  makeToken,
+  receive,
+  startApi,
+} from '#lib/testing/stage.ts'
+
+const HTTPS = 'https://pix.troco.test'
+const PASSWORD = 'quite a long password'
+const PROVE = [403, '{"error":"Confirm that it is you"}', 'proof_required']
+const { PUBLIC_URL } = env()
+
+let api: Api
+let passwordHash: string
+beforeAll(async () => {
+  api = await startApi()
+  passwordHash = await hashPassword(PASSWORD)
+  supplyEnv({ PUBLIC_URL: HTTPS })
+})
+afterAll(async () => {
+  supplyEnv({ PUBLIC_URL })
+  await api.close()
+})
+
+interface Member {
+  merchant: Account
+  id: string
+  secret: string
+  headers: Record<string, string>
+}
+
+/** An owner at a session that was proved just now, or long ago. */
+async function openMember(
+  options: { stale?: boolean; hash?: string | null } = {},
+): Promise<Member> {
+  const merchant = await makeMerchant()
+  const id = newId()
+  const email = `member-${id}@troco.example`
+  const hash = options.hash === undefined ? passwordHash : options.hash
+  await db().user.create({ data: { id, email, name: email, passwordHash: hash } })
+  await db().membership.create({ data: { accountId: merchant.id, userId: id, role: 'owner' } })
+  const secret = await openSession(id, { ip: '203.0.113.9', userAgent: 'a browser' })
+  if (options.stale) await growStale(id)
+  return { merchant, id, secret, headers: pageHeaders(secret, merchant.id) }
+}
+
+const growStale = (id: string) => db().$executeRaw`
+  UPDATE user_sessions SET proved_at = now() - interval '301 seconds' WHERE user_id = ${id}::uuid`
+
+const ask = ({ headers }: Member, method: string, path: string, body?: object) =>
+  call(api.url, method, path, { headers, body })
+const prove = (member: Member, body: object) => ask(member, 'POST', '/person/proof', body)
+
+/** Turns an app on, over HTTP, as the page does. */
+async function addApp(member: Member) {
+  const { body } = await ask(member, 'POST', '/person/authenticator')
+  const { secret } = body.data
+  const path = '/person/authenticator/confirm'
+  const { status, body: said } = await ask(member, 'POST', path, { code: appCode(secret) })
+  expect(status).toBe(200)
+  // That first code was long ago, so that the one of now is unused.
+  await db().authenticator.update({ where: { userId: member.id }, data: { lastCounter: 0 } })
+  return { secret: secret as string, codes: said.data.recovery_codes as string[] }
+}
+
+const HOOK = { url: 'http://127.0.0.1:9/hook', event_types: '*' }
+const WEIGHTY: [string, string, object?][] = [
+  ['POST', '/withdrawals', ORDER],
+  ['POST', '/dashboard/tokens', { name: 'Loja', permissions: ['account:read'] }],
+  ['POST', '/dashboard/tokens/[token]/revoke', {}],
+  ['POST', '/dashboard/tokens/[token]/rotate', { overlap_hours: 1 }],
+  ['GET', '/dashboard/webhooks/secret'],
+  ['POST', '/dashboard/webhooks/secret/rotate', {}],
+  ['POST', '/dashboard/webhooks/endpoints', HOOK],
+  ['POST', '/dashboard/webhooks/endpoints/[endpoint]/rotate', {}],
+]
+
+describe('what moves money or shows a secret', () => {
+  test.each(WEIGHTY)(
+    '%s %s asks again after five minutes, and then goes on',
+    async (...weighty) => {
+      const [method, path, body] = weighty
+      const member = await openMember()
+      await receive(member.merchant, 10_000)
+      await makeToken(member.merchant.id)
+      const { id } = await db().token.findFirstOrThrow({ where: { accountId: member.merchant.id } })
+      const endpoint = path.includes('[endpoint]')
+        ? (await ask(member, 'POST', '/dashboard/webhooks/endpoints', HOOK)).body.data.id
+        : ''
+      await growStale(member.id)
+      const at = path.replace('[token]', id).replace('[endpoint]', endpoint)
+      expect(refusal(await ask(member, method, at, body))).toEqual(PROVE)
+      expect(await db().withdrawal.count({ where: { accountId: member.merchant.id } })).toBe(0)
+      expect((await prove(member, { password: PASSWORD })).status).toBe(200)
+      expect((await ask(member, method, at, body)).status).toBe(200)
+      await expectBalancedBooks(member.merchant.id)
+    },
+  )
+
+  test('a program with a token is asked nothing', async () => {
+    const { merchant } = await openMember()
+    await receive(merchant, 10_000)
+    const token = await makeToken(merchant.id)
+    const { status } = await call(api.url, 'POST', '/withdrawals', { token, body: ORDER })
+    expect(status).toBe(200)
+  })
+})
+
+describe('who one is', () => {
+  const methodsOf = async (member: Member) =>
+    (await ask(member, 'GET', '/person/proof')).body.data.methods
+
+  test('is shown by the password where there is no second factor', async () => {
+    const member = await openMember({ stale: true })
+    expect(await methodsOf(member)).toEqual(['password'])
+    const wrong = await prove(member, { password: `${PASSWORD}!` })
+    expect([wrong.status, Object.keys(wrong.body.errors)]).toEqual([422, ['password']])
+    expect(refusal(await ask(member, 'POST', '/person/authenticator'))).toEqual(PROVE)
+  })
+
+  test('can be shown while strangers guess the password at the door', async () => {
+    const member = await openMember({ stale: true })
+    const { email } = await db().user.findUniqueOrThrow({ where: { id: member.id } })
+    for (let nth = 0; nth < 11; nth++) await countTry({ email, address: null })
+    expect((await prove(member, { password: PASSWORD })).status).toBe(200)
+    for (let nth = 0; nth < 10; nth++) await prove(member, { password: 'x' })
+    expect((await prove(member, { password: PASSWORD })).status).toBe(429)
+  })
+
+  test('is shown by nothing less than the second factor where there is one', async () => {
+    const member = await openMember()
+    const { secret, codes } = await addApp(member)
+    await growStale(member.id)
+    expect(await methodsOf(member)).toEqual(['code'])
+    for (const body of [
+      { password: PASSWORD },
+      {},
+      { code: '000000x' },
+      { code: appCode(secret, 9) },
+    ]) {
+      expect((await prove(member, body)).status, JSON.stringify(body)).toBe(422)
+    }
+    expect(refusal(await ask(member, 'POST', '/withdrawals', ORDER))).toEqual(PROVE)
+    expect((await prove(member, { code: appCode(secret) })).status).toBe(200)
+    expect((await prove(member, { code: appCode(secret) })).status).toBe(422)
+    expect((await prove(member, { code: codes[0] })).status).toBe(200)
+    expect((await prove(member, { code: codes[0] })).status).toBe(422)
+  })
+
+  test('is shown by a passkey of one’s own, and by nobody else’s', async () => {
+    const member = await openMember()
+    const stranger = await openMember()
+    const [key, other] = [makeSoftwareKey(HTTPS), makeSoftwareKey(HTTPS)]
+    for (const [one, device] of [[member, key] as const, [stranger, other] as const]) {
+      const { body } = await ask(one, 'POST', '/person/passkeys/options')
+      const made = { name: 'Celular', ...device.make(body.data) }
+      expect(
+        (await ask(one, 'POST', '/person/passkeys', made)).body.data.recovery_codes,
+      ).toHaveLength(10)
+    }
+    await growStale(member.id)
+    expect(await methodsOf(member)).toEqual(['passkey'])
+    const asked = async () => (await ask(member, 'POST', '/person/proof/passkey')).body.data
+    expect((await prove(member, other.show(await asked()))).status).toBe(422)
+    expect((await prove(member, key.show(await asked()))).status).toBe(200)
+    expect((await ask(member, 'GET', '/dashboard/webhooks/secret')).status).toBe(200)
+  })
+
+  test('cannot be shown here by who has neither', async () => {
+    const member = await openMember({ stale: true, hash: null })
+    expect(await methodsOf(member)).toEqual([])
+    expect((await prove(member, { password: PASSWORD })).status).toBe(422)
+    expect(refusal(await ask(member, 'POST', '/withdrawals', ORDER))).toEqual(PROVE)
+  })
+
+  test('may be tried ten times in a quarter of an hour, wherever a code can be typed', async () => {
+    const member = await openMember()
+    const { secret } = await addApp(member)
+    const code = appCode(secret, 40) === '000000' ? '000001' : '000000'
+    const paths = ['/person/proof', '/person/recovery-codes']
+    for (let nth = 0; nth < 10; nth++) {
+      expect((await ask(member, 'POST', paths[nth % 2] ?? '', { code })).status).toBe(422)
+    }
+    for (const path of [...paths, '/person/authenticator/confirm']) {
+      const { status, headers } = await ask(member, 'POST', path, { code: appCode(secret) })
+      expect([status, Number(headers.get('retry-after')) > 800]).toEqual([429, true])
+    }
+  })
+})
+
+test('a password changes by the one before it, and where there is a second factor by that too', async () => {
+  const member = await openMember({ stale: true })
+  const change = (current: string, password: string) =>
+    ask(member, 'POST', '/person/password', { current, password })
+  const [second, third] = ['tulipa azul no cais 7', 'quatro cabras sobem 31 muros']
+  expect((await change(PASSWORD, second)).status).toBe(200)
+  await renewProof((await readSession(member.secret))?.sessionId ?? '')
+  const { codes } = await addApp(member)
+  await growStale(member.id)
+  expect(refusal(await change(second, third))).toEqual(PROVE)
+  expect((await prove(member, { code: codes[0] })).status).toBe(200)
+  expect((await change(second, third)).status).toBe(200)
+})
+
+describe('recovery codes', () => {
+  test('are renewed by a second factor alone, however fresh the session; the old ones end', async () => {
+    const member = await openMember()
+    const { secret, codes } = await addApp(member)
+    const renew = (body: object) => ask(member, 'POST', '/person/recovery-codes', body)
+    for (const body of [{}, { password: PASSWORD }]) expect((await renew(body)).status).toBe(422)
+    const { body } = await renew({ code: appCode(secret) })
+    expect(body.data.recovery_codes).toHaveLength(10)
+    expect((await prove(member, { code: codes[0] })).status).toBe(422)
+    expect((await prove(member, { code: body.data.recovery_codes[9] })).status).toBe(200)
+  })
+})
+
+test('another factor ends the other sessions at once, and stands in the audit without its secret', async () => {
+  const member = await openMember()
+  const other = await openSession(member.id, { ip: null, userAgent: null })
+  const there = { ...member, headers: pageHeaders(other, member.merchant.id) }
+  expect((await ask(there, 'GET', '/account')).status).toBe(200)
+  const { secret } = await addApp(member)
+  expect((await ask(there, 'GET', '/account')).status).toBe(401)
+  expect((await ask(member, 'GET', '/account')).status).toBe(200)
+  const again = await ask(member, 'POST', '/person/authenticator')
+  expect([again.status, again.headers.get('x-error-code')]).toEqual([409, 'limit_reached'])
+  expect((await ask(member, 'DELETE', '/person/authenticator')).status).toBe(200)
+  expect((await ask(member, 'DELETE', '/person/authenticator')).status).toBe(404)
+  const records = await db().auditRecord.findMany({ where: { actorId: member.id } })
+  expect(records.map(({ action }) => action)).toEqual([
+    'user.authenticator_added',
+    'user.authenticator_removed',
+  ])
+  for (const { ip, requestId } of records) expect([ip, requestId]).not.toContain(null)
+  expect(JSON.stringify(records)).not.toContain(secret)
+})
+
+test('a visitor is asked for a passkey without learning whether anybody has one', async () => {
+  const path = '/visitor/passkey'
+  const headers = { origin: HTTPS }
+  const { status, body } = await call(api.url, 'POST', path, { headers, body: {} })
+  expect([status, body.data.options.rpId]).toEqual([200, 'pix.troco.test'])
+  expect(body.data.options.allowCredentials).toBeUndefined()
+  const unknown = { challenge: 'A'.repeat(43) }
+  const said = await call(api.url, 'POST', path, { headers, body: unknown })
+  expect(said.body.data.options.allowCredentials).toBeUndefined()
+})

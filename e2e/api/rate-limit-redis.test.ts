@@ -1,0 +1,246 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient } from '@redis/client'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { inheritedEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { findProgram } from '#lib/testing/debian.ts'
+import { freePort } from '#lib/testing/server.ts'
+
+const PASSWORD = 'p%ssw0rd-of-the-limits'
+/** Redis that hangs is waited for once, by the calls under way: so no row of them may take this. */
+const AT_ONCE_MS = 20_000
+const PATIENT = { timeout: 40_000, interval: 200 }
+
+/** A process as it counts in the product; it is asked by messages and ends when nobody is there. */
+const PROGRAM = `
+  import { countFailedBearer, takeAllowance } from '#lib/edge/http/rate-limit.ts'
+  process.on('message', async ({ what, key, calls }) => {
+    const began = performance.now()
+    const answers = await Promise.all(Array.from({ length: calls }, async () => {
+      try {
+        await (what === 'bearer' ? countFailedBearer(key) : takeAllowance('token', key))
+        return true
+      } catch (error) {
+        if (error.code !== 'too_many_requests' || !(error.retryAfterS >= 1)) throw error
+        return false
+      }
+    }))
+    const passed = answers.filter(Boolean).length
+    process.send({ passed, tookMs: performance.now() - began })
+  })
+`
+
+interface Counter {
+  child: ChildProcess
+  /** Nobody asks it any more: how it ends by itself. */
+  leave: () => Promise<unknown>
+  linesSaying: (words: string) => string[]
+  count: (what: 'bearer' | 'token', key: string, calls: number) => Promise<Counted>
+}
+
+interface Counted {
+  passed: number
+  tookMs: number
+}
+
+let program: string
+let folder: string
+let port: number
+let redis: ChildProcess
+const counters: Counter[] = []
+
+beforeAll(async () => {
+  const found = await findProgram('redis-server', ['redis-server', 'valkey-server'])
+  if (!found) throw new Error('There is no Redis: install the package redis-server')
+  program = found
+  folder = mkdtempSync(join(tmpdir(), 'troco-redis-'))
+  port = await freePort()
+  await startRedis()
+}, 300_000)
+
+afterAll(async () => {
+  for (const { child } of counters) child.kill()
+  await stopRedis()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function startRedis(): Promise<void> {
+  const words = `--port ${port} --bind 127.0.0.1 --appendonly no --dir ${folder}`.split(' ')
+  redis = spawn(program, [...words, '--save', '', '--requirepass', PASSWORD], { stdio: 'ignore' })
+  await vi.waitFor(() => inRedis(client => client.ping()), PATIENT)
+}
+
+async function stopRedis(): Promise<void> {
+  if (!redis || redis.exitCode !== null || redis.signalCode !== null) return
+  const ended = once(redis, 'exit')
+  redis.kill('SIGKILL')
+  await ended
+}
+
+const redisUrl = (password = PASSWORD) =>
+  `redis://default:${encodeURIComponent(password)}@127.0.0.1:${port}/2`
+
+async function inRedis<T>(work: (client: ReturnType<typeof createClient>) => Promise<T>) {
+  const options = { url: redisUrl(), socket: { reconnectStrategy: false as const } }
+  const client: ReturnType<typeof createClient> = createClient(options)
+  client.on('error', () => {})
+  await client.connect()
+  return work(client).finally(() => client.destroy())
+}
+
+function startCounter(settings: Record<string, string> = {}): Counter {
+  const logFile = join(folder, `${newId()}.log`)
+  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: {
+      ...inheritedEnv(),
+      LOG_FILE: logFile,
+      REDIS_URL: redisUrl(),
+      RATE_TOKEN_PER_SECOND: '1',
+      RATE_TOKEN_BURST: '40',
+      RATE_FAILED_BEARERS_PER_MINUTE: '30',
+      ...settings,
+    },
+  })
+  const ended = once(child, 'exit')
+  const counter: Counter = {
+    child,
+    leave: () => {
+      child.disconnect()
+      return ended
+    },
+    linesSaying: words =>
+      readFileSync(logFile, 'utf8')
+        .split('\n')
+        .filter(line => line.includes(words)),
+    count: async (what, key, calls) => {
+      const answered = new Promise<Counted>(resolve => {
+        child.once('message', message => resolve(message as Counted))
+      })
+      child.send({ what, key, calls })
+      const early = ended.then(() => Promise.reject(new Error('The process ended')))
+      return Promise.race([answered, early])
+    },
+  }
+  counters.push(counter)
+  return counter
+}
+
+/** What two processes together let pass under a key that nobody used before. */
+async function countTogether(a: Counter, b: Counter, what: 'bearer' | 'token'): Promise<number> {
+  const key = newId()
+  const counted = await Promise.all([a.count(what, key, 50), b.count(what, key, 50)])
+  for (const { tookMs } of counted) expect(tookMs).toBeLessThan(AT_ONCE_MS)
+  return counted[0].passed + counted[1].passed
+}
+
+async function untilShared(a: Counter, b: Counter): Promise<void> {
+  await vi.waitFor(async () => expect(await countTogether(a, b, 'bearer')).toBe(30), PATIENT)
+}
+
+async function expectKeysToVanish(): Promise<void> {
+  const ttls = await inRedis(async client => {
+    const keys = await client.keys('*')
+    return Promise.all(keys.map(async key => [key, await client.ttl(key)] as const))
+  })
+  expect(ttls.length).toBeGreaterThan(0)
+  for (const [key, ttl] of ttls) {
+    expect(key).toMatch(/^troco:(bearer|token|token-burst):[\w-]+$/)
+    // -2: it vanished in between; -1 would be a key that stays.
+    expect(ttl).not.toBe(-1)
+  }
+}
+
+const AWAY = 'Redis is away'
+const BACK = 'Redis is back'
+
+const LEFT_WELL = [0, null]
+
+test('two processes share one allowance, through every fault of Redis', async () => {
+  const [a, b] = [startCounter(), startCounter()]
+  const times = (words: string) => [a, b].map(({ linesSaying }) => linesSaying(words).length)
+  const areAway = () => times(AWAY).map((away, index) => away - (times(BACK)[index] ?? 0))
+
+  await untilShared(a, b)
+  await vi.waitFor(async () => {
+    const began = Date.now()
+    const passed = await countTogether(a, b, 'token')
+    expect(passed).toBeGreaterThanOrEqual(40)
+    expect(passed).toBeLessThanOrEqual(40 + 2 + (Date.now() - began) / 1_000)
+  }, PATIENT)
+  await expectKeysToVanish()
+
+  await stopRedis()
+  expect(await countTogether(a, b, 'bearer')).toBe(60)
+  expect(await countTogether(a, b, 'token')).toBeGreaterThanOrEqual(80)
+  expect(areAway()).toEqual([1, 1])
+  await startRedis()
+  await untilShared(a, b)
+  expect(areAway()).toEqual([0, 0])
+  expect(Math.min(...times(BACK))).toBeGreaterThanOrEqual(1)
+
+  redis.kill('SIGSTOP')
+  expect(await countTogether(a, b, 'bearer')).toBe(60)
+  for (let round = 0; round < 10; round++) await countTogether(a, b, 'token')
+  expect(areAway()).toEqual([1, 1])
+  redis.kill('SIGCONT')
+  await untilShared(a, b)
+  expect(areAway()).toEqual([0, 0])
+
+  for (const { leave, linesSaying } of [a, b]) {
+    expect(linesSaying(PASSWORD)).toEqual([])
+    expect(linesSaying(encodeURIComponent(PASSWORD))).toEqual([])
+    expect(await leave()).toEqual(LEFT_WELL)
+  }
+}, 180_000)
+
+test.each([
+  ['a wrong password', () => ({ REDIS_URL: redisUrl('not-the-password') }), 'WRONGPASS'],
+  ['an escape that is none', () => ({ REDIS_URL: `redis://:%zz@127.0.0.1:${port}` }), 'URIError'],
+  ['nobody there', () => ({ REDIS_URL: 'redis://:not-the-password@127.0.0.1:1' }), 'ECONNREFUSED'],
+])('%s: counted in memory, told once in the log, and no reason to stay', async (...words) => {
+  const [, settings, sign] = words
+  const counter = startCounter(settings())
+  await vi.waitFor(async () => {
+    expect((await counter.count('bearer', newId(), 50)).passed).toBe(30)
+    expect(counter.linesSaying(AWAY)).toHaveLength(1)
+  }, PATIENT)
+  const key = newId()
+  expect((await counter.count('token', key, 50)).passed).toBeGreaterThanOrEqual(40)
+  expect(counter.linesSaying(AWAY).join()).toContain(sign)
+  expect(counter.linesSaying('not-the-password')).toEqual([])
+  expect(await counter.leave()).toEqual(LEFT_WELL)
+})
+
+test('a host that takes connections and never answers keeps nobody waiting, nor the process', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const address = silent.address()
+  const REDIS_URL = `redis://127.0.0.1:${typeof address === 'object' && address?.port}`
+  const counter = startCounter({ REDIS_URL })
+  for (let round = 0; round < 5; round++) {
+    const { passed, tookMs } = await counter.count('bearer', newId(), 50)
+    expect(passed).toBe(30)
+    expect(tookMs).toBeLessThan(AT_ONCE_MS)
+  }
+  expect(await counter.leave()).toEqual(LEFT_WELL)
+  silent.close()
+})
+
+test('without any limit nobody is called', async () => {
+  const { leave, count, linesSaying } = startCounter({
+    REDIS_URL: 'redis://127.0.0.1:1',
+    RATE_TOKEN_PER_SECOND: '0',
+    RATE_IP_PER_SECOND: '0',
+    RATE_FAILED_BEARERS_PER_MINUTE: '0',
+  })
+  expect((await count('bearer', newId(), 50)).passed).toBe(50)
+  expect((await count('token', newId(), 50)).passed).toBe(50)
+  expect(await leave()).toEqual(LEFT_WELL)
+  expect(() => linesSaying(AWAY)).toThrow('ENOENT')
+})

@@ -1,0 +1,227 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { supplyEnv } from '#lib/base/env.ts'
+import { readEnv } from '#lib/base/settings.ts'
+import {
+  type Allowance,
+  allowanceHeaders,
+  closeRateLimits,
+  countFailedBearer,
+  takeAllowance,
+} from '#lib/edge/http/rate-limit.ts'
+import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+
+const DEFAULTS = {
+  RATE_TOKEN_PER_SECOND: '100',
+  RATE_TOKEN_BURST: '200',
+  RATE_IP_PER_SECOND: '200',
+  RATE_IP_BURST: '400',
+  RATE_FAILED_BEARERS_PER_MINUTE: '30',
+}
+
+function setLimits(values: Record<string, string>): void {
+  supplyEnv(values)
+  closeRateLimits()
+}
+
+beforeEach(() => setLimits(DEFAULTS))
+afterEach(() => vi.useRealTimers())
+afterAll(() => setLimits({ ...DEFAULTS, ...WITHOUT_RATE_LIMITS }))
+
+/** The clock stands still but for what a test adds: so exact figures hold on any machine. */
+function holdClock(): void {
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] })
+}
+
+const refusal = { code: 'too_many_requests', message: 'Too Many Requests' }
+
+/** How many of so many calls pass. */
+async function pass(calls: number, once: () => Promise<unknown>): Promise<number> {
+  let passed = 0
+  for (let call = 0; call < calls; call++) {
+    try {
+      await once()
+      passed++
+    } catch (error) {
+      expect(error).toMatchObject(refusal)
+    }
+  }
+  return passed
+}
+
+async function untilRefused(once: () => Promise<unknown>): Promise<unknown> {
+  for (;;) {
+    try {
+      await once()
+    } catch (error) {
+      return error
+    }
+  }
+}
+
+const take = (key: string) => () => takeAllowance('token', key)
+const takeIp = (key: string) => () => takeAllowance('ip', key)
+
+describe('one process, by a clock of the test', () => {
+  beforeEach(holdClock)
+
+  test('200 at once pass, then 100 in each second, and 200 again after a rest', async () => {
+    expect(await pass(1_000, take('a'))).toBe(200)
+    for (let second = 0; second < 5; second++) {
+      vi.advanceTimersByTime(1_000)
+      expect(await pass(1_000, take('a'))).toBe(100)
+    }
+    vi.advanceTimersByTime(20_000)
+    expect(await pass(1_000, take('a'))).toBe(200)
+  })
+
+  test('an address has twice as much', async () => {
+    expect(await pass(1_000, takeIp('192.0.2.1'))).toBe(400)
+    vi.advanceTimersByTime(1_000)
+    expect(await pass(1_000, takeIp('192.0.2.1'))).toBe(200)
+  })
+
+  test('who goes on for ten minutes gets 100 a second, and at most a twentieth more', async () => {
+    let passed = 0
+    for (let tenth = 0; tenth < 6_000; tenth++) {
+      passed += await pass(15, take('a'))
+      vi.advanceTimersByTime(100)
+    }
+    expect(passed).toBeGreaterThanOrEqual(100 * 600)
+    expect(passed).toBeLessThanOrEqual(105 * 600 + 100)
+  })
+
+  test.each([
+    [100, 1_000],
+    [10, 100],
+    [1, 10],
+  ])('who keeps to the rate, %i each %i ms, is never refused', async (calls, eachMs) => {
+    for (let beganMs = 0; beganMs < 60_000; beganMs += eachMs) {
+      expect(await pass(calls, take('a'))).toBe(calls)
+      vi.advanceTimersByTime(eachMs)
+    }
+  })
+
+  test('the refusal says in whole seconds when to come again', async () => {
+    await pass(200, take('a'))
+    vi.advanceTimersByTime(1)
+    await expect(take('a')()).rejects.toMatchObject({ ...refusal, retryAfterS: 1 })
+    vi.advanceTimersByTime(1_000)
+    expect(await take('a')()).toMatchObject({ policy: 'token', remaining: 99 })
+  })
+
+  test('nothing is left of a key when its windows are over', async () => {
+    for (let key = 0; key < 500; key++) await take(`k${key}`)()
+    await pass(300, take('a'))
+    await countFailedBearer('192.0.2.1')
+    expect(vi.getTimerCount()).toBe(500 + 2 + 1)
+    vi.advanceTimersByTime(60_000)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('30 failing bearers a minute of one address, then only those are refused', async () => {
+    expect(await pass(40, () => countFailedBearer('192.0.2.1'))).toBe(30)
+    vi.advanceTimersByTime(20_000)
+    const next = countFailedBearer('192.0.2.1')
+    await expect(next).rejects.toMatchObject({ ...refusal, retryAfterS: 40 })
+    expect(await takeIp('192.0.2.1')()).not.toBeNull()
+    await countFailedBearer('192.0.2.2')
+    vi.advanceTimersByTime(40_000)
+    expect(await pass(40, () => countFailedBearer('192.0.2.1'))).toBe(30)
+  })
+
+  test('each key has its own, and a token none of an address', async () => {
+    expect(await pass(300, take('a'))).toBe(200)
+    expect(await pass(300, take('b'))).toBe(200)
+    expect(await pass(500, takeIp('a'))).toBe(400)
+  })
+
+  test.each([
+    ['the same /64', '2001:db8:1:2::1', '2001:0DB8:1:2:ffff:ffff:ffff:ffff'],
+    ['the same /64 with zeros in it', '2001:db8::1', '2001:db8:0:0:5::'],
+    ['an IPv4 address in IPv6 clothes', '192.0.2.1', '::ffff:192.0.2.1'],
+    ['the same in hexadecimal', '192.0.2.1', '::ffff:c000:201'],
+  ])('%s shares one', async (_what, one, other) => {
+    expect(await pass(300, takeIp(one))).toBe(300)
+    expect(await pass(300, takeIp(other))).toBe(100)
+    expect(await pass(30, () => countFailedBearer(one))).toBe(30)
+    expect(await pass(30, () => countFailedBearer(other))).toBe(0)
+  })
+
+  test.each([
+    ['another /64', '2001:db8:1:2::1', '2001:db8:1:3::1'],
+    ['another /64 behind zeros', '2001:db8::1', '2001:db8:0:5::1'],
+    ['another IPv4 address', '192.0.2.1', '192.0.2.2'],
+    ['another one in IPv6 clothes', '::ffff:192.0.2.1', '::ffff:192.0.2.2'],
+  ])('%s does not', async (_what, one, other) => {
+    expect(await pass(500, takeIp(one))).toBe(400)
+    expect(await pass(500, takeIp(other))).toBe(400)
+  })
+
+  test('a burst of 0 is the rate alone', async () => {
+    setLimits({ RATE_TOKEN_PER_SECOND: '7', RATE_TOKEN_BURST: '0' })
+    expect(await pass(20, take('a'))).toBe(7)
+    vi.advanceTimersByTime(1_000)
+    expect(await pass(20, take('a'))).toBe(7)
+  })
+})
+
+test('waiting as long as the refusal says really frees', async () => {
+  setLimits({ RATE_TOKEN_PER_SECOND: '1', RATE_TOKEN_BURST: '5' })
+  const refused = await untilRefused(take('a'))
+  expect(refused).toMatchObject({ ...refusal, retryAfterS: 1 })
+  await sleep(1_050)
+  expect(await take('a')()).toEqual({
+    ...{ policy: 'token', quota: 1, windowS: 1, remaining: 0, resetS: 1 },
+  })
+})
+
+test('0 is off', async () => {
+  setLimits(WITHOUT_RATE_LIMITS)
+  expect(await takeAllowance('ip', '192.0.2.1')).toBeNull()
+  expect(await takeAllowance('token', 'a')).toBeNull()
+  expect(await pass(1_000, take('a'))).toBe(1_000)
+  expect(await pass(1_000, takeIp('192.0.2.1'))).toBe(1_000)
+  expect(await pass(1_000, () => countFailedBearer('192.0.2.1'))).toBe(1_000)
+})
+
+test('the headers are structured fields, one member for each limit that is on', () => {
+  const ip: Allowance = { policy: 'ip', quota: 200, windowS: 1, remaining: 150, resetS: 1 }
+  const token: Allowance = { policy: 'token', quota: 100, windowS: 1, remaining: 0, resetS: 1 }
+  expect(allowanceHeaders([ip, token])).toEqual({
+    'ratelimit-policy': '"ip";q=200;w=1, "token";q=100;w=1',
+    ratelimit: '"ip";r=150;t=1, "token";r=0;t=1',
+  })
+  expect(allowanceHeaders([null, token])).toEqual({
+    'ratelimit-policy': '"token";q=100;w=1',
+    ratelimit: '"token";r=0;t=1',
+  })
+  expect(allowanceHeaders([null])).toEqual({})
+})
+
+describe('the settings', () => {
+  test('are the promised ones, without Redis', () => {
+    const { REDIS_URL, ...values } = readEnv({})
+    const numbers = Object.fromEntries(Object.entries(DEFAULTS).map(([k, v]) => [k, Number(v)]))
+    expect(values).toMatchObject(numbers)
+    expect(REDIS_URL).toBeUndefined()
+  })
+
+  test.each([
+    [{ RATE_TOKEN_PER_SECOND: '500' }, /RATE_TOKEN_BURST is 200: .*RATE_TOKEN_PER_SECOND, 500/],
+    [{ RATE_IP_BURST: '10' }, /RATE_IP_BURST is 10: .*0 or at least RATE_IP_PER_SECOND, 200/],
+    [{ RATE_FAILED_BEARERS_PER_MINUTE: '-1' }, /RATE_FAILED_BEARERS_PER_MINUTE must be a whole/],
+    [{ REDIS_URL: 'http://me:hush@localhost' }, /REDIS_URL must begin with redis:\/\/ or rediss:/],
+    [{ REDIS_URL: 'redis:me:hush' }, /REDIS_URL must begin/],
+  ])('%o is refused, and no password is repeated', (values, message) => {
+    expect(() => readEnv(values)).toThrow(message)
+    expect(() => readEnv(values)).not.toThrow(/hush/)
+  })
+
+  test('rediss:// and the number of a database are good, and a burst of 0 beside any rate', () => {
+    const REDIS_URL = 'rediss://me:hush@redis.example:6380/3'
+    expect(
+      readEnv({ REDIS_URL, RATE_TOKEN_PER_SECOND: '500', RATE_TOKEN_BURST: '0' }).REDIS_URL,
+    ).toBe(REDIS_URL)
+  })
+})

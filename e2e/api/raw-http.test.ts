@@ -1,0 +1,243 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { call, speak } from '#lib/testing/call.ts'
+import { type Api, CHARGE, makeMerchant, makeToken, openApi } from '#lib/testing/stage.ts'
+
+const PATIENCE_MS = 20_000
+const UNAUTHENTICATED = '{"error":"Unauthenticated"}'
+const MALFORMED = '{"error":"Malformed request"}'
+
+let api: Api
+let merchant: Account
+let token: string
+let account: string
+beforeAll(async () => {
+  ;({ api, merchant, token } = await openApi())
+  account = `{"name":"${merchant.name}","balance":0}`
+})
+afterAll(() => api.close())
+
+const bearer = (text = token) => `Authorization: Bearer ${text}\r\n`
+const get = (target: string, headers = bearer(), method = 'GET') =>
+  speak(api.url, `${method} ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers}\r\n`)
+const raw = (text: string) => speak(api.url, Buffer.from(text, 'latin1'))
+
+function expectJson({ head, tookMs }: { head: string; tookMs: number }): void {
+  expect(head).toMatch(/^content-type: application\/json; charset=utf-8$/im)
+  expect(tookMs).toBeLessThan(PATIENCE_MS)
+}
+
+describe('what is hardly HTTP gets an answer of ours, in JSON, and the connection ends', () => {
+  test.each([
+    ['another protocol', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['HTTP/3', 'GET / HTTP/3.0\r\nHost: a\r\n\r\n'],
+    ['a version that is none', 'GET /api/account HTTP/1.x\r\nHost: a\r\n\r\n'],
+    ['a method that is none', 'STEAL /api/account HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a method in small letters', 'get /api/account HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a target with a blank', 'GET /api/acc ount HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a target in Latin-1', 'GET /api/transactions/\xe9 HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a NUL in the target', 'GET /api/account\0 HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a NUL in a header', 'GET /api/account HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n'],
+    ['a line that goes on', 'GET /api/account HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n'],
+    ['a blank before the colon', 'GET /api/account HTTP/1.1\r\nHost : a\r\n\r\n'],
+    ['a bare line feed', 'GET /api/account HTTP/1.1\nHost: a\nX: \rb\n\n'],
+    [
+      'a negative length',
+      'POST /api/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n',
+    ],
+    [
+      'a length with a sign',
+      'POST /api/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: +2\r\n\r\n{}',
+    ],
+    [
+      'a length beyond all',
+      `POST /api/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: ${'9'.repeat(30)}\r\n\r\n`,
+    ],
+    [
+      'a coding that is not chunked',
+      'POST /api/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n',
+    ],
+    [
+      'chunked, twice',
+      'POST /api/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['no Host', 'GET /api/account HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['a Host that is none', `GET /api/account HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n`],
+    [
+      'an expectation of something',
+      `GET /api/account HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: money\r\n\r\n`,
+    ],
+    [
+      'a wish for a tunnel',
+      'CONNECT example.com:443 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    ],
+  ])('%s', async (_what, bytes) => {
+    const answer = await raw(bytes)
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    expect(answer.status).toBeLessThan(500)
+    expectJson(answer)
+    expect(JSON.parse(answer.text)).toEqual({ error: expect.stringMatching(/^[A-Z]/) })
+  })
+
+  test('431 for headers of 100 KB, in one piece and in thousands', async () => {
+    const long = `X-Long: ${'x'.repeat(100_000)}\r\n`
+    const many = Array.from({ length: 10_000 }, (_, nth) => `X-${nth}: 1\r\n`).join('')
+    for (const headers of [long, many, `Cookie: ${'a=b; '.repeat(20_000)}\r\n`]) {
+      const answer = await get('/api/account', headers)
+      expect([answer.status, answer.text]).toEqual([431, '{"error":"Headers too large"}'])
+      expectJson(answer)
+    }
+    expect((await get(`/api/account?${'x'.repeat(100_000)}`)).status).toBe(431)
+  })
+
+  test('a server that met all this goes on', async () => {
+    expect((await get('/api/account')).text).toBe(account)
+  })
+})
+
+describe('a method that the API has not', () => {
+  test.each(['TRACE', 'QUERY', 'PROPFIND', 'LINK', 'PURGE', 'SEARCH', 'M-SEARCH', 'OPTIONS'])(
+    '%s is 405 for who may call, 401 for who may not, and echoes nothing',
+    async method => {
+      const secret = 'Cookie: troco-session=must-not-come-back\r\n'
+      const known = await get('/api/account', bearer() + secret, method)
+      expect([known.status, known.text]).toEqual([405, '{"error":"Method not allowed"}'])
+      expect(known.head).toMatch(/^allow: GET, HEAD$/im)
+      const unknown = await get('/api/account', secret, method)
+      expect([unknown.status, unknown.text]).toEqual([401, UNAUTHENTICATED])
+      for (const answer of [known, unknown]) {
+        expectJson(answer)
+        expect(answer.head + answer.text).not.toContain('must-not-come-back')
+      }
+    },
+  )
+})
+
+describe('a target', () => {
+  test.each([
+    ['http://localhost:3000/api/account'],
+    ['HTTP://LOCALHOST/api/account?a=1'],
+    ['http://evil.example/api/account'],
+    ['/api/account/'],
+    ['/api/account//'],
+    ['/api/account?//'],
+  ])('%s is the account', async target => {
+    const answer = await get(target)
+    expect([answer.status, answer.text]).toEqual([200, account])
+  })
+
+  test.each([
+    ['/api//account', 200],
+    ['/api/./account', 404],
+    ['/api/x/../account', 404],
+    ['/api/%61ccount', 404],
+    ['/api/account%00', 404],
+    ['/api/account%2f', 404],
+    ['/api/account;a=1', 404],
+    ['/api/ACCOUNT', 404],
+    ['/api/account.json', 404],
+    ['/api/account/route', 404],
+    ['/api/transactions/[id]', 404],
+    ['/api/_next/data/x/account.json', 404],
+    ['/api/%E0%A4%A', 404],
+    ['/api/transactions/%00', 404],
+    ['/api/transactions/..%2f..%2faccount', 404],
+    ['/api/transactions/%2e%2e/account', 404],
+    ['/api/transactions/%252e%252e', 404],
+    ['/api/transactions/..', 404],
+    ['/api/transactions/%2e%2e', 404],
+    ['/api/account#x', 404],
+  ])('%s is %i in JSON, and never somebody else’s way in', async (target, status) => {
+    const answer = await get(target)
+    expect(answer.status).toBe(status)
+    expectJson(answer)
+    const anybody = await get(target, '')
+    expect([401, 404]).toContain(anybody.status)
+    expect(anybody.text).not.toContain(merchant.name)
+  })
+
+  test.each([
+    '//api/account',
+    '///api/account',
+    '/\\api/account',
+    '/./api/account',
+    '*',
+    'account',
+  ])('%s is not the API: nothing of the account comes back', async target => {
+    const answer = await get(target)
+    expect(answer.status).toBeGreaterThanOrEqual(300)
+    expect(answer.status).toBeLessThan(500)
+    expect(answer.text).not.toContain(merchant.name)
+    expect(answer.head).not.toMatch(/^location: (\/\/|https?:)/im)
+  })
+})
+
+describe('headers that come twice', () => {
+  test('of two Authorizations the first counts, so that a proxy’s is not replaced', async () => {
+    const other = await makeToken((await makeMerchant('Outra Loja')).id)
+    expect((await get('/api/account', bearer() + bearer(other))).text).toBe(account)
+    expect((await get('/api/account', bearer('nobody') + bearer())).text).toBe(UNAUTHENTICATED)
+  })
+
+  test('of two Hosts and two types neither opens anything', async () => {
+    const body = JSON.stringify(CHARGE)
+    const types = 'Content-Type: text/plain\r\nContent-Type: application/json\r\n'
+    const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`
+    const answer = await raw(
+      `POST /api/transactions HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n${bearer()}${types}${length}\r\n${body}`,
+    )
+    expect([400, 415]).toContain(answer.status)
+    expectJson(answer)
+  })
+
+  test('of two lengths, or a length and chunks, nothing is smuggled behind', async () => {
+    const hidden = `GET /api/account HTTP/1.1\r\nHost: a\r\n${bearer()}\r\n`
+    const head = `POST /api/transactions HTTP/1.1\r\nHost: a\r\n${bearer()}`
+    for (const lengths of [
+      `Content-Length: 0\r\nContent-Length: ${hidden.length}\r\n`,
+      `Content-Length: ${hidden.length}\r\nTransfer-Encoding: chunked\r\n`,
+      'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n',
+      'Transfer-Encoding: \x0bchunked\r\n',
+    ]) {
+      const answer = await raw(`${head}${lengths}\r\n0\r\n\r\n${hidden}`)
+      expect([answer.status, answer.text]).toEqual([400, MALFORMED])
+    }
+  })
+})
+
+describe('one connection', () => {
+  test('answers what is sent in one piece in its order, each by its own token', async () => {
+    const other = await makeToken((await makeMerchant('Outra Loja')).id)
+    const one = (text: string, end = '') =>
+      `GET /api/account HTTP/1.1\r\nHost: a\r\n${text}${end}\r\n`
+    const asked = [bearer(), bearer('nobody'), bearer(other), ''].map(text => one(text)).join('')
+    const { answers } = await raw(asked + one(bearer(), 'Connection: close\r\n'))
+    const names = [merchant.name, '', 'Outra Loja', '', merchant.name]
+    expect(answers.map(({ status, text }) => [status, text])).toEqual(
+      names.map(name => (name ? [200, `{"name":"${name}","balance":0}`] : [401, UNAUTHENTICATED])),
+    )
+  })
+
+  test('that breaks off in the middle of a request makes nothing of it', async () => {
+    const body = JSON.stringify({ ...CHARGE, external_id: 'whole' })
+    const head = `POST /api/transactions HTTP/1.1\r\nHost: a\r\n${bearer()}`
+    const one = (text: string) => `${head}Content-Length: ${text.length}\r\n\r\n${text}`
+    const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
+    socket.on('error', () => {})
+    socket.end(one(body) + one(body.replace('whole', 'broken')).slice(0, -1))
+    socket.resume()
+    await new Promise(done => socket.on('close', done))
+    const find = (name: string) => call(api.url, 'GET', `/transactions/${name}`, { token })
+    await vi.waitFor(async () => expect((await find('whole')).status).toBe(200), PATIENCE_MS)
+    expect((await find('broken')).status).toBe(404)
+  })
+
+  test('that is kept is not the first caller’s for the next one', async () => {
+    const first = `GET /api/account HTTP/1.1\r\nHost: a\r\n${bearer()}\r\n`
+    const second = 'GET /api/account HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+    const { answers } = await raw(first + second)
+    expect(answers.map(({ text }) => text)).toEqual([account, UNAUTHENTICATED])
+  })
+})

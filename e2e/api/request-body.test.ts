@@ -1,0 +1,293 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { followLog } from '#lib/testing/log-tail.ts'
+import { type Api, CHARGE, openApi, openCharge } from '#lib/testing/stage.ts'
+
+const BYTES_MAX = 64 * 1024
+
+let api: Api
+let merchant: Account
+let token: string
+beforeAll(async () => {
+  ;({ api, merchant, token } = await openApi())
+})
+afterAll(() => api.close())
+
+/** Sends a body as it stands, without a Content-Type unless one is given. */
+async function post(body?: string | Uint8Array, headers: Record<string, string> = {}, path = '') {
+  const response = await fetch(`${api.url}/api${path || '/transactions'}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, ...headers },
+    body: body === undefined ? undefined : Buffer.from(body),
+  })
+  return { status: response.status, body: await response.json() }
+}
+
+const charge = (extra: object = {}) => JSON.stringify({ ...CHARGE, ...extra })
+/** A good charge whose JSON has exactly so many bytes. */
+const padded = (bytes: number) => charge({ note: 'x'.repeat(bytes - charge({ note: '' }).length) })
+
+describe('415', () => {
+  const refusal = { status: 415, body: { error: 'Content-Type must be application/json' } }
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/jsonx',
+    'application/json-seq',
+    'json',
+    'text/plain; charset=application/json',
+  ])('for the type %s', async type => {
+    expect(await post(charge(), { 'content-type': type })).toEqual(refusal)
+  })
+
+  test.each(['gzip', 'br', 'deflate, gzip'])('for the encoding %s', async encoding => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
+    expect(await post(charge(), headers)).toEqual(refusal)
+  })
+
+  test.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON;charset=ISO-8859-1',
+    'text/json',
+    'application/vnd.api+json',
+  ])('never for %s', async type => {
+    expect((await post(charge(), { 'content-type': type })).status).toBe(200)
+  })
+
+  test('never for a body without a type', async () => {
+    expect((await post(charge())).status).toBe(200)
+    expect((await post(charge(), { 'content-encoding': 'identity' })).status).toBe(200)
+  })
+})
+
+describe('413', () => {
+  const refusal = { status: 413, body: { error: 'Payload too large' } }
+
+  /** Sends pieces without a Content-Length; `last` false never ends the body. */
+  async function sendChunks(pieces: string[], last = true) {
+    const sent = request(`${api.url}/api/transactions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'transfer-encoding': 'chunked' },
+    })
+    sent.on('error', () => {})
+    for (const piece of pieces) sent.write(piece)
+    if (last) sent.end()
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    let text = ''
+    for await (const chunk of response) text += chunk
+    sent.destroy()
+    return { status: response.statusCode, body: JSON.parse(text) }
+  }
+
+  test('64 KiB are taken, one byte more is refused', async () => {
+    expect((await post(padded(BYTES_MAX))).status).toBe(200)
+    expect(await post(padded(BYTES_MAX + 1))).toEqual(refusal)
+  })
+
+  test('a length that is only announced is refused before the body comes', async () => {
+    const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
+    socket.write(
+      `POST /api/transactions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n` +
+        `Content-Length: 100000000\r\n\r\n{`,
+    )
+    let answer = ''
+    socket.on('data', chunk => {
+      answer += chunk
+    })
+    await vi.waitFor(() => expect(answer).toContain('}'), { timeout: 10_000 })
+    expect(answer).toMatch(/^HTTP\/1\.1 413 [\s\S]*\{"error":"Payload too large"\}/)
+    socket.destroy()
+  })
+
+  test('a body in chunks counts the same', async () => {
+    const whole = padded(BYTES_MAX)
+    expect((await sendChunks([whole.slice(0, 999), whole.slice(999)])).status).toBe(200)
+    const longer = padded(BYTES_MAX + 1)
+    expect(await sendChunks([longer.slice(0, 999), longer.slice(999)])).toEqual(refusal)
+  })
+
+  test('chunks that never end are refused when they are too many', async () => {
+    const piece = 'x'.repeat(10_000)
+    expect(await sendChunks(Array(8).fill(piece), false)).toEqual(refusal)
+  })
+
+  test('the next request is answered', async () => {
+    await post(padded(10 * BYTES_MAX))
+    expect((await post(charge())).status).toBe(200)
+  })
+})
+
+describe('400', () => {
+  test.each([
+    '{',
+    '{"amount":}',
+    "{'amount':500}",
+    '{"amount":NaN}',
+    '{"amount":500,}',
+    '{} {}',
+    'amount=500',
+    '{"amount":0500}',
+    '{"client_name":"a\nb"}',
+  ])('for what is not JSON: %j', async text => {
+    expect(await post(text)).toEqual({ status: 400, body: { error: 'Malformed JSON' } })
+  })
+
+  test.each([
+    ['a byte that begins nothing', [0xff]],
+    ['half a character', [0xc3]],
+    ['half a surrogate pair', [0xed, 0xa0, 0x80]],
+    ['a letter written too long', [0xc1, 0x81]],
+  ])('for bytes that are not UTF-8: %s', async (_what, bytes) => {
+    const body = Buffer.concat([
+      Buffer.from('{"client_name":"'),
+      Buffer.from(bytes),
+      Buffer.from('"}'),
+    ])
+    expect(await post(body)).toEqual({ status: 400, body: { error: 'Malformed JSON' } })
+  })
+})
+
+describe('422, as one message on POST /transactions and by field elsewhere', () => {
+  let sandbox: string
+  beforeAll(async () => {
+    sandbox = `/sandbox/transactions/${(await openCharge(merchant)).id}`
+  })
+  const missing = { outcome: ['outcome is required'] }
+
+  test.each([
+    ['no body at all', undefined],
+    ['an empty body', ''],
+    ['blanks', ' \r\n'],
+    ['an empty object', '{}'],
+    ['null for the field', '{"amount":null,"outcome":null}'],
+    ['an empty text for the field', '{"amount":"","outcome":""}'],
+  ])('for %s, which lacks the first field', async (_what, text) => {
+    const first = await post(text)
+    expect(first).toEqual({ status: 422, body: { errors: 'amount is required' } })
+    expect(await post(text, {}, sandbox)).toEqual({ status: 422, body: { errors: missing } })
+  })
+
+  test.each(['[]', '[{"amount":500}]', '"text"', '1', 'true', 'null'])(
+    'for JSON that is no object: %s',
+    async text => {
+      const message = 'body must be a JSON object'
+      expect(await post(text)).toEqual({ status: 422, body: { errors: message } })
+      const answer = await post(text, {}, sandbox)
+      expect(answer).toEqual({ status: 422, body: { errors: { body: [message] } } })
+    },
+  )
+
+  test('for a value that the field does not know', async () => {
+    const answer = await post('{"outcome":"lost"}', {}, sandbox)
+    const errors = { outcome: ['outcome must be paid, failed or expired'] }
+    expect(answer).toEqual({ status: 422, body: { errors } })
+  })
+
+  test('for more than 32 levels of nesting, which are counted from the body', async () => {
+    const nested = (levels: number) =>
+      `${charge().slice(0, -1)},"metadata":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`
+    expect((await post(nested(30))).status).toBe(200)
+    const refusal = {
+      status: 422,
+      body: { errors: 'body must not be nested deeper than 32 levels' },
+    }
+    expect(await post(nested(33))).toEqual(refusal)
+    expect(await post(nested(8_000))).toEqual(refusal)
+    const array = `{"items":${'['.repeat(30_000)}${']'.repeat(30_000)}}`
+    expect(await post(array)).toEqual(refusal)
+  })
+
+  test.each([
+    ['a NUL', 'client_name', '{"client_name":"a\\u0000b"}'],
+    ['half a pair', 'client_name', '{"client_name":"a\\ud83d"}'],
+    ['a pair the wrong way round', 'client_name', '{"client_name":"\\ude00\\ud83d"}'],
+    ['a NUL deep inside', 'metadata', '{"metadata":{"a":[{"b":"\\u0000"}]}}'],
+    ['a NUL in a key', 'metadata', '{"metadata":{"a\\u0000":1}}'],
+    ['half a pair in a key', 'items', '{"items":[{"\\udc00":1}]}'],
+    ['a NUL in a field that is ignored', 'other', '{"other":"\\u0000"}'],
+  ])('for %s, which no database keeps; the field is named', async (_what, field, text) => {
+    const errors = `${field} must not hold NUL characters or broken Unicode`
+    expect(await post(text)).toEqual({ status: 422, body: { errors } })
+  })
+})
+
+describe('a number that a reader would round', () => {
+  test.each([
+    ['in metadata', 'metadata', '{"metadata":{"order":9007199254740993}}'],
+    ['deep inside', 'utms', '{"utms":{"a":[{"b":-12345678901234567890}]}}'],
+    ['of an item', 'items', '{"items":[{"price":9007199254740993}]}'],
+    ['beyond every double', 'metadata', '{"metadata":{"x":1e400}}'],
+  ])('is refused by the name of its field: %s', async (_what, field, text) => {
+    const errors = `${field} must not hold a number that JSON readers would round: send it as text`
+    expect(await post(text)).toEqual({ status: 422, body: { errors } })
+  })
+
+  test('as an amount is judged as an amount', async () => {
+    const { status, body } = await post(charge().replace('1500', '9007199254740993'))
+    expect(status).toBe(422)
+    expect(body.errors).toMatch(/^amount must be a whole number of cents/)
+  })
+
+  test('is none where it is text, a fraction or short enough', async () => {
+    const metadata = { a: '9007199254740993', b: 0.12345678901234568, c: 9007199254740991, d: 1e21 }
+    const text = charge({ metadata })
+    expect(await post(text)).toMatchObject({ status: 200, body: { data: { metadata } } })
+  })
+})
+
+describe('what a body says', () => {
+  test('is the last of duplicate keys', async () => {
+    const text = `{"amount":1,${charge().slice(1, -1)},"amount":777}`
+    expect(await post(text)).toMatchObject({ status: 200, body: { data: { amount: 777 } } })
+    const worse = `{${charge().slice(1, -1)},"amount":1}`
+    expect((await post(worse)).status).toBe(422)
+  })
+
+  test('may begin with a byte order mark and hold any whole character', async () => {
+    const text = `\ufeff${charge({ metadata: { note: 'ação 😀' } })}`
+    expect(await post(text)).toMatchObject({
+      status: 200,
+      body: { data: { metadata: { note: 'ação 😀' } } },
+    })
+  })
+
+  test('an optional field that is null or empty counts as absent', async () => {
+    const optional = [
+      'client_phone',
+      'webhook_url',
+      'ip',
+      'metadata',
+      'utms',
+      'items',
+      'external_id',
+      'expires_in',
+    ]
+    for (const value of [null, '']) {
+      const text = charge(Object.fromEntries(optional.map(name => [name, value])))
+      expect(await post(text)).toMatchObject({ status: 200, body: { data: { metadata: null } } })
+    }
+  })
+})
+
+test('a caller who hangs up in the middle is no fault of the database, nor of ours', async () => {
+  const mark = `hung-up-${Date.now()}`
+  const logged = followLog()
+  const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
+  socket.write(
+    `POST /api/transactions HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${mark}\r\n` +
+      `Authorization: Bearer ${token}\r\nContent-Length: 100\r\n\r\n{"a":`,
+  )
+  const linesOfIt = () =>
+    logged()
+      .split('\n')
+      .filter(line => line.includes(mark))
+  setTimeout(() => socket.destroy(), 200)
+  await vi.waitFor(() => expect(linesOfIt().join()).toContain('answered'), { timeout: 20_000 })
+  expect(linesOfIt().filter(line => !line.includes('"level":"debug"'))).toEqual([])
+})

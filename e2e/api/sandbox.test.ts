@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
+import { call } from '#lib/testing/call.ts'
+import { LISTS, ORDER } from '#lib/testing/lists.ts'
+import {
+  type Api,
+  CHARGE,
+  expectBalancedBooks,
+  makeMerchant,
+  makeToken,
+  openApi,
+  receive,
+} from '#lib/testing/stage.ts'
+
+const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
+
+let api: Api
+let merchant: Account
+let token: string
+beforeAll(async () => {
+  ;({ api, merchant, token } = await openApi())
+  await receive(merchant, 1_000_000)
+})
+afterAll(async () => {
+  await expectBalancedBooks(merchant.id)
+  await api.close()
+})
+
+const ask = (method: string, path: string, body?: unknown, caller = token) =>
+  call(api.url, method, path, { token: caller, body })
+const balance = async () => (await ask('GET', '/account')).body.balance
+const countEvents = () => db().event.count({ where: { accountId: merchant.id } })
+
+async function create(path: string, extra: object = {}): Promise<string> {
+  const order = path === '/transactions' ? CHARGE : ORDER
+  const { data } = (await ask('POST', path, { ...order, ...extra })).body
+  return data.transaction_id ?? data.id
+}
+
+describe('POST /sandbox/transactions/{id}', () => {
+  test.each([
+    ['paid', CHARGE.amount],
+    ['failed', 0],
+    ['expired', 0],
+  ])('%s: the charge as it now is, one event, and %i cents more', async (outcome, more) => {
+    const id = await create('/transactions')
+    const [before, events] = [await balance(), await countEvents()]
+    const { status, body } = await ask('POST', `/sandbox/transactions/${id}`, { outcome })
+    expect(status).toBe(200)
+    expect(Object.keys(body)).toEqual(['status', 'data'])
+    expect(body).toEqual((await ask('GET', `/transactions/${id}`)).body)
+    expect(body.data.status).toBe(outcome)
+    expect(await balance()).toBe(before + more)
+    expect(await countEvents()).toBe(events + 1)
+  })
+
+  test('a payment beats an expiry and a failure, whatever the clock said', async () => {
+    for (const outcome of ['expired', 'failed']) {
+      const id = await create('/transactions')
+      const before = await balance()
+      await ask('POST', `/sandbox/transactions/${id}`, { outcome })
+      const { status, body } = await ask('POST', `/sandbox/transactions/${id}`, { outcome: 'paid' })
+      expect([status, body.data.status]).toEqual([200, 'paid'])
+      expect(await balance()).toBe(before + CHARGE.amount)
+    }
+  })
+
+  test('twenty payers at once pay once', async () => {
+    const id = await create('/transactions')
+    const before = await balance()
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        ask('POST', `/sandbox/transactions/${id}`, { outcome: 'paid' }),
+      ),
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(19)
+    expect(await balance()).toBe(before + CHARGE.amount)
+  })
+
+  test('a charge whose failure is on its way fails, and is not answered again', async () => {
+    const id = await create('/transactions', { client_email: 'fail@example.com' })
+    const failed = await ask('POST', `/sandbox/transactions/${id}`, { outcome: 'failed' })
+    expect(failed.body.data.status).toBe('failed')
+    expect((await ask('POST', `/sandbox/transactions/${id}`, { outcome: 'failed' })).status).toBe(
+      409,
+    )
+  })
+})
+
+describe('POST /sandbox/withdrawals/{id}', () => {
+  test('approved: the money has left, with its time and its end-to-end id', async () => {
+    const before = await balance()
+    const id = await create('/withdrawals', { amount: 3_000 })
+    const events = await countEvents()
+    const { status, body } = await ask('POST', `/sandbox/withdrawals/${id}`, {
+      outcome: 'approved',
+    })
+    expect(status).toBe(200)
+    expect(Object.keys(body)).toEqual(['data'])
+    expect(body).toEqual((await ask('GET', `/withdrawals/${id}`)).body)
+    expect(body.data).toMatchObject({
+      status: 'approved',
+      approved_at: expect.stringMatching(MICROSECONDS),
+      end_to_end_id: expect.stringMatching(/^[0-9A-Za-z]{32}$/),
+      rejected_at: null,
+      rejection_reason: null,
+    })
+    expect(await balance()).toBe(before - 3_000)
+    expect(await countEvents()).toBe(events + 1)
+  })
+
+  test.each([
+    [undefined, 'Rejected at the simulated bank'],
+    ['Key not found', 'Key not found'],
+    ['  ção 😀 ', 'ção 😀'],
+    [null, 'Rejected at the simulated bank'],
+  ])('rejected: the money is back, with the reason %j', async (reason, told) => {
+    const before = await balance()
+    const id = await create('/withdrawals', { amount: 3_000 })
+    const sent = { outcome: 'rejected', reason }
+    const { status, body } = await ask('POST', `/sandbox/withdrawals/${id}`, sent)
+    expect(status).toBe(200)
+    expect(body.data).toMatchObject({
+      status: 'rejected',
+      rejection_reason: told,
+      rejected_at: expect.stringMatching(MICROSECONDS),
+      approved_at: null,
+    })
+    expect(await balance()).toBe(before)
+  })
+
+  test('twenty who approve and reject at once settle it once', async () => {
+    const before = await balance()
+    const id = await create('/withdrawals')
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, nth) =>
+        ask('POST', `/sandbox/withdrawals/${id}`, { outcome: nth % 2 ? 'approved' : 'rejected' }),
+      ),
+    )
+    const won = answers.filter(({ status }) => status === 200)
+    expect(won).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(19)
+    const { status } = (await ask('GET', `/withdrawals/${id}`)).body.data
+    expect(status).toBe(won[0]?.body.data.status)
+    expect(await balance()).toBe(status === 'approved' ? before - ORDER.amount : before)
+  })
+})
+
+describe.each([
+  { path: '/transactions', kind: 'Transaction', final: ['paid'], outcomes: ['paid', 'failed'] },
+  {
+    path: '/withdrawals',
+    kind: 'Withdrawal',
+    final: ['approved', 'rejected'],
+    outcomes: ['approved', 'rejected'],
+  },
+])('POST /sandbox$path/{id}', ({ path, kind, final, outcomes }) => {
+  const decide = (id: string, body: unknown, caller = token) =>
+    ask('POST', `/sandbox${path}/${id}`, body, caller)
+
+  test('409 once it is final, and nothing more happens', async () => {
+    for (const first of final) {
+      const id = await create(path)
+      expect((await decide(id, { outcome: first })).status).toBe(200)
+      const [before, events] = [await balance(), await countEvents()]
+      for (const outcome of outcomes) {
+        const { status, text, headers } = await decide(id, { outcome })
+        expect([status, text]).toEqual([409, `{"error":"${kind} is already ${first}"}`])
+        expect(headers.get('x-error-code')).toBe('already_final')
+      }
+      expect([await balance(), await countEvents()]).toEqual([before, events])
+    }
+  })
+
+  test('takes the merchant’s own reference for an id', async () => {
+    const external_id = `mine / ${newId()}?`
+    const id = await create(path, { external_id })
+    const { status, body } = await decide(encodeURIComponent(external_id), { outcome: outcomes[1] })
+    expect([status, body.data.id]).toEqual([200, id])
+  })
+
+  test('404: another account’s is as missing as one that never was, and stays as it is', async () => {
+    const id = await create(path)
+    const stranger = await makeToken((await makeMerchant()).id)
+    const answers = [await decide(id, { outcome: outcomes[0] }, stranger)]
+    for (const missing of [newId(), 'nobody', '%F0%9F%98%80']) {
+      answers.push(await decide(missing, { outcome: outcomes[0] }))
+    }
+    for (const { status, text } of answers) {
+      expect([status, text]).toEqual([404, `{"error":"${kind} not found"}`])
+    }
+    expect((await ask('GET', `${path}/${id}`)).body.data.status).toBe('pending')
+  })
+
+  test('is no way to decide what is live', async () => {
+    const list = LISTS.find(one => one.path === path)
+    const live = await list?.write(merchant.id, { mode: 'live' })
+    const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
+    const all = { ...wanted, permissions: [...PERMISSIONS] }
+    const { token: caller } = await issueToken(all, { type: 'system' })
+    const id = live?.id ?? ''
+    const inLive = await decide(id, { outcome: outcomes[0] }, caller)
+    expect([inLive.status, inLive.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
+    expect((await decide(id, { outcome: outcomes[0] })).status).toBe(404)
+    expect((await ask('GET', `${path}/${id}`, undefined, caller)).body.data.status).toBe('pending')
+    // By hand it was written, and no ledger knows of it: the books must not meet it.
+    await db().withdrawal.deleteMany({ where: { id } })
+  })
+
+  test('any of two permissions will do, and a token with neither hears of both', async () => {
+    const writes: Permission[] = ['transactions:write', 'withdrawals:write']
+    for (const permission of writes) {
+      const caller = await makeToken(merchant.id, { permissions: [permission] })
+      const id = await create(path)
+      expect((await decide(id, { outcome: outcomes[1] }, caller)).status).toBe(200)
+    }
+    const permissions = PERMISSIONS.filter(name => !writes.includes(name))
+    const { status, text, headers } = await decide(
+      newId(),
+      { outcome: outcomes[0] },
+      await makeToken(merchant.id, { permissions }),
+    )
+    const needed = 'transactions:write or withdrawals:write'
+    expect([status, text]).toEqual([403, `{"error":"Permission denied: ${needed}"}`])
+    expect(headers.get('x-required-permission')).toBe(needed)
+  })
+
+  test('422 for an outcome that is none, and nothing is decided', async () => {
+    const id = await create(path)
+    for (const body of [undefined, {}, { outcome: null }, { outcome: '' }]) {
+      const { status, text } = await decide(id, body)
+      expect([status, text]).toEqual([422, '{"errors":{"outcome":["outcome is required"]}}'])
+    }
+    for (const outcome of ['refunded', 'PAID', 'pending', 1, true, [outcomes[0]], {}]) {
+      const { status, body } = await decide(id, { outcome })
+      expect([status, Object.keys(body.errors)]).toEqual([422, ['outcome']])
+      expect(body.errors.outcome[0]).toMatch(/^outcome must be /)
+    }
+    if (path === '/withdrawals') {
+      for (const reason of ['x'.repeat(256), 7, '   ']) {
+        const { status, body } = await decide(id, { outcome: 'rejected', reason })
+        expect([status, Object.keys(body.errors)]).toEqual([422, ['reason']])
+      }
+    }
+    expect((await ask('GET', `${path}/${id}`)).body.data.status).toBe('pending')
+  })
+})

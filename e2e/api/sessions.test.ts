@@ -1,0 +1,304 @@
+import type { NextRequest } from 'next/server'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { POST } from '#app/api/auth/[...nextauth]/route.ts'
+import { db } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { refuseForeign } from '#lib/edge/http/web.ts'
+import { cookieNames } from '#lib/edge/session/cookie.ts'
+import { readSession } from '#lib/edge/session/read.ts'
+import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
+import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
+import type { Permission } from '#lib/rooms/tokens/schema.ts'
+import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
+import { endSession, openSession } from '#lib/services/people/sessions.ts'
+import { call } from '#lib/testing/call.ts'
+import { ORDER } from '#lib/testing/lists.ts'
+import {
+  type Api,
+  CHARGE,
+  expectBalancedBooks,
+  makeMerchant,
+  makeToken,
+  receive,
+  startApi,
+} from '#lib/testing/stage.ts'
+
+const ACTOR = { type: 'system' } as const
+const DEVICE = { ip: '203.0.113.9', userAgent: 'a browser' }
+
+let api: Api
+let merchant: Account
+let secret: string
+beforeAll(async () => {
+  api = await startApi()
+})
+beforeEach(async () => {
+  merchant = await makeMerchant('Loja da Sessão')
+  await receive(merchant, 50_000)
+  secret = await signIn(merchant, 'owner')
+})
+afterAll(() => api.close())
+
+/** A browser in which somebody signed in who has this role in the account. */
+async function signIn({ id: accountId }: Account, role: Role): Promise<string> {
+  const email = `member-${newId()}@troco.example`
+  const user = await db().user.create({ data: { id: newId(), email, name: email } })
+  await db().membership.create({ data: { accountId, userId: user.id, role } })
+  return openSession(user.id, DEVICE)
+}
+
+const origin = () => ({ origin: env().PUBLIC_URL })
+const cookie = (value = secret) => ({ cookie: `a=b; ${cookieNames().session}=${value}; z=1` })
+/** What our own pages send beside the cookie. */
+const page = (value = secret, account: string = merchant.id, mode = 'test') => ({
+  ...cookie(value),
+  'troco-mode': mode,
+  'troco-account': account,
+})
+const ask = (
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: unknown,
+  token?: string,
+) => call(api.url, method, path, { headers, body, token })
+
+const READS = ['/account', '/transactions', '/withdrawals', '/events']
+const WRITES: [string, unknown][] = [
+  ['/transactions', CHARGE],
+  ['/withdrawals', ORDER],
+]
+const unauthenticated = [401, '{"error":"Unauthenticated"}']
+
+describe('a cookie alone', () => {
+  test('is nobody, for a read and for a write, whatever the Origin', async () => {
+    for (const headers of [cookie(), { ...cookie(), ...origin() }]) {
+      for (const path of READS) {
+        const answer = await ask('GET', path, headers)
+        expect([answer.status, answer.text]).toEqual(unauthenticated)
+        expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+      }
+      for (const [path, body] of WRITES) {
+        expect((await ask('POST', path, headers, body)).status).toBe(401)
+      }
+    }
+  })
+
+  test.each([
+    ['without the account', { 'troco-account': '' }],
+    ['without the world', { 'troco-mode': '' }],
+    ['with a world that is none', { 'troco-mode': 'demo' }],
+    ['with an account that is none', { 'troco-account': 'mine' }],
+    ['with an account that nobody has', { 'troco-account': newId() }],
+  ])('is nobody either %s', async (_what, wrong) => {
+    const answer = await ask('GET', '/account', { ...page(), ...wrong })
+    expect([answer.status, answer.text]).toEqual(unauthenticated)
+  })
+})
+
+describe('a member from a page of ours', () => {
+  test('reads what is the account’s, in the world that the page shows', async () => {
+    const account = await ask('GET', '/account', page())
+    expect([account.status, account.text]).toEqual([
+      200,
+      '{"name":"Loja da Sessão","balance":50000}',
+    ])
+    expect((await ask('GET', '/account', page(secret, merchant.id, 'live'))).body.balance).toBe(0)
+    for (const path of READS) expect((await ask('GET', path, page())).status).toBe(200)
+    const upper = page(secret, merchant.id.toUpperCase())
+    expect((await ask('GET', '/account', upper)).status).toBe(200)
+  })
+
+  test('writes with our own Origin', async () => {
+    for (const [path, body] of WRITES) {
+      const { status } = await ask('POST', path, { ...page(), ...origin() }, body)
+      expect(status).toBe(200)
+    }
+    expect((await ask('GET', '/account', page())).body.balance).toBe(50_000 - ORDER.amount)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test.each([
+    ['none', null],
+    ['null', 'null'],
+    ['a foreign one', 'https://evil.example'],
+    ['ours under another scheme', 'https://localhost:3000'],
+    ['ours on another port', 'http://localhost:3001'],
+    ['one that begins like ours', 'http://localhost:3000.evil.example'],
+    ['one that ends like ours', 'http://evil-localhost:3000'],
+    ['ours as somebody’s name', 'http://localhost:3000@evil.example'],
+    ['two of them', 'http://localhost:3000, https://evil.example'],
+    ['nothing', ''],
+  ])('writes nothing with a wrong Origin: %s', async (_what, foreign) => {
+    const headers = { ...page(), ...(foreign === null ? {} : { origin: foreign }) }
+    for (const [path, body] of WRITES) {
+      const { status, text, headers: told } = await ask('POST', path, headers, body)
+      expect([status, text]).toEqual([403, '{"error":"Cross-origin request refused"}'])
+      expect(told.get('x-error-code')).toBe('cross_origin')
+    }
+    const where = { accountId: merchant.id }
+    expect(await db().withdrawal.count({ where })).toBe(0)
+    expect(await db().charge.count({ where })).toBe(1)
+    expect((await ask('GET', '/account', headers)).status).toBe(200)
+  })
+
+  test('of another account is nobody here, and cannot tell whether it exists', async () => {
+    const stranger = await signIn(await makeMerchant(), 'owner')
+    for (const account of [merchant.id, newId()]) {
+      for (const path of READS) {
+        const answer = await ask('GET', path, page(stranger, account))
+        expect([answer.status, answer.text]).toEqual(unauthenticated)
+      }
+      const headers = { ...page(stranger, account), ...origin() }
+      expect((await ask('POST', '/transactions', headers, CHARGE)).status).toBe(401)
+    }
+  })
+
+  test('of two accounts acts in the one that the page names', async () => {
+    const other = await makeMerchant('Outra')
+    const { userId } = await db().userSession.findFirstOrThrow({
+      where: { user: { memberships: { some: { accountId: merchant.id, role: 'owner' } } } },
+    })
+    await db().membership.create({ data: { accountId: other.id, userId, role: 'viewer' } })
+    expect((await ask('GET', '/account', page(secret, other.id))).body.name).toBe('Outra')
+    const headers = { ...page(secret, other.id), ...origin() }
+    expect((await ask('POST', '/transactions', headers, CHARGE)).status).toBe(403)
+    const mine = { ...page(), ...origin() }
+    expect((await ask('POST', '/transactions', mine, CHARGE)).status).toBe(200)
+  })
+
+  test('whose membership, user or session ends is nobody from the next request on', async () => {
+    const secrets = [secret, await signIn(merchant, 'owner'), await signIn(merchant, 'owner')]
+    for (const one of secrets) expect((await ask('GET', '/account', page(one))).status).toBe(200)
+    await endSession(secrets[0] ?? '')
+    const [, second, third] = await db().membership.findMany({
+      where: { accountId: merchant.id, user: { sessions: { some: {} } } },
+      orderBy: { createdAt: 'asc' },
+    })
+    await db().membership.deleteMany({
+      where: { accountId: merchant.id, userId: second?.userId ?? '' },
+    })
+    await db().user.updateMany({
+      where: { id: third?.userId ?? '' },
+      data: { disabledAt: new Date() },
+    })
+    for (const one of [...secrets, newSecret(), '', 'x', "' OR 1=1 --"]) {
+      const answer = await ask('GET', '/account', page(one))
+      expect([answer.status, answer.text]).toEqual(unauthenticated)
+    }
+  })
+
+  test('who is only a viewer reads everything and writes nothing', async () => {
+    const viewer = await signIn(merchant, 'viewer')
+    for (const path of READS) expect((await ask('GET', path, page(viewer))).status).toBe(200)
+    for (const [path, body] of WRITES) {
+      const answer = await ask('POST', path, { ...page(viewer), ...origin() }, body)
+      const permission = `${path.slice(1)}:write`
+      expect([answer.status, answer.text]).toEqual([
+        403,
+        `{"error":"Permission denied: ${permission}"}`,
+      ])
+    }
+  })
+
+  test('of a suspended account may still read, and is told why nothing else works', async () => {
+    await suspendAccount(merchant.id, 'test', ACTOR)
+    for (const path of READS) {
+      expect((await ask('GET', path, page())).status).toBe(200)
+      expect((await ask('HEAD', path, page())).status).toBe(200)
+    }
+    for (const [path, body] of WRITES) {
+      for (const headers of [{ ...page(), ...origin() }, page()]) {
+        const answer = await ask('POST', path, headers, body)
+        expect([answer.status, answer.text]).toEqual([403, '{"error":"Account not active"}'])
+      }
+    }
+  })
+
+  test('cannot write in live mode while there is no bank', async () => {
+    const headers = { ...page(secret, merchant.id, 'live'), ...origin() }
+    const answer = await ask('POST', '/transactions', headers, CHARGE)
+    expect([answer.status, answer.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
+  })
+})
+
+test.each([
+  ['a foreign page', { origin: 'https://evil.example' }],
+  ['a foreign page that hides', { origin: 'null' }],
+  ['no page', {}],
+  ['a page that only says so', { origin: 'http://localhost:3000', 'sec-fetch-site': 'cross-site' }],
+])('%s signs nobody in or out', async (_what, headers) => {
+  for (const nextauth of [['callback', 'credentials'], ['signout'], ['signin', 'openid']]) {
+    const url = `${env().PUBLIC_URL}/api/auth/${nextauth.join('/')}`
+    const request = new Request(url, { method: 'POST', headers, body: '' })
+    const answer = await POST(request as NextRequest, { params: Promise.resolve({ nextauth }) })
+    expect([answer.status, answer.headers.get('x-error-code')]).toEqual([403, 'cross_origin'])
+  }
+})
+
+test('a page of ours may sign in, and anybody may ask what next-auth reads', () => {
+  const url = `${env().PUBLIC_URL}/api/auth/x`
+  expect(refuseForeign(new Request(url, { method: 'POST', headers: origin() }))).toBeNull()
+  expect(refuseForeign(new Request(url))).toBeNull()
+})
+
+describe('how long a session lives', () => {
+  const lastUse = async () =>
+    (await db().userSession.findFirstOrThrow({ where: { secretHash: hashSecret(secret) } }))
+      .lastUsedAt
+  const letIdle = () => db().$executeRaw`
+    UPDATE user_sessions SET last_used_at = now() - interval '11 hours'
+    WHERE secret_hash = ${hashSecret(secret)}`
+
+  test('what a page reads by itself, again and again, does not prolong it', async () => {
+    await letIdle()
+    const idle = await lastUse()
+    for (const path of [...READS, '/dashboard/home', '/dashboard/webhooks/deliveries']) {
+      for (const method of ['GET', 'HEAD']) {
+        expect((await ask(method, path, page())).status, path).toBe(200)
+      }
+    }
+    expect(await lastUse()).toEqual(idle)
+  })
+
+  test('what somebody does there prolongs it, and so does a page that they open', async () => {
+    await letIdle()
+    const began = Date.now() - 60_000
+    expect((await ask('POST', '/transactions', { ...page(), ...origin() }, CHARGE)).status).toBe(
+      200,
+    )
+    expect((await lastUse()).getTime()).toBeGreaterThan(began)
+    await letIdle()
+    // As each page of ours asks who is there: lib/edge/session/current.ts.
+    await readSession(secret)
+    expect((await lastUse()).getTime()).toBeGreaterThan(began)
+  })
+})
+
+describe('a token beside a cookie', () => {
+  test('is who calls: its account, its mode and its permissions', async () => {
+    const other = await makeMerchant('Do Token')
+    const token = await makeToken(other.id, { permissions: ['account:read' as Permission] })
+    const headers = { ...page(secret, merchant.id, 'live'), ...origin() }
+    const answer = await ask('GET', '/account', headers, undefined, token)
+    expect(answer.text).toBe('{"name":"Do Token","balance":0}')
+    const denied = await ask('POST', '/transactions', headers, CHARGE, token)
+    expect(denied.text).toBe('{"error":"Permission denied: transactions:write"}')
+  })
+
+  test('that is none is 401, whoever the cookie is', async () => {
+    for (const authorization of ['Bearer nobody', 'Basic YTpi', 'Bearer']) {
+      const answer = await ask('GET', '/account', { ...page(), authorization })
+      expect([answer.status, answer.text]).toEqual(unauthenticated)
+    }
+  })
+
+  test('needs no Origin of ours, since no page can send one in another’s name', async () => {
+    const token = await makeToken(merchant.id)
+    const headers = { origin: 'https://shop.example' }
+    const answer = await ask('POST', '/transactions', headers, CHARGE, token)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+  })
+})

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
+import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
+import { type Answered, call } from '#lib/testing/call.ts'
+import { ORDER } from '#lib/testing/lists.ts'
+import {
+  type Api,
+  CHARGE,
+  expectBalancedBooks,
+  makeMerchant,
+  makeToken,
+  openCharge,
+  receive,
+  startApi,
+} from '#lib/testing/stage.ts'
+
+const ACTOR = { type: 'system' } as const
+
+let api: Api
+let second: ApiProcess
+let merchant: Account
+let token: string
+beforeAll(async () => {
+  api = await startApi()
+  second = await startApiProcess()
+})
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  await receive(merchant, 1_000_000)
+  token = await makeToken(merchant.id)
+})
+afterAll(async () => {
+  await second.close()
+  await api.close()
+})
+
+/** One of the two processes, in turns. */
+const place = (nth: number) => (nth % 2 === 0 ? api.url : second.url)
+const post = (url: string, path: string, key: string, body: unknown) =>
+  call(url, 'POST', path, { token, key, body })
+const isReplay = ({ headers }: Answered) => headers.get('idempotent-replayed') === 'true'
+
+describe('one key in two processes', () => {
+  const countCharges = () => db().charge.count({ where: { accountId: merchant.id } })
+  const countWithdrawals = () => db().withdrawal.count({ where: { accountId: merchant.id } })
+  const countEvents = () => db().event.count({ where: { accountId: merchant.id } })
+
+  test.each([
+    ['a charge', async () => '/transactions', CHARGE, countCharges],
+    ['a withdrawal', async () => '/withdrawals', ORDER, countWithdrawals],
+    [
+      'a decision',
+      async () => `/sandbox/transactions/${(await openCharge(merchant)).id}`,
+      { outcome: 'expired' },
+      countEvents,
+    ],
+  ])(
+    '%s: forty at once act once, and both tell the same ever after',
+    async (_, pathOf, body, count) => {
+      const path = await pathOf()
+      const [key, before] = [newId(), await count()]
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_none, nth) => post(place(nth), path, key, body)),
+      )
+      answers.push(await post(api.url, path, key, body), await post(second.url, path, key, body))
+      const [first] = answers
+      expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
+        new Set([`200 ${first?.text}`]),
+      )
+      expect(answers.filter(answer => !isReplay(answer))).toHaveLength(1)
+      expect(await count()).toBe(before + 1)
+      await expectBalancedBooks(merchant.id)
+    },
+  )
+
+  test('with two bodies: one acts, and the other is refused in both', async () => {
+    const key = newId()
+    const bodies = [CHARGE, { ...CHARGE, amount: 777 }]
+    const answers = await Promise.all(
+      bodies.map((body, nth) => post(place(nth), '/transactions', key, body)),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422])
+  })
+
+  test.each([
+    ['/transactions', CHARGE],
+    ['/withdrawals', ORDER],
+  ])(
+    'a process that is killed in the middle: %s asked again elsewhere is there once',
+    async (path, body) => {
+      const doomed = await startApiProcess()
+      const keys = Array.from({ length: 60 }, () => newId())
+      const heard = new Map<string, string>()
+      const asked = keys.map(async key => {
+        const answer = await post(doomed.url, path, key, body).catch(() => null)
+        if (answer?.status === 200) heard.set(key, answer.text)
+        if (heard.size === 10) await doomed.close()
+      })
+      await Promise.all(asked)
+      expect(heard.size).toBeGreaterThanOrEqual(10)
+
+      const where = { accountId: merchant.id }
+      const again = await Promise.all(keys.map(key => post(api.url, path, key, body)))
+      expect(again.filter(({ status }) => status !== 200)).toEqual([])
+      for (const [nth, key] of keys.entries()) {
+        if (heard.has(key)) expect(again[nth]?.text).toBe(heard.get(key))
+      }
+      const charges = await db().charge.count({ where: { ...where, status: 'pending' } })
+      const withdrawals = await db().withdrawal.count({ where })
+      expect(path === '/transactions' ? charges : withdrawals).toBe(60)
+      await expectBalancedBooks(merchant.id)
+    },
+  )
+})
+
+describe('what one process does, the other knows on the very next request', () => {
+  const read = (nth: number) => call(place(nth), 'GET', '/account', { token })
+  const create = (nth: number) => call(place(nth), 'POST', '/transactions', { token, body: CHARGE })
+  const both = async (ask: (nth: number) => Promise<Answered>) => [
+    (await ask(0)).status,
+    (await ask(1)).status,
+  ]
+
+  test('a token that was revoked', async () => {
+    const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'leaked' }
+    const leaked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    token = leaked.token
+    for (const ask of [read, create, read, create]) expect(await both(ask)).toEqual([200, 200])
+    await revokeToken(leaked.id, 'leaked', ACTOR)
+    for (const ask of [create, read]) expect(await both(ask)).toEqual([401, 401])
+  })
+
+  test('an account that was suspended', async () => {
+    for (const ask of [read, create, read, create]) expect(await both(ask)).toEqual([200, 200])
+    await suspendAccount(merchant.id, 'test', ACTOR)
+    for (const ask of [create, read]) expect(await both(ask)).toEqual([403, 403])
+  })
+
+  test('money that came or went', async () => {
+    const told: number[] = []
+    for (let nth = 0; nth < 6; nth++) {
+      await call(place(nth), 'POST', '/withdrawals', { token, body: ORDER })
+      told.push((await read(nth + 1)).body.balance)
+    }
+    expect(told).toEqual([1, 2, 3, 4, 5, 6].map(times => 1_000_000 - times * ORDER.amount))
+    await expectBalancedBooks(merchant.id)
+  })
+})

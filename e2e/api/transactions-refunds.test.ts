@@ -1,0 +1,572 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
+import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { call } from '#lib/testing/call.ts'
+import {
+  type Api,
+  CHARGE,
+  expectBalancedBooks,
+  makeMerchant,
+  makeToken,
+  openApi,
+  receive,
+} from '#lib/testing/stage.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
+const NOT_FOUND = [404, '{"error":"Transaction not found"}']
+
+let api: Api
+let merchant: Account
+let token: string
+beforeAll(async () => {
+  ;({ api, merchant, token } = await openApi())
+})
+afterAll(async () => {
+  await expectBalancedBooks(merchant.id)
+  await api.close()
+})
+
+interface Options {
+  caller?: string | null
+  key?: string
+}
+
+const ask = (method: string, path: string, body?: unknown, options: Options = {}) =>
+  call(api.url, method, path, { token: options.caller ?? token, key: options.key, body })
+const refund = (charge: string, body?: unknown, options: Options = {}) =>
+  ask('POST', `/transactions/${charge}/refunds`, body, options)
+const list = (charge: string, query = '') => ask('GET', `/transactions/${charge}/refunds${query}`)
+const read = (charge: string, id: string) => ask('GET', `/transactions/${charge}/refunds/${id}`)
+const balance = async (caller = token) =>
+  (await ask('GET', '/account', undefined, { caller })).body.balance
+
+async function openCharge(request: object = {}, caller = token): Promise<string> {
+  const { body } = await ask('POST', '/transactions', { ...CHARGE, ...request }, { caller })
+  return body.data.transaction_id
+}
+
+async function payCharge(request: object = {}, caller = token): Promise<string> {
+  const id = await openCharge(request, caller)
+  await ask('POST', `/sandbox/transactions/${id}`, { outcome: 'paid' }, { caller })
+  return id
+}
+
+const countRefunds = () => db().refund.count({ where: { accountId: merchant.id } })
+const settlement = (refundId: string) => ({ accountId: merchant.id, refundId, chargeColumns })
+
+describe('POST /transactions/{id}/refunds', () => {
+  test('200 with exactly these keys, in their order', async () => {
+    const charge = await payCharge()
+    const { status, text, body, headers } = await refund(charge, { amount: 700, reason: ' Late ' })
+    expect(status).toBe(200)
+    const { id, created_at } = body.data
+    expect(id).toMatch(UUID)
+    expect(created_at).toMatch(MICROSECONDS)
+    expect(text).toBe(
+      `{"data":{"id":"${id}","transaction_id":"${charge}","amount":700,"status":"pending",` +
+        `"reason":"Late","created_at":"${created_at}"}}`,
+    )
+    expect(headers.get('cache-control')).toBe('private, no-store')
+  })
+
+  test('no body at all gives back all that is left; the reason is null then', async () => {
+    const charge = await payCharge({ amount: 1_000 })
+    expect((await refund(charge, { amount: 300 })).status).toBe(200)
+    const { status, body } = await refund(charge)
+    expect(status).toBe(200)
+    expect(body.data).toMatchObject({ amount: 700, reason: null, status: 'pending' })
+  })
+
+  test('the amount leaves the available balance with the answer', async () => {
+    const charge = await payCharge()
+    const before = await balance()
+    await refund(charge, { amount: 400 })
+    expect(await balance()).toBe(before - 400)
+  })
+
+  test('the charge may be named by the merchant’s own reference', async () => {
+    const external_id = 'order 9/ç #1'
+    const charge = await payCharge({ external_id })
+    const { status, body } = await refund(encodeURIComponent(external_id), { amount: 100 })
+    expect(status).toBe(200)
+    expect(body.data.transaction_id).toBe(charge)
+    expect((await list(encodeURIComponent(external_id))).body.data).toHaveLength(1)
+    const found = await read(encodeURIComponent(external_id), body.data.id)
+    expect(found.body.data.id).toBe(body.data.id)
+  })
+
+  test('takes no state, owner, charge or id from the caller, and ignores what it does not know', async () => {
+    const [charge, other] = [await payCharge(), await payCharge()]
+    const forged = { id: other, transaction_id: other, status: 'completed', mode: 'live', x: 1 }
+    const { body } = await refund(charge, { amount: 100, ...forged })
+    expect(body.data).toMatchObject({ transaction_id: charge, status: 'pending' })
+    expect(body.data.id).not.toBe(other)
+    expect((await read(charge, body.data.id)).body.data.mode).toBe('test')
+  })
+
+  const RULE = 'must be a whole number of cents from 1 to 999999999999'
+  test.each<[string, unknown, string]>([
+    ['amount', 0, RULE],
+    ['amount', -1, RULE],
+    ['amount', 1.5, RULE],
+    ['amount', '100', RULE],
+    ['amount', true, RULE],
+    ['amount', [100], RULE],
+    ['amount', 1_000_000_000_000, RULE],
+    ['reason', '   ', 'must have 1 to 255 characters'],
+    ['reason', 'x'.repeat(256), 'must have 1 to 255 characters'],
+    ['reason', 7, 'must be a string'],
+    ['reason', { a: 1 }, 'must be a string'],
+  ])('422 for %s = %j, in words that say what to do', async (field, value, rule) => {
+    const charge = await payCharge()
+    const before = await countRefunds()
+    const { status, body, headers } = await refund(charge, { [field]: value })
+    expect([status, body]).toEqual([422, { errors: { [field]: [`${field} ${rule}`] } }])
+    expect(headers.get('x-error-code')).toBe('invalid_input')
+    expect(await countRefunds()).toBe(before)
+  })
+
+  test('422 tells every wrong field at once', async () => {
+    const { body } = await refund(await payCharge(), { amount: 0, reason: '  ' })
+    expect(Object.keys(body.errors)).toEqual(['amount', 'reason'])
+  })
+
+  test('422 for more than what is left, which is named; then for nothing left', async () => {
+    const charge = await payCharge({ amount: 1_000 })
+    await refund(charge, { amount: 600 })
+    const much = await refund(charge, { amount: 401 })
+    expect([much.status, much.text]).toEqual([
+      422,
+      '{"errors":{"amount":["amount must be at most 400, what is left of the charge"]}}',
+    ])
+    expect(much.headers.get('x-error-code')).toBe('invalid_input')
+    expect((await refund(charge, { amount: 400 })).status).toBe(200)
+    for (const body of [{ amount: 1 }, undefined]) {
+      const nothing = await refund(charge, body)
+      expect([nothing.status, nothing.text]).toEqual([
+        422,
+        '{"errors":{"amount":["amount cannot be refunded: nothing is left of the charge"]}}',
+      ])
+    }
+    expect((await list(charge)).body.data).toHaveLength(2)
+  })
+
+  test('422 Insufficient balance when the money was withdrawn already', async () => {
+    const poor = await makeMerchant()
+    const caller = await makeToken(poor.id)
+    const charge = await payCharge({ amount: 5_000 }, caller)
+    const key = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+    await createWithdrawal(poor.id, 'test', { amount: 4_500, ...key })
+    const { status, text, headers } = await refund(charge, { amount: 501 }, { caller })
+    expect([status, text]).toEqual([422, '{"errors":{"amount":["Insufficient balance"]}}'])
+    expect(headers.get('x-error-code')).toBe('insufficient_balance')
+    expect(await balance(caller)).toBe(500)
+    expect((await refund(charge, { amount: 500 }, { caller })).status).toBe(200)
+    await expectBalancedBooks(poor.id)
+  })
+
+  test.each(['pending', 'expired', 'failed'])('409 for a charge that is %s', async outcome => {
+    const charge = await openCharge()
+    if (outcome !== 'pending') await ask('POST', `/sandbox/transactions/${charge}`, { outcome })
+    const { status, text, headers } = await refund(charge)
+    expect([status, text]).toEqual([409, '{"error":"Transaction is not paid"}'])
+    expect(headers.get('x-error-code')).toBe('not_paid')
+  })
+
+  test('409 with a code of its own when it was paid more than 90 days ago', async () => {
+    const charge = await payCharge()
+    await db().$executeRaw`
+      UPDATE charges SET paid_at = now() - interval '90 days 1 second' WHERE id = ${charge}::uuid`
+    const { status, text, headers } = await refund(charge)
+    expect([status, text]).toEqual([
+      409,
+      '{"error":"Transaction was paid more than 90 days ago, too long for a refund"}',
+    ])
+    expect(headers.get('x-error-code')).toBe('refund_window_closed')
+  })
+
+  test('404: what is another’s or missing cannot be told apart, and stays as it was', async () => {
+    const caller = await makeToken((await makeMerchant()).id)
+    const foreign = await payCharge({ external_id: 'not-yours' }, caller)
+    for (const id of [foreign, 'not-yours', newId(), 'nobody', '%F0%9F%98%80']) {
+      for (const body of [undefined, { amount: 1_000_000 }]) {
+        const { status, text, headers } = await refund(id, body)
+        expect([status, text]).toEqual(NOT_FOUND)
+        expect(headers.get('x-error-code')).toBe('transaction_not_found')
+      }
+    }
+    expect(await balance(caller)).toBe(CHARGE.amount)
+  })
+
+  test('an invalid body is told before whether the charge exists', async () => {
+    expect((await refund(newId(), { amount: 0 })).status).toBe(422)
+  })
+})
+
+describe('who may', () => {
+  const may = (permissions: Permission[]) => makeToken(merchant.id, { permissions })
+
+  test('401 without a token', async () => {
+    const path = `/transactions/${newId()}/refunds`
+    for (const [method, at] of [
+      ['POST', path],
+      ['GET', path],
+      ['GET', `${path}/${newId()}`],
+    ] as const) {
+      const { status, text } = await call(api.url, method, at)
+      expect([status, text]).toEqual([401, '{"error":"Unauthenticated"}'])
+    }
+  })
+
+  test('403 without refunds:write for asking, without transactions:read for reading', async () => {
+    const charge = await payCharge()
+    const reader = { caller: await may(PERMISSIONS.filter(name => name !== 'refunds:write')) }
+    const writer = { caller: await may(['refunds:write', 'transactions:write']) }
+    const asked = await refund(charge, { amount: 1 }, reader)
+    expect([asked.status, asked.text]).toEqual([
+      403,
+      '{"error":"Permission denied: refunds:write"}',
+    ])
+    const path = `/transactions/${charge}/refunds`
+    for (const at of [path, `${path}/${newId()}`]) {
+      const seen = await ask('GET', at, undefined, writer)
+      expect([seen.status, seen.text]).toEqual([
+        403,
+        '{"error":"Permission denied: transactions:read"}',
+      ])
+    }
+    const only = await refund(charge, { amount: 1 }, { caller: await may(['refunds:write']) })
+    expect(only.status).toBe(200)
+  })
+
+  test('403 for a live token that would write; in its empty world there is nothing to read', async () => {
+    const charge = await payCharge()
+    const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
+    const issued = await issueToken(
+      { ...wanted, permissions: [...PERMISSIONS] },
+      { type: 'system' },
+    )
+    const live = { caller: issued.token }
+    const { status, text } = await refund(charge, { amount: 1 }, live)
+    expect([status, text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
+    const seen = await ask('GET', `/transactions/${charge}/refunds`, undefined, live)
+    expect([seen.status, seen.text]).toEqual(NOT_FOUND)
+  })
+
+  test('401 at once for a token that was revoked elsewhere, with nothing written', async () => {
+    const charge = await payCharge()
+    const path = `/transactions/${charge}/refunds`
+    const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'short-lived' }
+    const permissions = [...PERMISSIONS]
+    for (const [method, at] of [
+      ['POST', path],
+      ['GET', path],
+      ['GET', `${path}/${newId()}`],
+    ] as const) {
+      const issued = await issueToken({ ...wanted, permissions }, { type: 'system' })
+      const options = { caller: issued.token }
+      expect((await ask('GET', path, undefined, options)).status).toBe(200)
+      await db().$executeRaw`UPDATE tokens SET revoked_at = now() WHERE id = ${issued.id}::uuid`
+      expect((await ask(method, at, undefined, options)).status).toBe(401)
+    }
+    expect((await list(charge)).body.data).toEqual([])
+  })
+
+  test('403 while the account is suspended', async () => {
+    const suspended = await makeMerchant()
+    const caller = await makeToken(suspended.id)
+    const charge = await payCharge({}, caller)
+    expect((await refund(charge, { amount: 1 }, { caller })).status).toBe(200)
+    await suspendAccount(suspended.id, 'test', { type: 'system' })
+    const { status, text } = await refund(charge, { amount: 1 }, { caller })
+    expect([status, text]).toEqual([403, '{"error":"Account not active"}'])
+    expect(await db().refund.count({ where: { accountId: suspended.id } })).toBe(1)
+    await expectBalancedBooks(suspended.id)
+  })
+
+  test('405 for every other method, with those that there are', async () => {
+    const path = `/transactions/${newId()}/refunds`
+    const wrong = await ask('DELETE', path)
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
+    const one = await ask('POST', `${path}/${newId()}`)
+    expect([one.status, one.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  })
+})
+
+describe('an Idempotency-Key', () => {
+  test('tells the first answer again, byte for byte, whatever has become of the refund', async () => {
+    const charge = await payCharge()
+    const key = newId()
+    const body = { amount: 500, reason: 'Twice?' }
+    const first = await refund(charge, body, { key })
+    expect(first.headers.get('idempotent-replayed')).toBeNull()
+    await completeRefund({ ...settlement(first.body.data.id), returnId: newId() })
+    // The same fields in another order are the same request.
+    const again = await refund(charge, { reason: 'Twice?', amount: 500 }, { key })
+    expect([again.status, again.text]).toEqual([200, first.text])
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect((await list(charge)).body.data).toHaveLength(1)
+  })
+
+  test('ten at once under one key are one refund, though each would take all that is left', async () => {
+    const charge = await payCharge({ amount: 1_000 })
+    const key = newId()
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => refund(charge, undefined, { key })),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+    const first = answers.filter(({ headers }) => !headers.get('idempotent-replayed'))
+    expect(first).toHaveLength(1)
+    expect((await list(charge)).body.data).toHaveLength(1)
+  })
+
+  test('422 for another body under the same key', async () => {
+    const charge = await payCharge()
+    const key = newId()
+    await refund(charge, { amount: 100 }, { key })
+    const { status, text } = await refund(charge, { amount: 101 }, { key })
+    expect(status).toBe(422)
+    expect(text).toBe(
+      '{"errors":{"Idempotency-Key":["Idempotency-Key was used before with another body: send a new key"]}}',
+    )
+  })
+
+  test('of a refund that was refused is not kept: it may succeed later', async () => {
+    const charge = await openCharge({ amount: 1_000 })
+    const key = newId()
+    expect((await refund(charge, { amount: 1 }, { key })).status).toBe(409)
+    await ask('POST', `/sandbox/transactions/${charge}`, { outcome: 'paid' })
+    const { status, headers } = await refund(charge, { amount: 1 }, { key })
+    expect([status, headers.get('idempotent-replayed')]).toEqual([200, null])
+  })
+
+  test('counts for one charge: the same key for another is another refund', async () => {
+    const key = newId()
+    const [one, other] = [await payCharge(), await payCharge()]
+    const first = await refund(one, { amount: 1 }, { key })
+    const second = await refund(other, { amount: 1 }, { key })
+    expect(second.body.data.transaction_id).toBe(other)
+    expect(second.body.data.id).not.toBe(first.body.data.id)
+  })
+
+  test('is kept for 30 days', async () => {
+    const key = newId()
+    await refund(await payCharge(), { amount: 1 }, { key })
+    const kept = await db().idempotencyKey.findFirstOrThrow({ where: { key } })
+    expect(Number(kept.expiresAt) - Number(kept.createdAt)).toBe(30 * 86_400_000)
+  })
+})
+
+const DETAIL = [
+  'id',
+  'transaction_id',
+  'amount',
+  'status',
+  'reason',
+  'created_at',
+  'mode',
+  'rejection_reason',
+  'return_id',
+  'completed_at',
+  'rejected_at',
+  'updated_at',
+]
+
+describe('GET /transactions/{id}/refunds/{refund_id}', () => {
+  test('200 with the creation fields and what has become of it: pending', async () => {
+    const charge = await payCharge()
+    const created = (await refund(charge, { amount: 500, reason: 'Late' })).body.data
+    const { status, body } = await read(charge, created.id)
+    expect(status).toBe(200)
+    expect(Object.keys(body)).toEqual(['data'])
+    expect(Object.keys(body.data)).toEqual(DETAIL)
+    expect(body.data).toEqual({
+      ...created,
+      mode: 'test',
+      rejection_reason: null,
+      return_id: null,
+      completed_at: null,
+      rejected_at: null,
+      updated_at: created.created_at,
+    })
+    expect((await read(charge, created.id.toUpperCase())).text).toBe(
+      (await read(charge, created.id)).text,
+    )
+  })
+
+  test('completed: the return at the bank, and the charge shows what was refunded', async () => {
+    const charge = await payCharge({ amount: 1_000 })
+    const { id } = (await refund(charge, { amount: 300 })).body.data
+    const shown = async () => (await ask('GET', `/transactions/${charge}`)).body.data
+    expect(await shown()).toMatchObject({ status: 'paid', refunded_amount: 0 })
+    await completeRefund({ ...settlement(id), returnId: `D${id}` })
+    const { data } = (await read(charge, id)).body
+    expect(data).toMatchObject({
+      status: 'completed',
+      return_id: `D${id}`,
+      completed_at: expect.stringMatching(MICROSECONDS),
+      rejected_at: null,
+    })
+    expect(await shown()).toMatchObject({ status: 'paid', refunded_amount: 300 })
+  })
+
+  test('rejected: why, and the charge can be refunded again', async () => {
+    const charge = await payCharge({ amount: 1_000 })
+    const before = await balance()
+    const { id } = (await refund(charge)).body.data
+    await rejectRefund({ ...settlement(id), reason: 'The account was closed' })
+    expect((await read(charge, id)).body.data).toMatchObject({
+      status: 'rejected',
+      rejection_reason: 'The account was closed',
+      rejected_at: expect.stringMatching(MICROSECONDS),
+      completed_at: null,
+      return_id: null,
+    })
+    expect(await balance()).toBe(before)
+    expect((await refund(charge)).status).toBe(200)
+  })
+
+  test('404 for a refund of another charge, or none; and for what is another merchant’s', async () => {
+    const [charge, other] = [await payCharge(), await payCharge()]
+    const { id } = (await refund(other, { amount: 1 })).body.data
+    for (const missing of [id, newId(), 'nothing', charge, id.replaceAll('-', '')]) {
+      const { status, text, headers } = await read(charge, missing)
+      expect([status, text]).toEqual([404, '{"error":"Refund not found"}'])
+      expect(headers.get('x-error-code')).toBe('refund_not_found')
+    }
+    const caller = await makeToken((await makeMerchant()).id)
+    const path = `/transactions/${other}/refunds`
+    for (const at of [path, `${path}/${id}`]) {
+      const { status, text } = await ask('GET', at, undefined, { caller })
+      expect([status, text]).toEqual(NOT_FOUND)
+    }
+    expect((await read(newId(), id)).text).toBe(NOT_FOUND[1])
+  })
+})
+
+describe('GET /transactions/{id}/refunds', () => {
+  test('200 newest first, in pages, each refund in its detail', async () => {
+    const charge = await payCharge({ amount: 1_000 })
+    const other = await payCharge()
+    await refund(other, { amount: 1 })
+    const made: string[] = []
+    for (let count = 0; count < 5; count++) {
+      made.unshift((await refund(charge, { amount: 10 + count })).body.data.id)
+    }
+    const whole = await list(charge)
+    expect(whole.status).toBe(200)
+    expect(Object.keys(whole.body)).toEqual(['data', 'next_cursor'])
+    expect(whole.body.data.map(({ id }: { id: string }) => id)).toEqual(made)
+    expect(whole.body.next_cursor).toBeNull()
+    expect(Object.keys(whole.body.data[0])).toEqual(DETAIL)
+    expect(whole.body.data[0]).toEqual((await read(charge, made[0] ?? '')).body.data)
+
+    const seen: string[] = []
+    let cursor = ''
+    for (let page = 0; page < 3; page++) {
+      const { body } = await list(charge, `?limit=2${cursor && `&cursor=${cursor}`}`)
+      seen.push(...body.data.map(({ id }: { id: string }) => id))
+      cursor = body.next_cursor
+    }
+    expect(seen).toEqual(made)
+    expect(cursor).toBeNull()
+  })
+
+  test('200 with an empty list for a charge without refunds, paid or not', async () => {
+    for (const charge of [await payCharge(), await openCharge()]) {
+      expect((await list(charge)).text).toBe('{"data":[],"next_cursor":null}')
+    }
+  })
+
+  test('filters by state and time; what a refund does not have is ignored', async () => {
+    const charge = await payCharge({ amount: 1_000 })
+    const ids: string[] = []
+    for (let count = 0; count < 3; count++) {
+      ids.push((await refund(charge, { amount: 1 })).body.data.id)
+    }
+    const [completed = '', rejected = '', pending = ''] = ids
+    await completeRefund({ ...settlement(completed), returnId: newId() })
+    await rejectRefund({ ...settlement(rejected), reason: 'no' })
+    for (const [query, expected] of [
+      ['?status=completed', [completed]],
+      ['?status=rejected', [rejected]],
+      ['?status=pending', [pending]],
+      ['?created_from=2026-01-01', ids.toReversed()],
+      ['?created_to=2026-01-01', []],
+      ['?external_id=x&q=y', ids.toReversed()],
+    ] as const) {
+      const { body } = await list(charge, query)
+      expect(
+        body.data?.map(({ id }: { id: string }) => id),
+        query,
+      ).toEqual(expected)
+    }
+  })
+
+  test.each([
+    ['limit=0', 'limit'],
+    ['limit=101', 'limit'],
+    ['status=paid', 'status'],
+    ['cursor=next', 'cursor'],
+    ['created_from=yesterday', 'created_from'],
+  ])('422 for ?%s', async (query, field) => {
+    const { status, body } = await list(await payCharge(), `?${query}`)
+    expect(status).toBe(422)
+    expect(Object.keys(body.errors)).toEqual([field])
+  })
+
+  test('404 for a charge that is missing', async () => {
+    const { status, text } = await list(newId())
+    expect([status, text]).toEqual(NOT_FOUND)
+  })
+})
+
+describe('GET /events', () => {
+  test('tells of the charge as it then stood, and of the refund', async () => {
+    const other = await makeMerchant()
+    await receive(other, 10_000)
+    const caller = await makeToken(other.id)
+    const charge = await payCharge({ amount: 1_000 }, caller)
+    const known = { accountId: other.id, chargeColumns }
+    const first = (await refund(charge, { amount: 300 }, { caller })).body.data
+    await completeRefund({ ...known, refundId: first.id, returnId: `D${first.id}` })
+    const second = (await refund(charge, { reason: 'Late' }, { caller })).body.data
+    await rejectRefund({ ...known, refundId: second.id, reason: 'closed' })
+    const { body } = await ask('GET', '/events?after=2', undefined, { caller })
+    const [refunded, failed, ...more] = body.data
+    expect(more).toEqual([])
+    const get = async (path: string) => (await ask('GET', path, undefined, { caller })).body.data
+    const now = await get(`/transactions/${charge}`)
+    const common = { mode: 'test', id: expect.stringMatching(UUID) }
+    const at = expect.stringMatching(MICROSECONDS)
+    expect(refunded).toEqual({
+      ...common,
+      type: 'transaction.refunded',
+      event: 'refunded',
+      sequence: 3,
+      created_at: at,
+      transaction: { ...now, updated_at: at },
+      refund: await get(`/transactions/${charge}/refunds/${first.id}`),
+    })
+    expect(refunded.transaction.refunded_amount).toBe(300)
+    expect(failed).toEqual({
+      ...common,
+      type: 'transaction.refund_failed',
+      event: 'refund_failed',
+      sequence: 4,
+      created_at: at,
+      transaction: now,
+      refund: await get(`/transactions/${charge}/refunds/${second.id}`),
+    })
+    await expectBalancedBooks(other.id)
+  })
+})

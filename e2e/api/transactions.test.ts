@@ -1,0 +1,412 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import {
+  type Api,
+  CHARGE,
+  expectBalancedBooks,
+  makeMerchant,
+  makeToken,
+  openApi,
+  openCharge,
+} from '#lib/testing/stage.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
+
+let api: Api
+let merchant: Account
+let token: string
+beforeAll(async () => {
+  ;({ api, merchant, token } = await openApi())
+})
+afterAll(async () => {
+  await expectBalancedBooks(merchant.id)
+  await api.close()
+})
+
+async function ask(method: string, path: string, body?: unknown, caller = token) {
+  const response = await fetch(`${api.url}/api${path}`, {
+    method,
+    headers: { authorization: `Bearer ${caller}` },
+    body: body === undefined ? undefined : Buffer.from(JSON.stringify(body)),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
+}
+
+const create = (extra: object = {}) => ask('POST', '/transactions', { ...CHARGE, ...extra })
+const read = (id: string, caller = token) => ask('GET', `/transactions/${id}`, undefined, caller)
+const countCharges = () => db().charge.count({ where: { accountId: merchant.id } })
+
+describe('POST /transactions', () => {
+  test('200 with exactly the five fields of the specification', async () => {
+    const metadata = { order: 'A-1', nested: { list: [1, 'two', null, true] } }
+    const { status, body, headers } = await create({ metadata })
+    expect(status).toBe(200)
+    const transaction_id = expect.stringMatching(UUID)
+    const br_code = expect.stringMatching(/^000201.*6304[0-9A-F]{4}$/)
+    expect(body).toEqual({
+      status: 'success',
+      data: { transaction_id, br_code, amount: CHARGE.amount, status: 'pending', metadata },
+    })
+    expect(Object.keys(body)).toEqual(['status', 'data'])
+    expect(headers.get('cache-control')).toBe('private, no-store')
+  })
+
+  test('takes no state, owner or id from the caller, and ignores what it does not know', async () => {
+    const id = newId()
+    const forged = { id, transaction_id: id, status: 'paid', account_id: id, mode: 'live', x: 1 }
+    const { body } = await create({ ...forged, paid_at: '2026-01-01', metadata: null })
+    expect(body.data).toMatchObject({ status: 'pending', metadata: null })
+    expect(body.data.transaction_id).not.toBe(id)
+    const detail = (await read(body.data.transaction_id)).body.data
+    expect(detail).toMatchObject({ mode: 'test', status: 'pending', paid_at: null })
+  })
+
+  const long = (length: number) => 'x'.repeat(length)
+  const keys = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]))
+  const sized = (bytes: number) => ({ a: long(bytes - '{"a":""}'.length) })
+
+  test.each<[string, unknown]>([
+    ['amount', 500],
+    ['amount', 999_999_999_999],
+    ['client_name', 'x'],
+    ['client_name', long(255)],
+    ['client_name', `  ${long(255)}  `],
+    ['client_email', `${long(60)}@${Array(3).fill(long(60)).join('.')}.com.br`],
+    ['client_doc', '52998224725'],
+    ['client_doc', '529.982.247-25'],
+    ['client_doc', '11.222.333/0001-81'],
+    ['client_doc', '12.ABC.345/01DE-35'],
+    ['client_doc', '12abc34501de35'],
+    ['client_doc', '12345678901'],
+    ['client_phone', long(30)],
+    ['webhook_url', 'http://127.0.0.1:9/hook'],
+    ['webhook_url', `https://a.example/${long(2048 - 'https://a.example/'.length)}`],
+    ['ip', '203.0.113.7'],
+    ['ip', '2001:db8::1'],
+    ['metadata', {}],
+    ['metadata', keys(20)],
+    ['metadata', sized(16 * 1024)],
+    ['utms', { utm_source: 'mail', any: { thing: [1] } }],
+    ['utms', sized(16 * 1024)],
+    ['items', []],
+    ['items', Array(50).fill({})],
+    ['items', [{ name: 'Pão', price: 12.5, quantity: '2', sku: 7 }]],
+    ['items', [{ name: null, price: '10,50', quantity: -1 }]],
+    ['external_id', 'x'],
+    ['external_id', `${long(200)} ação / 😀 #${long(30)}`],
+    ['expires_in', 60],
+    ['expires_in', 2_592_000],
+  ])('200 for %s = %j', async (field, value) => {
+    expect(await create({ [field]: value })).toMatchObject({ status: 200 })
+  })
+
+  test.each<[string, unknown]>([
+    ['amount', 499],
+    ['amount', 1_000_000_000_000],
+    ['amount', 500.5],
+    ['amount', -1_500],
+    ['amount', '1500'],
+    ['amount', true],
+    ['amount', [1_500]],
+    ['amount', {}],
+    ['client_name', '   '],
+    ['client_name', long(256)],
+    ['client_name', 7],
+    ['client_email', 'ana'],
+    ['client_email', 'ana@'],
+    ['client_email', 'ana@localhost'],
+    ['client_email', 'ana@example.com, rui@example.com'],
+    ['client_email', `${long(64)}@${Array(4).fill(long(60)).join('.')}.com`],
+    ['client_email', ['ana@example.com']],
+    ['client_doc', '5299822472'],
+    ['client_doc', '529982247255'],
+    ['client_doc', '1122233300018'],
+    ['client_doc', '12ABC34501DEXY'],
+    ['client_doc', '5299822472a'],
+    ['client_doc', 52_998_224_725],
+    ['client_phone', long(31)],
+    ['client_phone', 11_999_998_888],
+    ['webhook_url', 'hook'],
+    ['webhook_url', 'ftp://a.example/'],
+    ['webhook_url', 'javascript:alert(1)'],
+    ['webhook_url', `https://a.example/${long(2049 - 'https://a.example/'.length)}`],
+    ['webhook_url', 1],
+    ['ip', '256.1.1.1'],
+    ['ip', 'localhost'],
+    ['ip', '203.0.113.7, 10.0.0.1'],
+    ['metadata', 'text'],
+    ['metadata', [1]],
+    ['metadata', keys(21)],
+    ['metadata', sized(16 * 1024 + 1)],
+    ['metadata', { a: 'ç'.repeat(8 * 1024) }],
+    ['utms', ['a']],
+    ['utms', sized(16 * 1024 + 1)],
+    ['items', {}],
+    ['items', 'Pão'],
+    ['items', ['Pão']],
+    ['items', [null]],
+    ['items', [[]]],
+    ['items', Array(51).fill({})],
+    ['external_id', long(256)],
+    ['external_id', 'a\nb'],
+    ['external_id', 'a\u200bb'],
+    ['external_id', '0190a8f0-0000-7000-8000-00000000000A'],
+    ['external_id', 4711],
+    ['expires_in', 59],
+    ['expires_in', 2_592_001],
+    ['expires_in', 60.5],
+    ['expires_in', '3600'],
+  ])('422 that names the field for %s = %j, and nothing is written', async (field, value) => {
+    const before = await countCharges()
+    const { status, body, headers } = await create({ [field]: value })
+    expect(status).toBe(422)
+    expect(Object.keys(body)).toEqual(['errors'])
+    expect(body.errors).toMatch(new RegExp(`^${field}[ .[].*must `))
+    expect(headers.get('x-error-code')).toBe('invalid_input')
+    expect(await countCharges()).toBe(before)
+  })
+
+  test.each(['amount', 'client_name', 'client_email', 'client_doc'])(
+    '422 when %s is missing',
+    async field => {
+      for (const absent of [undefined, null, '']) {
+        const { status, body } = await create({ [field]: absent })
+        expect({ status, body }).toEqual({
+          status: 422,
+          body: { errors: `${field} is required` },
+        })
+      }
+    },
+  )
+
+  test('409 for an external_id that is taken, in this account only', async () => {
+    const external_id = 'order 1/2 #3'
+    expect((await create({ external_id })).status).toBe(200)
+    const again = await create({ external_id })
+    expect([again.status, again.text]).toEqual([409, '{"error":"external_id already used"}'])
+    const other = await makeToken((await makeMerchant()).id)
+    const elsewhere = await ask('POST', '/transactions', { ...CHARGE, external_id }, other)
+    expect(elsewhere.status).toBe(200)
+  })
+
+  test('503 from a bank that is down writes nothing, and frees the external_id', async () => {
+    const before = await countCharges()
+    const down = { external_id: 'try-me-again', client_email: 'unavailable@example.com' }
+    const { status, text, headers } = await create(down)
+    expect([status, text]).toEqual([503, '{"error":"Service unavailable"}'])
+    expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect(await countCharges()).toBe(before)
+    expect((await create({ external_id: 'try-me-again' })).status).toBe(200)
+  })
+})
+
+describe('what JSON can say and JavaScript would lose', () => {
+  const send = (raw: string) =>
+    fetch(`${api.url}/api/transactions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(CHARGE).replace(/}$/, `,${raw}}`),
+    })
+
+  test('a key named __proto__ in metadata is kept and echoed', async () => {
+    const answer = await send('"metadata":{"__proto__":{"a":1},"b":2}')
+    expect(answer.status).toBe(200)
+    expect(await answer.text()).toContain('"metadata":{"__proto__":{"a":1},"b":2}')
+  })
+
+  test('a number that would turn into null is refused, with its field', async () => {
+    const answer = await send('"metadata":{"big":1e400}')
+    expect(answer.status).toBe(422)
+    expect(await answer.json()).toEqual({
+      errors: 'metadata must not hold a number that JSON readers would round: send it as text',
+    })
+  })
+
+  test('a price may be any number, also in words of digits; anything else says so plainly', async () => {
+    for (const price of ['10', '10,50', '1e3', '-2.5']) {
+      expect((await send(`"items":[{"price":"${price}"}]`)).status, price).toBe(200)
+    }
+    const answer = await send('"items":[{"price":"abc"}]')
+    expect(await answer.json()).toEqual({ errors: 'items[0].price must be a number' })
+  })
+
+  test('items are kept as sent, whatever else they hold and in whatever order', async () => {
+    const items = '[{"sku":1,"quantity":2,"__proto__":{"a":1},"name":"x"}]'
+    const answer = await (await send(`"items":${items}`)).json()
+    const kept = await read(answer.data.transaction_id)
+    expect(kept.text).toContain(`"items":${items}`)
+  })
+
+  test('an address with blanks or line breaks is refused, not mended', async () => {
+    for (const url of [
+      'http://x\\n.com',
+      ' http://x.com/a',
+      'http://x.com/a b',
+      'ftp://x.com',
+      'http://',
+    ]) {
+      const answer = await send(`"webhook_url":"${url}"`)
+      expect(await answer.json(), url).toEqual({
+        errors: 'webhook_url must be an http or https address',
+      })
+    }
+  })
+
+  test('a reference of blanks alone is refused', async () => {
+    expect((await send('"external_id":"  "')).status).toBe(422)
+  })
+})
+
+describe('GET /transactions/{id}', () => {
+  const DETAIL = [
+    'transaction_id',
+    'br_code',
+    'amount',
+    'status',
+    'metadata',
+    'id',
+    'external_id',
+    'mode',
+    'client_name',
+    'client_email',
+    'client_doc',
+    'client_phone',
+    'ip',
+    'items',
+    'utms',
+    'webhook_url',
+    'expires_at',
+    'paid_at',
+    'end_to_end_id',
+    'refunded_amount',
+    'created_at',
+    'updated_at',
+  ]
+
+  test('200 with the creation fields and what was sent, as it was sent', async () => {
+    const sent = {
+      client_phone: '+55 11 99999-8888',
+      webhook_url: 'https://example.com/hook?a=1',
+      ip: '203.0.113.7',
+      metadata: { b: 1, a: { deep: ['ç', null] } },
+      utms: { utm_source: 'x' },
+      items: [{ name: 'Pão', price: '10,50', quantity: 2, sku: 'P1' }],
+      external_id: 'sent-as-is',
+      expires_in: 3_600,
+    }
+    const created = (await create(sent)).body.data
+    const { status, body } = await read(created.transaction_id)
+    expect(status).toBe(200)
+    expect(Object.keys(body)).toEqual(['status', 'data'])
+    expect(body.status).toBe('success')
+    const { expires_in: _, ...kept } = sent
+    expect(body.data).toMatchObject({ ...CHARGE, ...kept, ...created, id: created.transaction_id })
+    expect(body.data).toMatchObject({ mode: 'test', paid_at: null, end_to_end_id: null })
+    expect(
+      Object.keys(body.data)
+        .filter(name => name !== 'payment_url')
+        .sort(),
+    ).toEqual([...DETAIL].sort())
+  })
+
+  test('what was not sent is null; the reference is the txid, the address the caller’s', async () => {
+    const { id } = (await read((await create()).body.data.transaction_id)).body.data
+    const detail = (await read(id)).body.data
+    const absent = {
+      client_phone: null,
+      items: null,
+      utms: null,
+      webhook_url: null,
+      metadata: null,
+    }
+    expect(detail).toMatchObject({
+      ...absent,
+      external_id: id.replaceAll('-', ''),
+      ip: '127.0.0.1',
+    })
+    expect(detail).toMatchObject({ amount: CHARGE.amount, refunded_amount: 0 })
+  })
+
+  test('times are UTC with six digits, real ones, and a charge lives a day by default', async () => {
+    const details = []
+    for (let count = 0; count < 3; count++) {
+      const { data } = (await create(count === 0 ? {} : { expires_in: 60 })).body
+      await ask('POST', `/sandbox/transactions/${data.transaction_id}`, { outcome: 'paid' })
+      details.push((await read(data.transaction_id)).body.data)
+    }
+    for (const { created_at, updated_at, expires_at, paid_at } of details) {
+      for (const time of [created_at, updated_at, expires_at, paid_at])
+        expect(time).toMatch(MICROSECONDS)
+      expect(expires_at.slice(-7)).toBe(created_at.slice(-7))
+      expect(Math.abs(Date.parse(created_at) - Date.now())).toBeLessThan(60_000)
+    }
+    expect(details.every(({ created_at }) => created_at.endsWith('000Z'))).toBe(false)
+    const lives = details.map(one => Date.parse(one.expires_at) - Date.parse(one.created_at))
+    expect(lives).toEqual([86_400_000, 60_000, 60_000])
+  })
+
+  test('finds by the merchant’s own reference, whatever characters it holds', async () => {
+    for (const external_id of ['a/b', 'a b', '50%', 'ação', 'x?y=1', '..', 'A#1', '']) {
+      const created = (await create({ external_id: `${external_id}-${newId()}x` })).body.data
+      const detail = (await read(created.transaction_id)).body.data
+      const found = await read(encodeURIComponent(detail.external_id))
+      expect(found.body.data?.id).toBe(created.transaction_id)
+    }
+  })
+
+  test('404: what is another’s, another mode’s or missing cannot be told apart', async () => {
+    const foreign = await openCharge(await makeMerchant())
+    const answers = await Promise.all(
+      [foreign.id, newId(), 'nobody', foreign.id.replaceAll('-', ''), '%F0%9F%98%80'].map(id =>
+        read(id),
+      ),
+    )
+    for (const { status, text, headers } of answers) {
+      expect([status, text]).toEqual([404, '{"error":"Transaction not found"}'])
+      const told = [...headers].filter(([name]) => !/^(date|x-request-id)$/.test(name))
+      expect(told).toEqual(
+        [...answers[0]!.headers].filter(([name]) => !/^(date|x-request-id)$/.test(name)),
+      )
+    }
+  })
+})
+
+describe('POST /sandbox/transactions/{id}', () => {
+  const decide = async (id: string, outcome: unknown, caller = token) =>
+    ask('POST', `/sandbox/transactions/${id}`, { outcome }, caller)
+
+  test.each(['paid', 'failed', 'expired'])(
+    '200 with the charge as it now is: %s',
+    async outcome => {
+      const { transaction_id } = (await create()).body.data
+      const { status, body } = await decide(transaction_id, outcome)
+      expect(status).toBe(200)
+      expect(body.data).toMatchObject({ id: transaction_id, status: outcome })
+      expect(body.data.paid_at !== null).toBe(outcome === 'paid')
+      if (outcome === 'paid') expect(body.data.end_to_end_id).toMatch(/^[0-9A-Za-z]{32}$/)
+      expect((await read(transaction_id)).body.data).toEqual(body.data)
+    },
+  )
+
+  test('409 once it is final; a payment after an expiry still counts', async () => {
+    const { transaction_id } = (await create()).body.data
+    expect((await decide(transaction_id, 'expired')).status).toBe(200)
+    expect((await decide(transaction_id, 'failed')).status).toBe(409)
+    expect((await decide(transaction_id, 'paid')).status).toBe(200)
+    const again = await decide(transaction_id, 'paid')
+    expect([again.status, again.text]).toEqual([409, '{"error":"Transaction is already paid"}'])
+  })
+
+  test('404 for another merchant’s charge, which stays as it was', async () => {
+    const stranger = await makeToken((await makeMerchant()).id)
+    const { transaction_id } = (await create()).body.data
+    const { status, text } = await decide(transaction_id, 'paid', stranger)
+    expect([status, text]).toEqual([404, '{"error":"Transaction not found"}'])
+    expect((await read(transaction_id)).body.data.status).toBe('pending')
+  })
+})

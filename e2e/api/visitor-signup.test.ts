@@ -1,0 +1,327 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { readSession } from '#lib/edge/session/read.ts'
+import { activateAccount } from '#lib/rooms/accounts/activate.ts'
+import { inviteMember } from '#lib/rooms/accounts/invite.ts'
+import { AccountOpened, InvitationList } from '#lib/rooms/accounts/wire.ts'
+import { isPassword } from '#lib/services/people/password.ts'
+import { call } from '#lib/testing/call.ts'
+import {
+  expectShape,
+  personHeaders,
+  refusal,
+  signIn,
+  signInAdmin,
+  signInAlone,
+} from '#lib/testing/member.ts'
+import {
+  type Api,
+  expectBalancedBooks,
+  inOwnDatabase,
+  makeMerchant,
+  makeToken,
+  startApi,
+} from '#lib/testing/stage.ts'
+
+const PASSWORD = 'girafa azul dorme tarde'
+
+// Every one of these comes from one address, which may open only so many accounts.
+inOwnDatabase()
+
+let api: Api
+beforeAll(async () => {
+  api = await startApi()
+})
+beforeEach(async () => {
+  supplyEnv({ SIGNUPS: 'open', NEW_ACCOUNTS: 'active' })
+  await db().$executeRaw`DELETE FROM sign_in_tries`
+})
+afterAll(() => api.close())
+
+const someEmail = () => `new-${newId()}@troco.example`
+const wanted = (change: object = {}) => ({
+  account_name: 'Padaria Nova',
+  full_name: 'Ana Nova',
+  email: someEmail(),
+  password: PASSWORD,
+  ...change,
+})
+const visit = (path: string, body: object) =>
+  call(api.url, 'POST', `/visitor/${path}`, { headers: { origin: env().PUBLIC_URL }, body })
+const asPerson = (secret: string, path: string, body: object, method = 'POST') =>
+  call(api.url, method, path, { headers: personHeaders(secret), body })
+const codeOf = ({ status, headers }: Awaited<ReturnType<typeof visit>>) => [
+  status,
+  headers.get('x-error-code'),
+]
+const secretOf = (link: string) => link.split('/').at(-1) ?? ''
+
+/** How many there are of everything that opening an account writes. */
+async function countAll() {
+  return Promise.all([
+    db().user.count(),
+    db().account.count(),
+    db().membership.count(),
+    db().ledgerAccount.count(),
+    db().webhookSecret.count(),
+    db().charge.count(),
+    db().auditRecord.count(),
+    db().invitation.count({ where: { acceptedAt: { not: null } } }),
+  ])
+}
+
+async function emailOf(secret: string): Promise<string> {
+  return (await readSession(secret))?.email ?? ''
+}
+
+/** The link of an invitation of the operator's. */
+async function askMerchant(email: string, admin?: string): Promise<string> {
+  const by = admin ?? (await signInAdmin())
+  return secretOf((await asPerson(by, '/admin/invitations', { email })).body.data.link)
+}
+
+describe('whoever signs up', () => {
+  test('has an account that works at once, with books, R$ 1.000,00 in test, and a password of theirs', async () => {
+    const body = wanted({ email: ` Nova-${newId()}@Troco.Example ` })
+    const said = await visit('signup', body)
+    expect([said.status, said.body.data.status]).toEqual([200, 'active'])
+    expectShape(AccountOpened, said.body)
+    const accountId = said.body.data.account_id
+    const { role, user } = await db().membership.findFirstOrThrow({
+      where: { accountId },
+      include: { user: true },
+    })
+    const email = body.email.trim().toLowerCase()
+    expect([role, user]).toMatchObject(['owner', { name: 'Ana Nova', email, isAdmin: false }])
+    expect(await isPassword(PASSWORD, user.passwordHash)).toBe(true)
+    const token = await makeToken(accountId)
+    const account = await call(api.url, 'GET', '/account', { token })
+    expect(account.body).toEqual({ name: 'Padaria Nova', balance: 100_000 })
+    await expectBalancedBooks(accountId)
+    const records = await db().auditRecord.findMany({ where: { actorId: user.id } })
+    expect(records.map(({ action }) => action).sort()).toEqual(['account.created', 'user.created'])
+    expect(JSON.stringify(records)).not.toContain(email)
+  })
+
+  test('waits where the operator wants that: read only, and 403 for tokens until an admin activates', async () => {
+    supplyEnv({ NEW_ACCOUNTS: 'pending' })
+    const { body } = await visit('signup', wanted())
+    expect(body.data.status).toBe('pending')
+    const id = body.data.account_id
+    const token = await makeToken(id)
+    const before = await call(api.url, 'GET', '/account', { token })
+    expect(refusal(before)).toEqual([403, '{"error":"Account not active"}', 'account_not_active'])
+    await activateAccount(id, 'welcome', { type: 'system' })
+    const after = await call(api.url, 'GET', '/account', { token })
+    expect([after.status, after.body.balance]).toEqual([200, 100_000])
+  })
+
+  test.each([
+    ['an e-mail that only looks like one', { email: 'аna@example.com' }, 'email'],
+    ['no e-mail', { email: 'ana' }, 'email'],
+    ['a short password', { password: 'short' }, 'password'],
+    ['a common password', { password: 'password1234' }, 'password'],
+    ['their own name as a password', { password: 'ana nova ana nova' }, 'password'],
+    ['no account name', { account_name: ' ' }, 'account_name'],
+    ['an account name of signs', { account_name: '日本' }, 'account_name'],
+    ['a name on two lines', { full_name: 'Ana\nNova' }, 'full_name'],
+  ])('with %s is refused at that field, and nothing is written', async (_what, change, field) => {
+    const before = await countAll()
+    const { status, body } = await visit('signup', wanted(change))
+    expect([status, Object.keys(body.errors)]).toEqual([422, [field]])
+    expect(await countAll()).toEqual(before)
+  })
+
+  test('with an e-mail that is known is refused there; of ten at once one account is opened', async () => {
+    const body = wanted()
+    const answers = await Promise.all(Array.from({ length: 10 }, () => visit('signup', body)))
+    const statuses = answers.map(({ status }) => status).sort()
+    expect(statuses).toEqual([200, ...Array(9).fill(422)])
+    const refused = answers.find(({ status }) => status === 422)
+    expect(Object.keys(refused?.body.errors)).toEqual(['email'])
+    const where = { memberships: { some: { user: { email: body.email } } } }
+    expect(await db().account.count({ where })).toBe(1)
+    const typed = { ...body, email: body.email.toUpperCase() }
+    expect((await visit('signup', typed)).status).toBe(422)
+  })
+
+  test('gets nothing by halves where a step fails', async () => {
+    await db().$executeRaw`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE 'no'; END $$`
+    for (const table of ['memberships', 'ledger_accounts', 'webhook_secrets', 'audit_log']) {
+      const before = await countAll()
+      await db().$executeRawUnsafe(
+        `CREATE TRIGGER fails BEFORE INSERT ON ${table} EXECUTE FUNCTION refuse()`,
+      )
+      expect((await visit('signup', wanted())).status, table).toBe(500)
+      await db().$executeRawUnsafe(`DROP TRIGGER fails ON ${table}`)
+      expect(await countAll(), table).toEqual(before)
+    }
+  })
+
+  test('too often from one address is asked to wait, before a password is looked at', async () => {
+    const bad = wanted({ password: 'password1234' })
+    const statuses: number[] = []
+    for (let count = 0; count < 22; count++) statuses.push((await visit('signup', bad)).status)
+    expect(statuses).toEqual([...Array(20).fill(422), 429, 429])
+    const said = await visit('signup', wanted())
+    expect(codeOf(said)).toEqual([429, 'too_many_requests'])
+    expect(Number(said.headers.get('retry-after'))).toBeGreaterThan(3_000)
+    const secret = 'x'.repeat(43)
+    const joining = { secret, full_name: 'Ana', password: PASSWORD }
+    expect((await visit('join', joining)).status).toBe(429)
+  })
+})
+
+describe('where accounts are opened by invitation', () => {
+  beforeEach(() => supplyEnv({ SIGNUPS: 'invite', NEW_ACCOUNTS: 'pending' }))
+
+  test('one needs the operator’s, for one’s own e-mail, and it works once and at once', async () => {
+    const closed = [403, 'sign_up_closed']
+    expect(codeOf(await visit('signup', wanted()))).toEqual(closed)
+    const body = wanted()
+    const secret = await askMerchant(body.email)
+    const before = await countAll()
+    expect(codeOf(await visit('signup', wanted({ secret })))).toEqual([403, 'other_person'])
+    expect(await countAll()).toEqual(before)
+    const answers = await Promise.all([1, 2, 3].map(() => visit('signup', { ...body, secret })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422])
+    expect(answers.find(({ status }) => status === 200)?.body.data.status).toBe('active')
+    const me = await signInAlone()
+    expect(codeOf(await asPerson(me, '/person/accounts', { account_name: 'Outra' }))).toEqual(
+      closed,
+    )
+    const mine = await askMerchant(await emailOf(me))
+    const open = () => asPerson(me, '/person/accounts', { account_name: 'Outra', secret: mine })
+    const both = await Promise.all([open(), open()])
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
+    expect(codeOf(await open())).toEqual([409, 'invitation_ended'])
+  })
+
+  test('nobody without one learns whose e-mail is known', async () => {
+    const known = await emailOf(await signInAlone())
+    const theirs = await askMerchant(someEmail())
+    for (const [secret, refused] of [
+      ['none', [409, 'invitation_ended']],
+      [theirs, [403, 'other_person']],
+    ] as const) {
+      for (const email of [known, someEmail()]) {
+        expect(codeOf(await visit('signup', wanted({ email, secret })))).toEqual(refused)
+      }
+    }
+  })
+
+  test('an invitation to join is none to open, and one to open is none to join', async () => {
+    const shop = await makeMerchant()
+    const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
+    const actor = { type: 'user', id: userId } as const
+    const me = await signInAlone()
+    const email = await emailOf(me)
+    const toJoin = secretOf((await inviteMember(shop.id, { email, role: 'viewer' }, actor)).path)
+    const toOpen = await askMerchant(email)
+    const before = await countAll()
+    const opened = await asPerson(me, '/person/accounts', { account_name: 'X', secret: toJoin })
+    expect(codeOf(opened)).toEqual([409, 'invitation_ended'])
+    const joined = await asPerson(me, '/person/join', { secret: toOpen })
+    expect(codeOf(joined)).toEqual([409, 'invitation_ended'])
+    const strange = { secret: toOpen, full_name: 'Ana', password: PASSWORD }
+    expect(codeOf(await visit('join', strange))).toEqual([409, 'invitation_ended'])
+    expect(await countAll()).toEqual(before)
+    expect((await asPerson(me, '/person/join', { secret: toJoin })).status).toBe(200)
+    expect(
+      (await asPerson(me, '/person/accounts', { account_name: 'X', secret: toOpen })).status,
+    ).toBe(200)
+  })
+
+  test('the operator sees those that are open, and takes one back', async () => {
+    const admin = await signInAdmin()
+    const email = someEmail()
+    const first = await askMerchant(email, admin)
+    const second = await askMerchant(email, admin)
+    const list = await asPerson(admin, '/admin/invitations', undefined as never, 'GET')
+    expectShape(InvitationList, list.body)
+    const mine = list.body.data.filter((one: { email: string }) => one.email === email)
+    expect(mine).toHaveLength(1)
+    expect(codeOf(await visit('signup', wanted({ email, secret: first })))[0]).toBe(409)
+    const path = `/admin/invitations/${mine[0].id}`
+    expect((await asPerson(admin, path, undefined as never, 'DELETE')).status).toBe(200)
+    expect(codeOf(await asPerson(admin, path, undefined as never, 'DELETE'))).toEqual([
+      404,
+      'invitation_not_found',
+    ])
+    expect(codeOf(await visit('signup', wanted({ email, secret: second })))[0]).toBe(409)
+    const records = await db().auditRecord.findMany({ where: { target: mine[0].id } })
+    expect(records.map(({ action }) => action).sort()).toEqual([
+      'invitation.revoked',
+      'merchant.invited',
+    ])
+    expect(JSON.stringify(records)).not.toContain(email)
+  })
+})
+
+test('where no accounts are opened nobody opens one, invited or not', async () => {
+  const body = wanted()
+  const secret = await askMerchant(body.email)
+  const closed = [403, 'sign_up_closed']
+  supplyEnv({ SIGNUPS: 'closed' })
+  expect(codeOf(await visit('signup', { ...body, secret }))).toEqual(closed)
+  const admin = await signInAdmin()
+  expect(codeOf(await asPerson(admin, '/admin/invitations', { email: someEmail() }))).toEqual(
+    closed,
+  )
+})
+
+test('somebody who is signed in opens another account, and goes on with the one before', async () => {
+  const shop = await makeMerchant()
+  const me = await signIn(shop, 'viewer')
+  const { status, body } = await asPerson(me, '/person/accounts', { account_name: 'Filial' })
+  expect(status).toBe(200)
+  expect((await readSession(me))?.accounts).toMatchObject([
+    { id: shop.id, role: 'viewer' },
+    { id: body.data.account_id, name: 'Filial', role: 'owner', status: 'active' },
+  ])
+  await expectBalancedBooks(body.data.account_id)
+})
+
+describe('whoever is new and was asked to join', () => {
+  async function ask(email: string) {
+    const shop = await makeMerchant()
+    const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
+    const actor = { type: 'user', id: userId } as const
+    const { path } = await inviteMember(shop.id, { email, role: 'finance' }, actor)
+    return { shop, secret: secretOf(path) }
+  }
+
+  test('becomes a user and a member, once, however often it is sent', async () => {
+    const email = someEmail()
+    const { shop, secret } = await ask(email)
+    const body = { secret, full_name: 'Bruno', password: PASSWORD, email: someEmail() }
+    const answers = await Promise.all([1, 2, 3].map(() => visit('join', body)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422])
+    const said = answers.find(({ status }) => status === 200)
+    expect(said?.body.data).toEqual({ account_id: shop.id, role: 'finance', email })
+    const found = await db().user.findUniqueOrThrow({
+      where: { email },
+      include: { memberships: true },
+    })
+    expect(found).toMatchObject({ name: 'Bruno', memberships: [{ role: 'finance' }] })
+    expect(await db().user.count({ where: { email: body.email } })).toBe(0)
+  })
+
+  test('leaves no trace where the password is weak, the time over, or the e-mail known', async () => {
+    const email = someEmail()
+    const { secret } = await ask(email)
+    const body = { secret, full_name: 'Bruno', password: PASSWORD }
+    const before = await countAll()
+    expect((await visit('join', { ...body, password: 'password1234' })).status).toBe(422)
+    await db().invitation.updateMany({ where: { email }, data: { expiresAt: new Date() } })
+    expect(codeOf(await visit('join', body))).toEqual([409, 'invitation_ended'])
+    expect(await countAll()).toEqual(before)
+    const known = await emailOf(await signInAlone())
+    const other = await ask(known)
+    const said = await visit('join', { ...body, secret: other.secret })
+    expect([said.status, Object.keys(said.body.errors)]).toEqual([422, ['email']])
+  })
+})

@@ -1,0 +1,286 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
+import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import { call } from '#lib/testing/call.ts'
+import {
+  type Api,
+  expectBalancedBooks,
+  makeMerchant,
+  makeToken,
+  openApi,
+  receive,
+} from '#lib/testing/stage.ts'
+
+const ACTOR = { type: 'system' } as const
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
+const ORDER = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
+
+let api: Api
+let merchant: Account
+let token: string
+beforeAll(async () => {
+  ;({ api, merchant, token } = await openApi())
+  await receive(merchant, 100_000_000)
+})
+afterAll(async () => {
+  await expectBalancedBooks(merchant.id)
+  await api.close()
+})
+
+const post = (body: unknown, caller: string | null = token) =>
+  call(api.url, 'POST', '/withdrawals', { token: caller, body })
+const withdraw = (extra: object = {}) => post({ ...ORDER, ...extra })
+const read = (id: string, caller = token) =>
+  call(api.url, 'GET', `/withdrawals/${id}`, { token: caller })
+const balance = async (caller = token) =>
+  (await call(api.url, 'GET', '/account', { token: caller })).body.balance
+const countRows = () => db().withdrawal.count({ where: { accountId: merchant.id } })
+
+describe('POST /withdrawals', () => {
+  test('200 with exactly the keys of the specification, in their order', async () => {
+    const { status, text, body, headers } = await withdraw({ amount: 2_345 })
+    expect(status).toBe(200)
+    const { id, created_at } = body.data
+    expect(id).toMatch(UUID)
+    expect(created_at).toMatch(MICROSECONDS)
+    expect(text).toBe(
+      `{"message":"Withdrawal created","data":{"id":"${id}","amount":2345,"status":"pending",` +
+        `"pix_key_type":"email","pix_key":"hold@example.com","created_at":"${created_at}"}}`,
+    )
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(headers.get('cache-control')).toBe('private, no-store')
+  })
+
+  test('the time is the database’s, to the microsecond, and no other in a later answer', async () => {
+    const times: string[] = []
+    for (let count = 0; count < 3; count++) {
+      const { id, created_at } = (await withdraw()).body.data
+      expect((await read(id)).body.data.created_at).toBe(created_at)
+      expect(Math.abs(Date.parse(created_at) - Date.now())).toBeLessThan(60_000)
+      times.push(created_at)
+    }
+    expect(times.every(time => time.endsWith('000Z'))).toBe(false)
+    expect(times).toEqual(times.toSorted())
+  })
+
+  test('the amount leaves the available balance with the answer', async () => {
+    const before = await balance()
+    expect((await withdraw({ amount: 12_345 })).status).toBe(200)
+    expect(await balance()).toBe(before - 12_345)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('takes no state, owner, time or id from the caller, and ignores what it does not know', async () => {
+    const id = newId()
+    const forged = { id, status: 'approved', account_id: id, mode: 'live', x: 1 }
+    const times = { created_at: '2020-01-01T00:00:00Z', approved_at: '2020-01-01T00:00:00Z' }
+    const { data } = (await withdraw({ ...forged, ...times })).body
+    expect(data.id).not.toBe(id)
+    expect((await read(data.id)).body.data).toMatchObject({
+      mode: 'test',
+      status: 'pending',
+      approved_at: null,
+      external_id: null,
+    })
+    expect(data.created_at > '2026').toBe(true)
+  })
+
+  test.each([
+    [{ amount: 1_000 }],
+    [{ webhook_url: 'http://127.0.0.1:9/hook' }],
+    [{ webhook_url: `https://a.example/${'x'.repeat(2048 - 'https://a.example/'.length)}` }],
+    [{ external_id: 'x' }],
+    [{ external_id: `ação / 😀 #${'x'.repeat(240)}` }],
+    [{ webhook_url: null, external_id: '', pix_key_type: null }],
+  ])('200 for %j', async extra => {
+    expect(await withdraw(extra)).toMatchObject({ status: 200 })
+  })
+
+  test.each<[string, unknown, string]>([
+    ...[999, 0, -1_000, 1_000_000_000_000, 1_000.5, '1000', true, [1_000], {}, 2 ** 53 + 2].map(
+      (amount): [string, unknown, string] => ['amount', amount, ' must '],
+    ),
+    ['amount', null, ' is required'],
+    ['amount', '', ' is required'],
+    ['pix_key', null, ' is required'],
+    ['pix_key', '', ' is required'],
+    ['pix_key', '   ', ' must '],
+    ['pix_key', 52_998_224_725, ' must '],
+    ['pix_key', ['a@b.co'], ' must '],
+    ['pix_key', `${'x'.repeat(72)}@b.com`, ' must have at most 77 characters'],
+    ['pix_key_type', 'CPF', ' must be one of cpf, cnpj, email, phone, random'],
+    ['pix_key_type', 'iban', ' must be one of cpf, cnpj, email, phone, random'],
+    ['pix_key_type', 1, ' must be one of cpf, cnpj, email, phone, random'],
+    ['webhook_url', 'hook', ' must '],
+    ['webhook_url', 'ftp://a.example/', ' must '],
+    ['webhook_url', ` https://a.example/`, ' must '],
+    ['webhook_url', `https://a.example/${'x'.repeat(2048)}`, ' must '],
+    ['webhook_url', 1, ' must '],
+    ['external_id', 'x'.repeat(256), ' must '],
+    ['external_id', 'a\nb', ' must '],
+    ['external_id', ' ', ' must '],
+    ['external_id', '0190a8f0-0000-7000-8000-00000000000A', ' must '],
+    ['external_id', 4711, ' must '],
+  ])('422 under the one field for %s = %j, and nothing is written', async (field, value, says) => {
+    const before = await countRows()
+    const { status, body, headers } = await withdraw({ [field]: value })
+    expect(status).toBe(422)
+    expect(Object.keys(body)).toEqual(['errors'])
+    expect(Object.keys(body.errors)).toEqual([field])
+    expect(body.errors[field]).toHaveLength(1)
+    expect(body.errors[field][0].startsWith(field + says)).toBe(true)
+    expect(headers.get('x-error-code')).toBe('invalid_input')
+    expect(await countRows()).toBe(before)
+  })
+
+  test('422 for {} and for nothing at all names amount and pix_key only', async () => {
+    const text = '{"errors":{"amount":["amount is required"],"pix_key":["pix_key is required"]}}'
+    for (const body of [{}, undefined]) {
+      const answer = await post(body)
+      expect([answer.status, answer.text]).toEqual([422, text])
+    }
+  })
+
+  test('422 tells the problems of all fields at once', async () => {
+    const { status, body } = await post({
+      amount: 1,
+      pix_key: 7,
+      pix_key_type: 'iban',
+      webhook_url: 'hook',
+      external_id: newId(),
+    })
+    expect(status).toBe(422)
+    const fields = ['amount', 'pix_key', 'pix_key_type', 'webhook_url', 'external_id']
+    expect(Object.keys(body.errors)).toEqual(fields)
+    const beside = await post({ amount: 1, pix_key: 'nobody', pix_key_type: 'cpf' })
+    expect(beside.body.errors).toMatchObject({ amount: [/./], pix_key: [/CPF/] })
+  })
+
+  test('422 for more than there is changes nothing, and says so to machines in a header', async () => {
+    const poor = await makeMerchant()
+    await receive(poor, 1_999)
+    const caller = await makeToken(poor.id)
+    for (const amount of [2_000, 999_999_999_999]) {
+      const { status, text, headers } = await post({ ...ORDER, amount }, caller)
+      expect([status, text]).toEqual([422, '{"errors":{"amount":["Insufficient balance"]}}'])
+      expect(headers.get('x-error-code')).toBe('insufficient_balance')
+    }
+    expect(await balance(caller)).toBe(1_999)
+    const where = { accountId: poor.id }
+    expect(await db().withdrawal.count({ where })).toBe(0)
+    expect(await db().ledgerTransfer.count({ where: { ...where, kind: 'withdrawal_held' } })).toBe(
+      0,
+    )
+    expect((await post({ ...ORDER, amount: 1_999 }, caller)).status).toBe(200)
+    expect(await balance(caller)).toBe(0)
+    await expectBalancedBooks(poor.id)
+  })
+
+  test('thirty at once over a balance for ten: ten win, the rest hear why', async () => {
+    const poor = await makeMerchant()
+    await receive(poor, 10_500)
+    const caller = await makeToken(poor.id)
+    const answers = await Promise.all(Array.from({ length: 30 }, () => post(ORDER, caller)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10)
+    const refused = answers.filter(({ status }) => status !== 200).map(({ text }) => text)
+    expect(new Set(refused)).toEqual(new Set(['{"errors":{"amount":["Insufficient balance"]}}']))
+    expect(await balance(caller)).toBe(500)
+    await expectBalancedBooks(poor.id)
+  })
+
+  test('409 for an external_id that is taken holds nothing; elsewhere it is free', async () => {
+    const external_id = 'payroll 1/2 #3'
+    expect((await withdraw({ external_id })).status).toBe(200)
+    const before = await balance()
+    const again = await withdraw({ external_id })
+    expect([again.status, again.text]).toEqual([409, '{"error":"external_id already used"}'])
+    expect(again.headers.get('x-error-code')).toBe('external_id_used')
+    expect(await balance()).toBe(before)
+    const other = await makeMerchant()
+    await receive(other, 1_000)
+    expect((await post({ ...ORDER, external_id }, await makeToken(other.id))).status).toBe(200)
+  })
+
+  test('503 from a bank that is down holds nothing, and frees the external_id', async () => {
+    const [rows, before] = [await countRows(), await balance()]
+    const down = { pix_key: 'unavailable@example.com', external_id: 'once-more' }
+    const { status, text, headers } = await withdraw(down)
+    expect([status, text]).toEqual([503, '{"error":"Service unavailable"}'])
+    expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect([await countRows(), await balance()]).toEqual([rows, before])
+    expect((await withdraw({ external_id: 'once-more' })).status).toBe(200)
+  })
+
+  test('401 without a token, and with one that was revoked', async () => {
+    const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'leaked' }
+    const leaked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    await revokeToken(leaked.id, 'leaked', ACTOR)
+    for (const caller of [null, leaked.token]) {
+      const { status, text, headers } = await post(ORDER, caller)
+      expect([status, text]).toEqual([401, '{"error":"Unauthenticated"}'])
+      expect(headers.get('www-authenticate')).toBe('Bearer')
+    }
+  })
+
+  test('403 without the permission, for a suspended account, and in live mode without a bank', async () => {
+    const permissions = PERMISSIONS.filter(name => name !== 'withdrawals:write')
+    const reader = await post(ORDER, await makeToken(merchant.id, { permissions }))
+    const denied = '{"error":"Permission denied: withdrawals:write"}'
+    expect([reader.status, reader.text]).toEqual([403, denied])
+    expect(reader.headers.get('x-required-permission')).toBe('withdrawals:write')
+
+    const suspended = await makeMerchant()
+    await receive(suspended, 5_000)
+    const caller = await makeToken(suspended.id)
+    await suspendAccount(suspended.id, 'test', ACTOR)
+    const stopped = await post(ORDER, caller)
+    expect([stopped.status, stopped.text]).toEqual([403, '{"error":"Account not active"}'])
+
+    const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
+    const live = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    const closed = await post(ORDER, live.token)
+    expect([closed.status, closed.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
+    await expectBalancedBooks(suspended.id)
+  })
+})
+
+describe('GET /withdrawals/{id}', () => {
+  test('200 with the creation fields first and then the rest, by id and by reference', async () => {
+    const sent = { external_id: 'wage/7 ção', webhook_url: 'https://example.com/hook?a=1' }
+    const created = (await withdraw(sent)).body.data
+    const { status, body, text } = await read(created.id)
+    expect(status).toBe(200)
+    const updated_at = body.data.updated_at
+    expect(updated_at).toMatch(MICROSECONDS)
+    const rest = { rejection_reason: null, end_to_end_id: null, approved_at: null }
+    expect(body).toEqual({
+      data: { ...created, ...sent, mode: 'test', ...rest, rejected_at: null, updated_at },
+    })
+    expect(Object.keys(body.data).slice(0, 6)).toEqual(Object.keys(created))
+    expect((await read(encodeURIComponent(sent.external_id))).text).toBe(text)
+    expect((await read(created.id.toUpperCase())).text).toBe(text)
+  })
+
+  test('404: what is another’s, another mode’s or missing cannot be told apart', async () => {
+    const other = await makeMerchant()
+    await receive(other, 1_000)
+    const foreign = (await post(ORDER, await makeToken(other.id))).body.data.id
+    const mine = (await withdraw()).body.data.id
+    const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
+    const live = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    const answers = [await read(mine, live.token)]
+    for (const id of [foreign, newId(), 'nobody', mine.replaceAll('-', ''), '%F0%9F%98%80']) {
+      answers.push(await read(id))
+    }
+    for (const { status, text, headers } of answers) {
+      expect([status, text]).toEqual([404, '{"error":"Withdrawal not found"}'])
+      expect(headers.get('x-error-code')).toBe('withdrawal_not_found')
+    }
+  })
+})

@@ -1,0 +1,159 @@
+import { type BrowserContext, devices, type Page } from 'playwright/test'
+import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
+import { newShop, openShop, sessionOf } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+
+/** Somebody of the operator's, in a browser of their own beside the merchant's. */
+async function openAdmin(page: Page): Promise<Page> {
+  const context = await page
+    .context()
+    .browser()
+    ?.newContext({
+      locale: 'en-US',
+      viewport: page.viewportSize(),
+      baseURL: setting('BASE_URL'),
+    })
+  if (!context) throw new Error('There is no browser')
+  await enter(context, await sessionOf({ isAdmin: true }))
+  return context.newPage()
+}
+
+function enter(context: BrowserContext, value: string): Promise<void> {
+  const url = setting('BASE_URL')
+  return context.addCookies([
+    { name: 'troco-session', value, url, httpOnly: true, sameSite: 'Lax' },
+  ])
+}
+
+async function askAs(token: string): Promise<[number, string]> {
+  const headers = { authorization: `Bearer ${token}` }
+  const said = await fetch(`${setting('BASE_URL')}/api/account`, { headers })
+  return [said.status, ((await said.json()) as { error?: string }).error ?? '']
+}
+
+/** Fills in why, and does it. */
+async function confirm(page: Page, action: string, reason?: string): Promise<void> {
+  const dialog = page.getByRole('dialog')
+  if (reason) await dialog.getByLabel('Reason').fill(reason)
+  await dialog.getByRole('button', { name: action, exact: true }).click()
+  await expect(dialog).toHaveCount(0)
+}
+
+test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
+
+test('an admin suspends an account: the API says 403 and its pages only show, with the reason', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context, `Suspensa ${Date.now()}`)
+  const admin = await openAdmin(page)
+  await admin.goto('/admin/accounts')
+  const search = admin.getByLabel('Name, owner’s e-mail or account number')
+  await search.fill(shop.name)
+  await search.press('Enter')
+  await expect(admin).toHaveURL(/q=Suspensa/)
+  await admin.getByRole('link', { name: shop.name }).click()
+  await expect(admin.getByRole('heading', { level: 1, name: shop.name })).toBeVisible()
+  await expectAccessible(admin)
+  await admin.getByRole('button', { name: 'Suspend', exact: true }).click()
+  await admin.getByRole('dialog').getByRole('button', { name: 'Suspend', exact: true }).click()
+  await expect(admin.getByText('Use 3 to 200 characters, on one line.')).toBeVisible()
+  await confirm(admin, 'Suspend', 'unusual chargebacks')
+  await expect(admin.getByTestId('account-status')).toHaveText('Suspended')
+  expect(await askAs(shop.token)).toEqual([403, 'Account not active'])
+
+  await page.goto('/test/charges')
+  await expect(page.getByText('Reason: unusual chargebacks')).toBeVisible()
+  await expect(page.getByRole('link', { name: 'New charge' })).toHaveCount(0)
+  await admin.getByRole('button', { name: 'Activate', exact: true }).click()
+  await confirm(admin, 'Activate')
+  await expect(admin.getByTestId('account-status')).toHaveText('Active')
+  expect(await askAs(shop.token)).toEqual([200, ''])
+  await admin.context().close()
+})
+
+test('an admin revokes a leaked token: the API says 401, and the owner reads who and why', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context)
+  const admin = await openAdmin(page)
+  await admin.goto('/admin/tokens')
+  const search = admin.getByLabel('Beginning (troco_test_…), last four characters or account')
+  await search.fill(shop.token)
+  await expect(admin).toHaveURL(/q=troco_test_\w{9}$/)
+  const row = admin.getByTestId('token-row')
+  await expect(row).toHaveCount(1)
+  await expectAccessible(admin)
+  await row.getByRole('button', { name: 'Revoke' }).click()
+  await confirm(admin, 'Revoke', 'found on a public site')
+  await expect(row).toContainText('Revoked by the operator.')
+  expect(await askAs(shop.token)).toEqual([401, 'Unauthenticated'])
+  await page.goto('/test/settings/tokens')
+  await expect(page.getByTestId('token-row')).toContainText(
+    'Revoked by whoever operates this installation. Reason: found on a public site',
+  )
+  await admin.context().close()
+})
+
+test('an admin limits an account, which its owner reads, and looks at a payer for a reason', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context)
+  const admin = await openAdmin(page)
+  await admin.goto(`/admin/accounts/${shop.id}`)
+  await admin.getByLabel('Per charge').fill('1000')
+  await admin.getByLabel('Withdrawals per night').fill('abc')
+  await admin.getByRole('button', { name: 'Save' }).click()
+  await expect(admin.getByText(/^Enter an amount in reais/)).toBeVisible()
+  await admin.getByLabel('Withdrawals per night').fill('0')
+  await admin.getByRole('button', { name: 'Save' }).click()
+  await expect(admin.getByText('Saved.')).toBeVisible()
+  await page.goto('/test/settings')
+  await expect(page.getByRole('definition').filter({ hasText: 'R$ 1,000.00' })).toBeVisible()
+  await expect(page.getByRole('definition').filter({ hasText: 'no limit' })).toHaveCount(1)
+
+  const charge = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
+  await admin.getByLabel('The charge’s identifier').fill(charge.id)
+  await admin.getByRole('button', { name: 'Find' }).click()
+  const payer = admin.getByTestId('payer-document')
+  await expect(payer).toHaveText(/^\*\*/)
+  await admin.getByRole('button', { name: 'Show' }).click()
+  await confirm(admin, 'Show', 'ticket 7')
+  await expect(payer).not.toContainText('*')
+  await expect(admin.getByRole('list', { name: 'Audit log' })).toContainText('ticket 7')
+  await admin.context().close()
+})
+
+test.describe('to everybody else', () => {
+  test.use({ refusals: [404] })
+
+  test('the operator’s pages do not exist', async ({ page, context }) => {
+    const shop = await openShop(context)
+    for (const path of ['accounts', `accounts/${shop.id}`, 'tokens', 'audit', 'health']) {
+      expect((await page.goto(`/admin/${path}`))?.status(), path).toBe(404)
+      await expect(page.getByText(shop.id)).toHaveCount(0)
+    }
+  })
+})
+
+test.describe('on a phone', () => {
+  test.use({ viewport: devices['iPhone 13'].viewport })
+
+  test('an account can be found and stopped', async ({ page, context }) => {
+    const shop = await newShop(`De bolso ${Date.now()}`)
+    await enter(context, await sessionOf({ isAdmin: true }))
+    await page.goto(`/admin/accounts?q=${encodeURIComponent(shop.name)}`)
+    await expectAccessible(page)
+    await page.getByRole('link', { name: shop.name }).click()
+    await expect(page.getByRole('heading', { level: 1, name: shop.name })).toBeVisible()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Revoke all' }).click()
+    await confirm(page, 'Revoke all', 'lost phone')
+    await expect(page.getByTestId('token-row')).toContainText('Revoked by the operator.')
+    expect(await askAs(shop.token)).toEqual([401, 'Unauthenticated'])
+    await page.goto('/admin/tokens')
+    await expectAccessible(page)
+  })
+})

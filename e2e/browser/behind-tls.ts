@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { createServer } from 'node:https'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { env, inheritedEnv } from '#lib/base/env.ts'
+import { makeCertificate } from '#lib/testing/certificate.ts'
+import { freePort, WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+
+export interface Secure {
+  url: string
+  close: () => Promise<void>
+}
+
+/**
+ * The product in production behind a proxy that ends TLS, on the database of the application under
+ * test: what people reach by https is stricter than a local demo.
+ */
+export async function startBehindTls(settings: Record<string, string> = {}): Promise<Secure> {
+  const [port, outside] = [await freePort(), await freePort()]
+  const url = `https://localhost:${outside}`
+  const { DATABASE_URL, TROCO_SECRET } = env()
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', 'start'],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: {
+        ...inheritedEnv(),
+        ...WITHOUT_RATE_LIMITS,
+        ...{ DATABASE_URL, TROCO_SECRET, TROCO_ENV: 'production', NODE_ENV: 'production' },
+        ...{
+          PUBLIC_URL: url,
+          PORT: String(port),
+          TRUST_PROXY: '1',
+          WORKER: 'false',
+          LOG_LEVEL: 'warn',
+        },
+        ...settings,
+      },
+    },
+  )
+  const ended = once(child, 'exit')
+  const proxy = createServer(makeCertificate(['localhost']), (incoming, answer) => {
+    const { method, url: path, headers } = incoming
+    const onward = request({ host: '127.0.0.1', port, method, path, headers }, given => {
+      answer.writeHead(given.statusCode ?? 502, given.rawHeaders)
+      given.pipe(answer)
+    })
+    onward.setHeader('x-forwarded-for', incoming.socket.remoteAddress ?? '')
+    onward.on('error', () => answer.destroy())
+    incoming.pipe(onward)
+  })
+  proxy.listen(outside, 'localhost')
+  const isUp = () =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  while (!(await isUp())) {
+    if (child.exitCode !== null) throw new Error('The server behind TLS did not come up')
+    await sleep(100)
+  }
+  return {
+    url,
+    async close() {
+      proxy.close()
+      proxy.closeAllConnections()
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}

@@ -1,0 +1,224 @@
+import type { Page } from 'playwright/test'
+import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
+import { openShop, type Shop } from '#e2e/browser/merchant.ts'
+
+test.describe.configure({ timeout: 90_000 })
+
+const DESK = { width: 1280, height: 860 }
+const PHONE = { width: 390, height: 844 }
+const PAYER = {
+  client_name: 'Ana Beatriz Rocha',
+  client_email: 'ana@example.com',
+  client_doc: '52998224725',
+}
+
+async function post<Said>(page: Page, shop: Shop, path: string, data: object): Promise<Said> {
+  const headers = { authorization: `Bearer ${shop.token}` }
+  const answer = await page.request.post(`/api${path}`, { headers, data })
+  expect(answer.ok(), await answer.text()).toBe(true)
+  return (await answer.json()).data
+}
+
+async function create(page: Page, shop: Shop, more: object = {}): Promise<string> {
+  const order = { amount: 1_500, ...PAYER, ...more }
+  const made = await post<{ transaction_id: string }>(page, shop, '/transactions', order)
+  return made.transaction_id
+}
+
+const decide = (page: Page, shop: Shop, id: string, outcome: string) =>
+  post(page, shop, `/sandbox/transactions/${id}`, { outcome })
+
+/** The page says how its charge stands, and nobody has reloaded it. */
+async function expectTurned(page: Page, word: string): Promise<void> {
+  await expect(page.getByTestId('charge-status')).toHaveText(word, { timeout: 10_000 })
+}
+
+test.describe('at a desk', () => {
+  test.use({ viewport: DESK, locale: 'pt-BR' })
+
+  test('a charge is created with everything on it, shown, and turns to paid without a reload', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    await page.goto('/test/charges/new')
+    await expectAccessible(page)
+    await page.locator('[name=amount]').fill('1234,56')
+    await page.locator('[name=client_name]').fill('Mercearia Ñandú & Cia')
+    await page.locator('[name=client_email]').fill('compras@nandu.example')
+    await page.locator('[name=client_doc]').fill('12abc34501de35')
+    await page.getByLabel('Telefone').fill('+55 11 98765-4321')
+    await expect(page.locator('[name=amount]')).toHaveValue('1.234,56')
+    await expect(page.locator('[name=client_doc]')).toHaveValue('12.ABC.345/01DE-35')
+    await page.getByText('Mais opções').click()
+    await page.getByLabel('Referência').fill('pedido-1047')
+    await page.getByLabel('Expira em').selectOption('7 dias')
+    await page.getByRole('button', { name: 'Adicionar item' }).click()
+    await page.getByRole('textbox', { name: 'Item 1', exact: true }).fill('Café especial 1 kg')
+    await page.getByLabel('Quantidade do item 1').fill('2')
+    await page.getByLabel('Preço do item 1').fill('45')
+    await expect(page.getByText('A soma dos itens é R$ 90,00')).toBeVisible()
+    await page.getByRole('button', { name: 'Adicionar metadado' }).click()
+    await page.getByLabel('Chave 1').fill('pedido')
+    await page.getByLabel('Valor 1').fill('1047')
+    await expectAccessible(page)
+    const heard = page.waitForResponse(/\/live$/)
+    await page.getByRole('button', { name: 'Criar cobrança' }).click()
+
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('R$ 1.234,56')
+    const id = page.url().split('/').at(-1) ?? ''
+    await expectTurned(page, 'Pendente')
+    const qr = page.getByRole('img', { name: 'QR code' })
+    expect((await qr.boundingBox())?.width).toBeGreaterThanOrEqual(240)
+    const code = await page.getByTestId('br-code').textContent()
+    expect(code).toMatch(/^000201.*6304[0-9A-F]{4}$/)
+    await expect(page.getByRole('timer')).toHaveText(/^Expira em (6 d 23:5\d|7 d 00:00):\d\d$/)
+    await expect(page.getByText('2 × Café especial 1 kg')).toBeVisible()
+    await expect(page.getByText('pedido=1047')).toBeVisible()
+    await expect(page.getByText('**.ABC.345/****-**')).toBeVisible()
+    await page.getByRole('button', { name: 'revelar' }).click()
+    await expect(page.getByText('12.ABC.345/01DE-35')).toBeVisible({ timeout: 15_000 })
+    await expectAccessible(page)
+
+    expect((await heard).headers()['content-type']).toContain('text/event-stream')
+    await decide(page, shop, id, 'paid')
+    await expectTurned(page, 'Pago')
+    await expect(page.getByRole('status').getByText('Pagamento recebido')).toBeAttached()
+    await expect(qr).toHaveCount(0)
+    const timeline = page.getByRole('list', { name: 'Histórico' })
+    await expect(timeline.getByText('Pagamento confirmado')).toBeVisible()
+    await expect(timeline.getByText('saldo depois: R$ 2.234,56')).toBeVisible()
+    await expectAccessible(page)
+  })
+
+  test('a stream that is refused is made good by asking', async ({ page, context }) => {
+    const shop = await openShop(context)
+    await page.route('**/live', route => route.fulfill({ status: 200, body: '' }))
+    const id = await create(page, shop)
+    const tried = page.waitForRequest(/\/live$/)
+    await page.goto(`/test/charges/${id}`)
+    await tried
+    await decide(page, shop, id, 'paid')
+    await expectTurned(page, 'Pago')
+  })
+
+  test('what expired turns to paid when the bank says so later', async ({ page, context }) => {
+    const shop = await openShop(context)
+    const id = await create(page, shop)
+    await decide(page, shop, id, 'expired')
+    await page.clock.install()
+    await page.goto(`/test/charges/${id}`)
+    await expectTurned(page, 'Expirado')
+    await expect(page.getByText('Cobrança expirada').first()).toBeVisible()
+    await decide(page, shop, id, 'paid')
+    await page.clock.runFor(16_000)
+    await expectTurned(page, 'Pago')
+  })
+
+  test.describe('and it is refused', () => {
+    test.use({ refusals: [409, 503] })
+
+    test('what was typed stays, and the field says why', async ({ page, context }) => {
+      const shop = await openShop(context)
+      await create(page, shop, { external_id: 'pedido-1' })
+      await page.goto('/test/charges/new')
+      const submit = page.getByRole('button', { name: 'Criar cobrança' })
+      await submit.click()
+      await expect(page.locator('[name=amount]')).toBeFocused()
+      await expect(page.getByText('Preencha este campo.')).toHaveCount(4)
+      for (const [name, value] of Object.entries({ ...PAYER, amount: '4,99' })) {
+        await page.locator(`[name=${name}]`).fill(value)
+      }
+      await submit.click()
+      await expect(
+        page.getByText('Informe um valor a partir de R$ 5,00, como 15,00.'),
+      ).toBeVisible()
+      await page.locator('[name=amount]').fill('15')
+      await page.locator('[name=client_email]').fill('unavailable@example.com')
+      await submit.click()
+      await expect(page.getByRole('alert').filter({ hasText: 'indisponível' })).toBeVisible()
+      await page.locator('[name=client_email]').fill('ana@example.com')
+      await page.getByText('Mais opções').click()
+      await page.locator('[name=external_id]').fill('pedido-1')
+      await page.getByText('Mais opções').click()
+      await submit.click()
+      await expect(page.getByText('Esta referência já foi usada. Escolha outra.')).toBeVisible()
+      await expect(page.locator('[name=external_id]')).toBeFocused()
+      await expect(page.locator('[name=client_name]')).toHaveValue(PAYER.client_name)
+      await page.locator('[name=external_id]').fill('pedido-2')
+      await submit.click()
+      await expect(page.getByRole('heading', { level: 1 })).toHaveText('R$ 15,00')
+    })
+  })
+})
+
+test.describe('on a phone, in English', () => {
+  test.use({ viewport: PHONE, locale: 'en-US' })
+
+  test('a paid charge is given back in two parts', async ({ page, context }) => {
+    const shop = await openShop(context)
+    const id = await create(page, shop)
+    await decide(page, shop, id, 'paid')
+    await page.goto(`/test/charges/${id}`)
+    await expectTurned(page, 'Paid')
+    await page.getByRole('button', { name: 'Refund', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Refund the payer' })
+    await expect(dialog.getByLabel('Amount')).toHaveValue('15.00')
+    await dialog.getByLabel('Amount').fill('20')
+    await dialog.getByRole('button', { name: /^Refund/ }).click()
+    await expect(dialog.getByText('Enter an amount from R$ 0.01 to R$ 15.00.')).toBeVisible()
+    await dialog.getByLabel('Amount').fill('5')
+    await dialog.getByLabel('Reason').fill('Out of stock')
+    await expect(dialog.getByText('After this refund R$ 10.00 of the charge remain.')).toBeVisible()
+    await expectAccessible(page)
+    await dialog.getByRole('button', { name: 'Refund R$ 5.00' }).click()
+    await expect(dialog).toBeHidden({ timeout: 15_000 })
+    await expect(page.getByText('Completed')).toBeVisible({ timeout: 10_000 })
+    await expect(page.getByText('Given back to the payer: R$ 5.00.')).toBeVisible()
+    await page.getByRole('button', { name: 'Refund', exact: true }).click()
+    await expect(dialog.getByLabel('Amount')).toHaveValue('10.00')
+    await dialog.getByRole('button', { name: 'Refund R$ 10.00' }).click()
+    await expect(page.getByText('Completed')).toHaveCount(2, { timeout: 10_000 })
+    await expect(page.getByRole('button', { name: 'Refund', exact: true })).toHaveCount(0)
+    await expectAccessible(page)
+  })
+
+  test('a new charge fits the window, and its code and link are copied', async ({
+    page,
+    context,
+  }) => {
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await openShop(context)
+    await page.goto('/test/charges/new')
+    await page.locator('[name=amount]').fill('1,234.56')
+    for (const [name, value] of Object.entries(PAYER)) {
+      await page.locator(`[name=${name}]`).fill(value)
+    }
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Create charge' }).click()
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('R$ 1,234.56')
+    expect(await page.locator('html').evaluate(html => html.scrollWidth)).toBeLessThanOrEqual(390)
+    await page.getByRole('button', { name: 'Copy' }).click()
+    await expect(page.getByRole('button', { name: 'Copied' })).toBeVisible()
+    const copied = () => page.evaluate(() => navigator.clipboard.readText())
+    expect(await copied()).toBe(await page.getByTestId('br-code').textContent())
+    await page.getByRole('button', { name: 'Payer’s link' }).click()
+    await expect.poll(copied).toMatch(/\/pay\/[\w-]{22}$/)
+    await expectAccessible(page)
+  })
+
+  test.describe('and it is not there', () => {
+    test.use({ refusals: [404] })
+
+    test('a charge of another merchant is not found', async ({ page, context, browser }) => {
+      const other = await browser.newContext()
+      const theirs = await openShop(other)
+      const id = await create(page, theirs)
+      await other.close()
+      await openShop(context)
+      await page.goto(`/test/charges/${id}`)
+      await expect(page.getByRole('heading', { name: 'This page does not exist' })).toBeAttached()
+      await expect(page.getByText(PAYER.client_name)).toHaveCount(0)
+    })
+  })
+})

@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright/test'
+import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
+import { openShop, type Shop } from '#e2e/browser/merchant.ts'
+
+test.use({ locale: 'pt-BR' })
+
+const PAYER = { client_email: 'joao@example.com', client_doc: '529.982.247-25' }
+
+async function charge({ token }: Shop, body: object): Promise<string> {
+  const answer = await fetch(`${setting('BASE_URL')}/api/transactions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ amount: 1_500, client_name: 'Ana Rocha', ...PAYER, ...body }),
+  })
+  expect(answer.status).toBe(200)
+  return (await answer.json()).data.transaction_id
+}
+
+async function pay({ token }: Shop, id: string): Promise<void> {
+  const answer = await fetch(`${setting('BASE_URL')}/api/sandbox/transactions/${id}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ outcome: 'paid' }),
+  })
+  expect(answer.status).toBe(200)
+}
+
+/** The payers that are listed, whichever of table and cards is shown. */
+const payers = (page: Page) => page.locator('main a[href*="/charges/0"]').filter({ visible: true })
+
+for (const [name, width] of [
+  ['at a desk', 1280],
+  ['on a phone', 390],
+] as const) {
+  test(`a merchant narrows the charges down and saves what is left, ${name}`, async ({
+    page,
+    context,
+  }) => {
+    await page.setViewportSize({ width, height: 844 })
+    const shop = await openShop(context)
+    await charge(shop, { client_name: 'João da Conceição', external_id: 'pedido 7' })
+    await charge(shop, { client_name: 'Mercearia Ñandú', amount: 99_900 })
+    await page.goto('/test/charges')
+    await expect(page.getByTestId('charge-totals')).toHaveText(
+      /3 cobranças.*R\$ 2\.014,00 no total/,
+    )
+    await expectAccessible(page)
+
+    await page.getByRole('searchbox').fill('joao da con')
+    await expect(payers(page)).toHaveText(['João da Conceição'])
+    await expect(page.getByText('1 filtro esconde o resto')).toBeVisible()
+    await page.getByRole('button', { name: 'Pagas' }).click()
+    await expect(page.getByText('Nada corresponde aos filtros')).toBeVisible()
+    await page.getByRole('button', { name: 'Limpar filtros' }).first().click()
+    await expect(payers(page)).toHaveCount(3)
+  })
+
+  test(`what lies between two amounts is saved as a table, ${name}`, async ({ page, context }) => {
+    await page.setViewportSize({ width, height: 844 })
+    const shop = await openShop(context)
+    await charge(shop, { client_name: 'Mercearia Ñandú', amount: 99_900 })
+    await charge(shop, {})
+    await page.goto('/test/charges')
+    await page.getByRole('button', { name: 'Valor: Todas' }).click()
+    await page.getByLabel('De', { exact: true }).fill('998')
+    await page.getByLabel('Até', { exact: true }).fill('10')
+    await page.getByRole('button', { name: 'Aplicar' }).click()
+    await expect(page.getByText('não pode ser menor')).toBeVisible()
+    await page.getByLabel('Até', { exact: true }).fill('1.000,00')
+    await page.getByRole('button', { name: 'Aplicar' }).click()
+    await expect(payers(page)).toHaveCount(2)
+    await expect(page).toHaveURL(/amount_from=99800&amount_to=100000/)
+
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Exportar CSV' }).click(),
+    ])
+    expect(download.suggestedFilename()).toMatch(/^cobrancas-\d{4}-\d\d-\d\d\.csv$/)
+    const lines = readFileSync(await download.path(), 'utf8').split('\r\n')
+    expect(lines).toHaveLength(4)
+    expect(lines[0]?.startsWith('\uFEFFReferência;')).toBe(true)
+    expect(lines[1]).toContain(';999,00;')
+    expect(lines[3]).toBe('')
+  })
+}
+
+test('a charge that is pending turns to paid in the list without a reload', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context)
+  const id = await charge(shop, { external_id: 'pedido 8' })
+  await page.goto('/test/charges?q=pedido+8')
+  const row = page.getByRole('row', { name: /pedido 8/ })
+  await expect(row).toContainText('Pendente')
+  await pay(shop, id)
+  await expect(row).toContainText('Pago', { timeout: 15_000 })
+})
+
+test('a table that breaks half way is not saved, and the reason is said', async ({
+  page,
+  context,
+}) => {
+  await openShop(context)
+  await page.goto('/test/charges')
+  await page.route('**/api/dashboard/charges/export*', route =>
+    route.fulfill({ contentType: 'text/csv', body: '\uFEFFa;b\r\n1;2\r\n\u001e2' }),
+  )
+  let saved = 0
+  page.on('download', () => saved++)
+  await page.getByRole('button', { name: 'Exportar CSV' }).click()
+  await expect(page.getByRole('alert').filter({ hasText: 'nada foi salvo' })).toBeVisible()
+  expect(saved).toBe(0)
+})
+
+test.describe('in English', () => {
+  test.use({ locale: 'en-US' })
+
+  test('older charges stand on pages of their own, which keep the filters', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    for (let nth = 0; nth < 26; nth++) await charge(shop, { client_name: `Payer ${nth}` })
+    await page.goto('/test/charges?status=pending')
+    await expect(payers(page)).toHaveCount(25)
+    await page.getByRole('link', { name: 'Older' }).click()
+    await expect(payers(page)).toHaveText(['Payer 0'])
+    await expect(page).toHaveURL(/status=pending&cursor=/)
+    await expect(page.getByText('1 filter hides the rest')).toBeVisible()
+    await expect(payers(page)).toHaveAttribute('href', /\/test\/charges\/[0-9a-f-]{36}$/)
+  })
+})

@@ -1,0 +1,153 @@
+import type { Page } from 'playwright/test'
+import {
+  expect,
+  expectAccessible,
+  openAccountMenu,
+  setting,
+  signInAsDemo,
+  test,
+} from '#e2e/browser/app.ts'
+
+/** Opens the reference where the hash says, and waits until Scalar has drawn it. */
+async function openReference(page: Page, hash = ''): Promise<void> {
+  await page.goto(`/docs${hash}`)
+  const title = page.getByRole('heading', { level: 1, name: 'Troco API' })
+  // Four megabytes of script are read first.
+  await expect(title).toBeVisible({ timeout: 20_000 })
+}
+
+test.describe('the reference', () => {
+  test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
+
+  test('is read without signing in, and asks nobody but us', async ({ page, complaints }) => {
+    const asked = new Set<string>()
+    page.on('request', request => asked.add(new URL(request.url()).origin))
+    await page.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+        reportError(new Error(`${violatedDirective} ${blockedURI}`)),
+      )
+    })
+    await openReference(page)
+    await expect(page).toHaveTitle('API reference · Troco')
+    await page.getByRole('link', { name: 'Charges', exact: true }).click()
+    await page.getByRole('link', { name: /^Create a charge/ }).click()
+    await expect(page.getByRole('heading', { name: 'Create a charge' })).toBeInViewport()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('refund_failed')
+    await expect(page.getByRole('option', { name: /transaction\.refund_failed/ })).toBeVisible()
+    await page.keyboard.press('Escape')
+    await page.goto('/docs#tag/webhooks')
+    await expect(page.getByRole('heading', { name: 'transaction.paid' })).toBeVisible()
+    await page.waitForLoadState('networkidle')
+    expect([...asked]).toEqual([new URL(setting('BASE_URL')).origin])
+    expect(complaints).toEqual([])
+  })
+
+  test('shows samples for curl, TypeScript, Python and PHP, and no others', async ({ page }) => {
+    await openReference(page, '#tag/charges/POST/transactions')
+    const operation = page.getByRole('region', { name: 'Create a charge' })
+    const samples: [string, string][] = [
+      ['curl', '-H "Authorization: Bearer $TROCO_TOKEN"'],
+      ['TypeScript', 'await fetch('],
+      ['Python', 'requests.post('],
+      ['PHP', 'curl_init('],
+    ]
+    let shown = 'curl'
+    for (const [label, sign] of samples) {
+      await operation.getByRole('button', { name: shown, exact: true }).click()
+      await expect(page.getByRole('option')).toHaveText(samples.map(([name]) => name))
+      await page.getByRole('option', { name: label }).click()
+      await expect(operation.locator('pre').first()).toContainText(sign)
+      shown = label
+    }
+  })
+
+  test('tries a request with a token, against this very server', async ({ page }) => {
+    await openReference(page, '#tag/account/GET/account')
+    const token = process.env.E2E_TOKEN ?? ''
+    await page
+      .getByRole('button', { name: /^Try it/ })
+      .first()
+      .click()
+    const client = page.getByRole('dialog')
+    await client.getByLabel('Bearer Token').fill(token)
+    const answered = page.waitForResponse('**/api/account')
+    await client.getByRole('button', { name: /Send/ }).first().click()
+    expect((await answered).status()).toBe(200)
+    await expect(client.getByText('"balance"')).toBeVisible()
+  })
+
+  test('follows the chosen theme and language', async ({ page }) => {
+    await openReference(page)
+    const paper = () =>
+      page.evaluate(
+        () =>
+          getComputedStyle(document.querySelector('.references-rendered') ?? document.body).color,
+      )
+    const light = await paper()
+    await page.getByRole('radio', { name: 'Dark' }).press('Space')
+    await expect(page.locator('body')).toHaveClass(/dark-mode/)
+    expect(await paper()).not.toBe(light)
+    await page.getByRole('button', { name: 'Português' }).click()
+    await expect(page.getByRole('link', { name: 'Introdução' })).toBeVisible()
+    await expect(page).toHaveTitle('Documentação da API · Troco')
+    await expect(page.locator('body')).toHaveClass(/dark-mode/)
+  })
+
+  test.describe('that cannot be drawn', () => {
+    test.use({ refusals: [503] })
+
+    test('says so, and where the document is', async ({ page }) => {
+      await page.route('**/docs/scalar.js*', route => route.fulfill({ status: 503 }))
+      await page.goto('/docs')
+      const sorry = page.getByRole('alert').filter({ hasText: '/api/openapi.json' })
+      await expect(sorry).toBeVisible()
+    })
+  })
+
+  test('is a step away from the dashboard, and back', async ({ page }) => {
+    await signInAsDemo(page)
+    await page.getByRole('link', { name: 'Documentation' }).click()
+    await expect(page).toHaveURL('/docs')
+    await page.getByRole('link', { name: 'Back to the dashboard' }).click()
+    await expect(page).toHaveURL('/test/home')
+  })
+})
+
+test.describe('on a phone, in Portuguese', () => {
+  test.use({ locale: 'pt-BR', viewport: { width: 390, height: 844 } })
+
+  test('the reference is in the menu, fits, and has a menu of its own', async ({ page }) => {
+    await signInAsDemo(page)
+    const menu = await openAccountMenu(page)
+    await menu.getByRole('link', { name: 'Documentação' }).click()
+    await openReference(page, '#tag/charges/POST/transactions')
+    const width = await page.locator('html').evaluate(html => html.scrollWidth)
+    expect(width).toBeLessThanOrEqual(390)
+    await page.getByRole('button', { name: 'Abrir Menu' }).click()
+    await page.getByRole('link', { name: 'Withdrawals', exact: true }).click()
+    await expect(page.getByRole('link', { name: /^Withdraw to a Pix key/ })).toBeVisible()
+  })
+})
+
+const OPERATION = '#tag/charges/POST/transactions'
+
+test.describe('everybody can use the reference', () => {
+  // The page is large, and is judged in both themes.
+  test.describe.configure({ timeout: 60_000 })
+
+  for (const { locale, width, hash } of [
+    { locale: 'pt-BR', width: 1280, hash: OPERATION },
+    { locale: 'en-US', width: 390, hash: OPERATION },
+  ]) {
+    test.describe(`${locale}, ${width} px`, () => {
+      test.use({ locale, viewport: { width, height: 860 } })
+
+      test(`at ${hash || 'its beginning'}`, async ({ page }) => {
+        await openReference(page, hash)
+        await page.waitForLoadState('networkidle')
+        await expectAccessible(page)
+      })
+    })
+  }
+})

@@ -1,0 +1,129 @@
+import { readdirSync } from 'node:fs'
+import { expect, setting, test } from '#e2e/browser/app.ts'
+import { newShop, type Shop, sessionOf } from '#e2e/browser/merchant.ts'
+import { PAGES } from '#e2e/browser/page-table.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { type Allowed, may } from '#lib/edge/session/roles.ts'
+import type { Role } from '#lib/rooms/accounts/schema.ts'
+
+const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
+/** Stands in what only this account's members may see. */
+const WORD = 'canary4712'
+/** The same of a payer, of whom the operator's staff sees nothing either. */
+const PAYER = 'payer4713'
+const GUISES: Record<string, string>[] = [
+  {},
+  { rsc: '1' },
+  { rsc: '1', 'next-router-prefetch': '1', 'next-router-segment-prefetch': '/_tree' },
+  { 'x-middleware-subrequest': Array(5).fill('src/middleware').join(':') },
+]
+
+test('each page opens to those of the table alone, in whatever guise Next is asked', async () => {
+  test.setTimeout(180_000)
+  const found = readdirSync('app', { recursive: true, encoding: 'utf8' })
+    .filter(file => file.endsWith('page.tsx') && file !== 'page.tsx')
+    .map(file => `/${file.slice(0, -'/page.tsx'.length)}`)
+  expect(Object.keys(PAGES).toSorted()).toEqual(found.toSorted())
+  const { people, idFor } = await makeWorld()
+  const wrong: string[] = []
+  for (const [path, opensTo] of Object.entries(PAGES)) {
+    const address = path.replace('[mode]', 'test').replace(/\[\w+\]/, idFor(path))
+    const visits = people.flatMap(one => GUISES.map(guise => ({ ...one, guise })))
+    const said = await Promise.all(
+      visits.map(async ({ as, role, secret, guise }) => {
+        const cookie: Record<string, string> = secret ? { cookie: `troco-session=${secret}` } : {}
+        const init = { redirect: 'manual', headers: { ...guise, ...cookie } } as const
+        const answer = await fetch(setting('BASE_URL') + address, init)
+        const text = await answer.text()
+        const due = dueTo(as, role, opensTo, path)
+        const isMember = role !== null && as !== 'a stranger'
+        const secrets = isMember ? [] : opensTo === 'admin' ? [PAYER] : [WORD, PAYER]
+        return [
+          // What a prefetch answers may be the frame alone, so its status says nothing.
+          guise.rsc || whatIs(answer, text) === due ? '' : `${whatIs(answer, text)}, not ${due}`,
+          secrets.some(secret => text.includes(secret)) ? 'read what is not theirs' : '',
+        ].map(problem => problem && `${as} at ${path}: ${problem}`)
+      }),
+    )
+    wrong.push(...said.flat().filter(Boolean))
+  }
+  expect(wrong).toEqual([])
+})
+
+function whatIs(answer: Response, text: string): string {
+  // A page that is sent piece by piece says it at its end.
+  const late = /NEXT_REDIRECT;\w+;([^;"\\]+);/.exec(text)?.[1]
+  const place = answer.headers.get('location') ?? late
+  if (place) return `sent to ${new URL(place, setting('BASE_URL')).pathname}`
+  return answer.status === 200 && text !== '' ? 'opens' : `${answer.status}`
+}
+
+function dueTo(as: string, role: Role | null, opensTo: string, path: string): string {
+  if (opensTo === 'anybody') {
+    const isSignedIn = path === '/login' && as !== 'a visitor'
+    return isSignedIn ? (as === 'an admin' ? 'sent to /admin/accounts' : HOME) : 'opens'
+  }
+  if (as === 'a visitor') return 'sent to /login'
+  if (opensTo === 'person') return 'opens'
+  if (opensTo === 'admin') return as === 'an admin' ? 'opens' : '404'
+  if (role === null) return HOME
+  const isTheirs = as !== 'a stranger' || !path.includes('[id]')
+  if (opensTo === 'member') return isTheirs ? 'opens' : '404'
+  return may(role, opensTo as Allowed) && isTheirs ? 'opens' : '404'
+}
+
+const HOME = 'sent to /test/home'
+
+interface Somebody {
+  as: string
+  role: Role | null
+  secret: string | null
+}
+
+async function makeWorld() {
+  const shop = await newShop(`Loja ${WORD}`)
+  const people: Somebody[] = [{ as: 'a visitor', role: null, secret: null }]
+  for (const role of ROLES) {
+    const secret = await sessionOf({ accountId: shop.id, role })
+    people.push({ as: `the ${role}`, role, secret })
+  }
+  const { id: accountId } = await newShop('Loja vizinha')
+  const stranger = await sessionOf({ accountId, role: 'owner' })
+  people.push({ as: 'a stranger', role: 'owner', secret: stranger })
+  people.push({ as: 'somebody without an account', role: null, secret: await sessionOf({}) })
+  people.push({ as: 'an admin', role: null, secret: await sessionOf({ isAdmin: true }) })
+  const ids = await fill(shop)
+  const idFor = (path: string) => ids.find(([part]) => path.includes(part))?.[1] ?? newId()
+  return { people, idFor }
+}
+
+/** One of each thing that has a page of its own: where it stands in the address, and its id. */
+async function fill(shop: Shop): Promise<[string, string][]> {
+  const send = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${shop.token}`, 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    return (await (await fetch(`${setting('BASE_URL')}/api${path}`, init)).json()).data
+  }
+  const webhook_url = `https://${WORD}.example/hook`
+  const payer = { client_name: PAYER, client_email: `${PAYER}@example.com` }
+  const order = { amount: 1_500, ...payer, client_doc: '52998224725', webhook_url }
+  const charge = await send('/transactions', order)
+  await send(`/sandbox/transactions/${charge.transaction_id}`, { outcome: 'paid' })
+  const key = { pix_key: `hold@${WORD}.example`, pix_key_type: 'email' }
+  const withdrawal = await send('/withdrawals', { amount: 1_000, ...key })
+  const delivery = await db().delivery.findFirstOrThrow({ where: { accountId: shop.id } })
+  const endpoint = await db().webhookEndpoint.create({
+    data: {
+      ...{ id: newId(), accountId: shop.id, mode: 'test', eventTypes: [] },
+      url: `https://${WORD}.example/all`,
+    },
+  })
+  return [
+    ['/charges/', charge.transaction_id],
+    ['/withdrawals/', withdrawal.id],
+    ['/deliveries/', delivery.id],
+    ['/endpoints/', endpoint.id],
+    ['/admin/accounts/', shop.id],
+  ]
+}

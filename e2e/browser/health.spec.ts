@@ -1,0 +1,164 @@
+import type { BrowserContext, Page } from 'playwright/test'
+import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
+import { openShop, signInAs } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+
+test.use({ locale: 'pt-BR' })
+
+const PHONE = { width: 390, height: 844 }
+
+/** One of the operator's staff, signed in here; their name tells them from other stories'. */
+async function signInAsStaff(context: BrowserContext): Promise<string> {
+  const email = `staff-${newId()}@troco.example`
+  await db().user.create({ data: { id: newId(), email, name: 'Rita da Operação', isAdmin: true } })
+  await context.clearCookies()
+  await signInAs(context, email)
+  return email
+}
+
+async function rename(page: Page, name: string): Promise<void> {
+  await page.goto('/test/settings')
+  await page.getByLabel('Nome da conta').fill(name)
+  await page.getByRole('button', { name: 'Salvar' }).first().click()
+  await expect(page.getByText('Salvo.')).toBeVisible()
+}
+
+test('what a merchant does shows up for its owner, and for the operator with filters and as a table', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context, 'Loja do Registro')
+  await rename(page, 'Loja Renomeada')
+  await page.getByRole('link', { name: 'Auditoria' }).click()
+  const rows = page.getByTestId('audit-row').filter({ visible: true })
+  const deed = rows.filter({ hasText: 'Dados da conta alterados' })
+  await expect(deed).toHaveCount(1)
+  await expectAccessible(page)
+  await deed.getByRole('button').click()
+  const details = page.getByRole('dialog')
+  await expect(details.getByText('Loja do Registro → Loja Renomeada')).toBeVisible()
+  await expect(details.getByText('account.updated')).toBeVisible()
+  await expectAccessible(page)
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: /^O que foi feito/ }).click()
+  await page.getByRole('menuitemradio', { name: 'Tokens de API' }).click()
+  await expect(deed).toHaveCount(0)
+  await expect(rows).toHaveText([/Token de API criado/])
+  await page.getByRole('searchbox').fill('203.0.113.250')
+  await expect(page.getByText('Nada corresponde aos filtros')).toBeVisible()
+  await page.getByRole('button', { name: 'Limpar filtros' }).click()
+  await expect(deed).toHaveCount(1)
+
+  await signInAsStaff(context)
+  await page.goto(`/admin/audit?account=${shop.id}`)
+  await expect(deed).toHaveCount(1)
+  await expect(deed).toContainText('Loja Renomeada')
+  await deed.getByRole('button').click()
+  await details.getByRole('button', { name: 'Só desta pessoa' }).click()
+  await expect(rows).toHaveText([/Dados da conta alterados/])
+  await page.goto(`/admin/audit?account=${shop.id}`)
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Exportar CSV' }).click(),
+  ])
+  expect(file.suggestedFilename()).toMatch(/^auditoria-[\d-]+\.csv$/)
+  await page.reload()
+  await expect(rows.first()).toContainText('Registro de auditoria exportado')
+})
+
+test('an owner reads that it was the operator, and not who', async ({ page, context }) => {
+  const shop = await openShop(context, 'Loja Vigiada')
+  const owner = await db().membership.findFirstOrThrow({
+    where: { accountId: shop.id },
+    include: { user: true },
+  })
+  const email = await signInAsStaff(context)
+  const staff = await db().user.findUniqueOrThrow({ where: { email } })
+  await db().auditRecord.create({
+    data: {
+      ...{ id: newId(), accountId: shop.id, actorType: 'user', actorId: staff.id },
+      ...{ action: 'account.limited', reason: 'movimento incomum', ip: '198.51.100.7' },
+      after: { charge_max: 100_000 },
+    },
+  })
+  await context.clearCookies()
+  await signInAs(context, owner.user.email)
+  await page.goto('/test/settings/audit')
+  const row = page.getByTestId('audit-row').filter({ visible: true, hasText: 'Limites da conta' })
+  await expect(row).toContainText('o operador')
+  await row.getByRole('button').click()
+  const details = page.getByRole('dialog')
+  await expect(details.getByText('movimento incomum')).toBeVisible()
+  await expect(details.getByText('Máximo por cobrança: R$ 1.000,00')).toBeVisible()
+  expect(await page.content()).not.toContain('198.51.100.7')
+  expect(await page.content()).not.toContain('Rita da Operação')
+})
+
+test('stuck work is seen on the page of the health, run again, and written down', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context, `Loja Parada ${Date.now()}`)
+  const send = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${shop.token}`, 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    return (await fetch(`${setting('BASE_URL')}/api${path}`, init)).json()
+  }
+  const key = { pix_key: 'hold@troco.example', pix_key_type: 'email' }
+  const { id } = (await send('/withdrawals', { amount: 1_000, ...key })).data
+  const [createdAt, dueAt] = [new Date('2026-01-01'), new Date('2999-01-01')]
+  const stuck = { attempts: 6, createdAt, dueAt, lease: null }
+  await db().withdrawal.updateMany({ where: { id }, data: stuck })
+  await signInAsStaff(context)
+  await page.goto('/admin/health')
+  await expect(page.getByTestId('health-verdict')).toBeVisible()
+  await expect(page.getByTestId('check-database')).toContainText('Bem')
+  const job = page.getByTestId('stuck-job').filter({ hasText: id })
+  await expect(job).toContainText(shop.name)
+  await expectAccessible(page)
+  await job.getByRole('button', { name: `Rodar agora: Saque ${id}` }).click()
+  await expect(page.getByText('1 tarefa acordada.')).toBeVisible()
+  await page.goto(`/admin/audit?target=${id}`)
+  await expect(page.getByTestId('audit-row').filter({ visible: true })).toHaveText([
+    /Tarefa parada retomada.*Rita da Operação/,
+  ])
+  await send(`/sandbox/withdrawals/${id}`, { outcome: 'rejected' })
+})
+
+test.describe('in English, on a phone', () => {
+  test.use({ locale: 'en-US', viewport: PHONE })
+
+  test('a worker that fell silent is told, with what to do, and gone when it is back', async ({
+    page,
+    context,
+  }) => {
+    await openShop(context)
+    await signInAsStaff(context)
+    const silent = {
+      ...{ name: 'workers', level: 'problem', state: 'worker_silent' },
+      figures: { silent_s: 185 },
+    }
+    let isSilent = false
+    // The worker of the application cannot be silenced for one story among others.
+    await page.route('**/api/admin/health', async route => {
+      const answer = await route.fetch()
+      const { data } = await answer.json()
+      if (isSilent) data.checks[0] = silent
+      await route.fulfill({ response: answer, json: { data } })
+    })
+    await page.goto('/admin/health')
+    const workers = page.getByTestId('check-workers')
+    await expect(workers).toContainText('Well')
+    isSilent = true
+    await expect(workers).toContainText('No sign of one for 3 minutes.', { timeout: 15_000 })
+    await expect(workers).toContainText('What to do: See whether the process')
+    await expect(page.getByTestId('health-verdict')).toContainText('problem')
+    await expectAccessible(page)
+    isSilent = false
+    await expect(workers).toContainText('Well', { timeout: 15_000 })
+    await page.goto('/admin/audit')
+    await expect(page.getByTestId('audit-row').filter({ visible: true }).first()).toBeVisible()
+    await expectAccessible(page)
+  })
+})

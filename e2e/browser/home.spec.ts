@@ -1,0 +1,137 @@
+import type { Page } from 'playwright/test'
+import { expect, expectAccessible, expectBalance, setting, test } from '#e2e/browser/app.ts'
+import { openShop, type Shop } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+import { checkLedger } from '#lib/services/ledger/check.ts'
+import { call } from '#lib/testing/call.ts'
+import { openReceiver } from '#lib/testing/receiver.ts'
+
+const HOME = '/test/home'
+const ORDER = { amount: 4_990, client_name: 'Rita Lima', client_email: 'rita@example.com' }
+
+/** As the shop's own program does it. */
+async function charge({ token }: Shop, more: object = {}): Promise<string> {
+  const body = { ...ORDER, client_doc: '52998224725', ...more }
+  const said = await call(setting('BASE_URL'), 'POST', '/transactions', { token, body })
+  return said.body.data.transaction_id
+}
+
+async function pay({ token }: Shop, id: string): Promise<void> {
+  const body = { outcome: 'paid' }
+  await call(setting('BASE_URL'), 'POST', `/sandbox/transactions/${id}`, { token, body })
+}
+
+const steps = (page: Page) => page.getByTestId('first-steps')
+/** How far one is; what is said of copying stands further down. */
+const progress = (page: Page) => steps(page).getByRole('status').first()
+
+test.describe('at a desk, in Portuguese', () => {
+  test.use({ locale: 'pt-BR', viewport: { width: 1280, height: 900 } })
+
+  test('a payment shows without a reload, and the first steps tick themselves off', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    const id = await charge(shop)
+    await page.goto(HOME)
+    await expectBalance(page, 'R$ 1.000,00')
+    await expect(progress(page)).toHaveText('1 de 3 feitos')
+    await expect(steps(page).getByRole('link', { name: 'Nova cobrança' })).toBeVisible()
+    const row = page.getByRole('row').filter({ hasText: 'Rita Lima' })
+    await expect(row).toContainText('Pendente')
+    await pay(shop, id)
+    await expect(progress(page)).toHaveText('2 de 3 feitos')
+    await expect(row).toContainText('Pago')
+    await expectBalance(page, 'R$ 1.049,90')
+    await expectAccessible(page)
+    const receiver = await openReceiver()
+    await pay(shop, await charge(shop, { webhook_url: receiver.url }))
+    await expect(progress(page)).toHaveText(/^Tudo pronto/)
+    await expect(steps(page)).toBeHidden()
+    await receiver.close()
+    const link = page.getByRole('link', { name: 'Rita Lima' }).last()
+    await expect(link).toHaveAttribute('href', `/test/charges/${id}`)
+  })
+
+  test('first steps that are hidden stay hidden', async ({ page, context }) => {
+    await openShop(context)
+    await page.goto(HOME)
+    await steps(page).getByRole('button', { name: 'Ocultar' }).click()
+    await expect(steps(page)).toBeHidden()
+    await page.reload()
+    await expectBalance(page, 'R$ 1.000,00')
+    await expect(steps(page)).toBeHidden()
+  })
+
+  test('the badge is what the last check of the books found', async ({ page, context }) => {
+    const { id } = await openShop(context)
+    await checkLedger(db(), id)
+    await page.goto(HOME)
+    await page.getByText('Livros conferem').hover()
+    await expect(page.getByRole('tooltip')).toHaveText(/^Conferido em \d/)
+    const wrong = 'every balance is the sum of its entries: test, available balance'
+    await db().ledgerCheck.update({ where: { accountId: id }, data: { wrong } })
+    await page.reload()
+    await expect(page.getByText('Livros não conferem')).toBeVisible()
+    await expect(page.getByRole('alert').filter({ hasText: 'ledger verify' })).toBeVisible()
+    await expectAccessible(page)
+  })
+
+  test("the chart's days stand in the address, its values in a table and at each bar", async ({
+    page,
+    context,
+  }) => {
+    await openShop(context)
+    await page.goto(HOME)
+    const table = page.getByRole('table', { name: 'Recebimentos' })
+    await expect(table.getByRole('row')).toHaveCount(31)
+    await expect(table.getByRole('row').last()).toHaveText(/R\$ 1\.000,001$/)
+    await page.getByRole('application').focus()
+    await page.keyboard.press('End')
+    for (let nth = 0; nth < 29; nth++) await page.keyboard.press('ArrowRight')
+    await expect(page.getByText('1 cobrança paga')).toBeVisible()
+    await page.getByRole('button', { name: 'Últimos 90 dias' }).click()
+    await expect(page).toHaveURL(`${HOME}?period=90d`)
+    await expect(table.getByRole('row')).toHaveCount(91)
+    await page.getByRole('button', { name: 'Período' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Escolher datas' })
+    await dialog.getByLabel('De').fill('2026-01-30')
+    await dialog.getByLabel('Até').fill('2026-02-02')
+    await dialog.getByRole('button', { name: 'Aplicar' }).click()
+    await expect(page).toHaveURL(`${HOME}?period=custom&from=2026-01-30&to=2026-02-02`)
+    await expect(table.getByRole('row')).toHaveCount(5)
+    await expect(page.getByText('Nada recebido nestes dias')).toBeVisible()
+    await page.goBack()
+    await expect(page.getByRole('button', { name: 'Últimos 90 dias' })).toHaveAttribute(
+      'aria-pressed',
+      'true',
+    )
+  })
+})
+
+test.describe('on a phone, in English', () => {
+  test.use({ locale: 'en-US', viewport: { width: 390, height: 844 } })
+
+  test('the amount, what to do with it, and what is held', async ({ page, context }) => {
+    const shop = await openShop(context, 'Padaria com um Nome Muito Comprido de Verdade Ltda')
+    const order = { amount: 12_345, pix_key: 'hold@example.com', pix_key_type: 'email' }
+    const { token } = shop
+    await call(setting('BASE_URL'), 'POST', '/withdrawals', { token, body: order })
+    await page.goto(HOME)
+    await expectBalance(page, 'R$ 876.55')
+    await expect(page.getByText('plus R$ 123.45 held in 1 withdrawal')).toBeVisible()
+    for (const [name, path] of [
+      ['New charge', '/test/charges/new'],
+      ['Withdraw', '/test/withdrawals/new'],
+    ]) {
+      const region = page.getByRole('region', { name: 'Balance' })
+      const link = region.getByRole('link', { name, exact: true })
+      await expect(link).toHaveAttribute('href', path ?? '')
+    }
+    await expect(page.getByRole('application')).toBeVisible()
+    await expectAccessible(page)
+    const width = await page.evaluate(() => document.documentElement.scrollWidth)
+    expect(width).toBeLessThanOrEqual(390)
+  })
+})

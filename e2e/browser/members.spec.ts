@@ -1,0 +1,122 @@
+import { expect, expectAccessible, expectBalance, test } from '#e2e/browser/app.ts'
+import { openShop } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+
+const PASSWORD = 'girafa azul dorme tarde'
+const PHONE = { width: 390, height: 844 }
+
+test.use({ locale: 'pt-BR', viewport: { width: 1280, height: 860 } })
+
+test.describe('an owner and whom they invite', () => {
+  // What the page that is still open asks for once its session has ended.
+  test.use({ refusals: [401] })
+
+  test('a developer joins by the link, and is signed out by another role', async ({
+    page,
+    context,
+    browser,
+  }) => {
+    test.setTimeout(120_000)
+    const shop = await openShop(context, 'Padaria do Convite')
+    const email = `dev-${newId()}@troco.example`
+    await page.goto('/test/settings/members')
+    await page.getByRole('button', { name: 'Convidar' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Enviar convite' }).click()
+    await expect(dialog.getByText('Digite o e-mail da pessoa.')).toBeVisible()
+    await dialog.getByLabel('E-mail').fill(email)
+    await dialog.getByRole('radio', { name: /^Desenvolvimento/ }).check()
+    await expectAccessible(page)
+    await dialog.getByRole('button', { name: 'Enviar convite' }).click()
+    const link = (await dialog.getByTestId('invitation-link').textContent()) ?? ''
+    await dialog.getByRole('button', { name: 'Fechar' }).last().click()
+    await expect(page.getByTestId('invitation-row')).toContainText(email)
+    await expectAccessible(page)
+
+    const theirs = await browser.newContext({ locale: 'pt-BR', viewport: PHONE })
+    const other = await theirs.newPage()
+    await other.goto(new URL(link).pathname)
+    await expect(other.getByRole('heading', { level: 1 })).toHaveText(
+      'Convite para Padaria do Convite',
+    )
+    await expectAccessible(other)
+    await other.getByLabel('Seu nome').fill('Carla Dias')
+    await other.getByLabel('Senha').fill('carla dias 1990')
+    await other.getByRole('button', { name: 'Participar' }).click()
+    await expect(other.getByText('Fácil de adivinhar.')).toBeVisible()
+    await other.getByLabel('Senha').fill(PASSWORD)
+    await other.getByRole('button', { name: 'Participar' }).click()
+    await other.waitForURL('**/test/home')
+    await other.goto('/test/settings/members')
+    const mine = other.getByTestId('member-row').filter({ hasText: 'Carla Dias' })
+    await expect(mine.getByTestId('member-role')).toHaveText('Desenvolvimento')
+    await expect(other.getByRole('button', { name: 'Convidar' })).toHaveCount(0)
+    await expect(other.getByRole('button', { name: 'Mudar papel' })).toHaveCount(0)
+    await other.goto('/test/settings/tokens')
+    await expect(other.getByRole('link', { name: 'Criar token' }).first()).toBeVisible()
+
+    await page.reload()
+    const row = page.getByTestId('member-row').filter({ hasText: 'Carla Dias' })
+    await row.getByRole('button', { name: 'Mudar papel' }).click()
+    await page.getByRole('radio', { name: /^Leitura/ }).check()
+    await page.getByRole('dialog').getByRole('button', { name: 'Mudar papel' }).click()
+    await expect(row.getByTestId('member-role')).toHaveText('Leitura')
+    await other.getByRole('link', { name: 'Membros' }).click()
+    await other.waitForURL('**/login?next=**')
+    await other.goto(new URL(link).pathname)
+    await expect(other.getByText('Ele já foi usado.')).toBeVisible()
+    await theirs.close()
+    const where = { accountId: shop.id, user: { email } }
+    expect(await db().membership.findFirst({ where })).toMatchObject({ role: 'viewer' })
+  })
+})
+
+test.describe('the last owner', () => {
+  test.use({ refusals: [409] })
+
+  test('is told why they cannot leave', async ({ page, context }) => {
+    await openShop(context)
+    await page.goto('/test/settings/members')
+    await page.getByRole('button', { name: 'Sair', exact: true }).first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Sair', exact: true }).click()
+    await expect(dialog.getByRole('alert')).toHaveText(
+      'A conta precisa de um dono. Antes, dê esse papel a outra pessoa.',
+    )
+  })
+})
+
+test.describe('somebody new, in English and on a phone', () => {
+  test.use({ locale: 'en-US', viewport: PHONE, refusals: [422] })
+
+  test('signs up and has an account that works at once', async ({ page }) => {
+    test.setTimeout(90_000)
+    const email = `shop-${newId()}@troco.example`
+    const fill = async () => {
+      await page.getByLabel('Account name').fill('Corner Bakery')
+      await page.getByLabel('Your name').fill('Ann Baker')
+      await page.getByLabel('E-mail').fill(email)
+      await page.getByLabel('Password').fill(PASSWORD)
+      await page.getByRole('button', { name: 'Create account' }).click()
+    }
+    await page.goto('/login')
+    await page.getByRole('link', { name: 'Sign up' }).click()
+    await expect(page.getByRole('heading', { name: 'Sign up' })).toBeVisible()
+    await expectAccessible(page)
+    await fill()
+    await page.waitForURL('**/test/home')
+    await expectBalance(page, 'R$ 1,000.00')
+    await page.goto('/signup')
+    await page.getByLabel('Account name').fill('Second Bakery')
+    await page.getByRole('button', { name: 'Create account' }).click()
+    await page.waitForURL('**/test/home')
+    await page.goto('/test/settings/members')
+    await expect(page.getByTestId('member-row')).toContainText('Ann Baker')
+    await expectAccessible(page)
+    await page.context().clearCookies({ name: 'troco-session' })
+    await page.goto('/signup')
+    await fill()
+    await expect(page.getByText('This e-mail can sign in here already.')).toBeVisible()
+  })
+})

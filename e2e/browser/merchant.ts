@@ -1,0 +1,82 @@
+import type { BrowserContext } from 'playwright/test'
+import { openRuntime } from '#bin/runtime.ts'
+import { setting } from '#e2e/browser/app.ts'
+import { db } from '#lib/base/db/client.ts'
+import { supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { createAccount } from '#lib/rooms/accounts/create.ts'
+import { findAccount } from '#lib/rooms/accounts/queries.ts'
+import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
+import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import { openSession } from '#lib/services/people/sessions.ts'
+
+export interface Shop extends Account {
+  /** Opens the API, in test mode. */
+  token: string
+}
+
+const ACTOR = { type: 'system' } as const
+
+/** A merchant of the story's own, with the welcome of a new account, whose owner is signed in here. */
+export async function openShop(context: BrowserContext, name = 'Padaria do Teste'): Promise<Shop> {
+  const shop = await newShop(name)
+  const owner = await db().membership.findFirstOrThrow({
+    where: { accountId: shop.id },
+    include: { user: true },
+  })
+  await signInAs(context, owner.user.email)
+  return shop
+}
+
+/** The same merchant, with nobody signed in. */
+export async function newShop(name: string): Promise<Shop> {
+  await openBackDoor()
+  const ownerEmail = `owner-${newId()}@troco.example`
+  const account = await createAccount({ name, ownerEmail }, ACTOR)
+  await payWelcomeCharge(account)
+  const wanted = { accountId: account.id, mode: 'test' as const, name: 'Loja virtual' }
+  const { token } = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+  return { ...account, token }
+}
+
+interface Place {
+  accountId?: string
+  role?: Role
+  isAdmin?: boolean
+}
+
+/** The session of somebody new, with a role in an account, of the staff, or neither. */
+export async function sessionOf({ accountId, role, isAdmin = false }: Place): Promise<string> {
+  await openBackDoor()
+  const email = `somebody-${newId()}@troco.example`
+  const user = await db().user.create({ data: { id: newId(), email, name: email, isAdmin } })
+  if (accountId && role)
+    await db().membership.create({ data: { accountId, userId: user.id, role } })
+  return openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
+}
+
+/** The account of somebody who has one. */
+export async function accountOf(email: string): Promise<Account> {
+  await openBackDoor()
+  return findAccount(email)
+}
+
+let backDoor: Promise<unknown> | null = null
+
+/** The database of the application under test, with its keys: what happened before a story begins. */
+function openBackDoor(): Promise<unknown> {
+  supplyEnv({ TROCO_DATA: setting('TROCO_DATA'), TROCO_ENV: 'local' })
+  backDoor ??= openRuntime()
+  return backDoor
+}
+
+/** As if they had signed in: the way through the form has a story of its own. */
+export async function signInAs(context: BrowserContext, email: string): Promise<void> {
+  const user = await db().user.findUniqueOrThrow({ where: { email } })
+  const value = await openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
+  await context.addCookies([
+    { name: 'troco-session', value, url: setting('BASE_URL'), httpOnly: true, sameSite: 'Lax' },
+  ])
+}

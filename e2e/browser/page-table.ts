@@ -1,0 +1,42 @@
+import type { Allowed } from '#lib/edge/session/roles.ts'
+
+/**
+ * Who finds a page at its address. anybody: visitors too. person: whoever is signed in. member: of
+ * the account it shows. A permission: those members whose role has it. admin: the operator's staff.
+ */
+type OpensTo = 'anybody' | 'person' | 'member' | 'admin' | Allowed
+
+/** Every page below app. One that is not in here fails e2e/browser/gates.spec.ts. */
+export const PAGES: Record<string, OpensTo> = {
+  '/login': 'anybody',
+  '/signup': 'anybody',
+  '/join/[secret]': 'anybody',
+  '/docs': 'anybody',
+  '/reset': 'anybody',
+  '/reset/[secret]': 'anybody',
+  '/[mode]/home': 'person',
+  '/[mode]/bank': 'member',
+  '/[mode]/charges': 'member',
+  '/[mode]/charges/new': 'transactions:write',
+  '/[mode]/charges/[id]': 'member',
+  '/[mode]/withdrawals': 'member',
+  '/[mode]/withdrawals/new': 'withdrawals:write',
+  '/[mode]/withdrawals/[id]': 'member',
+  '/[mode]/statement': 'member',
+  '/[mode]/webhooks': 'member',
+  '/[mode]/webhooks/deliveries/[id]': 'member',
+  '/[mode]/webhooks/endpoints': 'member',
+  '/[mode]/webhooks/endpoints/new': 'webhooks:write',
+  '/[mode]/webhooks/endpoints/[id]': 'member',
+  '/[mode]/settings': 'member',
+  '/[mode]/settings/members': 'member',
+  '/[mode]/settings/tokens': 'member',
+  '/[mode]/settings/tokens/new': 'tokens:write',
+  '/[mode]/settings/security': 'person',
+  '/[mode]/settings/audit': 'audit:read',
+  '/admin/accounts': 'admin',
+  '/admin/accounts/[id]': 'admin',
+  '/admin/tokens': 'admin',
+  '/admin/audit': 'admin',
+  '/admin/health': 'admin',
+}

@@ -1,0 +1,133 @@
+import type { Page } from 'playwright/test'
+import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
+import { openShop, type Shop } from '#e2e/browser/merchant.ts'
+
+test.use({ locale: 'pt-BR' })
+
+const PHONE = { width: 390, height: 844 }
+const DOCUMENT = '529.982.247-25'
+
+interface Made {
+  transaction_id: string
+  br_code: string
+}
+
+/** Charges as the shop's own program makes them. */
+async function charge({ token }: Shop, external_id: string, client_name: string): Promise<Made> {
+  const payer = { client_name, client_email: 'payer@example.com', client_doc: DOCUMENT }
+  const body = JSON.stringify({ amount: 12_345, external_id, ...payer })
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const init = { method: 'POST', headers, body }
+  return (await (await fetch(`${setting('BASE_URL')}/api/transactions`, init)).json()).data
+}
+
+/** The settings have lists of choices, which are comboboxes too. */
+function inputOf(page: Page) {
+  return page.getByRole('combobox', { name: /^(Buscar e ir|Search and go)$/ })
+}
+
+async function openPalette(page: Page) {
+  await expect(async () => {
+    await page.keyboard.press('Control+k')
+    await expect(inputOf(page)).toBeVisible({ timeout: 2_000 })
+  }).toPass()
+  return inputOf(page)
+}
+
+test('the keyboard goes anywhere, in the words of either language', async ({ page, context }) => {
+  await openShop(context)
+  await page.goto('/test/settings')
+  const input = await openPalette(page)
+  await expect(input).toBeFocused()
+  await expectAccessible(page)
+  await input.fill('withdraw')
+  await expect(page.getByRole('option', { name: 'Saques' })).toBeVisible()
+  await input.fill('chaves')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/test/settings/tokens')
+  await expect(inputOf(page)).toHaveCount(0)
+  await (await openPalette(page)).fill('escuro')
+  await page.keyboard.press('Enter')
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+  await openPalette(page)
+  await page.keyboard.press('Escape')
+  await expect(inputOf(page)).toHaveCount(0)
+})
+
+test('a pasted code, id or reference lands on its charge with Enter alone', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context)
+  const made = await charge(shop, 'pedido-77', 'Ana Beatriz')
+  const place = `/test/charges/${made.transaction_id}`
+  for (const name of [made.br_code, made.transaction_id, 'pedido-77', '52998224725']) {
+    await page.goto('/test/settings')
+    const input = await openPalette(page)
+    await input.fill(name)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`**${place}`)
+  }
+})
+
+test('another merchant’s ids find nothing', async ({ page, context, browser }) => {
+  const other = await browser.newContext()
+  const made = await charge(await openShop(other, 'Vizinha'), 'deles-1', 'Carla')
+  await other.close()
+  await openShop(context)
+  await page.goto('/test/settings')
+  const input = await openPalette(page)
+  for (const name of [made.transaction_id, made.br_code, 'deles-1']) {
+    await input.fill(name)
+    await expect(page.getByText('Nada encontrado.')).toBeVisible()
+  }
+})
+
+test('a slow answer never takes the place of a newer one', async ({ page, context }) => {
+  const shop = await openShop(context)
+  await charge(shop, 'lento', 'Marina Lenta')
+  await charge(shop, 'rapido', 'Rita Rápida')
+  await page.goto('/test/settings')
+  let release = () => {}
+  const held = new Promise<void>(resolve => {
+    release = resolve
+  })
+  await page.route(/find\?q=lento/, async route => {
+    await held
+    await route.continue().catch(() => {})
+  })
+  const input = await openPalette(page)
+  const asked = page.waitForRequest(/find\?q=lento/)
+  await input.fill('lento')
+  await asked
+  await input.fill('rapido')
+  await expect(page.getByRole('option', { name: /Rita Rápida/ })).toBeVisible()
+  release()
+  await expect(page.getByRole('option', { name: /Marina Lenta/ })).toHaveCount(0)
+  await expect(page.getByRole('option', { name: /Rita Rápida/ })).toBeVisible()
+})
+
+test.describe('in English, on a phone', () => {
+  test.use({ locale: 'en-US', viewport: PHONE, refusals: [503] })
+
+  test('a payer is found by name, and a search that fails says so', async ({ page, context }) => {
+    const shop = await openShop(context)
+    await charge(shop, 'order-1', 'Ana Beatriz')
+    await charge(shop, 'order-2', 'Ana Clara')
+    await page.goto('/test/settings')
+    await page.getByRole('button', { name: 'Search' }).click()
+    const input = inputOf(page)
+    await input.fill('Ana')
+    await expect(
+      page.getByRole('option', { name: /Ana Beatriz.*order-1.*R\$ 123\.45/ }),
+    ).toBeVisible()
+    await expectAccessible(page)
+    await page.route(/find\?q=broken/, route =>
+      route.fulfill({ status: 503, headers: { 'x-error-code': 'service_unavailable' }, json: {} }),
+    )
+    await input.fill('broken')
+    await expect(page.getByRole('alert')).toContainText('unavailable', { timeout: 20_000 })
+    await page.getByRole('button', { name: 'Close' }).click()
+    await expect(input).toHaveCount(0)
+  })
+})

@@ -1,0 +1,122 @@
+import type { BrowserContext } from 'playwright/test'
+import { expect, expectAccessible, fillSignIn, setting, test } from '#e2e/browser/app.ts'
+import { newShop, signInAs } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+import { hashPassword } from '#lib/services/people/password.ts'
+import { printedLinkTo } from '#lib/testing/mailbox.ts'
+
+test.use({ locale: 'pt-BR' })
+
+const OLD = 'girassol verde 88'
+const NEW = 'tulipa azul no cais 7'
+const PHONE = { width: 390, height: 844 }
+
+/** Somebody with a password and an account of the story's own, signed in here if wanted. */
+async function makeOwner(context?: BrowserContext): Promise<string> {
+  const { id: accountId } = await newShop('Loja das Senhas')
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId } })
+  const passwordHash = await hashPassword(OLD)
+  const { email } = await db().user.update({ where: { id: userId }, data: { passwordHash } })
+  if (context) await signInAs(context, email)
+  return email
+}
+
+test.describe('with what is refused', () => {
+  test.use({ refusals: [422] })
+
+  test('a changed password ends the session in the other browser, and not this one', async ({
+    page,
+    context,
+    browser,
+  }) => {
+    const email = await makeOwner(context)
+    const other = await browser.newContext({ baseURL: setting('BASE_URL'), locale: 'pt-BR' })
+    await signInAs(other, email)
+    const elsewhere = await other.newPage()
+    await elsewhere.goto('/test/home')
+    await page.goto('/test/settings/security')
+    await expectAccessible(page)
+    await expect(page.getByTestId('device-row')).toHaveCount(2)
+    const current = page.getByLabel('Senha atual')
+    const wanted = page.getByLabel('Nova senha')
+    const change = page.getByRole('button', { name: 'Trocar a senha' })
+    await current.fill(OLD)
+    await wanted.fill('curta')
+    await expect(page.getByText('Faltam 7 caracteres.')).toBeVisible()
+    await wanted.fill('password1234')
+    await change.click()
+    const easy = page.getByText('Fácil de adivinhar.')
+    await expect(easy).toBeVisible()
+    await current.fill('não é esta')
+    await expect(easy).toBeVisible()
+    await wanted.fill(NEW)
+    await expect(easy).toBeHidden()
+    await change.click()
+    await expect(page.getByText('Esta não é a sua senha atual.')).toBeVisible()
+    await current.fill(OLD)
+    await change.click()
+    await expect(page.getByText('Senha trocada.')).toBeVisible()
+    await expect(wanted).toHaveValue('')
+    await expect(page.getByTestId('device-row')).toHaveCount(1)
+    await elsewhere.reload()
+    await elsewhere.waitForURL('**/login?*')
+    await other.close()
+    await page.reload()
+    await expect(page.getByRole('heading', { name: 'Segurança' })).toBeVisible()
+  })
+})
+
+test('a forgotten password is replaced by the link of a mail, which works once', async ({
+  page,
+}) => {
+  const email = await makeOwner()
+  await page.goto('/login')
+  await page.getByRole('link', { name: 'Esqueceu a senha?' }).click()
+  await expect(page.getByRole('heading', { name: 'Esqueceu a senha?' })).toBeVisible()
+  await expectAccessible(page)
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByRole('button', { name: 'Enviar o link' }).click()
+  await expect(page.getByText('o link está a caminho')).toBeVisible()
+  let link = ''
+  await expect(() => {
+    link = printedLinkTo(email, setting('LOG'))
+  }).toPass({ timeout: 10_000 })
+  await page.goto(link)
+  await expect(page.getByText(`Para ${email}.`)).toBeVisible()
+  await expectAccessible(page)
+  await page.getByLabel('Nova senha').fill(NEW)
+  await page.getByRole('button', { name: 'Salvar a senha' }).click()
+  await expect(page.getByText('Sua senha foi trocada.')).toBeVisible()
+  await page.goto(link)
+  await expect(page.getByText('Este link já foi usado')).toBeVisible()
+  await page.getByRole('link', { name: 'Pedir outro link' }).click()
+  await page.getByRole('link', { name: 'Voltar para entrar' }).click()
+  await expect(page.getByRole('heading', { name: 'Entre na sua conta' })).toBeVisible()
+  await fillSignIn(page, email, NEW, { stays: true })
+  await page.waitForURL('**/test/home')
+})
+
+test.describe('on a phone, in English', () => {
+  test.use({ locale: 'en-US', viewport: PHONE })
+
+  test('a device is signed out from afar', async ({ page, context, browser }) => {
+    const email = await makeOwner(context)
+    const userAgent = 'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/142.0 Safari/537.36'
+    const lost = await browser.newContext({ baseURL: setting('BASE_URL'), userAgent })
+    const elsewhere = await lost.newPage()
+    await fillSignIn(elsewhere, email, OLD)
+    await elsewhere.waitForURL('**/test/home')
+    await page.goto('/test/home')
+    await page.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('dialog').getByRole('link', { name: 'Security' }).click()
+    await expect(page.getByRole('heading', { name: 'Devices' })).toBeVisible()
+    await expectAccessible(page)
+    const row = page.getByTestId('device-row').filter({ hasText: 'Chrome · Windows' })
+    await row.getByRole('button', { name: 'Sign out' }).click()
+    await expect(row).toHaveCount(0)
+    await expect(page.getByText('1 session ended.')).toBeVisible()
+    await elsewhere.reload()
+    await elsewhere.waitForURL('**/login?*')
+    await lost.close()
+  })
+})

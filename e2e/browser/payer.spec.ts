@@ -1,0 +1,164 @@
+import type { BrowserContext, Page } from 'playwright/test'
+import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
+import { openShop, type Shop } from '#e2e/browser/merchant.ts'
+
+const PAYER = {
+  client_name: 'Canária da Silva',
+  client_email: 'ana@example.com',
+  client_doc: '529.982.247-25',
+}
+
+interface Charge {
+  transaction_id: string
+  br_code: string
+  payment_url: string
+}
+
+async function ask(shop: Shop, method: string, path: string, body?: object) {
+  const headers = { authorization: `Bearer ${shop.token}`, 'content-type': 'application/json' }
+  const answer = await fetch(`${setting('BASE_URL')}/api/transactions${path}`, {
+    method,
+    headers,
+    body: JSON.stringify(body),
+  })
+  return ((await answer.json()) as { data: Charge }).data
+}
+
+/** One who pays is signed in nowhere. */
+async function openShopOf(context: BrowserContext, name?: string): Promise<Shop> {
+  const shop = await openShop(context, name)
+  await context.clearCookies()
+  return shop
+}
+
+async function openCharge(shop: Shop, amount: number): Promise<Charge> {
+  const { transaction_id: id } = await ask(shop, 'POST', '', { amount, ...PAYER })
+  return ask(shop, 'GET', `/${id}`)
+}
+
+async function decide(shop: Shop, charge: Charge, outcome: 'paid' | 'failed'): Promise<void> {
+  const path = `/../sandbox/transactions/${charge.transaction_id}`
+  await ask(shop, 'POST', path, { outcome })
+}
+
+/** A page that is loaded anew forgets this. */
+async function mark(page: Page): Promise<() => Promise<boolean>> {
+  await page.evaluate(() => Object.assign(window, { isSamePage: true }))
+  return () => page.evaluate(() => 'isSamePage' in window)
+}
+
+for (const [name, width, height] of [
+  ['a phone', 360, 740],
+  ['a desk', 1280, 900],
+] as const) {
+  test.describe(`on ${name}`, () => {
+    test.use({
+      locale: 'pt-BR',
+      viewport: { width, height },
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+
+    test('a payer copies the code, pays, and sees it without reloading', async ({
+      page,
+      context,
+    }) => {
+      const shop = await openShopOf(context, 'Padaria da Praça')
+      const charge = await openCharge(shop, 123_456)
+      await page.goto(charge.payment_url)
+      await expect(page.getByRole('heading', { level: 1 })).toHaveText(
+        'Pague R$ 1.234,56 para Padaria da Praça',
+      )
+      await expect(page.getByRole('img', { name: 'QR code' })).toBeVisible()
+      await expect(page.getByTestId('br-code')).toHaveText(charge.br_code)
+      await expect(page.getByRole('timer')).toHaveText(/^(23:59:\d\d|1 d 00:00:00)$/)
+      await expect(page.getByTestId('test-ribbon')).toContainText('Nenhum dinheiro é pedido aqui')
+      await page.getByRole('button', { name: 'Copiar código Pix' }).click()
+      await expect(page.getByRole('button', { name: 'Código copiado' })).toBeVisible()
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(charge.br_code)
+      const isSamePage = await mark(page)
+      await decide(shop, charge, 'paid')
+      await expect(page.getByRole('heading', { name: 'Pagamento recebido' })).toBeVisible()
+      await expect(page.getByRole('status')).toHaveText(
+        'Pagamento recebido. Padaria da Praça recebeu R$ 1.234,56.',
+      )
+      await expect(page).toHaveTitle('Pagamento recebido · Padaria da Praça')
+      await expect(page.getByText(/^E\d{8}/)).toBeVisible()
+      await expect(page.getByTestId('br-code')).toHaveCount(0)
+      expect(await isSamePage()).toBe(true)
+    })
+
+    test.describe('for everybody', () => {
+      // What judges the page styles it while it does so, which the page's own policy forbids.
+      test.use({ bypassCSP: true, refusals: [404] })
+
+      test('each state can be read, heard and reached', async ({ page, context }) => {
+        const shop = await openShopOf(context)
+        const charge = await openCharge(shop, 4_990)
+        await page.goto(charge.payment_url)
+        await expectAccessible(page)
+        await decide(shop, charge, 'paid')
+        await page.goto(charge.payment_url)
+        await expectAccessible(page)
+        await page.goto('/pay/AAAAAAAAAAAAAAAAAAAAAA')
+        await expectAccessible(page)
+      })
+    })
+  })
+}
+
+test.describe('without JavaScript', () => {
+  test.use({ locale: 'pt-BR', javaScriptEnabled: false, viewport: { width: 360, height: 740 } })
+
+  test('the whole code can be selected, and the page turns to paid by itself', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShopOf(context)
+    const charge = await openCharge(shop, 4_990)
+    await page.goto(charge.payment_url)
+    await expect(page.getByTestId('br-code')).toHaveText(charge.br_code)
+    const shown = await page.getByTestId('br-code').boundingBox()
+    expect(shown?.height).toBeGreaterThan(60)
+    await expect(page.getByRole('button')).toHaveCount(0)
+    await expect(page.getByText(/^Vale até /)).toBeVisible()
+    await decide(shop, charge, 'paid')
+    await expect(page.getByRole('heading', { name: 'Pagamento recebido' })).toBeVisible({
+      timeout: 25_000,
+    })
+  })
+})
+
+test.describe('in English', () => {
+  test.use({ locale: 'en-US', viewport: { width: 320, height: 640 }, refusals: [404] })
+
+  test('a charge that fails is told so on the narrowest phone, in the language one asks for', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShopOf(context, 'Um Nome de Loja Bem Comprido que Não Cabe Ltda')
+    const charge = await openCharge(shop, 999_999_999_999)
+    await page.goto(charge.payment_url)
+    await expect(page.getByRole('button', { name: 'Copy Pix code' })).toBeVisible()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+    await decide(shop, charge, 'failed')
+    await expect(page.getByRole('heading', { name: 'This charge failed' })).toBeVisible()
+    await page.getByRole('link', { name: 'Português' }).click()
+    await expect(page.getByRole('heading')).toHaveText('A cobrança não foi concluída')
+    await page.goto('/pay/AAAAAAAAAAAAAAAAAAAAAA')
+    await expect(page.getByRole('heading')).toHaveText('This payment page does not exist')
+  })
+
+  test('a lost connection is told, and made good', async ({ page, context }) => {
+    const shop = await openShopOf(context)
+    const charge = await openCharge(shop, 4_990)
+    await page.goto(charge.payment_url)
+    await page.route('**/pay/**', route => route.abort('aborted'))
+    await expect(page.getByText('No connection.')).toBeVisible({ timeout: 15_000 })
+    await page.unroute('**/pay/**')
+    await decide(shop, charge, 'paid')
+    await expect(page.getByRole('heading', { name: 'Payment received' })).toBeVisible({
+      timeout: 15_000,
+    })
+    await expect(page.getByText('No connection.')).toBeHidden()
+  })
+})

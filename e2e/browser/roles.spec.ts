@@ -1,0 +1,47 @@
+import { expect, test } from '#e2e/browser/app.ts'
+import { openShop, signInAs } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+
+test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
+
+test('a viewer is offered nothing that would be refused', async ({ page, context }) => {
+  const shop = await openShop(context)
+  const email = `viewer-${newId()}@troco.example`
+  const user = await db().user.create({ data: { id: newId(), email, name: email } })
+  await db().membership.create({ data: { accountId: shop.id, userId: user.id, role: 'viewer' } })
+  await signInAs(context, email)
+  for (const [path, offer] of [
+    ['charges', 'New charge'],
+    ['withdrawals', 'Request withdrawal'],
+    ['webhooks/endpoints', 'New endpoint'],
+    ['settings/tokens', 'Create token'],
+  ] as const) {
+    await page.goto(`/test/${path}`)
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+    await expect(page.getByRole('link', { name: offer })).toHaveCount(0)
+  }
+  await page.goto('/test/home')
+  await expect(page.getByTestId('balance')).toHaveText('R$ 1,000.00')
+  await expect(page.getByRole('link', { name: 'Statement' }).first()).toBeVisible()
+  await expect(page.getByRole('link', { name: 'Withdraw', exact: true })).toHaveCount(0)
+})
+
+test.describe('and by its address', () => {
+  test.use({ refusals: [404] })
+
+  test('finance may withdraw, but finds no page on which a token is made', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    const email = `finance-${newId()}@troco.example`
+    const user = await db().user.create({ data: { id: newId(), email, name: email } })
+    await db().membership.create({ data: { accountId: shop.id, userId: user.id, role: 'finance' } })
+    await signInAs(context, email)
+    await page.goto('/test/withdrawals')
+    await page.getByRole('link', { name: 'Request withdrawal' }).first().click()
+    await expect(page.getByRole('heading', { name: 'Request withdrawal' })).toBeVisible()
+    expect((await page.goto('/test/settings/tokens/new'))?.status()).toBe(404)
+  })
+})

@@ -1,0 +1,143 @@
+import { expect, expectAccessible, fillSignIn, setting, test } from '#e2e/browser/app.ts'
+import { type Secure, startBehindTls } from '#e2e/browser/behind-tls.ts'
+import { accountOf, newShop, sessionOf } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { hashPassword } from '#lib/services/people/password.ts'
+import { appCode } from '#lib/testing/app-code.ts'
+import { OPENID_CLIENT, openOpenidProvider } from '#lib/testing/openid-provider.ts'
+
+const PASSWORD = 'sete gatos no telhado'
+
+test.use({ ignoreHTTPSErrors: true, locale: 'en-US', viewport: { width: 1280, height: 860 } })
+
+let secure: Secure
+let shop: Awaited<ReturnType<typeof newShop>>
+let provider: Awaited<ReturnType<typeof openOpenidProvider>>
+test.beforeAll(async () => {
+  shop = await newShop('Loja segura')
+  provider = await openOpenidProvider()
+  secure = await startBehindTls({
+    ...{ OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: OPENID_CLIENT.id },
+    ...{ OIDC_CLIENT_SECRET: OPENID_CLIENT.secret, OIDC_NAME: 'Acme', SIGNUPS: 'open' },
+  })
+})
+test.afterAll(() => Promise.all([secure.close(), provider.close()]))
+
+async function ownerWithPassword() {
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
+  const passwordHash = await hashPassword(PASSWORD)
+  return db().user.update({ where: { id: userId }, data: { passwordHash } })
+}
+
+test.describe('by https', () => {
+  test.use({ refusals: [403, 422] })
+
+  test('a token is made only after its maker has shown again who they are', async ({
+    page,
+    context,
+  }) => {
+    const owner = await ownerWithPassword()
+    const first = await page.goto(`${secure.url}/login`)
+    expect(first?.headers()['strict-transport-security']).toMatch(/^max-age=\d{8}/)
+    await fillSignIn(page, owner.email, PASSWORD, { stays: true })
+    await page.waitForURL(`${secure.url}/test/home`)
+    const cookie = (await context.cookies()).find(({ name }) => name.endsWith('troco-session'))
+    expect(cookie).toMatchObject({
+      ...{ name: '__Host-troco-session', path: '/', domain: 'localhost' },
+      ...{ secure: true, httpOnly: true, sameSite: 'Lax' },
+    })
+    await db().$executeRaw`
+      UPDATE user_sessions SET proved_at = now() - interval '6 minutes'
+      WHERE user_id = ${owner.id}::uuid`
+    await page.goto(`${secure.url}/test/settings/tokens/new`)
+    await page.getByLabel('Name').fill('Loja virtual')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
+    await dialog.getByLabel('Password').fill('not this one')
+    await dialog.getByRole('button', { name: 'Confirm' }).click()
+    await expect(dialog.getByText('This is not your password.')).toBeVisible()
+    expect(await db().token.count({ where: { accountId: shop.id } })).toBe(1)
+    await dialog.getByLabel('Password').fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'Confirm' }).click()
+    await expect(page.getByTestId('token-value')).toContainText('troco_test_')
+    expect(await db().token.count({ where: { accountId: shop.id } })).toBe(2)
+  })
+
+  test('staff without a second factor are led to set one up, and then find their pages', async ({
+    page,
+  }) => {
+    const owner = await ownerWithPassword()
+    await db().user.update({ where: { id: owner.id }, data: { isAdmin: true } })
+    await page.goto(`${secure.url}/login`)
+    await fillSignIn(page, owner.email, PASSWORD, { stays: true })
+    await page.waitForURL(`${secure.url}/test/home`)
+    await page.goto(`${secure.url}/admin/accounts`)
+    await expect(page).toHaveURL(`${secure.url}/test/settings/security`)
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Set up' }).click()
+    const secret = (await page.getByTestId('app-secret').textContent()) ?? ''
+    await page.getByLabel('Code of the app').fill(appCode(secret))
+    await page.getByRole('button', { name: 'Turn on' }).click()
+    await expect(page.getByTestId('recovery-codes').getByRole('listitem')).toHaveCount(10)
+    await page.goto(`${secure.url}/admin/accounts`)
+    await expect(page.getByRole('heading', { name: 'Accounts' })).toBeVisible()
+    await db().user.update({ where: { id: owner.id }, data: { isAdmin: false } })
+  })
+})
+
+test('somebody whom the company’s own provider knows comes in by one press', async ({ page }) => {
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
+  const { email } = await db().user.findUniqueOrThrow({ where: { id: userId } })
+  await db().authenticator.deleteMany({ where: { userId } })
+  provider.signIn({ sub: userId, email, email_verified: true })
+  await page.goto(`${secure.url}/login?next=/test/statement`)
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Acme' }).click()
+  await page.waitForURL(`${secure.url}/test/statement`)
+  await expect(page.getByRole('heading', { name: 'Statement' })).toBeVisible()
+})
+
+test('somebody signs up, waits, is let in by an admin, and the API works', async ({
+  page,
+  browser,
+}) => {
+  const [email, name] = [`shop-${newId()}@troco.example`, `Nova ${Date.now()}`]
+  await page.goto(`${secure.url}/signup`)
+  await page.getByLabel('Account name').fill(name)
+  await page.getByLabel('Your name').fill('Ann Baker')
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Create account' }).click()
+  await page.waitForURL(`${secure.url}/test/home`)
+  const waits = page.getByText('This account waits for activation')
+  await expect(waits).toBeVisible()
+  await expect(page.getByRole('link', { name: 'New charge' })).toHaveCount(0)
+  const { id: accountId } = await accountOf(email)
+  const wanted = { accountId, mode: 'test', name: 'Early' } as const
+  const permissions: ['account:read'] = ['account:read']
+  const { token } = await issueToken({ ...wanted, permissions }, { type: 'system' })
+  const authorization = `Bearer ${token}`
+  const ask = () => page.request.get(`${secure.url}/api/account`, { headers: { authorization } })
+  expect(await (await ask()).json()).toEqual({ error: 'Account not active' })
+
+  const office = await browser.newContext({ locale: 'en-US' })
+  const value = await sessionOf({ isAdmin: true })
+  await office.addCookies([{ name: 'troco-session', value, url: setting('BASE_URL') }])
+  const admin = await office.newPage()
+  await admin.goto(`${setting('BASE_URL')}/admin/accounts`)
+  await admin.getByRole('button', { name: /waits? for approval$/ }).click()
+  await admin.getByRole('link', { name }).click()
+  await admin.getByRole('button', { name: 'Activate', exact: true }).click()
+  const dialog = admin.getByRole('dialog')
+  await dialog.getByLabel('Reason').fill('known merchant')
+  await dialog.getByRole('button', { name: 'Activate' }).click()
+  await expect(admin.getByTestId('account-status')).toHaveText('Active')
+  await office.close()
+
+  expect(await (await ask()).json()).toEqual({ name, balance: 100_000 })
+  await page.reload()
+  await expect(waits).toHaveCount(0)
+  await expect(page.getByRole('link', { name: 'New charge' }).first()).toBeVisible()
+})

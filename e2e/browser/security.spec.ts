@@ -1,0 +1,166 @@
+import type { Page } from 'playwright/test'
+import { expect, expectAccessible, fillSignIn, setting, test } from '#e2e/browser/app.ts'
+import { openPerson } from '#e2e/browser/person.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { beginAuthenticator, confirmAuthenticator } from '#lib/services/people/authenticator.ts'
+import { appCode } from '#lib/testing/app-code.ts'
+
+const SECURITY = '/test/settings/security'
+const FORGED = 'A'.repeat(43)
+
+/** A device with a finger sensor that says yes to everything. */
+async function addDevice(page: Page): Promise<void> {
+  const client = await page.context().newCDPSession(page)
+  await client.send('WebAuthn.enable')
+  const options = { protocol: 'ctap2', transport: 'internal', isUserVerified: true } as const
+  await client.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      ...options,
+      hasResidentKey: true,
+      hasUserVerification: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+}
+
+/** What a form says is wrong; Next has an alert of its own that says nothing. */
+function alertOf(page: Page) {
+  return page.getByRole('alert').filter({ hasText: /./ })
+}
+
+test.describe('at a desk, in Portuguese', () => {
+  test.use({ locale: 'pt-BR', viewport: { width: 1280, height: 860 }, refusals: [401, 422] })
+
+  test('an app is set up, and from then on a password alone opens nothing', async ({
+    page,
+    context,
+  }) => {
+    const { id, email, password } = await openPerson(context)
+    await page.goto(SECURITY)
+    await page.getByRole('button', { name: 'Configurar' }).click()
+    const secret = (await page.getByTestId('app-secret').textContent()) ?? ''
+    await expectAccessible(page)
+    await page.getByLabel('Código do aplicativo').fill('000000')
+    await page.getByRole('button', { name: 'Ligar' }).click()
+    await expect(page.getByText('O código não confere.')).toBeVisible()
+    await page.getByLabel('Código do aplicativo').fill(appCode(secret))
+    await page.getByRole('button', { name: 'Ligar' }).click()
+    await expect(page.getByTestId('recovery-codes').getByRole('listitem')).toHaveCount(10)
+    await page.getByRole('button', { name: 'Já guardei' }).click()
+    await expect(page.getByText('Sobram 10')).toBeVisible()
+    await expectAccessible(page)
+
+    await context.clearCookies()
+    const cookie = { name: 'troco-session', value: FORGED, url: setting('BASE_URL') }
+    await context.addCookies([cookie])
+    await fillSignIn(page, email, password)
+    await expect(page.getByRole('heading', { name: 'Confirme que é você' })).toBeVisible()
+    await expectAccessible(page)
+    await page.goto('/test/home')
+    await expect(page).toHaveURL(/\/login\?next=/)
+    await fillSignIn(page, email, password, { stays: true })
+    await page.getByLabel('Código').fill(appCode(secret, 9))
+    await page.getByRole('button', { name: 'Confirmar' }).click()
+    await expect(alertOf(page)).toContainText('O código não confere')
+    await page.getByLabel('Código').fill(appCode(secret, 1))
+    await page.getByRole('button', { name: 'Confirmar' }).click()
+    await page.waitForURL('/test/home')
+    const kept = (await context.cookies()).find(({ name }) => name === 'troco-session')
+    expect(kept?.value).toMatch(/^[\w-]{43}$/)
+    expect(kept?.value).not.toBe(FORGED)
+    const where = { actorId: id, action: 'user.signed_in' }
+    const signedIn = await db().auditRecord.findMany({ where })
+    expect(signedIn).toMatchObject([{ after: { by: 'code' }, ip: expect.any(String) }])
+  })
+
+  test('a passkey opens the account alone, and stands beside the password', async ({
+    page,
+    context,
+  }) => {
+    const { email, password } = await openPerson(context)
+    await addDevice(page)
+    await page.goto(SECURITY)
+    await page.getByRole('button', { name: 'Adicionar' }).click()
+    await page.getByLabel('Nome', { exact: true }).fill('Notebook da loja')
+    await page.getByRole('button', { name: 'Criar chave de acesso' }).click()
+    await expect(page.getByTestId('recovery-codes')).toBeVisible()
+    await page.getByRole('button', { name: 'Já guardei' }).click()
+    await expect(page.getByText('ainda sem uso')).toBeVisible()
+
+    await context.clearCookies()
+    await page.goto('/login')
+    await page.getByRole('button', { name: 'Entrar com chave de acesso' }).click()
+    await page.waitForURL('/test/home')
+
+    await context.clearCookies()
+    await fillSignIn(page, email, password)
+    await page.getByRole('button', { name: 'Usar a chave de acesso' }).click()
+    await page.waitForURL('/test/home')
+
+    await page.goto(SECURITY)
+    const keys = page.getByRole('list', { name: 'Chaves de acesso' })
+    await expect(keys).toContainText('Último uso')
+    await page.getByRole('button', { name: 'Remover Notebook da loja' }).click()
+    await page.getByRole('button', { name: 'Remover', exact: true }).click()
+    await expect(page.getByText('Notebook da loja')).toHaveCount(0)
+    await context.clearCookies()
+    await page.goto('/login')
+    await page.getByRole('button', { name: 'Entrar com chave de acesso' }).click()
+    await expect(alertOf(page)).toContainText('Não reconhecemos')
+    await fillSignIn(page, email, password, { stays: true })
+    await page.waitForURL('/test/home')
+  })
+})
+
+test.describe('on a phone, in English', () => {
+  test.use({
+    locale: 'en-US',
+    viewport: { width: 390, height: 844 },
+    hasTouch: true,
+    refusals: [401],
+  })
+
+  test('a recovery code opens the account once, and new ones need a factor', async ({
+    page,
+    context,
+  }) => {
+    const { id, email, password } = await openPerson(context)
+    const owner = { id, email, name: email, locale: 'en', sessionId: newId() }
+    const { secret } = await beginAuthenticator(owner)
+    const [first = ''] = (await confirmAuthenticator(owner, appCode(secret))) ?? []
+    // That first code was long ago, so that the one of now is unused.
+    await db().authenticator.update({ where: { userId: id }, data: { lastCounter: 0 } })
+    await context.clearCookies()
+    const signInBy = async (code: string) => {
+      await fillSignIn(page, email, password)
+      await page.getByRole('button', { name: 'Use a recovery code' }).click()
+      await page.getByLabel('Recovery code').fill(code)
+      await page.getByRole('button', { name: 'Confirm', exact: true }).click()
+    }
+    await signInBy(first.toUpperCase().replace('-', ' '))
+    await page.waitForURL('/test/home')
+    await page.goto(SECURITY)
+    await expect(page.getByText('9 left')).toBeVisible()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Make new ones' }).click()
+    await page.getByLabel('Code of your app').fill(appCode(secret, 0))
+    await page.getByRole('button', { name: 'Confirm', exact: true }).click()
+    await expect(page.getByTestId('recovery-codes')).toBeVisible()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'I have kept them' }).click()
+    await expect(page.getByText('10 left')).toBeVisible()
+
+    await context.clearCookies()
+    await signInBy(first)
+    for (let nth = 1; nth < 5; nth++) {
+      await expect(alertOf(page)).toContainText('not right')
+      const answered = page.waitForResponse('**/api/auth/callback/credentials')
+      await page.getByRole('button', { name: 'Confirm', exact: true }).click()
+      await answered
+    }
+    await expect(alertOf(page)).toContainText('Sign in again with your password')
+    await expect(page.getByLabel('E-mail')).toHaveValue(email)
+    await expect(page.getByLabel('Password')).toBeFocused()
+  })
+})

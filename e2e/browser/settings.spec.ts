@@ -1,0 +1,113 @@
+import { expect, expectAccessible, openAccountMenu, setting, test } from '#e2e/browser/app.ts'
+import { openShop, signInAs } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+
+test.use({ locale: 'pt-BR' })
+
+const PHONE = { width: 390, height: 844 }
+const CHARGE = {
+  amount: 1_500,
+  client_name: 'Ana Rocha',
+  client_email: 'ana@example.com',
+  client_doc: '529.982.247-25',
+}
+
+test('a new name, city and expiry hold from the next charge on', async ({ page, context }) => {
+  const { token } = await openShop(context, 'Loja antiga')
+  await page.goto('/test/settings')
+  await expectAccessible(page)
+  const name = page.getByLabel('Nome da conta')
+  await name.fill('')
+  await page.getByRole('button', { name: 'Salvar' }).first().click()
+  await expect(page.getByText('Use de 1 a 100 caracteres, com letras')).toBeVisible()
+  await name.fill('Pão & Companhia')
+  await name.press('Tab')
+  await expect(page.getByText('No código PIX: Pao & Companhia')).toBeVisible()
+  await page.getByLabel('Cidade').fill('São Luís')
+  await page.getByLabel('Validade padrão das cobranças').selectOption('15 minutos')
+  await page.getByLabel('Fuso horário').selectOption('America/Manaus')
+  await page.getByRole('button', { name: 'Salvar' }).first().click()
+  await expect(page.getByText('Salvo.')).toBeVisible()
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const init = { method: 'POST', headers, body: JSON.stringify(CHARGE) }
+  const answer = await fetch(`${setting('BASE_URL')}/api/transactions`, init)
+  expect((await answer.json()).data.br_code).toContain('5915Pao & Companhia6008Sao Luis')
+  await page.reload()
+  await expect(name).toHaveValue('Pão & Companhia')
+  await expect(page.getByLabel('Fuso horário')).toHaveValue('America/Manaus')
+})
+
+test('language and theme follow the person to another browser, and each switch says the same', async ({
+  page,
+  context,
+  browser,
+}) => {
+  const { id } = await openShop(context)
+  await page.goto('/test/settings')
+  const kept = (body: string) =>
+    page.waitForResponse(
+      answer =>
+        answer.url().endsWith('/dashboard/profile') &&
+        answer.request().postData() === body &&
+        answer.ok(),
+    )
+  const [theme] = await Promise.all([
+    kept('{"theme":"dark"}'),
+    page.getByRole('main').getByRole('radio', { name: 'Escuro' }).check({ force: true }),
+  ])
+  expect(theme.status()).toBe(200)
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+  const menu = await openAccountMenu(page)
+  await expect(menu.getByRole('radio', { name: 'Escuro' })).toBeChecked()
+  await page.keyboard.press('Escape')
+  await Promise.all([
+    kept('{"locale":"en"}'),
+    page.getByRole('radio', { name: 'English' }).check({ force: true }),
+  ])
+  await expect(page.getByRole('heading', { name: 'Settings', level: 1 })).toBeVisible()
+
+  const elsewhere = await browser.newContext({ locale: 'pt-BR', baseURL: setting('BASE_URL') })
+  const { user } = await db().membership.findFirstOrThrow({
+    where: { accountId: id },
+    include: { user: true },
+  })
+  await signInAs(elsewhere, user.email)
+  const other = await elsewhere.newPage()
+  await other.goto('/test/settings')
+  await expect(other.getByRole('heading', { name: 'Settings', level: 1 })).toBeVisible()
+  await expect(other.locator('html')).toHaveAttribute('data-theme', 'dark')
+  await elsewhere.close()
+})
+
+test.describe('in English, on a phone', () => {
+  test.use({ locale: 'en-US', viewport: PHONE })
+
+  test('one’s own name is kept, and the account’s number can be copied', async ({
+    page,
+    context,
+  }) => {
+    const { id } = await openShop(context)
+    await page.goto('/test/settings')
+    await expectAccessible(page)
+    await page.getByLabel('Your name').fill('Ana Paula')
+    await page.getByRole('button', { name: 'Save' }).last().click()
+    await expect(page.getByText('Saved.')).toBeVisible()
+    await page.reload()
+    await expect(page.getByLabel('Your name')).toHaveValue('Ana Paula')
+    await expect(page.getByText(id)).toBeVisible()
+    await expect(page.getByRole('button', { name: 'Copy' })).toBeVisible()
+  })
+
+  test('whoever is no owner sees the account’s settings and changes none of them', async ({
+    page,
+    context,
+  }) => {
+    const { id } = await openShop(context)
+    await db().membership.updateMany({ where: { accountId: id }, data: { role: 'viewer' } })
+    await page.goto('/test/settings')
+    await expect(page.getByLabel('Account name')).toBeDisabled()
+    await page.goto('/test/settings/tokens')
+    await expect(page.getByText('Only the account')).toBeVisible()
+    await expect(page.getByTestId('token-row').getByRole('button')).toHaveCount(0)
+  })
+})

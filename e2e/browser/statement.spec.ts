@@ -1,0 +1,106 @@
+import { readFile } from 'node:fs/promises'
+import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
+import { openShop } from '#e2e/browser/merchant.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+
+const KEY = { pixKeyType: 'cpf', pixKey: '52998224725', dictKey: '52998224725' } as const
+
+test.use({ locale: 'pt-BR' })
+
+/** A shop with R$ 1.000,00, of which a withdrawal took R$ 250,00 for a while. */
+async function openBusyShop(context: Parameters<typeof openShop>[0]) {
+  const shop = await openShop(context)
+  const { id } = await createWithdrawal(shop.id, 'test', { ...KEY, amount: 25_000 })
+  await rejectWithdrawal({ accountId: shop.id, withdrawalId: id, reason: 'closed' })
+  return { shop, withdrawalId: id }
+}
+
+for (const [size, width] of [
+  ['desk', 1280],
+  ['phone', 390],
+] as const) {
+  test(`a merchant reads the statement at a ${size}: sums that add up, and where each came from`, async ({
+    page,
+    context,
+  }) => {
+    const { withdrawalId } = await openBusyShop(context)
+    await page.setViewportSize({ width, height: 900 })
+    await page.goto('/test/statement')
+    await expect(page.getByRole('heading', { name: 'Extrato' })).toBeVisible()
+    const summary = page.locator('dl').filter({ has: page.getByTestId('closing') })
+    await expect(summary).toContainText('R$ 0,00')
+    await expect(summary).toContainText('+ R$ 1.250,00')
+    await expect(summary).toContainText('− R$ 250,00')
+    await expect(page.getByTestId('closing')).toHaveText('R$ 1.000,00')
+    const rows = page
+      .getByRole('main')
+      .getByRole('link', { name: /^(Saque|Cobrança)/ })
+      .filter({ visible: true })
+    await expect(rows).toHaveText(['Saque recusado, de volta', 'Saque', 'Cobrança paga'])
+    await expect(page.getByText('***.982.247-**').filter({ visible: true })).toHaveCount(2)
+    await expectAccessible(page)
+    await rows.first().click()
+    await expect(page).toHaveURL(new RegExp(`/test/withdrawals/${withdrawalId}$`))
+  })
+}
+
+test('the period is in the address, and a quiet one says what to do', async ({ page, context }) => {
+  await openBusyShop(context)
+  await page.goto('/test/statement?period=custom&from=2020-01-01&to=2020-01-31')
+  await expect(page.getByText('Nenhum movimento neste período')).toBeVisible()
+  await page.getByRole('link', { name: 'Ver desde o início' }).click()
+  await expect(page).toHaveURL(/period=all/)
+  await expect(
+    page.getByRole('link', { name: 'Cobrança paga' }).filter({ visible: true }),
+  ).toBeVisible()
+  await page.getByRole('button', { name: /Período/ }).click()
+  await page.getByRole('menuitemradio', { name: 'Hoje' }).click()
+  await expect(page).toHaveURL(/period=today/)
+})
+
+test.describe('in English', () => {
+  test.use({ locale: 'en-US' })
+
+  test('the statement is downloaded as CSV and as OFX', async ({ page, context }) => {
+    await openBusyShop(context)
+    await page.goto('/test/statement')
+    for (const [format, sign] of [
+      ['CSV', 'Charge paid'],
+      ['OFX', '<BALAMT>1000.00</BALAMT>'],
+    ] as const) {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: `Download ${format}` }).click(),
+      ])
+      const suffix = format.toLowerCase()
+      expect(download.suggestedFilename()).toMatch(new RegExp(`^statement-[\\d-]+\\.${suffix}$`))
+      const file = await readFile(await download.path(), 'utf8')
+      expect(file).toContain(sign)
+      expect(file.split(format === 'CSV' ? '\r\n' : '<STMTTRN>')).toHaveLength(
+        format === 'CSV' ? 5 : 4,
+      )
+    }
+  })
+})
+
+test.describe('a stream that breaks', () => {
+  test.use({ refusals: [503] })
+
+  test('leaves no file but a reason', async ({ page, context }) => {
+    await openShop(context)
+    await page.goto('/test/statement')
+    await page.route('**/api/dashboard/statement/export**', route =>
+      route.fulfill({
+        status: 503,
+        headers: { 'x-error-code': 'service_unavailable' },
+        json: { error: 'Service unavailable' },
+      }),
+    )
+    let downloads = 0
+    page.on('download', () => downloads++)
+    await page.getByRole('button', { name: 'Baixar CSV' }).click()
+    await expect(page.getByText('O arquivo não chegou inteiro e não foi salvo.')).toBeVisible()
+    expect(downloads).toBe(0)
+  })
+})

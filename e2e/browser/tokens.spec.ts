@@ -1,0 +1,107 @@
+import type { Page, Route } from 'playwright/test'
+import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
+import { openShop } from '#e2e/browser/merchant.ts'
+
+test.use({ locale: 'pt-BR' })
+
+const PHONE = { width: 390, height: 844 }
+
+/** What curl would hear: without the browser's cookies. */
+async function statusOf(token: string, path = '/account'): Promise<number> {
+  const headers = { authorization: `Bearer ${token}` }
+  return (await fetch(`${setting('BASE_URL')}/api${path}`, { headers })).status
+}
+
+async function shownToken(page: Page): Promise<string> {
+  return (await page.getByTestId('token-value').textContent()) ?? ''
+}
+
+test('a token is created, shown once, used, revoked, and refused from then on', async ({
+  page,
+  context,
+}) => {
+  await openShop(context)
+  await page.goto('/test/settings/tokens')
+  await page.getByRole('link', { name: 'Criar token' }).click()
+  await page.getByLabel('Nome').fill('ERP da matriz')
+  await page.getByRole('button', { name: 'Só criar e ler cobranças' }).click()
+  await page.getByRole('checkbox', { name: /Ver a conta/ }).check()
+  await page.getByRole('button', { name: 'Criar token' }).click()
+  const token = await shownToken(page)
+  expect(token).toMatch(/^troco_test_[0-9A-Za-z]{38}$/)
+  expect(await statusOf(token)).toBe(200)
+  expect(await statusOf(token, '/withdrawals')).toBe(403)
+
+  await page.getByRole('link', { name: 'Já copiei' }).click()
+  const row = page.getByTestId('token-row').filter({ hasText: 'ERP da matriz' })
+  await expect(row).toContainText('3 de 7: ver saldo, ler cobranças, criar cobranças')
+  await expect(row).toContainText(`${token.slice(0, 20)}…${token.slice(-4)}`)
+  expect(await page.content()).not.toContain(token)
+
+  await row.getByRole('button', { name: 'Revogar' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Revogar ERP da matriz?' })
+  await dialog.getByLabel('Motivo').fill('vazou no log')
+  await dialog.getByRole('button', { name: 'Revogar' }).click()
+  await expect(row).toContainText('Revogado')
+  await expect(row).toContainText('Motivo: vazou no log')
+  await expect(row.getByRole('button')).toHaveCount(0)
+  expect(await statusOf(token)).toBe(401)
+})
+
+test.describe('in English, on a phone', () => {
+  test.use({ locale: 'en-US', viewport: PHONE })
+
+  test('a token is rotated: both work until the old one ends', async ({ page, context }) => {
+    const { token: old } = await openShop(context)
+    await page.goto('/test/settings/tokens')
+    await expectAccessible(page)
+    await page.getByTestId('token-row').getByRole('button', { name: 'Rotate' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('The present token goes on working for').selectOption('1 hour')
+    await expectAccessible(page)
+    await dialog.getByRole('button', { name: 'Rotate' }).click()
+    const next = await shownToken(page)
+    await expect(dialog).toContainText(`Authorization: Bearer ${next}`)
+    expect([await statusOf(old), await statusOf(next)]).toEqual([200, 200])
+    await dialog.getByRole('button', { name: 'I have copied it' }).click()
+    const rows = page.getByTestId('token-row')
+    await expect(rows).toHaveCount(2)
+    await expect(rows.filter({ hasText: old.slice(0, 20) })).toContainText('Replaced')
+    await expect(rows.filter({ hasText: old.slice(0, 20) })).toContainText('Works until')
+  })
+
+  test('what is missing in the form is said at its field', async ({ page, context }) => {
+    await openShop(context)
+    await page.goto('/test/settings/tokens/new')
+    await page.getByRole('checkbox').first().waitFor()
+    for (const box of await page.getByRole('checkbox').all()) await box.uncheck()
+    await page.getByLabel('Expiry').selectOption('Until a date')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    await expect(page.getByLabel('Name', { exact: true })).toBeFocused()
+    await expect(page.getByText('Tick at least one permission.')).toBeVisible()
+    await expect(page.getByText('Choose a date from today on')).toBeVisible()
+    await expectAccessible(page)
+  })
+})
+
+test('a new token whose answer was lost is not shown again, and the page says what to do', async ({
+  page,
+  context,
+}) => {
+  await openShop(context)
+  await page.goto('/test/settings/tokens/new')
+  await page.getByLabel('Nome').fill('Perdido')
+  // The first answer never reaches the browser, as when a connection breaks.
+  const breakOff = async (route: Route) => {
+    const answer = await route.fetch()
+    expect(answer.status()).toBe(200)
+    await route.fulfill({ status: 200, body: 'half an ans', contentType: 'text/plain' })
+  }
+  await page.route('**/api/dashboard/tokens', breakOff, { times: 1 })
+  await page.getByRole('button', { name: 'Criar token' }).click()
+  await expect(page.getByRole('main').getByRole('alert')).toBeVisible()
+  await page.getByRole('button', { name: 'Criar token' }).click()
+  await expect(page.getByText('a resposta se perdeu no caminho')).toBeVisible()
+  await page.getByRole('link', { name: 'Ver os tokens' }).click()
+  await expect(page.getByTestId('token-row').filter({ hasText: 'Perdido' })).toHaveCount(1)
+})

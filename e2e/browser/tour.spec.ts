@@ -1,0 +1,147 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright/test'
+import {
+  expect,
+  expectAccessible,
+  setting,
+  signInAsAdmin,
+  signInAsDemo,
+  test,
+} from '#e2e/browser/app.ts'
+import { accountOf } from '#e2e/browser/merchant.ts'
+
+/** What somebody sees who has not signed in. */
+const DOORS = [
+  ['login', '/login'],
+  ['signup', '/signup'],
+  ['reset', '/reset'],
+  ['join-ended', '/join/no-invitation'],
+] as const
+
+/** Every page of a merchant's and of the operator's, as somebody opens it who has business behind them. */
+const PAGES = [
+  ['home', '/test/home'],
+  ['charges', '/test/charges'],
+  ['charges-none', '/test/charges?q=nothing-is-called-this'],
+  ['charge-new', '/test/charges/new'],
+  ['charge-pending', '/test/charges/:pending'],
+  ['charge-paid', '/test/charges/:paid'],
+  ['withdrawals', '/test/withdrawals'],
+  ['withdrawal-new', '/test/withdrawals/new'],
+  ['withdrawal', '/test/withdrawals/:withdrawal'],
+  ['statement', '/test/statement?period=90d'],
+  ['webhooks', '/test/webhooks'],
+  ['endpoints', '/test/webhooks/endpoints'],
+  ['settings', '/test/settings'],
+  ['tokens', '/test/settings/tokens'],
+  ['bank', '/test/bank'],
+  ['live', '/live/home'],
+  ['members', '/test/settings/members'],
+  ['security', '/test/settings/security'],
+  ['audit', '/test/settings/audit'],
+  ['admin-accounts', '/admin/accounts'],
+  ['admin-account', '/admin/accounts/:account'],
+  ['admin-tokens', '/admin/tokens'],
+  ['admin-audit', '/admin/audit'],
+  ['admin-health', '/admin/health'],
+] as const
+
+/** Kept as what this run looked like; the other language in both themes too when TOUR_ALL is set. */
+const PICTURES = '.cache/pictures'
+const ALL = Boolean(process.env.TOUR_ALL)
+const THEMES = ['light', 'dark'] as const
+/** Gzipped, beyond what every page of Next's must load. */
+const SCRIPT_BYTES_MAX = 110 * 1024
+const SIZES = { desk: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } }
+
+/** What axe says does not depend on the language: each size is examined in one of them. */
+const EXAMINED = { desk: 'pt-BR', phone: 'en-US' } as const
+/** Colours are the same at any width: each theme is examined at one of them. */
+const EXAMINED_IN = { desk: ['dark'], phone: ['light'] } as const
+
+// Each goes through all pages: one after the other they would be all that still runs at the end.
+test.describe.configure({ mode: 'parallel' })
+
+for (const size of ['desk', 'phone'] as const) {
+  for (const locale of ['pt-BR', 'en-US']) {
+    test.describe(`${size}, ${locale}`, () => {
+      test.use({ viewport: SIZES[size], locale })
+
+      test('no page has a fault that axe or a browser sees, and each fits its window', async ({
+        page,
+      }) => {
+        test.setTimeout(180_000)
+        mkdirSync(PICTURES, { recursive: true })
+        const isExamined = EXAMINED[size] === locale
+        const look = async (name: string, address: string) => {
+          await page.goto(address)
+          await page.waitForLoadState(isExamined || ALL ? 'networkidle' : 'load')
+          const width = await page.locator('html').evaluate(html => html.scrollWidth)
+          expect(width, name).toBeLessThanOrEqual(SIZES[size].width)
+          if (isExamined) await expectAccessible(page, EXAMINED_IN[size])
+          for (const colorScheme of isExamined || ALL ? THEMES : (['light'] as const)) {
+            await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+            const path = `${PICTURES}/${name}-${size}-${colorScheme}-${locale.slice(0, 2)}.png`
+            await page.screenshot({ path, fullPage: true })
+          }
+        }
+        for (const [name, address] of DOORS) await look(name, address)
+        await signInAsDemo(page)
+        const ids = await findThings(page)
+        for (const [name, pattern] of PAGES) {
+          if (name === 'admin-accounts') await signInAfresh(page)
+          await look(name, fill(pattern, ids))
+        }
+      })
+    })
+  }
+}
+
+test('no page loads more scripts than it needs', async ({ page }) => {
+  const build = process.env.TROCO_BUILD
+  test.skip(!build, 'what a development server sends is not what people load')
+  await signInAsDemo(page)
+  const ids = await findThings(page)
+  const manifest = JSON.parse(readFileSync(`${build}/build-manifest.json`, 'utf8'))
+  const floor = new Set<string>(manifest.rootMainFiles)
+  const heavy: string[] = []
+  for (const [name, pattern] of PAGES) {
+    if (name === 'admin-accounts') await signInAfresh(page)
+    const html = await (await page.request.get(fill(pattern, ids))).text()
+    const files = new Set(html.match(/static\/chunks\/[\w.~-]+\.js/g))
+    const own = [...files].filter(
+      file => !floor.has(file) && !manifest.polyfillFiles.includes(file),
+    )
+    const sizes = own.map(file => gzipSync(readFileSync(`${build}/${file}`)).length)
+    const bytes = sizes.reduce((sum, size) => sum + size, 0)
+    test.info().annotations.push({ type: name, description: `${Math.round(bytes / 1024)} KB` })
+    if (bytes > SCRIPT_BYTES_MAX) heavy.push(`${name} ${Math.round(bytes / 1024)} KB`)
+  }
+  expect(heavy).toEqual([])
+})
+
+/** The operator's pages come last. */
+async function signInAfresh(page: Page): Promise<void> {
+  await page.context().clearCookies()
+  await signInAsAdmin(page)
+}
+
+function fill(pattern: string, ids: Record<string, string>): string {
+  return pattern.replace(/:(\w+)/, (_, thing) => ids[thing] ?? '')
+}
+
+/** One of each that the pages show, of the demo merchant's. */
+async function findThings(page: Page): Promise<Record<string, string>> {
+  const first = async (path: string) => {
+    const headers = { authorization: `Bearer ${setting('TOKEN')}` }
+    const answer = await page.request.get(`/api/${path}&limit=1`, { headers })
+    return (await answer.json()).data[0].id as string
+  }
+  return {
+    account: (await accountOf(setting('DEMO_EMAIL'))).id,
+    pending: await first('transactions?status=pending'),
+    paid: await first('transactions?status=paid'),
+    withdrawal: await first('withdrawals?status=rejected'),
+  }
+}

@@ -1,0 +1,202 @@
+import type { Page } from 'playwright/test'
+import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
+import { openShop, type Shop } from '#e2e/browser/merchant.ts'
+import { newId } from '#lib/base/ids.ts'
+import { call } from '#lib/testing/call.ts'
+import { ok, openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
+
+const DESK = { width: 1280, height: 900 }
+const PHONE = { width: 390, height: 844 }
+const PAYER = {
+  client_name: "Ana D'Ávila",
+  client_email: 'ana@example.com',
+  client_doc: '529.982.247-25',
+}
+
+test.use({ locale: 'pt-BR' })
+
+let receiver: Receiver
+test.beforeEach(async () => {
+  receiver = await openReceiver()
+})
+test.afterEach(() => receiver.close())
+
+/** A charge by the API that is paid, and its reference. */
+async function payByApi({ token }: Shop, webhook_url?: string): Promise<string> {
+  const api = setting('BASE_URL')
+  const external_id = `pedido-${newId().slice(-12)}`
+  const body = { amount: 1_500, ...PAYER, external_id, webhook_url }
+  const made = await call(api, 'POST', '/transactions', { token, body })
+  const path = `/sandbox/transactions/${made.body.data.transaction_id}`
+  await call(api, 'POST', path, { token, body: { outcome: 'paid' } })
+  return external_id
+}
+
+const rows = (page: Page) => page.getByTestId('delivery-row')
+
+test('an endpoint is made, and the delivery of a payment comes to the list by itself', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context)
+  await page.setViewportSize(DESK)
+  await page.goto('/test/webhooks')
+  await expect(page.getByText('Nenhuma entrega ainda')).toBeVisible()
+  await expectAccessible(page)
+  await page.getByRole('link', { name: 'Criar destino' }).click()
+  await page.getByLabel('Endereço').fill('loja')
+  await page.getByRole('button', { name: 'Criar destino' }).click()
+  await expect(page.getByText('Digite um endereço completo')).toBeVisible()
+  await page.getByLabel('Endereço').fill(`${receiver.url}/hook`)
+  await page.getByLabel('Todos os eventos').uncheck()
+  await page.getByRole('button', { name: 'Criar destino' }).click()
+  await expect(page.getByText('Escolha ao menos um evento.')).toBeVisible()
+  await page.getByLabel('transaction.paid').check()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Criar destino' }).click()
+  await expect(page.getByTestId('secret-value')).toHaveText(/^whsec_/)
+  await page.getByRole('link', { name: 'Webhooks' }).first().click()
+  await expect(page.getByText('O destino está pronto.')).toBeVisible()
+  const reference = await payByApi(shop)
+  await expect(rows(page)).toHaveCount(1)
+  await expect(rows(page)).toContainText(reference)
+  await expect(rows(page)).toContainText('Entregue')
+  expect(receiver.calls.map(({ path }) => path)).toEqual(['/hook'])
+})
+
+test('a failed delivery shows why, and arrives when it is sent again', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context)
+  receiver.say((_, response) => response.writeHead(500).end('{"message":"Duplicate entry"}'))
+  const reference = await payByApi(shop, `${receiver.url}/pix`)
+  await page.setViewportSize(DESK)
+  await page.goto('/test/webhooks')
+  await expect(rows(page)).toContainText('Nova tentativa em', { timeout: 15_000 })
+  await rows(page).getByRole('link', { name: 'transaction.paid' }).click()
+  const answer = page.getByRole('region', { name: 'Resposta' })
+  await expect(answer).toContainText('HTTP 500')
+  await expect(answer).toContainText('"message": "Duplicate entry"')
+  await page.getByRole('button', { name: 'Pedido' }).click()
+  await expect(page.getByRole('region', { name: 'Pedido' })).toContainText('webhook-signature: v1,')
+  await expectAccessible(page)
+  receiver.say(ok)
+  await page.getByRole('button', { name: 'Reenviar', exact: true }).click()
+  await expect(rows(page)).toContainText('Entregue')
+  await expect(page.getByRole('heading', { name: /^Tentativa (\d) de \1$/ })).toBeVisible()
+  await page.getByRole('button', { name: 'Reenviar', exact: true }).click()
+  const heard = receiver.calls.length
+  await page.getByRole('dialog').getByRole('button', { name: 'Reenviar mesmo assim' }).click()
+  await expect.poll(() => receiver.calls.length).toBe(heard + 1)
+  await expect(page.getByRole('dialog')).toBeHidden()
+  const ids = receiver.calls.map(({ headers }) => headers['webhook-id'])
+  expect(new Set(ids).size).toBe(1)
+  await expect(page.getByRole('link', { name: reference })).toHaveAttribute(
+    'href',
+    /^\/test\/charges\/[0-9a-f-]{36}$/,
+  )
+})
+
+test('all that failed within the filters is sent again at once', async ({ page, context }) => {
+  const shop = await openShop(context)
+  receiver.say(status(410))
+  await payByApi(shop, `${receiver.url}/pix`)
+  await payByApi(shop, `${receiver.url}/pix`)
+  await page.setViewportSize(DESK)
+  await page.goto('/test/webhooks?status=stopped')
+  await expect(rows(page)).toHaveCount(2)
+  receiver.say(ok)
+  await page.reload()
+  await page.getByRole('button', { name: 'Reenviar as 2 que falharam' }).click()
+  await expect(page.getByRole('dialog', { name: 'Reenviar 2 entregas?' })).toBeVisible()
+  await page.getByRole('dialog').getByRole('button', { name: 'Reenviar' }).click()
+  await expect(page.getByText('2 a caminho')).toBeVisible()
+  await page.getByRole('button', { name: 'Limpar: Situação' }).click()
+  await expect(rows(page).filter({ hasText: 'Entregue' })).toHaveCount(2)
+})
+
+test.describe('on a phone, in English', () => {
+  test.use({ locale: 'en-US', viewport: PHONE, hasTouch: true })
+
+  test('the list is filtered in its address, and one delivery is a page', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    const [first, second] = [
+      await payByApi(shop, `${receiver.url}/one`),
+      await payByApi(shop, `${receiver.url}/two`),
+    ]
+    await page.goto('/test/webhooks')
+    await expect(page.getByRole('heading', { name: 'Webhook deliveries' })).toBeAttached()
+    await expect(rows(page)).toHaveCount(2)
+    await page.getByRole('searchbox').fill(second)
+    await expect(rows(page)).toHaveCount(1)
+    await expect(page).toHaveURL(/reference=/)
+    await page.getByRole('button', { name: /^Event:/ }).click()
+    await page.getByRole('menuitemradio', { name: 'withdrawal.*' }).click()
+    await expect(page.getByText('No delivery fits these filters')).toBeVisible()
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await expect(rows(page)).toHaveCount(2)
+    await expectAccessible(page)
+    await rows(page).filter({ hasText: first }).getByRole('link').click()
+    await expect(page.getByRole('heading', { name: 'Attempt 1 of 1' })).toBeVisible()
+    await expect(rows(page).first()).toBeHidden()
+    await expectAccessible(page)
+    await page.getByRole('link', { name: 'All deliveries' }).click()
+    await expect(rows(page)).toHaveCount(2)
+  })
+
+  test('an endpoint is tested, disabled, enabled with what it missed, and deleted', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    await page.goto('/test/webhooks/endpoints/new')
+    await page.getByLabel('Address').fill(`${receiver.url}/hook`)
+    await page.getByRole('button', { name: 'Create endpoint' }).click()
+    await page.getByRole('link', { name: 'Go to the endpoint' }).click()
+    receiver.say(status(503))
+    await page.getByRole('button', { name: 'Send test' }).click()
+    await expect(page.getByRole('region', { name: 'Response' })).toContainText('status 503')
+    await expectAccessible(page)
+    receiver.say(ok)
+    await page.getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
+    await expect(page.getByText('Disabled in the dashboard')).toBeVisible()
+    await payByApi(shop)
+    await page.reload()
+    await expect(page.getByText('one call', { exact: true })).toBeVisible()
+    await page.getByRole('button', { name: 'Enable' }).click()
+    await page.getByRole('button', { name: 'Enable and send it' }).click()
+    await expect(page.getByText('Active')).toBeVisible()
+    await expect.poll(() => receiver.calls.length).toBe(2)
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await expect(page.getByText('No endpoints yet')).toBeVisible()
+    await page.getByRole('button', { name: 'Show the secret' }).click()
+    await expect(page.getByTestId('secret-value')).toHaveText(/^whsec_/)
+    await page.getByRole('button', { name: 'Rotate the secret' }).click()
+    await page.getByRole('button', { name: 'Rotate now' }).click()
+    await expect(page.getByText('The secret before it signs as well until')).toBeVisible()
+    await expectAccessible(page)
+  })
+})
+
+test.describe('another merchant’s ids', () => {
+  test.use({ refusals: [404] })
+
+  test('open nothing', async ({ page, context, browser }) => {
+    const theirs = await openShop(context)
+    await payByApi(theirs, `${receiver.url}/pix`)
+    await page.goto('/test/webhooks')
+    const href = await rows(page).getByRole('link').getAttribute('href')
+    const mine = await browser.newContext({ locale: 'pt-BR' })
+    await openShop(mine)
+    const other = await mine.newPage()
+    await other.goto(new URL(href ?? '', setting('BASE_URL')).href)
+    await expect(other.getByText('Esta página não existe').last()).toBeVisible()
+    await mine.close()
+  })
+})

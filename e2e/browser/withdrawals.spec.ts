@@ -1,0 +1,187 @@
+import type { Page } from 'playwright/test'
+import { expect, expectAccessible, expectBalance, test } from '#e2e/browser/app.ts'
+import { openShop } from '#e2e/browser/merchant.ts'
+import { newId } from '#lib/base/ids.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+
+test.use({ locale: 'pt-BR' })
+
+const SIZES = [
+  ['desk', 1280],
+  ['phone', 390],
+] as const
+
+const state = (page: Page) => page.getByTestId('withdrawal-status').filter({ visible: true })
+
+for (const [size, width] of SIZES) {
+  test(`a merchant withdraws at a ${size}, sees the key as the bank reads it, and the end of it`, async ({
+    page,
+    context,
+  }) => {
+    await openShop(context)
+    await page.setViewportSize({ width, height: 900 })
+    await page.goto('/test/withdrawals')
+    await expect(page.getByText('Nenhum saque ainda')).toBeVisible()
+    await page.getByRole('link', { name: 'Solicitar saque' }).first().click()
+    await expectBalance(page, 'R$ 1.000,00')
+    await page.getByLabel('Valor').fill('150,5')
+    await page.getByLabel('Chave Pix').fill('11 98765-4321')
+    await expect(page.getByLabel('Tipo da chave')).toHaveValue('phone')
+    await expect(page.getByText('Depois deste saque sobram R$ 849,50.')).toBeVisible()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Solicitar saque' }).click()
+    await expect(page.getByText('+55 (11) 98765-4321')).toBeVisible()
+    await expect(page.getByTestId('amount')).toHaveText('R$ 150,50')
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Voltar e corrigir' }).click()
+    await expect(page.getByLabel('Chave Pix')).toHaveValue('11 98765-4321')
+    await expect(page.getByLabel('Valor')).toHaveValue('150,50')
+    await page.getByLabel('Valor').press('Enter')
+    await page.getByRole('button', { name: 'Confirmar saque' }).click()
+    await page.waitForURL(/\/test\/withdrawals\/[0-9a-f-]{36}$/)
+    await expect(state(page)).toHaveText('Aprovado')
+    const steps = page.getByRole('list', { name: 'Histórico' }).getByRole('listitem')
+    await expect(steps.nth(0)).toContainText('Saque solicitado')
+    await expect(steps.nth(1)).toContainText('que ficou em R$ 849,50')
+    await expect(steps.last()).toContainText('Aprovado: o dinheiro foi enviado')
+    await expect(page.getByText('+55 (11) *****-4321')).toBeVisible()
+    await page.getByRole('button', { name: 'Revelar' }).click()
+    await expect(page.getByText('+55 (11) 98765-4321')).toBeVisible()
+    await expectAccessible(page)
+    await page.getByRole('navigation').getByRole('link', { name: 'Saques' }).first().click()
+    await expect(state(page)).toHaveText('Aprovado')
+    await expectAccessible(page)
+  })
+}
+
+test.describe('in English', () => {
+  test.use({ locale: 'en-US' })
+
+  test('the simulated bank rejects what is held, and the amount comes back', async ({
+    page,
+    context,
+  }) => {
+    await openShop(context)
+    await page.goto('/test/withdrawals')
+    await page.getByRole('link', { name: 'Request withdrawal' }).first().click()
+    await page.getByRole('button', { name: 'Use all' }).click()
+    await page.getByLabel('Pix key').fill('HOLD@Example.com')
+    await page.getByRole('button', { name: 'Request withdrawal' }).click()
+    await expect(page.getByText('hold@example.com', { exact: true })).toBeVisible()
+    await page.getByRole('button', { name: 'Confirm withdrawal' }).click()
+    await page.waitForURL(/\/withdrawals\/[0-9a-f-]{36}$/)
+    await expect(state(page)).toHaveText('Pending')
+    await expect(page.getByText('Waiting for the bank')).toBeVisible()
+    await page.getByRole('button', { name: 'Reject' }).click()
+    await expect(state(page)).toHaveText('Rejected')
+    const announced = 'Withdrawal rejected: the amount is back in the balance.'
+    await expect(page.getByText(announced)).toBeAttached()
+    await expect(page.getByText('It was rejected at the simulated bank.')).toBeVisible()
+    await expect(page.getByText('which was R$ 1,000.00 then')).toBeVisible()
+    await page.goto('/test/withdrawals/new')
+    await expectBalance(page, 'R$ 1,000.00')
+  })
+})
+
+test('eleven digits that could be two keys are sent only after the choice', async ({
+  page,
+  context,
+}) => {
+  await openShop(context)
+  await page.goto('/test/withdrawals/new')
+  await page.getByLabel('Valor').fill('10')
+  await page.getByLabel('Chave Pix').fill('12345678900')
+  await expect(page.getByText('Onze dígitos podem ser CPF ou celular. Escolha.')).toBeVisible()
+  await page.getByRole('button', { name: 'Solicitar saque' }).click()
+  await expect(page.getByText('Diga o tipo desta chave.')).toBeVisible()
+  await expect(page.getByLabel('Tipo da chave')).toBeFocused()
+  await page.getByLabel('Tipo da chave').selectOption('phone')
+  await page.getByRole('button', { name: 'Solicitar saque' }).click()
+  await expect(page.getByText('+55 (12) 34567-8900')).toBeVisible()
+  await page.getByRole('button', { name: 'Voltar e corrigir' }).click()
+  await page.getByLabel('Tipo da chave').selectOption('cpf')
+  await page.getByRole('button', { name: 'Solicitar saque' }).click()
+  await expect(page.getByText('123.456.789-00')).toBeVisible()
+})
+
+test('what is wrong is said at its field, before anything is sent', async ({ page, context }) => {
+  await openShop(context)
+  await page.goto('/test/withdrawals/new')
+  await page.getByRole('button', { name: 'Solicitar saque' }).click()
+  await expect(page.getByText('Preencha este campo.')).toHaveCount(2)
+  await expect(page.getByLabel('Valor')).toBeFocused()
+  await page.getByLabel('Valor').fill('9,99')
+  await page.getByLabel('Chave Pix').fill('ana@')
+  await page.getByRole('button', { name: 'Solicitar saque' }).click()
+  await expect(page.getByText('O menor saque é de R$ 10,00.')).toBeVisible()
+  await expect(page.getByText('Isto não parece uma chave Pix.', { exact: false })).toBeVisible()
+})
+
+test.describe('refused by the server', () => {
+  test.use({ refusals: [422, 503, 409] })
+
+  test('a balance that is too small is said with what there is; a bank that is down can be asked again', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    const key = {
+      pixKeyType: 'email',
+      pixKey: 'hold@a.example',
+      dictKey: 'hold@a.example',
+    } as const
+    await createWithdrawal(shop.id, 'test', { ...key, amount: 1_000, externalId: 'payout-1' })
+    await page.goto('/test/withdrawals/new')
+    await page.getByLabel('Valor').fill('2000')
+    await page.getByLabel('Chave Pix').fill('unavailable@example.com')
+    await page.getByText('Referência e aviso').click()
+    await page.getByLabel('Referência').fill('payout-1')
+    await expect(page.getByText('Faltam R$ 1.010,00 no saldo para este saque.')).toBeVisible()
+    const confirm = async () => {
+      await page.getByRole('button', { name: 'Solicitar saque' }).click()
+      await page.getByRole('button', { name: 'Confirmar saque' }).click()
+    }
+    await confirm()
+    await expect(
+      page.getByText('O serviço está indisponível agora.', { exact: false }),
+    ).toBeVisible()
+    await page.getByRole('button', { name: 'Voltar e corrigir' }).click()
+    await page.getByLabel('Chave Pix').fill('ana@example.com')
+    await confirm()
+    await expect(page.getByText('Esta referência já foi usada. Escolha outra.')).toBeVisible()
+    await expect(page.getByLabel('Referência')).toBeFocused()
+    await page.getByLabel('Referência').fill('payout-2')
+    await confirm()
+    await expect(page.getByText('O saldo não chega: há R$ 990,00 disponíveis.')).toBeVisible()
+    await expect(page.getByLabel('Valor')).toBeFocused()
+    await page.getByLabel('Valor').fill('20')
+    await confirm()
+    await expect(state(page)).toHaveText('Aprovado')
+  })
+})
+
+test.describe('of another merchant', () => {
+  test.use({ refusals: [404] })
+
+  test('nothing is found, and filters find what is theirs', async ({ page, context, browser }) => {
+    const shop = await openShop(context)
+    const key = { pixKeyType: 'cpf', pixKey: '529.982.247-25', dictKey: '52998224725' } as const
+    const mine = await createWithdrawal(shop.id, 'test', { ...key, amount: 1_000 })
+    await page.goto('/test/withdrawals?status=rejected')
+    await expect(page.getByText('Nenhum saque com estes filtros')).toBeVisible()
+    await page.getByRole('button', { name: 'Limpar filtros' }).click()
+    await expect(page.getByText('***.982.247-**').filter({ visible: true })).toBeVisible()
+    await page.getByRole('searchbox', { name: 'Chave Pix, referência ou id' }).fill('52998224725')
+    await expect(page).toHaveURL(/q=52998224725/)
+    await expect(page.getByText('***.982.247-**').filter({ visible: true })).toBeVisible()
+    const elsewhere = await browser.newContext({ locale: 'pt-BR' })
+    await openShop(elsewhere, 'Outra loja')
+    const other = await elsewhere.newPage()
+    for (const id of [mine.id, newId(), 'x']) {
+      const answer = await other.goto(new URL(`/test/withdrawals/${id}`, page.url()).href)
+      expect(answer?.status()).toBe(404)
+      await expect(other.getByRole('heading', { name: 'Esta página não existe' })).toBeAttached()
+    }
+    await elsewhere.close()
+  })
+})

@@ -1,0 +1,17 @@
+import { recordAudit } from '#lib/base/audit/record.ts'
+import type { Tx } from '#lib/base/db/client.ts'
+
+type Values = Parameters<typeof recordAudit>[1]['after']
+
+/** The member who does something in a page of ours. */
+export function actorOf(userId: string | null) {
+  if (userId === null) throw new Error('Only a member can be written down as the one who did it')
+  return { type: 'user', id: userId } as const
+}
+
+/** The audit of what one member does in one account, for a service, which knows none itself. */
+export function notesOf(accountId: string, userId: string | null) {
+  const actor = actorOf(userId)
+  return (tx: Tx, action: string, target: string, change: { before?: Values; after?: Values }) =>
+    recordAudit(tx, { actor, accountId, action, target, ...change })
+}

@@ -1,0 +1,83 @@
+import { type AuditLine, actionsOf } from '#lib/base/audit/schema.ts'
+import type { StaffAuditFilters } from '#lib/base/audit/wire.ts'
+import { Prisma } from '#lib/base/db/client.ts'
+import { utc } from '#lib/base/db/columns.ts'
+import { filterSql, type Page, toPage } from '#lib/base/db/page.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { isUuid } from '#lib/base/ids.ts'
+
+/** Who reads: the operator's staff all of it, a merchant what concerns their account. */
+export type AuditReader = { staff: true } | { staff: false; accountId: string }
+
+export type AuditQuery = StaffAuditFilters & { cursor?: string; limit: number }
+
+/** Of this person a merchant learns only that it was the operator: staff who are no member there. */
+const isOperator = Prisma.sql`(
+  EXISTS (SELECT FROM users o WHERE o.id = r.actor_id AND o.is_admin) AND NOT EXISTS (
+    SELECT FROM memberships m WHERE m.account_id = r.account_id AND m.user_id = r.actor_id))`
+
+/**
+ * The deeds that fit, newest first. Account, action, actor and period have indexes that hold the rows
+ * in their order; a target, an address or a request is looked for among those, from the newest on.
+ */
+export async function listAudit(reader: AuditReader, query: AuditQuery): Promise<Page<AuditLine>> {
+  const { limit, cursor, created_from, created_to, action } = query
+  const most = Prisma.sql`ORDER BY r.id DESC LIMIT ${limit + 1}`
+  const which = Prisma.sql`${fits(reader, query)} ${filterSql('r', { cursor, created_from, created_to })}`
+  const names = action === undefined ? null : (actionsOf(action) ?? [])
+  // Together: one after the other each would pass all that is no such deed.
+  const isMeant = names ? Prisma.sql`r.action = ANY(${names}::text[])` : Prisma.sql`true`
+  const chosen = Prisma.sql`SELECT r.* FROM audit_log r WHERE ${isMeant} AND ${which} ${most}`
+  const rows = await queryRows<AuditLine>(Prisma.sql`
+    SELECT ${asJson(columnsFor(reader))}::text AS json
+    FROM (SELECT r.*, ${isOperator} AS is_operator FROM (${chosen}) r) r
+    LEFT JOIN users u ON u.id = r.actor_id
+    LEFT JOIN accounts a ON a.id = r.account_id
+    ${most}`)
+  return toPage(rows, limit)
+}
+
+/** All that fit, a page at a time, for a table that is saved. */
+export async function* walkAudit(
+  reader: AuditReader,
+  filters: StaffAuditFilters,
+  limit: number,
+): AsyncGenerator<AuditLine[]> {
+  let cursor: string | undefined
+  do {
+    const page: Page<AuditLine> = await listAudit(reader, { ...filters, cursor, limit })
+    yield page.rows
+    cursor = page.nextCursor ?? undefined
+  } while (cursor)
+}
+
+function columnsFor(reader: AuditReader): Prisma.Sql {
+  const hides = reader.staff ? Prisma.sql`false` : Prisma.sql`r.is_operator`
+  const unless = (column: Prisma.Sql) => Prisma.sql`CASE WHEN NOT ${hides} THEN ${column} END`
+  return Prisma.sql`r.id, ${utc('r.created_at')}, r.action, r.target, r.reason, r.before, r.after,
+    ${unless(Prisma.sql`r.ip`)} AS ip, ${unless(Prisma.sql`r.request_id`)} AS request_id,
+    json_build_object(
+      'kind', CASE WHEN r.actor_type <> 'user' THEN r.actor_type
+        WHEN ${hides} THEN 'operator' ELSE 'person' END,
+      'id', ${unless(Prisma.sql`r.actor_id`)}, 'name', ${unless(Prisma.sql`u.name`)},
+      'email', ${unless(Prisma.sql`u.email`)}) AS actor,
+    CASE WHEN a.id IS NOT NULL THEN json_build_object('id', a.id, 'name', a.name) END AS account`
+}
+
+/** What a merchant is not shown they cannot find out by a filter either. */
+function fits(reader: AuditReader, { account, actor, target, q }: AuditQuery): Prisma.Sql {
+  const accountId = reader.staff ? account : reader.accountId
+  const known = reader.staff ? Prisma.empty : Prisma.sql`AND NOT ${isOperator}`
+  const all = [Prisma.sql`true`]
+  if (accountId) all.push(Prisma.sql`r.account_id = ${accountId}::uuid`)
+  if (actor) all.push(Prisma.sql`${didIt(actor)} ${known}`)
+  if (target) all.push(Prisma.sql`r.target = ${target}`)
+  if (q) all.push(Prisma.sql`(r.request_id = ${q} OR r.ip = ${q}) ${known}`)
+  return Prisma.join(all, ' AND ')
+}
+
+function didIt(actor: string): Prisma.Sql {
+  if (actor === 'system' || actor === 'command_line') return Prisma.sql`r.actor_type = ${actor}`
+  if (isUuid(actor)) return Prisma.sql`r.actor_id = ${actor}::uuid`
+  return Prisma.sql`r.actor_id = (SELECT w.id FROM users w WHERE w.email = ${actor.toLowerCase()})`
+}

@@ -1,0 +1,31 @@
+import { afterAll, expect, test } from 'vitest'
+import { recordAudit } from '#lib/base/audit/record.ts'
+import { db, disconnect } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { newId } from '#lib/base/ids.ts'
+import { inContext } from '#lib/base/log.ts'
+
+afterAll(disconnect)
+
+const ACTOR = { type: 'system' } as const
+
+test('a deed keeps where it was asked from, and by which request; the command line has neither', async () => {
+  const [asked, typed] = [newId(), newId()]
+  const record = (target: string) =>
+    transaction(tx => recordAudit(tx, { actor: ACTOR, action: 'demo.made', target }))
+  await inContext({ requestId: 'a-request', ip: '203.0.113.7' }, () => record(asked))
+  await record(typed)
+  const kept = (target: string) => db().auditRecord.findFirstOrThrow({ where: { target } })
+  expect(await kept(asked)).toMatchObject({ ip: '203.0.113.7', requestId: 'a-request' })
+  expect(await kept(typed)).toMatchObject({ ip: null, requestId: null })
+})
+
+test('a deed that is taken back leaves no record', async () => {
+  const target = newId()
+  const undone = transaction(async tx => {
+    await recordAudit(tx, { actor: ACTOR, action: 'demo.made', target })
+    throw new Error('undone')
+  })
+  await expect(undone).rejects.toThrow('undone')
+  expect(await db().auditRecord.count({ where: { target } })).toBe(0)
+})

@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { ACTIONS, actionsOf, wordOf } from '#lib/base/audit/schema.ts'
+import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import en from '#messages/en/audit.json' with { type: 'json' }
+import ptBR from '#messages/pt-BR/audit.json' with { type: 'json' }
+
+/** The deeds that a file may write down, as they stand in it. */
+function deedsIn(text: string): string[] {
+  if (!/\b(?:recordAudit|deedCte|noteExport)\(|\bnote\(tx\b/.test(text)) return []
+  const literals = text.matchAll(/'([a-z_]{3,}\.[a-z_]+)'/g)
+  return [...literals].map(([, literal = '']) => literal)
+}
+
+function sources(): string[] {
+  return ['lib', 'bin', 'app', 'prisma'].flatMap(folder =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter(file => /\.ts$/.test(file) && !/\.test\.ts$|^base\/db\/generated/.test(file))
+      .map(file => `${folder}/${file}`),
+  )
+}
+
+test('a deed is found however it is written down', () => {
+  expect(deedsIn("recordAudit(tx, { actor, action: 'token.issued' })")).toEqual(['token.issued'])
+  expect(deedsIn("const DONE = 'demo.made'\nrecordAudit(tx, { action: DONE })")).toEqual([
+    'demo.made',
+  ])
+  expect(deedsIn("await note(tx, 'webhook_secret.rotated', id, {})")).toHaveLength(1)
+  expect(deedsIn("const name = 'demo.json'")).toEqual([])
+})
+
+test('every deed that the code can write is known, and has words in both languages', () => {
+  const written = new Set(sources().flatMap(file => deedsIn(readFileSync(file, 'utf8'))))
+  for (const type of EVENT_TYPES) written.delete(type)
+  expect(written.size).toBeGreaterThan(20)
+  expect([...written].filter(deed => wordOf(deed) === null)).toEqual([])
+  for (const { auditAction, auditGroup } of [en, ptBR]) {
+    for (const deed of written) {
+      expect(auditAction).toHaveProperty(wordOf(deed) ?? '')
+      expect(auditGroup).toHaveProperty(deed.split('.')[0] ?? '')
+    }
+  }
+})
+
+test('no words stand for a deed that nobody can do', () => {
+  const written = sources()
+    .filter(file => file !== 'lib/base/audit/schema.ts')
+    .map(file => readFileSync(file, 'utf8'))
+    .join()
+  expect(ACTIONS.filter(deed => !written.includes(`'${deed}'`))).toEqual([])
+})
+
+test('a filter means one deed, a group of them, or nothing', () => {
+  expect(actionsOf('token.revoked')).toEqual(['token.revoked'])
+  expect(actionsOf('token.*')).toEqual(['token.issued', 'token.revoked', 'token.rotated'])
+  for (const none of ['token', '*', '.*', 'token.', 'token.nothing', 'nothing.*']) {
+    expect(actionsOf(none), none).toBeNull()
+  }
+})

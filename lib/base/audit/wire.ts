@@ -1,0 +1,57 @@
+import * as z from 'zod'
+import { actionsOf } from '#lib/base/audit/schema.ts'
+import { instant, listQuery, must, pageOf } from '#lib/base/fields.ts'
+import { isUuid } from '#lib/base/ids.ts'
+
+const { cursor, limit, created_from, created_to } = listQuery([]).shape
+const exact = z.string().max(255, must('have at most 255 characters')).optional()
+const ACTION = 'be an action such as token.revoked, or a group such as token.*'
+
+/** What a merchant may ask of their own account's log. */
+export const auditFilters = z.object({
+  action: z
+    .string()
+    .refine(value => actionsOf(value) !== null, must(ACTION))
+    .optional(),
+  /** A user's id or e-mail, or `system` or `command_line`. */
+  actor: exact,
+  target: exact,
+  /** A request's id or an IP address, exactly. */
+  q: exact,
+  created_from,
+  created_to,
+})
+export type AuditFilters = z.infer<typeof auditFilters>
+
+/** The operator's staff may ask for one account's beside it. */
+export const staffAuditFilters = auditFilters.extend({
+  account: z.string().refine(isUuid, must("be an account's id")).optional(),
+})
+export type StaffAuditFilters = z.infer<typeof staffAuditFilters>
+
+export const auditQuery = auditFilters.extend({ cursor, limit })
+export const staffAuditQuery = staffAuditFilters.extend({ cursor, limit })
+
+const value = z.union([z.string(), z.number(), z.boolean(), z.array(z.string()), z.null()])
+const values = z.record(z.string(), value).nullable()
+
+export const AuditPage = pageOf(
+  z.object({
+    id: z.uuid(),
+    created_at: instant,
+    action: z.string(),
+    actor: z.object({
+      kind: z.enum(['person', 'operator', 'command_line', 'system']),
+      id: z.uuid().nullable(),
+      name: z.string().nullable(),
+      email: z.string().nullable(),
+    }),
+    account: z.object({ id: z.uuid(), name: z.string() }).nullable(),
+    target: z.string().nullable(),
+    reason: z.string().nullable(),
+    before: values,
+    after: values,
+    ip: z.string().nullable(),
+    request_id: z.string().nullable(),
+  }),
+)

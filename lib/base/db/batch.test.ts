@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { batched, sideBySide, together } from '#lib/base/db/batch.ts'
+
+interface Item {
+  queue: string
+  name: string
+}
+
+/** A statement that is answered when the test says so. */
+function stage(most = 200, refuses: (item: Item) => boolean = () => false) {
+  const batches: string[][] = []
+  const open: (() => void)[] = []
+  const submit = batched({
+    async run(items: Item[]) {
+      batches.push(items.map(item => item.name))
+      await new Promise<void>(answer => open.push(answer))
+      const refused = items.find(refuses)
+      if (refused) throw new Error(`${refused.name} is refused`)
+      return items.map(item => `${item.name} done`)
+    },
+    queueOf: item => item.queue,
+    nameOf: item => item.name,
+    most,
+  })
+  const answerAll = async () => {
+    for (let quiet = 0; quiet < 3; quiet++) {
+      await sleep(1)
+      for (const answer of open.splice(0)) {
+        quiet = 0
+        answer()
+      }
+    }
+  }
+  return { submit: (name: string, queue = 'a') => submit({ queue, name }), batches, answerAll }
+}
+
+describe('batched', () => {
+  test('the first goes at once; what comes meanwhile goes together, in its order', async () => {
+    const { submit, batches, answerAll } = stage()
+    const results = Promise.all(['1', '2', '3', '4'].map(name => submit(name)))
+    expect(batches).toEqual([['1']])
+    await answerAll()
+    expect(batches).toEqual([['1'], ['2', '3', '4']])
+    expect(await results).toEqual(['1 done', '2 done', '3 done', '4 done'])
+  })
+
+  test('no batch is larger than its most', async () => {
+    const { submit, batches, answerAll } = stage(2)
+    const results = Promise.all(['1', '2', '3', '4', '5'].map(name => submit(name)))
+    await answerAll()
+    await results
+    expect(batches).toEqual([['1'], ['2', '3'], ['4', '5']])
+  })
+
+  test('two of one name never go together', async () => {
+    const { submit, batches, answerAll } = stage()
+    const results = Promise.all(['x', '1', '1', '2', '1'].map(name => submit(name)))
+    await answerAll()
+    await results
+    expect(batches).toEqual([['x'], ['1', '2'], ['1'], ['1']])
+  })
+
+  test('different queues do not wait for each other', async () => {
+    const { submit, batches, answerAll } = stage()
+    const results = Promise.all([submit('1', 'a'), submit('2', 'b'), submit('3', 'a')])
+    expect(batches).toEqual([['1'], ['2']])
+    await answerAll()
+    expect(await results).toEqual(['1 done', '2 done', '3 done'])
+  })
+
+  test('one that is refused has the error alone, and the others their results', async () => {
+    const { submit, answerAll } = stage(200, item => item.name === '3')
+    const results = Promise.allSettled(['1', '2', '3', '4'].map(name => submit(name)))
+    await answerAll()
+    expect(await results).toMatchObject([
+      { value: '1 done' },
+      { value: '2 done' },
+      { reason: { message: '3 is refused' } },
+      { value: '4 done' },
+    ])
+  })
+
+  test('after a quiet time, and after an error, it works as at first', async () => {
+    const { submit, batches, answerAll } = stage(200, item => item.name === 'bad')
+    const bad = submit('bad').catch(error => error.message)
+    await answerAll()
+    expect(await bad).toBe('bad is refused')
+    const good = submit('good')
+    expect(batches.at(-1)).toEqual(['good'])
+    await answerAll()
+    expect(await good).toBe('good done')
+  })
+})
+
+test('a database that is gone is not asked item by item', async () => {
+  let asked = 0
+  const gone = Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
+  const outcomes = await together(['a', 'b', 'c'], async () => {
+    asked++
+    throw gone
+  })
+  expect(outcomes).toEqual(Array(3).fill({ ok: false, error: gone }))
+  expect(asked).toBe(1)
+})
+
+describe('sideBySide', () => {
+  test('works on each once, never on more at a time than it was told', async () => {
+    let now = 0
+    let most = 0
+    const done: number[] = []
+    await sideBySide([1, 2, 3, 4, 5, 6, 7], 3, async item => {
+      most = Math.max(most, ++now)
+      await sleep(item % 2)
+      now--
+      done.push(item)
+    })
+    expect(done.toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7])
+    expect(most).toBe(3)
+  })
+
+  test('one that hangs holds up no other', async () => {
+    const done: number[] = []
+    let letGo = () => {}
+    const hangs = new Promise<void>(resolve => {
+      letGo = resolve
+    })
+    const all = sideBySide([0, 1, 2, 3, 4, 5], 2, async item => {
+      if (item === 0) await hangs
+      done.push(item)
+    })
+    await expect.poll(() => done.length).toBe(5)
+    letGo()
+    await all
+    expect(done.at(-1)).toBe(0)
+  })
+})

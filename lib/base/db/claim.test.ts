@@ -1,0 +1,241 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  type Claim,
+  claim,
+  holding,
+  isHeld,
+  keepAlive,
+  postpone,
+  releaseAll,
+} from '#lib/base/db/claim.ts'
+import { db, disconnect } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { makeDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+
+// A claim takes whatever is due, so these tests need a database that no other test works in.
+let merchant: Account
+beforeAll(async () => {
+  supplyEnv({ DATABASE_URL: await makeDatabase() })
+  merchant = await makeMerchant()
+})
+afterAll(disconnect)
+beforeEach(async () => {
+  await db().$executeRaw`UPDATE charges SET due_at = NULL`
+})
+
+/** Opens charges that have been due since one second, two seconds … ago; the last is the oldest. */
+async function makeDue(howMany: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let age = 1; age <= howMany; age++) {
+    const { id } = await openCharge(merchant)
+    await db().$executeRaw`
+      UPDATE charges SET due_at = now() - make_interval(secs => ${age}::float8)
+      WHERE id = ${id}::uuid`
+    ids.push(id)
+  }
+  return ids
+}
+
+const idsOf = (claims: { id: string }[]) => claims.map(held => held.id)
+
+/** How long the row is hidden from others. */
+async function leftOf(held: Claim | undefined): Promise<number> {
+  const [row] = await db().$queryRaw<{ left: number }[]>`
+    SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS left FROM charges
+    WHERE id = ${held?.id}::uuid`
+  return row?.left ?? Number.NaN
+}
+
+describe('claim', () => {
+  test('takes the oldest first and never more than its limit', async () => {
+    const [, , third, fourth] = await makeDue(4)
+    expect(idsOf(await claim('charges', 2)).sort()).toEqual([third, fourth].sort())
+    expect(await claim('charges', 10)).toHaveLength(2)
+  })
+
+  test('leaves what is not due yet, or not due at all', async () => {
+    const [id] = await makeDue(1)
+    await db().$executeRaw`
+      UPDATE charges SET due_at = now() + interval '1 minute' WHERE id = ${id}::uuid`
+    await db().$executeRaw`UPDATE charges SET due_at = NULL WHERE id <> ${id}::uuid`
+    expect(await claim('charges', 10)).toEqual([])
+  })
+
+  test('says whose row it is, in which mode, and how often it was taken', async () => {
+    const [id] = await makeDue(1)
+    const lease = expect.stringMatching(/^[0-9a-f-]{36}$/)
+    const expected = {
+      accountId: merchant.id,
+      id,
+      mode: 'test',
+      status: 'pending',
+      lease,
+      attempts: 1,
+    }
+    expect(await claim('charges', 1)).toEqual([expected])
+  })
+
+  test('eight claimers at once take every row, and no row twice', async () => {
+    const due = await makeDue(40)
+    const taken = await Promise.all(Array.from({ length: 8 }, () => claim('charges', 7)))
+    expect(idsOf(taken.flat()).sort()).toEqual(due.sort())
+  })
+
+  test('does not wait for a row that another transaction holds', async () => {
+    const [free, held] = await makeDue(2)
+    await db().$transaction(async tx => {
+      await tx.$queryRaw`SELECT 1 FROM charges WHERE id = ${held}::uuid FOR UPDATE`
+      expect(idsOf(await claim('charges', 10))).toEqual([free])
+    })
+  })
+
+  test('hides a row until its lease is over; then it comes back under another lease', async () => {
+    const [id] = await makeDue(1)
+    const [first] = await claim('charges', 1, 2_000)
+    expect(await claim('charges', 1)).toEqual([])
+    await sleep(2_050)
+    const [second] = await claim('charges', 1)
+    expect(second).toMatchObject({ id, attempts: 2 })
+    expect(second?.lease).not.toBe(first?.lease)
+  })
+
+  test('keeps a lease as long as the settings say when nothing else is said', async () => {
+    await makeDue(1)
+    const [held] = await claim('charges', 1)
+    const seconds = await leftOf(held)
+    expect(seconds).toBeGreaterThan(env().WORKER_LEASE_SECONDS - 10)
+    expect(seconds).toBeLessThanOrEqual(env().WORKER_LEASE_SECONDS)
+  })
+})
+
+describe('postpone', () => {
+  test('gives a row back, and it is due when it was said', async () => {
+    const [id] = await makeDue(1)
+    const [held] = await claim('charges', 1)
+    expect(await postpone('charges', held!, 300)).toBe(true)
+    expect(await claim('charges', 1)).toEqual([])
+    await sleep(350)
+    expect(idsOf(await claim('charges', 1))).toEqual([id])
+  })
+
+  test('changes nothing for a worker whose lease has passed to another', async () => {
+    await makeDue(1)
+    const [slow] = await claim('charges', 1, 50)
+    await sleep(100)
+    const [owner] = await claim('charges', 1)
+    expect(await postpone('charges', slow!, 0)).toBe(false)
+    expect(await claim('charges', 1)).toEqual([])
+    expect(await postpone('charges', owner!, 0)).toBe(true)
+    expect(await claim('charges', 1)).toHaveLength(1)
+  })
+
+  test('cannot be done twice with one lease', async () => {
+    await makeDue(1)
+    const [held] = await claim('charges', 1)
+    expect(await postpone('charges', held!, 0)).toBe(true)
+    expect(await postpone('charges', held!, 60_000)).toBe(false)
+  })
+})
+
+describe('holding', () => {
+  afterEach(() => supplyEnv({ WORKER_LEASE_SECONDS: '' }))
+
+  test('gives the work what is due, says how much it was, and holds it only meanwhile', async () => {
+    const [id] = await makeDue(1)
+    let held: Claim | undefined
+    const count = await holding('charges', 10, async due => {
+      held = due[0]
+      expect(idsOf(due)).toEqual([id])
+      expect(isHeld(due[0]!)).toBe(true)
+    })
+    expect(count).toBe(1)
+    expect(isHeld(held!)).toBe(false)
+    expect(await holding('charges', 10, () => Promise.reject(new Error('not called')))).toBe(0)
+  })
+
+  test('keeps the rows for as long as the work lasts, beyond the lease', async () => {
+    supplyEnv({ WORKER_LEASE_SECONDS: '2' })
+    await makeDue(2)
+    await holding('charges', 10, async due => {
+      await postpone('charges', due[1]!, 0)
+      await sleep(3_500)
+      expect(idsOf(await claim('charges', 10))).toEqual([due[1]?.id])
+      expect(isHeld(due[0]!)).toBe(true)
+    })
+  })
+
+  test('lets go when the work fails; the rows come back when the lease is over', async () => {
+    await makeDue(1)
+    let held: Claim | undefined
+    const work = holding('charges', 10, async due => {
+      held = due[0]
+      throw new Error('failed')
+    })
+    await expect(work).rejects.toThrow('failed')
+    expect(isHeld(held!)).toBe(false)
+    expect(await claim('charges', 10)).toEqual([])
+  })
+
+  test('notices that its rows have passed to somebody else', async () => {
+    supplyEnv({ WORKER_LEASE_SECONDS: '2' })
+    await makeDue(1)
+    const [held] = await claim('charges', 1)
+    const letGo = keepAlive('charges', held!.lease)
+    await db()
+      .$executeRaw`UPDATE charges SET lease = gen_random_uuid() WHERE id = ${held!.id}::uuid`
+    expect(isHeld(held!)).toBe(true)
+    await expect.poll(() => isHeld(held!), { timeout: 20_000 }).toBe(false)
+    letGo()
+  })
+})
+
+test('a process that ends gives back at once what it has not finished, and holds nothing', async () => {
+  const ids = await makeDue(3)
+  await holding('charges', 10, async due => {
+    const [first] = due
+    await db().$executeRaw`
+      UPDATE charges SET due_at = NULL, lease = NULL WHERE id = ${first?.id}::uuid`
+    await releaseAll()
+    expect(due.some(isHeld)).toBe(false)
+    const left = ids.filter(id => id !== first?.id)
+    expect(idsOf(await claim('charges', 10)).sort()).toEqual(left.sort())
+  })
+})
+
+describe('every table that is a queue is claimed and given back the same way', () => {
+  const insert = {
+    withdrawals: (id: string) => db().$executeRaw`
+      INSERT INTO withdrawals
+        (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key, due_at)
+      VALUES (${merchant.id}::uuid, ${id}::uuid, 'test', 'pending', 1000, 'email', 'a@b.c', 'a@b.c',
+        now())`,
+    refunds: async (id: string) => {
+      const charge = await openCharge(merchant)
+      return db().$executeRaw`
+        INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, due_at)
+        VALUES (${merchant.id}::uuid, ${id}::uuid, ${charge.id}::uuid, 'test', 'pending', 1, now())`
+    },
+    deliveries: (id: string) => db().$executeRaw`
+      WITH event AS (
+        INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource)
+        VALUES (${merchant.id}::uuid, ${id}::uuid, 'test', 1, 'transaction.paid', ${id}::uuid, '{}')
+        RETURNING *)
+      INSERT INTO deliveries
+        (account_id, id, mode, event_id, subject_id, sequence, url, status, due_at)
+      SELECT account_id, id, mode, id, subject_id, sequence, 'https://example.com', 'pending', now()
+      FROM event`,
+  }
+
+  test.each(['withdrawals', 'refunds', 'deliveries'] as const)('%s', async table => {
+    const id = newId()
+    await insert[table](id)
+    const [held] = await claim(table, 10)
+    expect(held).toMatchObject({ accountId: merchant.id, id, mode: 'test', attempts: 1 })
+    expect(await claim(table, 10)).toEqual([])
+    expect(await postpone(table, held!, 0)).toBe(true)
+    expect(idsOf(await claim(table, 10))).toEqual([id])
+  })
+})

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { retried } from '#lib/base/db/transaction.ts'
+import { env } from '#lib/base/env.ts'
+import { log } from '#lib/base/log.ts'
+import type { Mode } from '#lib/base/mode.ts'
+
+export type JobTable = 'charges' | 'withdrawals' | 'refunds' | 'deliveries'
+
+export interface Claim {
+  accountId: string
+  id: string
+  mode: Mode
+  status: string
+  /** The fencing token: what is written back must still carry it. */
+  lease: string
+  attempts: number
+}
+
+/** A killed worker's rows come back by themselves after this long. */
+export function leaseMs(): number {
+  return env().WORKER_LEASE_SECONDS * 1_000
+}
+
+/**
+ * Takes up to `limit` due rows for this caller alone. The row is the job: its due time is moved
+ * to the end of the lease, so nothing has to be cleaned up after a crash.
+ */
+export function claim(table: JobTable, limit: number, lastsMs = leaseMs()): Promise<Claim[]> {
+  const rows = Prisma.raw(table)
+  const lease = randomUUID()
+  return retried(
+    () => db().$queryRaw<Claim[]>`
+      UPDATE ${rows} SET
+        due_at = now() + make_interval(secs => ${lastsMs}::float8 / 1000),
+        lease = ${lease}::uuid,
+        attempts = attempts + 1
+      WHERE (account_id, id) IN (
+        SELECT account_id, id FROM ${rows}
+        WHERE due_at <= now()
+        ORDER BY due_at LIMIT ${limit}
+        FOR UPDATE SKIP LOCKED)
+      RETURNING account_id AS "accountId", id, mode, status, lease, attempts`,
+  )
+}
+
+/** Gives a row back for `dueInMs` from now; false when the lease has passed to somebody else. */
+export async function postpone(table: JobTable, held: Claim, dueInMs: number): Promise<boolean> {
+  const rows = Prisma.raw(table)
+  const changed = await db().$executeRaw`
+    UPDATE ${rows} SET
+      due_at = now() + make_interval(secs => ${dueInMs}::float8 / 1000),
+      lease = NULL
+    WHERE account_id = ${held.accountId}::uuid AND id = ${held.id}::uuid
+      AND lease = ${held.lease}::uuid`
+  return changed === 1
+}
+
+/** What this process works on: the table of each lease that it keeps alive. */
+const kept = new Map<string, JobTable>()
+
+/** Works on what is due, under a lease that lasts as long as the work. Returns how many were due. */
+export async function holding(
+  table: JobTable,
+  limit: number,
+  work: (due: Claim[]) => Promise<unknown>,
+): Promise<number> {
+  const due = await claim(table, limit)
+  const [first] = due
+  if (!first) return 0
+  const letGo = keepAlive(table, first.lease)
+  try {
+    await work(due)
+  } finally {
+    letGo()
+  }
+  return due.length
+}
+
+/** Renews a lease until it is let go, lost to somebody else, or given back at the end. */
+export function keepAlive(table: JobTable, lease: string): () => void {
+  const rows = Prisma.raw(table)
+  const lastsMs = leaseMs()
+  const renew = async () => {
+    const renewed = await db().$executeRaw`
+      UPDATE ${rows} SET due_at = now() + make_interval(secs => ${lastsMs}::float8 / 1000)
+      WHERE lease = ${lease}::uuid`
+    if (renewed === 0) letGo()
+  }
+  const timer = setInterval(() => {
+    renew().catch(error => log().warn({ err: error, table }, 'a lease could not be renewed'))
+  }, lastsMs / 3)
+  timer.unref()
+  const letGo = () => {
+    clearInterval(timer)
+    kept.delete(lease)
+  }
+  kept.set(lease, table)
+  return letGo
+}
+
+/** Whether this process still holds the row, as far as it knows: asked before a bank is told to act. */
+export function isHeld(held: Claim): boolean {
+  return kept.has(held.lease)
+}
+
+/** Before the process ends: others may take up at once what it has not finished. */
+export async function releaseAll(): Promise<void> {
+  for (const [lease, table] of [...kept]) {
+    kept.delete(lease)
+    await db().$executeRaw`
+      UPDATE ${Prisma.raw(table)} SET due_at = now(), lease = NULL WHERE lease = ${lease}::uuid`
+  }
+}

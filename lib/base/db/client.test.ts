@@ -1,0 +1,253 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { connect, type Database, db, disconnect } from '#lib/base/db/client.ts'
+import { migrate } from '#lib/base/db/migrate.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { isDatabaseGone } from '#lib/base/errors.ts'
+import { cleanUp, kill, livingIn, makeFolder, open } from '#lib/testing/embedded.ts'
+import { makeDatabase, makeMerchant, makeToken } from '#lib/testing/stage.ts'
+
+/** What a request may take at most when the database does not answer: the 503 included. */
+const ANSWER_MAX_MS = 5_000
+
+const runDatabase = env().DATABASE_URL ?? ''
+const children: ChildProcess[] = []
+afterEach(async () => {
+  supplyEnv({ DATABASE_URL: runDatabase, PG_NAMED_STATEMENTS: 'true' })
+  await disconnect()
+  for (const child of children.splice(0)) await kill(child)
+  await cleanUp()
+})
+afterAll(disconnect)
+
+/** A module run in a process of its own, in the product's folder; resolves with its first line. */
+async function runElsewhere(code: string, settings: Record<string, string>): Promise<string> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
+    cwd: new URL('../../..', import.meta.url),
+    env: { ...process.env, ...settings },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.push(child)
+  const [line] = await once(createInterface({ input: child.stdout }), 'line')
+  return line
+}
+
+/** The API in a process with its own pool, and a token for it. */
+async function serve(url: string, poolMax = 2) {
+  supplyEnv({ DATABASE_URL: url })
+  await disconnect()
+  const merchant = await makeMerchant('Padaria Aurora')
+  const token = await makeToken(merchant.id)
+  const port = await runElsewhere(
+    `const { createFront } = await import('#lib/edge/server/front.ts')
+    const front = await createFront(async (_, response) => { response.writeHead(404).end() })
+    front.listen(0, '127.0.0.1', () => console.log(front.address().port))`,
+    { DATABASE_URL: url, DATABASE_POOL_MAX: `${poolMax}` },
+  )
+  return async () => {
+    const startedAt = Date.now()
+    const headers = { authorization: `Bearer ${token}` }
+    const response = await fetch(`http://127.0.0.1:${port}/api/account`, { headers })
+    const body = await response.json()
+    const retryAfter = response.headers.get('retry-after')
+    return { status: response.status, body, retryAfter, tookMs: Date.now() - startedAt }
+  }
+}
+
+type Answer = Awaited<ReturnType<Awaited<ReturnType<typeof serve>>>>
+
+const WELL = { status: 200, body: { name: 'Padaria Aurora', balance: 0 } }
+
+function expectUnavailable(answers: Answer[]): void {
+  for (const { status, body, retryAfter, tookMs } of answers) {
+    expect({ status, body }).toEqual({ status: 503, body: { error: 'Service unavailable' } })
+    expect(retryAfter).toMatch(/^[1-9]\d*$/)
+    expect(tookMs).toBeLessThan(ANSWER_MAX_MS)
+  }
+}
+
+describe('a pool of which every connection is busy', () => {
+  test('refuses the next query after two seconds, in words that mean: try later', async () => {
+    const pool = connect({ poolMax: 2, queryTimeoutMs: 4_500 })
+    const busy = [1, 2].map(() => pool.$queryRaw`SELECT pg_sleep(20)`.catch(error => error))
+    await sleep(200)
+    const startedAt = Date.now()
+    const refusal = await pool.$queryRaw`SELECT 1`.catch(error => error)
+    expect(Date.now() - startedAt).toBeGreaterThan(1_500)
+    expect(Date.now() - startedAt).toBeLessThan(4_000)
+    expect(isDatabaseGone(refusal)).toBe(true)
+    for (const error of await Promise.all(busy)) expect(isDatabaseGone(error)).toBe(true)
+    expect(Date.now() - startedAt).toBeLessThan(ANSWER_MAX_MS)
+    expect(await pool.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }])
+    await pool.$disconnect()
+  })
+
+  test('answers 503 within five seconds to all, and works again without a restart', async () => {
+    const url = await makeDatabase()
+    const ask = await serve(url)
+    expect(await ask()).toMatchObject(WELL)
+    const blocker = new Client({ connectionString: url })
+    await blocker.connect()
+    await blocker.query('BEGIN; LOCK TABLE tokens IN ACCESS EXCLUSIVE MODE')
+    expectUnavailable(await Promise.all([1, 2, 3, 4, 5].map(ask)))
+    await blocker.end()
+    expect(await ask()).toMatchObject(WELL)
+  })
+
+  test('does not cut short the longer work of a pool that was made for it', async () => {
+    const pool = connect({ poolMax: 2 })
+    expect(await pool.$queryRaw`SELECT 1 AS one FROM pg_sleep(4.8)`).toEqual([{ one: 1 }])
+    await pool.$disconnect()
+  })
+})
+
+test('a database that stands still, dies and comes back needs no restart of the API', async () => {
+  const dataFolder = makeFolder()
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const port = `${(probe.address() as AddressInfo).port}`
+  probe.close()
+  const embedded = await open(dataFolder, { settings: { port } })
+  await migrate(embedded.url)
+  const ask = await serve(embedded.url, 4)
+  expect(await ask()).toMatchObject(WELL)
+
+  const frozen = livingIn(embedded.location)
+  for (const pid of frozen) process.kill(pid, 'SIGSTOP')
+  const asked = [ask(), ask(), sleep(1_000).then(ask)]
+  await sleep(6_000)
+  for (const pid of frozen) process.kill(pid, 'SIGCONT')
+  expectUnavailable(await Promise.all(asked))
+  expect(await ask()).toMatchObject(WELL)
+
+  process.kill(embedded.pid, 'SIGKILL')
+  await expect.poll(() => livingIn(embedded.location), { timeout: 5_000 }).toEqual([])
+  expectUnavailable(await Promise.all([ask(), ask(), ask()]))
+  await open(dataFolder, { settings: { port } })
+  expect(await ask()).toMatchObject(WELL)
+})
+
+describe('however a database is gone, raw statements, queries and transactions say so', () => {
+  const ways = {
+    'raw statement': (pool: Database) => pool.$queryRaw`SELECT 1 FROM pg_sleep(1)`,
+    query: (pool: Database) => pool.account.findMany({ take: 1 }),
+    transaction: (pool: Database) => pool.$transaction(tx => tx.$queryRaw`SELECT pg_sleep(1)`),
+  }
+
+  async function expectGone(url: string, asked = Object.keys(ways)): Promise<void> {
+    for (const [name, ask] of Object.entries(ways)) {
+      if (!asked.includes(name)) continue
+      const pool = connect({ url, poolMax: 1 })
+      const error = await ask(pool).then(
+        () => new Error('it answered'),
+        fault => fault,
+      )
+      expect(isDatabaseGone(error), `${name}: ${error.message}`).toBe(true)
+      await pool.$disconnect()
+    }
+  }
+
+  /** A way to the run's PostgreSQL on which every connection meets its end after 300 ms. */
+  async function expectGoneBehind(end: (socket: Socket) => void): Promise<void> {
+    const url = new URL(runDatabase)
+    const server = createServer(socket => {
+      const onward = connectSocket(Number(url.port), url.hostname)
+      socket.pipe(onward).pipe(socket)
+      for (const one of [socket, onward]) one.on('error', () => onward.destroy())
+      setTimeout(() => end(socket), 300)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    url.port = `${(server.address() as AddressInfo).port}`
+    await expectGone(url.href, ['raw statement', 'transaction'])
+    server.close()
+  }
+
+  test('nobody listens', () => expectGone('postgresql://ana@127.0.0.1:1/pix'))
+  test('its name is unknown', () => expectGone('postgresql://ana@database.invalid/pix'))
+  test('the connection is reset', () => expectGoneBehind(socket => socket.resetAndDestroy()))
+  test('the connection is closed', () => expectGoneBehind(socket => socket.destroy()))
+
+  test('it takes no more connections', async () => {
+    const url = await makeDatabase()
+    const owner = new Client({ connectionString: runDatabase })
+    await owner.connect()
+    await owner.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} CONNECTION LIMIT 0`)
+    await owner.end()
+    await expectGone(url)
+  })
+
+  test('but a mistake in a statement is not', async () => {
+    const error = await db().$queryRaw`SELECT 1 FROM missing`.catch(fault => fault)
+    expect(isDatabaseGone(error)).toBe(false)
+  })
+})
+
+describe('named statements', () => {
+  const prepare = async () => {
+    const pool = connect({ poolMax: 1 })
+    for (const wanted of [1, 2]) await pool.$queryRaw`SELECT ${wanted}::int AS answer`
+    await pool.account.findMany({ take: 1 })
+    const named = await pool.$queryRaw<{ name: string }[]>`
+      SELECT name FROM pg_prepared_statements WHERE statement NOT LIKE '%pg_prepared_statements%'`
+    await pool.$disconnect()
+    return named.map(row => row.name)
+  }
+
+  test('keep one plan for each text, whatever the values', async () => {
+    const names = await prepare()
+    expect(names).toHaveLength(2)
+    for (const name of names) expect(name).toMatch(/^t_[0-9a-f]{24}$/)
+  })
+
+  test('are none behind a pooler that cannot keep them', async () => {
+    supplyEnv({ PG_NAMED_STATEMENTS: 'false' })
+    expect(await prepare()).toEqual([])
+  })
+})
+
+describe('one process', () => {
+  test('has one pool, although the module is loaded twice', async () => {
+    const said = await runElsewhere(
+      `const [one, two] = await Promise.all(
+        ['', '?again'].map(copy => import('./lib/db/client.ts' + copy)))
+      const ask = ({ db }) => db().$queryRaw\`SELECT pg_backend_pid() AS pid FROM pg_sleep(0.1)\`
+      const rows = await Promise.all([one, two, one, two, one, two, one, two].map(ask))
+      console.log(JSON.stringify({
+        modules: new Set([one.db, two.db]).size,
+        pools: new Set([one.db(), two.db(), globalThis[Symbol.for('troco.db')]]).size,
+        connections: new Set(rows.map(([row]) => row.pid)).size,
+      }))`,
+      { DATABASE_POOL_MAX: '3' },
+    )
+    expect(JSON.parse(said)).toEqual({ modules: 2, pools: 1, connections: 3 })
+  })
+
+  test('counts every time in UTC, whatever the server’s own zone', async () => {
+    const url = await makeDatabase({ migrated: false })
+    const owner = new Client({ connectionString: url })
+    await owner.connect()
+    await owner.query(
+      `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET timezone = 'Asia/Tokyo'`,
+    )
+    await owner.end()
+    supplyEnv({ DATABASE_URL: url })
+    await disconnect()
+    expect(await db().$queryRaw`SELECT current_setting('timezone') AS zone`).toEqual([
+      { zone: 'UTC' },
+    ])
+  })
+
+  test('opens a new pool after it was closed', async () => {
+    const before = db()
+    await before.$queryRaw`SELECT 1`
+    await disconnect()
+    expect(db()).not.toBe(before)
+    expect(await db().$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }])
+  })
+})

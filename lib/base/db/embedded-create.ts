@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process'
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { TrocoError } from '#lib/base/errors.ts'
+import type { Place } from './embedded-location.ts'
+import { type Postmaster, plainEnv } from './embedded-server.ts'
+import { lifeOf } from './process.ts'
+
+/** Beside the data and renamed when complete: a half-made one is never taken for data. */
+export async function createData(place: Place, bin: string, password: string): Promise<void> {
+  const { location, user } = place
+  const fresh = mkdtempSync(prefixOf(location))
+  const secret = `${fresh}.password`
+  try {
+    writeFileSync(secret, `${password}\n`, { mode: 0o600, flag: 'wx' })
+    if (user) for (const path of [fresh, secret]) chownSync(path, user.uid, user.gid)
+    await runInitdb(place, bin, fresh, secret)
+    if (existsSync(location)) rmdirSync(location)
+    renameSync(fresh, location)
+    syncFolder(dirname(location))
+  } finally {
+    for (const path of [secret, fresh]) rmSync(path, { recursive: true, force: true })
+  }
+}
+
+async function runInitdb({ user }: Place, bin: string, fresh: string, secret: string) {
+  const locale = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+  const access = ['--username=postgres', `--pwfile=${secret}`, '--auth=scram-sha-256']
+  const child = spawn(
+    join(bin, 'initdb'),
+    ['-D', fresh, '--encoding=UTF8', ...locale, ...access, '--no-instructions'],
+    { cwd: '/', stdio: ['ignore', 'ignore', 'pipe'], env: plainEnv(), ...user },
+  )
+  let complaints = ''
+  child.stderr.on('data', chunk => {
+    complaints += chunk
+  })
+  const reason = await new Promise<string | null>(done => {
+    child.on('error', error => done(error.message))
+    child.on('close', code => done(code === 0 ? null : complaints.trim().replaceAll('\n', ' ')))
+  })
+  if (reason !== null) throw refusal(`The database could not be created: initdb says ${reason}`)
+}
+
+/** What a killed creation left behind, its password file included. */
+export function removeLeftovers(location: string): void {
+  const prefix = prefixOf(location)
+  for (const name of readdirSync(dirname(prefix))) {
+    if (!name.startsWith(basename(prefix))) continue
+    try {
+      rmSync(join(dirname(prefix), name), { recursive: true, force: true })
+    } catch {
+      // An initdb that outlived its parent still writes there; a later start removes it.
+    }
+  }
+}
+
+function prefixOf(location: string): string {
+  return `${location}.new-`
+}
+
+/** A rename outlives a power failure only once its folder is written. */
+function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return
+  const handle = openSync(folder, 'r')
+  fsyncSync(handle)
+  closeSync(handle)
+}
+
+/** Lets us in, making what is missing; each step may be done again. False when it ended meanwhile. */
+export async function ensureDatabase(
+  postmaster: Postmaster,
+  password: string,
+  isNew: boolean,
+  location: string,
+): Promise<boolean> {
+  const asOurselves = { user: 'troco', database: 'troco', password }
+  let answer = isNew ? '3D000' : await tryQueries(postmaster, asOurselves, async () => {})
+  // A role that does not exist is answered like a wrong password.
+  if (answer === '3D000' || answer === '28P01') {
+    const asSuperuser = { user: 'postgres', database: 'postgres', password }
+    answer = await tryQueries(postmaster, asSuperuser, client => createRole(client, password))
+  }
+  if (answer === null || lifeOf(postmaster.pid) === null) return answer === null
+  throw refusal(
+    answer === '28P01'
+      ? `The data in ${location} was made with another secrets.json than this data folder has: bring that one back, or move the data away to begin with an empty database`
+      : `The database does not answer on port ${postmaster.port} (${answer})`,
+  )
+}
+
+async function createRole(client: pg.Client, password: string): Promise<void> {
+  const role = await client.query(`SELECT 1 FROM pg_roles WHERE rolname = 'troco'`)
+  const secret = client.escapeLiteral(password)
+  // No superuser: COPY … TO PROGRAM would turn an SQL injection into a shell.
+  const verb = role.rowCount ? 'ALTER' : 'CREATE'
+  await client.query(`${verb} ROLE troco LOGIN CREATEDB PASSWORD ${secret}`)
+  const found = await client.query(`SELECT 1 FROM pg_database WHERE datname = 'troco'`)
+  if (!found.rowCount) await client.query('CREATE DATABASE troco OWNER troco')
+}
+
+/** The error's code, null when all went well. */
+async function tryQueries(
+  { pid, port }: Postmaster,
+  who: { user: string; database: string; password: string },
+  work: (client: pg.Client) => Promise<void>,
+): Promise<string | null> {
+  const giveUpAt = Date.now() + 10_000
+  for (;;) {
+    const where = { host: '127.0.0.1', port, ssl: false, connectionTimeoutMillis: 5_000 }
+    const client = new pg.Client({ ...where, ...who })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      await work(client)
+      return null
+    } catch (error) {
+      const code = (error as { code?: string }).code ?? (error as Error).message
+      const isOver = !/^(53300|57P03|ECONNREFUSED|ECONNRESET)$/.test(code)
+      if (isOver || lifeOf(pid) === null || Date.now() > giveUpAt) return code
+    } finally {
+      await client.end().catch(() => {})
+    }
+    await sleep(50)
+  }
+}
+
+function refusal(message: string): TrocoError {
+  return new TrocoError('setup_failed', message)
+}

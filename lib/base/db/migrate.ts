@@ -1,0 +1,140 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { requireDurableServer } from '#lib/base/db/server.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+
+/** Prisma's own lock number, so that `prisma migrate deploy` and we wait for each other. */
+const LOCK = 72_707_369
+const FOLDER = 'prisma/migrations'
+
+interface Migration {
+  name: string
+  sql: string
+  checksum: string
+}
+
+interface Recorded {
+  migration_name: string
+  checksum: string
+  finished_at: Date | null
+}
+
+/**
+ * Brings the database to this version: each migration in a transaction of its own, in order, under
+ * one lock, recorded as Prisma records it. Returns the names of those applied.
+ */
+export async function migrate(url: string, folder = FOLDER): Promise<string[]> {
+  return withClient(url, async client => {
+    await requireDurableServer(client)
+    await client.query('SELECT pg_advisory_lock($1)', [LOCK])
+    await client.query(RECORD_TABLE)
+    const waiting = await findWaiting(client, readMigrations(folder))
+    for (const migration of waiting) await apply(client, migration)
+    return waiting.map(migration => migration.name)
+  })
+}
+
+async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  let client: Client
+  try {
+    client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+    client.on('error', () => {})
+    await client.connect()
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    const where = describeTarget(url)
+    throw new TrocoError(
+      'setup_failed',
+      `The database at ${where} cannot be reached (${code ?? message}): check DATABASE_URL and that it runs`,
+    )
+  }
+  try {
+    return await work(client)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+// A password with a bare / ? or # ends the host too early, and would be named with it.
+function describeTarget(url: string): string {
+  const parsed = URL.parse(url)
+  const isWhole = parsed && !`${parsed.pathname}${parsed.search}${parsed.hash}`.includes('@')
+  return isWhole ? `${parsed.host}${parsed.pathname}` : 'DATABASE_URL'
+}
+
+/** The names of the migrations that this version has, in their order. */
+export function listMigrations(folder = FOLDER): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter(entry => entry.isDirectory())
+    .map(entry => entry.name)
+    .sort()
+}
+
+function readMigrations(folder: string): Migration[] {
+  return listMigrations(folder).map(name => {
+    const bytes = readFileSync(join(folder, name, 'migration.sql'))
+    const checksum = createHash('sha256').update(bytes).digest('hex')
+    return { name, sql: bytes.toString('utf8'), checksum }
+  })
+}
+
+async function findWaiting(client: Client, migrations: Migration[]): Promise<Migration[]> {
+  const { rows } = await client.query<Recorded>(
+    `SELECT migration_name, checksum, finished_at FROM _prisma_migrations
+     WHERE rolled_back_at IS NULL ORDER BY started_at`,
+  )
+  const known = new Map(migrations.map(migration => [migration.name, migration]))
+  for (const row of rows) {
+    const migration = known.get(row.migration_name)
+    if (!migration)
+      stop(
+        `The database is newer than this Troco (it has ${row.migration_name}): start that version`,
+      )
+    if (!row.finished_at) {
+      stop(
+        `Migration ${row.migration_name} failed earlier and was left half done: restore a backup, then start again`,
+      )
+    }
+    if (migration.checksum !== row.checksum) {
+      stop(
+        `Migration ${row.migration_name} was changed after it ran: restore its file as it was released`,
+      )
+    }
+  }
+  const done = new Set(rows.map(row => row.migration_name))
+  return migrations.filter(migration => !done.has(migration.name))
+}
+
+async function apply(client: Client, migration: Migration): Promise<void> {
+  await client.query('BEGIN')
+  try {
+    await client.query(migration.sql)
+    await client.query(
+      `INSERT INTO _prisma_migrations
+         (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+       VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
+      [randomUUID(), migration.checksum, migration.name],
+    )
+    await client.query('COMMIT')
+  } catch (cause) {
+    await client.query('ROLLBACK').catch(() => {})
+    const reason = (cause as Error).message
+    stop(`Migration ${migration.name} failed and was taken back whole: ${reason}`)
+  }
+}
+
+function stop(message: string): never {
+  throw new TrocoError('setup_failed', message)
+}
+
+const RECORD_TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
+  id VARCHAR(36) PRIMARY KEY NOT NULL,
+  checksum VARCHAR(64) NOT NULL,
+  finished_at TIMESTAMPTZ,
+  migration_name VARCHAR(255) NOT NULL,
+  logs TEXT,
+  rolled_back_at TIMESTAMPTZ,
+  started_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+  applied_steps_count INTEGER NOT NULL DEFAULT 0)`

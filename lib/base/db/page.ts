@@ -1,0 +1,45 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import type { ListQuery } from '#lib/base/fields.ts'
+import { firstIdAt } from '#lib/base/ids.ts'
+
+/** How far the clock that made an id may be from the database's, which made `created_at`. */
+const CLOCKS_APART_MS = 3_600_000
+
+/**
+ * The filters, order and end of a list, newest first, of rows named by `alias`. It reads one row
+ * more than asked for, which tells whether there is a next page.
+ */
+export function pageSql(alias: string, query: ListQuery): Prisma.Sql {
+  return Prisma.sql`
+    ${filterSql(alias, query)}
+    ORDER BY ${Prisma.raw(alias)}.id DESC LIMIT ${query.limit + 1}`
+}
+
+/** The filters alone. Ids sort by their time: a period is a range of ids, then exact by `created_at`. */
+export function filterSql(alias: string, query: Omit<ListQuery, 'limit'>): Prisma.Sql {
+  const { status, external_id, created_from: from, created_to: to, cursor } = query
+  const row = Prisma.raw(alias)
+  const after = from && firstIdAt(Date.parse(from) - CLOCKS_APART_MS)
+  const before = to && firstIdAt(Date.parse(to) + CLOCKS_APART_MS)
+  return Prisma.sql`
+    ${when(status, Prisma.sql`AND ${row}.status = ${status}`)}
+    ${when(external_id, Prisma.sql`AND ${row}.external_id = ${external_id}`)}
+    ${when(cursor, Prisma.sql`AND ${row}.id < ${cursor}::uuid`)}
+    ${when(from, Prisma.sql`AND ${row}.created_at >= ${from}::timestamptz AND ${row}.id >= ${after}::uuid`)}
+    ${when(to, Prisma.sql`AND ${row}.created_at < ${to}::timestamptz AND ${row}.id < ${before}::uuid`)}`
+}
+
+function when(given: unknown, sql: Prisma.Sql): Prisma.Sql {
+  return given === undefined ? Prisma.empty : sql
+}
+
+export interface Page<Row> {
+  rows: Row[]
+  /** Where the next page begins; null at the end. */
+  nextCursor: string | null
+}
+
+export function toPage<Row extends { id: string }>(found: Row[], limit: number): Page<Row> {
+  const rows = found.slice(0, limit)
+  return { rows, nextCursor: found.length > limit ? (rows.at(-1)?.id ?? null) : null }
+}

@@ -1,0 +1,69 @@
+import { Client } from 'pg'
+import { describe, expect, test } from 'vitest'
+import { migrate } from '#lib/base/db/migrate.ts'
+import { refusalOf, requireDurableServer, type ServerSettings } from '#lib/base/db/server.ts'
+import { query } from '#lib/testing/embedded.ts'
+import { makeDatabase } from '#lib/testing/stage.ts'
+
+const DURABLE: ServerSettings = {
+  versionNumber: 180_004,
+  fsync: 'on',
+  fullPageWrites: 'on',
+  synchronousCommit: 'on',
+}
+
+describe('refusalOf', () => {
+  test.each([
+    ['the oldest major that we know', { versionNumber: 150_000 }],
+    ['a commit that waits for a replica', { synchronousCommit: 'remote_apply' }],
+    ['a commit that waits for the own disk only', { synchronousCommit: 'local' }],
+  ])('accepts %s', (_what, settings) => {
+    expect(refusalOf({ ...DURABLE, ...settings })).toBeNull()
+  })
+
+  test.each([
+    [
+      { versionNumber: 149_999 },
+      'The database is PostgreSQL 14, and Troco needs 15 or newer: upgrade it',
+    ],
+    [{ fsync: 'off' }, 'The database has fsync off, which can lose paid charges: turn it on'],
+    [
+      { fullPageWrites: 'off' },
+      'The database has full_page_writes off, which can lose paid charges: turn it on',
+    ],
+    [
+      { synchronousCommit: 'off' },
+      'The database has synchronous_commit off, which can lose paid charges: turn it on',
+    ],
+    [
+      { fsync: 'off', synchronousCommit: 'off' },
+      'The database has fsync and synchronous_commit off, which can lose paid charges: turn them on',
+    ],
+  ])('refuses %j in a line that says what to do', (settings, line) => {
+    expect(refusalOf({ ...DURABLE, ...settings })).toBe(line)
+  })
+})
+
+describe('requireDurableServer', () => {
+  const ask = async (url: string) => {
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    return requireDurableServer(client).finally(() => client.end())
+  }
+
+  test('passes a real server as it ships', async () => {
+    await expect(ask(await makeDatabase({ migrated: false }))).resolves.toBeUndefined()
+  })
+
+  test('refuses a real database that acknowledges before it writes, and nothing is migrated', async () => {
+    const url = await makeDatabase({ migrated: false })
+    await query(
+      url,
+      `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`,
+    )
+    const refusal = { code: 'setup_failed', message: expect.stringContaining('synchronous_commit') }
+    await expect(ask(url)).rejects.toMatchObject(refusal)
+    await expect(migrate(url)).rejects.toMatchObject(refusal)
+    expect(await query(url, `SELECT * FROM pg_tables WHERE schemaname = 'public'`)).toEqual([])
+  })
+})

@@ -1,0 +1,38 @@
+import type { Client } from 'pg'
+import { TrocoError } from '#lib/base/errors.ts'
+
+const OLDEST_MAJOR = 15
+
+export interface ServerSettings {
+  versionNumber: number
+  fsync: string
+  fullPageWrites: string
+  synchronousCommit: string
+}
+
+/** Why money may not be kept on such a server, in one line; null when it may. */
+export function refusalOf(server: ServerSettings): string | null {
+  const major = Math.floor(server.versionNumber / 10_000)
+  if (major < OLDEST_MAJOR) {
+    return `The database is PostgreSQL ${major}, and Troco needs ${OLDEST_MAJOR} or newer: upgrade it`
+  }
+  const off = Object.entries({
+    fsync: server.fsync,
+    full_page_writes: server.fullPageWrites,
+    synchronous_commit: server.synchronousCommit,
+  }).filter(([, value]) => value === 'off')
+  if (off.length === 0) return null
+  const names = off.map(([name]) => name).join(' and ')
+  return `The database has ${names} off, which can lose paid charges: turn ${off.length > 1 ? 'them' : 'it'} on`
+}
+
+/** Throws unless what this server acknowledges survives a crash. */
+export async function requireDurableServer(client: Client): Promise<void> {
+  const { rows } = await client.query<ServerSettings>(`
+    SELECT current_setting('server_version_num')::int AS "versionNumber",
+      current_setting('fsync') AS "fsync",
+      current_setting('full_page_writes') AS "fullPageWrites",
+      current_setting('synchronous_commit') AS "synchronousCommit"`)
+  const refusal = rows[0] ? refusalOf(rows[0]) : 'The database did not answer what it is'
+  if (refusal) throw new TrocoError('setup_failed', refusal)
+}

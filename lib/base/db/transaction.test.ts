@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect, type Database, Prisma, type Tx } from '#lib/base/db/client.ts'
+import { retried, transaction } from '#lib/base/db/transaction.ts'
+import { databaseFault } from '#lib/base/errors.ts'
+import { makeDatabase } from '#lib/testing/stage.ts'
+
+let database: Database
+beforeAll(async () => {
+  database = connect({ url: await makeDatabase({ migrated: false }) })
+  await database.$executeRaw`CREATE TABLE guards (name text PRIMARY KEY, on_duty int NOT NULL)`
+  await database.$executeRaw`INSERT INTO guards VALUES ('ana', 1), ('rui', 1), ('eva', 0), ('leo', 0)`
+})
+afterAll(() => database.$disconnect())
+
+/** Resolves for all once `size` have come; whoever comes later passes at once. */
+function meeting(size: number): () => Promise<void> {
+  const all = Promise.withResolvers<void>()
+  let come = 0
+  return () => {
+    come++
+    if (come >= size) all.resolve()
+    return all.promise
+  }
+}
+
+/** An error as PostgreSQL itself raises it. */
+function fail(code: string): Promise<unknown> {
+  const raised = Prisma.raw(`DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '${code}'; END $$`)
+  return database.$executeRaw(raised)
+}
+
+test('write skew: of two that each rely on the other, one is run again and sees it', async () => {
+  const bothRead = meeting(2)
+  let runs = 0
+  const leave = (name: string) =>
+    transaction(async tx => {
+      runs++
+      await tx.$executeRaw`SET TRANSACTION ISOLATION LEVEL SERIALIZABLE`
+      const [row] = await tx.$queryRaw<{ others: bigint }[]>`
+        SELECT sum(on_duty) AS others FROM guards WHERE name IN ('ana', 'rui') AND name <> ${name}`
+      await bothRead()
+      if (Number(row?.others) === 0) return 'stays'
+      await tx.$executeRaw`UPDATE guards SET on_duty = 0 WHERE name = ${name}`
+      return 'leaves'
+    }, database)
+  const outcomes = await Promise.all([leave('ana'), leave('rui')])
+  expect(outcomes.sort()).toEqual(['leaves', 'stays'])
+  expect(runs).toBe(3)
+})
+
+test('a deadlock is run again, and both transactions are written', async () => {
+  const bothHold = meeting(2)
+  let runs = 0
+  const raise = (tx: Tx, name: string) =>
+    tx.$executeRaw`UPDATE guards SET on_duty = on_duty + 1 WHERE name = ${name}`
+  const crossing = (first: string, second: string) =>
+    transaction(async tx => {
+      runs++
+      await raise(tx, first)
+      await bothHold()
+      await raise(tx, second)
+    }, database)
+  await Promise.all([crossing('eva', 'leo'), crossing('leo', 'eva')])
+  expect(runs).toBe(3)
+  const rows = await database.$queryRaw`SELECT on_duty FROM guards WHERE name IN ('eva', 'leo')`
+  expect(rows).toEqual([{ on_duty: 2 }, { on_duty: 2 }])
+})
+
+test.each(['40001', '40P01'])(
+  'a statement that meets %s twice succeeds at the third try',
+  async code => {
+    let runs = 0
+    const work = async () => {
+      runs++
+      if (runs < 3) await fail(code)
+      return 'written'
+    }
+    expect(await retried(work)).toBe('written')
+  },
+)
+
+test('after five conflicts the fifth is thrown', async () => {
+  let runs = 0
+  const conflict = retried(() => {
+    runs++
+    return fail('40001')
+  })
+  expect(databaseFault(await conflict.catch(error => error)).code).toBe('40001')
+  expect(runs).toBe(5)
+})
+
+test.each(['23505', '23514', '55P03'])('another error (%s) is thrown at once', async code => {
+  let runs = 0
+  const refusal = retried(() => {
+    runs++
+    return fail(code)
+  })
+  expect(databaseFault(await refusal.catch(error => error)).code).toBe(code)
+  expect(runs).toBe(1)
+})
+
+test('a lost connection is not tried again, since nobody knows what was committed', async () => {
+  let runs = 0
+  const lost = transaction(async tx => {
+    runs++
+    const [row] = await tx.$queryRaw<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`
+    await database.$queryRaw`SELECT pg_terminate_backend(${row?.pid}::int)`
+    await sleep(100)
+    await tx.$executeRaw`UPDATE guards SET on_duty = 9`
+  }, database)
+  await expect(lost).rejects.toThrow()
+  expect(runs).toBe(1)
+})

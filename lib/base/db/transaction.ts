@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Database, db, type Tx } from '#lib/base/db/client.ts'
+import { databaseFault } from '#lib/base/errors.ts'
+
+const TRIES_MAX = 5
+const FIRST_PAUSE_MS = 5
+
+/** Serialization failure and deadlock: nothing was written, and the same may succeed now. */
+const AGAIN = new Set(['40001', '40P01', 'P2034'])
+
+/**
+ * Runs a statement or a transaction again after a conflict. A lost connection is never tried
+ * again here: whether the commit happened is not known then.
+ */
+export async function retried<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt >= TRIES_MAX || !isConflict(error)) throw error
+      await sleep(FIRST_PAUSE_MS * 2 ** attempt * (0.5 + Math.random()))
+    }
+  }
+}
+
+export function transaction<T>(
+  work: (tx: Tx) => Promise<T>,
+  database: Database = db(),
+): Promise<T> {
+  return retried(() => database.$transaction(work, { maxWait: 3_000, timeout: 10_000 }))
+}
+
+function isConflict(error: unknown): boolean {
+  return AGAIN.has(databaseFault(error).code ?? '')
+}

@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest'
+import { connect, db, Prisma, pool } from '#lib/base/db/client.ts'
+import { databaseFault, isDatabaseGone, isTrocoError, TrocoError } from '#lib/base/errors.ts'
+import { newId } from '#lib/base/ids.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { CANARY, CHARGE, makeMerchant } from '#lib/testing/stage.ts'
+
+function caught(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => expect.unreachable('it was not refused'),
+    error => error,
+  )
+}
+
+describe('a refusal of ours', () => {
+  test('is known by its name and code, also when the class was loaded a second time', () => {
+    const twin = class extends Error {
+      override name = 'TrocoError'
+      code = 'not_found'
+    }
+    expect(isTrocoError(new TrocoError('not_found', 'No'))).toBe(true)
+    expect(isTrocoError(new twin('No'))).toBe(true)
+    for (const other of [new Error('No'), { name: 'TrocoError' }, null, undefined, 'TrocoError']) {
+      expect(isTrocoError(other)).toBe(false)
+    }
+  })
+
+  test('carries its fields, permission and cause', () => {
+    const cause = new Error('why')
+    const fields = { amount: ['Insufficient balance'] }
+    const error = new TrocoError('permission_denied', 'No', { fields, permission: 'x', cause })
+    expect(error).toMatchObject({ code: 'permission_denied', fields, permission: 'x', cause })
+  })
+})
+
+describe('of a database error is known', () => {
+  const payer = { ...CHARGE, client_doc: CANARY.formattedDocument, external_id: 'one' }
+
+  function insertBadly(accountId: string, column: 'amount' | 'status') {
+    const id = newId()
+    const amount = column === 'amount' ? 1 : 1_000
+    const status = column === 'status' ? 'lost' : 'pending'
+    return db().$executeRaw`
+      INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
+        client_name, client_email, client_doc, expires_at)
+      VALUES (${accountId}::uuid, ${id}::uuid, 'test', ${status}, ${amount}::bigint, ${id}, ${id},
+        '-', '-', '-', ${CANARY.document}, now())`
+  }
+
+  test('which CHECK it broke', async () => {
+    const merchant = await makeMerchant()
+    const [amount, status] = [
+      await caught(insertBadly(merchant.id, 'amount')),
+      await caught(insertBadly(merchant.id, 'status')),
+    ]
+    expect(databaseFault(amount)).toMatchObject({
+      code: '23514',
+      constraint: 'charges_amount_range',
+    })
+    expect(databaseFault(status)).toMatchObject({ constraint: 'charges_status_known' })
+    expect(JSON.stringify([databaseFault(amount), databaseFault(status)])).not.toContain(
+      CANARY.document,
+    )
+  })
+
+  test('which unique key it met, by SQL and by Prisma', async () => {
+    const merchant = await makeMerchant()
+    await createCharge(merchant, 'test', payer, null)
+    const bySql = await caught(
+      db().$executeRaw`INSERT INTO event_sequences (account_id, mode)
+        VALUES (${merchant.id}::uuid, 'test')`,
+    )
+    expect(databaseFault(bySql).code).toBe('23505')
+    const byPrisma = await caught(
+      db().eventSequence.create({ data: { accountId: merchant.id, mode: 'test' } }),
+    )
+    expect(databaseFault(byPrisma).code).toMatch(/^(23505|P2002)$/)
+    for (const error of [bySql, byPrisma]) {
+      expect(JSON.stringify(databaseFault(error))).not.toContain(merchant.id)
+      expect(isDatabaseGone(error)).toBe(false)
+    }
+  })
+
+  test('nothing, where there is nothing or the causes go round in a ring', () => {
+    const ring: { cause?: unknown } = {}
+    ring.cause = ring
+    const nothing = { code: undefined, constraint: undefined, table: undefined }
+    for (const error of [undefined, null, 'text', 7, new Error('text'), ring]) {
+      expect(databaseFault(error)).toEqual(nothing)
+      expect(isDatabaseGone(error)).toBe(false)
+    }
+  })
+})
+
+describe('the database is gone', () => {
+  test('when nobody listens there', async () => {
+    const nobody = connect({ url: 'postgresql://troco:x@127.0.0.1:9/troco', poolMax: 1 })
+    expect(isDatabaseGone(await caught(nobody.$queryRaw`SELECT 1`))).toBe(true)
+    await nobody.$disconnect()
+  })
+
+  test('when it ends our connection', async () => {
+    const dying = connect({ poolMax: 1 })
+    const suicide = dying.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(1)`
+    expect(isDatabaseGone(await caught(suicide))).toBe(true)
+    expect(await dying.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }])
+    await dying.$disconnect()
+  })
+
+  test('when no connection becomes free in time', async () => {
+    const narrow = connect({ poolMax: 1 })
+    const long = narrow.$queryRaw`SELECT 1 FROM pg_sleep(4)`.then(rows => rows)
+    expect(isDatabaseGone(await caught(narrow.$queryRaw`SELECT 1`))).toBe(true)
+    await long
+    await narrow.$disconnect()
+  })
+
+  test.each(['53000', '53100', '53200', '53300', '53400', '58030', '25006'])(
+    'when it cannot write for want of disk, memory or leave: %s',
+    async code => {
+      const raise = `DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '${code}'; END $$`
+      const byOrm = await caught(db().$executeRaw(Prisma.raw(raise)))
+      const pastIt = await caught(pool().query(raise))
+      expect([byOrm, pastIt].map(isDatabaseGone)).toEqual([true, true])
+    },
+  )
+
+  test('but not when it answers that it will not', async () => {
+    const refused = await caught(db().$queryRaw`SELECT 1 / 0`)
+    expect(databaseFault(refused).code).toBe('22012')
+    expect(isDatabaseGone(refused)).toBe(false)
+  })
+})
+
+test.each([
+  'new row for relation "charges" violates check constraint "charges_amount_range"',
+  'a nova linha da relação "charges" viola a restrição de verificação "charges_amount_range"',
+  'neue Zeile für Relation »charges« verletzt Check-Constraint »charges_amount_range«',
+  'une ligne viole la contrainte « charges_amount_range »',
+])('the name of a broken CHECK is found whatever language the server speaks: %s', message => {
+  const error = { cause: { originalCode: '23514', originalMessage: message } }
+  expect(databaseFault(error).constraint).toBe('charges_amount_range')
+})

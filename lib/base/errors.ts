@@ -1,0 +1,157 @@
+/** Refusals of the addresses that serve our own pages alone: the document does not know them. */
+export type PageErrorCode =
+  | 'session_required'
+  | 'endpoint_not_found'
+  | 'delivery_not_found'
+  | 'endpoint_disabled'
+  | 'under_way'
+  | 'limit_reached'
+  | 'token_not_found'
+  | 'token_ended'
+  | 'job_not_found'
+  | 'second_factor_required'
+  | 'factor_not_found'
+  | 'account_not_found'
+  | 'link_expired'
+  | 'session_not_found'
+  | 'member_not_found'
+  | 'member_already'
+  | 'last_owner'
+  | 'invitation_not_found'
+  | 'invitation_ended'
+  | 'other_person'
+  | 'sign_up_closed'
+
+/** Every refusal of ours, by code. The status of each stands in one table, lib/edge/http/answer.ts. */
+export type ErrorCode =
+  | PageErrorCode
+  | 'unauthenticated'
+  | 'account_not_active'
+  | 'permission_denied'
+  | 'live_mode_disabled'
+  | 'cross_origin'
+  | 'proof_required'
+  | 'too_many_requests'
+  | 'malformed_json'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'invalid_input'
+  | 'insufficient_balance'
+  | 'transaction_not_found'
+  | 'withdrawal_not_found'
+  | 'refund_not_found'
+  | 'external_id_used'
+  | 'already_final'
+  | 'not_paid'
+  | 'refund_window_closed'
+  | 'in_progress'
+  | 'events_gone'
+  | 'not_found'
+  | 'service_unavailable'
+  | 'setup_failed'
+
+/** Fields and what to do about each, in the order in which they were found. */
+export type FieldProblems = Record<string, string[]>
+
+interface Details {
+  fields?: FieldProblems
+  permission?: string
+  /** When the same may be asked again. */
+  retryAfterS?: number
+  cause?: unknown
+}
+
+// Told by `code`, never by instanceof: one process holds this class twice, natively and in Next's bundle.
+export class TrocoError extends Error {
+  readonly code: ErrorCode
+  readonly fields: FieldProblems | undefined
+  readonly permission: string | undefined
+  readonly retryAfterS: number | undefined
+
+  constructor(code: ErrorCode, message: string, details: Details = {}) {
+    super(message, { cause: details.cause })
+    this.name = 'TrocoError'
+    this.code = code
+    this.fields = details.fields
+    this.permission = details.permission
+    this.retryAfterS = details.retryAfterS
+  }
+}
+
+/** The refusal of one field, in words that name it. */
+export function invalidInput(field: string, rule: string): TrocoError {
+  const message = `${field} ${rule}`
+  return new TrocoError('invalid_input', message, { fields: { [field]: [message] } })
+}
+
+export function isTrocoError(error: unknown): error is TrocoError {
+  return error instanceof Error && error.name === 'TrocoError'
+}
+
+/**
+ * Codes of PostgreSQL and of the socket that mean: the database cannot be asked, or cannot write,
+ * just now. 53… is a full disk, memory or server, 58030 its disk failing, 25006 a read-only one.
+ */
+const GONE =
+  /^(08...|57P0[1-3]|57014|53...|58030|25006|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|P1001|P1002|P1017|P2024|P2028)$/
+
+/** Of a raw statement the adapter keeps only its own word for these; here are Prisma's codes. */
+const GONE_KINDS: Record<string, string> = {
+  DatabaseNotReachable: 'P1001',
+  ConnectionClosed: 'P1017',
+  SocketTimeout: 'P1002',
+}
+
+interface DatabaseFault {
+  code: string | undefined
+  constraint: string | undefined
+  table: string | undefined
+}
+
+/**
+ * What may be known of a database error. Its message and `detail` can hold whole rows, payers'
+ * documents included, so nothing else of it is ever read or logged.
+ */
+export function databaseFault(error: unknown): DatabaseFault {
+  const found: DatabaseFault = { code: undefined, constraint: undefined, table: undefined }
+  let current: unknown = error
+  for (let depth = 0; depth < 6 && typeof current === 'object' && current !== null; depth++) {
+    const layer = current as Record<string, unknown>
+    const known = GONE_KINDS[text(layer.kind) ?? '']
+    found.code = text(layer.originalCode) ?? text(layer.code) ?? known ?? found.code
+    found.constraint = constraintOf(layer) ?? found.constraint
+    found.table = text(layer.table) ?? found.table
+    current = layer.cause ?? meta(layer)
+  }
+  return found
+}
+
+export function isDatabaseGone(error: unknown): boolean {
+  const { code } = databaseFault(error)
+  if (code !== undefined && GONE.test(code)) return true
+  const message = error instanceof Error ? error.message : ''
+  return /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Query read timeout/.test(
+    message,
+  )
+}
+
+function constraintOf(layer: Record<string, unknown>): string | undefined {
+  const { constraint, originalMessage } = layer
+  if (typeof constraint === 'string') return constraint
+  if (typeof constraint === 'object' && constraint !== null) {
+    return text((constraint as Record<string, unknown>).index)
+  }
+  // The adapter hands on a CHECK's name in the message only, as the last quoted word in any language.
+  if (layer.originalCode !== '23514' || typeof originalMessage !== 'string') return undefined
+  return [...originalMessage.matchAll(/["«»„“”]\s?([a-z0-9_]+)\s?["«»“”]/g)].at(-1)?.[1]
+}
+
+function meta(layer: Record<string, unknown>): unknown {
+  const value = layer.meta
+  if (typeof value !== 'object' || value === null) return undefined
+  return (value as Record<string, unknown>).driverAdapterError ?? value
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

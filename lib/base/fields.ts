@@ -1,0 +1,152 @@
+import * as z from 'zod'
+import { isUuid } from '#lib/base/ids.ts'
+
+/** The message of a field: what it must be, or that it is missing. The edge puts its name before. */
+export function must(rule: string) {
+  return {
+    error: (issue: { input?: unknown }) =>
+      issue.input === undefined ? 'is required' : `must ${rule}`,
+  }
+}
+
+/**
+ * What a field means, for the document, and values that show it. Where a schema's rule cannot be
+ * read off it, its meta also names one that is `like` it.
+ */
+export function about(description: string, ...examples: unknown[]) {
+  return examples.length > 0 ? { description, examples } : { description }
+}
+
+export function text(lengthMin: number, lengthMax: number) {
+  const rule = `have ${lengthMin} to ${lengthMax} characters`
+  return z.string(must('be a string')).trim().min(lengthMin, must(rule)).max(lengthMax, must(rule))
+}
+
+export function wholeCents(amountMin: number, amountMax: number) {
+  const rule = `be a whole number of cents from ${amountMin} to ${amountMax}`
+  return z.int(must(rule)).min(amountMin, must(rule)).max(amountMax, must(rule))
+}
+
+export const email = z
+  .email(must('be an e-mail address such as ana@example.com'))
+  .max(254, must('have at most 254 characters'))
+
+/** Kept as it was written: a parser that mends blanks would keep another address than was sent. */
+export const httpUrl = z
+  .string(must('be a string'))
+  .max(2048, must('have at most 2048 characters'))
+  .refine(isHttpUrl, must('be an http or https address'))
+  .meta({ format: 'uri', examples: ['https://shop.example/hooks/pix'] })
+
+/** In live mode nobody else on the way may read what we tell. */
+export const httpsUrl = httpUrl.refine(value => /^https:/i.test(value), must('be an https address'))
+
+function isHttpUrl(value: string): boolean {
+  return /^https?:\/\/[^\s\p{C}]+$/iu.test(value) && URL.canParse(value)
+}
+
+const REFERENCE =
+  'Your own reference, by which it can be read back: printable characters, not in the form of a UUID. Each is used once per account and mode; a second use is answered with 409.'
+const EXTERNAL_ID = 'have 1 to 255 printable characters and not the form of a UUID'
+
+export const externalId = z
+  .string(must(EXTERNAL_ID))
+  .max(255, must(EXTERNAL_ID))
+  .regex(/^[^\p{C}]+$/u, must(EXTERNAL_ID))
+  .refine(value => value.trim() !== '', must(EXTERNAL_ID))
+  .refine(value => !isUuid(value), must(EXTERNAL_ID))
+  .meta({ ...about(REFERENCE, 'order-1048'), minLength: 1 })
+
+/** A time in an answer: UTC with microseconds. */
+export const instant = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+  .meta({ ...about('UTC, with microseconds.', '2026-11-21T01:27:00.123456Z'), format: 'date-time' })
+
+/** An object of free keys in an answer. */
+export const anyObject = z.record(z.string(), z.unknown())
+
+/** An object of free keys, kept as it was sent: a record would drop a key named __proto__. */
+export function freeObject(bytesMax: number, keysMax?: number) {
+  return z
+    .custom<Record<string, unknown>>(isObject, must('be an object'))
+    .refine(value => byteLength(value) <= bytesMax, must(`have at most ${bytesMax} bytes as JSON`))
+    .meta({ like: anyObject.meta({ maxProperties: keysMax }) })
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function byteLength(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length
+}
+
+const PAGE_END = 'Send it as `cursor` to read the next page; null on the last one.'
+
+/** What every page of a list says beside its entries. */
+const Page = z
+  .object({ next_cursor: z.string().nullable().meta(about(PAGE_END, null)) })
+  .meta({ id: 'Page', ...about('What every page of a list has.') })
+
+export function pageOf<Entry extends z.ZodType>(entry: Entry) {
+  const entries = z.array(entry).meta(about('Newest first.'))
+  return z.intersection(z.object({ data: entries }), Page)
+}
+
+const LIST_MAX = 100
+const TIME = 'be a date (2026-11-21) or a time with its zone (2026-11-21T03:00:00Z)'
+const TIME_MAX = 40
+const LIMIT = `be a whole number from 1 to ${LIST_MAX}`
+
+const moment = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })], must(TIME))
+  .refine(isReadable, must(TIME))
+
+/** As PostgreSQL reads it, which knows no place 16 hours or more from UTC, and nothing before 1970. */
+function isReadable(value: string): boolean {
+  return value.length <= TIME_MAX && Date.parse(value) >= 0 && !/[+-](1[6-9]|2\d):\d\d$/.test(value)
+}
+
+export function listLimit(unlessSaid: number) {
+  return z
+    .string()
+    .regex(/^\d{1,3}$/, must(LIMIT))
+    .transform(Number)
+    .refine(value => value >= 1 && value <= LIST_MAX, must(LIMIT))
+    .default(unlessSaid)
+    .meta({
+      like: z.int().min(1).max(LIST_MAX).default(unlessSaid),
+      ...about('How many to answer at most.', unlessSaid),
+    })
+}
+
+const CURSOR = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
+const MOMENT = 'a date, which begins at midnight UTC, or a time with its zone.'
+
+/** How a list is asked for; everything arrives as text. `find` says where `q` looks. */
+export function listQuery<const Status extends string>(
+  statuses: readonly Status[],
+  find = 'Text to look for.',
+) {
+  const reference = z.string().max(255, must('have at most 255 characters'))
+  return z.object({
+    limit: listLimit(20),
+    cursor: z
+      .string()
+      .refine(isUuid, must('be the next_cursor of a page before'))
+      .optional()
+      .meta({ ...about('The `next_cursor` of the page before.', CURSOR), format: 'uuid' }),
+    status: z
+      .enum(statuses, must(`be one of ${statuses.join(', ')}`))
+      .optional()
+      .meta(about('Only those in this state.', statuses[0])),
+    external_id: reference.optional().meta(about('Only the one of this reference.', 'order-1048')),
+    created_from: moment
+      .optional()
+      .meta(about(`Created at or after this: ${MOMENT}`, '2026-11-01')),
+    created_to: moment.optional().meta(about(`Created before this: ${MOMENT}`, '2026-12-01')),
+    q: reference.optional().meta(about(find, 'ana')),
+  })
+}
+export type ListQuery = z.infer<ReturnType<typeof listQuery>>

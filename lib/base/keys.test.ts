@@ -1,0 +1,80 @@
+import fc from 'fast-check'
+import { afterEach, describe, expect, test } from 'vitest'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { hmac, keyFor, keyId, seal, unseal } from '#lib/base/keys.ts'
+
+const secret = env().TROCO_SECRET ?? ''
+afterEach(() => supplyEnv({ TROCO_SECRET: secret }))
+
+const other = 'another-server-key-that-only-this-test-knows-0123'
+
+describe('a sealed text', () => {
+  test('opens again for the row that it was sealed for, whatever it says', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, context) => {
+        expect(unseal(seal(text, context), context)).toBe(text)
+      }),
+    )
+  })
+
+  test('is another one each time, and tells nothing of the text but its length', () => {
+    const [one, again] = [seal('whsec_secret', 'a'), seal('whsec_secret', 'a')]
+    expect(Buffer.from(one)).not.toEqual(Buffer.from(again))
+    expect(Buffer.from(one).includes('whsec')).toBe(false)
+    expect(one).toHaveLength(12 + 16 + 'whsec_secret'.length)
+  })
+
+  test('does not open for another row', () => {
+    const box = seal('whsec_secret', 'row 1')
+    expect(() => unseal(box, 'row 2')).toThrow(expect.objectContaining({ code: 'setup_failed' }))
+  })
+
+  test('does not open with a single bit changed, anywhere in it', () => {
+    const box = seal('whsec_secret', 'row 1')
+    for (let bit = 0; bit < box.length * 8; bit++) {
+      const changed = box.slice()
+      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+      expect(() => unseal(changed, 'row 1')).toThrow(/sealed under another TROCO_SECRET/)
+    }
+  })
+
+  test('does not open when it was cut short, wherever', () => {
+    const box = seal('whsec_secret', 'row 1')
+    for (let length = 0; length < box.length; length++) {
+      const cut = () => unseal(box.slice(0, length), 'row 1')
+      expect(cut, `${length} bytes`).toThrow(expect.objectContaining({ code: 'setup_failed' }))
+    }
+  })
+
+  test('does not open under another server key, whose id differs as well', () => {
+    const box = seal('whsec_secret', 'row 1')
+    const id = keyId()
+    supplyEnv({ TROCO_SECRET: other })
+    expect(() => unseal(box, 'row 1')).toThrow(expect.objectContaining({ code: 'setup_failed' }))
+    expect(keyId()).not.toBe(id)
+    supplyEnv({ TROCO_SECRET: secret })
+    expect(unseal(box, 'row 1')).toBe('whsec_secret')
+    expect(keyId()).toBe(id)
+  })
+
+  test.each([0, 11, 15, 28])('cut to its first %i bytes does not open', length => {
+    const box = seal('whsec_secret', 'row 1').slice(0, length)
+    expect(() => unseal(box, 'row 1')).toThrow()
+  })
+})
+
+test('one key never serves two ends', () => {
+  const purposes = ['api-tokens', 'webhook-secrets', 'next-auth'] as const
+  const keys = purposes.map(purpose => keyFor(purpose).export().toString('hex'))
+  expect(new Set(keys).size).toBe(purposes.length)
+  const marks = purposes.map(purpose => hmac(purpose, 'text').toString('hex'))
+  expect(new Set(marks).size).toBe(purposes.length)
+  expect(hmac('api-tokens', 'text')).toEqual(hmac('api-tokens', 'text'))
+})
+
+test('without a server key nothing is sealed or hashed', () => {
+  supplyEnv({ TROCO_SECRET: '' })
+  expect(() => keyFor('api-tokens')).toThrow(expect.objectContaining({ code: 'setup_failed' }))
+  expect(() => seal('text', 'row')).toThrow(/TROCO_SECRET is not set/)
+  expect(() => hmac('api-tokens', 'text')).toThrow(/TROCO_SECRET is not set/)
+})

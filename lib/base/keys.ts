@@ -1,0 +1,93 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
+import { env } from '#lib/base/env.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+
+/** What a key derived from the server key may be used for: one key never serves two ends. */
+type Purpose =
+  | 'api-tokens'
+  | 'webhook-secrets'
+  | 'next-auth'
+  | 'payment-pages'
+  | 'sign-in'
+  | 'second-factors'
+  | 'recovery-codes'
+  | 'mails'
+type SealPurpose = Extract<Purpose, 'webhook-secrets' | 'second-factors' | 'mails'>
+
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** Keys that were derived, by secret and purpose: making one costs more than using it. */
+const derived = new Map<string, KeyObject>()
+
+/** A 256-bit key for one purpose, from TROCO_SECRET by HKDF. */
+export function keyFor(purpose: Purpose, secret = env().TROCO_SECRET): KeyObject {
+  if (!secret)
+    throw new TrocoError('setup_failed', 'TROCO_SECRET is not set: start with `npm start`')
+  const name = `${purpose} ${secret}`
+  const known = derived.get(name)
+  if (known) return known
+  const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, 'troco', purpose, 32)))
+  derived.set(name, key)
+  return key
+}
+
+/** Names the key that something was sealed with, without telling anything of it. */
+export function keyId(): string {
+  return createHash('sha256').update(keyFor('webhook-secrets').export()).digest('hex').slice(0, 12)
+}
+
+export function hmac(purpose: Purpose, text: string, secret?: string): Buffer {
+  return createHmac('sha256', keyFor(purpose, secret)).update(text).digest()
+}
+
+/** AES-256-GCM; `context` binds the box to its row, so that one cannot be moved to another. */
+export function seal(
+  text: string,
+  context: string,
+  purpose: SealPurpose = 'webhook-secrets',
+): Uint8Array<ArrayBuffer> {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', keyFor(purpose), nonce)
+  cipher.setAAD(Buffer.from(context))
+  const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), body]))
+}
+
+/** Opens what was sealed under TROCO_SECRET, or under the one before it. */
+export function unseal(
+  box: Uint8Array,
+  context: string,
+  purpose: SealPurpose = 'webhook-secrets',
+): string {
+  const { TROCO_SECRET, TROCO_SECRET_BEFORE } = env()
+  let cause: unknown
+  for (const secret of [TROCO_SECRET, TROCO_SECRET_BEFORE].filter(Boolean)) {
+    try {
+      return open(Buffer.from(box), context, keyFor(purpose, secret))
+    } catch (error) {
+      cause = error
+    }
+  }
+  const message =
+    'This secret was sealed under another TROCO_SECRET: name that one in TROCO_SECRET_BEFORE'
+  throw new TrocoError('setup_failed', message, { cause })
+}
+
+function open(bytes: Buffer, context: string, key: KeyObject): string {
+  const options = { authTagLength: TAG_BYTES }
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), options)
+  decipher.setAAD(Buffer.from(context))
+  decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+  const body = bytes.subarray(NONCE_BYTES + TAG_BYTES)
+  return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8')
+}

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { newId } from '#lib/base/ids.ts'
+import { describeError, inContext, log } from '#lib/base/log.ts'
+import { CANARY } from '#lib/testing/canary.ts'
+import { findLeak } from '#lib/testing/log-search.ts'
+import { TEST_LOG } from '#lib/testing/setup.ts'
+import { makeMerchant, receive } from '#lib/testing/stage.ts'
+
+function linesWith(mark: string): Record<string, unknown>[] {
+  return readFileSync(TEST_LOG, 'utf8')
+    .split('\n')
+    .filter(line => line.includes(mark))
+    .map(line => JSON.parse(line))
+}
+
+test('each line carries the request and, once known, the account', async () => {
+  const mark = newId()
+  await inContext({ requestId: 'r-1' }, async noted => {
+    log().info(`before ${mark}`)
+    noted.accountId = 'a-1'
+    await Promise.resolve()
+    log().info(`after ${mark}`)
+  })
+  log().info(`outside ${mark}`)
+  const [before, after, outside] = linesWith(mark)
+  expect(before).toMatchObject({ requestId: 'r-1', level: 'info' })
+  expect(before).not.toHaveProperty('accountId')
+  expect(after).toMatchObject({ requestId: 'r-1', accountId: 'a-1' })
+  expect(outside).not.toHaveProperty('requestId')
+})
+
+test('values under a telling name are hidden, even one level down', () => {
+  const mark = newId()
+  log().info({ password: CANARY.password, request: { pix_key: CANARY.pixKey } }, mark)
+  const [line] = linesWith(mark)
+  expect(line).toMatchObject({ password: '[hidden]', request: { pix_key: '[hidden]' } })
+})
+
+test('a database error leaves its code, constraint and table, and nothing of the row', async () => {
+  const merchant = await makeMerchant()
+  await receive(merchant, 5_000)
+  const broken = db().charge.updateMany({
+    where: { accountId: merchant.id },
+    data: { clientDoc: CANARY.document, amount: 1n },
+  })
+  const error = await broken.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  )
+  const described = describeError(error)
+  expect(described).toMatchObject({ code: '23514' })
+  const mark = newId()
+  log().error({ err: error }, mark)
+  expect(JSON.stringify(linesWith(mark))).not.toMatch(
+    new RegExp(`${CANARY.document}|Failing row|Ana`),
+  )
+})
+
+test('an unknown error leaves its kind and place, not its message; a refusal of ours says its own', () => {
+  expect(JSON.stringify(describeError(new Error(CANARY.document)))).not.toContain(CANARY.document)
+  expect(describeError(new Error('x'))).toMatchObject({ kind: 'Error' })
+  expect(describeError(new TypeError('x is not a function'))).toMatchObject({
+    message: 'x is not a function',
+  })
+  const refusal = new TrocoError('not_found', 'Not found')
+  expect(describeError(refusal)).toMatchObject({ code: 'not_found', message: 'Not found' })
+  expect(describeError(CANARY.document)).toEqual({ kind: 'string' })
+})
+
+test('the search of the logs finds each canary, token, secret and row, and passes what is clean', () => {
+  const token = `troco_test_${'a1B2c3D4'.repeat(5)}`.slice(0, 49)
+  for (const text of [
+    ...Object.values(CANARY),
+    token,
+    `whsec_${'A'.repeat(32)}`,
+    'Failing row contains (1)',
+  ]) {
+    expect(findLeak(`{"msg":"before ${text} after"}`), text).not.toBeNull()
+  }
+  expect(findLeak('{"level":"info","requestId":"r-1","msg":"a job failed"}')).toBeNull()
+})

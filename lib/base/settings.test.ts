@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { describeVariables, readEnv } from '#lib/base/settings.ts'
+
+const SECRET = 'b3JkaW5hcnkgbm9pc2UgdGhhdCBub2JvZHkga25vd3M'
+const PRODUCTION = {
+  DATABASE_URL: 'postgresql://db.example/troco',
+  TROCO_SECRET: SECRET,
+  PUBLIC_URL: 'https://pay.example.com',
+}
+
+test('nothing at all is a local set-up with every default', () => {
+  const env = readEnv({})
+  expect(env).toMatchObject({
+    TROCO_ENV: 'local',
+    PORT: 3000,
+    HOST: '127.0.0.1',
+    PUBLIC_URL: 'http://localhost:3000',
+    TRUST_PROXY: 0,
+    PG_NAMED_STATEMENTS: true,
+  })
+})
+
+test('blank counts as unset', () => {
+  expect(readEnv({ PORT: '', DATABASE_URL: '  ', TROCO_ENV: ' ' })).toEqual(readEnv({}))
+})
+
+test('a database of the operator makes it production, unless said', () => {
+  expect(readEnv(PRODUCTION).TROCO_ENV).toBe('production')
+  const local = readEnv({ TROCO_ENV: 'local', DATABASE_URL: PRODUCTION.DATABASE_URL })
+  expect(local.TROCO_ENV).toBe('local')
+})
+
+test('the address follows the port, and a trailing slash is dropped', () => {
+  expect(readEnv({ PORT: '8080' }).PUBLIC_URL).toBe('http://localhost:8080')
+  expect(readEnv({ PUBLIC_URL: 'https://a.example/' }).PUBLIC_URL).toBe('https://a.example')
+})
+
+test.each([
+  [{ TROCO_SECRET: '' }, 'TROCO_SECRET is missing'],
+  [{ TROCO_SECRET: 'short' }, 'TROCO_SECRET is too short'],
+  [{ TROCO_SECRET: 'changeme-changeme-changeme-changeme' }, 'TROCO_SECRET is well known'],
+  [{ TROCO_SECRET: 'a'.repeat(40) }, 'TROCO_SECRET is well known'],
+  [{ PUBLIC_URL: '' }, 'PUBLIC_URL is missing'],
+  [{ PUBLIC_URL: 'http://pay.example.com' }, 'PUBLIC_URL must be https'],
+])('production refuses %o', (change, message) => {
+  expect(() => readEnv({ ...PRODUCTION, ...change })).toThrow(message)
+})
+
+test('production may be tried on the machine itself without https', () => {
+  expect(readEnv({ ...PRODUCTION, PUBLIC_URL: 'http://127.0.0.1:3000' }).PUBLIC_URL).toContain(
+    '127',
+  )
+})
+
+test('the problems of several variables stand in one line, and the secret in none', () => {
+  const read = () =>
+    readEnv({ ...PRODUCTION, TROCO_SECRET: 'my-own', PORT: 'x', TRUST_PROXY: '-1' })
+  expect(read).toThrow(/PORT .*TRUST_PROXY .*TROCO_SECRET is too short/)
+  expect(read).not.toThrow(/\n|my-own/)
+})
+
+test('.env.example has every variable, its meaning and its default, in the order of the schema', () => {
+  const wanted = describeVariables().map(
+    ({ name, meaning, fallback }) => `# ${meaning}\n# ${name}=${fallback}\n`,
+  )
+  const example = readFileSync('.env.example', 'utf8')
+  expect(example.slice(example.indexOf(`# ${describeVariables()[0]?.meaning}`))).toBe(
+    wanted.join('\n'),
+  )
+})
+
+test('the README has every variable, in the same order and words', () => {
+  const rows = describeVariables().map(
+    ({ name, meaning, fallback }) =>
+      `| \`${name}\` | ${meaning} | ${fallback && `\`${fallback}\``} |`,
+  )
+  expect(readFileSync('README.md', 'utf8')).toContain(rows.join('\n'))
+})

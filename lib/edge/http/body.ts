@@ -1,0 +1,122 @@
+import type * as z from 'zod'
+import { type FieldProblems, invalidInput, TrocoError } from '#lib/base/errors.ts'
+import { isObject } from '#lib/base/fields.ts'
+import type { Incoming } from '#lib/edge/http/exchange.ts'
+
+const BYTES_MAX = 64 * 1024
+/** Deeper than any honest body; some receivers of our webhooks would fail on more. */
+const DEPTH_MAX = 32
+
+/** The JSON object of a request; no body at all counts as an empty one. */
+export async function readObject(incoming: Incoming): Promise<Record<string, unknown>> {
+  refuseForeignTypes(incoming)
+  const text = await readText(incoming)
+  if (text.trim() === '') return {}
+  const value = parseJson(text)
+  if (!isObject(value)) throw invalidBody('must be a JSON object')
+  refuseUnwritable(value, 1)
+  return value
+}
+
+/** What stands behind the `?`; of a name that comes twice the last value counts. */
+export function readQuery(url: string): Record<string, unknown> {
+  const at = url.indexOf('?')
+  const query = at < 0 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at)))
+  refuseUnwritable(query, 1)
+  return query
+}
+
+/** Checks fields against a schema. Null and the empty string count as absent. */
+export function parseFields<T>(schema: z.ZodType<T>, given: Record<string, unknown>): T {
+  const present = Object.entries(given).filter(([, value]) => value !== null && value !== '')
+  const result = schema.safeParse(Object.fromEntries(present))
+  if (result.success) return result.data
+  const fields: FieldProblems = {}
+  for (const issue of result.error.issues) {
+    const [field = 'body', ...inner] = issue.path.map(String)
+    const place =
+      field + inner.map(part => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`)).join('')
+    const messages = fields[field] ?? []
+    messages.push(`${place} ${issue.message}`)
+    fields[field] = messages
+  }
+  throw new TrocoError('invalid_input', 'Invalid input', { fields })
+}
+
+function refuseForeignTypes({ header }: Incoming): void {
+  const type = header('content-type')
+  const isJson = type === null || /^\s*[\w.+-]+\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)
+  const encoding = header('content-encoding')
+  if (!isJson || (encoding !== null && encoding.toLowerCase() !== 'identity')) {
+    throw new TrocoError('unsupported_media_type', 'Content-Type must be application/json')
+  }
+}
+
+async function readText(incoming: Incoming): Promise<string> {
+  if (Number(incoming.header('content-length') ?? 0) > BYTES_MAX) throw tooLarge()
+  // A caller who hangs up in the middle reads no answer, and is no fault of the database.
+  const bytes = await incoming.readBody(BYTES_MAX).catch(() => {
+    throw malformed()
+  })
+  if (!bytes) throw tooLarge()
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw malformed()
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** A whole number that was written out and that a double cannot hold: it would come back as another. */
+const TOO_LONG = Symbol('a number beyond 2^53')
+
+function parseJson(text: string): unknown {
+  try {
+    return /\d{16}/.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text)
+  } catch {
+    throw malformed()
+  }
+}
+
+// TypeScript does not know the reviver's third argument yet, which Node has.
+function keepExact(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const exact = typeof value !== 'number' || Number.isSafeInteger(value)
+  return exact || !/^-?\d+$/.test(context?.source ?? '') ? value : TOO_LONG
+}
+
+/** PostgreSQL keeps no NUL and no half of a surrogate pair, in keys neither. */
+function refuseUnwritable(value: unknown, depth: number, place = 'body'): void {
+  if (depth > DEPTH_MAX) throw invalidBody(`must not be nested deeper than ${DEPTH_MAX} levels`)
+  if (typeof value === 'string') {
+    if (value.includes('\0') || !value.isWellFormed()) throw invalidText(place)
+  } else if (value === TOO_LONG || (typeof value === 'number' && !Number.isFinite(value))) {
+    throw invalidInput(
+      place,
+      'must not hold a number that JSON readers would round: send it as text',
+    )
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, inner] of Object.entries(value)) {
+      if (key.includes('\0') || !key.isWellFormed()) throw invalidText(place)
+      // A field that is such a number is judged by its own rule, which says more.
+      if (inner === TOO_LONG && depth === 1) continue
+      refuseUnwritable(inner, depth + 1, depth === 1 ? key : place)
+    }
+  }
+}
+
+function malformed(): TrocoError {
+  return new TrocoError('malformed_json', 'Malformed JSON')
+}
+
+function tooLarge(): TrocoError {
+  return new TrocoError('payload_too_large', 'Payload too large')
+}
+
+function invalidBody(rule: string): TrocoError {
+  return invalidInput('body', rule)
+}
+
+function invalidText(field: string): TrocoError {
+  return invalidInput(field, 'must not hold NUL characters or broken Unicode')
+}

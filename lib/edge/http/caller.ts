@@ -1,0 +1,163 @@
+import type { AccountRef } from '#lib/base/db/columns.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { isOpen, MODES, type Mode } from '#lib/base/mode.ts'
+import type { Incoming } from '#lib/edge/http/exchange.ts'
+import { isOwnOrigin } from '#lib/edge/http/origin.ts'
+import { countFailedBearer } from '#lib/edge/http/rate-limit.ts'
+import { cookieNames } from '#lib/edge/session/cookie.ts'
+import { requireProof } from '#lib/edge/session/proof.ts'
+import { readSession } from '#lib/edge/session/read.ts'
+import { type Allowed, PAGE_PERMISSIONS, permissionsOf } from '#lib/edge/session/roles.ts'
+import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
+import { recallToken } from '#lib/rooms/tokens/recall.ts'
+import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+
+export interface CallingAccount {
+  id: string
+  /** The account as a statement names it; for a remembered caller it is also the proof. */
+  ref: AccountRef
+  name: string
+  city: string
+  expiresIn: number
+  isActive: boolean
+  /** The member's; null for a program. */
+  role: SessionAccount['role'] | null
+}
+
+/** Whoever sent a request: a program with a token, or a member of the account in our own pages. */
+export interface Caller {
+  kind: 'token' | 'session'
+  mode: Mode
+  permissions: readonly string[]
+  account: CallingAccount
+  /** The member who asks; null for a program. */
+  user: SessionUser | null
+  /** What the token is counted by; a session is counted by its address alone. */
+  key: string | null
+}
+
+/** Who calls, asked of the database. A token goes before a cookie. */
+export async function authenticate(incoming: Incoming): Promise<Caller> {
+  const authorization = incoming.header('authorization')
+  if (authorization === null) {
+    const member = await readMember(incoming)
+    if (member) return member
+    throw unauthenticated()
+  }
+  const token = bearerOf(authorization)
+  const known = token === null ? null : await verifyToken(token)
+  if (known) {
+    const account = { ...known.account, ref: known.account.id, role: null }
+    return { kind: 'token', ...known, account, user: null }
+  }
+  await countFailedBearer(incoming.ip)
+  throw unauthenticated()
+}
+
+/** The token's caller of a moment ago. Its account's `ref` refuses the statement if that changed. */
+export function recallCaller({ header }: Incoming): Caller | null {
+  const token = bearerOf(header('authorization'))
+  const known = token === null ? null : recallToken(token)
+  return (
+    known && {
+      kind: 'token',
+      ...known,
+      account: { ...known.account, ref: { id: known.account.id, proof: known.proof }, role: null },
+      user: null,
+    }
+  )
+}
+
+function bearerOf(authorization: string | null): string | null {
+  return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null
+}
+
+/** A cookie counts only with what our own pages say beside it: which world, and whose. */
+async function readMember(incoming: Incoming): Promise<Caller | null> {
+  const { header } = incoming
+  const mode = MODES.find(known => known === header('troco-mode'))
+  const accountId = header('troco-account')?.toLowerCase() ?? ''
+  if (!mode || !isUuid(accountId)) return null
+  const user = await readPerson(incoming)
+  const found = user?.accounts.find(({ id }) => id === accountId)
+  if (!user || !found) return null
+  const { name, city, expiresIn, status, role } = found
+  const isActive = status === 'active'
+  const permissions = permissionsOf(role)
+  const account = { id: accountId, ref: accountId, name, city, expiresIn, isActive, role }
+  return { kind: 'session', mode, permissions, account, user, key: null }
+}
+
+/** Who is signed in. What a page asks by itself, reading, is no use of the session. */
+export async function readPerson({ method, header }: Incoming): Promise<SessionUser | null> {
+  const secret = sessionSecret(header('cookie') ?? '')
+  return secret === null ? null : readSession(secret, writes(method))
+}
+
+export function writes(method: string): boolean {
+  return !['GET', 'HEAD'].includes(method)
+}
+
+/** A page's write must come from a page of ours, which the browser says in two ways. */
+export function requireOwnPage({ header }: Pick<Incoming, 'header'>): void {
+  const site = header('sec-fetch-site') ?? 'same-origin'
+  if (site === 'same-origin' && isOwnOrigin(header('origin'))) return
+  throw new TrocoError('cross_origin', 'Cross-origin request refused')
+}
+
+function sessionSecret(cookies: string): string | null {
+  const { session } = cookieNames()
+  const pairs = cookies.split(';').map(pair => pair.trim().split('='))
+  return pairs.find(([name]) => name === session)?.[1] ?? null
+}
+
+/** Whether the caller may do this at all, and a page's write came from a page of ours. */
+export function authorize(
+  caller: Caller,
+  incoming: Incoming,
+  allow: Allowed | Allowed[],
+  takesProof = false,
+): void {
+  const isWrite = writes(incoming.method)
+  const wanted = [allow].flat()
+  const mayLeave = caller.kind === 'session' && wanted.includes('members:leave')
+  if (!caller.account.isActive && (isWrite || caller.kind === 'token') && !mayLeave) {
+    throw notActive()
+  }
+  if (isWrite && caller.kind === 'session') requireOwnPage(incoming)
+  if (caller.kind === 'token' && wanted.every(isForPages)) throw sessionRequired()
+  // Reading an empty world does no harm; nothing may begin in it.
+  if (!isOpen(caller.mode) && wanted.some(beginsSomething)) {
+    throw new TrocoError('live_mode_disabled', 'Live mode is not enabled')
+  }
+  if (!wanted.some(permission => caller.permissions.includes(permission))) {
+    const permission = wanted.join(' or ')
+    throw new TrocoError('permission_denied', `Permission denied: ${permission}`, { permission })
+  }
+  if (takesProof && caller.user) requireProof(caller.user, caller.mode)
+}
+
+/** Settings and members are of both worlds: to change them is nothing that happens in one. */
+const OF_BOTH_WORLDS: Allowed[] = ['settings:write', 'profile:write', 'members:write']
+
+function beginsSomething(name: Allowed): boolean {
+  return name.endsWith(':write') && !OF_BOTH_WORLDS.includes(name)
+}
+
+function isForPages(name: Allowed): boolean {
+  return (PAGE_PERMISSIONS as readonly string[]).includes(name)
+}
+
+function sessionRequired(): TrocoError {
+  const message = 'This address is for the dashboard: sign in there, no token opens it'
+  return new TrocoError('session_required', message)
+}
+
+export function notActive(): TrocoError {
+  return new TrocoError('account_not_active', 'Account not active')
+}
+
+export function unauthenticated(): TrocoError {
+  return new TrocoError('unauthenticated', 'Unauthenticated')
+}

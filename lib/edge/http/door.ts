@@ -1,0 +1,118 @@
+import type * as z from 'zod'
+import { env } from '#lib/base/env.ts'
+import { type ErrorCode, TrocoError } from '#lib/base/errors.ts'
+import { isStreamed, json, stream } from '#lib/edge/http/answer.ts'
+import { parseFields, readObject, readQuery } from '#lib/edge/http/body.ts'
+import { readPerson, requireOwnPage, unauthenticated, writes } from '#lib/edge/http/caller.ts'
+import {
+  answering,
+  countAddress,
+  routeOf,
+  type Served,
+  type Visit,
+} from '#lib/edge/http/endpoint.ts'
+import type { Answer, Incoming } from '#lib/edge/http/exchange.ts'
+import { requireProof } from '#lib/edge/session/proof.ts'
+import type { SessionUser } from '#lib/edge/session/schema.ts'
+
+/** Who may come in by a door that belongs to no account. */
+export type Who = 'visitor' | 'person' | 'admin'
+
+interface Call<Body, Query, User> {
+  user: User
+  body: Body
+  query: Query
+  params: Record<string, string>
+  ip: string
+  /** What browser it is, as it says itself. */
+  userAgent: string | null
+  /** Of a write, which of our own addresses the page has. */
+  origin: string
+}
+
+export interface DoorDeclaration<Body, Query, User> {
+  summary: string
+  body?: z.ZodType<Body>
+  query?: z.ZodType<Query>
+  /** What a 200 says; of a stream there is no shape. */
+  answer: z.ZodType
+  refuses?: ErrorCode[]
+  /** Weighty enough that somebody who proved long ago who they are is asked again. */
+  takesProof?: boolean
+  handle: (call: Call<Body, Query, User>) => Promise<unknown>
+}
+
+export interface Door extends Served {
+  declared?: undefined
+  opens: { who: Who; takesProof: boolean; answer: z.ZodType }
+}
+
+/** For anybody at a page of ours who has not signed in: to join, or to find back in. */
+export function visitorDoor<Body = undefined, Query = undefined>(
+  declared: DoorDeclaration<Body, Query, null>,
+): Door {
+  return door('visitor', declared as DoorDeclaration<unknown, unknown, null>, async () => null)
+}
+
+/** For whoever is signed in, about themselves. */
+export function personDoor<Body = undefined, Query = undefined>(
+  declared: DoorDeclaration<Body, Query, SessionUser>,
+): Door {
+  return door('person', declared as DoorDeclaration<unknown, unknown, SessionUser>, requirePerson)
+}
+
+/** For the operator's staff. To everybody else it says no more than that it is not theirs. */
+export function adminDoor<Body = undefined, Query = undefined>(
+  declared: DoorDeclaration<Body, Query, SessionUser>,
+): Door {
+  return door('admin', declared as DoorDeclaration<unknown, unknown, SessionUser>, requireStaff)
+}
+
+/** A method that such an address does not have. */
+export function refuseAtDoor(incoming: Incoming, { who }: Door['opens'], allow: string) {
+  return answering(incoming, 'field_messages', async visit => {
+    await countAddress(visit)
+    if (who !== 'visitor') await (who === 'admin' ? requireStaff : requirePerson)(incoming)
+    return json(405, { error: 'Method not allowed' }, { allow })
+  })
+}
+
+function door<User extends SessionUser | null>(
+  who: Who,
+  declared: DoorDeclaration<unknown, unknown, User>,
+  letIn: (incoming: Incoming) => Promise<User>,
+): Door {
+  const takesProof = declared.takesProof ?? false
+  const open = async (visit: Visit): Promise<Answer> => {
+    await countAddress(visit)
+    const { incoming } = visit
+    const user = await letIn(incoming)
+    if (writes(incoming.method)) requireOwnPage(incoming)
+    if (takesProof && user) requireProof(user, null)
+    const content = declared.body ? await readObject(incoming) : {}
+    const body = declared.body && parseFields(declared.body, content)
+    const query = declared.query && parseFields(declared.query, readQuery(incoming.url))
+    const { params, ip } = incoming
+    const userAgent = incoming.header('user-agent')
+    const origin = incoming.header('origin') ?? ''
+    const said = await declared.handle({ user, body, query, params, ip, userAgent, origin })
+    return isStreamed(said) ? stream(said) : json(200, said)
+  }
+  const serve = (incoming: Incoming) => answering(incoming, 'field_messages', open)
+  return Object.assign(routeOf(serve), { opens: { who, takesProof, answer: declared.answer } })
+}
+
+async function requirePerson(incoming: Incoming): Promise<SessionUser> {
+  const user = await readPerson(incoming)
+  if (!user) throw unauthenticated()
+  return user
+}
+
+async function requireStaff(incoming: Incoming): Promise<SessionUser> {
+  const user = await requirePerson(incoming)
+  if (!user.isAdmin) throw new TrocoError('not_found', 'Not found')
+  if (env().TROCO_ENV === 'production' && !user.hasSecondFactor) {
+    throw new TrocoError('second_factor_required', 'An admin needs a second factor: set one up')
+  }
+  return user
+}

@@ -1,0 +1,94 @@
+import type { Endpoint } from '#lib/edge/http/endpoint.ts'
+import { describeOperation, pathOf, tagOf } from '#lib/edge/http/openapi-operations.ts'
+import { ERRORS, HEADERS, PARAMETERS, SECURITY } from '#lib/edge/http/openapi-parts.ts'
+import { INTRODUCTION, TAGS } from '#lib/edge/http/openapi-prose.ts'
+import { type Json, SHARED, Shapes } from '#lib/edge/http/openapi-schemas.ts'
+
+type Declared = Endpoint['declared']
+
+/** A route as it is served: the folders that lead to it, and what answers under each method. */
+export interface ServedRoute {
+  segments: string[]
+  handlers: Map<string, { declared?: Declared }>
+}
+
+/** In the order in which somebody meets them. HEAD is not told: it is GET's. */
+const METHODS = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE']
+
+/** The OpenAPI document of these routes, made from what they run on. */
+export function buildDocument(routes: ServedRoute[], publicUrl: string): Json {
+  const shapes = new Shapes()
+  const paths: Record<string, Json> = {}
+  const responses: Json = {}
+  const server = `${publicUrl.replace(/\/$/, '')}/api`
+  const context = { shapes, responses, server }
+  for (const { segments, handlers } of inOrder(routes)) {
+    for (const method of METHODS) {
+      const declared = handlers.get(method)?.declared
+      if (!declared) continue
+      const path = pathOf(segments)
+      const operation = describeOperation(context, segments, method, declared)
+      paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Troco API',
+      version: '1.0.0',
+      summary: 'Charges, withdrawals and refunds by PIX',
+      description: INTRODUCTION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: server }],
+    security: [{ token: [] }],
+    tags: TAGS,
+    paths,
+    webhooks: describeWebhooks(shapes),
+    components: {
+      securitySchemes: SECURITY,
+      parameters: PARAMETERS,
+      headers: HEADERS,
+      responses,
+      schemas: { ...shapes.shared, ...ERRORS },
+    },
+  }
+}
+
+/** By tag, and from the list of things down to one. What serves only our own pages is left out. */
+function inOrder(routes: ServedRoute[]): ServedRoute[] {
+  const place = ({ segments }: ServedRoute) =>
+    TAGS.findIndex(({ name }) => name === tagOf(segments)) * 10 + segments.length
+  return routes
+    .filter(({ segments }) => segments[0] !== 'dashboard')
+    .sort((one, other) => place(one) - place(other))
+}
+
+function describeWebhooks(shapes: Shapes): Json {
+  const webhooks: Json = {}
+  for (const [type, name] of shapes.webhooks) {
+    const schema = { $ref: SHARED + name }
+    const { description } = shapes.find(schema)
+    webhooks[type] = {
+      post: {
+        operationId: `on${name}`,
+        summary: type,
+        description,
+        tags: ['Webhooks'],
+        security: [],
+        parameters: ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(header => ({
+          $ref: `#/components/parameters/${header}`,
+        })),
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema, example: shapes.exampleOf(schema) } },
+        },
+        responses: {
+          '2XX': { description: 'You have it. Anything else, or silence, and it comes again.' },
+          410: { description: 'You want no more of it: it does not come again.' },
+        },
+      },
+    }
+  }
+  return webhooks
+}

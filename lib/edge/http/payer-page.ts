@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto'
+import { isDatabaseGone, isTrocoError } from '#lib/base/errors.ts'
+import { inContext, log } from '#lib/base/log.ts'
+import { json } from '#lib/edge/http/answer.ts'
+import type { Answer, Incoming } from '#lib/edge/http/exchange.ts'
+import { allowanceHeaders, spentAllowance, takeAllowance } from '#lib/edge/http/rate-limit.ts'
+import { cookieNames } from '#lib/edge/session/cookie.ts'
+import { txidsOfPage } from '#lib/rooms/charges/payment-url.ts'
+import { viewCharge } from '#lib/rooms/charges/view.ts'
+import { showCharge, stateKey } from '#lib/views/payer/charge.ts'
+import { documentOf, type Shown } from '#lib/views/payer/document.ts'
+import { type PayableCharge, readPayable } from '#lib/views/payer/read.ts'
+import { showRefusal } from '#lib/views/payer/refusal.ts'
+import { type Words, wordsFor } from '#lib/views/payer/words.ts'
+
+/** As long as a browser waits before it asks a database that was gone once more. */
+const RETRY_AFTER_S = 5
+/** What looks at an address on somebody's behalf, before anybody has opened it. */
+const PREVIEWS = /bot\b|crawl|spider|preview|whatsapp|facebookexternalhit|slack|telegram/i
+
+/** The payer's page, or with `?state` only how its charge stands, for the page's own script. */
+export function servePayer(incoming: Incoming): Promise<Answer> {
+  const { url, requestId } = incoming
+  const query = new URLSearchParams(url.split('?')[1])
+  const words = wordsFor(query.get('lang'), incoming.header('accept-language'))
+  return inContext({ requestId }, async noted => {
+    try {
+      const allowance = await takeAllowance('ip', incoming.ip)
+      const txids = txidsOfPage(incoming.params.id ?? '')
+      const charge = txids.length === 0 ? null : await readPayable(txids)
+      noted.accountId = charge?.account_id
+      const said = charge
+        ? await answerCharge(charge, query.has('state'), incoming, words)
+        : page(404, showRefusal('missing', words, 0), words)
+      Object.assign(said.headers, allowanceHeaders([allowance]))
+      return said
+    } catch (error) {
+      return refuse(error, words)
+    }
+  })
+}
+
+async function answerCharge(
+  charge: PayableCharge,
+  isLook: boolean,
+  incoming: Incoming,
+  words: Words,
+): Promise<Answer> {
+  if (isLook) return json(200, { state: stateKey(charge) }, PRIVATE)
+  if (!charge.is_viewed && isOpenedByPayer(incoming)) {
+    // The page is worth more than the note: a payer sees it even where nothing can be written.
+    await viewCharge(charge.account_id, charge.id).catch(error =>
+      log().warn({ err: error }, 'that a charge was viewed could not be noted'),
+    )
+  }
+  return page(200, showCharge(charge, words), words)
+}
+
+/** A browser of somebody's who is no member of ours looking at their own page. */
+function isOpenedByPayer({ method, header }: Incoming): boolean {
+  const isAhead = `${header('sec-purpose')} ${header('purpose')}`.includes('prefetch')
+  const ours = new RegExp(`(^|; *)${cookieNames().session}=`)
+  const isMember = ours.test(header('cookie') ?? '')
+  return method === 'GET' && !isAhead && !isMember && !PREVIEWS.test(header('user-agent') ?? '')
+}
+
+function refuse(error: unknown, words: Words): Answer {
+  if (isTrocoError(error) && error.code === 'too_many_requests') {
+    const retryAfterS = error.retryAfterS ?? 1
+    const headers = allowanceHeaders([spentAllowance('ip', retryAfterS)])
+    return page(429, showRefusal('busy', words, retryAfterS), words, {
+      ...headers,
+      'retry-after': String(retryAfterS),
+    })
+  }
+  const isGone = isDatabaseGone(error)
+  log().error({ err: error }, isGone ? 'the database cannot be asked' : 'a page failed')
+  const shown = showRefusal('down', words, RETRY_AFTER_S)
+  return page(isGone ? 503 : 500, shown, words, { 'retry-after': String(RETRY_AFTER_S) })
+}
+
+const PRIVATE = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-robots-tag': 'noindex, nofollow',
+}
+
+function page(status: number, shown: Shown, words: Words, more = {}): Answer {
+  const nonce = randomBytes(16).toString('base64')
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    'img-src data:',
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ]
+  return {
+    status,
+    text: documentOf(shown, words, nonce),
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': policy.join('; '),
+      ...PRIVATE,
+      ...more,
+    },
+  }
+}

@@ -1,0 +1,73 @@
+import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
+import { answerError } from '#lib/edge/http/answer.ts'
+import { requireOwnPage, writes } from '#lib/edge/http/caller.ts'
+import type { Answer, Incoming } from '#lib/edge/http/exchange.ts'
+
+/** A request as Next hands it on; who sent it, the front has told it in headers of ours. */
+export function fromRequest(request: Request, params: Record<string, string>): Incoming {
+  const { headers, method, url } = request
+  const { pathname, search } = new URL(url)
+  return {
+    method,
+    url: pathname + search,
+    ip: headers.get(ADDRESS_HEADER) ?? '',
+    requestId: headers.get(REQUEST_ID_HEADER) ?? undefined,
+    params,
+    header: name => headers.get(name),
+    // Under Next the stream of a caller who hung up neither ends nor fails: only the signal tells.
+    readBody: bytesMax =>
+      Promise.race([readAtMost(request.body, bytesMax), untilHungUp(request.signal)]),
+  }
+}
+
+/**
+ * Why a write of a page goes no further; null when it may. For next-auth, which by itself asks only
+ * for a token in a cookie, and that a neighbour on this host could plant.
+ */
+export function refuseForeign({ method, headers }: Request): Response | null {
+  try {
+    if (writes(method)) requireOwnPage({ header: name => headers.get(name) })
+    return null
+  } catch (error) {
+    return toResponse(answerError(error, 'field_messages'))
+  }
+}
+
+export function toResponse({ status, headers, text, chunks }: Answer): Response {
+  return new Response(chunks ? streamOf(chunks) : text, { status, headers })
+}
+
+function streamOf(chunks: AsyncIterable<string>): ReadableStream<Uint8Array> {
+  const source = chunks[Symbol.asyncIterator]()
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await source.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    cancel: () => source.return?.().then(() => {}),
+  })
+}
+
+async function readAtMost(
+  body: ReadableStream<Uint8Array> | null,
+  bytesMax: number,
+): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength
+    if (size > bytesMax) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function untilHungUp(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const fail = () => reject(new Error('The caller hung up'))
+    if (signal.aborted) fail()
+    else signal.addEventListener('abort', fail, { once: true })
+  })
+}

@@ -1,0 +1,99 @@
+import { beforeAll, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import {
+  forgetKeys,
+  forgetSessions,
+  pruneAttemptBodies,
+  pruneEvents,
+  pruneGatewayCalls,
+} from '#lib/edge/jobs/prune.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { hashSecret } from '#lib/services/people/secret.ts'
+import { openSession } from '#lib/services/people/sessions.ts'
+import { readEventRange } from '#lib/services/webhooks/queries.ts'
+import { addEndpoint, deliverAll, deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
+import { openReceiver } from '#lib/testing/receiver.ts'
+import { expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
+
+inOwnDatabase()
+
+let merchant: Account
+beforeAll(async () => {
+  merchant = await makeMerchant()
+})
+
+const DAY_MS = 86_400_000
+const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS)
+
+test('of a try, what was sent and answered goes after 60 days, and that it was stays', async () => {
+  const receiver = await openReceiver()
+  await payAndTell(merchant, receiver.url)
+  await payAndTell(merchant, receiver.url)
+  await deliverAll()
+  const [old] = await deliveriesOf(merchant)
+  await db().deliveryAttempt.updateMany({
+    where: { deliveryId: old?.id ?? '' },
+    data: { createdAt: daysAgo(61) },
+  })
+  expect(await pruneAttemptBodies()).toBe(1)
+  expect(await pruneAttemptBodies()).toBe(0)
+  const [pruned, young] = (await deliveriesOf(merchant)).map(({ tries }) => tries[0])
+  expect(pruned).toMatchObject({ requestBody: null, responseBody: null, responseStatus: 200 })
+  expect(young).toMatchObject({ requestBody: expect.any(String), responseBody: 'ok' })
+  await receiver.close()
+})
+
+test('events go after 90 days with their deliveries, the oldest first and without a gap', async () => {
+  const other = await makeMerchant()
+  await addEndpoint(other, 'http://127.0.0.1:9/none')
+  for (let count = 0; count < 4; count++) await payAndTell(other)
+  await db().event.updateMany({
+    where: { accountId: other.id, sequence: { in: [1, 2] } },
+    data: { createdAt: daysAgo(91) },
+  })
+  expect(await pruneEvents()).toBe(2)
+  expect(await pruneEvents()).toBe(0)
+  expect(await readEventRange(other.id, 'test')).toEqual({ oldest: 3, last: 4 })
+  expect((await deliveriesOf(other)).map(({ sequence }) => Number(sequence))).toEqual([3, 4])
+  await expectBalancedBooks(other.id)
+})
+
+test('idempotency keys go when their time is up, and calls of gateways after 90 days', async () => {
+  const key = { accountId: merchant.id, mode: 'test', path: '/x', requestHash: new Uint8Array(32) }
+  const rest = { ...key, resourceId: newId() }
+  await db().idempotencyKey.createMany({
+    data: [
+      { ...rest, key: 'old', expiresAt: daysAgo(0) },
+      { ...rest, key: 'young', expiresAt: daysAgo(-1) },
+    ],
+  })
+  expect(await forgetKeys()).toBe(1)
+  expect(await db().idempotencyKey.findMany()).toMatchObject([{ key: 'young' }])
+  const call = { accountId: merchant.id, mode: 'test', gateway: 'bank', operation: 'sendPayout' }
+  await db().gatewayCall.createMany({
+    data: [91, 89].map(days => ({
+      ...call,
+      id: newId(),
+      subjectId: newId(),
+      request: {},
+      createdAt: daysAgo(days),
+    })),
+  })
+  expect(await pruneGatewayCalls()).toBe(1)
+  expect(await db().gatewayCall.count()).toBe(1)
+})
+
+test('sessions go with the last day that they could have been used, and not before', async () => {
+  const id = newId()
+  await db().user.create({ data: { id, email: `${id}@troco.example`, name: 'Ana' } })
+  const secrets = [1, 2].map(() => openSession(id, { ip: null, userAgent: null }))
+  const [old = '', young = ''] = await Promise.all(secrets)
+  const where = { secretHash: hashSecret(old) }
+  await db().userSession.update({ where, data: { expiresAt: daysAgo(0) } })
+  expect(await forgetSessions()).toBe(1)
+  expect(await forgetSessions()).toBe(0)
+  expect(await db().userSession.findMany({ where: { userId: id } })).toMatchObject([
+    { secretHash: hashSecret(young) },
+  ])
+})

@@ -1,0 +1,91 @@
+import { db } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+
+/** Small, so that nothing else waits long for what is deleted. */
+const BATCH_MAX = 500
+const BODIES_KEPT = '60 days'
+const REST_KEPT = '90 days'
+
+/** Keys whose answers are promised no longer. */
+export function forgetKeys(): Promise<number> {
+  return db().$executeRaw`
+    DELETE FROM idempotency_keys WHERE (account_id, mode, path, key) IN (
+      SELECT account_id, mode, path, key FROM idempotency_keys
+      WHERE expires_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+}
+
+/** Failed sign-ins that no longer count against anybody. */
+export function forgetTries(): Promise<number> {
+  return db().$executeRaw`
+    DELETE FROM sign_in_tries WHERE (scope, key) IN (
+      SELECT scope, key FROM sign_in_tries
+      WHERE ends_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+}
+
+/** What nobody answered in time. */
+export function forgetChallenges(): Promise<number> {
+  return db().$executeRaw`
+    DELETE FROM challenges WHERE hash IN (
+      SELECT hash FROM challenges
+      WHERE expires_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+}
+
+/** What nobody can come back with: who signed in stays in the audit. */
+export function forgetSessions(): Promise<number> {
+  return db().$executeRaw`
+    DELETE FROM user_sessions WHERE id IN (
+      SELECT id FROM user_sessions
+      WHERE expires_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+}
+
+/** Seen long enough by whoever looks after the system. */
+export function forgetMails(): Promise<number> {
+  return db().$executeRaw`
+    DELETE FROM mails WHERE id IN (
+      SELECT id FROM mails
+      WHERE failed_at < now() - interval '7 days' LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+}
+
+/** What was sent to receivers and what they answered; that it was, and how, is kept longer. */
+export function pruneAttemptBodies(): Promise<number> {
+  return db().$executeRaw`
+    UPDATE delivery_attempts SET request_body = NULL, response_body = NULL
+    WHERE (account_id, delivery_id, number) IN (
+      SELECT account_id, delivery_id, number FROM delivery_attempts
+      WHERE created_at < now() - ${BODIES_KEPT}::interval
+        AND (request_body IS NOT NULL OR response_body IS NOT NULL)
+      LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+}
+
+/** The oldest events of each account and mode, with their deliveries, so that no gap opens. */
+export function pruneEvents(): Promise<number> {
+  return transaction(async tx => {
+    const old = await tx.$queryRaw<{ account: string; id: string }[]>`
+      SELECT e.account_id AS account, e.id FROM event_sequences s CROSS JOIN LATERAL (
+        SELECT * FROM events e WHERE e.account_id = s.account_id AND e.mode = s.mode
+        ORDER BY e.sequence LIMIT 100) e
+      WHERE e.created_at < now() - ${REST_KEPT}::interval LIMIT ${BATCH_MAX}`
+    if (old.length === 0) return 0
+    const accounts = old.map(({ account }) => account)
+    const ids = old.map(({ id }) => id)
+    await tx.$executeRaw`
+      DELETE FROM delivery_attempts a USING deliveries d
+      JOIN unnest(${accounts}::uuid[], ${ids}::uuid[]) AS o (account_id, id)
+        ON o.account_id = d.account_id AND o.id = d.event_id
+      WHERE a.account_id = d.account_id AND a.delivery_id = d.id`
+    await tx.$executeRaw`
+      DELETE FROM deliveries d USING unnest(${accounts}::uuid[], ${ids}::uuid[]) AS o (account_id, id)
+      WHERE o.account_id = d.account_id AND o.id = d.event_id`
+    return tx.$executeRaw`
+      DELETE FROM events e USING unnest(${accounts}::uuid[], ${ids}::uuid[]) AS o (account_id, id)
+      WHERE o.account_id = e.account_id AND o.id = e.id`
+  })
+}
+
+/** The journal of calls that banks answered long ago. */
+export function pruneGatewayCalls(): Promise<number> {
+  return db().$executeRaw`
+    DELETE FROM gateway_calls WHERE (account_id, id) IN (
+      SELECT account_id, id FROM gateway_calls
+      WHERE created_at < now() - ${REST_KEPT}::interval LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+}

@@ -1,0 +1,217 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { db, disconnect } from '#lib/base/db/client.ts'
+import { listenToOthers } from '#lib/base/db/listen.ts'
+import { onWake } from '#lib/base/db/wake.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { addEndpoint, deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
+import { query } from '#lib/testing/embedded.ts'
+import { openReceiver, status } from '#lib/testing/receiver.ts'
+import { expectBalancedBooks, makeDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+
+// A worker takes whatever is due, so these tests need a database that no other test works in.
+let merchant: Account
+const workers: Worker[] = []
+beforeAll(async () => {
+  supplyEnv({ DATABASE_URL: await makeDatabase() })
+  merchant = await makeMerchant()
+})
+afterEach(async () => {
+  for (const worker of workers.splice(0)) await worker.stop()
+})
+afterAll(async () => {
+  await expectBalancedBooks(merchant.id)
+  await disconnect()
+})
+
+function start(): Worker {
+  const worker = startWorker()
+  workers.push(worker)
+  return worker
+}
+
+/** Opens a charge whose time is up, by the database's clock. */
+async function openOverdue(): Promise<string> {
+  const { id } = await openCharge(merchant)
+  await db().$executeRaw`
+    UPDATE charges SET expires_at = now() - interval '1 second', due_at = now()
+    WHERE id = ${id}::uuid`
+  return id
+}
+
+/** No more at once than the pool serves in time on a slow machine. */
+async function openManyOverdue(count: number): Promise<string[]> {
+  const ids: string[] = []
+  while (ids.length < count) {
+    const some = Math.min(50, count - ids.length)
+    ids.push(...(await Promise.all(Array.from({ length: some }, openOverdue))))
+  }
+  return ids
+}
+
+const heartbeats = () => db().workerHeartbeat.findMany()
+const statusOf = async (id: string) =>
+  (await db().charge.findFirst({ where: { id }, select: { status: true } }))?.status
+const eventsOf = (id: string) =>
+  db().event.findMany({ where: { subjectId: id }, select: { type: true } })
+
+describe('a worker', () => {
+  test('leaves a heartbeat at once, and takes it away when it is stopped', async () => {
+    const worker = start()
+    await expect.poll(heartbeats).toHaveLength(1)
+    expect((await heartbeats())[0]).toMatchObject({ pid: process.pid })
+    await worker.stop()
+    expect(await heartbeats()).toEqual([])
+  })
+
+  test('takes away what killed workers left behind a day ago, and nothing younger', async () => {
+    const old = await db().workerHeartbeat.createManyAndReturn({
+      data: [23, 25].map(hours => ({
+        id: crypto.randomUUID(),
+        host: `${hours} hours`,
+        pid: 1,
+        beatAt: new Date(Date.now() - hours * 3_600_000),
+      })),
+    })
+    start()
+    const hosts = async () => (await heartbeats()).map(({ host }) => host)
+    await expect.poll(hosts).not.toContain('25 hours')
+    expect(await hosts()).toContain('23 hours')
+    await db().workerHeartbeat.deleteMany({ where: { id: { in: old.map(({ id }) => id) } } })
+  })
+
+  test('expires a charge whose time is up, tells of it once, and leaves the others', async () => {
+    const young = await openCharge(merchant)
+    const overdue = await openOverdue()
+    start()
+    await expect.poll(() => statusOf(overdue), { timeout: 5_000 }).toBe('expired')
+    expect(await eventsOf(overdue)).toEqual([{ type: 'transaction.expired' }])
+    expect(await statusOf(young.id)).toBe('pending')
+    expect(await eventsOf(young.id)).toEqual([])
+  })
+
+  test('sees within about a second what falls due while it waits', async () => {
+    start()
+    await expect.poll(heartbeats).toHaveLength(1)
+    const overdue = await openOverdue()
+    await expect.poll(() => statusOf(overdue), { timeout: 2_000 }).toBe('expired')
+  })
+
+  test('goes on after a run that failed, with its heartbeat in place', async () => {
+    const overdue = await openOverdue()
+    await db().$executeRaw`ALTER TABLE charges RENAME TO charges_away`
+    start()
+    await expect.poll(heartbeats).toHaveLength(1)
+    await new Promise(done => setTimeout(done, 300))
+    await db().$executeRaw`ALTER TABLE charges_away RENAME TO charges`
+    expect(await statusOf(overdue)).toBe('pending')
+    await expect.poll(() => statusOf(overdue), { timeout: 5_000 }).toBe('expired')
+    expect(await heartbeats()).toHaveLength(1)
+  })
+
+  test('stops in the middle of its work, and loses nothing of it', async () => {
+    const overdue = await openManyOverdue(1_600)
+    const left = () =>
+      db().charge.count({ where: { id: { in: overdue }, status: { not: 'expired' } } })
+    const first = start()
+    await expect.poll(left, { interval: 5 }).toBeLessThan(1_600)
+    await first.stop()
+    expect(await left()).toBeGreaterThan(0)
+    start()
+    await expect.poll(left, { timeout: 10_000 }).toBe(0)
+  })
+})
+
+test('three workers at once expire each charge once', async () => {
+  const overdue = await openManyOverdue(250)
+  for (let count = 0; count < 3; count++) start()
+  await expect.poll(heartbeats).toHaveLength(3)
+  const left = () => db().charge.count({ where: { id: { in: overdue }, status: 'pending' } })
+  await expect.poll(left, { timeout: 20_000 }).toBe(0)
+  const told = await db().event.groupBy({
+    by: ['subjectId'],
+    where: { subjectId: { in: overdue } },
+    _count: true,
+  })
+  expect(told).toHaveLength(250)
+  expect(told.filter(({ _count }) => _count !== 1)).toEqual([])
+  const taken = await db().charge.aggregate({
+    where: { id: { in: overdue } },
+    _max: { attempts: true },
+  })
+  expect(taken._max.attempts).toBeLessThanOrEqual(1)
+})
+
+describe('webhooks', () => {
+  test('are sent as soon as it happened, to the address and to the endpoints', async () => {
+    const receiver = await openReceiver()
+    const shop = await makeMerchant()
+    await addEndpoint(shop, `${receiver.url}/endpoint`)
+    start()
+    await payAndTell(shop, `${receiver.url}/resource`)
+    await expect.poll(() => receiver.calls.length, { timeout: 5_000 }).toBe(2)
+    expect(receiver.calls.map(({ path }) => path).toSorted()).toEqual(['/endpoint', '/resource'])
+    const delivered = { status: 'delivered', attempts: 1 }
+    await expect.poll(() => deliveriesOf(shop)).toMatchObject([delivered, delivered])
+    await receiver.close()
+  })
+
+  test('go on while one of their receivers hangs', async () => {
+    const hangs = await openReceiver(() => {})
+    const receiver = await openReceiver()
+    const shop = await makeMerchant()
+    start()
+    for (let count = 0; count < 20; count++) await payAndTell(shop, hangs.url)
+    for (let count = 0; count < 20; count++) await payAndTell(shop, receiver.url)
+    await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(20)
+    expect(hangs.calls).toHaveLength(4)
+    await hangs.close()
+    await receiver.close()
+  })
+
+  test('that were begun when the worker is stopped are given back, and sent by the next', async () => {
+    const receiver = await openReceiver(() => {})
+    const shop = await makeMerchant()
+    const first = start()
+    await payAndTell(shop, receiver.url)
+    await expect.poll(() => receiver.calls.length, { timeout: 5_000 }).toBe(1)
+    const began = Date.now()
+    await first.stop()
+    expect(Date.now() - began).toBeLessThan(10_000)
+    expect(await deliveriesOf(shop)).toMatchObject([
+      { status: 'pending', lease: null, attempts: 0 },
+    ])
+    receiver.say(status(200))
+    start()
+    await expect
+      .poll(() => deliveriesOf(shop), { timeout: 5_000 })
+      .toMatchObject([{ status: 'delivered', attempts: 1 }])
+    await receiver.close()
+  }, 30_000)
+})
+
+test('what another process says wakes a worker; what is cut off is heard again', async () => {
+  const stopping = new AbortController()
+  const heard: string[] = []
+  const off = onWake('deliveries', () => heard.push('deliveries'))
+  const listening = listenToOthers(stopping.signal)
+  const url = env().DATABASE_URL ?? ''
+  const say = async () => {
+    await query(url, "SELECT pg_notify('troco', 'somebody charges,deliveries')")
+    await sleep(100)
+    return heard.length
+  }
+  await expect.poll(say, { timeout: 10_000 }).toBeGreaterThan(0)
+  await query(
+    url,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE application_name = 'troco listener' AND datname = current_database()`,
+  )
+  heard.length = 0
+  await expect.poll(say, { timeout: 20_000 }).toBeGreaterThan(0)
+  stopping.abort()
+  await listening
+  off()
+}, 40_000)

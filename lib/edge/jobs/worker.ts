@@ -1,0 +1,167 @@
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { releaseAll } from '#lib/base/db/claim.ts'
+import { db } from '#lib/base/db/client.ts'
+import { listenToOthers } from '#lib/base/db/listen.ts'
+import { onWake, type Topic, wakeHere } from '#lib/base/db/wake.ts'
+import { newId } from '#lib/base/ids.ts'
+import { log } from '#lib/base/log.ts'
+import {
+  forgetChallenges,
+  forgetKeys,
+  forgetMails,
+  forgetSessions,
+  forgetTries,
+  pruneAttemptBodies,
+  pruneEvents,
+  pruneGatewayCalls,
+} from '#lib/edge/jobs/prune.ts'
+import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
+import { chargeColumns, tellCharge } from '#lib/rooms/charges/queries.ts'
+import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
+import { registerCharges, registerLateCharges } from '#lib/rooms/charges/register.ts'
+import { tellWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
+import { gatewayOf } from '#lib/services/gateway/choose.ts'
+import { checkLedgers } from '#lib/services/ledger/check.ts'
+import { sendDueMails } from '#lib/services/mail/send.ts'
+import { createDeliverer } from '#lib/services/webhooks/deliver.ts'
+import { resumeEndpoints } from '#lib/services/webhooks/endpoints.ts'
+
+interface Job {
+  name: string
+  /** Does what is due now, some of it at a time, and says how many it did. One that yields may rest. */
+  run: (rest: () => Promise<void>) => Promise<number>
+  /** How long it sleeps when nothing was due, unless it is woken. */
+  restsMs: number
+  wakesOn?: Topic
+  /** Much may be due at once and none of it is urgent: it leaves part of the time to requests. */
+  yields?: boolean
+}
+
+/** The net below the wake-ups. */
+const POLL_MS = 1_000
+/** Seldom enough to leave the time to those who create charges: what is newer is searched as well. */
+const REGISTER_MS = 2_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const HEARTBEAT_MS = 10_000
+/** Of the time that it worked: with less requests wait longer, with more a sweep takes too long. */
+const REST_SHARE = 1.1
+/** What is under way may end by itself within this; then it is broken off and given back. */
+const END_WITHIN_MS = 5_000
+/** A heartbeat that nobody took away, because its worker was killed. */
+const FORGOTTEN_AFTER = '1 day'
+
+export interface Worker {
+  stop: () => Promise<void>
+}
+
+/** Works off the jobs until it is stopped. Any number may run at once: each row is claimed by one. */
+export function startWorker(): Worker {
+  const id = newId()
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const tellers = { transaction: tellCharge, withdrawal: tellWithdrawal }
+  const deliverer = createDeliverer(tellers, () => wakeHere('deliveries'))
+  // One claim takes all that may start: there is more to do only once somebody says so.
+  const deliver = () => deliverer.run().then(() => 0)
+  const working = listJobs(deliver).map(job => work(job, signal))
+  const others = Promise.all([beat(id, signal), listenToOthers(signal)])
+  return {
+    async stop() {
+      stopping.abort()
+      const ended = Promise.all([...working, deliverer.idle()])
+      await Promise.race([ended, sleep(END_WITHIN_MS)])
+      deliverer.breakOff()
+      await releaseAll().catch(() => {})
+      await others
+      await db()
+        .workerHeartbeat.deleteMany({ where: { id } })
+        .catch(() => {})
+    },
+  }
+}
+
+function listJobs(deliver: () => Promise<number>): Job[] {
+  const polled = { restsMs: POLL_MS }
+  const refund = () => sendDueRefunds(chargeColumns)
+  const withdraw = () => sendDueWithdrawals()
+  const expire: Job['run'] = rest => expireDueCharges(gatewayOf, rest)
+  // It works for its part of each minute, however much is due.
+  const checkBooks = () => checkLedgers().then(() => 0)
+  return [
+    { name: 'expire charges', run: expire, wakesOn: 'charges', yields: true, ...polled },
+    { name: 'send withdrawals', run: withdraw, wakesOn: 'withdrawals', ...polled },
+    { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
+    { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },
+    { name: 'send mails', run: sendDueMails, ...polled },
+    { name: 'register charges', run: () => registerCharges(), restsMs: REGISTER_MS, yields: true },
+    { name: 'register late charges', run: registerLateCharges, restsMs: MINUTE_MS },
+    { name: 'resume endpoints', run: resumeEndpoints, restsMs: MINUTE_MS },
+    { name: 'forget idempotency keys', run: forgetKeys, restsMs: MINUTE_MS },
+    { name: 'forget tries to sign in', run: forgetTries, restsMs: MINUTE_MS },
+    { name: 'forget challenges', run: forgetChallenges, restsMs: MINUTE_MS },
+    { name: 'forget sessions', run: forgetSessions, restsMs: HOUR_MS },
+    { name: 'forget mails that were given up', run: forgetMails, restsMs: HOUR_MS },
+    { name: 'prune bodies of attempts', run: pruneAttemptBodies, restsMs: HOUR_MS },
+    { name: 'prune events', run: pruneEvents, restsMs: HOUR_MS },
+    { name: 'prune calls of gateways', run: pruneGatewayCalls, restsMs: HOUR_MS },
+    { name: 'check ledgers', run: checkBooks, restsMs: MINUTE_MS },
+  ]
+}
+
+/** Runs a job again and again as long as something is due, and sleeps when nothing is. */
+async function work(job: Job, stopped: AbortSignal): Promise<void> {
+  const alarm = new Alarm(job.wakesOn)
+  let began = 0
+  const rest = async () => {
+    await sleep((performance.now() - began) * REST_SHARE)
+    began = performance.now()
+  }
+  while (!stopped.aborted) {
+    alarm.set()
+    began = performance.now()
+    const done = await job.run(rest).catch(error => {
+      log().error({ err: error, job: job.name }, 'a job failed and will be tried again')
+      return 0
+    })
+    if (done === 0) await alarm.sleep(job.restsMs, stopped)
+    else if (job.yields) await rest()
+  }
+  alarm.off()
+}
+
+/** Ends a sleep when the job is woken, also by what was said since the last run began. */
+class Alarm {
+  readonly off: () => void
+  #rings = new AbortController()
+
+  constructor(topic: Topic | undefined) {
+    this.off = topic ? onWake(topic, () => this.#rings.abort()) : () => {}
+  }
+
+  set(): void {
+    if (this.#rings.signal.aborted) this.#rings = new AbortController()
+  }
+
+  async sleep(durationMs: number, stopped: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([this.#rings.signal, stopped])
+    await sleep(durationMs, undefined, { signal }).catch(() => {})
+  }
+}
+
+async function beat(id: string, stopped: AbortSignal): Promise<void> {
+  while (!stopped.aborted) {
+    try {
+      await db().$executeRaw`
+        INSERT INTO worker_heartbeats (id, host, pid) VALUES (${id}::uuid, ${hostname()}, ${process.pid})
+        ON CONFLICT (id) DO UPDATE SET beat_at = now()`
+      await db().$executeRaw`
+        DELETE FROM worker_heartbeats WHERE beat_at < now() - ${FORGOTTEN_AFTER}::interval`
+    } catch (error) {
+      log().error({ err: error }, 'the worker could not leave its heartbeat')
+    }
+    await sleep(HEARTBEAT_MS, undefined, { signal: stopped }).catch(() => {})
+  }
+}

@@ -1,0 +1,335 @@
+import { once } from 'node:events'
+import type { IncomingHttpHeaders, Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { disconnect } from '#lib/base/db/client.ts'
+import { supplyEnv } from '#lib/base/env.ts'
+import { clientIp } from '#lib/edge/http/client-ip.ts'
+import { createFront } from '#lib/edge/server/front.ts'
+import { CHARGE, makeMerchant, makeToken } from '#lib/testing/stage.ts'
+
+interface Seen {
+  url: string
+  headers: IncomingHttpHeaders
+  raw: string[]
+}
+
+const fronts: Server[] = []
+let token: string
+beforeAll(async () => {
+  token = await makeToken((await makeMerchant()).id)
+})
+afterEach(() => {
+  supplyEnv({ TRUST_PROXY: '0', PUBLIC_URL: 'http://localhost:3000' })
+})
+afterAll(async () => {
+  for (const front of fronts) {
+    front.closeAllConnections()
+    front.close()
+  }
+  await disconnect()
+})
+
+/** The front before pages that tell what reached them. */
+async function serve(settings: Record<string, string> = {}): Promise<string> {
+  supplyEnv(settings)
+  const front = await createFront(async ({ url, headers, rawHeaders }, response) => {
+    response.end(JSON.stringify({ url, headers, raw: rawHeaders }))
+  })
+  fronts.push(front)
+  front.listen(0, '127.0.0.1')
+  await once(front, 'listening')
+  return `http://127.0.0.1:${(front.address() as AddressInfo).port}`
+}
+
+async function see(origin: string, headers: Record<string, string>): Promise<Seen> {
+  return (await (await fetch(`${origin}/home`, { headers })).json()) as Seen
+}
+
+describe('what every answer says to a browser', () => {
+  const ADDRESSES = ['/home', '/api/account', '/api/none', '/healthz', '/pay/none']
+
+  test('that it is to come back by TLS alone, once it came by it; broken requests hear it too', async () => {
+    const origin = await serve({ PUBLIC_URL: 'https://troco.example' })
+    for (const path of ADDRESSES) {
+      const { headers } = await fetch(origin + path)
+      expect(headers.get('strict-transport-security'), path).toBe('max-age=63072000')
+    }
+    const said = await sayRaw(origin, 'NOT HTTP\r\n\r\n')
+    expect(said).toContain('strict-transport-security: max-age=63072000\r\n')
+  })
+
+  test('nothing of the kind without TLS, where it would lock people out', async () => {
+    const origin = await serve()
+    for (const path of ADDRESSES) {
+      const { headers } = await fetch(origin + path)
+      expect(headers.get('strict-transport-security'), path).toBeNull()
+      expect(headers.get('x-content-type-options'), path).toBe('nosniff')
+    }
+    expect(await sayRaw(origin, 'NOT HTTP\r\n\r\n')).not.toContain('strict-transport')
+  })
+
+  test('that passkeys are for its own pages, and no camera, place or frame is', async () => {
+    const origin = await serve()
+    const { headers } = await fetch(`${origin}/home`)
+    const policy = headers.get('permissions-policy')
+    for (const name of ['publickey-credentials-get', 'publickey-credentials-create']) {
+      expect(policy).toContain(`${name}=(self)`)
+    }
+    for (const name of ['camera', 'geolocation', 'microphone', 'payment']) {
+      expect(policy).toContain(`${name}=()`)
+    }
+    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+    expect(headers.get('referrer-policy')).toBe('strict-origin-when-cross-origin')
+  })
+})
+
+function sayRaw(origin: string, words: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1', () => socket.write(words))
+    let said = ''
+    socket.on('data', chunk => {
+      said += chunk
+    })
+    socket.on('end', () => resolve(said))
+    socket.on('error', reject)
+  })
+}
+
+describe('what a caller claims about itself', () => {
+  const FORGED = {
+    'x-troco-address': '6.6.6.6',
+    'x-troco-anything': '1',
+    'X-Real-IP': '6.6.6.6',
+    forwarded: 'for=6.6.6.6',
+    'x-forwarded-for': '6.6.6.6',
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'https',
+    'x-middleware-subrequest': 'middleware:middleware',
+    'x-nonce': 'mine',
+    'content-security-policy': "script-src 'unsafe-inline'",
+  }
+
+  test('never gets past the front, in neither list of headers', async () => {
+    const { headers, raw } = await see(await serve(), FORGED)
+    expect(JSON.stringify({ headers, raw })).not.toMatch(/6\.6\.6\.6|evil|mine|unsafe-inline'"/)
+    expect(headers['x-troco-address']).toBe('127.0.0.1')
+    expect(headers['x-forwarded-proto']).toBe('http')
+    for (const name of ['x-troco-anything', 'x-real-ip', 'forwarded', 'x-middleware-subrequest'])
+      expect(headers[name]).toBeUndefined()
+    const names = raw.filter((_, at) => at % 2 === 0)
+    expect(names.sort()).toEqual(Object.keys(headers).sort())
+  })
+
+  test('as its address is forgotten without a proxy, and believed of exactly so many', async () => {
+    const chain = { 'x-forwarded-for': '6.6.6.6, 203.0.113.9, 198.51.100.2' }
+    const expected = ['127.0.0.1', '198.51.100.2', '203.0.113.9']
+    for (const [hops, address] of expected.entries()) {
+      const origin = await serve({ TRUST_PROXY: `${hops}` })
+      expect((await see(origin, chain)).headers['x-troco-address']).toBe(address)
+    }
+  })
+
+  test('is what a charge keeps as its payer’s address', async () => {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'x-forwarded-for': '6.6.6.6, 203.0.113.9',
+      'x-troco-address': '6.6.6.6',
+    }
+    for (const [hops, address] of ['127.0.0.1', '203.0.113.9'].entries()) {
+      const origin = await serve({ TRUST_PROXY: `${hops}` })
+      const body = Buffer.from(JSON.stringify(CHARGE))
+      const made = await fetch(`${origin}/api/transactions`, { method: 'POST', headers, body })
+      const { data } = (await made.json()) as { data: { transaction_id: string } }
+      const found = await fetch(`${origin}/api/transactions/${data.transaction_id}`, { headers })
+      expect(((await found.json()) as { data: { ip: string } }).data.ip).toBe(address)
+    }
+  })
+
+  test.each([
+    ['a chain that is too short', '203.0.113.9', 2, '10.0.0.1'],
+    ['no chain', '', 1, '10.0.0.1'],
+    ['a place that holds no address', 'unknown', 1, '10.0.0.1'],
+    ['an IPv6 caller', '2001:db8::1', 1, '2001:db8::1'],
+    ['an IPv4 address in its IPv6 form', '::ffff:203.0.113.9', 1, '203.0.113.9'],
+  ])('with %s it is the nearest that is sure', (_what, forwarded, hops, address) => {
+    expect(clientIp('::ffff:10.0.0.1', forwarded, hops)).toBe(address)
+  })
+})
+
+describe('a page', () => {
+  test('gets a nonce of its own in the policy, the same inside and outside', async () => {
+    const origin = await serve()
+    const nonces = new Set<string>()
+    for (let count = 0; count < 3; count++) {
+      const response = await fetch(`${origin}/home`)
+      const policy = response.headers.get('content-security-policy') ?? ''
+      const { headers } = (await response.json()) as Seen
+      expect(headers['content-security-policy']).toBe(policy)
+      expect(policy).toContain(`'nonce-${headers['x-nonce']}'`)
+      expect(policy).not.toContain('unsafe-eval')
+      nonces.add(String(headers['x-nonce']))
+    }
+    expect(nonces.size).toBe(3)
+  })
+
+  test.each(['/', '/home?a=1', '/apis', '/api/auth/session', '/api/auth/signin/'])(
+    'and whatever else is not the API goes to Next: %s',
+    async path => {
+      const response = await fetch((await serve()) + path)
+      expect(((await response.json()) as Seen).url).toBe(path)
+      expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+    },
+  )
+
+  test('the API itself never reaches Next, unless it is told to', async () => {
+    const path = '/api/account/?a=1'
+    const headers = { authorization: `Bearer ${token}` }
+    const answer = await fetch((await serve()) + path, { headers })
+    expect(await answer.json()).toEqual({ name: 'Padaria do Teste', balance: 0 })
+    const slow = await fetch((await serve({ API_LANE: 'next' })) + path, { headers })
+    expect(((await slow.json()) as Seen).url).toBe('/api/account?a=1')
+    supplyEnv({ API_LANE: 'fast' })
+  })
+})
+
+describe('what is no HTTP is answered in JSON and hung up on', () => {
+  /** Everything that comes back until the other side ends the connection. */
+  async function talk(origin: string, text: string) {
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+    let answer = ''
+    socket.on('data', data => {
+      answer += data
+    })
+    socket.on('error', () => {})
+    const startedAt = Date.now()
+    socket.write(text)
+    await once(socket, 'close')
+    const [head = '', body = ''] = answer.split('\r\n\r\n')
+    return { head, body: body && JSON.parse(body), tookMs: Date.now() - startedAt }
+  }
+
+  const JSON_HEAD = /^content-type: application\/json; charset=utf-8$/im
+
+  test.each([
+    ['garbage', 'hello\r\n\r\n', 400, 'Malformed request'],
+    [
+      'a header without a name',
+      'GET / HTTP/1.1\r\nHost: a\r\n: x\r\n\r\n',
+      400,
+      'Malformed request',
+    ],
+    [
+      'two lengths',
+      'POST /api/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}',
+      400,
+      'Malformed request',
+    ],
+    [
+      'a length and chunks',
+      'POST /api/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+      'Malformed request',
+    ],
+    [
+      '40 KB of headers',
+      `GET /api/account HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(40_000)}\r\n\r\n`,
+      431,
+      'Headers too large',
+    ],
+  ])('%s', async (_what, text, status, error) => {
+    const answer = await talk(await serve(), text)
+    expect(answer.head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(answer.head).toMatch(JSON_HEAD)
+    expect(answer.body).toEqual({ error })
+    expect(answer.tookMs).toBeLessThan(8_000)
+  })
+
+  test.concurrent.each([
+    ['headers that never end', 'GET /api/account HTTP/1.1\r\nHost: a\r\nX-Slow: '],
+    [
+      'a body that never ends',
+      () =>
+        `POST /api/transactions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n` +
+        'Content-Length: 100\r\n\r\n{"amount":',
+    ],
+  ])('%s, after ten seconds', async (_what, text) => {
+    const answer = await talk(await serve(), typeof text === 'string' ? text : text())
+    expect(answer.head).toMatch(/^HTTP\/1\.1 408 /)
+    expect(answer.head).toMatch(JSON_HEAD)
+    expect(answer.body).toEqual({ error: 'Request timed out' })
+    expect(answer.tookMs).toBeGreaterThan(9_000)
+    expect(answer.tookMs).toBeLessThan(20_000)
+  })
+
+  test('a wish for a WebSocket is not heard', async () => {
+    const upgrade = 'Connection: Upgrade, close\r\nUpgrade: websocket\r\n'
+    const answer = await talk(
+      await serve(),
+      `GET /api/account HTTP/1.1\r\nHost: a\r\n${upgrade}Sec-WebSocket-Version: 13\r\n\r\n`,
+    )
+    expect(answer.head).toMatch(/^HTTP\/1\.1 401 /)
+    expect(answer.head).toMatch(JSON_HEAD)
+  })
+
+  test.each(['0.9', '2.0'])('a version of HTTP that is not spoken here: %s', async version => {
+    const answer = await talk(
+      await serve(),
+      `GET /login HTTP/${version}\r\nHost: a\r\nConnection: close\r\n\r\n`,
+    )
+    expect(answer.head).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer.head).toMatch(JSON_HEAD)
+    expect(answer.body).toEqual({ error: 'Malformed request' })
+  })
+
+  test('a server that met it goes on', async () => {
+    const origin = await serve()
+    await talk(origin, 'hello\r\n\r\n')
+    expect((await fetch(`${origin}/healthz`)).status).toBe(200)
+  })
+})
+
+describe('what pages are never asked for', () => {
+  let origin: string
+  beforeAll(async () => {
+    origin = await serve()
+  })
+
+  test('a page takes no other method than reading', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+      const answer = await fetch(`${origin}/login`, { method })
+      expect([answer.status, answer.headers.get('allow')], method).toEqual([405, 'GET, HEAD'])
+    }
+  })
+
+  test('a form is refused above 64 KiB, or of unknown length, before anybody keeps it', async () => {
+    const url = `${origin}/api/auth/callback/credentials`
+    const large = await fetch(url, { method: 'POST', body: 'a'.repeat(64 * 1024 + 1) })
+    expect([large.status, await large.json()]).toEqual([413, { error: 'Payload too large' }])
+    const body = new Blob(['email=a']).stream()
+    const endless = await fetch(url, { method: 'POST', body, duplex: 'half' } as RequestInit)
+    expect([endless.status, await endless.json()]).toEqual([411, { error: 'Length required' }])
+    expect((await fetch(url, { method: 'POST', body: 'email=a' })).status).toBe(200)
+  })
+
+  test('a target that is no path is answered in JSON, one with our address in it as a path', async () => {
+    expect(
+      await speak(origin, 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
+    ).toMatch(/^HTTP\/1\.1 400 [\s\S]*\{"error":"Malformed request"\}$/)
+    const absolute =
+      'GET http://localhost:3000/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+    expect(await speak(origin, absolute)).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"status":"ok"\}/)
+  })
+})
+
+/** What the server answers to these very bytes. */
+async function speak(origin: string, bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+  let said = ''
+  socket.on('data', chunk => {
+    said += chunk
+  })
+  socket.write(bytes)
+  await once(socket, 'close')
+  return said
+}

@@ -1,0 +1,178 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { env } from '#lib/base/env.ts'
+import { log } from '#lib/base/log.ts'
+import { json } from '#lib/edge/http/answer.ts'
+import { send, serveApi } from '#lib/edge/server/api.ts'
+import { hasDots, refusePageRequest, targetOf } from '#lib/edge/server/guard.ts'
+import {
+  addContentPolicy,
+  type Sender,
+  securityHeaders,
+  senderOf,
+  settleHeaders,
+} from '#lib/edge/server/headers.ts'
+import { checkReadiness } from '#lib/edge/server/health.ts'
+import { serveReference } from '#lib/edge/server/reference.ts'
+import { loadPages, loadRoutes, matchRoute } from '#lib/edge/server/routes.ts'
+
+type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+const REQUEST_TIMEOUT_MS = 10_000
+/** Node looks for those that are over their time only so often: every 30 s, unless told. */
+const TIMEOUT_CHECK_MS = 1_000
+/** Longer than the usual 60 s of a proxy, so that it is never us who hangs up first. */
+const KEEP_ALIVE_MS = 65_000
+const HEADER_BYTES_MAX = 32 * 1024
+const HANG_UP_AFTER_MS = 500
+
+/**
+ * The one server on the one port. It answers under /api and /pay itself, through what the route
+ * modules export, and hands every other address to Next: Next's own way to a route handler costs about
+ * twenty times as much.
+ */
+export async function createFront(pages: Pages, development = false): Promise<Server> {
+  const routes = await loadRoutes()
+  const payers = await loadPages()
+  const { API_LANE, TRUST_PROXY, PUBLIC_URL } = env()
+  const publicUrl = new URL(PUBLIC_URL)
+  const reference = serveReference(routes, PUBLIC_URL)
+  const fast = API_LANE === 'fast' && !development
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const sender = senderOf(request, TRUST_PROXY)
+    const target = targetOf(request)
+    if (target === null) return send(response, MALFORMED, sender)
+    request.url = target
+    const path = pathOf(request)
+    const file = reference.get(path)
+    if (isApi(path) && !file) {
+      const match = matchRoute(routes, path.slice('/api'.length))
+      const isKnown = match?.handlers.has(request.method ?? '') ?? false
+      // Next finds what was written after we walked the folder.
+      if (development && !isKnown) return hand(request, response, sender, 'api')
+      if (!match) return send(response, json(404, { error: 'Not found' }), sender)
+      const isOurs = fast || hasDots(path) || !isKnown
+      return isOurs
+        ? serveApi(request, response, match, sender)
+        : hand(request, response, sender, 'api')
+    }
+    if (path === '/healthz') return send(response, json(200, { status: 'ok' }), sender)
+    if (path === '/readyz') {
+      const { status, body } = await checkReadiness()
+      return send(response, json(status, body), sender)
+    }
+    const refusal = development && !file ? null : refusePageRequest(request, path)
+    if (refusal) {
+      const { status, error, headers } = refusal
+      return send(response, json(status, { error }, headers), sender)
+    }
+    if (isPayers(path)) {
+      const found = matchRoute(payers, path.slice('/pay'.length))
+      if (found && !fast) return hand(request, response, sender, 'payer')
+      // What cannot be decoded, or has more parts, leads to no charge, like any unknown name.
+      const shown = found ?? matchRoute(payers, NO_PAGE)
+      if (shown) return serveApi(request, response, shown, sender)
+    }
+    if (!file) return hand(request, response, sender, 'page')
+    tellSender(response, sender)
+    return file(request, response)
+  }
+
+  /** To Next: a page, or in its slow lane the API and the payer's page. */
+  function hand(
+    request: IncomingMessage,
+    response: ServerResponse,
+    sender: Sender,
+    kind: 'page' | 'api' | 'payer',
+  ): Promise<void> {
+    tellSender(response, sender)
+    settleHeaders(request, sender, publicUrl, kind !== 'page')
+    // Next keeps a header that is there already, and this page has a stricter one of its own.
+    if (kind === 'payer') response.removeHeader('referrer-policy')
+    if (kind === 'page') {
+      response.setHeader('content-security-policy', addContentPolicy(request, development))
+    }
+    return pages(request, response)
+  }
+
+  const server = createServer(
+    {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      // We refuse a request without a Host ourselves, in JSON.
+      requireHostHeader: false,
+      // Nothing of ours speaks WebSocket, and Next would answer for it; only its reload in dev does.
+      shouldUpgradeCallback: () => development,
+    },
+    (request, response) => {
+      answer(request, response).catch(error => {
+        log().error({ err: error }, 'the front failed on a request')
+        if (response.headersSent) response.destroy()
+        else send(response, json(500, { error: 'Internal server error' }))
+      })
+    },
+  )
+  server.on('clientError', refuseBroken)
+  server.on('connect', (_request, socket) => hangUp(socket, '400 Bad Request', 'Malformed request'))
+  server.on('checkExpectation', (request, response) => {
+    const sender = senderOf(request, TRUST_PROXY)
+    send(response, json(417, { error: 'Expectation failed' }), sender)
+  })
+  return server
+}
+
+/** The address of no charge. */
+const NO_PAGE = '/none'
+const MALFORMED = json(400, { error: 'Malformed request' })
+
+function tellSender(response: ServerResponse, { requestId }: Sender): void {
+  response.setHeader('x-request-id', requestId)
+  for (const [name, value] of Object.entries(securityHeaders())) response.setHeader(name, value)
+}
+
+/** The path without its query and without a trailing slash. */
+function pathOf(request: IncomingMessage): string {
+  const [path = '/', ...query] = (request.url ?? '/').split('?')
+  if (path === '/' || !/\/$|.\/\//.test(path)) return path
+  const bare = path.replace(/(?<=.)\/{2,}/g, '/').replace(/\/+$/, '') || '/'
+  if (isApi(bare) || isPayers(bare)) request.url = [bare, ...query].join('?')
+  return bare
+}
+
+function isApi(path: string): boolean {
+  return (path === '/api' || path.startsWith('/api/')) && !path.startsWith('/api/auth/')
+}
+
+function isPayers(path: string): boolean {
+  return path.startsWith('/pay/')
+}
+
+/** What is not HTTP still gets an answer in JSON, and the connection ends. */
+function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return
+  if (error.code === 'HPE_HEADER_OVERFLOW') {
+    hangUp(socket, '431 Request Header Fields Too Large', 'Headers too large')
+  } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    hangUp(socket, '408 Request Timeout', 'Request timed out')
+  } else {
+    hangUp(socket, '400 Bad Request', 'Malformed request')
+  }
+}
+
+function hangUp(socket: Duplex, status: string, error: string): void {
+  const body = JSON.stringify({ error })
+  const headers = Object.entries({
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+    ...securityHeaders(),
+  })
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`)
+  // Who never hangs up on their side would keep the connection for ever.
+  setTimeout(() => socket.destroy(), HANG_UP_AFTER_MS).unref()
+}

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { db, disconnect } from '#lib/base/db/client.ts'
+import { supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { type Api, makeDatabase, startApi } from '#lib/testing/stage.ts'
+
+let url: string
+let api: Api
+beforeAll(async () => {
+  url = await makeDatabase()
+  api = await startApi()
+})
+beforeEach(async () => {
+  await useDatabase(url)
+  await db().$executeRaw`DELETE FROM worker_heartbeats`
+})
+afterAll(async () => {
+  await api.close()
+})
+
+async function useDatabase(target: string): Promise<void> {
+  supplyEnv({ DATABASE_URL: target })
+  await disconnect()
+}
+
+async function ask(path: string) {
+  const response = await fetch(`${api.url}${path}`)
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  return { status: response.status, body: await response.json() }
+}
+
+const beat = (secondsAgo: number) => db().$executeRaw`
+  INSERT INTO worker_heartbeats (id, host, pid, beat_at)
+  VALUES (${newId()}::uuid, 'test', 1, now() - make_interval(secs => ${secondsAgo}::float8))`
+
+const unavailable = (reason: unknown) => ({ status: 503, body: { status: 'unavailable', reason } })
+
+describe('/readyz', () => {
+  test('200 while a worker lives, even beside one that died', async () => {
+    await beat(3_600)
+    await beat(50)
+    expect(await ask('/readyz')).toEqual({ status: 200, body: { status: 'ok' } })
+    expect((await ask('/readyz/')).status).toBe(200)
+  })
+
+  test('503 when no worker has ever been seen', async () => {
+    expect(await ask('/readyz')).toEqual(unavailable('no worker has been seen'))
+  })
+
+  test('503 when the last worker has been silent for more than a minute', async () => {
+    await beat(61)
+    const reason = expect.stringMatching(/^no worker has been seen for 6[1-5] seconds$/)
+    expect(await ask('/readyz')).toEqual(unavailable(reason))
+  })
+
+  test('503 when a migration of this version is missing or half done, and says which', async () => {
+    await beat(0)
+    const [last] = await db().$queryRaw<{ name: string }[]>`
+      SELECT max(migration_name) AS name FROM _prisma_migrations`
+    const reason = `migrations are waiting: ${last?.name}`
+    await db().$executeRaw`
+      UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = ${last?.name}`
+    expect(await ask('/readyz')).toEqual(unavailable(reason))
+    await db().$executeRaw`
+      UPDATE _prisma_migrations SET finished_at = now(), rolled_back_at = now()
+      WHERE migration_name = ${last?.name}`
+    expect(await ask('/readyz')).toEqual(unavailable(reason))
+    await db().$executeRaw`
+      UPDATE _prisma_migrations SET rolled_back_at = NULL WHERE migration_name = ${last?.name}`
+    expect((await ask('/readyz')).status).toBe(200)
+  })
+
+  test('503 on an empty database', async () => {
+    await useDatabase(await makeDatabase({ migrated: false }))
+    expect(await ask('/readyz')).toEqual(unavailable('the database has not been migrated'))
+  })
+
+  test('503 without a database, which gives away nothing of where it was', async () => {
+    await useDatabase('postgresql://ana:secret@127.0.0.1:1/pix')
+    expect(await ask('/readyz')).toEqual(unavailable('the database cannot be reached'))
+  })
+})
+
+describe('/healthz', () => {
+  test('200 as long as the process answers, whatever the database does', async () => {
+    await useDatabase('postgresql://ana:secret@127.0.0.1:1/pix')
+    expect(await ask('/healthz')).toEqual({ status: 200, body: { status: 'ok' } })
+  })
+})

@@ -1,0 +1,41 @@
+import { db } from '#lib/base/db/client.ts'
+import { listMigrations } from '#lib/base/db/migrate.ts'
+import { databaseFault, isDatabaseGone } from '#lib/base/errors.ts'
+
+/** A worker that has not been seen for this long is taken for dead. */
+const WORKER_SILENT_MAX_S = 60
+
+interface Health {
+  status: 200 | 503
+  body: { status: 'ok' } | { status: 'unavailable'; reason: string }
+}
+
+/** Whether requests should be sent here: the database answers, is migrated, and a worker lives. */
+export async function checkReadiness(): Promise<Health> {
+  const reason = await findReason().catch(describeFault)
+  if (reason === null) return { status: 200, body: { status: 'ok' } }
+  return { status: 503, body: { status: 'unavailable', reason } }
+}
+
+async function findReason(): Promise<string | null> {
+  const [row] = await db().$queryRaw<{ applied: string[] | null; silent: number | null }[]>`
+    SELECT
+      (SELECT array_agg(migration_name) FROM _prisma_migrations
+        WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL) AS applied,
+      (SELECT extract(epoch FROM now() - max(beat_at))::float8 FROM worker_heartbeats) AS silent`
+  const applied = new Set(row?.applied ?? [])
+  const missing = listMigrations().filter(name => !applied.has(name))
+  if (missing.length > 0) return `migrations are waiting: ${missing.join(', ')}`
+  const silent = row?.silent ?? null
+  if (silent === null) return 'no worker has been seen'
+  if (silent > WORKER_SILENT_MAX_S)
+    return `no worker has been seen for ${Math.round(silent)} seconds`
+  return null
+}
+
+function describeFault(error: unknown): string {
+  const code = databaseFault(error).code
+  if (code === '42P01') return 'the database has not been migrated'
+  if (isDatabaseGone(error)) return 'the database cannot be reached'
+  return 'the database did not answer as expected'
+}

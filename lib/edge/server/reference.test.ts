@@ -1,0 +1,89 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { supplyEnv } from '#lib/base/env.ts'
+import { createFront } from '#lib/edge/server/front.ts'
+
+const LANES = [
+  { lane: 'fast', development: false },
+  { lane: 'next', development: false },
+  { lane: 'fast', development: true },
+]
+
+describe.each(LANES)('with the lane $lane, development $development', ({ lane, development }) => {
+  let origin: string
+  let close: () => void
+  beforeAll(async () => {
+    supplyEnv({ API_LANE: lane })
+    const front = await createFront(async (_, response) => {
+      response.writeHead(501).end()
+    }, development)
+    supplyEnv({ API_LANE: 'fast' })
+    await once(front.listen(0, '127.0.0.1'), 'listening')
+    origin = `http://127.0.0.1:${(front.address() as AddressInfo).port}`
+    close = () => {
+      front.closeAllConnections()
+      front.close()
+    }
+  })
+  afterAll(() => close())
+
+  const FILES = [
+    ['/api/openapi.json', 'application/json; charset=utf-8', 'public, max-age=60', 50_000],
+    [
+      '/docs/scalar.js',
+      'text/javascript; charset=utf-8',
+      'public, max-age=31536000, immutable',
+      1_000_000,
+    ],
+  ] as const
+
+  test.each(FILES)('%s is read by anybody, and kept', async (path, type, kept, bytesMin) => {
+    for (const address of [path, `${path}/`, `${path}?v=1`]) {
+      const answer = await fetch(origin + address)
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('content-type')).toBe(type)
+      expect(answer.headers.get('cache-control')).toBe(kept)
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(answer.headers.get('x-request-id')).toMatch(/./)
+      expect((await answer.text()).length).toBeGreaterThan(bytesMin)
+    }
+  })
+
+  test.each(FILES)('%s is not sent again to whoever has it', async path => {
+    const etag = (await fetch(origin + path)).headers.get('etag') ?? ''
+    expect(etag).toMatch(/^"[\w-]{43}"$/)
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const answer = await ask(path, { 'if-none-match': known })
+      expect([answer.status, answer.text, answer.headers.etag]).toEqual([304, '', etag])
+      expect(answer.headers['content-length']).toBeUndefined()
+    }
+    expect((await ask(path, { 'if-none-match': '"other"' })).status).toBe(200)
+  })
+
+  test.each(FILES)('HEAD of %s says how long it is, and nothing else', async path => {
+    const whole = Buffer.from(await (await fetch(origin + path)).arrayBuffer())
+    const head = await fetch(origin + path, { method: 'HEAD' })
+    expect([head.status, await head.text()]).toEqual([200, ''])
+    expect(head.headers.get('content-length')).toBe(String(whole.byteLength))
+  })
+
+  test.each(FILES)('405 for any other method on %s', async path => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      const answer = await fetch(origin + path, { method })
+      expect(answer.status, method).toBe(405)
+      expect(await answer.text()).toBe('{"error":"Method not allowed"}')
+      expect(answer.headers.get('allow')).toBe('GET, HEAD')
+    }
+  })
+
+  /** As fetch does not: it adds validators of its own and hides an answer's. */
+  async function ask(path: string, headers: Record<string, string>) {
+    const asked = request(origin + path, { headers }).end()
+    const [answer] = await once(asked, 'response')
+    let text = ''
+    for await (const chunk of answer) text += chunk
+    return { status: answer.statusCode, headers: answer.headers, text }
+  }
+})

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { loadRoutes, matchRoute } from '#lib/edge/server/routes.ts'
+
+function route(path: string) {
+  return { path, segments: path.split('/').slice(1), handlers: new Map() }
+}
+
+const ROUTES = ['/things/[id]', '/things/mine', '/[kind]/mine', '/things/[id]/parts/[part]'].map(
+  route,
+)
+
+function find(path: string) {
+  const match = matchRoute(ROUTES, path)
+  const route = ROUTES.find(({ handlers }) => handlers === match?.handlers)
+  return match && { path: route?.path, params: match.params }
+}
+
+describe('matchRoute', () => {
+  test('takes a fixed segment before an open one, whatever the order of the files', () => {
+    expect(find('/things/mine')).toEqual({ path: '/things/mine', params: {} })
+    expect(find('/other/mine')).toEqual({ path: '/[kind]/mine', params: { kind: 'other' } })
+    expect(find('/things/7')).toEqual({ path: '/things/[id]', params: { id: '7' } })
+    const match = matchRoute([...ROUTES].reverse(), '/things/mine')
+    expect(match?.params).toEqual({})
+  })
+
+  test('hands on each part decoded, and a slash inside a part stays in it', () => {
+    expect(find('/things/a%2Fb/parts/%C3%A7%20%3F')).toEqual({
+      path: '/things/[id]/parts/[part]',
+      params: { id: 'a/b', part: 'ç ?' },
+    })
+  })
+
+  test.each(['/things/%', '/things/%zz', '/things/%ff', '/things/%ed%a0%80', '/things/a%00b'])(
+    'finds nothing under %s, which no text can be',
+    path => {
+      expect(find(path)).toBeNull()
+    },
+  )
+
+  test.each(['', '/', '/things', '/Things/mine/x', '/things/7/parts', '/things/7/parts/8/9'])(
+    'finds nothing under %j',
+    path => {
+      expect(find(path)).toBeNull()
+    },
+  )
+})
+
+describe('loadRoutes', () => {
+  test('finds every route module but next-auth’s, and HEAD wherever GET is', async () => {
+    const found = (await loadRoutes()).map(({ segments, handlers }) => [
+      `/${segments.join('/')}`,
+      [...handlers.keys()],
+    ])
+    expect(found).toContainEqual(['/account', ['GET', 'HEAD']])
+    expect(found).toContainEqual(['/transactions', ['GET', 'HEAD', 'POST']])
+    expect(found).toContainEqual(['/transactions/[id]', ['GET', 'HEAD']])
+    expect(found).toContainEqual(['/sandbox/transactions/[id]', ['POST']])
+    expect(JSON.stringify(found)).not.toContain('nextauth')
+  })
+})

@@ -1,0 +1,86 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Door } from '#lib/edge/http/door.ts'
+import type { Endpoint, Served } from '#lib/edge/http/endpoint.ts'
+
+type Params = Record<string, string>
+interface Route<Handler> {
+  segments: string[]
+  handlers: Map<string, Handler>
+}
+
+export interface Match<Handler = Served & { opens?: Door['opens'] }> {
+  handlers: Map<string, Handler>
+  params: Params
+}
+
+/** In the order in which an `Allow` names them. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+/** next-auth's own route needs Next around it. */
+const NEXT_ONLY = '[...'
+
+/** The API's route modules, next-auth's excepted. */
+export function loadRoutes(): Promise<Route<Endpoint | Door>[]> {
+  return loadFrom('app/api')
+}
+
+/** Those of the payer's pages. */
+export function loadPages(): Promise<Route<Served>[]> {
+  return loadFrom('app/pay')
+}
+
+/** Every route module below a folder, found by walking it, as Next finds them. */
+async function loadFrom<Handler>(folder: string): Promise<Route<Handler>[]> {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter(file => file.endsWith('route.ts') && !file.includes(NEXT_ONLY))
+    .sort()
+  return Promise.all(
+    files.map(async file => {
+      const module = await import(pathToFileURL(join(folder, file)).href)
+      const handlers = new Map<string, Handler>()
+      for (const method of METHODS) {
+        const handler = module[method === 'HEAD' ? 'GET' : method]
+        if (handler) handlers.set(method, handler)
+      }
+      return { segments: file.split(/[/\\]/).slice(0, -1), handlers }
+    }),
+  )
+}
+
+/** The route of a path below such a folder. A fixed segment goes before one that is open. */
+export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Match<Handler> | null {
+  const parts = path.split('/').filter(part => part !== '')
+  const fits = routes.filter(
+    route =>
+      route.segments.length === parts.length &&
+      route.segments.every((segment, at) => isOpen(segment) || segment === parts[at]),
+  )
+  const [best] = fits.sort((a, b) => countOpen(a) - countOpen(b))
+  if (!best) return null
+  const params: Params = {}
+  for (const [at, segment] of best.segments.entries()) {
+    if (!isOpen(segment)) continue
+    const value = decode(parts[at] ?? '')
+    if (value === null) return null
+    params[segment.slice(1, -1)] = value
+  }
+  return { handlers: best.handlers, params }
+}
+
+function isOpen(segment: string): boolean {
+  return segment.startsWith('[')
+}
+
+function countOpen(route: { segments: string[] }): number {
+  return route.segments.filter(isOpen).length
+}
+
+function decode(part: string): string | null {
+  try {
+    const text = decodeURIComponent(part)
+    return text.includes('\0') || !text.isWellFormed() ? null : text
+  } catch {
+    return null
+  }
+}

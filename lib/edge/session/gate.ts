@@ -1,0 +1,66 @@
+import { headers } from 'next/headers'
+import { notFound, redirect } from 'next/navigation'
+import { env } from '#lib/base/env.ts'
+import { PATH_HEADER } from '#lib/base/headers.ts'
+import { isOpen, MODES, type Mode } from '#lib/base/mode.ts'
+import { currentUser } from '#lib/edge/session/current.ts'
+import { chooseAccount } from '#lib/edge/session/preferences.ts'
+import { type Allowed, may } from '#lib/edge/session/roles.ts'
+import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
+
+export { currentUser }
+
+/** The gate of every page of ours: a visitor without a session goes to sign in, and then comes back. */
+export async function requireUser(): Promise<SessionUser> {
+  const user = await currentUser()
+  if (user) return user
+  const { pathname, searchParams } = new URL(
+    (await headers()).get(PATH_HEADER) ?? '/',
+    'http://here',
+  )
+  searchParams.delete('_rsc')
+  const query = searchParams.size > 0 ? `?${searchParams}` : ''
+  return redirect(`/login?next=${encodeURIComponent(pathname + query)}`)
+}
+
+export interface Member {
+  user: SessionUser
+  account: SessionAccount
+  mode: Mode
+}
+
+/** The gate of every page below /test and /live; Home says why where there is nothing to show. */
+export async function requireMember(params: Promise<{ mode: string }>): Promise<Member> {
+  const mode = requireMode((await params).mode)
+  const user = await requireUser()
+  const account = await chooseAccount(user)
+  if (!account || !isOpen(mode)) redirect(`/${mode}/home`)
+  return { user, account, mode }
+}
+
+/** The same for a page on which something begins: it does not exist for whoever may not do it. */
+export async function requireMay(
+  params: Promise<{ mode: string }>,
+  wanted: Allowed,
+): Promise<Member> {
+  const member = await requireMember(params)
+  return may(member.account.role, wanted) ? member : notFound()
+}
+
+export function requireMode(wanted: string): Mode {
+  return MODES.find(known => known === wanted) ?? notFound()
+}
+
+/** The gate of the operator's pages. For everybody else they do not exist; staff may need a second factor. */
+export async function requireAdmin(): Promise<SessionUser> {
+  const user = await requireUser()
+  if (!user.isAdmin) return notFound()
+  const lacksFactor = env().TROCO_ENV === 'production' && !user.hasSecondFactor
+  return lacksFactor ? redirect('/test/settings/security') : user
+}
+
+/** The page that a person starts on. */
+export function firstPage(user: SessionUser | null): string {
+  if (!user) return '/login'
+  return user.isAdmin && user.accounts.length === 0 ? '/admin/accounts' : '/test/home'
+}

@@ -1,0 +1,239 @@
+import NextAuth from 'next-auth'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { authenticate } from '#lib/edge/session/authenticate.ts'
+import { cookieNames } from '#lib/edge/session/cookie.ts'
+import { OPENID } from '#lib/edge/session/openid.ts'
+import { authOptions } from '#lib/edge/session/options.ts'
+import { readSession } from '#lib/edge/session/read.ts'
+import { hashPassword } from '#lib/services/people/password.ts'
+import { openSession } from '#lib/services/people/sessions.ts'
+import { OPENID_CLIENT, openOpenidProvider, type Said } from '#lib/testing/openid-provider.ts'
+
+// Next tells these only within a request of its own; what a browser keeps is kept here.
+const jar = vi.hoisted(() => new Map<string, string>())
+vi.mock('next/headers', () => ({
+  headers: async () => new Headers({ 'user-agent': 'a browser' }),
+  cookies: async () => ({
+    get: (name: string) => (jar.has(name) ? { name, value: jar.get(name) } : undefined),
+    set: (name: string, value: string) => jar.set(name, value),
+  }),
+}))
+
+let provider: Awaited<ReturnType<typeof openOpenidProvider>>
+let id: string
+let email: string
+beforeAll(async () => {
+  provider = await openOpenidProvider()
+  const { id: OIDC_CLIENT_ID, secret: OIDC_CLIENT_SECRET } = OPENID_CLIENT
+  const NEXTAUTH_URL = env().PUBLIC_URL
+  supplyEnv({
+    OIDC_ISSUER: `${provider.issuer}/`,
+    OIDC_CLIENT_ID,
+    OIDC_CLIENT_SECRET,
+    NEXTAUTH_URL,
+  })
+})
+afterAll(async () => {
+  supplyEnv({ OIDC_ISSUER: '', OIDC_CLIENT_ID: '', OIDC_CLIENT_SECRET: '' })
+  await provider.close()
+})
+beforeEach(async () => {
+  jar.clear()
+  provider.tellApart({})
+  ;[id, email] = [newId(), `ana-${newId()}@troco.example`]
+  await db().user.create({ data: { id, email, name: 'Ana' } })
+})
+
+interface Sent {
+  body?: Record<string, string>
+  query?: Record<string, string>
+}
+
+/** One request of the browser to next-auth, whose cookies it keeps. */
+type Action = 'csrf' | 'signin' | 'callback' | 'signout' | 'session'
+
+async function ask(method: string, action: Action, sent: Sent = {}) {
+  const said: { redirect?: string; csrfToken?: string } = {}
+  const setHeader = (name: string, value: string | string[]) => {
+    if (name === 'Location') said.redirect = String(value)
+    if (name !== 'Set-Cookie') return
+    for (const line of [value].flat()) keepCookie(line)
+  }
+  const response = {
+    status: () => response,
+    getHeader: () => undefined,
+    setHeader,
+    send: (body: object) => Object.assign(said, body),
+    end: () => {},
+  }
+  const query = { nextauth: [action, OPENID], ...sent.query }
+  const request = { method, query, cookies: Object.fromEntries(jar), headers: {}, body: sent.body }
+  await NextAuth(request as never, response as never, authOptions({}))
+  return said
+}
+
+function keepCookie(line: string): void {
+  const [pair = ''] = line.split(';')
+  const [name = '', value = ''] = pair.split('=')
+  if (value) jar.set(name, decodeURIComponent(value))
+  else jar.delete(name)
+}
+
+/** To the provider, where `who` is signed in, and as far back as the address that it sends to. */
+async function leave(who: Said): Promise<Record<string, string>> {
+  provider.signIn(who)
+  const { csrfToken = '' } = await ask('GET', 'csrf')
+  const { redirect = '' } = await ask('POST', 'signin', {
+    body: { csrfToken, callbackUrl: '/test/charges' },
+  })
+  const answer = await fetch(redirect, { redirect: 'manual' })
+  return Object.fromEntries(new URL(answer.headers.get('location') ?? '').searchParams)
+}
+
+/** All the way: where the browser ends up, and who is signed in there. */
+async function come(who: Said) {
+  const { redirect } = await ask('GET', 'callback', { query: await leave(who) })
+  const secret = jar.get(cookieNames().session)
+  return { redirect, userId: secret ? ((await readSession(secret))?.id ?? null) : null }
+}
+
+const subjectOf = async (of: string) =>
+  (await db().user.findUniqueOrThrow({ where: { id: of } })).oidcSubject
+
+test('who has a verified e-mail that is known here comes in, and is bound to the subject', async () => {
+  const sub = newId()
+  const first = await come({ sub, email: email.toUpperCase(), email_verified: true })
+  expect(first).toEqual({ redirect: `${env().PUBLIC_URL}/test/charges`, userId: id })
+  expect(await subjectOf(id)).toBe(`${provider.issuer}|${sub}`)
+  // From now on the subject counts, whatever e-mail they have there.
+  expect(await come({ sub, email: 'new@elsewhere.example' })).toMatchObject({ userId: id })
+  const notes = await db().auditRecord.findMany({ where: { target: id }, orderBy: { id: 'asc' } })
+  expect(notes.map(({ action }) => action)).toEqual([
+    'user.openid_linked',
+    'user.signed_in',
+    'user.signed_in',
+  ])
+  expect(notes[1]?.after).toEqual({ by: 'oidc' })
+})
+
+test('each sign-in has a session of its own, and ends the one that this browser had', async () => {
+  const who = { sub: newId(), email, email_verified: true }
+  await come(who)
+  const before = jar.get(cookieNames().session) ?? ''
+  await come(who)
+  expect(jar.get(cookieNames().session)).not.toBe(before)
+  expect(await readSession(before)).toBeNull()
+})
+
+test('what a sign-in leaves half way hides no session: it is read, and signing out ends it', async () => {
+  await come({ sub: newId(), email, email_verified: true })
+  const secret = jar.get(cookieNames().session) ?? ''
+  await leave({ sub: newId() })
+  expect(await ask('GET', 'session')).toMatchObject({ user: { email } })
+  expect(jar.get(cookieNames().session)).toBe(secret)
+  const { csrfToken = '' } = await ask('GET', 'csrf')
+  await ask('POST', 'signout', { body: { csrfToken } })
+  expect(await readSession(secret)).toBeNull()
+})
+
+test('an e-mail that is said only by itself counts as well', async () => {
+  const sub = newId()
+  provider.tellApart({ email, email_verified: true })
+  expect(await come({ sub })).toMatchObject({ userId: id })
+})
+
+test.each([
+  ['is not verified', { email_verified: false }, 'unverified'],
+  ['is only said to be, as a text', { email_verified: 'true' }, 'unverified'],
+  ['is not known here', { email: 'nobody@troco.example', email_verified: true }, 'unknown'],
+  ['is none', { email: 'ana', email_verified: true }, 'unknown'],
+])('whose e-mail %s stays outside', async (_, said, problem) => {
+  const outside = await come({ sub: newId(), email, ...said })
+  expect(outside).toEqual({ redirect: `/login?problem=${problem}`, userId: null })
+  expect(await subjectOf(id)).toBeNull()
+})
+
+test('a person who is bound to one subject is nobody for another', async () => {
+  await come({ sub: newId(), email, email_verified: true })
+  jar.clear()
+  const other = await come({ sub: newId(), email, email_verified: true })
+  expect(other).toEqual({ redirect: '/login?problem=unknown', userId: null })
+})
+
+test('whoever was disabled stays outside, bound or not', async () => {
+  const sub = newId()
+  await come({ sub, email, email_verified: true })
+  jar.clear()
+  await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
+  for (const who of [sub, newId()]) {
+    const outside = await come({ sub: who, email, email_verified: true })
+    expect(outside).toEqual({ redirect: '/login?problem=unknown', userId: null })
+  }
+})
+
+test('a second factor is asked for here too, by a cookie and not by an address', async () => {
+  const key = { credentialId: newId(), publicKey: new Uint8Array(1), counter: 0n, name: 'key' }
+  await db().passkey.create({ data: { id: newId(), userId: id, ...key } })
+  const half = await come({ sub: newId(), email, email_verified: true })
+  expect(half).toEqual({ redirect: '/login?next=%2Ftest%2Fcharges', userId: null })
+  const step = JSON.parse(jar.get(cookieNames().step) ?? '{}')
+  expect(step).toEqual({ challenge: expect.stringMatching(/^[\w-]{43}$/), methods: ['passkey'] })
+})
+
+test.each([
+  ['another issuer', { iss: 'https://evil.example' }],
+  ['another client', { aud: 'somebody-else' }],
+  ['another sign-in', { nonce: 'x' }],
+])('a token for %s is refused', async (_, said) => {
+  const { redirect, userId } = await come({ sub: newId(), email, email_verified: true, ...said })
+  expect(redirect).toContain('/api/auth/error?error=OAuthCallback')
+  expect(userId).toBeNull()
+  expect(await subjectOf(id)).toBeNull()
+})
+
+test('what somebody else began cannot be ended in this browser', async () => {
+  const query = await leave({ sub: newId(), email, email_verified: true })
+  const kept = new Map(jar)
+  const { session, openid } = cookieNames()
+  for (const [name, value] of [
+    [`${openid}-state`, undefined],
+    [`${openid}-pkce`, undefined],
+    [`${openid}-nonce`, undefined],
+    [`${openid}-state`, kept.get(`${openid}-nonce`)],
+  ] as const) {
+    jar.clear()
+    for (const [known, held] of kept) jar.set(known, held)
+    if (value) jar.set(name, value)
+    else jar.delete(name)
+    const { redirect } = await ask('GET', 'callback', { query })
+    expect(redirect).toContain('error=OAuthCallback')
+    expect(jar.has(session)).toBe(false)
+  }
+})
+
+test('whoever signed up with the e-mail before its owner came is out', async () => {
+  const passwordHash = await hashPassword('a password of somebody else')
+  await db().user.update({ where: { id }, data: { passwordHash } })
+  const secret = await openSession(id, { ip: null, userAgent: null })
+  const who = { sub: newId(), email, email_verified: true }
+  expect(await come(who)).toMatchObject({ userId: id })
+  expect(await readSession(secret)).toBeNull()
+  const attempt = { email, address: null }
+  expect(await authenticate(attempt, 'a password of somebody else')).toBeNull()
+  // A password that is set from then on stays.
+  await db().user.update({ where: { id }, data: { passwordHash } })
+  await come(who)
+  expect(await authenticate(attempt, 'a password of somebody else')).not.toBeNull()
+})
+
+test('the same person who comes twice at once is bound once', async () => {
+  const { findByOpenid } = await import('#lib/services/people/openid.ts')
+  const claims = { iss: provider.issuer, sub: newId(), email, email_verified: true }
+  const found = await Promise.all(Array.from({ length: 5 }, () => findByOpenid(claims)))
+  expect(found).toEqual(found.map(() => ({ userId: id })))
+  const where = { action: 'user.openid_linked', target: id }
+  expect(await db().auditRecord.count({ where })).toBe(1)
+})

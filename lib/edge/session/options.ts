@@ -1,0 +1,95 @@
+import { cookies, headers } from 'next/headers'
+import type { NextAuthOptions } from 'next-auth'
+import { decode, encode, type JWT } from 'next-auth/jwt'
+import CredentialsProvider from 'next-auth/providers/credentials'
+import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
+import { keyFor } from '#lib/base/keys.ts'
+import { inContext, log } from '#lib/base/log.ts'
+import { cookieNames } from '#lib/edge/session/cookie.ts'
+import { openidCallbacks, openidProviders } from '#lib/edge/session/openid.ts'
+import { readSession } from '#lib/edge/session/read.ts'
+import { signIn, type Told } from '#lib/edge/session/second-step.ts'
+import { endSession, openSession, SESSION_SECONDS_MAX } from '#lib/services/people/sessions.ts'
+
+declare module 'next-auth/jwt' {
+  interface JWT {
+    /** The cookie's value; set once the session has its row. */
+    secret?: string
+  }
+}
+
+/** Made anew at each request, which hears in `told` what next-auth has no words for. */
+export function authOptions(told: Told): NextAuthOptions {
+  const beganAt = new Date()
+  const names = cookieNames()
+  const cookie = (name: string) => ({
+    name,
+    options: { httpOnly: true, sameSite: 'lax', path: '/', secure: names.secure },
+  })
+  return {
+    secret: keyFor('next-auth').export().toString('base64url'),
+    pages: { signIn: '/login', signOut: '/login', error: '/login' },
+    providers: [credentialsProvider(told), ...openidProviders()],
+    callbacks: openidCallbacks(),
+    session: { strategy: 'jwt', maxAge: SESSION_SECONDS_MAX },
+    // With a salt it is no session, but what a sign-in by OpenID has to remember on its way.
+    jwt: {
+      encode: given => (given.salt ? encode(given) : secretOf(given.token, beganAt)),
+      decode: given => (given.salt ? decode(given) : tokenOf(given.token)),
+    },
+    events: { signOut: ({ token }) => (token?.secret ? endSession(token.secret) : undefined) },
+    useSecureCookies: names.secure,
+    cookies: {
+      sessionToken: cookie(names.session),
+      csrfToken: cookie(names.csrf),
+      callbackUrl: cookie(names.callback),
+      state: cookie(`${names.openid}-state`),
+      nonce: cookie(`${names.openid}-nonce`),
+      pkceCodeVerifier: cookie(`${names.openid}-pkce`),
+    },
+    logger: {
+      // A session that has ended is no fault, and its cookie may come back for days.
+      error: (code, metadata) =>
+        code === 'JWT_SESSION_ERROR'
+          ? log().debug({ code }, 'an ended session was shown')
+          : log().error({ code, err: errorIn(metadata) }, 'next-auth failed'),
+      warn: code => log().warn({ code }, 'next-auth warns'),
+      debug: () => {},
+    },
+  }
+}
+
+function credentialsProvider(told: Told) {
+  const names = ['email', 'password', 'challenge', 'code', 'passkey'] as const
+  return CredentialsProvider({
+    credentials: Object.fromEntries(names.map(name => [name, {}])),
+    async authorize(given) {
+      const sent = await headers()
+      const ip = sent.get(ADDRESS_HEADER)
+      const requestId = sent.get(REQUEST_ID_HEADER) ?? undefined
+      const texts = names.filter(name => typeof given?.[name] === 'string')
+      const read = Object.fromEntries(texts.map(name => [name, given?.[name]]))
+      return inContext({ requestId, ip }, () => signIn(read, ip, told))
+    },
+  })
+}
+
+/** At sign-in it opens the session, and ends the one that this browser had; later it is the same. */
+async function secretOf(token: JWT | undefined, beganAt: Date): Promise<string> {
+  if (token?.secret) return token.secret
+  if (!token?.sub) throw new TypeError('A session needs a user')
+  const [sent, kept] = await Promise.all([headers(), cookies()])
+  const previous = kept.get(cookieNames().session)?.value
+  if (previous) await endSession(previous)
+  const caller = { ip: sent.get(ADDRESS_HEADER), userAgent: sent.get('user-agent') }
+  return openSession(token.sub, caller, beganAt)
+}
+
+async function tokenOf(secret: string | undefined): Promise<JWT | null> {
+  const user = secret ? await readSession(secret) : null
+  return user && { sub: user.id, name: user.name, email: user.email, secret }
+}
+
+function errorIn(metadata: Error | { error?: Error }): Error | undefined {
+  return metadata instanceof Error ? metadata : metadata.error
+}

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { authenticate } from '#lib/edge/session/authenticate.ts'
+import { readSession } from '#lib/edge/session/read.ts'
+import { hashPassword } from '#lib/services/people/password.ts'
+import { registerUser } from '#lib/services/people/register.ts'
+import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
+import { endSession, openSession } from '#lib/services/people/sessions.ts'
+import { makeMerchant } from '#lib/testing/stage.ts'
+
+const PASSWORD = 'quite a long password'
+const CALLER = { ip: '203.0.113.9', userAgent: 'a browser' }
+
+async function makeUser() {
+  const email = `ana-${newId()}@troco.example`
+  const passwordHash = await hashPassword(PASSWORD)
+  const { id } = await registerUser({ email, passwordHash, isAdmin: false }, { type: 'system' })
+  return { id, email }
+}
+
+/** Sets the clock of one session, in SQL, for the database's time is the one that counts. */
+function change(secret: string, assignment: Prisma.Sql) {
+  return db().$executeRaw`
+    UPDATE user_sessions SET ${assignment} WHERE secret_hash = ${hashSecret(secret)}`
+}
+
+test('a session tells who it is and which accounts are theirs', async () => {
+  const { id, email } = await makeUser()
+  const merchant = await makeMerchant('Loja da Ana')
+  await db().membership.create({ data: { accountId: merchant.id, userId: id, role: 'finance' } })
+  const user = await readSession(await openSession(id, CALLER))
+  const { city, expiresIn } = merchant
+  const zone = { timeZone: 'America/Sao_Paulo' }
+  const standing = { ...zone, status: 'active', statusReason: null, role: 'finance' }
+  const accounts = [{ id: merchant.id, name: 'Loja da Ana', city, expiresIn, ...standing }]
+  const chosen = { locale: null, theme: null }
+  const sessionId = expect.stringMatching(/^[0-9a-f-]{36}$/)
+  const proof = { sessionId, provedAgoS: 0, hasSecondFactor: false }
+  const person = { id, email, name: email, isAdmin: false }
+  expect(user).toEqual({ ...person, ...proof, ...chosen, accounts })
+})
+
+test('the table never holds what opens a session', async () => {
+  const { id } = await makeUser()
+  const secret = await openSession(id, CALLER)
+  const [row] = await db().$queryRaw<{ row: string }[]>`
+    SELECT to_jsonb(s)::text AS row FROM user_sessions s WHERE user_id = ${id}::uuid`
+  expect(row?.row).toContain(CALLER.ip)
+  expect(row?.row).not.toContain(secret)
+})
+
+test('an unknown secret, and text that cannot be one, open nothing', async () => {
+  for (const secret of [newSecret(), '', 'x', '%', `${newSecret()}x`]) {
+    expect(await readSession(secret)).toBeNull()
+  }
+})
+
+test('a session ends when it is signed out, and no other one with it', async () => {
+  const { id } = await makeUser()
+  const [one, other] = [await openSession(id, CALLER), await openSession(id, CALLER)]
+  await endSession(one)
+  expect(await readSession(one)).toBeNull()
+  expect(await readSession(other)).not.toBeNull()
+})
+
+test.each([
+  ['12 idle hours', Prisma.sql`last_used_at = now() - interval '12 hours'`],
+  ['30 days, however busy', Prisma.sql`expires_at = now()`],
+])('a session ends after %s', async (_, assignment) => {
+  const { id } = await makeUser()
+  const secret = await openSession(id, CALLER)
+  await change(secret, assignment)
+  expect(await readSession(secret)).toBeNull()
+})
+
+test('a disabled user is out at once', async () => {
+  const { id } = await makeUser()
+  const secret = await openSession(id, CALLER)
+  await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
+  expect(await readSession(secret)).toBeNull()
+})
+
+test('use is noted at most once a minute, and keeps an idle session alive', async () => {
+  const { id } = await makeUser()
+  const secret = await openSession(id, CALLER)
+  const lastUse = async () =>
+    (await db().userSession.findFirstOrThrow({ where: { userId: id } })).lastUsedAt.getTime()
+  const opened = await lastUse()
+  await readSession(secret)
+  expect(await lastUse()).toBe(opened)
+  await change(secret, Prisma.sql`last_used_at = now() - interval '11 hours'`)
+  expect(await readSession(secret)).not.toBeNull()
+  expect(await lastUse()).toBeGreaterThanOrEqual(opened)
+})
+
+test('only the right password of somebody who may sign in is accepted', async () => {
+  const { id, email } = await makeUser()
+  expect(
+    await authenticate({ email: ` ${email.toUpperCase()} `, address: null }, PASSWORD),
+  ).toMatchObject({ id })
+  expect(await authenticate({ email: email, address: null }, `${PASSWORD} `)).toBeNull()
+  expect(await authenticate({ email: `x${email}`, address: null }, PASSWORD)).toBeNull()
+  expect(await authenticate({ email: 'not an address', address: null }, PASSWORD)).toBeNull()
+  await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
+  expect(await authenticate({ email: email, address: null }, PASSWORD)).toBeNull()
+})

@@ -1,0 +1,39 @@
+import { db } from '#lib/base/db/client.ts'
+import type { SessionUser } from '#lib/edge/session/schema.ts'
+import { hashSecret } from '#lib/services/people/secret.ts'
+import { isLive } from '#lib/services/people/sessions.ts'
+
+const SECRET = /^[A-Za-z0-9_-]{43}$/
+
+/**
+ * Whose session this is; null when it is unknown, signed out, past its time, idle for too long, or
+ * of a disabled user. Its use is noted at most once a minute, in the same statement; what a page
+ * asks by itself is no use of it.
+ */
+export async function readSession(secret: string, isUse = true): Promise<SessionUser | null> {
+  if (!SECRET.test(secret)) return null
+  const [user] = await db().$queryRaw<SessionUser[]>`
+    WITH session AS (
+      SELECT s.id, s.user_id, s.last_used_at, s.proved_at FROM user_sessions s
+      WHERE s.secret_hash = ${hashSecret(secret)} AND ${isLive('s')}
+    ), noted AS (
+      UPDATE user_sessions s SET last_used_at = now() FROM session
+      WHERE ${isUse} AND s.id = session.id AND s.last_used_at < now() - interval '1 minute'
+    )
+    SELECT u.id, u.email, u.name, u.is_admin AS "isAdmin", u.locale, u.theme,
+      session.id AS "sessionId",
+      extract(epoch FROM now() - session.proved_at)::int AS "provedAgoS",
+      EXISTS (SELECT FROM authenticators f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL)
+        OR EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id) AS "hasSecondFactor",
+      coalesce((
+      SELECT json_agg(
+        json_build_object('id', a.id, 'name', a.name, 'city', a.city, 'expiresIn', a.expires_in,
+          'timeZone', a.time_zone, 'status', a.status,
+          'statusReason', a.status_reason, 'role', m.role)
+        ORDER BY m.created_at, a.id)
+      FROM memberships m JOIN accounts a ON a.id = m.account_id WHERE m.user_id = u.id
+    ), '[]') AS accounts
+    FROM session JOIN users u ON u.id = session.user_id
+    WHERE u.disabled_at IS NULL`
+  return user ?? null
+}

@@ -1,0 +1,66 @@
+import type { AccountStatus, Role } from '#lib/rooms/accounts/schema.ts'
+import type { Permission } from '#lib/rooms/tokens/schema.ts'
+
+/** What only a member may do, from a page of ours: no token can be given any of it. */
+export const PAGE_PERMISSIONS = [
+  'dashboard:read',
+  'webhooks:read',
+  'webhooks:write',
+  'tokens:read',
+  'tokens:write',
+  'settings:write',
+  'documents:reveal',
+  'audit:read',
+  'profile:write',
+  'members:read',
+  'members:write',
+  'members:leave',
+] as const
+export type PagePermission = (typeof PAGE_PERMISSIONS)[number]
+export type Allowed = Permission | PagePermission
+
+const EVERYBODY: Role[] = ['owner', 'finance', 'developer', 'viewer']
+const MONEY: Role[] = ['owner', 'finance']
+const BUILD: Role[] = ['owner', 'developer']
+
+/** Who of an account's members may do what: read by the handlers, by the pages and by the tests. */
+export const MAY: Record<Allowed, readonly Role[]> = {
+  'account:read': EVERYBODY,
+  'transactions:read': EVERYBODY,
+  'transactions:write': ['owner', 'finance', 'developer'],
+  'refunds:write': MONEY,
+  'withdrawals:read': EVERYBODY,
+  'withdrawals:write': MONEY,
+  'events:read': EVERYBODY,
+  'dashboard:read': EVERYBODY,
+  'webhooks:read': EVERYBODY,
+  'webhooks:write': BUILD,
+  'tokens:read': EVERYBODY,
+  'tokens:write': BUILD,
+  'settings:write': ['owner'],
+  'documents:reveal': MONEY,
+  'audit:read': ['owner'],
+  'profile:write': EVERYBODY,
+  'members:read': EVERYBODY,
+  'members:write': ['owner'],
+  'members:leave': EVERYBODY,
+}
+
+export function may(role: Role, wanted: Allowed): boolean {
+  return MAY[wanted].includes(role)
+}
+
+/** In an account that is not active there is only reading, and nobody is held there. */
+function isAllowedInactive(wanted: Allowed): boolean {
+  return wanted.endsWith(':read') || wanted === 'members:leave'
+}
+
+/** Whether a page should offer it. */
+export function mayNow(member: { role: Role; status: AccountStatus }, wanted: Allowed): boolean {
+  return may(member.role, wanted) && (member.status === 'active' || isAllowedInactive(wanted))
+}
+
+/** All that a role may do. */
+export function permissionsOf(role: Role): Allowed[] {
+  return (Object.keys(MAY) as Allowed[]).filter(name => may(role, name))
+}

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { failedSignIn, safeNext } from '#lib/edge/session/schema.ts'
+
+test.each(['/test/charges', '/test/charges?q=ana&status=paid', '/admin/accounts'])(
+  'after signing in one comes to %s',
+  wanted => {
+    expect(safeNext(wanted)).toBe(wanted)
+  },
+)
+
+test.each([
+  undefined,
+  ['/test/home'],
+  '',
+  'test',
+  '//evil.example',
+  '/\\evil.example',
+  '/.//evil.example',
+  '/%2e//evil.example',
+  '/x/..//evil.example',
+  '/./\\evil.example',
+  '/\t/evil.example',
+  '/ /evil.example',
+  'https://evil.example',
+  'javascript:alert(1)',
+  '/login?next=/login',
+  '/api/auth/signout',
+  '/pay/x',
+  '/a\r\nset-cookie: x',
+])('nobody is led elsewhere: %j', wanted => {
+  expect(safeNext(wanted)).toBe('/')
+})
+
+test.each([
+  ['OAuthCallback', '/login?error=OAuthCallback'],
+  ['\r\nset-cookie: a', '/login?error=Unknown'],
+  ['//evil.example', '/login?error=Unknown'],
+  ['', '/login?error=Unknown'],
+  [null, '/login?error=Unknown'],
+])('a sign-in that failed for %j ends at %s', (error, place) => {
+  expect(failedSignIn(error)).toBe(place)
+})

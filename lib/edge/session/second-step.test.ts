@@ -1,0 +1,331 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { readSession } from '#lib/edge/session/read.ts'
+import { type Given, signIn, type Told } from '#lib/edge/session/second-step.ts'
+import { beginAuthenticator, confirmAuthenticator } from '#lib/services/people/authenticator.ts'
+import type { FactorOwner } from '#lib/services/people/factors.ts'
+import {
+  addPasskey,
+  askPasskey,
+  beginPasskey,
+  removePasskey,
+} from '#lib/services/people/passkeys.ts'
+import { hashPassword } from '#lib/services/people/password.ts'
+import { takeCode } from '#lib/services/people/second-factor.ts'
+import { endSessionsOf, openSession } from '#lib/services/people/sessions.ts'
+import { appCode } from '#lib/testing/app-code.ts'
+import { makeSoftwareKey } from '#lib/testing/software-key.ts'
+
+const PASSWORD = 'quite a long password'
+const ORIGIN = 'http://localhost:3000'
+const DEVICE = { ip: null, userAgent: 'a browser' }
+
+let passwordHash: string
+beforeAll(async () => {
+  passwordHash = await hashPassword(PASSWORD)
+})
+
+async function makeOwner(): Promise<FactorOwner> {
+  const id = newId()
+  const email = `ana-${id}@troco.example`
+  await db().user.create({ data: { id, email, name: 'Ana', passwordHash } })
+  return { id, email, name: 'Ana', locale: null, sessionId: newId() }
+}
+
+/** Somebody whose app showed its first code long ago: the codes of now are all unused. */
+async function withApp() {
+  const owner = await makeOwner()
+  const { secret } = await beginAuthenticator(owner)
+  const codes = (await confirmAuthenticator(owner, appCode(secret))) ?? []
+  await db().authenticator.update({ where: { userId: owner.id }, data: { lastCounter: 0 } })
+  return { ...owner, secret, codes }
+}
+
+async function withPasskey() {
+  const owner = await makeOwner()
+  const key = makeSoftwareKey(ORIGIN)
+  const made = key.make(await beginPasskey(owner, ORIGIN))
+  await addPasskey(owner, { name: 'Notebook', ...made })
+  return { ...owner, key }
+}
+
+async function attempt(given: Given) {
+  const told: Told = {}
+  return { person: await signIn(given, null, told), ...told }
+}
+
+async function askStep(email: string): Promise<string> {
+  const { person, step } = await attempt({ email, password: PASSWORD })
+  expect(person).toBeNull()
+  return step?.challenge ?? ''
+}
+
+const signedIn = (actorId: string) =>
+  db().auditRecord.findMany({ where: { actorId, action: 'user.signed_in' } })
+
+const wrongCode = (secret: string) => (appCode(secret, 40) === '000000' ? '000001' : '000000')
+
+describe('with an app', () => {
+  test('a right password asks for the code, and only the code opens', async () => {
+    const { id, email, secret } = await withApp()
+    expect((await attempt({ email, password: `${PASSWORD}!` })).step).toBeNull()
+    const challenge = await askStep(email)
+    expect(await signedIn(id)).toEqual([])
+    expect(await attempt({ challenge, code: wrongCode(secret) })).toEqual({
+      person: null,
+      refusal: 'wrong_code',
+    })
+    const said = await attempt({ challenge, code: appCode(secret) })
+    expect(said.person).toMatchObject({ id, email })
+    expect(await signedIn(id)).toMatchObject([{ after: { by: 'code' } }])
+    const again = await attempt({ challenge, code: appCode(secret, 1) })
+    expect(again).toEqual({ person: null, refusal: 'challenge_ended' })
+  })
+
+  test('five tries are all that one challenge allows: a right sixth is too late', async () => {
+    const { email, secret } = await withApp()
+    const challenge = await askStep(email)
+    const refusals: unknown[] = []
+    for (let nth = 0; nth < 5; nth++) {
+      refusals.push((await attempt({ challenge, code: wrongCode(secret) })).refusal)
+    }
+    expect(refusals).toEqual([...Array(4).fill('wrong_code'), 'challenge_ended'])
+    expect(await attempt({ challenge, code: appCode(secret) })).toEqual({
+      person: null,
+      refusal: 'challenge_ended',
+    })
+  })
+
+  test('ten wrong ones in a quarter of an hour are the end, whatever the number of challenges', async () => {
+    const { email, secret } = await withApp()
+    const challenges = await Promise.all(Array.from({ length: 4 }, () => askStep(email)))
+    const said = await Promise.allSettled(
+      challenges.flatMap(challenge =>
+        Array.from({ length: 5 }, () => attempt({ challenge, code: wrongCode(secret) })),
+      ),
+    )
+    expect(said.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
+    const challenge = await askStep(email)
+    await expect(attempt({ challenge, code: appCode(secret) })).rejects.toThrow(/^Throttled-\d+$/)
+  })
+
+  test('one code opens once: of fifty at once one wins, and none before it counts any more', async () => {
+    const { id, secret } = await withApp()
+    const code = appCode(secret, 1)
+    const taken = await Promise.all(Array.from({ length: 50 }, () => takeCode(id, code)))
+    expect(taken.filter(kind => kind === 'code')).toHaveLength(1)
+    expect(await takeCode(id, appCode(secret))).toBeNull()
+  })
+
+  test('a clock may be half a minute off, and no more', async () => {
+    for (const [periods, kind] of [
+      [-3, null],
+      [3, null],
+      [0, 'code'],
+      [1, 'code'],
+    ] as const) {
+      const { id, secret } = await withApp()
+      expect(await takeCode(id, appCode(secret, periods)), `${periods}`).toBe(kind)
+    }
+  })
+
+  test('an app that never showed a code asks for nothing, and no code of it counts', async () => {
+    const owner = await makeOwner()
+    const { secret } = await beginAuthenticator(owner)
+    expect(await takeCode(owner.id, appCode(secret))).toBeNull()
+    const { person } = await attempt({ email: owner.email, password: PASSWORD })
+    expect(person).toMatchObject({ id: owner.id })
+  })
+
+  test('a person who was disabled meanwhile does not come in', async () => {
+    const { id, email, secret } = await withApp()
+    const challenge = await askStep(email)
+    await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
+    expect((await attempt({ challenge, code: appCode(secret) })).person).toBeNull()
+    expect(await signedIn(id)).toEqual([])
+  })
+
+  test('its secret outlives a change of the server key, and is sealed anew at its next use', async () => {
+    const { TROCO_SECRET = '' } = env()
+    const { id, secret, codes } = await withApp()
+    const sealed = async () =>
+      (await db().authenticator.findUniqueOrThrow({ where: { userId: id } })).sealed
+    expect(Buffer.from(await sealed()).includes(secret)).toBe(false)
+    supplyEnv({ TROCO_SECRET: 'x'.repeat(32) + newId(), TROCO_SECRET_BEFORE: TROCO_SECRET })
+    try {
+      expect(await takeCode(id, appCode(secret))).toBe('code')
+      expect(await takeCode(id, codes[0] ?? '')).toBe('recovery_code')
+      supplyEnv({ TROCO_SECRET_BEFORE: '' })
+      expect(await takeCode(id, appCode(secret, 1))).toBe('code')
+    } finally {
+      supplyEnv({ TROCO_SECRET, TROCO_SECRET_BEFORE: '' })
+      // The mail of the used code is sealed under a key that nobody has any more.
+      await db().mail.deleteMany()
+    }
+  })
+})
+
+describe('a recovery code', () => {
+  test('opens once, however it is typed, and its owner is told', async () => {
+    const { id, email, codes } = await withApp()
+    expect(codes).toHaveLength(10)
+    for (const code of codes) expect(code).toMatch(/^[a-hj-km-np-z2-9]{5}-[a-hj-km-np-z2-9]{5}$/)
+    const rows = await db().recoveryCode.findMany({ where: { userId: id } })
+    expect(JSON.stringify(rows)).not.toContain(codes[0])
+    const mails = await db().mail.count()
+    const [code = ''] = codes
+    const challenge = await askStep(email)
+    const said = await attempt({ challenge, code: ` ${code.toUpperCase().replace('-', ' ')}` })
+    expect(said.person).toMatchObject({ id })
+    expect(await signedIn(id)).toMatchObject([{ after: { by: 'recovery_code' } }])
+    expect(await db().mail.count()).toBeGreaterThan(mails)
+    const other = await askStep(email)
+    expect((await attempt({ challenge: other, code })).refusal).toBe('wrong_code')
+  })
+
+  test('is taken by one of twenty at once, and by nobody else', async () => {
+    const { id, codes } = await withApp()
+    const stranger = await withApp()
+    const [code = ''] = codes
+    expect(await takeCode(stranger.id, code)).toBeNull()
+    const taken = await Promise.all(Array.from({ length: 20 }, () => takeCode(id, code)))
+    expect(taken.filter(Boolean)).toEqual(['recovery_code'])
+  })
+})
+
+describe('with a passkey', () => {
+  const show = async (proof: ReturnType<ReturnType<typeof makeSoftwareKey>['show']>) =>
+    attempt({ challenge: proof.challenge, passkey: JSON.stringify(proof.passkey) })
+
+  test('it opens alone, and beside the password', async () => {
+    const { id, email, key } = await withPasskey()
+    expect((await show(key.show(await askPasskey(ORIGIN, null)))).person).toMatchObject({ id })
+    expect((await attempt({ email, password: PASSWORD })).step?.methods).toEqual(['passkey'])
+    const asked = await askPasskey(ORIGIN, id)
+    expect(asked.options.allowCredentials).toMatchObject([{ id: key.id }])
+    expect((await show(key.show(asked))).person).toMatchObject({ id })
+    expect(await signedIn(id)).toMatchObject([{ after: { by: 'passkey' } }, {}])
+  })
+
+  test('what was signed elsewhere, unverified, forged, twice, or for another person opens nothing', async () => {
+    const { key } = await withPasskey()
+    const stranger = await withPasskey()
+    const ask = () => askPasskey(ORIGIN, null)
+    const used = key.show(await ask())
+    await show(used)
+    const proofs = [
+      used,
+      key.show(await ask(), { origin: 'http://evil.example' }),
+      key.show(await ask(), { isVerified: false }),
+      key.show(await ask(), { isForged: true }),
+      key.show(await askPasskey(ORIGIN, stranger.id)),
+      makeSoftwareKey(ORIGIN).show(await ask()),
+      { ...key.show(await ask()), challenge: 'unknown' },
+    ]
+    for (const proof of proofs) {
+      expect(await show(proof)).toEqual({ person: null, refusal: 'challenge_ended' })
+    }
+    const nothing = await attempt({ challenge: (await ask()).challenge, passkey: '{' })
+    expect(nothing.person).toBeNull()
+  })
+
+  test('a copy shows itself by a counter that does not go on', async () => {
+    const { id, key } = await withPasskey()
+    const showAt = async (counter: number) =>
+      (await show(key.show(await askPasskey(ORIGIN, null), { counter }))).person?.id
+    expect(await showAt(5)).toBe(id)
+    expect(await showAt(5)).toBeUndefined()
+    expect(await showAt(4)).toBeUndefined()
+    expect(await showAt(6)).toBe(id)
+  })
+
+  test('is made on an address with a name, by who asked for it, and once', async () => {
+    const owner = await makeOwner()
+    const stranger = await makeOwner()
+    await expect(beginPasskey(owner, 'http://127.0.0.1:3000')).rejects.toThrow('not an IP address')
+    await expect(askPasskey('http://[::1]:3000', null)).rejects.toThrow('not an IP address')
+    const key = makeSoftwareKey(ORIGIN)
+    const made = key.make(await beginPasskey(owner, ORIGIN))
+    await expect(addPasskey(stranger, { name: 'x', ...made })).rejects.toThrow('begin anew')
+    const foreign = key.make(await beginPasskey(owner, ORIGIN), { origin: 'http://evil.example' })
+    await expect(addPasskey(owner, { name: 'x', ...foreign })).rejects.toThrow('begin anew')
+    const right = key.make(await beginPasskey(owner, ORIGIN))
+    expect(await addPasskey(owner, { name: 'x', ...right })).toHaveLength(10)
+    const twice = key.make(await beginPasskey(stranger, ORIGIN))
+    await expect(addPasskey(stranger, { name: 'x', ...twice })).rejects.toThrow('already')
+  })
+
+  test('the codes come with the first factor alone, and go with the last', async () => {
+    const owner = await withPasskey()
+    const { secret } = await beginAuthenticator(owner)
+    expect(await confirmAuthenticator(owner, appCode(secret))).toBeNull()
+    const codes = () => db().recoveryCode.count({ where: { userId: owner.id } })
+    const { id } = await db().passkey.findFirstOrThrow({ where: { userId: owner.id } })
+    await removePasskey(owner, id)
+    expect(await codes()).toBe(10)
+    await db().authenticator.deleteMany({ where: { userId: owner.id } })
+    const key = makeSoftwareKey(ORIGIN)
+    await addPasskey(owner, { name: 'y', ...key.make(await beginPasskey(owner, ORIGIN)) })
+    const { id: last } = await db().passkey.findFirstOrThrow({ where: { userId: owner.id } })
+    await removePasskey(owner, last)
+    expect(await codes()).toBe(0)
+  })
+})
+
+describe('what was shown before a change opens no session after it', () => {
+  const begin = async () => ({ ...(await makeOwner()), shownAt: new Date() })
+  const isOpened = (id: string, shownAt?: Date) =>
+    openSession(id, DEVICE, shownAt).then(
+      () => true,
+      () => false,
+    )
+
+  test('of the password, even while it is being written', async () => {
+    const { id, shownAt } = await begin()
+    expect(await isOpened(id, shownAt)).toBe(true)
+    const opened = await transaction(async tx => {
+      await tx.user.update({ where: { id }, data: { passwordChangedAt: new Date() } })
+      const late = isOpened(id, shownAt)
+      await sleep(100)
+      await endSessionsOf(tx, id)
+      return { late }
+    })
+    expect(await opened.late).toBe(false)
+    expect(await isOpened(id)).toBe(true)
+  })
+
+  test('of the factors', async () => {
+    const app = await begin()
+    const { secret } = await beginAuthenticator(app)
+    expect(await isOpened(app.id, app.shownAt)).toBe(true)
+    await confirmAuthenticator(app, appCode(secret))
+    expect(await isOpened(app.id, app.shownAt)).toBe(false)
+    expect(await isOpened(app.id)).toBe(true)
+    const key = await begin()
+    const made = makeSoftwareKey(ORIGIN).make(await beginPasskey(key, ORIGIN))
+    await addPasskey(key, { name: 'Notebook', ...made })
+    expect(await isOpened(key.id, key.shownAt)).toBe(false)
+    expect(await isOpened(key.id)).toBe(true)
+  })
+
+  test('of a person who was disabled', async () => {
+    const { id } = await begin()
+    await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
+    expect(await isOpened(id)).toBe(false)
+  })
+})
+
+test('a change of factors ends all sessions but the one that changes them', async () => {
+  const owner = await makeOwner()
+  const [mine, other] = [await openSession(owner.id, DEVICE), await openSession(owner.id, DEVICE)]
+  const sessionId = (await readSession(mine))?.sessionId ?? ''
+  const { secret } = await beginAuthenticator(owner)
+  expect(await readSession(other)).not.toBeNull()
+  await confirmAuthenticator({ ...owner, sessionId }, appCode(secret))
+  expect(await readSession(other)).toBeNull()
+  expect(await readSession(mine)).toMatchObject({ hasSecondFactor: true })
+})

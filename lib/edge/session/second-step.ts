@@ -1,0 +1,107 @@
+import { authenticate, explain, type Person, THROTTLED } from '#lib/edge/session/authenticate.ts'
+import {
+  closeChallenge,
+  openChallenge,
+  readChallenge,
+  tryChallenge,
+} from '#lib/services/people/challenge.ts'
+import { listFactors } from '#lib/services/people/factors.ts'
+import { letIn } from '#lib/services/people/let-in.ts'
+import { findByPasskey } from '#lib/services/people/passkeys.ts'
+import { type Factor, type PasskeyProof, passkeyProof } from '#lib/services/people/schema.ts'
+import { takeCode } from '#lib/services/people/second-factor.ts'
+import { count, forgive } from '#lib/services/people/throttle.ts'
+
+/** What is still to be shown after the right password, and the secret by which one comes back. */
+export interface SecondStep {
+  challenge: string
+  methods: Factor[]
+}
+
+/** What the browser hears beside next-auth's own words: never in an address, for those are logged. */
+export interface Told {
+  step?: SecondStep | null
+  refusal?: 'wrong_code' | 'challenge_ended'
+}
+
+/** What somebody sends to be signed in: a password; then a code or a passkey; or a passkey alone. */
+export type Given = Partial<Record<'email' | 'password' | 'challenge' | 'code' | 'passkey', string>>
+
+type Counts = Parameters<typeof count>[0]
+
+/** Who it is, once they have shown all that they have to. Null: `told` may say what is missing. */
+export async function signIn(
+  given: Given,
+  address: string | null,
+  told: Told,
+): Promise<Person | null> {
+  try {
+    const found = await identify(given, address, told)
+    return found && (await letIn(found.userId, found.by))
+  } catch (error) {
+    throw explain(error)
+  }
+}
+
+async function identify(given: Given, address: string | null, told: Told) {
+  const { email = '', password = '', challenge = '', code, passkey } = given
+  if (passkey === undefined && code === undefined) {
+    const person = await authenticate({ email, address }, password)
+    told.step = person && (await askSecondFactor(person.id))
+    return person && !told.step ? { userId: person.id, by: 'password' as const } : null
+  }
+  await requireFew(ofAddress(address))
+  const found =
+    passkey === undefined
+      ? await answerByCode(challenge, code ?? '', told)
+      : await answerByPasskey(challenge, passkey, told)
+  if (found) await forgive(ofAddress(address))
+  return found
+}
+
+/** Whoever has a second factor is asked for it, however they showed the first; null: there is none. */
+export async function askSecondFactor(userId: string): Promise<SecondStep | null> {
+  const methods = await listFactors(userId)
+  if (methods.length === 0) return null
+  return { challenge: await openChallenge('second_factor', { userId }), methods }
+}
+
+async function answerByCode(challenge: string, code: string, told: Told) {
+  const asked = await tryChallenge('second_factor', challenge)
+  const userId = asked?.userId ?? null
+  const counts: Counts = userId === null ? [] : [['second_factor', userId]]
+  await requireFew(counts)
+  const by = userId && (await takeCode(userId, code))
+  if (userId && by && (await closeChallenge(challenge))) {
+    await forgive(counts)
+    return { userId, by }
+  }
+  const goesOn = !by && (await readChallenge('second_factor', challenge))
+  told.refusal = goesOn ? 'wrong_code' : 'challenge_ended'
+  return null
+}
+
+async function answerByPasskey(challenge: string, passkey: string, told: Told) {
+  const proof = readProof(challenge, passkey)
+  const userId = proof && (await findByPasskey(proof))
+  if (userId) return { userId, by: 'passkey' as const }
+  told.refusal = 'challenge_ended'
+  return null
+}
+
+function readProof(challenge: string, passkey: string): PasskeyProof | null {
+  try {
+    return passkeyProof.parse({ challenge, passkey: JSON.parse(passkey) })
+  } catch {
+    return null
+  }
+}
+
+function ofAddress(address: string | null): Counts {
+  return address === null ? [] : [['address', address]]
+}
+
+async function requireFew(counts: Counts): Promise<void> {
+  const waitS = await count(counts)
+  if (waitS !== null) throw new Error(THROTTLED + waitS)
+}

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
+import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
+
+const ACTOR = { type: 'command_line' } as const
+
+/** What stands in the record of how an account was moved, oldest first. */
+async function movesOf(accountId: string) {
+  const records = await db().auditRecord.findMany({
+    where: { accountId, action: { in: ['account.activated', 'account.suspended'] } },
+    orderBy: { id: 'asc' },
+  })
+  return records.map(record => `${record.action}: ${record.reason} (${record.actorType})`)
+}
+
+async function statusOf(accountId: string) {
+  const account = await db().account.findUniqueOrThrow({ where: { id: accountId } })
+  return `${account.status}: ${account.statusReason}`
+}
+
+test('suspended and active again: each step once, with its reason and its record', async () => {
+  const { id } = await makeMerchant()
+  expect(await activateAccount(id, 'already so', ACTOR)).toBeNull()
+  expect(await suspendAccount(id, 'chargebacks', ACTOR)).toEqual({ id })
+  expect(await statusOf(id)).toBe('suspended: chargebacks')
+  expect(await suspendAccount(id, 'once more', ACTOR)).toBeNull()
+  expect(await statusOf(id)).toBe('suspended: chargebacks')
+  expect(await activateAccount(id, 'cleared', ACTOR)).toEqual({ id })
+  expect(await activateAccount(id, 'once more', ACTOR)).toBeNull()
+  expect(await statusOf(id)).toBe('active: cleared')
+  expect(await movesOf(id)).toEqual([
+    'account.suspended: chargebacks (command_line)',
+    'account.activated: cleared (command_line)',
+  ])
+})
+
+test('20 suspensions at once are one, with one record', async () => {
+  const { id } = await makeMerchant()
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, (_, nth) => suspendAccount(id, `reason ${nth}`, ACTOR)),
+  )
+  expect(outcomes.filter(outcome => outcome !== null)).toEqual([{ id }])
+  expect(await movesOf(id)).toHaveLength(1)
+})
+
+test('an account that waits for an admin can be let in or kept out', async () => {
+  const [one, other] = await Promise.all([makeMerchant(), makeMerchant()])
+  const ids = [one.id, other.id]
+  await db().account.updateMany({ where: { id: { in: ids } }, data: { status: 'pending' } })
+  expect(await activateAccount(one.id, 'known', ACTOR)).toEqual({ id: one.id })
+  expect(await suspendAccount(other.id, 'unknown', ACTOR)).toEqual({ id: other.id })
+  expect(await statusOf(one.id)).toBe('active: known')
+  expect(await statusOf(other.id)).toBe('suspended: unknown')
+})
+
+test("a suspension acts on the next call of the account's tokens, and only on its own", async () => {
+  const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
+  const [token, foreign] = await Promise.all([makeToken(merchant.id), makeToken(other.id)])
+  expect((await verifyToken(token))?.account.isActive).toBe(true)
+  await suspendAccount(merchant.id, 'chargebacks', ACTOR)
+  expect((await verifyToken(token))?.account.isActive).toBe(false)
+  expect((await verifyToken(foreign))?.account.isActive).toBe(true)
+  await activateAccount(merchant.id, 'cleared', ACTOR)
+  expect((await verifyToken(token))?.account.isActive).toBe(true)
+})
+
+test('an account that does not exist is not moved, and leaves no record', async () => {
+  const id = newId()
+  expect(await suspendAccount(id, 'x', ACTOR)).toBeNull()
+  expect(await movesOf(id)).toEqual([])
+})

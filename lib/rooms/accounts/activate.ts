@@ -1,0 +1,41 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { AccountStatus } from '#lib/rooms/accounts/schema.ts'
+import { queueMailToOwners } from '#lib/services/mail/owners.ts'
+
+/** Lets an account work (again). Null: it was active already. */
+export function activateAccount(accountId: string, reason: string | undefined, actor: Actor) {
+  return moveAccount(accountId, ['pending', 'suspended'], 'active', reason, actor)
+}
+
+/** Stops an account's tokens from the next request on. Null: it was suspended already. */
+export function suspendAccount(accountId: string, reason: string, actor: Actor) {
+  return moveAccount(accountId, ['active', 'pending'], 'suspended', reason, actor)
+}
+
+function moveAccount(
+  accountId: string,
+  from: AccountStatus[],
+  to: AccountStatus,
+  reason: string | undefined,
+  actor: Actor,
+): Promise<{ id: string } | null> {
+  if (!isUuid(accountId)) return Promise.resolve(null)
+  return transaction(async tx => {
+    const [before] = await tx.$queryRaw<{ status: AccountStatus }[]>`
+      SELECT status FROM accounts WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`
+    if (!before || !from.includes(before.status)) return null
+    const data = { status: to, statusReason: reason ?? null }
+    await tx.account.update({ where: { id: accountId }, data })
+    const action = to === 'active' ? 'account.activated' : 'account.suspended'
+    const change = { before: { status: before.status }, after: { status: to } }
+    await recordAudit(tx, { actor, action, accountId, reason, ...change })
+    await queueMailToOwners(tx, accountId, name =>
+      to === 'active'
+        ? { kind: 'accountActivated', account: name }
+        : { kind: 'accountSuspended', account: name, reason: reason ?? '' },
+    )
+    return { id: accountId }
+  })
+}

@@ -1,0 +1,45 @@
+import { recordAudit } from '#lib/base/audit/record.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import {
+  lockPeople,
+  requireOtherOwner,
+  requireOwner,
+  revokeInvitationsOf,
+} from '#lib/rooms/accounts/owners.ts'
+import type { Role } from '#lib/rooms/accounts/schema.ts'
+import { queueMail } from '#lib/services/mail/queue.ts'
+import { endSessionsOf } from '#lib/services/people/sessions.ts'
+
+/**
+ * Gives a member another role, and ends what they have open: whatever they see was made for the
+ * role before. The last owner keeps theirs; the role that they have already changes nothing.
+ */
+export function assignRole(
+  accountId: string,
+  userId: string,
+  role: Role,
+  actor: { type: 'user'; id: string },
+): Promise<void> {
+  return transaction(async tx => {
+    const account = await lockPeople(tx, accountId)
+    await requireOwner(tx, accountId, actor.id)
+    const key = { accountId_userId: { accountId, userId } }
+    const member = isUuid(userId)
+      ? await tx.membership.findUnique({ where: key, include: { user: true } })
+      : null
+    if (!member) throw new TrocoError('member_not_found', 'Member not found')
+    if (member.role === role) return
+    if (member.role === 'owner') {
+      await requireOtherOwner(tx, accountId, userId)
+      await revokeInvitationsOf(tx, accountId, userId)
+    }
+    await tx.membership.update({ where: key, data: { role } })
+    await endSessionsOf(tx, userId)
+    const change = { before: { role: member.role }, after: { role } }
+    const action = 'member.role_changed'
+    await recordAudit(tx, { actor, action, accountId, target: userId, ...change })
+    await queueMail(tx, member.user, { kind: 'roleChanged', account, role })
+  })
+}

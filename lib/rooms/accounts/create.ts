@@ -1,0 +1,51 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import type { Tx } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { invalidInput } from '#lib/base/errors.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { openLedger } from '#lib/services/ledger/accounts.ts'
+import { findOrRegister } from '#lib/services/people/register.ts'
+import { openWebhooks } from '#lib/services/webhooks/secrets.ts'
+
+interface NewAccount {
+  name: string
+  ownerEmail: string
+  /** For an owner who is no user yet; without it nobody can sign in as them. */
+  ownerPasswordHash?: string
+}
+
+export type OpenedAccount = Account & { ownerIsNew: boolean }
+
+/**
+ * Opens an account with its books, its event numbering and its owner, all or nothing. The owner is
+ * the user with that e-mail, whose password stays, or a new one.
+ */
+export function createAccount(wanted: NewAccount, actor: Actor): Promise<OpenedAccount> {
+  const name = wanted.name.trim()
+  if (!/^[^\p{Cc}]{1,255}$/u.test(name)) {
+    throw invalidInput('name', 'must have 1 to 255 characters, on one line')
+  }
+  const owner = { email: wanted.ownerEmail, passwordHash: wanted.ownerPasswordHash }
+  return transaction(async tx => {
+    const user = await findOrRegister(tx, owner)
+    const account = await addAccount(tx, { name, status: 'active' }, user.id, actor)
+    return { ...account, ownerIsNew: user.isNew }
+  })
+}
+
+/** The same together with whatever else must happen with it, for an owner who is there. */
+export async function addAccount(
+  tx: Tx,
+  { name, status }: Pick<Account, 'name' | 'status'>,
+  ownerId: string,
+  actor: Actor,
+): Promise<Account> {
+  const account = await tx.account.create({ data: { id: newId(), name, status } })
+  await tx.membership.create({ data: { accountId: account.id, userId: ownerId, role: 'owner' } })
+  await openLedger(tx, account.id)
+  await openWebhooks(tx, account.id)
+  const after = { name, owner: ownerId, status }
+  await recordAudit(tx, { actor, action: 'account.created', accountId: account.id, after })
+  return account as Account
+}

@@ -1,0 +1,77 @@
+import { recordAudit } from '#lib/base/audit/record.ts'
+import type { Tx } from '#lib/base/db/client.ts'
+import type { Once } from '#lib/base/db/once.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { env } from '#lib/base/env.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { newId } from '#lib/base/ids.ts'
+import { recipientOf, replaceInvitation } from '#lib/rooms/accounts/invitations.ts'
+import { lockPeople, requireOwner } from '#lib/rooms/accounts/owners.ts'
+import { INVITATIONS_MAX, type InvitationRequest } from '#lib/rooms/accounts/schema.ts'
+import { queueMail } from '#lib/services/mail/queue.ts'
+import { keepKey } from '#lib/services/webhooks/owner.ts'
+
+/** An account's mails to strangers within a day: it is no way to write to the whole world. */
+const PER_DAY_MAX = 200
+const DAY_MS = 86_400_000
+
+type Inviter = { type: 'user'; id: string }
+/** The path is told this once: of the secret in it only a hash is kept. */
+type Invited = { id: string; path: string }
+
+/** Asks somebody to join an account. Asked again, the earlier invitation holds no more. */
+export function inviteMember(
+  accountId: string,
+  { email, role }: InvitationRequest,
+  actor: Inviter,
+  once?: Once,
+): Promise<Invited> {
+  return transaction(async tx => {
+    const account = await lockPeople(tx, accountId)
+    await keepKey(tx, once)
+    await requireOwner(tx, accountId, actor.id)
+    await refuseTooMany(tx, accountId, email)
+    const row = { id: once?.id ?? newId(), accountId, email, role, invitedBy: actor.id }
+    const path = await replaceInvitation(tx, row)
+    // Only now: it waits for whoever is just taking the one before.
+    if ((await tx.membership.count({ where: { accountId, user: { email } } })) > 0) {
+      throw new TrocoError('member_already', 'This person is a member already')
+    }
+    const { id: target } = row
+    await recordAudit(tx, { actor, action: 'member.invited', accountId, target, after: { role } })
+    const { name: inviter, locale } = await tx.user.findUniqueOrThrow({ where: { id: actor.id } })
+    const to = await recipientOf(tx, email, locale)
+    await queueMail(tx, to, { kind: 'invitation', account, inviter, role, path })
+    return { id: target, path }
+  })
+}
+
+/** The operator asks somebody to open an account of their own. */
+export async function inviteMerchant(email: string, actor: Inviter): Promise<Invited> {
+  if (env().SIGNUPS === 'closed') {
+    throw new TrocoError('sign_up_closed', 'No accounts are opened here: see SIGNUPS')
+  }
+  return transaction(async tx => {
+    // The operator's have no account whose row could be locked.
+    await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('operator invites', 0))::text`
+    const row = { id: newId(), accountId: null, email, role: 'owner', invitedBy: actor.id }
+    const path = await replaceInvitation(tx, row)
+    await recordAudit(tx, { actor, action: 'merchant.invited', target: row.id })
+    const { locale } = await tx.user.findUniqueOrThrow({ where: { id: actor.id } })
+    await queueMail(tx, await recipientOf(tx, email, locale), { kind: 'opening', path })
+    return { id: row.id, path }
+  })
+}
+
+/** One that is replaced does not count twice. */
+async function refuseTooMany(tx: Tx, accountId: string, email: string): Promise<void> {
+  const open = { accountId, acceptedAt: null, revokedAt: null, email: { not: email } }
+  const since = { accountId, createdAt: { gt: new Date(Date.now() - DAY_MS) } }
+  const isFull = (await tx.invitation.count({ where: open })) >= INVITATIONS_MAX
+  const isDaysFull = (await tx.invitation.count({ where: since })) >= PER_DAY_MAX
+  if (!isFull && !isDaysFull) return
+  const message = isFull
+    ? `There are ${INVITATIONS_MAX} open invitations already: revoke one that is not needed`
+    : `There were ${PER_DAY_MAX} invitations within a day: wait until tomorrow`
+  throw new TrocoError('limit_reached', message)
+}

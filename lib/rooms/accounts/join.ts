@@ -1,0 +1,53 @@
+import { recordAudit } from '#lib/base/audit/record.ts'
+import { db, type Tx } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { newId } from '#lib/base/ids.ts'
+import { invitationEnded, takeInvitation } from '#lib/rooms/accounts/invitations.ts'
+import type { NewcomerRequest } from '#lib/rooms/accounts/schema.ts'
+import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
+import { hashPassword } from '#lib/services/people/password.ts'
+import { addUser } from '#lib/services/people/register.ts'
+import { hashSecret } from '#lib/services/people/secret.ts'
+
+interface Person {
+  id: string
+  email: string
+}
+
+/** What an invitation brought: the account whose member one is now, and as what. */
+interface Joined {
+  id: string
+  role: string
+}
+
+/** Somebody who is signed in takes an invitation that was sent to them. */
+export function joinAccount(secret: string, person: Person): Promise<Joined> {
+  return transaction(tx => join(tx, secret, person))
+}
+
+/** Whoever is new here becomes a user and a member, or neither. Their e-mail is the invitation's. */
+export async function joinAsNew({ secret, full_name: name, password }: NewcomerRequest) {
+  const found = await db().invitation.findUnique({ where: { hash: hashSecret(secret) } })
+  if (!found?.accountId) throw invitationEnded()
+  const { email } = found
+  await requireGoodPassword(password, { email, name })
+  const passwordHash = await hashPassword(password)
+  const person = { id: newId(), email }
+  const joined = await transaction(async tx => {
+    const wanted = { ...person, name, passwordHash, isAdmin: false }
+    await addUser(tx, wanted, { type: 'user', id: person.id })
+    return join(tx, secret, person)
+  })
+  return { ...joined, email }
+}
+
+async function join(tx: Tx, secret: string, { id: userId, email }: Person): Promise<Joined> {
+  const { accountId, role } = await takeInvitation(tx, secret, email)
+  if (accountId === null) throw invitationEnded()
+  const member = { accountId, userId, role }
+  // Whoever is a member by now keeps the role that they have.
+  await tx.membership.createMany({ data: member, skipDuplicates: true })
+  const entry = { accountId, target: userId, after: { role } }
+  await recordAudit(tx, { actor: { type: 'user', id: userId }, action: 'member.joined', ...entry })
+  return { id: accountId, role }
+}

@@ -1,0 +1,35 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { cents } from '#lib/base/money.ts'
+import { type AccountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
+
+/**
+ * Sets what an account may move in live mode, from the next charge and withdrawal on. What did not
+ * change leaves no record. Null: there is no such account.
+ */
+export async function limitAccount(
+  accountId: string,
+  limits: AccountLimits,
+  actor: Actor,
+): Promise<AccountLimits | null> {
+  if (!isUuid(accountId)) return null
+  return transaction(async tx => {
+    const [old] = await tx.$queryRaw<Record<keyof AccountLimits, bigint | null>[]>`
+      SELECT charge_max, withdrawal_max, night_max FROM accounts
+      WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`
+    if (!old) return null
+    const kept = (name: keyof AccountLimits) => (old[name] === null ? null : cents(old[name]))
+    const changed = LIMIT_NAMES.filter(name => kept(name) !== limits[name])
+    if (changed.length === 0) return limits
+    const { charge_max: chargeMax, withdrawal_max: withdrawalMax, night_max: nightMax } = limits
+    await tx.account.update({
+      where: { id: accountId },
+      data: { chargeMax, withdrawalMax, nightMax },
+    })
+    const before = Object.fromEntries(changed.map(name => [name, kept(name)]))
+    const after = Object.fromEntries(changed.map(name => [name, limits[name]]))
+    await recordAudit(tx, { actor, action: 'account.limited', accountId, before, after })
+    return limits
+  })
+}

@@ -1,0 +1,59 @@
+import type { Tx } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { env } from '#lib/base/env.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { newId } from '#lib/base/ids.ts'
+import { addAccount } from '#lib/rooms/accounts/create.ts'
+import { requireRecipient, takeInvitation } from '#lib/rooms/accounts/invitations.ts'
+import type { Account, AccountRequest, SignUpRequest } from '#lib/rooms/accounts/schema.ts'
+import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
+import { hashPassword } from '#lib/services/people/password.ts'
+import { addUser } from '#lib/services/people/register.ts'
+
+interface Person {
+  id: string
+  email: string
+}
+
+/** Whoever is new here becomes a user with an account of their own, or nothing of it. */
+export async function signUp(wanted: SignUpRequest): Promise<Account> {
+  requireOpenDoor(wanted)
+  const { full_name: name, email, password, secret } = wanted
+  if (secret !== undefined) await requireRecipient(secret, email)
+  await requireGoodPassword(password, { email, name })
+  const passwordHash = await hashPassword(password)
+  const person = { id: newId(), email }
+  return transaction(async tx => {
+    const user = { ...person, name, passwordHash, isAdmin: false }
+    await addUser(tx, user, { type: 'user', id: person.id })
+    return openFor(tx, person, wanted)
+  })
+}
+
+/** Somebody who is signed in opens another account, of which they are the owner. */
+export async function openAccount(wanted: AccountRequest, person: Person): Promise<Account> {
+  requireOpenDoor(wanted)
+  return transaction(tx => openFor(tx, person, wanted))
+}
+
+/** Whom the operator invited is waited for: their account works at once. */
+async function openFor(
+  tx: Tx,
+  { id, email }: Person,
+  { account_name: name, secret }: AccountRequest,
+): Promise<Account> {
+  if (secret !== undefined) {
+    const { accountId } = await takeInvitation(tx, secret, email)
+    if (accountId !== null) {
+      throw new TrocoError('invitation_ended', 'This invitation is to join an account')
+    }
+  }
+  const status = secret === undefined ? env().NEW_ACCOUNTS : 'active'
+  return addAccount(tx, { name, status }, id, { type: 'user', id })
+}
+
+function requireOpenDoor({ secret }: Pick<AccountRequest, 'secret'>): void {
+  const { SIGNUPS } = env()
+  if (SIGNUPS === 'open' || (SIGNUPS === 'invite' && secret !== undefined)) return
+  throw new TrocoError('sign_up_closed', 'Accounts are opened by invitation only')
+}

@@ -1,0 +1,40 @@
+import type { Tx } from '#lib/base/db/client.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+
+/**
+ * The account's name, and nobody else changes its people until the end of the transaction: owners
+ * are counted under this lock.
+ */
+export async function lockPeople(tx: Tx, accountId: string): Promise<string> {
+  const [account] = await tx.$queryRaw<{ name: string }[]>`
+    SELECT name FROM accounts WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`
+  if (!account) throw new Error('An account that somebody is in is not there')
+  return account.name
+}
+
+/** Under the lock once more: whoever asks may have lost their role a moment ago. */
+export async function requireOwner(tx: Tx, accountId: string, userId: string): Promise<void> {
+  if ((await tx.membership.count({ where: { accountId, userId, role: 'owner' } })) > 0) return
+  const permission = 'members:write'
+  throw new TrocoError('permission_denied', `Permission denied: ${permission}`, { permission })
+}
+
+/** Without an owner nobody could let anybody in; one who cannot sign in does not count. */
+export async function requireOtherOwner(tx: Tx, accountId: string, userId: string): Promise<void> {
+  const where = { accountId, role: 'owner', userId: { not: userId }, user: { disabledAt: null } }
+  if ((await tx.membership.count({ where })) > 0) return
+  throw new TrocoError('last_owner', 'An account needs an owner: make somebody else one first')
+}
+
+/** Whoever is an owner no more lets nobody in either, not by what they sent before. */
+export async function revokeInvitationsOf(
+  tx: Tx,
+  accountId: string,
+  userId: string,
+): Promise<number> {
+  const { count } = await tx.invitation.updateMany({
+    where: { accountId, invitedBy: userId, acceptedAt: null, revokedAt: null },
+    data: { revokedAt: new Date() },
+  })
+  return count
+}

@@ -1,0 +1,64 @@
+import { db } from '#lib/base/db/client.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { cents } from '#lib/base/money.ts'
+import type { Account, AccountLimits } from '#lib/rooms/accounts/schema.ts'
+import { normalizeEmail } from '#lib/services/people/schema.ts'
+
+export interface ListedAccount extends Account {
+  ownerEmail: string | null
+  createdAt: Date
+}
+
+const withOwner = {
+  memberships: {
+    where: { role: 'owner' },
+    orderBy: { createdAt: 'asc' },
+    take: 1,
+    select: { user: { select: { email: true } } },
+  },
+} as const
+
+/** All accounts, oldest first. */
+export async function listAccounts(): Promise<ListedAccount[]> {
+  const rows = await db().account.findMany({ orderBy: { id: 'asc' }, include: withOwner })
+  return rows.map(({ memberships, ...account }) => ({
+    ...(account as Account),
+    createdAt: account.createdAt,
+    ownerEmail: memberships[0]?.user.email ?? null,
+  }))
+}
+
+/** One account by its id, or by the e-mail of one of its people, who must then have only one. */
+export async function findAccount(idOrEmail: string): Promise<Account> {
+  const email = normalizeEmail(idOrEmail)
+  const where = isUuid(idOrEmail)
+    ? { id: idOrEmail }
+    : { memberships: { some: { user: { email: email ?? '' } } } }
+  const found = await db().account.findMany({ where, take: 2 })
+  if (found.length === 1) return found[0] as Account
+  const message =
+    found.length === 0
+      ? `No account for ${idOrEmail}: see \`account list\``
+      : `${idOrEmail} belongs to several accounts: name one by its id, see \`account list\``
+  throw new TrocoError('not_found', message)
+}
+
+/** By whose clock an account's days begin. */
+export async function readTimeZone(id: string): Promise<string> {
+  const select = { timeZone: true } as const
+  return (await db().account.findUniqueOrThrow({ where: { id }, select })).timeZone
+}
+
+/** What it may move in live mode. */
+export async function readLimits(id: string): Promise<AccountLimits> {
+  const select = { chargeMax: true, withdrawalMax: true, nightMax: true } as const
+  const found = await db().account.findUniqueOrThrow({ where: { id }, select })
+  const limit = (value: bigint | null) => (value === null ? null : cents(value))
+  const { chargeMax, withdrawalMax, nightMax } = found
+  return {
+    charge_max: limit(chargeMax),
+    withdrawal_max: limit(withdrawalMax),
+    night_max: limit(nightMax),
+  }
+}

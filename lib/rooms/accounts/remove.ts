@@ -1,0 +1,53 @@
+import { recordAudit } from '#lib/base/audit/record.ts'
+import type { Tx } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import {
+  lockPeople,
+  requireOtherOwner,
+  requireOwner,
+  revokeInvitationsOf,
+} from '#lib/rooms/accounts/owners.ts'
+import { queueMail } from '#lib/services/mail/queue.ts'
+import { endSessionsOf } from '#lib/services/people/sessions.ts'
+
+type Somebody = { type: 'user'; id: string }
+
+/** Takes somebody out of an account, and ends what they have open at once. */
+export function removeMember(accountId: string, userId: string, actor: Somebody): Promise<void> {
+  return transaction(async tx => {
+    const account = await lockPeople(tx, accountId)
+    await requireOwner(tx, accountId, actor.id)
+    const { user, role } = await takeOut(tx, accountId, userId)
+    await endSessionsOf(tx, userId)
+    const entry = { actor, accountId, target: userId, before: { role } }
+    await recordAudit(tx, { action: 'member.removed', ...entry })
+    await queueMail(tx, user, { kind: 'memberRemoved', account })
+  })
+}
+
+/** Their sessions go on, for what else they belong to: in this account they are nobody any more. */
+export function leaveAccount(accountId: string, actor: Somebody): Promise<void> {
+  return transaction(async tx => {
+    await lockPeople(tx, accountId)
+    const { role } = await takeOut(tx, accountId, actor.id)
+    const entry = { actor, accountId, target: actor.id, before: { role } }
+    await recordAudit(tx, { action: 'member.left', ...entry })
+  })
+}
+
+/** Never the last owner, and an owner not without the invitations that are still open. */
+async function takeOut(tx: Tx, accountId: string, userId: string) {
+  const key = { accountId_userId: { accountId, userId } }
+  const member = isUuid(userId)
+    ? await tx.membership.findUnique({ where: key, include: { user: true } })
+    : null
+  if (!member) throw new TrocoError('member_not_found', 'Member not found')
+  if (member.role === 'owner') {
+    await requireOtherOwner(tx, accountId, userId)
+    await revokeInvitationsOf(tx, accountId, userId)
+  }
+  await tx.membership.delete({ where: key })
+  return member
+}

@@ -1,0 +1,21 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+
+/** Its link opens nothing from now on. Without an account it is one of the operator's. */
+export function revokeInvitation(
+  accountId: string | null,
+  id: string,
+  actor: Actor,
+): Promise<void> {
+  return transaction(async tx => {
+    const where = { id, accountId, acceptedAt: null, revokedAt: null }
+    const { count } = isUuid(id)
+      ? await tx.invitation.updateMany({ where, data: { revokedAt: new Date() } })
+      : { count: 0 }
+    if (count === 0) throw new TrocoError('invitation_not_found', 'Invitation not found')
+    const ofAccount = accountId === null ? {} : { accountId }
+    await recordAudit(tx, { actor, action: 'invitation.revoked', ...ofAccount, target: id })
+  })
+}

@@ -1,0 +1,128 @@
+import * as z from 'zod'
+import { about, must, text, wholeCents } from '#lib/base/fields.ts'
+import { AMOUNT_MAX } from '#lib/base/money.ts'
+import { foldText } from '#lib/base/pix/br-code.ts'
+import { newPassword, normalizeEmail } from '#lib/services/people/schema.ts'
+
+/**
+ * active: everything works. pending: waits for an admin. suspended: its tokens are refused and its
+ * people may only read; money already on its way still arrives.
+ */
+export const ACCOUNT_STATUSES = ['active', 'pending', 'suspended'] as const
+export type AccountStatus = (typeof ACCOUNT_STATUSES)[number]
+
+/** What each may do stands in lib/edge/session/roles.ts. */
+export const ROLES = ['owner', 'finance', 'developer', 'viewer'] as const
+export type Role = (typeof ROLES)[number]
+
+export interface Account {
+  id: string
+  name: string
+  city: string
+  status: AccountStatus
+  expiresIn: number
+}
+
+/** What a payer's bank shows of a name, and the room that a code has for a city. */
+export const SHOWN_NAME_MAX = 25
+const CITY_MAX = 15
+const EXPIRES_IN = 'be a whole number of seconds from 60 to 2592000'
+
+/** Written on one line, with something left of it where a code takes plain letters only. */
+function printable(lengthMax: number) {
+  return text(1, lengthMax)
+    .regex(/^[^\p{C}]+$/u, must('be on one line'))
+    .refine(value => foldText(value) !== '', must('have letters or digits'))
+}
+
+const AccountChange = z.object({
+  name: printable(100).meta(about('As payers and their banks are shown it.')),
+  city: printable(CITY_MAX),
+  expires_in: z.int(must(EXPIRES_IN)).min(60, must(EXPIRES_IN)).max(2_592_000, must(EXPIRES_IN)),
+  time_zone: z.string().refine(isTimeZone, must('be a time zone such as America/Sao_Paulo')),
+})
+export type AccountChange = z.infer<typeof AccountChange>
+export const accountChange = { test: AccountChange, live: AccountChange }
+
+/** In cents, in live mode; null, or nothing said, is no limit. */
+export const accountLimits = z.object({
+  charge_max: limitFrom(500).meta(about('The largest charge.', 100_000)),
+  withdrawal_max: limitFrom(1).meta(about('The largest withdrawal.', 500_000)),
+  night_max: limitFrom(0).meta(about('What all withdrawals of one night come to.', 100_000)),
+})
+export type AccountLimits = z.infer<typeof accountLimits>
+export const LIMIT_NAMES = ['charge_max', 'withdrawal_max', 'night_max'] as const
+
+function limitFrom(least: number) {
+  return wholeCents(least, AMOUNT_MAX).nullable().default(null)
+}
+
+/** By its name in the database of time zones, spelled as there. */
+function isTimeZone(name: string): boolean {
+  return name === 'UTC' || Intl.supportedValuesOf('timeZone').includes(name)
+}
+
+/** How long somebody has to answer, and how many may be asked at once. */
+export const INVITATION_DAYS = 7
+export const INVITATIONS_MAX = 50
+
+export interface MemberRow {
+  user_id: string
+  full_name: string
+  email: string
+  role: Role
+  joined_at: string
+  /** Of any of their sessions, in whatever account. */
+  last_used_at: string | null
+  has_second_factor: boolean
+}
+
+export interface InvitationRow {
+  id: string
+  email: string
+  role: Role
+  invited_by: string | null
+  created_at: string
+  expires_at: string
+  is_expired: boolean
+}
+
+const E_MAIL = 'be an e-mail address such as ana@example.com'
+const TYPED_MAX = 1_024
+const personEmail = z
+  .string(must(E_MAIL))
+  .max(TYPED_MAX, must(E_MAIL))
+  .refine(typed => normalizeEmail(typed) !== null, must(E_MAIL))
+  .transform(typed => normalizeEmail(typed) ?? typed)
+const personName = text(1, 100).regex(/^[^\p{C}]+$/u, must('be on one line'))
+const roleName = z.enum(ROLES, must(`be one of ${ROLES.join(', ')}`))
+const SECRET = 'be the one of an invitation'
+const secret = z.string(must(SECRET)).regex(/^[\w-]{1,100}$/, must(SECRET))
+
+const InvitationRequest = z.object({ email: personEmail, role: roleName })
+export type InvitationRequest = z.infer<typeof InvitationRequest>
+export const invitationRequest = { test: InvitationRequest, live: InvitationRequest }
+
+const RoleChange = z.object({ role: roleName })
+export const roleChange = { test: RoleChange, live: RoleChange }
+
+/** The operator asks somebody to open an account. */
+export const openingRequest = z.object({ email: personEmail })
+
+/** Whoever is signed in with the e-mail of an invitation takes it. */
+export const joinRequest = z.object({ secret })
+
+/** Whoever is new here says who they are first; the e-mail is the invitation's. */
+export const newcomerRequest = z.object({ secret, full_name: personName, password: newPassword })
+export type NewcomerRequest = z.infer<typeof newcomerRequest>
+
+/** The account of somebody who is signed in; with the operator's invitation, or where all may. */
+export const accountRequest = z.object({ account_name: printable(100), secret: secret.optional() })
+export type AccountRequest = z.infer<typeof accountRequest>
+
+export const signUpRequest = accountRequest.extend({
+  full_name: personName,
+  email: personEmail,
+  password: newPassword,
+})
+export type SignUpRequest = z.infer<typeof signUpRequest>

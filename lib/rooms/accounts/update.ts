@@ -1,0 +1,40 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { db } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { databaseFault, invalidInput } from '#lib/base/errors.ts'
+import type { AccountChange } from '#lib/rooms/accounts/schema.ts'
+
+/**
+ * Changes what an account is called, where it is and how long its charges live, from the next charge
+ * on: a code that a payer already has stays as it is. Tells how it stands then.
+ */
+export async function updateAccount(id: string, change: AccountChange, actor: Actor) {
+  await requireKnownZone(change.time_zone)
+  return transaction(async tx => {
+    const [old] = await tx.$queryRaw<AccountChange[]>`
+      SELECT name, city, expires_in, time_zone FROM accounts
+      WHERE id = ${id}::uuid FOR NO KEY UPDATE`
+    if (!old) throw new Error('An account that somebody is in is not there')
+    const names = (Object.keys(old) as (keyof AccountChange)[]).filter(
+      name => old[name] !== change[name],
+    )
+    if (names.length > 0) {
+      const { name, city, expires_in: expiresIn, time_zone: timeZone } = change
+      await tx.account.update({ where: { id }, data: { name, city, expiresIn, timeZone } })
+      const [before, after] = [old, change].map(values =>
+        Object.fromEntries(names.map(name => [name, values[name]])),
+      )
+      await recordAudit(tx, { actor, action: 'account.updated', accountId: id, before, after })
+    }
+    const { name, city, expires_in, time_zone } = change
+    return { id, name, city, expires_in, time_zone }
+  })
+}
+
+/** Days and months are counted in the database, which may know fewer time zones than we do. */
+async function requireKnownZone(name: string): Promise<void> {
+  await db().$queryRaw`SELECT now() AT TIME ZONE ${name}::text`.catch(error => {
+    if (databaseFault(error).code !== '22023') throw error
+    throw invalidInput('time_zone', 'must be a time zone that the database knows')
+  })
+}

@@ -1,0 +1,62 @@
+import * as z from 'zod'
+import { about, instant } from '#lib/base/fields.ts'
+import { ACCOUNT_STATUSES, ROLES } from '#lib/rooms/accounts/schema.ts'
+
+export const AccountRead = z
+  .object({
+    name: z.string().meta(about('Name of the account.', 'Loja Aurora')),
+    balance: z.int().meta(about("What may be withdrawn in the token's mode, in cents.", 1840217)),
+  })
+  .meta({ id: 'Account' })
+
+/** What the settings of an account are, for our own pages. */
+export const AccountSettings = z.object({
+  data: z.object({
+    id: z.uuid(),
+    name: z.string(),
+    city: z.string(),
+    expires_in: z.int(),
+    time_zone: z.string(),
+  }),
+})
+
+const Member = z.object({
+  user_id: z.uuid(),
+  full_name: z.string(),
+  email: z.string(),
+  role: z.enum(ROLES),
+  joined_at: instant,
+  last_used_at: instant.nullable(),
+  has_second_factor: z.boolean(),
+})
+
+const Invitation = z.object({
+  id: z.uuid(),
+  email: z.string(),
+  role: z.enum(ROLES),
+  invited_by: z.string().nullable(),
+  created_at: instant,
+  expires_at: instant,
+  is_expired: z.boolean(),
+})
+
+/** Whoever is in an account, and whoever was asked to join it. */
+export const MemberList = z.object({
+  data: z.object({ members: z.array(Member), invitations: z.array(Invitation) }),
+})
+export const InvitationList = z.object({ data: z.array(Invitation) })
+
+/** The link is told this once: null when the same request is answered again. */
+export const InvitationMade = z.object({
+  data: z.object({ id: z.uuid(), link: z.string().nullable() }),
+})
+
+/** It happened, and there is nothing to tell of it. */
+export const Done = z.object({ data: z.object({}) })
+
+export const Joined = z.object({ data: z.object({ account_id: z.uuid(), role: z.enum(ROLES) }) })
+export const JoinedAsNew = z.object({ data: Joined.shape.data.extend({ email: z.string() }) })
+
+export const AccountOpened = z.object({
+  data: z.object({ account_id: z.uuid(), status: z.enum(ACCOUNT_STATUSES) }),
+})

@@ -1,0 +1,36 @@
+import type { Claim } from '#lib/base/db/claim.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { isKey } from '#lib/base/db/once.ts'
+import { bareId } from '#lib/base/ids.ts'
+import type { NewCharge } from '#lib/rooms/charges/insert.ts'
+import type { Gateway } from '#lib/services/gateway/gateway.ts'
+import { journaled } from '#lib/services/gateway/journal.ts'
+
+/** Cancels at the bank what nobody finished, and forgets it. False: the bank could not be asked. */
+export async function cancelOpening(gateway: Gateway, held: Claim): Promise<boolean> {
+  const answer = await journaled(gateway, [held]).cancelCharge(bareId(held.id))
+  if (answer.outcome === 'retryable' || answer.outcome === 'unknown') return false
+  await db().$executeRaw`
+    DELETE FROM charges WHERE account_id = ${held.accountId}::uuid AND id = ${held.id}::uuid
+      AND status = 'opening' AND lease = ${held.lease}::uuid`
+  return true
+}
+
+/** A 503 leaves nothing to pay and frees the reference. What may exist at the bank is cancelled there. */
+export async function takeBackOpening(
+  { accountId, id, order, once }: NewCharge,
+  mayExist: boolean,
+): Promise<void> {
+  const row = Prisma.sql`account_id = ${accountId}::uuid AND id = ${id}::uuid
+    AND status = 'opening'`
+  if (mayExist) {
+    await db().$executeRaw`UPDATE charges SET external_id = ${order.txid} WHERE ${row}`
+    if (once) {
+      await db().$executeRaw`
+        UPDATE idempotency_keys SET locked_until = now() WHERE ${isKey(once)}`
+    }
+    return
+  }
+  await db().$executeRaw`DELETE FROM charges WHERE ${row}`
+  if (once) await db().$executeRaw`DELETE FROM idempotency_keys WHERE ${isKey(once)}`
+}

@@ -1,0 +1,183 @@
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { onWake, type Topic } from '#lib/base/db/wake.ts'
+import { newId } from '#lib/base/ids.ts'
+import { closeCharge, closeCharges } from '#lib/rooms/charges/close.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { settleCharges } from '#lib/rooms/charges/settle.ts'
+import { endAsSaid } from '#lib/rooms/charges/simulate.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+
+const endToEndId = () => `E${newId().replaceAll('-', '').slice(0, 31)}`
+
+test.each(['expired', 'failed'] as const)(
+  'a charge that %s moves no money and is told of with the row as it stands',
+  async outcome => {
+    const merchant = await makeMerchant()
+    const webhook_url = 'https://shop.example.com/hook'
+    const { id } = await createCharge(merchant, 'test', { ...CHARGE, webhook_url }, null)
+    const row = await closeCharge(merchant.id, id, outcome)
+    expect(row).toMatchObject({ id, status: outcome, paid_at: null })
+    expect(await findCharge(merchant.id, 'test', id)).toEqual(row)
+    const event = await db().event.findFirstOrThrow({ where: { accountId: merchant.id } })
+    expect(event).toMatchObject({ type: `transaction.${outcome}`, subjectId: id, sequence: 1n })
+    expect(event.resource).toMatchObject({ id, status: outcome, amount: CHARGE.amount })
+    const deliveries = await db().delivery.findMany({ where: { accountId: merchant.id } })
+    expect(deliveries).toMatchObject([{ eventId: event.id, url: webhook_url, status: 'pending' }])
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 0 })
+    await expectBalancedBooks(merchant.id)
+  },
+)
+
+test('20 at once, in two minds: one outcome and one event', async () => {
+  const merchant = await makeMerchant()
+  const { id } = await openCharge(merchant)
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, (_, nth) =>
+      closeCharge(merchant.id, id, nth % 2 ? 'expired' : 'failed'),
+    ),
+  )
+  const [won, ...more] = outcomes.filter(outcome => outcome !== null)
+  expect(more).toEqual([])
+  expect((await findCharge(merchant.id, 'test', id))?.status).toBe(won?.status)
+  expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
+  await expectBalancedBooks(merchant.id)
+})
+
+test('a paid charge is never closed', async () => {
+  const merchant = await makeMerchant()
+  const { id } = await openCharge(merchant, 900)
+  const payment = { accountId: merchant.id, chargeId: id, paidAt: new Date() }
+  await settleCharges([{ ...payment, endToEndId: endToEndId() }])
+  expect(await closeCharge(merchant.id, id, 'expired')).toBeNull()
+  expect(await findCharge(merchant.id, 'test', id)).toMatchObject({ status: 'paid' })
+  expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
+  await expectBalancedBooks(merchant.id)
+})
+
+test("another merchant's charge is not closed", async () => {
+  const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
+  const { id } = await openCharge(merchant)
+  expect(await closeCharge(other.id, id, 'failed')).toBeNull()
+  expect(await findCharge(merchant.id, 'test', id)).toMatchObject({ status: 'pending' })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('a payment that races with the end always wins, and every step is told of once', async () => {
+  const merchant = await makeMerchant()
+  const charges = await Promise.all(Array.from({ length: 30 }, () => openCharge(merchant, 1_000)))
+  const closings: Promise<unknown>[] = []
+  await Promise.all(
+    charges.map(({ id }) => {
+      closings.push(closeCharge(merchant.id, id, 'expired'))
+      const payment = { accountId: merchant.id, chargeId: id, paidAt: new Date() }
+      return settleCharges([{ ...payment, endToEndId: endToEndId() }])
+    }),
+  )
+  const closed = (await Promise.all(closings)).filter(row => row !== null)
+  expect((await readBalances(merchant.id, 'test')).available).toBe(30_000)
+  const events = await db().event.groupBy({
+    by: ['type'],
+    where: { accountId: merchant.id },
+    _count: true,
+  })
+  const counted = Object.fromEntries(events.map(event => [event.type, event._count]))
+  expect(counted['transaction.paid']).toBe(30)
+  expect(counted['transaction.expired'] ?? 0).toBe(closed.length)
+  await expectBalancedBooks(merchant.id)
+})
+
+test('one call closes charges of many merchants, each told of in its own books', async () => {
+  const merchants = await Promise.all(Array.from({ length: 3 }, () => makeMerchant()))
+  const closings = await Promise.all(
+    merchants.flatMap(merchant =>
+      Array.from({ length: 4 }, async () => {
+        const { id } = await openCharge(merchant)
+        return { accountId: merchant.id, chargeId: id }
+      }),
+    ),
+  )
+  const missing = { accountId: merchants[0]?.id ?? '', chargeId: newId() }
+  const rows = await closeCharges([...closings, missing], 'expired')
+  expect(new Set(rows.map(row => row.id))).toEqual(new Set(closings.map(one => one.chargeId)))
+  expect(await closeCharges(closings, 'failed')).toEqual([])
+  for (const { id: accountId } of merchants) {
+    const events = await db().event.findMany({
+      where: { accountId },
+      orderBy: { sequence: 'asc' },
+    })
+    expect(events.map(event => [event.type, Number(event.sequence)])).toEqual(
+      [1, 2, 3, 4].map(nth => ['transaction.expired', nth]),
+    )
+    await expectBalancedBooks(accountId)
+  }
+})
+
+test('where nobody said that it is over, only a charge whose time is up is closed', async () => {
+  const merchant = await makeMerchant()
+  const [early, late] = [await openCharge(merchant), await openCharge(merchant)]
+  await db().$executeRaw`UPDATE charges SET expires_at = now() WHERE id = ${late.id}::uuid`
+  const closings = [early, late].map(({ id }) => ({
+    accountId: merchant.id,
+    chargeId: id,
+    ifTimeUp: true,
+  }))
+  expect(await closeCharges(closings, 'expired')).toMatchObject([{ id: late.id }])
+  expect(await findCharge(merchant.id, 'test', early.id)).toMatchObject({ status: 'pending' })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('a payment replayed 100 times at once, out of order and under another account: one credit', async () => {
+  const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
+  const { id } = await openCharge(merchant, 2_000)
+  const paid = {
+    state: 'paid',
+    amount: 2_000,
+    endToEndId: endToEndId(),
+    paidAt: new Date(),
+  } as const
+  const notices = Array.from({ length: 100 }, (_, nth) => [
+    endAsSaid(merchant.id, id, paid),
+    ...(nth % 10 === 3 ? [endAsSaid(other.id, id, paid)] : []),
+    ...(nth % 10 === 7 ? [endAsSaid(merchant.id, id, { state: 'expired' })] : []),
+    ...(nth % 10 === 9 ? [endAsSaid(merchant.id, id, { state: 'open' })] : []),
+  ])
+  const rows = (await Promise.all(notices.flat())).filter(row => row?.status === 'paid')
+  expect(rows).toHaveLength(1)
+  expect(await endAsSaid(merchant.id, id, paid)).toBeNull()
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 2_000, outbound: 0 })
+  expect(await readBalances(other.id, 'test')).toEqual({ available: 0, outbound: 0 })
+  const where = { accountId: merchant.id, type: 'transaction.paid' }
+  expect(await db().event.count({ where })).toBe(1)
+  expect(await db().event.count({ where: { accountId: other.id } })).toBe(0)
+  await expectBalancedBooks(merchant.id)
+  await expectBalancedBooks(other.id)
+})
+
+async function wakesDuring(topic: Topic, work: () => Promise<unknown>): Promise<number> {
+  let times = 0
+  const stop = onWake(topic, () => {
+    times++
+  })
+  await work()
+  stop()
+  return times
+}
+
+test('what is recorded wakes who delivers it, once; what changes nothing wakes nobody', async () => {
+  const merchant = await makeMerchant()
+  const [first, second] = [await openCharge(merchant), await openCharge(merchant)]
+  const paid = {
+    state: 'paid',
+    amount: 1_500,
+    endToEndId: endToEndId(),
+    paidAt: new Date(),
+  } as const
+  const pay = () => endAsSaid(merchant.id, first.id, paid)
+  const close = () => closeCharge(merchant.id, second.id, 'failed')
+  const woken = []
+  for (const work of [pay, pay, close, close]) woken.push(await wakesDuring('deliveries', work))
+  expect(woken).toEqual([1, 0, 1, 0])
+})

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { AMOUNT_MAX } from '#lib/base/money.ts'
+import { parseBrCode } from '#lib/base/pix/br-code.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+
+const FULL = {
+  amount: 12_345,
+  client_name: 'Ana Beatriz Rocha',
+  client_email: 'ana@example.com',
+  client_doc: '529.982.247-25',
+  client_phone: '+55 11 91234-5678',
+  webhook_url: 'https://shop.example.com/hooks?x=1',
+  ip: '203.0.113.7',
+  metadata: { order: 'A-1', nested: { list: [1, 2.5, null, 'ç'] } },
+  utms: { utm_source: 'mail', zeta: '1', alpha: '2' },
+  items: [{ name: 'Pão', price: '1,50', quantity: 3, sku: 'x' }],
+  external_id: 'order A-1',
+  expires_in: 3_600,
+}
+
+function secondsBetween(from: string, to: string): number {
+  return (Date.parse(to) - Date.parse(from)) / 1_000
+}
+
+test('what is answered stands in the database, complete and as it was sent', async () => {
+  const merchant = await makeMerchant()
+  const created = await createCharge(merchant, 'test', FULL, '198.51.100.1')
+  expect(created).toEqual({
+    id: expect.toSatisfy(isUuid),
+    br_code: expect.any(String),
+    amount: 12_345,
+    status: 'pending',
+    metadata: FULL.metadata,
+  })
+  const { amount, expires_in, ...sent } = FULL
+  const row = await findCharge(merchant.id, 'test', created.id)
+  expect(row).toMatchObject({ ...sent, mode: 'test', status: 'pending', br_code: created.br_code })
+  expect(Number(row?.amount)).toBe(amount)
+  expect(row).toMatchObject({ paid_at: null, end_to_end_id: null, refunded_amount: 0 })
+  expect(secondsBetween(row?.created_at ?? '', row?.expires_at ?? '')).toBe(expires_in)
+  expect(row?.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+  expect(Object.keys(row?.utms ?? {})).toEqual(['utm_source', 'zeta', 'alpha'])
+  await expectBalancedBooks(merchant.id)
+})
+
+test("what is left out is absent, the caller's address is kept, the txid is the reference", async () => {
+  const merchant = await makeMerchant()
+  const { id } = await createCharge(merchant, 'test', CHARGE, '198.51.100.1')
+  const row = await findCharge(merchant.id, 'test', id)
+  expect(row).toMatchObject({
+    external_id: id.replaceAll('-', ''),
+    ip: '198.51.100.1',
+    client_phone: null,
+    webhook_url: null,
+    metadata: null,
+    utms: null,
+    items: null,
+  })
+  expect(secondsBetween(row?.created_at ?? '', row?.expires_at ?? '')).toBe(86_400)
+  await expectBalancedBooks(merchant.id)
+})
+
+test("without expires_in the account's own time counts", async () => {
+  const merchant = { ...(await makeMerchant()), expiresIn: 600 }
+  const { id } = await openCharge(merchant)
+  const row = await findCharge(merchant.id, 'test', id)
+  expect(secondsBetween(row?.created_at ?? '', row?.expires_at ?? '')).toBe(600)
+  await expectBalancedBooks(merchant.id)
+})
+
+test.each([500, 1_234, 10_000, AMOUNT_MAX])(
+  'the code of a charge over %i cents reads back as its amount and its own address',
+  async amount => {
+    const merchant = await makeMerchant('Café & Pão do João Conceição da Silva')
+    const { id, br_code } = await openCharge(merchant, amount)
+    expect(parseBrCode(br_code)).toEqual({
+      ok: true,
+      code: expect.objectContaining({
+        kind: 'dynamic',
+        location: `pix.example.test/qr/v2/${id.replaceAll('-', '')}`,
+        amount,
+        merchantName: 'Cafe & Pao do Joao Concei',
+        merchantCity: 'BRASILIA',
+        use: 'once',
+      }),
+    })
+    await expectBalancedBooks(merchant.id)
+  },
+)
+
+test('a merchant whose name has no printable ASCII can still be paid', async () => {
+  const merchant = await makeMerchant('喫茶店')
+  const { br_code } = await openCharge(merchant)
+  const reading = parseBrCode(br_code)
+  expect(reading.ok && reading.code.merchantName).toBe('RECEBEDOR')
+  await expectBalancedBooks(merchant.id)
+})
+
+describe('external_id', () => {
+  test('one that is taken is refused and writes nothing', async () => {
+    const merchant = await makeMerchant()
+    const first = await createCharge(merchant, 'test', FULL, null)
+    await expect(
+      createCharge(merchant, 'test', { ...FULL, amount: 999 }, null),
+    ).rejects.toMatchObject({ code: 'external_id_used', message: 'external_id already used' })
+    expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(1)
+    expect((await findCharge(merchant.id, 'test', FULL.external_id))?.id).toBe(first.id)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('20 at once with the same one: one is opened', async () => {
+    const merchant = await makeMerchant()
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 20 }, () => createCharge(merchant, 'test', FULL, null)),
+    )
+    const refusals = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason.code] : []))
+    expect(refusals).toEqual(Array(19).fill('external_id_used'))
+    expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(1)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test("another merchant's is free", async () => {
+    const [one, other] = await Promise.all([makeMerchant(), makeMerchant()])
+    const first = await createCharge(one, 'test', FULL, null)
+    const second = await createCharge(other, 'test', FULL, null)
+    expect((await findCharge(one.id, 'test', FULL.external_id))?.id).toBe(first.id)
+    expect((await findCharge(other.id, 'test', FULL.external_id))?.id).toBe(second.id)
+    expect(await findCharge(other.id, 'test', first.id)).toBeNull()
+    expect(await findCharge(one.id, 'live', first.id)).toBeNull()
+    await expectBalancedBooks(one.id)
+    await expectBalancedBooks(other.id)
+  })
+
+  test('a bank that is down leaves no row, so the reference can be used again', async () => {
+    const merchant = await makeMerchant()
+    const down = { ...FULL, client_email: 'unavailable@example.com' }
+    await expect(createCharge(merchant, 'test', down, null)).rejects.toMatchObject({
+      code: 'service_unavailable',
+    })
+    expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(0)
+    expect(await createCharge(merchant, 'test', FULL, null)).toMatchObject({ status: 'pending' })
+    await expectBalancedBooks(merchant.id)
+  })
+})
+
+test('live mode is refused while there is no bank, and writes nothing', async () => {
+  const merchant = await makeMerchant()
+  await expect(createCharge(merchant, 'live', FULL, null)).rejects.toMatchObject({
+    code: 'live_mode_disabled',
+    message: 'Live mode is not enabled',
+  })
+  expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(0)
+  await expectBalancedBooks(merchant.id)
+})

@@ -1,0 +1,65 @@
+import type { AccountRef } from '#lib/base/db/columns.ts'
+import type { Once } from '#lib/base/db/once.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { bareId, newId } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
+import { insertCharge } from '#lib/rooms/charges/insert.ts'
+import { openAtBank } from '#lib/rooms/charges/open.ts'
+import type { ChargeRequest, CreatedCharge } from '#lib/rooms/charges/schema.ts'
+import { gatewayOf } from '#lib/services/gateway/choose.ts'
+
+interface Merchant {
+  id: string
+  ref?: AccountRef
+  name: string
+  city: string
+  expiresIn: number
+}
+
+/**
+ * Opens a charge. Where the gateway's code follows from the charge alone, the one INSERT is all:
+ * what is answered is durable, and a refusal or a crash before it leaves nothing behind.
+ */
+export async function createCharge(
+  merchant: Merchant,
+  mode: Mode,
+  request: ChargeRequest,
+  callerIp: string | null,
+  once?: Once,
+): Promise<CreatedCharge> {
+  const gateway = gatewayOf(mode)
+  const id = once?.id ?? newId()
+  const order = {
+    txid: bareId(id),
+    amount: request.amount,
+    expiresInSeconds: request.expires_in ?? merchant.expiresIn,
+    merchantName: merchant.name,
+    merchantCity: merchant.city,
+    payerName: request.client_name,
+    payerEmail: request.client_email,
+    payerDoc: normalizeTaxId(request.client_doc),
+  }
+  const account = merchant.ref ?? merchant.id
+  const charge = {
+    accountId: merchant.id,
+    account,
+    id,
+    mode,
+    request,
+    ip: request.ip ?? callerIp,
+    order,
+    once,
+  }
+  const known = gateway.codeFor?.(order)
+  if (!known) return openAtBank(gateway, charge)
+  if (known.outcome !== 'ok') throw new TrocoError('service_unavailable', 'Service unavailable')
+  await insertCharge(charge, known.value.brCode)
+  return {
+    id,
+    br_code: known.value.brCode,
+    amount: request.amount,
+    status: 'pending',
+    metadata: request.metadata ?? null,
+  }
+}

@@ -1,0 +1,396 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { claim } from '#lib/base/db/claim.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { bareId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { closeCharges, closeUnheard } from '#lib/rooms/charges/close.ts'
+import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { gatewayOf } from '#lib/services/gateway/choose.ts'
+import { decideCharge, simulator } from '#lib/services/gateway/simulator.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { expectBalancedBooks, inOwnDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+
+inOwnDatabase()
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+async function openDueCharge(merchant: Account, amount = 1_000): Promise<string> {
+  const { id } = await openCharge(merchant, amount)
+  await db().$executeRaw`
+    UPDATE charges SET expires_at = now() - interval '1 second', due_at = now() - interval '1 second'
+    WHERE account_id = ${merchant.id}::uuid AND id = ${id}::uuid`
+  return id
+}
+
+async function statusOf(merchant: Account, id: string): Promise<string | undefined> {
+  return (await findCharge(merchant.id, 'test', id))?.status
+}
+
+test('a charge whose time is up expires, and is told of once', async () => {
+  const merchant = await makeMerchant()
+  const id = await openDueCharge(merchant)
+  expect(await expireDueCharges()).toBe(1)
+  expect(await statusOf(merchant, id)).toBe('expired')
+  expect(await expireDueCharges()).toBe(0)
+  const events = await db().event.findMany({ where: { accountId: merchant.id } })
+  expect(events.map(event => event.type)).toEqual(['transaction.expired'])
+  await expectBalancedBooks(merchant.id)
+})
+
+test('one that the bank knows as paid is credited instead', async () => {
+  const merchant = await makeMerchant()
+  const id = await openDueCharge(merchant, 4_200)
+  const state = await decideCharge(id.replaceAll('-', ''), 4_200, 'paid')
+  const endToEndId = state.state === 'paid' ? state.endToEndId : ''
+  await expireDueCharges()
+  expect(await findCharge(merchant.id, 'test', id)).toMatchObject({
+    status: 'paid',
+    end_to_end_id: endToEndId,
+  })
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 4_200, outbound: 0 })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('one that the bank knows as failed fails', async () => {
+  const merchant = await makeMerchant()
+  const id = await openDueCharge(merchant)
+  await decideCharge(id.replaceAll('-', ''), 1_000, 'failed')
+  await expireDueCharges()
+  expect(await statusOf(merchant, id)).toBe('failed')
+  await expectBalancedBooks(merchant.id)
+})
+
+test('many due at once all end, each once, however many workers there are', async () => {
+  const merchant = await makeMerchant()
+  const ids = await Promise.all(Array.from({ length: 30 }, () => openDueCharge(merchant)))
+  const taken = await Promise.all(Array.from({ length: 6 }, () => expireDueCharges()))
+  expect(taken.reduce((sum, count) => sum + count)).toBe(30)
+  for (const id of ids) expect(await statusOf(merchant, id)).toBe('expired')
+  expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(30)
+  await expectBalancedBooks(merchant.id)
+})
+
+test.each([3_600_000, -3_600_000, 365 * 86_400_000])(
+  "the process's clock, wrong by %i ms, expires nothing early and keeps nothing alive",
+  async skewMs => {
+    const merchant = await makeMerchant()
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + skewMs })
+    const open = await openCharge(merchant)
+    const due = await openDueCharge(merchant)
+    expect(await expireDueCharges()).toBe(1)
+    expect(await statusOf(merchant, due)).toBe('expired')
+    expect(await statusOf(merchant, open.id)).toBe('pending')
+    const [left] = await db().$queryRaw<{ seconds: number }[]>`
+      SELECT extract(epoch FROM expires_at - now())::float8 AS seconds FROM charges
+      WHERE account_id = ${merchant.id}::uuid AND id = ${open.id}::uuid`
+    expect(left?.seconds).toBeGreaterThan(86_300)
+    expect(left?.seconds).toBeLessThanOrEqual(86_400)
+    await expectBalancedBooks(merchant.id)
+  },
+)
+
+test('a bank that cannot answer keeps the charge open; it is asked again later', async () => {
+  const merchant = await makeMerchant()
+  const silent = { outcome: 'unknown', reason: 'no answer' } as const
+  const id = await openDueCharge(merchant)
+  const bank = { ...simulator, hasNoWordOf: undefined, getCharges: async () => silent }
+  await expireDueCharges(() => bank)
+  const [row] = await db().$queryRaw<{ status: string; lease: string | null; seconds: number }[]>`
+    SELECT status, lease, extract(epoch FROM due_at - now())::float8 AS seconds FROM charges
+    WHERE account_id = ${merchant.id}::uuid AND id = ${id}::uuid`
+  expect(row).toMatchObject({ status: 'pending', lease: null })
+  expect(row?.seconds).toBeGreaterThan(0)
+  expect(row?.seconds).toBeLessThanOrEqual(15)
+  await expectBalancedBooks(merchant.id)
+})
+
+test('a charge that was paid in time is no longer due', async () => {
+  const merchant = await makeMerchant()
+  const { id } = await openCharge(merchant)
+  await simulateCharge(merchant.id, id, 'paid')
+  const row = await db().charge.findFirstOrThrow({ where: { accountId: merchant.id, id } })
+  expect(row).toMatchObject({ status: 'paid', dueAt: null, lease: null })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('one that cannot be ended keeps nobody else waiting, and stays due', async () => {
+  const merchant = await makeMerchant()
+  const [paid, twin, third] = [
+    await openDueCharge(merchant),
+    await openDueCharge(merchant),
+    await openDueCharge(merchant),
+  ]
+  const state = await decideCharge(paid.replaceAll('-', ''), 1_000, 'paid')
+  await simulateCharge(merchant.id, paid, 'paid')
+  // The same payment reported for a second charge: the database refuses to credit it twice.
+  const endToEndId = state.state === 'paid' ? state.endToEndId : ''
+  await decideCharge(twin.replaceAll('-', ''), 1_000, 'paid')
+  await db().simulatorOrder.update({
+    where: { id: twin.replaceAll('-', '') },
+    data: { endToEndId },
+  })
+  expect(await expireDueCharges()).toBe(2)
+  expect(await statusOf(merchant, third)).toBe('expired')
+  expect(await statusOf(merchant, twin)).toBe('pending')
+  const { dueAt } = await db().charge.findFirstOrThrow({ where: { id: twin } })
+  expect(dueAt).not.toBeNull()
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 1_000, outbound: 0 })
+  await db().charge.updateMany({ where: { id: twin }, data: { dueAt: null } })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('one that cannot be closed keeps nobody else waiting either', async () => {
+  const merchant = await makeMerchant()
+  const [first, broken, third] = [
+    await openDueCharge(merchant),
+    await openDueCharge(merchant),
+    await openDueCharge(merchant),
+  ]
+  await db().$executeRaw`
+    CREATE TRIGGER broken BEFORE UPDATE OF status ON charges FOR EACH ROW
+    WHEN (NEW.id = ${Prisma.raw(`'${broken}'`)}::uuid) EXECUTE FUNCTION troco_refuse_change()`
+  expect(await expireDueCharges()).toBe(3)
+  await db().$executeRaw`DROP TRIGGER broken ON charges`
+  expect(await statusOf(merchant, first)).toBe('expired')
+  expect(await statusOf(merchant, third)).toBe('expired')
+  expect(await statusOf(merchant, broken)).toBe('pending')
+  expect(await expireDueCharges()).toBe(0)
+  await comeBack(broken)
+  expect(await expireDueCharges()).toBe(1)
+  expect(await statusOf(merchant, broken)).toBe('expired')
+  expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(3)
+  await expectBalancedBooks(merchant.id)
+})
+
+test('many accounts, in strokes with rests between: one event each, numbered without a gap', async () => {
+  const merchants = await Promise.all(Array.from({ length: 3 }, () => makeMerchant()))
+  for (let round = 0; round < 20; round++)
+    await Promise.all(merchants.map(one => openDueCharge(one)))
+  let rests = 0
+  const rest = async () => {
+    rests++
+  }
+  const sweeps = [expireDueCharges(gatewayOf, rest), expireDueCharges(), expireDueCharges()]
+  const taken = await Promise.all(sweeps)
+  expect(taken.reduce((sum, count) => sum + count)).toBe(60)
+  expect(rests).toBe(2)
+  for (const { id: accountId } of merchants) {
+    const events = await db().event.findMany({ where: { accountId }, orderBy: { sequence: 'asc' } })
+    expect(events.map(event => Number(event.sequence))).toEqual(
+      Array.from({ length: 20 }, (_, nth) => nth + 1),
+    )
+    expect(new Set(events.map(event => event.subjectId)).size).toBe(20)
+    await expectBalancedBooks(accountId)
+  }
+})
+
+test('what a bank in our own database has heard of is never expired by the stroke', async () => {
+  const merchant = await makeMerchant()
+  const ids = await Promise.all(Array.from({ length: 60 }, () => openDueCharge(merchant)))
+  const paid = ids.filter((_, nth) => nth % 20 === 7)
+  for (const id of paid) await decideCharge(bareId(id), 1_000, 'paid')
+  expect(await expireDueCharges()).toBe(60)
+  const told = await db().event.findMany({ where: { accountId: merchant.id } })
+  for (const id of ids) {
+    const type = paid.includes(id) ? 'transaction.paid' : 'transaction.expired'
+    expect(told.filter(event => event.subjectId === id).map(event => event.type)).toEqual([type])
+  }
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 3_000, outbound: 0 })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('a charge that another worker holds is left to him, one whose lease is over is not', async () => {
+  const merchant = await makeMerchant()
+  const id = await openDueCharge(merchant)
+  const [held] = await claim('charges', 10)
+  const condition = simulator.hasNoWordOf?.(Prisma.sql`c.id`) ?? Prisma.empty
+  const closing = { accountId: merchant.id, chargeId: id, ifTimeUp: true }
+  expect(await closeUnheard([closing], condition)).toEqual([])
+  await comeBack(id)
+  expect(await expireDueCharges()).toBe(1)
+  expect(await closeCharges([{ ...closing, lease: held?.lease }], 'failed')).toEqual([])
+  expect(await statusOf(merchant, id)).toBe('expired')
+  expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
+  await expectBalancedBooks(merchant.id)
+})
+
+test('a stroke expires no charge that is asked about before its time is up', async () => {
+  const merchant = await makeMerchant()
+  const { id } = await openCharge(merchant)
+  await comeBack(id)
+  expect(await expireDueCharges()).toBe(1)
+  expect(await statusOf(merchant, id)).toBe('pending')
+  const { dueAt, expiresAt } = await db().charge.findFirstOrThrow({ where: { id } })
+  expect(dueAt).toEqual(expiresAt)
+})
+
+/** The lease is over, or the pause has passed. */
+const comeBack = (id: string) => db().$executeRaw`
+  UPDATE charges SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
+
+const PAID = { state: 'paid', amount: 1_000, paidAt: new Date('2026-11-21T00:00:00Z') } as const
+const paidAs = (id: string) => ({ ...PAID, endToEndId: `E${bareId(id).slice(1)}` })
+const run = (bank: StubBank) => expireDueCharges(() => bank)
+
+describe('a bank that is asked before a charge expires', () => {
+  async function openAskedCharge(merchant: Account): Promise<string> {
+    const { id } = await openCharge(merchant)
+    await db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`
+    return id
+  }
+
+  test.each([
+    [{ state: 'open' }, 'pending'],
+    [undefined, 'pending'],
+    [{ state: 'failed' }, 'failed'],
+    [{ state: 'expired' }, 'expired'],
+    [{ state: 'cancelled' }, 'expired'],
+  ] as const)('says %j: it is %s', async (said, status) => {
+    const merchant = await makeMerchant()
+    const id = await openAskedCharge(merchant)
+    const bank = new StubBank()
+    if (said) bank.charges.set(bareId(id), said)
+    expect(await run(bank)).toBe(1)
+    expect(await statusOf(merchant, id)).toBe(status)
+    const told = status === 'pending' ? 0 : 1
+    expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(told)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('says paid: it is credited, as the bank tells it', async () => {
+    const merchant = await makeMerchant()
+    const id = await openAskedCharge(merchant)
+    const bank = new StubBank()
+    bank.charges.set(bareId(id), paidAs(id))
+    await run(bank)
+    const row = await findCharge(merchant.id, 'test', id)
+    expect(row).toMatchObject({ status: 'paid', end_to_end_id: paidAs(id).endToEndId })
+    expect(row?.paid_at).toBe('2026-11-21T00:00:00.000000Z')
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 1_500, outbound: 0 })
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test.each([
+    [1, 15],
+    [16, 60],
+    [61, 300],
+    [400, 3_600],
+    [3_700, 7_200],
+    [86_000, 86_400],
+    [86_399 * 2, 86_400 * 2],
+  ])('%i s after its creation: asked again %i s after it', async (ageS, thenS) => {
+    const merchant = await makeMerchant()
+    const id = await openAskedCharge(merchant)
+    await db().$executeRaw`
+      UPDATE charges SET created_at = now() - make_interval(secs => ${ageS}::int),
+        expires_at = now() + interval '30 days' WHERE id = ${id}::uuid`
+    const bank = new StubBank()
+    bank.asksAfterMs = [15_000, 60_000, 300_000, 3_600_000]
+    await run(bank)
+    const [row] = await db().$queryRaw<{ seconds: number; lease: string | null }[]>`
+      SELECT extract(epoch FROM due_at - created_at)::float8 AS seconds, lease FROM charges
+      WHERE id = ${id}::uuid`
+    expect(row).toEqual({ seconds: thenS, lease: null })
+  })
+
+  test.each([
+    ['asked between', [15_000, 3_600_000]],
+    ['not asked between', undefined],
+  ])('never later than its expiry (%s)', async (_, asksAfterMs) => {
+    const merchant = await makeMerchant()
+    const id = await openAskedCharge(merchant)
+    await db().$executeRaw`
+      UPDATE charges SET created_at = now() - interval '20 seconds',
+        expires_at = now() + interval '1 minute' WHERE id = ${id}::uuid`
+    const bank = new StubBank()
+    bank.asksAfterMs = asksAfterMs
+    await run(bank)
+    const { dueAt, expiresAt } = await db().charge.findFirstOrThrow({ where: { id } })
+    expect(dueAt).toEqual(expiresAt)
+  })
+
+  test('is asked about all that are due in one call', async () => {
+    const merchant = await makeMerchant()
+    const ids: string[] = []
+    for (let count = 0; count < 5; count++) ids.push(await openDueCharge(merchant))
+    const bank = new StubBank()
+    const calls: string[][] = []
+    const answer = bank.getCharges.bind(bank)
+    bank.getCharges = txids => {
+      calls.push(txids)
+      return answer(txids)
+    }
+    expect(await run(bank)).toBe(5)
+    expect(calls.map(call => call.toSorted())).toEqual([ids.map(bareId).toSorted()])
+    expect(await db().gatewayCall.count({ where: { accountId: merchant.id } })).toBe(5)
+  })
+})
+
+test('a bank whose line breaks keeps the charge open, and is asked again in 15 seconds', async () => {
+  const merchant = await makeMerchant()
+  const id = await openDueCharge(merchant)
+  const bank = new StubBank()
+  bank.stall('before', () => Promise.reject(new Error('the line broke')))
+  await run(bank)
+  expect(await statusOf(merchant, id)).toBe('pending')
+  const [row] = await db().$queryRaw<{ seconds: number; lease: string | null }[]>`
+    SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS seconds, lease FROM charges
+    WHERE id = ${id}::uuid`
+  expect(row?.lease).toBeNull()
+  expect(row?.seconds).toBeGreaterThan(5)
+  expect(row?.seconds).toBeLessThanOrEqual(15)
+  await comeBack(id)
+  await run(bank)
+  expect(await statusOf(merchant, id)).toBe('expired')
+  await expectBalancedBooks(merchant.id)
+})
+
+describe('a worker whose lease has passed to another', () => {
+  test.each([
+    ['nothing', undefined],
+    ['failed', { state: 'failed' }],
+    ['paid', paidAs('00000000-0000-7000-8000-00000000ee2e')],
+  ] as const)('writes nothing after it hears %s: its successor does', async (_, said) => {
+    const merchant = await makeMerchant()
+    const id = await openDueCharge(merchant)
+    const bank = new StubBank()
+    if (said) bank.charges.set(bareId(id), said)
+    bank.stall('after', async () => {
+      await comeBack(id)
+      expect(await claim('charges', 10)).toMatchObject([{ id }])
+    })
+    await run(bank)
+    expect(await statusOf(merchant, id)).toBe('pending')
+    expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(0)
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 0 })
+    await comeBack(id)
+    await run(bank)
+    expect(await statusOf(merchant, id)).toBe(said?.state ?? 'expired')
+    expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('closes nothing that its successor has given back as open', async () => {
+    const merchant = await makeMerchant()
+    const id = await openDueCharge(merchant)
+    const bank = new StubBank()
+    bank.charges.set(bareId(id), { state: 'failed' })
+    bank.stall('after', async () => {
+      await comeBack(id)
+      await expireDueCharges(() => {
+        const other = new StubBank()
+        other.stall('before', async () => ({ outcome: 'unknown', reason: 'no answer' }))
+        return other
+      })
+    })
+    await run(bank)
+    expect(await statusOf(merchant, id)).toBe('pending')
+    await db().charge.updateMany({ where: { id }, data: { dueAt: null } })
+  })
+})

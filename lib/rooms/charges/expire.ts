@@ -1,0 +1,55 @@
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { wake } from '#lib/base/db/wake.ts'
+import { isDatabaseGone } from '#lib/base/errors.ts'
+import { log } from '#lib/base/log.ts'
+import { isOpen, MODES } from '#lib/base/mode.ts'
+import { type Closing, closeUnheard } from '#lib/rooms/charges/close.ts'
+import { verifyDueCharges } from '#lib/rooms/charges/verify.ts'
+import { gatewayOf } from '#lib/services/gateway/choose.ts'
+
+/** Looked for at once: each look passes the index entries of all that was ended before. */
+const LOOK_MAX = 1_000
+/** More keep a core for so long that the requests which come meanwhile wait for it. */
+const AT_A_STROKE = 20
+
+/**
+ * Ends charges whose time is up by the database's clock. The bank is asked first: a payment that
+ * nobody told us of is credited instead. Returns how many were due; rests between its statements.
+ */
+export async function expireDueCharges(choose = gatewayOf, rest = async () => {}): Promise<number> {
+  const { due, ended } = await expireUnheard(choose, rest)
+  return due === ended ? ended : ended + (await verifyDueCharges(choose))
+}
+
+/** Where the bank keeps what it knows in our database, the statement that ends a charge asks it. */
+async function expireUnheard(choose: typeof gatewayOf, rest: () => Promise<void>) {
+  const conditions = MODES.filter(isOpen).flatMap(mode => {
+    const { remote, hasNoWordOf } = choose(mode)
+    if (remote || !hasNoWordOf) return []
+    return Prisma.sql`(c.mode = ${mode} AND ${hasNoWordOf(Prisma.sql`c.id`)})`
+  })
+  if (conditions.length === 0) return { due: Number.POSITIVE_INFINITY, ended: 0 }
+  const unheard = Prisma.join(conditions, ' OR ')
+  const due = await findDue()
+  let ended = 0
+  try {
+    for (let from = 0; from < due.length; from += AT_A_STROKE) {
+      if (from > 0) await rest()
+      ended += (await closeUnheard(due.slice(from, from + AT_A_STROKE), unheard)).length
+    }
+  } catch (error) {
+    if (isDatabaseGone(error)) throw error
+    log().warn({ err: error }, 'due charges could not be ended together, so each is claimed')
+  }
+  if (ended > 0) wake('deliveries')
+  return { due: due.length, ended }
+}
+
+/** By account, so that a stroke counts on few event sequences. */
+function findDue(): Promise<Closing[]> {
+  return db().$queryRaw`
+    SELECT account_id AS "accountId", id AS "chargeId", true AS "ifTimeUp" FROM (
+      SELECT account_id, id FROM charges WHERE due_at <= now() ORDER BY due_at
+      LIMIT ${Prisma.raw(`${LOOK_MAX}`)}) due
+    ORDER BY account_id, id`
+}

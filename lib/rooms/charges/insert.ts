@@ -1,0 +1,77 @@
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { type AccountRef, accountSql } from '#lib/base/db/columns.ts'
+import { type Once, onceCtes } from '#lib/base/db/once.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { retried } from '#lib/base/db/transaction.ts'
+import { databaseFault, invalidInput, TrocoError } from '#lib/base/errors.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { cents, reaisText } from '#lib/base/money.ts'
+import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
+import { gatewayOf } from '#lib/services/gateway/choose.ts'
+import type { ChargeOrder } from '#lib/services/gateway/gateway.ts'
+
+/** An opening that nobody finished is given up after this long. */
+const GIVEN_UP_AFTER_S = 60
+
+/** A charge before anybody was asked: every id in it is fixed, so that asking twice asks for one. */
+export interface NewCharge {
+  accountId: string
+  /** For the first statement, which may have to prove the caller. */
+  account: AccountRef
+  id: string
+  mode: Mode
+  request: ChargeRequest
+  ip: string | null
+  order: ChargeOrder
+  once: Once | undefined
+}
+
+/** Writes the row, and the caller's key with it. Without a code it is `opening`: nobody sees it. */
+export async function insertCharge(charge: NewCharge, brCode: string | null): Promise<void> {
+  const { request, order, once } = charge
+  if (charge.mode === 'live') await refuseOverLimit(charge.accountId, request.amount)
+  const lifeS = order.expiresInSeconds
+  const dueInS = brCode === null ? GIVEN_UP_AFTER_S : Math.min(lifeS, firstAskInS(charge.mode))
+  const insert = Prisma.sql`
+    INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
+      client_name, client_email, client_doc, client_phone, webhook_url, ip,
+      metadata, utms, items, expires_at, due_at)
+    VALUES (${accountSql(charge.account)}, ${charge.id}::uuid, ${charge.mode},
+      ${brCode === null ? 'opening' : 'pending'}, ${request.amount}::bigint,
+      ${request.external_id ?? order.txid}, ${order.txid}, ${brCode},
+      ${request.client_name}, ${request.client_email}, ${request.client_doc},
+      ${request.client_phone ?? null}, ${request.webhook_url ?? null}, ${charge.ip},
+      ${json(request.metadata)}::json, ${json(request.utms)}::json, ${json(request.items)}::json,
+      now() + make_interval(secs => ${lifeS}::float8),
+      now() + make_interval(secs => ${dueInS}::float8))`
+  const statement = once
+    ? Prisma.sql`WITH ${onceCtes(once, brCode === null)} made AS (${insert}) SELECT 'null' AS json`
+    : insert
+  await retried(() => queryRows(statement)).catch(refuseTaken)
+}
+
+/** Asked by itself, since a bank is asked next anyway; test mode knows no limits and asks nothing. */
+async function refuseOverLimit(accountId: string, amount: number): Promise<void> {
+  const [account] = await db().$queryRaw<{ most: bigint | null }[]>`
+    SELECT charge_max AS most FROM accounts WHERE id = ${accountId}::uuid`
+  const most = account?.most
+  if (most === null || most === undefined || amount <= cents(most)) return
+  const limit = `R$ ${reaisText(cents(most), 'en')}`
+  throw invalidInput('amount', `must not be over ${limit}, this account's limit for one charge`)
+}
+
+function firstAskInS(mode: Mode): number {
+  const [firstMs = Number.POSITIVE_INFINITY] = gatewayOf(mode).asksAfterMs ?? []
+  return firstMs / 1_000
+}
+
+export function refuseTaken(error: unknown): never {
+  if (databaseFault(error).constraint === 'charges_account_id_mode_external_id_key') {
+    throw new TrocoError('external_id_used', 'external_id already used')
+  }
+  throw error
+}
+
+function json(value: unknown): string | null {
+  return value === undefined || value === null ? null : JSON.stringify(value)
+}

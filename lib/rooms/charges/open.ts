@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Prisma } from '#lib/base/db/client.ts'
+import { finishKey } from '#lib/base/db/once.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { retried } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
+import { databaseFault, TrocoError } from '#lib/base/errors.ts'
+import { takeBackOpening } from '#lib/rooms/charges/cancel.ts'
+import { insertCharge, type NewCharge, refuseTaken } from '#lib/rooms/charges/insert.ts'
+import { nextAsk } from '#lib/rooms/charges/postpone.ts'
+import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
+import type { Answer, ChargeOrder, Gateway, OpenedCharge } from '#lib/services/gateway/gateway.ts'
+import { type Calls, journaled } from '#lib/services/gateway/journal.ts'
+
+/** Pauses before a bank whose answer got lost is asked the same again. */
+const ASK_AGAIN_AFTER_MS = [100, 400]
+
+/**
+ * Opens a charge at a bank that must be asked. The row stands first, so a crash at any point leaves
+ * one that the worker cancels. An answer that got lost is asked for again under the same id.
+ */
+export async function openAtBank(gateway: Gateway, charge: NewCharge): Promise<CreatedCharge> {
+  await insertCharge(charge, null).catch(error => {
+    // The one who began it is gone; its caller came back with the same key.
+    if (!charge.once || databaseFault(error).constraint !== 'charges_pkey') throw error
+  })
+  const answer = await askUntilKnown(journaled(gateway, [charge]), charge.order)
+  if (answer.outcome === 'ok') {
+    const row = await publishCharge(charge, answer.value, gateway.asksAfterMs)
+    if (row) return row
+  } else {
+    await takeBackOpening(charge, answer.outcome === 'unknown')
+  }
+  throw new TrocoError('service_unavailable', 'Service unavailable')
+}
+
+async function askUntilKnown(gateway: Calls, order: ChargeOrder): Promise<Answer<OpenedCharge>> {
+  let answer = await gateway.createCharge(order)
+  for (const pauseMs of ASK_AGAIN_AFTER_MS) {
+    if (answer.outcome !== 'unknown') break
+    await sleep(pauseMs)
+    answer = await gateway.createCharge(order)
+  }
+  return answer
+}
+
+/** Null: the worker has given it up and is cancelling it. */
+async function publishCharge(
+  { accountId, id, request, order, once }: NewCharge,
+  { brCode, newsInMs }: OpenedCharge,
+  asksAfterMs: readonly number[] | undefined,
+): Promise<CreatedCharge | null> {
+  const lifeS = order.expiresInSeconds
+  const dueInS = newsInMs === undefined ? lifeS : Math.min(lifeS, newsInMs / 1_000)
+  const asked = nextAsk(asksAfterMs)
+  const done = once
+    ? Prisma.sql`, done AS (
+        ${finishKey(once)} AND EXISTS (SELECT 1 FROM published))`
+    : Prisma.empty
+  const [row] = await retried(() =>
+    queryRows<CreatedCharge>(Prisma.sql`
+      WITH published AS (
+        UPDATE charges c SET status = 'pending', br_code = ${brCode}, updated_at = now(),
+          external_id = ${request.external_id ?? order.txid},
+          expires_at = now() + make_interval(secs => ${lifeS}::float8),
+          due_at = LEAST(now() + make_interval(secs => ${dueInS}::float8), ${asked})
+        WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid
+          AND c.status = 'opening' AND c.lease IS NULL
+        RETURNING c.id, c.br_code, c.amount, c.status, c.metadata
+      )${done}
+      SELECT row_to_json(p)::text AS json FROM published p`),
+  ).catch(refuseTaken)
+  if (row && newsInMs !== undefined) wake('charges')
+  return row ?? null
+}

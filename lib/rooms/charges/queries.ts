@@ -1,0 +1,138 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { type AccountRef, ofAccount, utc } from '#lib/base/db/columns.ts'
+import { type Page, toPage } from '#lib/base/db/page.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { maskTaxId } from '#lib/base/pix/tax-id.ts'
+import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
+import type { ChargeRow, CreatedCharge } from '#lib/rooms/charges/schema.ts'
+import { chargeOfEach, chargesWhere, fitsSearch, foundCte } from '#lib/rooms/charges/search.ts'
+import { type ChargeDetail, type ChargesQuery, chargeToWire } from '#lib/rooms/charges/wire.ts'
+
+/** The columns of a ChargeRow, from a table or CTE named `c`. */
+export const chargeColumns = Prisma.sql`
+  c.id, c.external_id, c.mode, c.status, c.amount, c.br_code, c.metadata, c.client_name,
+  c.client_email, c.client_doc, c.client_phone, c.ip, c.items, c.utms, c.webhook_url,
+  ${utc('c.expires_at')}, ${utc('c.paid_at')}, c.end_to_end_id, c.refunded_amount,
+  ${utc('c.created_at')}, ${utc('c.updated_at')}`
+
+/** The same columns as one JSON value: how an event keeps the row. */
+export const chargeAsJson = asJson(chargeColumns)
+
+/** The columns of a ListedCharge. */
+export const listedColumns = Prisma.sql`
+  c.id, c.status, c.amount, c.external_id, c.client_name, ${utc('c.created_at')}`
+
+/** By its id, or by the merchant's own reference; text in the form of a UUID is always an id. */
+export async function findCharge(
+  account: AccountRef,
+  mode: Mode,
+  idOrReference: string,
+): Promise<ChargeRow | null> {
+  const which = isUuid(idOrReference)
+    ? Prisma.sql`c.id = ${idOrReference}::uuid`
+    : Prisma.sql`c.external_id = ${idOrReference}`
+  const [row] = await queryRows<ChargeRow>(Prisma.sql`
+    SELECT ${chargeAsJson}::text AS json FROM charges c
+    WHERE ${ofAccount('c', account)} AND c.mode = ${mode} AND ${which}
+      AND c.status <> 'opening'`)
+  return row ?? null
+}
+
+/** A charge as it goes over the wire. */
+export function describeCharge(charge: ChargeRow): ChargeDetail {
+  return chargeToWire(charge, paymentUrl(charge.id))
+}
+
+/** For whom it is: a program is told the payer's document, a person must ask to see it. */
+export function describeChargeTo(person: unknown): (charge: ChargeRow) => ChargeDetail {
+  if (!person) return describeCharge
+  return charge => ({ ...describeCharge(charge), client_doc: maskTaxId(charge.client_doc) })
+}
+
+/** What an event tells of a charge: how it stood then, and the refund that it is about. */
+export const tellCharge = tellChargeTo(null)
+
+/** The same for whoever it is told to, as with a charge. */
+export function tellChargeTo(person: unknown) {
+  return (resource: unknown): { transaction: ChargeDetail; refund?: unknown } => {
+    const { refund, ...charge } = resource as ChargeRow & { refund?: unknown }
+    return { transaction: describeChargeTo(person)(charge), ...(refund ? { refund } : {}) }
+  }
+}
+
+/** What was answered when the charge was created, whatever has become of it since. */
+export async function recallCharge(
+  account: AccountRef,
+  mode: Mode,
+  id: string,
+): Promise<CreatedCharge> {
+  const row = await findCharge(account, mode, id)
+  if (!row) throw new Error('A charge that was answered is not there')
+  return { ...row, status: 'pending' }
+}
+
+export function listCharges(
+  account: AccountRef,
+  mode: Mode,
+  query: ChargesQuery,
+): Promise<Page<ChargeRow>> {
+  return readCharges<ChargeRow>(chargeColumns, account, mode, query)
+}
+
+/** Of a page of the charges that fit, newest first, these columns; `id` must be one of them. */
+export async function readCharges<Row extends { id: string }>(
+  columns: Prisma.Sql,
+  account: AccountRef,
+  mode: Mode,
+  query: ChargesQuery,
+): Promise<Page<Row>> {
+  const { q, limit } = query
+  if (q) return searchCharges(columns, account, mode, { ...query, q })
+  const where = chargesWhere(account, mode, query)
+  const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${limit + 1}`
+  const rows = needsWalk(query)
+    ? Prisma.sql`(${idsOf(where)} ${end}) k JOIN charges c USING (account_id, id) ORDER BY c.id DESC`
+    : Prisma.sql`charges c WHERE ${where} ${end}`
+  const found = Prisma.sql`SELECT ${asJson(columns)}::text AS json FROM ${rows}`
+  return toPage(await queryRows<Row>(found), limit)
+}
+
+/** Filters that no index is sorted by: ids come from the index alone, for what fits may be far down. */
+function needsWalk({ status, amount_from, amount_to }: ChargesQuery): boolean {
+  return status === 'pending' || amount_from !== undefined || amount_to !== undefined
+}
+
+function idsOf(where: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`SELECT c.account_id, c.id FROM charges c WHERE ${where}`
+}
+
+const NEWEST_MAX = 2_000
+
+/**
+ * What many are called is found among the newest rows; only what is rarer, among more rows, is
+ * looked for in the search index, whose hits must all be read before they are sorted.
+ */
+async function searchCharges<Row extends { id: string }>(
+  columns: Prisma.Sql,
+  account: AccountRef,
+  mode: Mode,
+  query: ChargesQuery & { q: string },
+): Promise<Page<Row>> {
+  const { q, limit } = query
+  const where = chargesWhere(account, mode, query)
+  const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${limit + 1}`
+  const [newest] = await queryRows<{ seen: number; rows: Row[] }>(Prisma.sql`
+    WITH newest AS MATERIALIZED (${idsOf(where)} ORDER BY c.id DESC LIMIT ${NEWEST_MAX})
+    SELECT json_build_object('seen', (SELECT count(*) FROM newest), 'rows', ARRAY(
+      SELECT ${asJson(columns)} FROM ${chargeOfEach('newest')}
+      WHERE ${fitsSearch('c', q)} ${end}))::text AS json`)
+  const { seen = 0, rows = [] } = newest ?? {}
+  if (rows.length > limit || seen < NEWEST_MAX) return toPage(rows, limit)
+  const found = Prisma.sql`
+    WITH ${foundCte(account, mode, q)}
+    SELECT ${asJson(columns)}::text AS json FROM ${chargeOfEach('found')}
+    WHERE ${where} ${end}`
+  return toPage(await queryRows<Row>(found), limit)
+}

@@ -1,0 +1,326 @@
+import { describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import type { Once } from '#lib/base/db/once.ts'
+import { isUuid, newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import type { ChargeOutcome } from '#lib/rooms/charges/schema.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import {
+  CHARGE,
+  expectBalancedBooks,
+  makeMerchant,
+  openCharge,
+  receive,
+} from '#lib/testing/stage.ts'
+
+const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+
+/** A merchant whose only money came by one charge. */
+async function merchantPaid(amount: number): Promise<{ merchant: Account; chargeId: string }> {
+  const merchant = await makeMerchant()
+  const { id } = await openCharge(merchant, amount)
+  await simulateCharge(merchant.id, id, 'paid')
+  return { merchant, chargeId: id }
+}
+
+const refund = (merchant: Account, chargeId: string, amount?: number) =>
+  createRefund(merchant.id, 'test', chargeId, { amount })
+
+function countedOn(merchant: Account, id: string) {
+  return db().charge.findUniqueOrThrow({
+    where: { accountId_id: { accountId: merchant.id, id } },
+    select: { refundedAmount: true, refundHeldAmount: true },
+  })
+}
+
+const refundsOf = (merchant: Account) => db().refund.count({ where: { accountId: merchant.id } })
+
+/** Every row that a refund could touch, as the database holds it. */
+async function rowsOf(merchant: Account): Promise<unknown> {
+  const where = { accountId: merchant.id }
+  return Promise.all([
+    db().charge.findMany({ where, orderBy: { id: 'asc' } }),
+    db().refund.findMany({ where }),
+    db().ledgerAccount.findMany({ where, orderBy: [{ mode: 'asc' }, { ledger: 'asc' }] }),
+    db().ledgerEntry.count({ where }),
+    db().ledgerTransfer.count({ where }),
+    db().event.count({ where }),
+    db().idempotencyKey.count({ where }),
+  ])
+}
+
+function onceOf(merchant: Account, key = newId()): Once {
+  return {
+    accountId: merchant.id,
+    mode: 'test',
+    path: '/api/transactions/x/refunds',
+    key,
+    requestHash: new Uint8Array(32),
+    keptS: 3_600,
+    id: newId(),
+    resumed: false,
+  }
+}
+
+async function tryAtOnce(times: number, work: (nth: number) => Promise<unknown>) {
+  const outcomes = await Promise.allSettled(Array.from({ length: times }, (_, nth) => work(nth)))
+  const refusals = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason.code] : []))
+  return { won: times - refusals.length, refusals: new Set(refusals) }
+}
+
+test('the amount is held with the row, of the balance and of the charge', async () => {
+  const { merchant, chargeId } = await merchantPaid(10_000)
+  const row = await createRefund(merchant.id, 'test', chargeId, { amount: 4_000, reason: 'Late' })
+  expect(row).toEqual({
+    id: expect.toSatisfy(isUuid),
+    transaction_id: chargeId,
+    amount: 4_000,
+    status: 'pending',
+    reason: 'Late',
+    created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
+    mode: 'test',
+    rejection_reason: null,
+    return_id: null,
+    completed_at: null,
+    rejected_at: null,
+    updated_at: expect.stringMatching(/\.\d{6}Z$/),
+  })
+  const kept = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
+  expect(kept).toMatchObject({ id: row.id, chargeId, sentAt: null, lease: null, attempts: 0 })
+  expect(kept.dueAt).not.toBeNull()
+  expect(await countedOn(merchant, chargeId)).toEqual({
+    refundedAmount: 0n,
+    refundHeldAmount: 4_000n,
+  })
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 4_000 })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('without an amount it is all that is left of the charge', async () => {
+  const { merchant, chargeId } = await merchantPaid(1_000)
+  expect(await refund(merchant, chargeId, 1)).toMatchObject({ amount: 1, reason: null })
+  expect(await refund(merchant, chargeId)).toMatchObject({ amount: 999 })
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 1_000 })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('the charge is named by its id or its reference; the form of a UUID is always an id', async () => {
+  const merchant = await makeMerchant()
+  const request = { ...CHARGE, amount: 1_000, external_id: 'order 7/ç' }
+  const { id } = await createCharge(merchant, 'test', request, null)
+  await simulateCharge(merchant.id, id, 'paid')
+  const named = [id, id.toUpperCase(), 'order 7/ç']
+  for (const name of named) {
+    expect(await refund(merchant, name, 100)).toMatchObject({ transaction_id: id })
+  }
+  // The default reference is the id without hyphens.
+  const bare = await openCharge(merchant, 1_000)
+  await simulateCharge(merchant.id, bare.id, 'paid')
+  const row = await refund(merchant, bare.id.replaceAll('-', ''), 100)
+  expect(row.transaction_id).toBe(bare.id)
+  await expectBalancedBooks(merchant.id)
+})
+
+describe('refused, with not a row written or changed:', () => {
+  async function expectRefused(
+    merchant: Account,
+    chargeId: string,
+    amount: number | undefined,
+    refusal: object,
+    mode: 'test' | 'live' = 'test',
+  ): Promise<void> {
+    const before = await rowsOf(merchant)
+    for (const once of [undefined, onceOf(merchant)]) {
+      const work = createRefund(merchant.id, mode, chargeId, { amount }, once)
+      await expect(work).rejects.toMatchObject(refusal)
+    }
+    expect(await rowsOf(merchant)).toEqual(before)
+    await expectBalancedBooks(merchant.id)
+  }
+  const UNKNOWN = { code: 'transaction_not_found', message: 'Transaction not found' }
+  const NOT_PAID = { code: 'not_paid', message: 'Transaction is not paid' }
+
+  test('a charge that is missing, another’s, of the other mode or not opened yet', async () => {
+    const { merchant, chargeId } = await merchantPaid(1_000)
+    const other = await merchantPaid(1_000)
+    for (const name of [newId(), 'nobody', '', other.chargeId, '%']) {
+      await expectRefused(merchant, name, 100, UNKNOWN)
+    }
+    await expectRefused(merchant, chargeId, 100, UNKNOWN, 'live')
+    const opening = await openCharge(merchant)
+    await db().$executeRaw`DELETE FROM charges WHERE id = ${opening.id}::uuid`
+    await db().$executeRaw`
+      INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, client_name,
+        client_email, client_doc, expires_at)
+      VALUES (${merchant.id}::uuid, ${opening.id}::uuid, 'test', 'opening', 1000, 'opening',
+        ${opening.id}, '-', '-', '-', now())`
+    await expectRefused(merchant, opening.id, 100, UNKNOWN)
+    await expectBalancedBooks(other.merchant.id)
+  })
+
+  test.each<ChargeOutcome | 'pending'>(['pending', 'expired', 'failed'])(
+    'a charge that is %s',
+    async status => {
+      const merchant = await makeMerchant()
+      await receive(merchant, 10_000)
+      const { id } = await openCharge(merchant, 1_000)
+      if (status !== 'pending') await simulateCharge(merchant.id, id, status)
+      await expectRefused(merchant, id, 100, NOT_PAID)
+      await expectRefused(merchant, id, undefined, NOT_PAID)
+    },
+  )
+
+  test('a charge that was paid more than 90 days ago; on the ninetieth it still works', async () => {
+    const { merchant, chargeId } = await merchantPaid(1_000)
+    const paidAgo = (age: string) => db().$executeRaw`
+      UPDATE charges SET paid_at = now() - ${age}::interval WHERE id = ${chargeId}::uuid`
+    await paidAgo('90 days 1 second')
+    await expectRefused(merchant, chargeId, 100, {
+      code: 'refund_window_closed',
+      message: 'Transaction was paid more than 90 days ago, too long for a refund',
+    })
+    await paidAgo('89 days 23:59:50')
+    expect(await refund(merchant, chargeId, 100)).toMatchObject({ status: 'pending' })
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('more than what is left of the charge, however rich the merchant is', async () => {
+    const { merchant, chargeId } = await merchantPaid(1_000)
+    await receive(merchant, 100_000)
+    const atMost = (left: number) => ({
+      code: 'invalid_input',
+      fields: { amount: [`amount must be at most ${left}, what is left of the charge`] },
+    })
+    await expectRefused(merchant, chargeId, 1_001, atMost(1_000))
+    await refund(merchant, chargeId, 600)
+    await expectRefused(merchant, chargeId, 401, atMost(400))
+    await expectRefused(merchant, chargeId, 999_999_999_999, atMost(400))
+    await refund(merchant, chargeId, 400)
+    const nothing = {
+      code: 'invalid_input',
+      fields: { amount: ['amount cannot be refunded: nothing is left of the charge'] },
+    }
+    await expectRefused(merchant, chargeId, 1, nothing)
+    await expectRefused(merchant, chargeId, undefined, nothing)
+  })
+
+  test('a balance that is too small, although the charge has it left', async () => {
+    const { merchant, chargeId } = await merchantPaid(10_000)
+    await createWithdrawal(merchant.id, 'test', { amount: 9_500, ...KEY })
+    const poor = { code: 'insufficient_balance', fields: { amount: ['Insufficient balance'] } }
+    await expectRefused(merchant, chargeId, 501, poor)
+    await expectRefused(merchant, chargeId, undefined, poor)
+    expect(await refund(merchant, chargeId, 500)).toMatchObject({ amount: 500 })
+    await expectBalancedBooks(merchant.id)
+  })
+})
+
+describe('at once', () => {
+  test('20 refunds over a charge for ten: ten win, however much else there is', async () => {
+    const { merchant, chargeId } = await merchantPaid(1_050)
+    await receive(merchant, 50_000)
+    const outcome = await tryAtOnce(20, () => refund(merchant, chargeId, 100))
+    expect(outcome).toEqual({ won: 10, refusals: new Set(['invalid_input']) })
+    expect(await refundsOf(merchant)).toBe(10)
+    expect((await countedOn(merchant, chargeId)).refundHeldAmount).toBe(1_000n)
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 50_050, outbound: 1_000 })
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('20 refunds of all that is left: one has all of it, the others nothing', async () => {
+    const { merchant, chargeId } = await merchantPaid(5_000)
+    await receive(merchant, 5_000)
+    const outcome = await tryAtOnce(20, () => refund(merchant, chargeId))
+    expect(outcome).toEqual({ won: 1, refusals: new Set(['invalid_input']) })
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 5_000, outbound: 5_000 })
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('20 refunds of odd amounts never exceed what was paid', async () => {
+    const { merchant, chargeId } = await merchantPaid(1_000)
+    await receive(merchant, 10_000)
+    await tryAtOnce(20, nth => refund(merchant, chargeId, 37 + nth * 11))
+    const held = Number((await countedOn(merchant, chargeId)).refundHeldAmount)
+    expect(held).toBeLessThanOrEqual(1_000)
+    expect(held).toBeGreaterThan(1_000 - 37 - 19 * 11)
+    const sum = await db().refund.aggregate({ where: { chargeId }, _sum: { amount: true } })
+    expect(Number(sum._sum.amount)).toBe(held)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('refunds of several charges and withdrawals never spend one balance twice', async () => {
+    const merchant = await makeMerchant()
+    const charges = await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const { id } = await openCharge(merchant, 2_000)
+        await simulateCharge(merchant.id, id, 'paid')
+        return id
+      }),
+    )
+    // Each kind alone could take all of the 20,000: together they may not take more.
+    const { won, refusals } = await tryAtOnce(40, nth =>
+      nth % 2
+        ? createWithdrawal(merchant.id, 'test', { amount: 1_000, ...KEY })
+        : refund(merchant, charges[(nth / 2) % 10] ?? '', 1_000),
+    )
+    expect(won).toBe(20)
+    expect(refusals).toEqual(new Set(['insufficient_balance']))
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 20_000 })
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('a refund and a withdrawal of the last cent: one of them has it', async () => {
+    for (let round = 0; round < 10; round++) {
+      const { merchant, chargeId } = await merchantPaid(5_000)
+      const { won, refusals } = await tryAtOnce(2, nth =>
+        nth === round % 2
+          ? refund(merchant, chargeId)
+          : createWithdrawal(merchant.id, 'test', { amount: 5_000, ...KEY }),
+      )
+      expect({ won, refusals }).toEqual({ won: 1, refusals: new Set(['insufficient_balance']) })
+      expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 5_000 })
+      await expectBalancedBooks(merchant.id)
+    }
+  })
+
+  test('a charge that is being paid is refunded whole, or refused as it was before', async () => {
+    for (let round = 0; round < 10; round++) {
+      const merchant = await makeMerchant()
+      const { id } = await openCharge(merchant, 1_000)
+      const [, outcome] = await Promise.all([
+        simulateCharge(merchant.id, id, 'paid'),
+        refund(merchant, id).catch(error => error.code),
+      ])
+      // A refund that has waited for the payment sees the charge of after it, and the balance of before.
+      const refused = typeof outcome === 'string'
+      if (refused) expect(['not_paid', 'insufficient_balance']).toContain(outcome)
+      expect(await readBalances(merchant.id, 'test')).toEqual({
+        available: refused ? 1_000 : 0,
+        outbound: refused ? 0 : 1_000,
+      })
+      await expectBalancedBooks(merchant.id)
+    }
+  })
+
+  test('one request sent ten times under one key is one refund', async () => {
+    const { merchant, chargeId } = await merchantPaid(10_000)
+    const once = onceOf(merchant)
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 10 }, () =>
+        createRefund(merchant.id, 'test', chargeId, { amount: 100 }, { ...once, id: newId() }),
+      ),
+    )
+    expect(outcomes.filter(one => one.status === 'fulfilled')).toHaveLength(1)
+    expect(await refundsOf(merchant)).toBe(1)
+    const kept = await db().idempotencyKey.findFirstOrThrow({ where: { key: once.key } })
+    const row = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
+    expect(kept.resourceId).toBe(row.id)
+    expect(await findCharge(merchant.id, 'test', chargeId)).toMatchObject({ refunded_amount: 0 })
+    await expectBalancedBooks(merchant.id)
+  })
+})

@@ -1,0 +1,84 @@
+import { deedCte } from '#lib/base/audit/record.ts'
+import { Prisma } from '#lib/base/db/client.ts'
+import { type AccountRef, ofAccount } from '#lib/base/db/columns.ts'
+import { type Once, onceCtes } from '#lib/base/db/once.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { retried } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
+import { databaseFault, type ErrorCode, invalidInput, TrocoError } from '#lib/base/errors.ts'
+import { isUuid, newId } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
+import {
+  REFUND_WINDOW_DAYS,
+  type RefundRequest,
+  type RefundRow,
+} from '#lib/rooms/charges/refunds/schema.ts'
+import { refuseOverdraft, transferCtes } from '#lib/services/ledger/transfer.ts'
+
+/**
+ * Writes the refund, takes its amount off what is left of the charge and holds it, in one statement
+ * and before anybody is asked to send it: a crash leaves all of it or nothing. The charge's row is
+ * locked first, so refunds of one charge come one after the other and never exceed what was paid.
+ */
+export async function createRefund(
+  account: AccountRef,
+  mode: Mode,
+  chargeIdOrReference: string,
+  { amount, reason, by }: RefundRequest & { by?: string | null },
+  once?: Once,
+): Promise<RefundRow> {
+  const which = isUuid(chargeIdOrReference)
+    ? Prisma.sql`c.id = ${chargeIdOrReference}::uuid`
+    : Prisma.sql`c.external_id = ${chargeIdOrReference}`
+  const wanted = Prisma.sql`${amount ?? null}::bigint`
+  const [row] = await retried(() =>
+    queryRows<RefundRow>(Prisma.sql`
+      WITH ${onceCtes(once)} locked AS (
+        SELECT c.account_id, c.id, c.status, c.paid_at,
+          c.amount - c.refunded_amount - c.refund_held_amount AS unspent
+        FROM charges c WHERE ${ofAccount('c', account)} AND c.mode = ${mode}
+          AND ${which} AND c.status <> 'opening' FOR UPDATE
+      ), judged AS (
+        SELECT k.account_id, k.id, CASE
+            WHEN k.id IS NULL THEN troco_refuse_refund('refunds_charge_known')
+            WHEN k.status <> 'paid' THEN troco_refuse_refund('refunds_charge_paid')
+            WHEN k.paid_at < now() - make_interval(days => ${REFUND_WINDOW_DAYS}::int)
+              THEN troco_refuse_refund('refunds_charge_recent')
+            WHEN COALESCE(${wanted}, 1) > k.unspent
+              THEN troco_refuse_refund('refunds_within_' || k.unspent)
+            ELSE COALESCE(${wanted}, k.unspent) END AS amount
+        FROM (SELECT) one LEFT JOIN locked k ON true
+      ), charged AS (
+        UPDATE charges c SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()
+        FROM judged j WHERE c.account_id = j.account_id AND c.id = j.id
+        RETURNING c.account_id, c.id, c.mode, j.amount
+      ), made AS (
+        INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, reason, due_at)
+        SELECT account_id, ${once?.id ?? newId()}::uuid, id, mode, 'pending', amount, ${reason ?? null}, now() FROM charged
+        RETURNING *, NULL::timestamptz AS booked_at
+      ), ${deedCte('refund.requested', 'made', by)} ${transferCtes('refund_held', 'made')}
+      SELECT ${refundAsJson}::text AS json FROM made r`),
+  ).catch(refuseInWords)
+  if (!row) throw new Error('The refund was not written')
+  wake('refunds')
+  return row
+}
+
+const TOO_LATE = `Transaction was paid more than ${REFUND_WINDOW_DAYS} days ago, too long for a refund`
+const REFUSALS: Record<string, [ErrorCode, string]> = {
+  refunds_charge_known: ['transaction_not_found', 'Transaction not found'],
+  refunds_charge_paid: ['not_paid', 'Transaction is not paid'],
+  refunds_charge_recent: ['refund_window_closed', TOO_LATE],
+}
+
+function refuseInWords(error: unknown): never {
+  const { constraint: rule = '' } = databaseFault(error)
+  const [code, message] = REFUSALS[rule] ?? []
+  if (code && message) throw new TrocoError(code, message)
+  const left = /^refunds_within_(\d+)$/.exec(rule)?.[1]
+  if (!left) return refuseOverdraft(error)
+  if (left === '0')
+    throw invalidInput('amount', 'cannot be refunded: nothing is left of the charge')
+  throw invalidInput('amount', `must be at most ${left}, what is left of the charge`)
+}

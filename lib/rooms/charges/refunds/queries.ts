@@ -1,0 +1,79 @@
+import type { Claim } from '#lib/base/db/claim.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { type AccountRef, ofAccount, utc } from '#lib/base/db/columns.ts'
+import { type Page, pageSql, toPage } from '#lib/base/db/page.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import type { ListQuery } from '#lib/base/fields.ts'
+import { bareId, isUuid } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { cents } from '#lib/base/money.ts'
+import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
+import type { RefundOrder } from '#lib/services/gateway/gateway.ts'
+
+/** The columns of a RefundRow, from a table or CTE named `r`, in the order of the wire. */
+export const refundColumns = Prisma.sql`
+  r.id, r.charge_id AS transaction_id, r.amount, r.status, r.reason, ${utc('r.created_at')},
+  r.mode, r.rejection_reason, r.return_id, ${utc('r.completed_at')}, ${utc('r.rejected_at')},
+  ${utc('r.updated_at')}`
+
+/** The same columns as one JSON value: how an event keeps the row. */
+export const refundAsJson = asJson(refundColumns)
+
+export async function findRefund(
+  account: AccountRef,
+  mode: Mode,
+  chargeId: string,
+  id: string,
+): Promise<RefundRow | null> {
+  if (!isUuid(id)) return null
+  const [row] = await queryRows<RefundRow>(Prisma.sql`
+    SELECT ${refundAsJson}::text AS json FROM refunds r
+    WHERE ${ofAccount('r', account)} AND r.mode = ${mode} AND r.id = ${id}::uuid
+      AND r.charge_id = ${chargeId}::uuid`)
+  return row ?? null
+}
+
+/** What was answered when it was asked for, whatever has become of it since. */
+export async function recallRefund(
+  account: AccountRef,
+  mode: Mode,
+  id: string,
+): Promise<RefundRow> {
+  const [row] = await queryRows<RefundRow>(Prisma.sql`
+    SELECT ${refundAsJson}::text AS json FROM refunds r
+    WHERE ${ofAccount('r', account)} AND r.mode = ${mode} AND r.id = ${id}::uuid`)
+  if (!row) throw new Error('A refund that was answered is not there')
+  return { ...row, status: 'pending' }
+}
+
+export async function listRefunds(
+  account: AccountRef,
+  mode: Mode,
+  chargeId: string,
+  query: ListQuery,
+): Promise<Page<RefundRow>> {
+  const rows = await queryRows<RefundRow>(Prisma.sql`
+    SELECT ${refundAsJson}::text AS json FROM refunds r
+    WHERE ${ofAccount('r', account)} AND r.mode = ${mode}
+      AND r.charge_id = ${chargeId}::uuid ${pageSql('r', query)}`)
+  return toPage(rows, query.limit)
+}
+
+/**
+ * What the bank is told to give back, of which payment, and under which id. Null: the lease has
+ * passed to somebody else, so that it is no longer for this caller to send.
+ */
+export async function findRefundOrder({
+  accountId,
+  id,
+  lease,
+}: Claim): Promise<RefundOrder | null> {
+  const [row] = await db().$queryRaw<{ amount: bigint; endToEndId: string | null }[]>`
+    SELECT r.amount, c.end_to_end_id AS "endToEndId" FROM refunds r
+    JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
+    WHERE r.account_id = ${accountId}::uuid AND r.id = ${id}::uuid
+      AND r.status = 'pending' AND r.lease = ${lease}::uuid`
+  if (!row) return null
+  if (!row.endToEndId) throw new Error('A refund that is due has no payment to give back')
+  return { id: bareId(id), endToEndId: row.endToEndId, amount: cents(row.amount) }
+}

@@ -1,0 +1,163 @@
+import { Client, type DatabaseError } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { env } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { AMOUNT_MAX } from '#lib/base/money.ts'
+import { parseFields } from '#lib/edge/http/body.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { refundRequest, refundsQuery } from '#lib/rooms/charges/refunds/schema.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+
+describe('a request', () => {
+  const problems = (body: object) => {
+    try {
+      parseFields(refundRequest.test, { ...body })
+      return null
+    } catch (error) {
+      return (error as { fields: unknown }).fields
+    }
+  }
+
+  test('needs nothing: then it is about all that is left', () => {
+    for (const nothing of [{}, { amount: null, reason: null }, { amount: '', reason: '' }]) {
+      expect(parseFields(refundRequest.test, nothing)).toEqual({})
+    }
+  })
+
+  test('keeps the amount and the reason, trimmed, and no other field', () => {
+    const body = { amount: 1, reason: '  Late  ', status: 'completed', charge_id: newId(), id: '1' }
+    expect(parseFields(refundRequest.test, body)).toEqual({ amount: 1, reason: 'Late' })
+    const longest = { amount: AMOUNT_MAX, reason: 'ç'.repeat(255) }
+    expect(parseFields(refundRequest.live, longest)).toEqual(longest)
+  })
+
+  test.each([0, -1, 1.5, AMOUNT_MAX + 1, Number.NaN, '100', true, [100], {}])(
+    'refuses %j as an amount, in words that say what it must be',
+    amount => {
+      expect(problems({ amount })).toEqual({
+        amount: [`amount must be a whole number of cents from 1 to ${AMOUNT_MAX}`],
+      })
+    },
+  )
+
+  test('refuses a reason that is no text, blank or too long, and tells both fields at once', () => {
+    const lengths = ['reason must have 1 to 255 characters']
+    expect(problems({ reason: '   ' })).toEqual({ reason: lengths })
+    expect(problems({ reason: 'x'.repeat(256) })).toEqual({ reason: lengths })
+    expect(problems({ reason: 7, amount: 0 })).toEqual({
+      amount: [`amount must be a whole number of cents from 1 to ${AMOUNT_MAX}`],
+      reason: ['reason must be a string'],
+    })
+  })
+})
+
+test('a list may be filtered by state and time, and ignores what a refund does not have', () => {
+  const query = { status: 'rejected', limit: '5', created_from: '2026-11-21' }
+  const kept = { status: 'rejected', limit: 5, created_from: '2026-11-21' }
+  expect(parseFields(refundsQuery, { ...query, external_id: 'x', q: 'y' })).toEqual(kept)
+  expect(() => parseFields(refundsQuery, { status: 'paid' })).toThrow()
+})
+
+describe('the database', () => {
+  let client: Client
+  let merchant: Account
+  let chargeId: string
+  beforeAll(async () => {
+    client = new Client({ connectionString: env().DATABASE_URL })
+    await client.connect()
+    merchant = await makeMerchant()
+    chargeId = (await openCharge(merchant, 10_000)).id
+    await simulateCharge(merchant.id, chargeId, 'paid')
+  })
+  afterAll(async () => {
+    await expectBalancedBooks(merchant.id)
+    await client.end()
+  })
+
+  /** The columns that a state wants. */
+  const STATES: Record<string, Record<string, string>> = {
+    pending: { status: `'pending'` },
+    completed: { status: `'completed'`, completed_at: 'now()' },
+    rejected: { status: `'rejected'`, rejected_at: 'now()', rejection_reason: `'no'` },
+  }
+  const UNSET = { completed_at: 'NULL', rejected_at: 'NULL', rejection_reason: 'NULL' }
+
+  /** Writes a row by hand, changes it by hand, and takes all back; the rule that refused. */
+  async function refusalOf(
+    columns: Record<string, string>,
+    change: Record<string, string> = {},
+  ): Promise<string | undefined> {
+    const id = newId()
+    const row: Record<string, string> = {
+      account_id: `'${merchant.id}'`,
+      id: `'${id}'`,
+      charge_id: `'${chargeId}'`,
+      mode: `'test'`,
+      amount: '1000',
+      ...UNSET,
+      ...STATES.pending,
+      ...columns,
+    }
+    const set = Object.entries(change).map(([column, value]) => `${column} = ${value}`)
+    await client.query('BEGIN')
+    try {
+      await client.query(`INSERT INTO refunds (${Object.keys(row)}) VALUES (${Object.values(row)})`)
+      if (set.length > 0) {
+        const sql = `UPDATE refunds SET ${set} WHERE account_id = $1 AND id = $2`
+        const { rowCount } = await client.query(sql, [merchant.id, id])
+        expect(rowCount).toBe(1)
+      }
+      return undefined
+    } catch (error) {
+      const { constraint } = error as DatabaseError
+      if (!constraint) throw error
+      return constraint
+    } finally {
+      await client.query('ROLLBACK')
+    }
+  }
+
+  const names = Object.keys(STATES)
+  const pairs = names.flatMap(from => names.map(to => ({ from, to })))
+  test.each(pairs.filter(({ from, to }) => from !== to))(
+    'moves a refund only along its arrows, even by hand: $from to $to',
+    async ({ from, to }) => {
+      const rule = from === 'pending' ? undefined : 'refunds_state_moves'
+      expect(await refusalOf(STATES[from] ?? {}, { ...UNSET, ...STATES[to] })).toBe(rule)
+    },
+  )
+
+  test('never changes what was agreed: amount, mode, account, id and charge', async () => {
+    const changes = {
+      amount: '1001',
+      mode: `'live'`,
+      id: `'${newId()}'`,
+      account_id: `'${newId()}'`,
+    }
+    for (const [column, value] of Object.entries(changes)) {
+      expect(await refusalOf({}, { [column]: value })).toBe('refunds_terms_fixed')
+    }
+    expect(await refusalOf({}, { charge_id: `'${newId()}'` })).toBe('refunds_charge_fixed')
+    expect(await refusalOf({}, { charge_id: `'${chargeId}'` })).toBeUndefined()
+  })
+
+  test('refuses a row outside its limits, in no known state or of no charge', async () => {
+    expect(await refusalOf({})).toBeUndefined()
+    expect(await refusalOf({ amount: '0' })).toBe('refunds_amount_positive')
+    expect(await refusalOf({ mode: `'demo'` })).toBe('refunds_mode_known')
+    expect(await refusalOf({ status: `'lost'` })).toBe('refunds_status_known')
+    expect(await refusalOf({ charge_id: `'${newId()}'` })).toBe('refunds_account_id_charge_id_fkey')
+    expect(await refusalOf({}, { completed_at: 'now()' })).toBe('refunds_completed_has_time')
+    expect(await refusalOf({}, { rejection_reason: `'no'` })).toBe('refunds_rejected_has_reason')
+  })
+
+  test('refuses a refund in words that the verb understands', async () => {
+    const refusal = client.query(`SELECT troco_refuse_refund('refunds_within_400')`)
+    await expect(refusal).rejects.toMatchObject({
+      code: '23514',
+      constraint: 'refunds_within_400',
+      message: 'the refund breaks the rule "refunds_within_400"',
+    })
+  })
+})

@@ -1,0 +1,270 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { db, disconnect } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { isTrocoError } from '#lib/base/errors.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { expectBalancedBooks, makeDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+
+const RUNS = 60
+const CHARGES = 3
+const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+
+// A database of its own, so that what this counts is what it did.
+const shared = env().DATABASE_URL ?? ''
+beforeAll(async () => {
+  supplyEnv({ DATABASE_URL: await makeDatabase() })
+})
+afterAll(async () => {
+  await disconnect()
+  supplyEnv({ DATABASE_URL: shared })
+})
+
+/** `which` picks a charge, or one of the refunds or withdrawals that there are by then. */
+type Step =
+  | { do: 'pay'; which: number }
+  | { do: 'refund'; which: number; amount: number | undefined }
+  | { do: 'withdraw'; amount: number }
+  | { do: 'complete' | 'reject' | 'approve' | 'return'; which: number }
+
+/** What became of a step: done, refused with a code, or nothing, since it was final already. */
+type Outcome = 'done' | 'nothing' | (string & {})
+
+const which = fc.nat(9)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('pay' as const), which }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('refund' as const),
+      which,
+      amount: fc.option(fc.integer({ min: 1, max: 2_000 }), { nil: undefined, freq: 4 }),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('withdraw' as const),
+      amount: fc.integer({ min: 1_000, max: 2_000 }),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constantFrom('complete', 'reject', 'approve', 'return'),
+      which,
+    }),
+  },
+)
+/** The steps of a group are taken at once, one group after the other. */
+const groups = fc.array(
+  fc.oneof(
+    { weight: 3, arbitrary: fc.array(step, { minLength: 1, maxLength: 1 }) },
+    { weight: 1, arbitrary: fc.array(step, { minLength: 2, maxLength: 6 }) },
+  ),
+  { minLength: 4, maxLength: 16, size: 'max' },
+)
+
+interface Sent {
+  id: string
+  amount: number
+  state: 'pending' | 'sent' | 'returned'
+}
+interface Charge {
+  id: string
+  amount: number
+  paid: boolean
+  refunds: Sent[]
+}
+
+/** The rules in plain arithmetic. */
+class Model {
+  readonly charges: Charge[]
+  readonly withdrawals: Sent[] = []
+
+  constructor(charges: { id: string; amount: number }[]) {
+    this.charges = charges.map(charge => ({ ...charge, paid: false, refunds: [] }))
+  }
+
+  get refunds(): Sent[] {
+    return this.charges.flatMap(charge => charge.refunds)
+  }
+
+  charge(which: number): Charge {
+    return this.charges[which % CHARGES] as Charge
+  }
+
+  /** The refund or withdrawal that a step means, if there is one yet: mostly one that is pending. */
+  meant(step: Step & { which: number }): Sent | undefined {
+    const all = /complete|reject/.test(step.do) ? this.refunds : this.withdrawals
+    const pending = all.filter(one => one.state === 'pending')
+    const list = step.which % 4 && pending.length > 0 ? pending : all
+    return list[step.which % Math.max(1, list.length)]
+  }
+
+  get balances() {
+    const outgoing = [...this.refunds, ...this.withdrawals]
+    const received = total(this.charges.filter(charge => charge.paid))
+    const gone = total(outgoing.filter(one => one.state !== 'returned'))
+    const outbound = total(outgoing.filter(one => one.state === 'pending'))
+    return { available: received - gone, outbound }
+  }
+
+  left(charge: Charge): number {
+    return charge.amount - total(charge.refunds.filter(one => one.state !== 'returned'))
+  }
+
+  /** What must become of a step that is taken alone. */
+  foresee(step: Step): Outcome {
+    const { available } = this.balances
+    switch (step.do) {
+      case 'pay':
+        return this.charge(step.which).paid ? 'already_final' : 'done'
+      case 'withdraw':
+        return step.amount > available ? 'insufficient_balance' : 'done'
+      case 'refund': {
+        const charge = this.charge(step.which)
+        const left = this.left(charge)
+        if (!charge.paid) return 'not_paid'
+        if ((step.amount ?? 1) > left) return 'invalid_input'
+        return (step.amount ?? left) > available ? 'insufficient_balance' : 'done'
+      }
+      default:
+        return this.meant(step)?.state === 'pending' ? 'done' : 'nothing'
+    }
+  }
+}
+
+function total(list: { amount: number }[]): number {
+  return list.reduce((sum, { amount }) => sum + amount, 0)
+}
+
+/** Takes a step for real, and notes in the model what was done. */
+async function take(step: Step, merchant: Account, model: Model): Promise<Outcome> {
+  const accountId = merchant.id
+  switch (step.do) {
+    case 'pay': {
+      const charge = model.charge(step.which)
+      await simulateCharge(accountId, charge.id, 'paid')
+      charge.paid = true
+      return 'done'
+    }
+    case 'refund': {
+      const charge = model.charge(step.which)
+      const { id, amount } = await createRefund(accountId, 'test', charge.id, step)
+      charge.refunds.push({ id, amount: Number(amount), state: 'pending' })
+      return 'done'
+    }
+    case 'withdraw': {
+      const { id, amount } = await createWithdrawal(accountId, 'test', { ...KEY, ...step })
+      model.withdrawals.push({ id, amount: Number(amount), state: 'pending' })
+      return 'done'
+    }
+    default: {
+      const meant = model.meant(step)
+      const settled = meant && (await settle(step.do, accountId, meant.id))
+      if (settled) meant.state = /complete|approve/.test(step.do) ? 'sent' : 'returned'
+      return settled ? 'done' : 'nothing'
+    }
+  }
+}
+
+function settle(how: 'complete' | 'reject' | 'approve' | 'return', accountId: string, id: string) {
+  const refund = { accountId, refundId: id, chargeColumns }
+  const withdrawal = { accountId, withdrawalId: id }
+  switch (how) {
+    case 'complete':
+      return completeRefund({ ...refund, returnId: `D${newId()}` })
+    case 'reject':
+      return rejectRefund({ ...refund, reason: 'no' })
+    case 'approve':
+      return approveWithdrawal({ ...withdrawal, endToEndId: `E${newId()}` })
+    case 'return':
+      return rejectWithdrawal({ ...withdrawal, reason: 'no' })
+  }
+}
+
+function codeOf(error: unknown): Outcome {
+  if (isTrocoError(error)) return error.code
+  throw error
+}
+
+async function expectSame(merchant: Account, model: Model): Promise<void> {
+  expect(await readBalances(merchant.id, 'test')).toEqual(model.balances)
+  const rows = await db().charge.findMany({ where: { accountId: merchant.id } })
+  for (const { id, amount, paid, refunds } of model.charges) {
+    const row = rows.find(one => one.id === id)
+    expect(row?.status).toBe(paid ? 'paid' : 'pending')
+    expect(Number(row?.refundedAmount)).toBe(total(refunds.filter(one => one.state === 'sent')))
+    expect(Number(row?.refundHeldAmount)).toBe(
+      total(refunds.filter(one => one.state === 'pending')),
+    )
+    const given = total(refunds.filter(one => one.state !== 'returned'))
+    expect(given).toBeLessThanOrEqual(paid ? amount : 0)
+  }
+}
+
+test('whatever is paid, refunded and withdrawn in whatever order: plain arithmetic says the same', async () => {
+  const met = new Map<string, number>()
+  async function holds(history: Step[][]): Promise<void> {
+    const merchant = await makeMerchant()
+    const opened = [500, 1_500, 4_000].map(async amount => {
+      const { id } = await openCharge(merchant, amount)
+      return { id, amount }
+    })
+    const model = new Model(await Promise.all(opened))
+    await take({ do: 'pay', which: 2 }, merchant, model)
+    for (const group of history) {
+      const [alone] = group.length === 1 ? group : []
+      const foreseen = alone && model.foresee(alone)
+      const outcomes = await Promise.all(group.map(one => take(one, merchant, model).catch(codeOf)))
+      if (foreseen) expect(outcomes).toEqual([foreseen])
+      for (const [nth, outcome] of outcomes.entries()) {
+        const name = `${group[nth]?.do} ${outcome}`
+        met.set(name, (met.get(name) ?? 0) + 1)
+      }
+      await expectSame(merchant, model)
+    }
+    const told = await db().event.findMany({
+      where: { accountId: merchant.id },
+      orderBy: { sequence: 'asc' },
+    })
+    const ended = [...model.refunds, ...model.withdrawals].filter(one => one.state !== 'pending')
+    const paid = model.charges.filter(charge => charge.paid)
+    expect(told.map(event => Number(event.sequence))).toEqual(
+      Array.from({ length: paid.length + ended.length }, (_, nth) => nth + 1),
+    )
+    await expectBalancedBooks(merchant.id)
+  }
+  await fc.assert(fc.asyncProperty(groups, holds), { numRuns: RUNS, endOnFailure: true })
+
+  // A history in which nothing of a kind ever happened would have shown nothing of it.
+  expect([...met.keys()].sort()).toEqual(
+    [
+      'approve done',
+      'approve nothing',
+      'complete done',
+      'complete nothing',
+      'pay already_final',
+      'pay done',
+      'refund done',
+      'refund insufficient_balance',
+      'refund invalid_input',
+      'refund not_paid',
+      'reject done',
+      'reject nothing',
+      'return done',
+      'return nothing',
+      'withdraw done',
+      'withdraw insufficient_balance',
+    ].sort(),
+  )
+}, 120_000)

@@ -1,0 +1,419 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db, disconnect, Prisma } from '#lib/base/db/client.ts'
+import type { Once } from '#lib/base/db/once.ts'
+import { onWake, type Topic } from '#lib/base/db/wake.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { chargeColumns, findCharge } from '#lib/rooms/charges/queries.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { findRefund } from '#lib/rooms/charges/refunds/queries.ts'
+import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
+import { refundToWire } from '#lib/rooms/charges/refunds/wire.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import {
+  CHARGE,
+  expectBalancedBooks,
+  makeDatabase,
+  makeMerchant,
+  openCharge,
+  receive,
+} from '#lib/testing/stage.ts'
+
+const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+
+// A database of its own: its deadlocks are counted, and some of its tables are made to fail.
+const shared = env().DATABASE_URL ?? ''
+beforeAll(async () => {
+  supplyEnv({ DATABASE_URL: await makeDatabase() })
+})
+afterAll(async () => {
+  await disconnect()
+  supplyEnv({ DATABASE_URL: shared })
+})
+
+const returnId = () => `D${newId().replaceAll('-', '').slice(0, 31)}`
+
+async function payCharge(merchant: Account, request: object = {}): Promise<string> {
+  const { id } = await createCharge(merchant, 'test', { ...CHARGE, ...request }, null)
+  await simulateCharge(merchant.id, id, 'paid')
+  return id
+}
+
+/** 10,000 came by one charge, and 3,000 of it are to go back. */
+async function openRefund(request: object = {}) {
+  const merchant = await makeMerchant()
+  const chargeId = await payCharge(merchant, { amount: 10_000, ...request })
+  const order = { amount: 3_000, reason: 'Returned' }
+  const { id } = await createRefund(merchant.id, 'test', chargeId, order)
+  return { merchant, chargeId, settlement: { accountId: merchant.id, refundId: id, chargeColumns } }
+}
+
+async function countedOn(merchant: Account, id: string) {
+  const where = { accountId_id: { accountId: merchant.id, id } }
+  const { refundedAmount, refundHeldAmount } = await db().charge.findUniqueOrThrow({ where })
+  return { refunded: Number(refundedAmount), held: Number(refundHeldAmount) }
+}
+
+function eventsOf(merchant: Account) {
+  return db().event.findMany({
+    where: { accountId: merchant.id, type: { contains: 'refund' } },
+    orderBy: { sequence: 'asc' },
+  })
+}
+
+/** The columns of a row as JSON has them. */
+function plain(row: object): object {
+  const entries = Object.entries(row).map(([name, value]) => [
+    name,
+    typeof value === 'bigint' ? Number(value) : value,
+  ])
+  return Object.fromEntries(entries)
+}
+
+test('completed: the held amount leaves, and the charge counts it as refunded', async () => {
+  const { merchant, chargeId, settlement } = await openRefund()
+  const sentAs = returnId()
+  const row = await completeRefund({ ...settlement, returnId: sentAs })
+  expect(row).toMatchObject({
+    id: settlement.refundId,
+    transaction_id: chargeId,
+    status: 'completed',
+    return_id: sentAs,
+    completed_at: expect.stringMatching(/\.\d{6}Z$/),
+    rejected_at: null,
+    rejection_reason: null,
+  })
+  expect(await findRefund(merchant.id, 'test', chargeId, settlement.refundId)).toEqual(row)
+  expect(await countedOn(merchant, chargeId)).toEqual({ refunded: 3_000, held: 0 })
+  expect(await findCharge(merchant.id, 'test', chargeId)).toMatchObject({
+    status: 'paid',
+    refunded_amount: 3_000,
+  })
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
+  const kept = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
+  expect(kept).toMatchObject({ dueAt: null, lease: null })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('rejected: the held amount comes back, and can be refunded again', async () => {
+  const { merchant, chargeId, settlement } = await openRefund()
+  const row = await rejectRefund({ ...settlement, reason: 'The account was closed' })
+  expect(row).toMatchObject({
+    status: 'rejected',
+    rejection_reason: 'The account was closed',
+    rejected_at: expect.stringMatching(/\.\d{6}Z$/),
+    completed_at: null,
+    return_id: null,
+  })
+  expect(await countedOn(merchant, chargeId)).toEqual({ refunded: 0, held: 0 })
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
+  expect(await createRefund(merchant.id, 'test', chargeId, {})).toMatchObject({ amount: 10_000 })
+  await expectBalancedBooks(merchant.id)
+})
+
+describe('the event', () => {
+  const items = [{ sku: 1, name: 'Pão', extra: { deep: [1.5, null] } }]
+  const request = { webhook_url: 'https://shop.example.com/hook', items, metadata: { b: 1, a: 2 } }
+
+  test.each(['completed', 'rejected'] as const)(
+    'of a refund that is %s is about the charge as it then stands, and holds the refund',
+    async outcome => {
+      const { merchant, chargeId, settlement } = await openRefund(request)
+      const row =
+        outcome === 'completed'
+          ? await completeRefund({ ...settlement, returnId: returnId() })
+          : await rejectRefund({ ...settlement, reason: 'no' })
+      const [event, ...more] = await eventsOf(merchant)
+      expect(more).toEqual([])
+      const type = outcome === 'completed' ? 'transaction.refunded' : 'transaction.refund_failed'
+      expect(event).toMatchObject({ type, sequence: 2n, mode: 'test', subjectId: chargeId })
+      const charge = await findCharge(merchant.id, 'test', chargeId)
+      const refund = row && refundToWire(row)
+      const resource = { ...plain(charge ?? {}), refund }
+      expect(event?.resource).toEqual(resource)
+      expect(resource).toMatchObject({ refunded_amount: outcome === 'completed' ? 3_000 : 0 })
+      const told = event?.resource as { refund: object } | undefined
+      expect(Object.keys(told?.refund ?? {})).toEqual(Object.keys(refund ?? {}))
+    },
+  )
+
+  test('keeps what the merchant sent as it was sent, byte for byte', async () => {
+    const { merchant, settlement } = await openRefund(request)
+    await completeRefund({ ...settlement, returnId: returnId() })
+    const [kept] = await db().$queryRaw<{ text: string }[]>`
+      SELECT resource::text AS text FROM events
+      WHERE account_id = ${merchant.id}::uuid AND type = 'transaction.refunded'`
+    expect(kept?.text).toContain(`"items":${JSON.stringify(items)}`)
+    expect(kept?.text).toContain('"metadata":{"b":1,"a":2}')
+  })
+
+  test('is due at the webhook_url of the charge, after that of the payment', async () => {
+    const { merchant, chargeId, settlement } = await openRefund(request)
+    await completeRefund({ ...settlement, returnId: returnId() })
+    const deliveries = await db().delivery.findMany({
+      where: { accountId: merchant.id },
+      orderBy: { sequence: 'asc' },
+    })
+    const about = { subjectId: chargeId, url: request.webhook_url, status: 'pending' }
+    expect(deliveries).toMatchObject([
+      { sequence: 1n, ...about },
+      { sequence: 2n, ...about },
+    ])
+  })
+})
+
+describe('at once', () => {
+  test('20 completions move the money once, and tell of it once', async () => {
+    const { merchant, chargeId, settlement } = await openRefund()
+    const sentAs = returnId()
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, () => completeRefund({ ...settlement, returnId: sentAs })),
+    )
+    expect(outcomes.filter(row => row !== null)).toHaveLength(1)
+    expect(await countedOn(merchant, chargeId)).toEqual({ refunded: 3_000, held: 0 })
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
+    expect(await eventsOf(merchant)).toHaveLength(1)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('completed and rejected: one of them holds, in the row, the books and the event', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { merchant, chargeId, settlement } = await openRefund()
+      const outcomes = await Promise.all(
+        Array.from({ length: 10 }, (_, nth) =>
+          nth % 2
+            ? completeRefund({ ...settlement, returnId: returnId() })
+            : rejectRefund({ ...settlement, reason: 'no' }),
+        ),
+      )
+      const [won, ...more] = outcomes.filter(row => row !== null)
+      expect(more).toEqual([])
+      const refunded = won?.status === 'completed' ? 3_000 : 0
+      expect(await countedOn(merchant, chargeId)).toEqual({ refunded, held: 0 })
+      expect(await readBalances(merchant.id, 'test')).toEqual({
+        available: 10_000 - refunded,
+        outbound: 0,
+      })
+      const type = refunded ? 'transaction.refunded' : 'transaction.refund_failed'
+      expect(await eventsOf(merchant)).toMatchObject([{ type }])
+      await expectBalancedBooks(merchant.id)
+    }
+  })
+
+  test('refunds of one charge are asked for, completed and rejected, without a deadlock', async () => {
+    const merchant = await makeMerchant()
+    const chargeId = await payCharge(merchant, { amount: 100_000 })
+    await receive(merchant, 200_000)
+    const order = { amount: 1_000 }
+    const refunds = await Promise.all(
+      Array.from({ length: 30 }, () => createRefund(merchant.id, 'test', chargeId, order)),
+    )
+    const withdrawals = await Promise.all(
+      Array.from({ length: 30 }, () =>
+        createWithdrawal(merchant.id, 'test', { amount: 1_000, ...KEY }),
+      ),
+    )
+    const charges = await Promise.all(refunds.map(() => openCharge(merchant, 1_000)))
+    const deadlocksBefore = await countDeadlocks()
+    const outcomes = await Promise.allSettled(
+      refunds.flatMap(({ id }, nth) => {
+        const settlement = { accountId: merchant.id, refundId: id, chargeColumns }
+        const withdrawal = { accountId: merchant.id, withdrawalId: withdrawals[nth]?.id ?? '' }
+        return [
+          createRefund(merchant.id, 'test', chargeId, order),
+          nth % 2
+            ? completeRefund({ ...settlement, returnId: returnId() })
+            : rejectRefund({ ...settlement, reason: 'no' }),
+          nth % 3
+            ? approveWithdrawal({ ...withdrawal, endToEndId: `E${newId()}` })
+            : rejectWithdrawal({ ...withdrawal, reason: 'no' }),
+          simulateCharge(merchant.id, charges[nth]?.id ?? '', 'paid'),
+        ]
+      }),
+    )
+    expect(outcomes.filter(outcome => outcome.status === 'rejected')).toEqual([])
+    expect(await countDeadlocks()).toBe(deadlocksBefore)
+    expect(await countedOn(merchant, chargeId)).toEqual({ refunded: 15_000, held: 30_000 })
+    expect(await readBalances(merchant.id, 'test')).toEqual({
+      available: 300_000 + 30_000 - 15_000 - 30_000 - 20_000,
+      outbound: 30_000,
+    })
+    const events = await db().event.findMany({
+      where: { accountId: merchant.id },
+      orderBy: { sequence: 'asc' },
+    })
+    expect(events.map(event => Number(event.sequence))).toEqual(events.map((_, nth) => nth + 1))
+    await expectBalancedBooks(merchant.id)
+  }, 30_000)
+})
+
+/** A deadlock is undone by PostgreSQL and tried again by us, but only after a second of standstill. */
+async function countDeadlocks(): Promise<number> {
+  const [row] = await db().$queryRaw<{ deadlocks: bigint }[]>`
+    SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`
+  return Number(row?.deadlocks)
+}
+
+test('what is final stays: a word that comes later is null and moves nothing', async () => {
+  const completed = await openRefund()
+  await completeRefund({ ...completed.settlement, returnId: returnId() })
+  expect(await rejectRefund({ ...completed.settlement, reason: 'late' })).toBeNull()
+  const rejected = await openRefund()
+  await rejectRefund({ ...rejected.settlement, reason: 'no' })
+  expect(await completeRefund({ ...rejected.settlement, returnId: returnId() })).toBeNull()
+  for (const { merchant, available } of [
+    { ...completed, available: 7_000 },
+    { ...rejected, available: 10_000 },
+  ]) {
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available, outbound: 0 })
+    expect(await eventsOf(merchant)).toHaveLength(1)
+    await expectBalancedBooks(merchant.id)
+  }
+})
+
+test("another merchant's refund, and one that does not exist, are not settled", async () => {
+  const { merchant, settlement } = await openRefund()
+  const other = await makeMerchant()
+  const foreign = { ...settlement, accountId: other.id }
+  expect(await completeRefund({ ...foreign, returnId: returnId() })).toBeNull()
+  expect(await rejectRefund({ ...foreign, reason: 'no' })).toBeNull()
+  const missing = { ...settlement, refundId: newId() }
+  expect(await rejectRefund({ ...missing, reason: 'no' })).toBeNull()
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 3_000 })
+  await expectBalancedBooks(merchant.id)
+  await expectBalancedBooks(other.id)
+})
+
+test('one return at the bank is the proof of one refund: the second is refused whole', async () => {
+  const [first, second] = [await openRefund(), await openRefund()]
+  const sentAs = returnId()
+  await completeRefund({ ...first.settlement, returnId: sentAs })
+  await expect(completeRefund({ ...second.settlement, returnId: sentAs })).rejects.toThrow()
+  expect(await countedOn(second.merchant, second.chargeId)).toEqual({ refunded: 0, held: 3_000 })
+  expect(await eventsOf(second.merchant)).toEqual([])
+  await expectBalancedBooks(first.merchant.id)
+  await expectBalancedBooks(second.merchant.id)
+})
+
+describe('a statement that breaks off at any table has written nothing', () => {
+  const TABLES = [
+    'charges',
+    'refunds',
+    'ledger_accounts',
+    'ledger_transfers',
+    'ledger_entries',
+    'events',
+    'event_sequences',
+    'deliveries',
+    'idempotency_keys',
+  ]
+
+  /** Every row of a merchant, in every table that these statements touch. */
+  async function rowsOf(merchant: Account): Promise<unknown> {
+    const rows = await Promise.all(
+      TABLES.map(
+        table => db().$queryRaw<{ rows: unknown }[]>`
+          SELECT json_agg(t ORDER BY t::text) AS rows FROM ${Prisma.raw(table)} t
+          WHERE account_id = ${merchant.id}::uuid`,
+      ),
+    )
+    return rows.map(([row]) => row?.rows)
+  }
+
+  /** Whether the work was refused by a table that takes nothing more. */
+  async function breaksAt(table: string, work: () => Promise<unknown>): Promise<boolean> {
+    const name = Prisma.raw(table)
+    await db().$executeRaw`
+      CREATE TRIGGER broken BEFORE INSERT OR UPDATE ON ${name}
+      FOR EACH ROW EXECUTE FUNCTION troco_refuse_change()`
+    try {
+      await work()
+      return false
+    } catch {
+      return true
+    } finally {
+      await db().$executeRaw`DROP TRIGGER broken ON ${name}`
+    }
+  }
+
+  const webhook = { webhook_url: 'https://shop.example.com/hook' }
+  const SETTLED = TABLES.filter(table => table !== 'idempotency_keys')
+  const CREATED = TABLES.filter(table => !/event|deliveries/.test(table))
+
+  test.each(CREATED)('a refund that is asked for: %s', async table => {
+    const { merchant, chargeId } = await openRefund(webhook)
+    const once: Once = {
+      accountId: merchant.id,
+      mode: 'test',
+      path: '/x',
+      key: newId(),
+      requestHash: new Uint8Array(32),
+      keptS: 60,
+      id: newId(),
+      resumed: false,
+    }
+    const before = await rowsOf(merchant)
+    const work = () => createRefund(merchant.id, 'test', chargeId, { amount: 100 }, once)
+    expect(await breaksAt(table, work)).toBe(true)
+    expect(await rowsOf(merchant)).toEqual(before)
+    expect(await work()).toMatchObject({ id: once.id })
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test.each(SETTLED)('one that is completed, one that is rejected: %s', async table => {
+    const completed = await openRefund(webhook)
+    const rejected = await openRefund(webhook)
+    for (const { merchant, work } of [
+      {
+        ...completed,
+        work: () => completeRefund({ ...completed.settlement, returnId: returnId() }),
+      },
+      { ...rejected, work: () => rejectRefund({ ...rejected.settlement, reason: 'no' }) },
+    ]) {
+      const before = await rowsOf(merchant)
+      expect(await breaksAt(table, work)).toBe(true)
+      expect(await rowsOf(merchant)).toEqual(before)
+      expect(await work()).not.toBeNull()
+      await expectBalancedBooks(merchant.id)
+    }
+  })
+})
+
+async function wakesDuring(topic: Topic, work: () => Promise<unknown>): Promise<number> {
+  let times = 0
+  const stop = onWake(topic, () => {
+    times++
+  })
+  await work()
+  stop()
+  return times
+}
+
+test('a refund wakes who sends it, and its end who delivers the event, once', async () => {
+  let opened: Awaited<ReturnType<typeof openRefund>> | undefined
+  const open = async () => {
+    opened = await openRefund()
+  }
+  expect(await wakesDuring('refunds', open)).toBe(1)
+  const reject = () => rejectRefund({ ...opened!.settlement, reason: 'no' })
+  expect(await wakesDuring('deliveries', reject)).toBe(1)
+  expect(await wakesDuring('deliveries', reject)).toBe(0)
+})
+
+test('with a lease that the row no longer carries, nothing is settled', async () => {
+  const { merchant, chargeId, settlement } = await openRefund()
+  const lease = newId()
+  const stale = { ...settlement, lease: newId() }
+  await db().refund.updateMany({ where: { accountId: merchant.id }, data: { lease } })
+  expect(await rejectRefund({ ...stale, reason: 'no' })).toBeNull()
+  expect(await completeRefund({ ...stale, returnId: returnId() })).toBeNull()
+  expect(await countedOn(merchant, chargeId)).toEqual({ refunded: 0, held: 3_000 })
+  const completed = { ...settlement, lease, returnId: returnId() }
+  expect(await completeRefund(completed)).toMatchObject({ status: 'completed' })
+  await expectBalancedBooks(merchant.id)
+})

@@ -1,0 +1,66 @@
+import * as z from 'zod'
+import { about, instant, pageOf } from '#lib/base/fields.ts'
+import { MODES } from '#lib/base/mode.ts'
+import { REFUND_STATUSES, type RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
+
+const STATUS =
+  '`pending` while the amount is held; `completed` once the payer has it, `rejected` once it is back in the balance.'
+const RETURN_ID = 'The return at the central bank: 32 characters, or null.'
+
+const created = {
+  id: z.uuid().meta(about('The id of the refund.', '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60')),
+  transaction_id: z
+    .uuid()
+    .meta(about('The charge that it is of.', '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa')),
+  amount: z.int().meta(about('In cents.', 500)),
+  status: z.enum(REFUND_STATUSES).meta(about(STATUS, 'pending')),
+  reason: z
+    .string()
+    .nullable()
+    .meta(about('As it was sent, or null.', 'One of two items was out of stock')),
+  created_at: instant.meta(about('When it was asked for.', '2026-11-21T01:36:09.427318Z')),
+}
+
+export const RefundCreated = z.object({ data: z.object(created) }).meta({ id: 'RefundCreated' })
+
+export const RefundDetail = z
+  .object({
+    ...created,
+    status: created.status.meta(about(STATUS, 'completed')),
+    mode: z.enum(MODES).meta(about('The world it belongs to.', 'test')),
+    rejection_reason: z.string().nullable().meta(about('What the bank said, or null.', null)),
+    return_id: z.string().nullable().meta(about(RETURN_ID, 'D00000000202611210136f0e1d2c3b4a')),
+    completed_at: instant
+      .nullable()
+      .meta(about('When the payer had it, or null.', '2026-11-21T01:36:10.611204Z')),
+    rejected_at: instant.nullable().meta(about('When it was refused, or null.', null)),
+    updated_at: instant.meta(about('When it last changed.', '2026-11-21T01:36:10.611204Z')),
+  })
+  .meta({ id: 'Refund' })
+export type RefundDetail = z.infer<typeof RefundDetail>
+
+export const RefundRead = z.object({ data: RefundDetail }).meta({ id: 'RefundRead' })
+export const RefundPage = pageOf(RefundDetail).meta({ id: 'RefundPage' })
+
+export function createdRefundToWire(refund: RefundRow) {
+  return {
+    id: refund.id,
+    transaction_id: refund.transaction_id,
+    amount: refund.amount,
+    status: refund.status,
+    reason: refund.reason,
+    created_at: refund.created_at,
+  }
+}
+
+export function refundToWire(refund: RefundRow): RefundDetail {
+  return {
+    ...createdRefundToWire(refund),
+    mode: refund.mode,
+    rejection_reason: refund.rejection_reason,
+    return_id: refund.return_id,
+    completed_at: refund.completed_at,
+    rejected_at: refund.rejected_at,
+    updated_at: refund.updated_at,
+  }
+}

@@ -1,0 +1,65 @@
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { firstIdAt } from '#lib/base/ids.ts'
+import { docSql, wordsSql } from '#lib/rooms/charges/search.ts'
+
+/** By then a charge that was begun is written, or its statement was given up. */
+const SETTLED_AFTER_MS = 10_000
+/** Where the worker is further behind than this, it does not rest: searching reads what it has not. */
+const BEHIND_MS = 60_000
+const ACCOUNTS_MAX = 20
+const ROWS_MAX = 2_000
+/** How far the clock that made an id may be from this one. */
+const CLOCKS_APART_MS = 3_600_000
+
+const columns = Prisma.sql`c.account_id, c.id, c.mode, ${wordsSql('c')} AS words, ${docSql('c')} AS doc`
+
+/**
+ * Writes what new charges are searched by, the account that is furthest behind first, and moves its
+ * mark in the same statement. Two workers at once only do it twice. Says how many there were when
+ * there is more to do at once.
+ */
+export async function registerCharges(now = Date.now() - SETTLED_AFTER_MS): Promise<number> {
+  const [written] = await db().$queryRaw<{ count: number; reached: string | null }[]>`
+    WITH behind AS (
+      SELECT a.id AS account_id, w.mode, m.id AS mark
+      FROM accounts a CROSS JOIN (VALUES ('test'), ('live')) AS w (mode)
+      LEFT JOIN charge_search_marks m ON m.account_id = a.id AND m.mode = w.mode
+      WHERE EXISTS (SELECT ${fresh(Prisma.sql`a.id`, Prisma.sql`w.mode`, Prisma.sql`m.id`, now)})
+      ORDER BY m.id NULLS FIRST LIMIT ${ACCOUNTS_MAX}
+    ), share AS (
+      SELECT greatest(1, ${ROWS_MAX}::int / greatest(1, count(*)::int)) AS most FROM behind
+    ), due AS (
+      SELECT n.* FROM behind b CROSS JOIN share CROSS JOIN LATERAL (
+        SELECT ${columns} ${fresh(Prisma.sql`b.account_id`, Prisma.sql`b.mode`, Prisma.sql`b.mark`, now)}
+        ORDER BY c.id LIMIT share.most) n
+    ), written AS (
+      INSERT INTO charge_searches (account_id, id, mode, words, doc) SELECT * FROM due
+      ON CONFLICT DO NOTHING
+    ), marked AS (
+      INSERT INTO charge_search_marks AS m (account_id, mode, id)
+      SELECT account_id, mode, max(id::text)::uuid FROM due GROUP BY account_id, mode
+      ON CONFLICT (account_id, mode) DO UPDATE SET id = GREATEST(m.id, EXCLUDED.id)
+    )
+    SELECT count(*)::int AS count, min(id::text) AS reached FROM due`
+  const { count = 0, reached } = written ?? {}
+  return reached && reached < firstIdAt(Date.now() - BEHIND_MS) ? count : 0
+}
+
+/** Charges of an account after its mark, as far as they are settled. */
+function fresh(account: Prisma.Sql, mode: Prisma.Sql, mark: Prisma.Sql, now: number): Prisma.Sql {
+  return Prisma.sql`FROM charges c
+    WHERE c.account_id = ${account} AND c.mode = ${mode} AND c.status <> 'opening'
+      AND c.id > COALESCE(${mark}, ${firstIdAt(0)}::uuid) AND c.id < ${firstIdAt(now)}::uuid`
+}
+
+/** Those whose clock was slow, or whose bank was: they were written behind the mark. */
+export function registerLateCharges(): Promise<number> {
+  return db().$executeRaw`
+    INSERT INTO charge_searches (account_id, id, mode, words, doc)
+    SELECT ${columns} FROM charge_search_marks m JOIN charges c
+      ON c.account_id = m.account_id AND c.mode = m.mode AND c.id <= m.id
+    WHERE c.status <> 'opening' AND c.id >= ${firstIdAt(Date.now() - CLOCKS_APART_MS)}::uuid
+      AND NOT EXISTS (SELECT FROM charge_searches s WHERE s.account_id = c.account_id AND s.id = c.id)
+    LIMIT ${ROWS_MAX}
+    ON CONFLICT DO NOTHING`
+}

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
+import { tellCharge } from '#lib/rooms/charges/queries.ts'
+import { eventToIntegration } from '#lib/services/webhooks/schema.ts'
+import { call } from '#lib/testing/call.ts'
+import { addEndpoint } from '#lib/testing/deliveries.ts'
+import { pageHeaders, signIn } from '#lib/testing/member.ts'
+import {
+  type Api,
+  makeMerchant,
+  makeToken,
+  openCharge,
+  receive,
+  startApi,
+} from '#lib/testing/stage.ts'
+
+const MASKED = /^\*\*\*\.\d{3}\.\d{3}-\*\*$/
+
+let api: Api
+let merchant: Account
+let charge: string
+let document: string
+beforeAll(async () => {
+  api = await startApi()
+  merchant = await makeMerchant()
+  charge = (await openCharge(merchant)).id
+  document = (await db().charge.findFirstOrThrow({ where: { id: charge } })).clientDoc
+})
+afterAll(() => api.close())
+
+async function ask(role: Role, method: string, path: string) {
+  const headers = pageHeaders(await signIn(merchant, role), merchant.id)
+  return call(api.url, method, path, { headers })
+}
+const reveal = (role: Role, id = charge) => ask(role, 'POST', `/dashboard/charges/${id}/document`)
+const records = () =>
+  db().auditRecord.findMany({
+    where: { accountId: merchant.id, action: 'charge.document_revealed' },
+  })
+
+describe("a payer's document", () => {
+  test.each(['owner', 'finance'] as const)(
+    'is shown to the %s, with a record without it',
+    async role => {
+      const before = (await records()).length
+      const { status, body } = await reveal(role)
+      expect([status, body.data]).toEqual([200, { document }])
+      const now = await records()
+      expect(now).toHaveLength(before + 1)
+      expect(now.at(-1)).toMatchObject({
+        target: charge,
+        actorType: 'user',
+        after: { mode: 'test' },
+      })
+      expect(JSON.stringify(now)).not.toContain(document)
+    },
+  )
+
+  test.each(['developer', 'viewer'] as const)('is not shown to the %s', async role => {
+    const before = (await records()).length
+    const said = await reveal(role)
+    expect([said.status, said.text.includes(document)]).toEqual([403, false])
+    expect(await records()).toHaveLength(before)
+  })
+
+  test('404 for a charge of another account, of the other world, and of none', async () => {
+    const other = await openCharge(await makeMerchant())
+    for (const id of [other.id, newId(), 'none'])
+      expect((await reveal('owner', id)).status).toBe(404)
+    const headers = pageHeaders(await signIn(merchant, 'owner'), merchant.id, 'live')
+    const path = `/dashboard/charges/${charge}/document`
+    expect((await call(api.url, 'POST', path, { headers })).status).toBe(404)
+  })
+
+  test('is told to programs as ever, and to no member beside: one, the list, the events', async () => {
+    await receive(merchant, 2_000)
+    const token = await makeToken(merchant.id)
+    for (const [path, find] of [
+      [`/transactions/${charge}`, 'data.client_doc'],
+      ['/transactions', 'data.0.client_doc'],
+      ['/events', 'data.0.transaction.client_doc'],
+    ] as const) {
+      const told = (body: unknown) =>
+        find.split('.').reduce((value, key) => (value as Record<string, unknown>)[key], body)
+      expect(told((await call(api.url, 'GET', path, { token })).body), path).toBe(document)
+      for (const role of ['owner', 'viewer'] as const) {
+        const { body, text } = await ask(role, 'GET', path)
+        expect(told(body), path).toMatch(MASKED)
+        expect(text).not.toContain(document)
+      }
+    }
+  })
+
+  test('is told to nobody who decides a charge at the simulated bank from a page', async () => {
+    const { id } = await openCharge(merchant)
+    const headers = pageHeaders(await signIn(merchant, 'developer'), merchant.id)
+    const asked = { headers, body: { outcome: 'paid' } }
+    const { status, body, text } = await call(api.url, 'POST', `/sandbox/transactions/${id}`, asked)
+    expect([status, text.includes(document)]).toEqual([200, false])
+    expect(body.data.client_doc).toMatch(MASKED)
+  })
+
+  test('is covered in what was sent to receivers, for whoever does not build them', async () => {
+    const shop = await makeMerchant()
+    await addEndpoint(shop, 'https://erp.example/hooks')
+    await receive(shop, 1_000)
+    const where = { accountId: shop.id }
+    const { id, eventId } = await db().delivery.findFirstOrThrow({ where })
+    const event = await db().event.findFirstOrThrow({ where: { ...where, id: eventId } })
+    const row = { ...event, created_at: '2026-11-21T00:00:00Z' } as never
+    const sent = eventToIntegration(row, { transaction: tellCharge } as never)
+    await db().deliveryAttempt.create({
+      data: {
+        ...{ ...where, deliveryId: id, number: 1, requestHeaders: {}, durationMs: 1 },
+        requestBody: JSON.stringify(sent),
+      },
+    })
+    const read = async (role: Role) => {
+      const headers = pageHeaders(await signIn(shop, role), shop.id)
+      return call(api.url, 'GET', `/dashboard/webhooks/deliveries/${id}`, { headers })
+    }
+    expect((await read('developer')).body.data.attempts[0].request_body).toBe(JSON.stringify(sent))
+    for (const role of ['finance', 'viewer'] as const) {
+      const { status, text } = await read(role)
+      expect([status, text.includes(document)], role).toEqual([200, false])
+    }
+  })
+})

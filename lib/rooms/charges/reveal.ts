@@ -1,0 +1,31 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+
+interface Which {
+  accountId: string
+  /** Of a member's page, which shows one world. */
+  mode?: Mode
+  id: string
+}
+
+/** Tells a payer's document to a person, who is written down as having seen it before it is told. */
+export async function revealDocument(
+  { accountId, mode, id }: Which,
+  actor: Actor,
+  reason?: string,
+): Promise<string> {
+  const charge = await transaction(async tx => {
+    if (![accountId, id].every(isUuid)) return null
+    const where = { accountId, id, mode, status: { not: 'opening' } }
+    const found = await tx.charge.findFirst({ where, select: { clientDoc: true, mode: true } })
+    if (!found) return null
+    const entry = { actor, accountId, target: id, reason, after: { mode: found.mode } }
+    await recordAudit(tx, { action: 'charge.document_revealed', ...entry })
+    return found
+  })
+  if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
+  return charge.clientDoc
+}

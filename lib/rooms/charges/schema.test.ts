@@ -1,0 +1,158 @@
+import { Client, type DatabaseError } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { env } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+
+const STATES = ['opening', 'pending', 'paid', 'expired', 'failed'] as const
+const ARROWS = [
+  'opening>pending',
+  'opening>failed',
+  'pending>paid',
+  'pending>expired',
+  'pending>failed',
+  'expired>paid',
+  'failed>paid',
+]
+
+let client: Client
+let merchant: Account
+let id: string
+beforeAll(async () => {
+  client = new Client({ connectionString: env().DATABASE_URL })
+  await client.connect()
+  merchant = await makeMerchant()
+  id = (await openCharge(merchant, 1_000)).id
+})
+afterAll(async () => {
+  await expectBalancedBooks(merchant.id)
+  await client.end()
+})
+
+/** Changes the charge by hand, step by step, and takes it all back; the rule that refused a step. */
+async function refusalOf(...changes: string[]): Promise<string | undefined> {
+  await client.query('BEGIN')
+  try {
+    for (const change of changes) {
+      const sql = `UPDATE charges SET ${change} WHERE account_id = $1 AND id = $2`
+      await client.query(sql, [merchant.id, id])
+    }
+    return undefined
+  } catch (error) {
+    return (error as DatabaseError).constraint
+  } finally {
+    await client.query('ROLLBACK')
+  }
+}
+
+const inState = (state: string) =>
+  `status = '${state}', paid_at = ${state === 'paid' ? 'now()' : 'NULL'}`
+
+async function refusalOfInsert(columns: Record<string, string>): Promise<string | undefined> {
+  const row: Record<string, string> = {
+    account_id: `'${merchant.id}'`,
+    id: `'${newId()}'`,
+    mode: `'test'`,
+    status: `'pending'`,
+    amount: '1000',
+    external_id: `'${newId()}'`,
+    txid: `'${newId()}'`,
+    br_code: `'-'`,
+    client_name: `'-'`,
+    client_email: `'-'`,
+    client_doc: `'-'`,
+    expires_at: 'now()',
+    ...columns,
+  }
+  const sql = `INSERT INTO charges (${Object.keys(row)}) VALUES (${Object.values(row)})`
+  await client.query('BEGIN')
+  try {
+    await client.query(sql)
+    return undefined
+  } catch (error) {
+    return (error as DatabaseError).constraint
+  } finally {
+    await client.query('ROLLBACK')
+  }
+}
+
+describe('a charge moves only along its arrows, even when typed by hand', () => {
+  const pairs = STATES.flatMap(from => STATES.map(to => ({ from, to })))
+  const moves = pairs.filter(({ from, to }) => from !== to)
+  test.each(moves)('$from to $to', async ({ from, to }) => {
+    const sql = `INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid,
+        br_code, client_name, client_email, client_doc, expires_at, paid_at)
+      VALUES ($1, $2, 'test', $3, 1000, $4, $4, '-', '-', '-', '-', now(),
+        CASE WHEN $3 = 'paid' THEN now() END)`
+    const made = newId()
+    await client.query('BEGIN')
+    await client.query(sql, [merchant.id, made, from, made])
+    const moved = await client
+      .query(`UPDATE charges SET ${inState(to)} WHERE account_id = $1 AND id = $2`, [
+        merchant.id,
+        made,
+      ])
+      .then(() => 'moved')
+      .catch(error => error.constraint)
+    await client.query('ROLLBACK')
+    expect(moved).toBe(ARROWS.includes(`${from}>${to}`) ? 'moved' : 'charges_state_moves')
+  })
+})
+
+test('what was agreed never changes: amount, mode, account and id', async () => {
+  for (const change of [
+    'amount = 1001',
+    `mode = 'live'`,
+    `id = '${newId()}'`,
+    `account_id = '${newId()}'`,
+  ]) {
+    expect(await refusalOf(change)).toBe('charges_terms_fixed')
+    expect(await refusalOf(inState('paid'), change)).toBe('charges_terms_fixed')
+  }
+})
+
+test('paid without a time, or a time without being paid, is refused', async () => {
+  expect(await refusalOf(`status = 'paid'`)).toBe('charges_paid_has_time')
+  expect(await refusalOf('paid_at = now()')).toBe('charges_paid_has_time')
+  expect(await refusalOf(inState('paid'))).toBeUndefined()
+})
+
+test('refunds never exceed what was paid, and nothing unpaid is refunded', async () => {
+  const rule = 'charges_refunds_within_paid'
+  const paid = inState('paid')
+  expect(await refusalOf(paid, 'refunded_amount = 1000')).toBeUndefined()
+  expect(await refusalOf(paid, 'refunded_amount = 400, refund_held_amount = 600')).toBeUndefined()
+  expect(await refusalOf(paid, 'refunded_amount = 1001')).toBe(rule)
+  expect(await refusalOf(paid, 'refunded_amount = 400, refund_held_amount = 601')).toBe(rule)
+  expect(await refusalOf(paid, 'refund_held_amount = -1')).toBe(rule)
+  expect(await refusalOf(paid, 'refunded_amount = -1')).toBe(rule)
+  expect(await refusalOf('refund_held_amount = 1')).toBe(rule)
+})
+
+test('a charge outside its limits, in no known state, or payable without a code, is refused', async () => {
+  expect(await refusalOfInsert({})).toBeUndefined()
+  expect(await refusalOfInsert({ amount: '499' })).toBe('charges_amount_range')
+  expect(await refusalOfInsert({ amount: '1000000000000' })).toBe('charges_amount_range')
+  expect(await refusalOfInsert({ mode: `'demo'` })).toBe('charges_mode_known')
+  expect(await refusalOfInsert({ status: `'lost'` })).toBe('charges_status_known')
+  expect(await refusalOfInsert({ br_code: 'NULL' })).toBe('charges_code_known')
+  expect(await refusalOfInsert({ br_code: 'NULL', status: `'opening'` })).toBeUndefined()
+  expect(await refusalOfInsert({ external_id: `''` })).toBe('charges_external_id_length')
+  expect(await refusalOfInsert({ account_id: `'${newId()}'` })).toBe('charges_account_id_fkey')
+})
+
+test('one proof of payment belongs to one charge', async () => {
+  const rows = ['x1', 'x2'].map(
+    name => `('${merchant.id}', '${newId()}', 'test', 'paid', 1000, '${name}', '${newId()}', '-',
+      '-', '-', '-', now(), now(), 'E00000000202611210127abcdefghijk')`,
+  )
+  const error = await client
+    .query(
+      `INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
+        client_name, client_email, client_doc, expires_at, paid_at, end_to_end_id)
+       VALUES ${rows}`,
+    )
+    .catch(reason => reason)
+  expect(error.constraint).toBe('charges_end_to_end_id_key')
+})

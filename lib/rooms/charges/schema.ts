@@ -1,0 +1,193 @@
+import * as z from 'zod'
+import {
+  about,
+  email,
+  externalId,
+  freeObject,
+  httpsUrl,
+  httpUrl,
+  isObject,
+  must,
+  text,
+  wholeCents,
+} from '#lib/base/fields.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { AMOUNT_MAX } from '#lib/base/money.ts'
+import { isValidCnpj, isValidCpf, taxIdKind } from '#lib/base/pix/tax-id.ts'
+import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
+
+export const CHARGE_AMOUNT_MIN = 500
+const METADATA_KEYS_MAX = 20
+const ITEMS_MAX = 50
+const OBJECT_BYTES_MAX = 16 * 1024
+const EXPIRES_IN_MIN = 60
+const EXPIRES_IN_MAX = 30 * 86_400
+
+const numeric = z.union(
+  [z.number(), z.string().refine(isNumeric, must('be a number'))],
+  must('be a number'),
+)
+
+function isNumeric(text: string): boolean {
+  return Number.isFinite(Number(text.replace(',', '.')))
+}
+
+const Item = z
+  .looseObject(
+    {
+      name: z
+        .string(must('be a string'))
+        .nullish()
+        .meta(about('What it is.', 'Café especial 1 kg')),
+      price: numeric.nullish().meta(about('In cents. Text must read as a number.', 1500)),
+      quantity: numeric.nullish().meta(about('How many. Text must read as a number.', 1)),
+    },
+    must('be an object'),
+  )
+  .meta({ id: 'Item', ...about('Something that is paid for. Other keys are kept too.') })
+
+/** Judged, but kept as sent: a parsed copy would order and drop keys. */
+function judgeItems(items: Record<string, unknown>[], context: z.RefinementCtx): void {
+  for (const [at, item] of items.entries()) {
+    for (const issue of Item.safeParse(item).error?.issues ?? []) {
+      context.addIssue({ code: 'custom', path: [at, ...issue.path], message: issue.message })
+    }
+  }
+}
+
+const TAX_ID =
+  'CPF (11 digits) or CNPJ (14 characters, letters included) of the payer, bare or formatted. Live mode also judges the check digits.'
+const WEBHOOK_URL =
+  'Address that is told when the charge is paid, expires or fails: http or https, in live mode https.'
+const OBJECT_RULE = `at most ${OBJECT_BYTES_MAX / 1024} KiB as JSON`
+const ITEMS =
+  'What is paid for. Purely descriptive: the items neither make products nor change `amount`, though their sum of price × quantity should equal it.'
+const expiry = `be a whole number of seconds from ${EXPIRES_IN_MIN} to ${EXPIRES_IN_MAX}`
+
+const ChargeRequest = z
+  .object({
+    amount: wholeCents(CHARGE_AMOUNT_MIN, AMOUNT_MAX).meta(
+      about('What is charged, in cents.', 1500),
+    ),
+    client_name: text(1, 255).meta(about('Full name of the payer.', 'Ana Beatriz Rocha')),
+    client_email: email.meta(about('E-mail of the payer.', 'ana@example.com')),
+    client_doc: z
+      .string(must('be a string'))
+      .refine(
+        value => taxIdKind(value) !== null,
+        must('be a CPF (11 digits) or a CNPJ (14 characters)'),
+      )
+      .meta(about(TAX_ID, '529.982.247-25')),
+    client_phone: z
+      .string(must('be a string'))
+      .max(30, must('have at most 30 characters'))
+      .optional()
+      .meta(about('Phone of the payer.', '+55 11 98765-4321')),
+    webhook_url: httpUrl.optional().meta(about(WEBHOOK_URL)),
+    ip: z
+      .union([z.ipv4(), z.ipv6()], must('be an IPv4 or IPv6 address'))
+      .optional()
+      .meta(
+        about(
+          'IP address of the payer. Without it, the address of your call is kept.',
+          '203.0.113.7',
+        ),
+      ),
+    metadata: freeObject(OBJECT_BYTES_MAX, METADATA_KEYS_MAX)
+      .refine(
+        value => Object.keys(value).length <= METADATA_KEYS_MAX,
+        must(`have at most ${METADATA_KEYS_MAX} keys`),
+      )
+      .optional()
+      .meta(
+        about(`Whatever you want to keep with it; ${OBJECT_RULE}. Echoed as sent.`, {
+          order: 1048,
+        }),
+      ),
+    utms: freeObject(OBJECT_BYTES_MAX)
+      .optional()
+      .meta(about(`Tracking parameters; ${OBJECT_RULE}.`, { utm_source: 'instagram' })),
+    items: z
+      .array(
+        z.custom<Record<string, unknown>>(isObject, must('be an object')).meta({ like: Item }),
+        must('be a list of objects'),
+      )
+      .max(ITEMS_MAX, must(`have at most ${ITEMS_MAX} entries`))
+      .superRefine(judgeItems)
+      .optional()
+      .meta(about(ITEMS)),
+    external_id: externalId.optional(),
+    expires_in: z
+      .int(must(expiry))
+      .min(EXPIRES_IN_MIN, must(expiry))
+      .max(EXPIRES_IN_MAX, must(expiry))
+      .optional()
+      .meta(
+        about('Seconds until it expires; unless said, what the account has set (a day).', 3600),
+      ),
+  })
+  .meta({ id: 'ChargeRequest' })
+export type ChargeRequest = z.infer<typeof ChargeRequest>
+
+/** Live mode judges a document as the bank will; test mode takes any that is well formed. */
+export const chargeRequest: Record<Mode, z.ZodType<ChargeRequest>> = {
+  test: ChargeRequest,
+  live: ChargeRequest.extend({
+    client_doc: ChargeRequest.shape.client_doc.refine(
+      value => isValidCpf(value) || isValidCnpj(value),
+      must('be a CPF or CNPJ with right check digits'),
+    ),
+    webhook_url: httpsUrl.optional(),
+  }),
+}
+
+/** A row as the queries of this room select it. */
+export interface ChargeRow {
+  id: string
+  external_id: string
+  mode: Mode
+  status: ChargeStatus
+  amount: number
+  br_code: string
+  metadata: Record<string, unknown> | null
+  client_name: string
+  client_email: string
+  client_doc: string
+  client_phone: string | null
+  ip: string | null
+  items: Record<string, unknown>[] | null
+  utms: Record<string, unknown> | null
+  webhook_url: string | null
+  expires_at: string
+  paid_at: string | null
+  end_to_end_id: string | null
+  refunded_amount: number
+  created_at: string
+  updated_at: string
+}
+
+/** What a row of a list shows. */
+export type ListedCharge = Pick<
+  ChargeRow,
+  'id' | 'status' | 'amount' | 'external_id' | 'client_name' | 'created_at'
+>
+
+/** What some charges come to. */
+export interface ChargeTotals {
+  count: number
+  amount: number
+  paid_amount: number
+  /** False: there are more of them, and each of the three says "at least". */
+  is_exact: boolean
+}
+
+export type CreatedCharge = Pick<ChargeRow, 'id' | 'br_code' | 'amount' | 'status' | 'metadata'>
+
+export const OutcomeRequest = z
+  .object({
+    outcome: z
+      .enum(['paid', 'failed', 'expired'], must('be paid, failed or expired'))
+      .meta(about('What becomes of the charge.', 'paid')),
+  })
+  .meta({ id: 'ChargeOutcome' })
+export type ChargeOutcome = z.infer<typeof OutcomeRequest>['outcome']

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db, disconnect } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { listCharges } from '#lib/rooms/charges/queries.ts'
+import { registerCharges, registerLateCharges } from '#lib/rooms/charges/register.ts'
+import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
+import { findChargeIds } from '#lib/rooms/charges/search.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { totalCharges } from '#lib/rooms/charges/total.ts'
+import type { ChargesQuery } from '#lib/rooms/charges/wire.ts'
+import { CHARGE, inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
+
+inOwnDatabase()
+afterAll(disconnect)
+
+const IN_A_MINUTE = () => Date.now() + 60_000
+let merchant: Account
+let names: Map<string, string>
+
+const open = (extra: Partial<ChargeRequest>) =>
+  createCharge(merchant, 'test', { ...CHARGE, ...extra }, null)
+
+async function find(query: Partial<ChargesQuery>): Promise<string[]> {
+  const { rows } = await listCharges(merchant.id, 'test', { limit: 20, ...query })
+  return rows.map(({ id }) => names.get(id) ?? id)
+}
+
+/** As if there were more rows than are looked through one by one: only the index can find it. */
+async function buryUnder(rows: number): Promise<void> {
+  await db().$executeRaw`
+    INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
+      client_name, client_email, client_doc, expires_at)
+    SELECT ${merchant.id}::uuid, hex::uuid, 'test', 'pending', 700, hex, hex, 'x', 'Nobody',
+      'nobody@example.net', '11144477735', now()
+    FROM (SELECT '01ff' || substr(md5(n::text), 1, 8) || '7' || substr(md5(n::text), 1, 3) || '8'
+      || substr(md5(n::text), 4, 15) AS hex FROM generate_series(1, ${rows}::int) n) made`
+  // Plans that were kept are of a table with four rows.
+  await db().$executeRaw`ANALYZE charges, charge_searches`
+}
+
+beforeAll(async () => {
+  merchant = await makeMerchant()
+  const payers = {
+    joao: { client_name: 'João da Conceição', client_email: 'jc@padaria.example' },
+    plain: { client_name: 'JOAO PEREIRA', client_email: 'Pereira@Example.com' },
+    odd: { client_name: 'Zoë 100%_Álvares \\ Cia', client_doc: '11.222.333/0001-81' },
+    wide: { client_name: 'Ｌｏｊａ ％', external_id: 'Order-1', amount: 9_900 },
+  }
+  names = new Map()
+  for (const [name, payer] of Object.entries(payers)) names.set((await open(payer)).id, name)
+})
+
+const CASES: [string, string[]][] = [
+  ['joao', ['plain', 'joao']],
+  ['JOÃO', ['plain', 'joao']],
+  ['conceicao', ['joao']],
+  ['Conceição', ['joao']],
+  ['pereira@example', ['plain']],
+  ['loja', ['wide']],
+  ['zo', ['odd']],
+  ['%_', ['odd']],
+  ['\\', ['odd']],
+  ['%', ['wide', 'odd']],
+  ['_o', []],
+  ['11222333000181', ['odd']],
+  ['11.222.333/0001-81', ['odd']],
+  ['11222333', []],
+  ['Order-1', ['wide']],
+  ['order-1', []],
+  ['Order', []],
+]
+
+describe.each([
+  ['before the worker came', async () => {}],
+  ['after it', async () => expect(await registerCharges(IN_A_MINUTE())).toBe(0)],
+  ['from the index alone', () => buryUnder(2_100).then(() => registerCharges(IN_A_MINUTE()))],
+])('q, %s', (_when, prepare) => {
+  beforeAll(prepare as () => Promise<void>)
+
+  test.each(CASES)('%j finds %j', async (q, found) => {
+    expect(await find({ q })).toEqual(found)
+    expect((await totalCharges(merchant.id, 'test', { q })).count).toBe(found.length)
+  })
+
+  test('another filter narrows what was found, and the cursor goes on in it', async () => {
+    const [plain, joao] = await listCharges(merchant.id, 'test', { limit: 20, q: 'joao' }).then(
+      ({ rows }) => rows.map(({ id }) => id),
+    )
+    expect(await find({ q: 'joao', status: 'paid' })).toEqual([])
+    expect(await find({ q: 'loja', amount_from: 9_900, amount_to: 9_900 })).toEqual(['wide'])
+    expect(await find({ q: 'loja', amount_from: 9_901 })).toEqual([])
+    const first = await listCharges(merchant.id, 'test', { limit: 1, q: 'joao' })
+    expect([first.rows[0]?.id, first.nextCursor]).toEqual([plain, plain])
+    expect(await find({ q: 'joao', cursor: plain })).toEqual([names.get(joao ?? '')])
+  })
+})
+
+test('a charge of the other account or the other mode is never found', async () => {
+  const other = await makeMerchant()
+  for (const q of ['joao', 'Order-1', '11222333000181']) {
+    expect((await listCharges(other.id, 'test', { limit: 5, q })).rows).toEqual([])
+    expect((await listCharges(merchant.id, 'live', { limit: 5, q })).rows).toEqual([])
+  }
+  const [id] = names.keys()
+  expect(await findChargeIds(merchant.id, 'test', id ?? '')).toEqual([{ id }])
+  expect(await findChargeIds(other.id, 'test', id ?? '')).toEqual([])
+})
+
+test('one whose clock was slow is written behind the mark, and is found once it was looked for', async () => {
+  await registerCharges(IN_A_MINUTE())
+  await db()
+    .$executeRaw`UPDATE charge_search_marks SET id = ${newId(new Date(Date.now() + 60_000))}::uuid`
+  names.set((await open({ client_name: 'Atrasada Sousa' })).id, 'late')
+  expect(await registerLateCharges()).toBe(1)
+  expect(await find({ q: 'atrasada' })).toEqual(['late'])
+})
+
+test('totals tell how many, how much and how much of it is paid; filters count for them', async () => {
+  const shop = await makeMerchant()
+  const opened = await Promise.all(
+    [1_000, 2_000, 3_000].map(amount => createCharge(shop, 'test', { ...CHARGE, amount }, null)),
+  )
+  await simulateCharge(shop.id, opened[1]?.id ?? '', 'paid')
+  const total = (filters: object) => totalCharges(shop.id, 'test', filters)
+  expect(await total({})).toEqual({ count: 3, amount: 6_000, paid_amount: 2_000, is_exact: true })
+  expect(await total({ status: 'pending' })).toMatchObject({ count: 2, paid_amount: 0 })
+  expect(await total({ amount_from: 2_000 })).toMatchObject({ count: 2, amount: 5_000 })
+  expect(await total({ amount_to: 999 })).toMatchObject({ count: 0, amount: 0 })
+  expect(await total({ q: 'ana beatriz', status: 'paid' })).toMatchObject({ count: 1 })
+})

@@ -1,0 +1,103 @@
+// Over the house budget: what a search finds by the index, and by the rows, must be the same.
+
+import { Prisma } from '#lib/base/db/client.ts'
+import { type AccountRef, ofAccount } from '#lib/base/db/columns.ts'
+import { filterSql } from '#lib/base/db/page.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { normalizeTaxId, taxIdKind } from '#lib/base/pix/tax-id.ts'
+import type { ChargeFilters } from '#lib/rooms/charges/wire.ts'
+
+const NO_ID = '00000000-0000-0000-0000-000000000000'
+
+/** The charges `c` that are listed at all, narrowed to these filters; `q` apart. */
+export function chargesWhere(
+  account: AccountRef,
+  mode: Mode,
+  filters: ChargeFilters & { cursor?: string },
+): Prisma.Sql {
+  const { amount_from: from, amount_to: to } = filters
+  return Prisma.sql`
+    ${ofAccount('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'
+    ${filterSql('c', filters)}
+    ${from === undefined ? Prisma.empty : Prisma.sql`AND c.amount >= ${from}::bigint`}
+    ${to === undefined ? Prisma.empty : Prisma.sql`AND c.amount <= ${to}::bigint`}`
+}
+
+/**
+ * The charge `c` of each (account_id, id) of `keys`, by its key and before anything else is asked of
+ * it: where statistics are stale, a planner would fold the words of all rows for each of the keys.
+ */
+export function chargeOfEach(keys: string): Prisma.Sql {
+  const k = Prisma.raw(keys)
+  return Prisma.sql`${k} CROSS JOIN LATERAL (SELECT * FROM charges c
+    WHERE c.account_id = ${k}.account_id AND c.id = ${k}.id OFFSET 0) c`
+}
+
+/** Whether a charge is what is looked for, judged by the row itself. */
+export function fitsSearch(alias: string, q: string): Prisma.Sql {
+  const c = Prisma.raw(alias)
+  const id = isUuid(q) ? q : null
+  return Prisma.sql`(${c}.id = ${id}::uuid OR ${c}.external_id = ${q} OR ${c}.end_to_end_id = ${q}
+    OR ${docSql(alias)} = ${docOf(q)} OR ${wordsSql(alias)} LIKE ${patternSql(q)})`
+}
+
+/** The columns of `charge_searches` as they are made of a charge. */
+export function wordsSql(alias: string): Prisma.Sql {
+  const c = Prisma.raw(alias)
+  return Prisma.sql`troco_fold(${c}.client_name || chr(10) || ${c}.client_email)`
+}
+
+export function docSql(alias: string): Prisma.Sql {
+  return Prisma.sql`upper(translate(${Prisma.raw(alias)}.client_doc, './ -', ''))`
+}
+
+function docOf(q: string): string | null {
+  return taxIdKind(q) ? normalizeTaxId(q) : null
+}
+
+/** Made once per statement, and escaped after folding, which makes a plain % of a wide one. */
+function patternSql(q: string): Prisma.Sql {
+  return Prisma.sql`(SELECT '%' || regexp_replace(troco_fold(${q}), '([\\\\%_])', '\\\\\\1', 'g') || '%')`
+}
+
+/** Fewer than three letters in a row make no trigram: reading the words is faster then. */
+function indexedWords(q: string): Prisma.Sql {
+  return /[\p{L}\p{N}]{3}/u.test(q) ? Prisma.sql`c.words` : Prisma.sql`(c.words || '')`
+}
+
+/**
+ * A CTE `found` (account_id, id) of all that is looked for: named exactly, by the search index, and
+ * by the rows themselves where the worker has not yet been. `mode IN` is what its index is for.
+ */
+export function foundCte(account: AccountRef, mode: Mode, q: string): Prisma.Sql {
+  const ours = Prisma.sql`${ofAccount('c', account)} AND c.mode = ${mode}`
+  const listed = Prisma.sql`SELECT c.account_id, c.id FROM charges c WHERE ${ours} AND c.status <> 'opening'`
+  const indexed = Prisma.sql`SELECT c.account_id, c.id FROM charge_searches c WHERE ${ours}`
+  return Prisma.sql`found AS MATERIALIZED (
+    ${indexed} AND c.mode IN ('test', 'live') AND ${indexedWords(q)} LIKE ${patternSql(q)}
+    UNION ${indexed} AND c.doc = ${docOf(q)}
+    UNION ${exactSql(listed, q)}
+    UNION ${listed} AND c.id > COALESCE((
+        SELECT m.id FROM charge_search_marks m WHERE ${ofAccount('m', account)} AND m.mode = ${mode}
+      ), ${NO_ID}::uuid) AND ${fitsSearch('c', q)})`
+}
+
+function exactSql(listed: Prisma.Sql, q: string): Prisma.Sql {
+  const id = isUuid(q) ? q : null
+  return Prisma.sql`${listed} AND c.id = ${id}::uuid UNION ${listed} AND c.external_id = ${q}
+    UNION ${listed} AND c.end_to_end_id = ${q}`
+}
+
+/** The charges that this id, reference or end-to-end id names: one, if any. */
+export async function findChargeIds(
+  account: AccountRef,
+  mode: Mode,
+  q: string,
+): Promise<{ id: string }[]> {
+  const listed = Prisma.sql`SELECT c.account_id, c.id FROM charges c
+    WHERE ${ofAccount('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'`
+  return queryRows(Prisma.sql`
+    SELECT json_build_object('id', f.id)::text AS json FROM (${exactSql(listed, q)}) f`)
+}

@@ -1,0 +1,151 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { db, disconnect } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { closeCharge } from '#lib/rooms/charges/close.ts'
+import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
+import { settleCharges } from '#lib/rooms/charges/settle.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { decideCharge } from '#lib/services/gateway/simulator.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import {
+  expectBalancedBooks,
+  makeDatabase,
+  makeMerchant,
+  openCharge,
+  receive,
+} from '#lib/testing/stage.ts'
+
+const RUNS = Number(process.env.MODEL_RUNS || 100)
+const COMMANDS = Number(process.env.MODEL_COMMANDS || 30)
+const AT_ONCE_MAX = 3
+const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+
+type Outcome = 'paid' | 'failed' | 'expired'
+type Step =
+  | { on: 'charge'; do: 'bank told' | 'time up' }
+  | { on: 'charge'; do: 'bank decides' | 'payer'; outcome: Outcome }
+  | { on: 'charge'; do: 'close'; outcome: 'failed' | 'expired' }
+  | { on: 'withdrawal'; do: 'approve' | 'reject' }
+
+// A database of its own: the worker of another test would take the charges that are due here.
+const shared = env().DATABASE_URL ?? ''
+beforeAll(async () => {
+  supplyEnv({ DATABASE_URL: await makeDatabase() })
+})
+afterAll(async () => {
+  await disconnect()
+  supplyEnv({ DATABASE_URL: shared })
+})
+
+const outcome = fc.constantFrom<Outcome>('paid', 'failed', 'expired')
+const steps: fc.Arbitrary<Step>[] = [
+  fc.record({ on: fc.constant('charge'), do: fc.constantFrom('bank told', 'time up') }),
+  fc.record({
+    on: fc.constant('charge'),
+    do: fc.constantFrom('bank decides', 'payer'),
+    outcome,
+  }),
+  fc.record({
+    on: fc.constant('charge'),
+    do: fc.constant('close'),
+    outcome: fc.constantFrom('failed', 'expired'),
+  }),
+  fc.record({ on: fc.constant('withdrawal'), do: fc.constantFrom('approve', 'reject') }),
+]
+/** Each group is done at once, one group after the other. */
+const groups = fc.array(fc.array(fc.oneof(...steps), { minLength: 1, maxLength: AT_ONCE_MAX }), {
+  minLength: 1,
+  maxLength: Math.ceil((COMMANDS * 2) / (1 + AT_ONCE_MAX)),
+  size: 'max',
+})
+
+const CHARGE_MOVES = [
+  'pending>paid',
+  'pending>failed',
+  'pending>expired',
+  'failed>paid',
+  'expired>paid',
+]
+const WITHDRAWAL_MOVES = ['pending>approved', 'pending>rejected']
+
+test('whatever comes in whatever order: only legal moves, and each is told of exactly once', async () => {
+  const merchant = await makeMerchant()
+  const accountId = merchant.id
+  await receive(merchant, 1_000 * RUNS * 20)
+  let balance = (await readBalances(accountId, 'test')).available
+  const seen = new Set<string>()
+
+  async function take(step: Step, chargeId: string, withdrawalId: string): Promise<unknown> {
+    const settlement = { accountId, withdrawalId }
+    switch (step.do) {
+      case 'bank told': {
+        const payment = { accountId, chargeId, endToEndId: `E${newId()}`, paidAt: new Date() }
+        return settleCharges([payment])
+      }
+      case 'bank decides':
+        return decideCharge(chargeId.replaceAll('-', ''), 1_000, step.outcome)
+      case 'payer':
+        return simulateCharge(accountId, chargeId, step.outcome).catch(error =>
+          expect(error).toMatchObject({ code: 'already_final' }),
+        )
+      case 'close':
+        return closeCharge(accountId, chargeId, step.outcome)
+      case 'time up':
+        await db().$executeRaw`
+          UPDATE charges SET due_at = now() - interval '1 second',
+            expires_at = now() - interval '1 second' WHERE id = ${chargeId}::uuid
+            AND account_id = ${accountId}::uuid AND status = 'pending'`
+        return expireDueCharges()
+      case 'approve':
+        return approveWithdrawal({ ...settlement, endToEndId: `E${newId()}` })
+      case 'reject':
+        return rejectWithdrawal({ ...settlement, reason: 'no' })
+    }
+  }
+
+  async function expectTold(subjectId: string, status: string, moves: string[]): Promise<void> {
+    const events = await db().event.findMany({
+      where: { accountId, subjectId },
+      orderBy: { sequence: 'asc' },
+    })
+    const told = events.map(event => event.type.split('.')[1] ?? '')
+    expect(told.at(-1) ?? 'pending').toBe(status)
+    for (const [nth, state] of told.entries()) {
+      const move = `${told[nth - 1] ?? 'pending'}>${state}`
+      expect(moves).toContain(move)
+      seen.add(move)
+      expect(events[nth]?.resource).toMatchObject({ id: subjectId, status: state })
+    }
+  }
+
+  async function holds(history: Step[][]): Promise<void> {
+    const { id: chargeId } = await openCharge(merchant, 1_000)
+    const order = { amount: 1_000, ...KEY }
+    const { id: withdrawalId } = await createWithdrawal(accountId, 'test', order)
+    for (const group of history) {
+      await Promise.all(group.map(step => take(step, chargeId, withdrawalId)))
+    }
+    const where = { accountId, id: { in: [chargeId, withdrawalId] } }
+    const charge = await db().charge.findFirstOrThrow({ where })
+    const withdrawal = await db().withdrawal.findFirstOrThrow({ where })
+    await expectTold(chargeId, charge.status, CHARGE_MOVES)
+    await expectTold(withdrawalId, withdrawal.status, WITHDRAWAL_MOVES)
+    balance += charge.status === 'paid' ? 1_000 : 0
+    balance -= withdrawal.status === 'rejected' ? 0 : 1_000
+    expect((await readBalances(accountId, 'test')).available).toBe(balance)
+  }
+  await fc.assert(fc.asyncProperty(groups, holds), { numRuns: RUNS, endOnFailure: true })
+
+  expect(seen).toEqual(new Set([...CHARGE_MOVES, ...WITHDRAWAL_MOVES]))
+  const sequences = await db().event.findMany({
+    where: { accountId },
+    orderBy: { sequence: 'asc' },
+    select: { sequence: true },
+  })
+  expect(sequences.map(event => Number(event.sequence))).toEqual(sequences.map((_, nth) => nth + 1))
+  await expectBalancedBooks(accountId)
+}, 120_000)

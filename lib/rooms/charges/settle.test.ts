@@ -1,0 +1,335 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db, disconnect } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { closeCharge } from '#lib/rooms/charges/close.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { type Payment, settleCharge, settleCharges } from '#lib/rooms/charges/settle.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import {
+  CHARGE,
+  expectBalancedBooks,
+  makeDatabase,
+  makeMerchant,
+  openCharge,
+  receive,
+} from '#lib/testing/stage.ts'
+
+const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+
+// A database of its own, because its deadlocks are counted, and other tests make some on purpose.
+const shared = env().DATABASE_URL ?? ''
+beforeAll(async () => {
+  supplyEnv({ DATABASE_URL: await makeDatabase() })
+})
+afterAll(async () => {
+  await disconnect()
+  supplyEnv({ DATABASE_URL: shared })
+})
+
+function paymentOf(merchant: Account, chargeId: string, changes: Partial<Payment> = {}): Payment {
+  const endToEndId = `E${newId().replaceAll('-', '').slice(0, 31)}`
+  return { accountId: merchant.id, chargeId, endToEndId, paidAt: new Date(), ...changes }
+}
+
+function eventsOf(merchant: Account) {
+  return db().event.findMany({
+    where: { accountId: merchant.id, mode: 'test' },
+    orderBy: { sequence: 'asc' },
+  })
+}
+
+async function expectGapless(merchant: Account, count: number): Promise<void> {
+  const events = await eventsOf(merchant)
+  expect(events.map(event => Number(event.sequence))).toEqual(
+    Array.from({ length: count }, (_, nth) => nth + 1),
+  )
+  const sequence = await db().eventSequence.findUniqueOrThrow({
+    where: { accountId_mode: { accountId: merchant.id, mode: 'test' } },
+  })
+  expect(Number(sequence.last)).toBe(count)
+}
+
+test('a payment credits the amount and says when and by what it came', async () => {
+  const merchant = await makeMerchant()
+  const { id } = await openCharge(merchant, 2_500)
+  const paidAt = new Date('2026-11-20T12:34:56.789Z')
+  const payment = paymentOf(merchant, id, { paidAt })
+  const [row] = await settleCharges([payment])
+  expect(row).toMatchObject({
+    id,
+    status: 'paid',
+    paid_at: '2026-11-20T12:34:56.789000Z',
+    end_to_end_id: payment.endToEndId,
+  })
+  expect(await findCharge(merchant.id, 'test', id)).toEqual(row)
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 2_500, outbound: 0 })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('told 20 times at once, the same payment is credited once and told of once', async () => {
+  const merchant = await makeMerchant()
+  const { id } = await openCharge(merchant, 2_500)
+  const payment = paymentOf(merchant, id)
+  const outcomes = await Promise.all(Array.from({ length: 20 }, () => settleCharges([payment])))
+  expect(outcomes.flat()).toHaveLength(1)
+  expect(await settleCharges([paymentOf(merchant, id)])).toEqual([])
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 2_500, outbound: 0 })
+  expect((await findCharge(merchant.id, 'test', id))?.end_to_end_id).toBe(payment.endToEndId)
+  await expectGapless(merchant, 1)
+  await expectBalancedBooks(merchant.id)
+})
+
+test('the same charge twice in one batch is credited once', async () => {
+  const merchant = await makeMerchant()
+  const { id } = await openCharge(merchant, 2_500)
+  const rows = await settleCharges([paymentOf(merchant, id), paymentOf(merchant, id)])
+  expect(rows).toHaveLength(1)
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 2_500, outbound: 0 })
+  await expectGapless(merchant, 1)
+  await expectBalancedBooks(merchant.id)
+})
+
+test('one batch pays charges of several merchants, each into its own books', async () => {
+  const merchants = await Promise.all(Array.from({ length: 4 }, () => makeMerchant()))
+  const payments: Payment[] = []
+  for (const [nth, merchant] of merchants.entries()) {
+    for (let more = 0; more <= nth; more++) {
+      payments.push(paymentOf(merchant, (await openCharge(merchant, 1_000 + nth)).id))
+    }
+  }
+  const foreign = { ...paymentOf(merchants[0] as Account, newId()) }
+  const rows = await settleCharges([...payments, foreign])
+  expect(rows).toHaveLength(10)
+  for (const [nth, merchant] of merchants.entries()) {
+    const available = (1_000 + nth) * (nth + 1)
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available, outbound: 0 })
+    await expectGapless(merchant, nth + 1)
+    await expectBalancedBooks(merchant.id)
+  }
+})
+
+test("a charge named with another merchant's account is not paid", async () => {
+  const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
+  const { id } = await openCharge(merchant)
+  expect(await settleCharges([paymentOf(other, id)])).toEqual([])
+  expect(await findCharge(merchant.id, 'test', id)).toMatchObject({ status: 'pending' })
+  await expectBalancedBooks(merchant.id)
+  await expectBalancedBooks(other.id)
+})
+
+test.each(['expired', 'failed'] as const)(
+  'a charge that had %s is still paid when the bank says so',
+  async outcome => {
+    const merchant = await makeMerchant()
+    const { id } = await openCharge(merchant, 700)
+    await closeCharge(merchant.id, id, outcome)
+    expect(await settleCharges([paymentOf(merchant, id)])).toMatchObject([{ status: 'paid' }])
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 700, outbound: 0 })
+    const types = (await eventsOf(merchant)).map(event => event.type)
+    expect(types).toEqual([`transaction.${outcome}`, 'transaction.paid'])
+    await expectBalancedBooks(merchant.id)
+  },
+)
+
+test('a charge that is still being opened at a bank cannot be paid', async () => {
+  const merchant = await makeMerchant()
+  const { id } = await openCharge(merchant)
+  const data = { status: 'opening', accountId: merchant.id, id: newId(), txid: newId() }
+  const { clientName, clientEmail, clientDoc, ...known } = await db().charge.findFirstOrThrow({
+    where: { accountId: merchant.id, id },
+    select: {
+      mode: true,
+      amount: true,
+      clientName: true,
+      clientEmail: true,
+      clientDoc: true,
+      expiresAt: true,
+    },
+  })
+  const client = { clientName, clientEmail, clientDoc }
+  await db().charge.create({ data: { ...known, ...client, ...data, externalId: data.txid } })
+  expect(await settleCharges([paymentOf(merchant, data.id)])).toEqual([])
+  expect(await findCharge(merchant.id, 'test', data.id)).toBeNull()
+  await expectBalancedBooks(merchant.id)
+})
+
+test('one payment of a batch that cannot be leaves the whole batch unpaid', async () => {
+  const merchant = await makeMerchant()
+  const [first, second] = [await openCharge(merchant), await openCharge(merchant)]
+  const payment = paymentOf(merchant, first.id)
+  const sameProof = paymentOf(merchant, second.id, { endToEndId: payment.endToEndId })
+  await expect(settleCharges([payment, sameProof])).rejects.toThrow()
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 0 })
+  await expectGapless(merchant, 0)
+  await settleCharges([payment])
+  await expectGapless(merchant, 1)
+  await expectBalancedBooks(merchant.id)
+})
+
+describe('the event', () => {
+  test('holds the resource as it stands after the payment', async () => {
+    const merchant = await makeMerchant()
+    const { id } = await createCharge(
+      merchant,
+      'test',
+      { ...CHARGE, metadata: { order: 1 }, items: [{ name: 'Pão' }] },
+      '203.0.113.9',
+    )
+    const [row] = await settleCharges([paymentOf(merchant, id)])
+    const [event] = await eventsOf(merchant)
+    expect(event).toMatchObject({ type: 'transaction.paid', subjectId: id, sequence: 1n })
+    const { amount, refunded_amount, ...rest } = row ?? {}
+    expect(event?.resource).toEqual({
+      ...rest,
+      amount: Number(amount),
+      refunded_amount: Number(refunded_amount),
+    })
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('is numbered without a gap when some of 50 payments at once fail', async () => {
+    const merchant = await makeMerchant()
+    const charges = await Promise.all(Array.from({ length: 50 }, () => openCharge(merchant, 1_000)))
+    const taken = paymentOf(merchant, (await openCharge(merchant, 1_000)).id)
+    await settleCharges([taken])
+    const outcomes = await Promise.allSettled(
+      charges.map(({ id }, nth) => {
+        const changes = nth % 5 === 0 ? { endToEndId: taken.endToEndId } : {}
+        return settleCharges([paymentOf(merchant, id, changes)])
+      }),
+    )
+    expect(outcomes.filter(outcome => outcome.status === 'rejected')).toHaveLength(10)
+    await expectGapless(merchant, 41)
+    expect((await readBalances(merchant.id, 'test')).available).toBe(41_000)
+    const subjects = (await eventsOf(merchant)).map(event => event.subjectId)
+    expect(new Set(subjects).size).toBe(41)
+    await expectBalancedBooks(merchant.id)
+  })
+})
+
+/** A deadlock is undone by PostgreSQL and tried again by us, but only after a second of standstill. */
+async function countDeadlocks(): Promise<bigint | undefined> {
+  await db().$queryRaw`SELECT pg_stat_force_next_flush()::text`
+  const [row] = await db().$queryRaw<{ deadlocks: bigint }[]>`
+    SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`
+  return row?.deadlocks
+}
+
+test('payments in and withdrawals out of one account at once never deadlock', async () => {
+  const merchant = await makeMerchant()
+  await receive(merchant, 200_000)
+  const charges = await Promise.all(Array.from({ length: 60 }, () => openCharge(merchant, 1_000)))
+  const withdrawals = await Promise.all(
+    charges.map(() => createWithdrawal(merchant.id, 'test', { amount: 1_000, ...KEY })),
+  )
+  const deadlocksBefore = await countDeadlocks()
+  const outcomes = await Promise.allSettled(
+    charges.flatMap(({ id }, nth) => {
+      const settlement = { accountId: merchant.id, withdrawalId: withdrawals[nth]?.id ?? '' }
+      return [
+        settleCharges([paymentOf(merchant, id)]),
+        nth % 2
+          ? approveWithdrawal({ ...settlement, endToEndId: `E${newId()}` })
+          : rejectWithdrawal({ ...settlement, reason: 'no such key' }),
+      ]
+    }),
+  )
+  expect(outcomes.filter(outcome => outcome.status === 'rejected')).toEqual([])
+  expect(await countDeadlocks()).toBe(deadlocksBefore)
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 230_000, outbound: 0 })
+  await expectGapless(merchant, 121)
+  await expectBalancedBooks(merchant.id)
+}, 30_000)
+
+test('batches over several merchants in opposite orders all arrive', async () => {
+  const merchants = await Promise.all(Array.from({ length: 5 }, () => makeMerchant()))
+  const batches = await Promise.all(
+    Array.from({ length: 24 }, async (_, nth) => {
+      const charges = await Promise.all(merchants.map(merchant => openCharge(merchant, 1_000)))
+      const payments = charges.map(({ id }, which) => paymentOf(merchants[which] as Account, id))
+      return nth % 2 ? payments : payments.toReversed()
+    }),
+  )
+  const deadlocksBefore = await countDeadlocks()
+  const outcomes = await Promise.allSettled(batches.map(batch => settleCharges(batch)))
+  expect(outcomes.filter(outcome => outcome.status === 'rejected')).toEqual([])
+  expect(await countDeadlocks()).toBe(deadlocksBefore)
+  for (const merchant of merchants) {
+    expect((await readBalances(merchant.id, 'test')).available).toBe(24_000)
+    await expectGapless(merchant, 24)
+    await expectBalancedBooks(merchant.id)
+  }
+}, 30_000)
+
+describe('payments that reach one account at the same time', () => {
+  test('are settled together, and each caller has its own row', async () => {
+    const merchant = await makeMerchant()
+    const charges = await Promise.all(Array.from({ length: 40 }, () => openCharge(merchant, 1_000)))
+    const transactions = async () => {
+      const [row] = await db().$queryRaw<{ many: bigint }[]>`
+        SELECT count(DISTINCT xmin::text) AS many FROM charges
+        WHERE account_id = ${merchant.id}::uuid AND status = 'paid'`
+      return Number(row?.many)
+    }
+    const rows = await Promise.all(charges.map(({ id }) => settleCharge(paymentOf(merchant, id))))
+    expect(rows.map(row => row?.id)).toEqual(charges.map(({ id }) => id))
+    expect(await transactions()).toBe(2)
+    expect((await readBalances(merchant.id, 'test')).available).toBe(40_000)
+    await expectGapless(merchant, 40)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('one charge twice: one caller has the row, the other null, and it is credited once', async () => {
+    const merchant = await makeMerchant()
+    const [first, second] = [await openCharge(merchant, 1_000), await openCharge(merchant, 1_000)]
+    const rows = await Promise.all([
+      settleCharge(paymentOf(merchant, first.id)),
+      settleCharge(paymentOf(merchant, second.id)),
+      settleCharge(paymentOf(merchant, second.id)),
+      settleCharge(paymentOf(merchant, first.id)),
+    ])
+    expect(rows.map(row => row?.id ?? null)).toEqual([first.id, second.id, null, null])
+    expect((await readBalances(merchant.id, 'test')).available).toBe(2_000)
+    await expectGapless(merchant, 2)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('one proof for two charges is refused to its own caller alone', async () => {
+    const merchant = await makeMerchant()
+    const charges = await Promise.all(Array.from({ length: 6 }, () => openCharge(merchant, 1_000)))
+    const payments = charges.map(({ id }) => paymentOf(merchant, id))
+    const [taken, , , double] = payments
+    if (taken && double) double.endToEndId = taken.endToEndId
+    const outcomes = await Promise.allSettled(payments.map(settleCharge))
+    expect(outcomes.map(one => one.status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ])
+    expect((await readBalances(merchant.id, 'test')).available).toBe(5_000)
+    await expectGapless(merchant, 5)
+    await expectBalancedBooks(merchant.id)
+  })
+})
+
+test('a payment that a job reports without its lease is not credited; the others of the batch are', async () => {
+  const merchant = await makeMerchant()
+  const [held, lost] = [await openCharge(merchant, 1_000), await openCharge(merchant, 1_000)]
+  const lease = newId()
+  await db().$executeRaw`UPDATE charges SET lease = ${lease}::uuid WHERE id = ${held.id}::uuid`
+  const rows = await settleCharges([
+    paymentOf(merchant, held.id, { lease }),
+    paymentOf(merchant, lost.id, { lease }),
+  ])
+  expect(rows.map(row => row.id)).toEqual([held.id])
+  expect((await readBalances(merchant.id, 'test')).available).toBe(1_000)
+  await expectBalancedBooks(merchant.id)
+})

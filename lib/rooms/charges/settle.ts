@@ -1,0 +1,78 @@
+import { batched } from '#lib/base/db/batch.ts'
+import { Prisma } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { retried } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
+import { newId } from '#lib/base/ids.ts'
+import { chargeAsJson } from '#lib/rooms/charges/queries.ts'
+import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
+import { transferCtes } from '#lib/services/ledger/transfer.ts'
+import { eventCtes } from '#lib/services/webhooks/events.ts'
+
+export interface Payment {
+  accountId: string
+  chargeId: string
+  endToEndId: string
+  paidAt: Date
+  /** When the books say it came; now, but for the demo world's past. */
+  bookedAt?: Date
+  /** The lease of the job that learned of it: without it any more, it writes nothing. */
+  lease?: string
+}
+
+/**
+ * Marks charges as paid, credits each and records the event, all in one statement: a crash leaves
+ * all of it or nothing. Called twice, the second finds no charge to move and returns no row.
+ */
+export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
+  const ids = payments.map(payment => payment.chargeId)
+  const accounts = payments.map(payment => payment.accountId)
+  const endToEndIds = payments.map(payment => payment.endToEndId)
+  const paidAt = payments.map(payment => payment.paidAt)
+  const bookedAt = payments.map(payment => payment.bookedAt ?? null)
+  const leases = payments.map(payment => payment.lease ?? null)
+  const events = payments.map(() => newId())
+  const mayBePaid = Prisma.sql`c.status IN ('pending', 'expired', 'failed')
+    AND (p.lease IS NULL OR c.lease = p.lease)`
+  const rows = await retried(() =>
+    queryRows<ChargeRow>(Prisma.sql`
+      WITH payments AS (
+        SELECT * FROM unnest(${accounts}::uuid[], ${ids}::uuid[], ${endToEndIds}::text[],
+            ${paidAt}::timestamptz[], ${bookedAt}::timestamptz[], ${leases}::uuid[],
+            ${events}::uuid[])
+          AS p (account_id, id, end_to_end_id, paid_at, booked_at, lease, event_id)
+      ), locked AS (
+        SELECT c.account_id, c.id FROM charges c JOIN payments p USING (account_id, id)
+        WHERE ${mayBePaid}
+        ORDER BY c.account_id, c.id FOR UPDATE OF c
+      ), paid AS (
+        UPDATE charges c SET status = 'paid', paid_at = p.paid_at, updated_at = now(),
+          end_to_end_id = p.end_to_end_id, due_at = NULL, lease = NULL
+        FROM locked k JOIN payments p USING (account_id, id)
+        WHERE c.account_id = k.account_id AND c.id = k.id AND ${mayBePaid}
+        RETURNING c.*, p.booked_at, p.event_id
+      ), source AS (
+        SELECT c.account_id, c.mode, c.id, c.amount, c.booked_at, c.event_id, c.webhook_url,
+          ${chargeAsJson} AS resource
+        FROM paid c
+      ), ${transferCtes('charge_paid', 'source')},
+      ${eventCtes('transaction.paid', 'source', { after: 'ledger_moved' })}
+      SELECT ${chargeAsJson}::text AS json FROM paid c`),
+  )
+  if (rows.length > 0) wake('deliveries')
+  return rows
+}
+
+/** The row of each payment, in their order; null: that charge has been paid already. */
+export async function settleInOrder(payments: Payment[]): Promise<(ChargeRow | null)[]> {
+  const rows = new Map((await settleCharges(payments)).map(row => [row.id, row]))
+  return payments.map(({ chargeId }) => rows.get(chargeId) ?? null)
+}
+
+/** One payment, with whatever else reaches the account meanwhile: its balance is one row. */
+export const settleCharge = batched({
+  run: settleInOrder,
+  queueOf: ({ accountId }: Payment) => accountId,
+  nameOf: ({ chargeId }: Payment) => chargeId,
+  most: 200,
+})

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+
+const OUTCOMES = ['paid', 'failed', 'expired'] as const
+
+test.each(OUTCOMES)(
+  'a pending charge becomes %s, and only a paid one moves money',
+  async outcome => {
+    const merchant = await makeMerchant()
+    const { id } = await openCharge(merchant, 1_800)
+    const row = await simulateCharge(merchant.id, id, outcome)
+    expect(row.status).toBe(outcome)
+    expect(await findCharge(merchant.id, 'test', id)).toEqual(row)
+    const available = outcome === 'paid' ? 1_800 : 0
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available, outbound: 0 })
+    if (outcome === 'paid') expect(row.end_to_end_id).toMatch(/^E\d{8}\d{12}[0-9A-Za-z]{11}$/)
+    await expectBalancedBooks(merchant.id)
+  },
+)
+
+/** From a state, with an outcome: what it becomes, or nothing because it was final. */
+const MOVES = CHARGE_STATUSES.filter(status => status !== 'pending').flatMap(from =>
+  OUTCOMES.map(outcome => ({ from, outcome, may: from !== 'paid' && outcome === 'paid' })),
+)
+
+test.each(MOVES)('$from and then $outcome: moved is $may', async ({ from, outcome, may }) => {
+  const merchant = await makeMerchant()
+  const { id } = await openCharge(merchant)
+  await simulateCharge(merchant.id, id, from)
+  const again = simulateCharge(merchant.id, id, outcome)
+  if (may) expect(await again).toMatchObject({ status: outcome })
+  else await expect(again).rejects.toMatchObject({ code: 'already_final' })
+  expect(await findCharge(merchant.id, 'test', id)).toMatchObject({ status: may ? outcome : from })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('a late payment came when it came, not when the charge had ended', async () => {
+  const merchant = await makeMerchant()
+  const { id } = await openCharge(merchant)
+  await simulateCharge(merchant.id, id, 'failed')
+  await db().$executeRaw`
+    UPDATE simulator_orders SET settles_at = now() - interval '1 hour'
+    WHERE id = ${id.replaceAll('-', '')}`
+  const { paid_at } = await simulateCharge(merchant.id, id, 'paid')
+  expect(Date.now() - Date.parse(paid_at ?? '')).toBeLessThan(60_000)
+  await expectBalancedBooks(merchant.id)
+})
+
+test("the merchant's own reference names a charge too", async () => {
+  const merchant = await makeMerchant()
+  await createCharge(merchant, 'test', { ...CHARGE, external_id: 'order 7' }, null)
+  expect(await simulateCharge(merchant.id, 'order 7', 'paid')).toMatchObject({ status: 'paid' })
+  await expectBalancedBooks(merchant.id)
+})
+
+describe('not found', () => {
+  test('an unknown id, a text and another merchant’s charge are told alike', async () => {
+    const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
+    const { id } = await createCharge(other, 'test', { ...CHARGE, external_id: 'order 8' }, null)
+    for (const name of [newId(), 'no such order', id, 'order 8', id.replaceAll('-', '')]) {
+      await expect(simulateCharge(merchant.id, name, 'paid')).rejects.toMatchObject({
+        code: 'transaction_not_found',
+        message: 'Transaction not found',
+      })
+    }
+    expect(await findCharge(other.id, 'test', id)).toMatchObject({ status: 'pending' })
+    await expectBalancedBooks(other.id)
+  })
+})
+
+test('20 payers at once: one pays, the others are told that it is final', async () => {
+  const merchant = await makeMerchant()
+  const { id } = await openCharge(merchant, 3_000)
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 20 }, () => simulateCharge(merchant.id, id, 'paid')),
+  )
+  const refusals = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason.code] : []))
+  expect(refusals).toEqual(Array(19).fill('already_final'))
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 3_000, outbound: 0 })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('paid, failed and expired at once: whatever the order, a payment that was taken is credited', async () => {
+  const merchant = await makeMerchant()
+  const charges = await Promise.all(Array.from({ length: 15 }, () => openCharge(merchant, 1_000)))
+  const outcomes = await Promise.all(
+    charges.map(async ({ id }) => {
+      const tries = OUTCOMES.map(outcome => simulateCharge(merchant.id, id, outcome))
+      const settled = await Promise.allSettled(tries)
+      const paid = settled.some(one => one.status === 'fulfilled' && one.value.status === 'paid')
+      const order = await db().simulatorOrder.findUniqueOrThrow({
+        where: { id: id.replaceAll('-', '') },
+      })
+      return { id, paid, bank: order.state }
+    }),
+  )
+  const credited = outcomes.filter(({ paid }) => paid).length
+  expect((await readBalances(merchant.id, 'test')).available).toBe(credited * 1_000)
+  for (const { id, paid, bank } of outcomes) {
+    expect(bank === 'paid').toBe(paid)
+    expect((await findCharge(merchant.id, 'test', id))?.status === 'paid').toBe(paid)
+  }
+  await expectBalancedBooks(merchant.id)
+})

@@ -1,0 +1,44 @@
+import { TrocoError } from '#lib/base/errors.ts'
+import { bareId } from '#lib/base/ids.ts'
+import { closeCharge } from '#lib/rooms/charges/close.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
+import type { ChargeOutcome, ChargeRow } from '#lib/rooms/charges/schema.ts'
+import { settleCharge } from '#lib/rooms/charges/settle.ts'
+import type { ChargeState } from '#lib/services/gateway/gateway.ts'
+import { decideCharge } from '#lib/services/gateway/simulator.ts'
+
+/**
+ * What a payer does at the simulated bank, test mode only. The bank's word is kept first, so a
+ * crash before ours is made good when the charge falls due.
+ */
+export async function simulateCharge(
+  accountId: string,
+  idOrReference: string,
+  outcome: ChargeOutcome,
+): Promise<ChargeRow> {
+  const charge = await findCharge(accountId, 'test', idOrReference)
+  if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
+  const mayChange = charge.status === 'pending' || (outcome === 'paid' && charge.status !== 'paid')
+  if (!mayChange) throw alreadyFinal(charge.status)
+  const said = await decideCharge(bareId(charge.id), charge.amount, outcome)
+  const changed = await endAsSaid(accountId, charge.id, said)
+  if (!changed) throw alreadyFinal('final')
+  return changed
+}
+
+/** Does what the bank says of a charge whose end was reported. Null: it has had that end already. */
+export async function endAsSaid(
+  accountId: string,
+  chargeId: string,
+  said: ChargeState,
+): Promise<ChargeRow | null> {
+  if (said.state === 'open') return null
+  if (said.state !== 'paid') {
+    return closeCharge(accountId, chargeId, said.state === 'failed' ? 'failed' : 'expired')
+  }
+  return settleCharge({ accountId, chargeId, endToEndId: said.endToEndId, paidAt: said.paidAt })
+}
+
+function alreadyFinal(status: string): TrocoError {
+  return new TrocoError('already_final', `Transaction is already ${status}`)
+}

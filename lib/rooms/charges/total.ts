@@ -1,0 +1,32 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import type { AccountRef } from '#lib/base/db/columns.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { ChargeTotals } from '#lib/rooms/charges/schema.ts'
+import { chargeOfEach, chargesWhere, foundCte } from '#lib/rooms/charges/search.ts'
+import type { ChargeFilters } from '#lib/rooms/charges/wire.ts'
+
+/** Up to so many rows are counted; of more it is only said that there are more. */
+const COUNTED_MAX = 100_000
+
+/** How many charges fit, what they come to and how much of it is paid. */
+export async function totalCharges(
+  account: AccountRef,
+  mode: Mode,
+  filters: ChargeFilters,
+): Promise<ChargeTotals> {
+  const { q } = filters
+  const rows = Prisma.sql`SELECT c.status, c.amount FROM
+    ${q ? chargeOfEach('found') : Prisma.sql`charges c`}
+    WHERE ${chargesWhere(account, mode, filters)} LIMIT ${COUNTED_MAX + 1}`
+  const [total] = await queryRows<Omit<ChargeTotals, 'is_exact'>>(Prisma.sql`
+    ${q ? Prisma.sql`WITH ${foundCte(account, mode, q)}` : Prisma.empty}
+    SELECT json_build_object('count', count(*),
+      'amount', LEAST(COALESCE(sum(r.amount), 0), ${Number.MAX_SAFE_INTEGER}::bigint),
+      'paid_amount', LEAST(COALESCE(sum(r.amount) FILTER (WHERE r.status = 'paid'), 0),
+        ${Number.MAX_SAFE_INTEGER}::bigint))::text AS json
+    FROM (${rows}) r`)
+  const { count = 0, amount = 0, paid_amount = 0 } = total ?? {}
+  const isExact = count <= COUNTED_MAX && amount < Number.MAX_SAFE_INTEGER
+  return { count: Math.min(count, COUNTED_MAX), amount, paid_amount, is_exact: isExact }
+}

@@ -1,0 +1,23 @@
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+
+const WELCOME = { amount: 100_000, reference: 'welcome' }
+
+/** A new account's test world opens with one paid charge, so that a first withdrawal works. */
+export async function payWelcomeCharge(
+  merchant: Parameters<typeof createCharge>[0],
+): Promise<void> {
+  const existing = await findCharge(merchant.id, 'test', WELCOME.reference)
+  if (!existing) {
+    const request = {
+      amount: WELCOME.amount,
+      client_name: 'Troco',
+      client_email: 'welcome@example.com',
+      client_doc: '00000000000191',
+      external_id: WELCOME.reference,
+    }
+    await createCharge(merchant, 'test', request, null)
+  }
+  if (existing?.status !== 'paid') await simulateCharge(merchant.id, WELCOME.reference, 'paid')
+}

@@ -1,0 +1,151 @@
+import * as z from 'zod'
+import { about, anyObject, instant, listQuery, must, pageOf } from '#lib/base/fields.ts'
+import { MODES } from '#lib/base/mode.ts'
+import type { ChargeRow, ChargeTotals, CreatedCharge } from '#lib/rooms/charges/schema.ts'
+import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
+
+const ID = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
+const BR_CODE =
+  '00020101021226770014br.gov.bcb.pix2555pix.example.test/qr/v2/01a1fbb6bf1b7d409b0e5f0f2d1c88aa520400005303986540515.005802BR5911Loja Aurora6009Sao Paulo62070503***6304FD02'
+const END_TO_END_ID = 'E00000000202611210128a1b2c3d4e5f'
+const PAYMENT_URL = 'https://pix.shop.example/pay/bXkQ0m1xZ0F5c2VjcmV0IQ'
+const STATUS = 'A charge begins as `pending`; `paid` is final, and what is paid is in the balance.'
+
+const created = {
+  transaction_id: z.uuid().meta(about('The id of the charge.', ID)),
+  br_code: z
+    .string()
+    .meta(about('What the payer copies or scans: the text of the QR code.', BR_CODE)),
+  amount: z.int().meta(about('In cents.', 1500)),
+  status: z.enum(CHARGE_STATUSES).meta(about(STATUS, 'pending')),
+  metadata: anyObject.nullable().meta(about('As it was sent, or null.', { order: 1048 })),
+}
+const success = z.literal('success').meta(about('Always `success` beside a 200.'))
+
+export const ChargeCreated = z
+  .object({ status: success, data: z.object(created) })
+  .meta({ id: 'ChargeCreated' })
+
+export const ChargeDetail = z
+  .object({
+    ...created,
+    status: created.status.meta(about(STATUS, 'paid')),
+    id: z.uuid().meta(about('The same as `transaction_id`.', ID)),
+    external_id: z
+      .string()
+      .meta(about('Your reference; without one, the id without its hyphens.', 'order-1048')),
+    mode: z.enum(MODES).meta(about('The world it belongs to.', 'test')),
+    client_name: z.string().meta(about('Name of the payer.', 'Ana Beatriz Rocha')),
+    client_email: z.string().meta(about('E-mail of the payer.', 'ana@example.com')),
+    client_doc: z.string().meta(about('CPF or CNPJ of the payer.', '529.982.247-25')),
+    client_phone: z.string().nullable().meta(about('Phone of the payer.', '+55 11 98765-4321')),
+    ip: z
+      .string()
+      .nullable()
+      .meta(about('IP address of the payer, or of your call.', '203.0.113.7')),
+    items: z
+      .array(anyObject)
+      .nullable()
+      .meta(
+        about('As they were sent, or null.', [
+          { name: 'Café especial 1 kg', price: 1500, quantity: 1 },
+        ]),
+      ),
+    utms: anyObject
+      .nullable()
+      .meta(about('As they were sent, or null.', { utm_source: 'instagram' })),
+    webhook_url: z
+      .string()
+      .nullable()
+      .meta(about('Address that is told what becomes of it.', 'https://shop.example/hooks/pix')),
+    expires_at: instant.meta(
+      about('When it can no longer be paid.', '2026-11-21T02:27:00.123456Z'),
+    ),
+    paid_at: instant
+      .nullable()
+      .meta(about('When it was paid, or null.', '2026-11-21T01:28:12.004211Z')),
+    end_to_end_id: z
+      .string()
+      .nullable()
+      .meta(about('The payment at the central bank: 32 characters, or null.', END_TO_END_ID)),
+    refunded_amount: z.int().meta(about('What was given back, in cents.', 0)),
+    payment_url: z.string().meta(about('A page for the payer, with the QR code.', PAYMENT_URL)),
+    created_at: instant.meta(about('When it was created.', '2026-11-21T01:27:00.123456Z')),
+    updated_at: instant.meta(about('When it last changed.', '2026-11-21T01:28:12.004211Z')),
+  })
+  .meta({ id: 'Charge' })
+export type ChargeDetail = z.infer<typeof ChargeDetail>
+
+export const ChargeRead = z
+  .object({ status: success, data: ChargeDetail })
+  .meta({ id: 'ChargeRead' })
+export const ChargePage = pageOf(ChargeDetail).meta({ id: 'ChargePage' })
+
+const FIND =
+  "A part of the payer's name or e-mail, in any case and with or without accents, or a whole document, reference, id or end-to-end id."
+const CENTS = 'be a whole number of cents'
+
+function centsFilter(description: string, example: number) {
+  return z
+    .string()
+    .regex(/^\d{1,12}$/, must(CENTS))
+    .transform(Number)
+    .optional()
+    .meta({ like: z.int().min(0).optional(), ...about(description, example) })
+}
+
+/** How a list of charges is asked for. */
+export const chargesQuery = listQuery(CHARGE_STATUSES, FIND).extend({
+  amount_from: centsFilter('Only of this amount or more, in cents.', 1500),
+  amount_to: centsFilter('Only of this amount or less, in cents.', 9900),
+})
+export type ChargesQuery = z.infer<typeof chargesQuery>
+
+/** What a list of charges is narrowed to, whichever page of it. */
+export const chargeFilters = chargesQuery.omit({ limit: true, cursor: true })
+export type ChargeFilters = z.infer<typeof chargeFilters>
+
+export const ChargesTotal: z.ZodType<ChargeTotals> = z.object({
+  count: z.int(),
+  amount: z.int(),
+  paid_amount: z.int(),
+  is_exact: z.boolean(),
+})
+
+/** What a person is shown who asked to see it. */
+export const DocumentShown = z.object({ data: z.object({ document: z.string() }) })
+
+export function createdChargeToWire(charge: CreatedCharge) {
+  return {
+    transaction_id: charge.id,
+    br_code: charge.br_code,
+    amount: charge.amount,
+    status: charge.status,
+    metadata: charge.metadata,
+  }
+}
+
+/** `paymentUrl` is the address of the payer's page. */
+export function chargeToWire(charge: ChargeRow, paymentUrl: string): ChargeDetail {
+  return {
+    ...createdChargeToWire(charge),
+    id: charge.id,
+    external_id: charge.external_id,
+    mode: charge.mode,
+    client_name: charge.client_name,
+    client_email: charge.client_email,
+    client_doc: charge.client_doc,
+    client_phone: charge.client_phone,
+    ip: charge.ip,
+    items: charge.items,
+    utms: charge.utms,
+    webhook_url: charge.webhook_url,
+    expires_at: charge.expires_at,
+    paid_at: charge.paid_at,
+    end_to_end_id: charge.end_to_end_id,
+    refunded_amount: charge.refunded_amount,
+    payment_url: paymentUrl,
+    created_at: charge.created_at,
+    updated_at: charge.updated_at,
+  }
+}

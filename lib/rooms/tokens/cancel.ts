@@ -1,0 +1,57 @@
+import type { Actor } from '#lib/base/audit/record.ts'
+import { db } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { endTokens } from '#lib/rooms/tokens/revoke.ts'
+import { queueMailToOwners } from '#lib/services/mail/owners.ts'
+import { lockAccount } from '#lib/services/webhooks/owner.ts'
+
+/** Ends somebody's token for the operator; the owners are told which one, and why. Null: it had ended. */
+export async function cancelToken(
+  { accountId, id }: { accountId: string; id: string },
+  reason: string,
+  actor: Actor,
+): Promise<{ id: string } | null> {
+  const where = { accountId, id }
+  const isThere = [accountId, id].every(isUuid) && (await db().token.count({ where })) > 0
+  if (!isThere) throw new TrocoError('token_not_found', 'Token not found')
+  return transaction(async tx => {
+    const [ended] = await endTokens(tx, where, reason, actor)
+    if (!ended) return null
+    const { name, prefix, lastFour, mode } = ended
+    await queueMailToOwners(tx, accountId, account => ({
+      kind: 'tokenRevoked',
+      account,
+      token: name,
+      ending: `${prefix}…${lastFour}`,
+      reason,
+      path: `/${mode}/settings/tokens`,
+    }))
+    return { id }
+  })
+}
+
+/** The same for all that an account still has, in both worlds, with one mail. Says how many. */
+export async function cancelTokens(
+  accountId: string,
+  reason: string,
+  actor: Actor,
+): Promise<number> {
+  if (!isUuid(accountId)) return 0
+  return transaction(async tx => {
+    // Whoever is just making one, or replacing one, is waited for.
+    await lockAccount(tx, accountId)
+    const ended = await endTokens(tx, { accountId }, reason, actor)
+    if (ended.length > 0) {
+      await queueMailToOwners(tx, accountId, account => ({
+        kind: 'tokensRevoked',
+        account,
+        count: String(ended.length),
+        reason,
+        path: '/test/settings/tokens',
+      }))
+    }
+    return ended.length
+  })
+}

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { makeMerchant } from '#lib/testing/stage.ts'
+
+const ACTOR = { type: 'user', id: newId() } as const
+
+test('at rest there is only its HMAC, its first 20 and its last four characters', async () => {
+  const merchant = await makeMerchant()
+  const wanted = {
+    accountId: merchant.id,
+    mode: 'test' as const,
+    name: 'shop',
+    permissions: ['account:read' as const],
+  }
+  const { id, token } = await issueToken(wanted, ACTOR)
+  const rows = await db().$queryRaw<{ row: string; hash: Uint8Array }[]>`
+    SELECT to_jsonb(t)::text AS row, hash FROM tokens t WHERE account_id = ${merchant.id}::uuid
+    UNION ALL
+    SELECT to_jsonb(a)::text, NULL FROM audit_log a WHERE account_id = ${merchant.id}::uuid`
+  expect(rows.length).toBeGreaterThanOrEqual(2)
+  const kept = rows.map(row => row.row).join('\n')
+  expect(kept).not.toContain(token)
+  expect(kept).not.toContain(token.slice(0, 21))
+  expect(kept).not.toContain(token.slice(-5))
+  // A plain hash could be tried offline by whoever has a copy of the table.
+  expect(Buffer.from(rows[0]?.hash ?? [])).toHaveLength(32)
+  expect(kept).not.toContain(createHash('sha256').update(token).digest('hex'))
+  const row = await db().token.findFirstOrThrow({ where: { accountId: merchant.id, id } })
+  expect(row).toMatchObject({
+    name: 'shop',
+    mode: 'test',
+    permissions: ['account:read'],
+    prefix: token.slice(0, 20),
+    lastFour: token.slice(-4),
+    expiresAt: null,
+    lastUsedAt: null,
+    revokedAt: null,
+  })
+})
+
+test('who issued it, for what, stands in the record', async () => {
+  const merchant = await makeMerchant()
+  const permissions = ['transactions:read' as const, 'events:read' as const]
+  const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'erp', permissions }
+  const { id } = await issueToken(wanted, ACTOR)
+  const records = await db().auditRecord.findMany({ where: { target: id } })
+  expect(records).toMatchObject([
+    {
+      action: 'token.issued',
+      accountId: merchant.id,
+      actorType: 'user',
+      actorId: ACTOR.id,
+      after: { name: 'erp', mode: 'live', permissions },
+    },
+  ])
+})

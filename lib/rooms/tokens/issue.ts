@@ -1,0 +1,73 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import type { Tx } from '#lib/base/db/client.ts'
+import type { Once } from '#lib/base/db/once.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { newId } from '#lib/base/ids.ts'
+import { hmac } from '#lib/base/keys.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { type Permission, TOKENS_MAX } from '#lib/rooms/tokens/schema.ts'
+import { makeToken } from '#lib/rooms/tokens/token-text.ts'
+import { keepKey, lockAccount } from '#lib/services/webhooks/owner.ts'
+
+const PREFIX_LENGTH = 20
+
+export interface NewToken {
+  accountId: string
+  mode: Mode
+  name: string
+  permissions: Permission[]
+  expiresAt?: Date
+}
+
+/** Makes a token and tells it this once: only its HMAC, its beginning and its end are kept. */
+export function issueToken(
+  wanted: NewToken,
+  actor: Actor,
+  once?: Once,
+): Promise<{ id: string; token: string }> {
+  return transaction(async tx => {
+    await lockAccount(tx, wanted.accountId)
+    await keepKey(tx, once)
+    await refuseTooMany(tx, wanted)
+    return writeToken(tx, wanted, actor, once?.id)
+  })
+}
+
+/** The row of a token and its record, for whoever makes one. */
+export async function writeToken(tx: Tx, wanted: NewToken, actor: Actor, id = newId()) {
+  const { accountId, mode, name, permissions, expiresAt } = wanted
+  const token = makeToken(mode)
+  await tx.token.create({
+    data: {
+      ...wanted,
+      id,
+      hash: hashToken(token),
+      prefix: token.slice(0, PREFIX_LENGTH),
+      lastFour: token.slice(-4),
+    },
+  })
+  const after = {
+    name,
+    mode,
+    permissions,
+    ...(expiresAt && { expires_at: expiresAt.toISOString() }),
+  }
+  await recordAudit(tx, { actor, action: 'token.issued', accountId, target: id, after })
+  return { id, token }
+}
+
+/** One that was replaced does not count: its successor does. */
+async function refuseTooMany(tx: Tx, { accountId, mode }: NewToken): Promise<void> {
+  const inForce = { OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] }
+  const there = await tx.token.count({
+    where: { accountId, mode, revokedAt: null, replacedBy: null, ...inForce },
+  })
+  if (there < TOKENS_MAX) return
+  const message = `There are ${TOKENS_MAX} tokens already: revoke one that is not used any more`
+  throw new TrocoError('limit_reached', message)
+}
+
+export function hashToken(token: string, secret?: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(hmac('api-tokens', token, secret))
+}

@@ -1,0 +1,78 @@
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { utc } from '#lib/base/db/columns.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { invalidInput, TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { TokenRequest, TokenRow } from '#lib/rooms/tokens/schema.ts'
+
+/** Ended ones are shown for what became of them, not for ever. */
+const ENDED_MAX = 50
+const LIFE_YEARS_MAX = 10
+
+export const isInForce = Prisma.sql`(t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))`
+
+/** Staff that belongs to the account, too, acts there as its member. */
+const revoker = Prisma.sql`FROM users u
+  LEFT JOIN memberships m ON m.account_id = t.account_id AND m.user_id = u.id
+  WHERE u.id = t.revoked_by`
+
+export const tokenAsJson = asJson(Prisma.sql`
+  t.id, t.name, t.prefix, t.last_four, t.permissions,
+  CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked' WHEN t.expires_at <= now() THEN 'expired'
+    WHEN t.replaced_by IS NOT NULL THEN 'replaced'
+    WHEN t.expires_at < now() + interval '7 days' THEN 'expiring' ELSE 'active' END AS status,
+  ${utc('t.created_at')}, ${utc('t.last_used_at')}, ${utc('t.expires_at')}, ${utc('t.revoked_at')},
+  t.revoked_reason, t.replaced_by,
+  (SELECT CASE WHEN u.is_admin AND m.user_id IS NULL THEN 'operator' ELSE 'member' END
+    ${revoker}) AS revoked_by,
+  (SELECT CASE WHEN u.is_admin AND m.user_id IS NULL THEN NULL ELSE u.name END ${revoker}) AS revoker`)
+
+/** Those in force, then the latest that ended, each the newest first. */
+export function listTokens(accountId: string, mode: Mode): Promise<TokenRow[]> {
+  const those = Prisma.sql`t.account_id = ${accountId}::uuid AND t.mode = ${mode}`
+  return queryRows<TokenRow>(Prisma.sql`
+    SELECT json FROM (
+      SELECT ${tokenAsJson}::text AS json, 0 AS place, t.id FROM tokens t
+      WHERE ${those} AND ${isInForce}
+      UNION ALL
+      (SELECT ${tokenAsJson}::text, 1, t.id FROM tokens t WHERE ${those} AND NOT ${isInForce}
+        ORDER BY t.id DESC LIMIT ${ENDED_MAX})) found
+    ORDER BY place, id DESC`)
+}
+
+export async function readToken(accountId: string, mode: Mode, id: string): Promise<TokenRow> {
+  const [token] = isUuid(id)
+    ? await queryRows<TokenRow>(Prisma.sql`
+        SELECT ${tokenAsJson}::text AS json FROM tokens t
+        WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.id = ${id}::uuid`)
+    : []
+  if (!token) throw new TrocoError('token_not_found', 'Token not found')
+  return token
+}
+
+/**
+ * What is answered when the same request for a new token comes again: everything but the token,
+ * which is kept nowhere.
+ */
+export async function recallIssued(accountId: string, mode: Mode, id: string) {
+  return { ...(await readToken(accountId, mode, id)), token: null }
+}
+
+/** When a token ends that is wanted for so long; a day ends where the account is. */
+export async function readExpiry(
+  accountId: string,
+  { expires_in_days: days, expires_on: day }: TokenRequest,
+): Promise<Date | undefined> {
+  if (days !== undefined) return new Date(Date.now() + days * 86_400_000)
+  if (day === undefined) return undefined
+  const [found] = await db().$queryRaw<{ at: Date; isNear: boolean; isAhead: boolean }[]>`
+    SELECT e.at, e.at > now() AS "isAhead",
+      e.at < now() + make_interval(years => ${LIFE_YEARS_MAX}::int) AS "isNear"
+    FROM accounts a
+    CROSS JOIN LATERAL (SELECT (${day}::date + 1)::timestamp AT TIME ZONE a.time_zone AS at) e
+    WHERE a.id = ${accountId}::uuid`
+  if (!found?.isAhead) throw invalidInput('expires_on', 'must be today or later')
+  if (!found.isNear) throw invalidInput('expires_on', 'must be within ten years')
+  return found.at
+}

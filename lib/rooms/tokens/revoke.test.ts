@@ -1,0 +1,92 @@
+import { beforeAll, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
+import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
+
+const ACTOR = { type: 'user', id: newId() } as const
+beforeAll(async () => {
+  const email = `ana-${ACTOR.id}@troco.example`
+  await db().user.create({ data: { id: ACTOR.id, email, name: 'Ana' } })
+})
+
+async function issue() {
+  const merchant = await makeMerchant()
+  const token = await makeToken(merchant.id)
+  const { id } = await db().token.findFirstOrThrow({ where: { accountId: merchant.id } })
+  return { merchant, token, id }
+}
+
+function recordsOf(id: string) {
+  return db().auditRecord.findMany({ where: { target: id, action: 'token.revoked' } })
+}
+
+test('a revoked token is refused at its very next use, and its row stays with the reason', async () => {
+  const { merchant, token, id } = await issue()
+  const other = await makeToken(merchant.id)
+  expect(await verifyToken(token)).not.toBeNull()
+  expect(await revokeToken(id, 'leaked', ACTOR)).toEqual({ id })
+  expect(await verifyToken(token)).toBeNull()
+  expect(await verifyToken(other)).not.toBeNull()
+  const row = await db().token.findFirstOrThrow({ where: { accountId: merchant.id, id } })
+  expect(row).toMatchObject({
+    revokedReason: 'leaked',
+    revokedBy: ACTOR.id,
+    revokedAt: expect.any(Date),
+  })
+  expect(await recordsOf(id)).toMatchObject([
+    { accountId: merchant.id, reason: 'leaked', actorId: ACTOR.id },
+  ])
+})
+
+test('20 revocations at once, and one later, are one, with one reason and one record', async () => {
+  const { id } = await issue()
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, (_, nth) => revokeToken(id, `reason ${nth}`, ACTOR)),
+  )
+  expect(outcomes.filter(outcome => outcome !== null)).toEqual([{ id }])
+  expect(await revokeToken(id, 'late', ACTOR)).toBeNull()
+  expect(await recordsOf(id)).toHaveLength(1)
+})
+
+test('how it begins is enough to name it', async () => {
+  const { token, id } = await issue()
+  expect(await revokeToken(token.slice(0, 20), 'leaked', ACTOR)).toEqual({ id })
+  expect(await verifyToken(token)).toBeNull()
+})
+
+test('a whole token names itself, and is not repeated in an answer', async () => {
+  const { token, id } = await issue()
+  const other = `${token.slice(0, -1)}x`
+  await expect(revokeToken(other, 'leaked', ACTOR)).rejects.not.toThrow(other)
+  expect(await revokeToken(token, 'leaked', ACTOR)).toEqual({ id })
+  expect(await verifyToken(token)).toBeNull()
+})
+
+test('a name that fits several tokens, or none, ends none of them', async () => {
+  const [first, second] = [await issue(), await issue()]
+  await expect(revokeToken('troco_test_', 'x', ACTOR)).rejects.toMatchObject({
+    code: 'not_found',
+  })
+  // 63 tokens over 62 characters: two must begin alike.
+  const starts = new Set<string>()
+  let shared = ''
+  for (let issued = 0; issued < 63 && shared === ''; issued++) {
+    const start = (await issue()).token.slice(0, 12)
+    if (starts.has(start)) shared = start
+    starts.add(start)
+  }
+  await expect(revokeToken(shared, 'x', ACTOR)).rejects.toMatchObject({
+    code: 'not_found',
+    message: expect.stringContaining('give more of it'),
+  })
+  for (const name of ['', 'troco', newId(), 'troco_test_!', 'nothing', `${first.token}x`]) {
+    await expect(revokeToken(name, 'x', ACTOR)).rejects.toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('No such token'),
+    })
+  }
+  expect(await verifyToken(first.token)).not.toBeNull()
+  expect(await verifyToken(second.token)).not.toBeNull()
+})

@@ -1,0 +1,80 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { db, type Tx } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { hashToken } from '#lib/rooms/tokens/issue.ts'
+import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
+
+/** Ends a token from the next request on, in every process. Null: it had ended already. */
+export async function revokeToken(
+  named: string,
+  reason: string,
+  actor: Actor,
+): Promise<{ id: string } | null> {
+  return endToken(await findToken(named), reason, actor)
+}
+
+/** The same for a page, which names a token of its account and mode. */
+export async function revokeOwnToken(
+  { accountId, mode, id }: { accountId: string; mode: Mode; id: string },
+  reason: string | undefined,
+  actor: Actor,
+): Promise<{ id: string } | null> {
+  const where = { accountId, mode, id }
+  const isThere = isUuid(id) && (await db().token.count({ where })) > 0
+  if (!isThere) throw new TrocoError('token_not_found', 'Token not found')
+  return endToken(where, reason, actor)
+}
+
+async function endToken(
+  token: { accountId: string; id: string },
+  reason: string | undefined,
+  actor: Actor,
+): Promise<{ id: string } | null> {
+  const [ended] = await transaction(tx => endTokens(tx, token, reason, actor))
+  return ended ? { id: ended.id } : null
+}
+
+/** One, or all that are in force, each with its record; what had ended already is not among them. */
+export async function endTokens(
+  tx: Tx,
+  which: { accountId: string; id?: string },
+  reason: string | undefined,
+  actor: Actor,
+) {
+  const { accountId } = which
+  const inForce = { OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] }
+  const revokedBy = actor.type === 'user' ? actor.id : null
+  const ended = await tx.token.updateManyAndReturn({
+    where: { ...which, revokedAt: null, ...(which.id ? {} : inForce) },
+    data: { revokedAt: new Date(), revokedReason: reason, revokedBy },
+    select: { id: true, name: true, prefix: true, lastFour: true, mode: true },
+  })
+  for (const { id: target } of ended) {
+    await recordAudit(tx, { actor, action: 'token.revoked', accountId, target, reason })
+  }
+  return ended
+}
+
+async function findToken(named: string) {
+  const where = conditionOf(named)
+  const select = { id: true, accountId: true }
+  const found = where ? await db().token.findMany({ where, take: 2, select }) : []
+  const [only] = found
+  if (only && found.length === 1) return only
+  // What was given may be a whole token, so it is not repeated.
+  const message =
+    found.length === 0
+      ? 'No such token: give its id, the token, or how it begins (troco_test_…)'
+      : 'Several tokens begin like this: give more of it, or the id'
+  throw new TrocoError('not_found', message)
+}
+
+/** A token is named by its id, by itself when it leaked, or by how it begins. */
+function conditionOf(named: string) {
+  if (isUuid(named)) return { id: named }
+  if (isTokenText(named)) return { hash: hashToken(named) }
+  return /^troco_(test|live)_[0-9A-Za-z]+$/.test(named) ? { prefix: { startsWith: named } } : null
+}

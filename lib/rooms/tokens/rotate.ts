@@ -1,0 +1,75 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import type { Tx } from '#lib/base/db/client.ts'
+import type { Once } from '#lib/base/db/once.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { writeToken } from '#lib/rooms/tokens/issue.ts'
+import type { Permission } from '#lib/rooms/tokens/schema.ts'
+import { keepKey, lockAccount } from '#lib/services/webhooks/owner.ts'
+
+interface Rotation {
+  accountId: string
+  mode: Mode
+  id: string
+  /** How long the old one goes on working. */
+  overlapHours: number
+}
+
+interface Old {
+  name: string
+  permissions: Permission[]
+  isInForce: boolean
+  replacedBy: string | null
+  /** When a new one ends that lasts as long as the old one was meant to. */
+  nextExpiry: Date | null
+}
+
+/**
+ * Makes a token that may do the same, and lets the old one end after the overlap or at its own time,
+ * whichever is sooner. Of several rotations at once the first wins: a token has one successor.
+ */
+export function rotateToken(
+  { accountId, mode, id, overlapHours }: Rotation,
+  actor: Actor,
+  once?: Once,
+): Promise<{ id: string; token: string }> {
+  return transaction(async tx => {
+    await lockAccount(tx, accountId)
+    const { name, permissions, nextExpiry } = await lockToken(tx, { accountId, mode, id })
+    await keepKey(tx, once)
+    const wanted = { accountId, mode, name, permissions, expiresAt: nextExpiry ?? undefined }
+    const made = await writeToken(tx, wanted, actor, once?.id)
+    const [old] = await tx.$queryRaw<{ expiresAt: Date }[]>`
+      UPDATE tokens SET replaced_by = ${made.id}::uuid,
+        expires_at = LEAST(expires_at, now() + make_interval(hours => ${overlapHours}::int))
+      WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid
+      RETURNING expires_at AS "expiresAt"`
+    const after = { replaced_by: made.id, expires_at: old?.expiresAt.toISOString() ?? null }
+    await recordAudit(tx, { actor, action: 'token.rotated', accountId, target: id, after })
+    return made
+  })
+}
+
+async function lockToken(
+  tx: Tx,
+  { accountId, mode, id }: Omit<Rotation, 'overlapHours'>,
+): Promise<Old> {
+  const [old] = isUuid(id)
+    ? await tx.$queryRaw<Old[]>`
+        SELECT name, permissions, replaced_by AS "replacedBy",
+          revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) AS "isInForce",
+          now() + (expires_at - created_at) AS "nextExpiry"
+        FROM tokens WHERE account_id = ${accountId}::uuid AND mode = ${mode} AND id = ${id}::uuid
+        FOR UPDATE`
+    : []
+  if (!old) throw new TrocoError('token_not_found', 'Token not found')
+  if (!old.isInForce) throw ended('This token has ended already: create a new one')
+  if (old.replacedBy) throw ended('This token was replaced already: rotate its successor')
+  return old
+}
+
+function ended(message: string): TrocoError {
+  return new TrocoError('token_ended', message)
+}

@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
+import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
+
+/** Moves the only token of an account in time. */
+async function setTimes(accountId: string, column: 'expires_at' | 'last_used_at', seconds: number) {
+  const changed =
+    column === 'expires_at'
+      ? await db().$executeRaw`
+          UPDATE tokens SET expires_at = now() + make_interval(secs => ${seconds}::float8)
+          WHERE account_id = ${accountId}::uuid`
+      : await db().$executeRaw`
+          UPDATE tokens SET last_used_at = now() + make_interval(secs => ${seconds}::float8)
+          WHERE account_id = ${accountId}::uuid`
+  expect(changed).toBe(1)
+}
+
+async function lastUseOf(accountId: string): Promise<string | undefined> {
+  const [row] = await db().$queryRaw<{ at: string }[]>`
+    SELECT last_used_at::text AS at FROM tokens WHERE account_id = ${accountId}::uuid`
+  return row?.at
+}
+
+test('a token tells its account, its mode and exactly its permissions', async () => {
+  const merchant = await makeMerchant('Padaria')
+  const all = await makeToken(merchant.id)
+  const narrow = await makeToken(merchant.id, { permissions: ['account:read'] })
+  expect(await verifyToken(all)).toEqual({
+    key: expect.any(String),
+    mode: 'test',
+    permissions: [...PERMISSIONS],
+    account: {
+      id: merchant.id,
+      name: 'Padaria',
+      city: 'BRASILIA',
+      expiresIn: 86_400,
+      isActive: true,
+    },
+  })
+  expect((await verifyToken(narrow))?.permissions).toEqual(['account:read'])
+})
+
+test('a token that was never issued is nobody’s, whoever made its checksum right', async () => {
+  expect(await verifyToken(makeTokenText('test'))).toBeNull()
+  expect(await verifyToken(makeTokenText('live'))).toBeNull()
+})
+
+test('a mistyped token is refused without asking the database', async () => {
+  const merchant = await makeMerchant()
+  const token = await makeToken(merchant.id)
+  const holder = globalThis as typeof globalThis & { [key: symbol]: unknown }
+  const name = Symbol.for('troco.db')
+  const real = holder[name]
+  const tripwire = new Proxy({}, { get: () => expect.unreachable('the database was asked') })
+  holder[name] = tripwire
+  try {
+    const other = token.endsWith('0') ? '1' : '0'
+    expect(await verifyToken(token.slice(0, -1) + other)).toBeNull()
+    expect(await verifyToken(token.replace('_test_', '_live_'))).toBeNull()
+    expect(await verifyToken(`${token} `)).toBeNull()
+    expect(await verifyToken('')).toBeNull()
+    await expect(verifyToken(token)).rejects.toThrow('the database was asked')
+  } finally {
+    holder[name] = real
+  }
+  expect(await verifyToken(token)).not.toBeNull()
+})
+
+test('its time is up by the clock of the database', async () => {
+  const merchant = await makeMerchant()
+  const token = await makeToken(merchant.id, { expiresAt: new Date(Date.now() + 3_600_000) })
+  expect(await verifyToken(token)).not.toBeNull()
+  await setTimes(merchant.id, 'expires_at', -0.001)
+  expect(await verifyToken(token)).toBeNull()
+  await setTimes(merchant.id, 'expires_at', 60)
+  expect(await verifyToken(token)).not.toBeNull()
+})
+
+test('its last use is written at most once a minute', async () => {
+  const merchant = await makeMerchant()
+  const token = await makeToken(merchant.id)
+  expect(await lastUseOf(merchant.id)).toBeNull()
+  await Promise.all(Array.from({ length: 20 }, () => verifyToken(token)))
+  const first = await lastUseOf(merchant.id)
+  expect(first).not.toBeNull()
+  await verifyToken(token)
+  expect(await lastUseOf(merchant.id)).toBe(first)
+
+  await setTimes(merchant.id, 'last_used_at', -30)
+  const half = await lastUseOf(merchant.id)
+  await verifyToken(token)
+  expect(await lastUseOf(merchant.id)).toBe(half)
+
+  await setTimes(merchant.id, 'last_used_at', -61)
+  const old = await lastUseOf(merchant.id)
+  await verifyToken(token)
+  expect(await lastUseOf(merchant.id)).not.toBe(old)
+})
+
+test('the hashes are worth nothing under another server key', async () => {
+  const merchant = await makeMerchant()
+  const token = await makeToken(merchant.id)
+  const secret = env().TROCO_SECRET ?? ''
+  try {
+    supplyEnv({ TROCO_SECRET: 'another-server-key-that-only-this-test-knows-0123' })
+    expect(await verifyToken(token)).toBeNull()
+  } finally {
+    supplyEnv({ TROCO_SECRET: secret })
+  }
+  expect(await verifyToken(token)).not.toBeNull()
+})
+
+test('a token made under the server key before this one works, and moves to this one', async () => {
+  const merchant = await makeMerchant()
+  const token = await makeToken(merchant.id)
+  const before = env().TROCO_SECRET ?? ''
+  const after = 'another-server-key-that-only-this-test-knows-0124'
+  try {
+    supplyEnv({ TROCO_SECRET: after })
+    expect(await verifyToken(token)).toBeNull()
+    supplyEnv({ TROCO_SECRET_BEFORE: before })
+    const callers = await Promise.all(Array.from({ length: 10 }, () => verifyToken(token)))
+    expect(new Set(callers.map(caller => caller?.account.id))).toEqual(new Set([merchant.id]))
+    supplyEnv({ TROCO_SECRET_BEFORE: '' })
+    expect(await verifyToken(token)).not.toBeNull()
+  } finally {
+    supplyEnv({ TROCO_SECRET: before, TROCO_SECRET_BEFORE: '' })
+  }
+})

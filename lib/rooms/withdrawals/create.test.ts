@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { expectBalancedBooks, makeMerchant, receive } from '#lib/testing/stage.ts'
+
+const KEY = {
+  pixKeyType: 'cpf',
+  pixKey: '529.982.247-25',
+  dictKey: '52998224725',
+} as const
+
+async function merchantWith(available: number): Promise<Account> {
+  const merchant = await makeMerchant()
+  await receive(merchant, available)
+  return merchant
+}
+
+function countOf(merchant: Account) {
+  return db().withdrawal.count({ where: { accountId: merchant.id } })
+}
+
+async function tryAtOnce(merchant: Account, times: number, amount: number) {
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: times }, () => createWithdrawal(merchant.id, 'test', { amount, ...KEY })),
+  )
+  const refusals = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason.code] : []))
+  return { won: times - refusals.length, refusals: new Set(refusals) }
+}
+
+test('the amount is held with the row: it can be spent no second time', async () => {
+  const merchant = await merchantWith(10_000)
+  const row = await createWithdrawal(merchant.id, 'test', { amount: 4_000, ...KEY })
+  expect(row).toEqual({
+    id: expect.toSatisfy(isUuid),
+    external_id: null,
+    mode: 'test',
+    status: 'pending',
+    amount: 4_000,
+    pix_key_type: 'cpf',
+    pix_key: '529.982.247-25',
+    webhook_url: null,
+    rejection_reason: null,
+    end_to_end_id: null,
+    approved_at: null,
+    rejected_at: null,
+    created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
+    updated_at: expect.stringMatching(/\.\d{6}Z$/),
+  })
+  const kept = await db().withdrawal.findFirstOrThrow({ where: { accountId: merchant.id } })
+  expect(kept).toMatchObject({ id: row.id, dictKey: '52998224725', sentAt: null, lease: null })
+  expect(kept.dueAt).not.toBeNull()
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 4_000 })
+  await expectBalancedBooks(merchant.id)
+})
+
+describe('a balance that is too small', () => {
+  test('refuses, in the words of the specification, and writes nothing', async () => {
+    const merchant = await merchantWith(4_999)
+    await expect(
+      createWithdrawal(merchant.id, 'test', { amount: 5_000, ...KEY }),
+    ).rejects.toMatchObject({
+      code: 'insufficient_balance',
+      fields: { amount: ['Insufficient balance'] },
+    })
+    expect(await countOf(merchant)).toBe(0)
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 4_999, outbound: 0 })
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('in live mode is not helped by money in test mode', async () => {
+    const merchant = await merchantWith(50_000)
+    await expect(
+      createWithdrawal(merchant.id, 'live', { amount: 1_000, ...KEY }),
+    ).rejects.toMatchObject({ code: 'live_mode_disabled' })
+    expect(await countOf(merchant)).toBe(0)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('to the last cent: exactly the balance can be withdrawn, once', async () => {
+    const merchant = await merchantWith(5_000)
+    expect(await tryAtOnce(merchant, 5, 5_000)).toEqual({
+      won: 1,
+      refusals: new Set(['insufficient_balance']),
+    })
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 5_000 })
+    await expectBalancedBooks(merchant.id)
+  })
+})
+
+test('50 at once over a balance for 20: 20 win', async () => {
+  const merchant = await merchantWith(20_999)
+  expect(await tryAtOnce(merchant, 50, 1_000)).toEqual({
+    won: 20,
+    refusals: new Set(['insufficient_balance']),
+  })
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 999, outbound: 20_000 })
+  expect(await countOf(merchant)).toBe(20)
+  await expectBalancedBooks(merchant.id)
+})
+
+test('another reason to refuse is not called want of money, and holds nothing', async () => {
+  const merchant = await merchantWith(10_000)
+  const tooSmall = createWithdrawal(merchant.id, 'test', { amount: 999, ...KEY })
+  await expect(tooSmall).rejects.not.toMatchObject({ code: 'insufficient_balance' })
+  expect(await countOf(merchant)).toBe(0)
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('money that comes while withdrawals go is neither lost nor spent before it came', async () => {
+  const merchant = await merchantWith(5_000)
+  const [, { won }] = await Promise.all([
+    Promise.all(Array.from({ length: 15 }, () => receive(merchant, 1_000))),
+    tryAtOnce(merchant, 30, 1_000),
+  ])
+  expect(won).toBeGreaterThanOrEqual(5)
+  expect(won).toBeLessThanOrEqual(20)
+  expect(await readBalances(merchant.id, 'test')).toEqual({
+    available: 20_000 - won * 1_000,
+    outbound: won * 1_000,
+  })
+  await expectBalancedBooks(merchant.id)
+})

@@ -1,0 +1,23 @@
+import type { AccountRef } from '#lib/base/db/columns.ts'
+import type { Once } from '#lib/base/db/once.ts'
+import { wake } from '#lib/base/db/wake.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { insertWithdrawal, type WithdrawalOrder } from '#lib/rooms/withdrawals/insert.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { gatewayOf } from '#lib/services/gateway/choose.ts'
+
+/** Holds the amount before anybody is asked to send it, and lets the worker know. */
+export async function createWithdrawal(
+  account: AccountRef,
+  mode: Mode,
+  order: WithdrawalOrder,
+  once?: Once,
+): Promise<WithdrawalRow> {
+  if (gatewayOf(mode).isDownFor?.(order.dictKey)) {
+    throw new TrocoError('service_unavailable', 'Service unavailable')
+  }
+  const row = await insertWithdrawal(account, mode, order, once)
+  wake('withdrawals')
+  return row
+}

@@ -1,0 +1,80 @@
+import { deedCte } from '#lib/base/audit/record.ts'
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { type AccountRef, accountSql } from '#lib/base/db/columns.ts'
+import { type Once, onceCtes } from '#lib/base/db/once.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { retried, transaction } from '#lib/base/db/transaction.ts'
+import { databaseFault, TrocoError } from '#lib/base/errors.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
+import { requireWithinLimits } from '#lib/rooms/withdrawals/limit.ts'
+import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { refuseOverdraft, transferCtes } from '#lib/services/ledger/transfer.ts'
+
+export interface WithdrawalOrder {
+  amount: number
+  pixKeyType: PixKeyType
+  /** As the merchant wrote it, and as the bank's directory wants it. */
+  pixKey: string
+  dictKey: string
+  webhookUrl?: string
+  externalId?: string
+  /** When the books say it was asked for; now, but for the demo world's past. */
+  bookedAt?: Date
+  /** The member who asks for it; absent for a program. */
+  by?: string | null
+}
+
+/**
+ * Writes the withdrawal and holds its amount in one statement: a crash leaves both or neither, and a
+ * balance that is too small refuses both. Live mode has limits, which it may not pass either.
+ */
+export async function insertWithdrawal(
+  account: AccountRef,
+  mode: Mode,
+  order: WithdrawalOrder,
+  once?: Once,
+): Promise<WithdrawalRow> {
+  const statement = insertSql(account, mode, order, once)
+  const insert = async (tx: Tx) => {
+    const rows = await tx.$queryRaw<{ json: string }[]>(statement)
+    await requireWithinLimits(tx, typeof account === 'string' ? account : account.id, order)
+    return rows.map(({ json }) => JSON.parse(json) as WithdrawalRow)
+  }
+  const written =
+    mode === 'live' ? transaction(insert) : retried(() => queryRows<WithdrawalRow>(statement))
+  const [row] = await written.catch(refuseTaken)
+  if (!row) throw new Error('The withdrawal was not written')
+  return row
+}
+
+function insertSql(
+  account: AccountRef,
+  mode: Mode,
+  order: WithdrawalOrder,
+  once: Once | undefined,
+): Prisma.Sql {
+  const id = once?.id ?? newId()
+  const bookedAt = order.bookedAt ?? null
+  return Prisma.sql`
+    WITH ${onceCtes(once)} made AS (
+      INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key,
+        dict_key, webhook_url, external_id, due_at, created_at)
+      VALUES (${accountSql(account)}, ${id}::uuid, ${mode}, 'pending', ${order.amount}::bigint,
+        ${order.pixKeyType}, ${order.pixKey}, ${order.dictKey}, ${order.webhookUrl ?? null},
+        ${order.externalId ?? null}, now(), COALESCE(${bookedAt}::timestamptz, now()))
+      RETURNING *
+    ), source AS (
+      SELECT account_id, mode, id, amount, ${bookedAt}::timestamptz AS booked_at FROM made
+    ), ${deedCte('withdrawal.requested', 'source', order.by)} ${transferCtes('withdrawal_held', 'source')}
+    SELECT ${withdrawalAsJson}::text AS json FROM made w`
+}
+
+function refuseTaken(error: unknown): never {
+  if (databaseFault(error).constraint === 'withdrawals_account_id_mode_external_id_key') {
+    throw new TrocoError('external_id_used', 'external_id already used')
+  }
+  return refuseOverdraft(error)
+}

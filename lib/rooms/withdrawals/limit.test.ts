@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { bareId, newId } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { limitAccount } from '#lib/rooms/accounts/limit.ts'
+import type { Account, AccountLimits } from '#lib/rooms/accounts/schema.ts'
+import { insertCharge } from '#lib/rooms/charges/insert.ts'
+import { settleCharge } from '#lib/rooms/charges/settle.ts'
+import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import {
+  CHARGE,
+  expectBalancedBooks,
+  inOwnDatabase,
+  makeMerchant,
+  receive,
+} from '#lib/testing/stage.ts'
+
+// Nobody sends live money yet: what stands here must not be due in the database of other tests.
+inOwnDatabase()
+
+const KEY = { pixKeyType: 'cpf', pixKey: '529.982.247-25', dictKey: '52998224725' } as const
+const NONE = { charge_max: null, withdrawal_max: null, night_max: null }
+const ACTOR = { type: 'system' } as const
+/** All in one night of São Paulo, three hours behind UTC, and what lies just outside of it. */
+const DAY_BEFORE = '2026-11-20T22:59:59.999Z'
+const [EVENING, MIDNIGHT, MORNING] = [
+  '2026-11-20T23:00:00.000Z',
+  '2026-11-21T03:30:00.000Z',
+  '2026-11-21T08:59:59.999Z',
+]
+const DAY_AFTER = '2026-11-21T09:00:00.000Z'
+
+function openLive({ id: accountId }: Account, amount: number, mode: Mode = 'live') {
+  const id = newId()
+  const order = {
+    txid: bareId(id),
+    amount,
+    expiresInSeconds: 60,
+    merchantName: 'Loja',
+    merchantCity: 'Recife',
+    payerName: CHARGE.client_name,
+    payerEmail: CHARGE.client_email,
+    payerDoc: CHARGE.client_doc,
+  }
+  const who = { accountId, account: accountId, id, mode, ip: null, once: undefined }
+  return insertCharge({ ...who, request: { ...CHARGE, amount }, order }, null).then(() => id)
+}
+
+/** As if a bank had said that a live charge was paid. */
+async function receiveLive(merchant: Account, amount: number): Promise<void> {
+  const chargeId = await openLive(merchant, amount)
+  await db().charge.updateMany({
+    where: { accountId: merchant.id, id: chargeId },
+    data: { status: 'pending', brCode: 'a code' },
+  })
+  const endToEndId = `E${bareId(newId()).slice(1)}`
+  await settleCharge({ accountId: merchant.id, chargeId, endToEndId, paidAt: new Date() })
+}
+
+async function merchantWith(limits: Partial<AccountLimits>, funds = 1_000_000): Promise<Account> {
+  const merchant = await makeMerchant()
+  await receiveLive(merchant, funds)
+  await limitAccount(merchant.id, { ...NONE, ...limits }, ACTOR)
+  return merchant
+}
+
+function withdraw({ id }: Account, amount: number, at?: string, mode: Mode = 'live') {
+  return insertWithdrawal(id, mode, { amount, ...KEY, bookedAt: at ? new Date(at) : undefined })
+}
+
+const refusal = (rule: string) => ({
+  code: 'invalid_input',
+  fields: { amount: [`amount must not ${rule}`] },
+})
+
+describe('one charge', () => {
+  test('may come to the limit, and not to a cent more', async () => {
+    const merchant = await merchantWith({ charge_max: 100_000 })
+    const rule = "be over R$ 1,000.00, this account's limit for one charge"
+    await expect(openLive(merchant, 100_001)).rejects.toMatchObject(refusal(rule))
+    const id = await openLive(merchant, 100_000)
+    expect(await db().charge.count({ where: { accountId: merchant.id, id } })).toBe(1)
+  })
+})
+
+describe('one withdrawal', () => {
+  test('may come to the limit, and not to a cent more; a refused one holds nothing', async () => {
+    const merchant = await merchantWith({ withdrawal_max: 5_000 })
+    const rule = "be over R$ 50.00, this account's limit for one withdrawal"
+    await expect(withdraw(merchant, 5_001)).rejects.toMatchObject(refusal(rule))
+    expect(await readBalances(merchant.id, 'live')).toEqual({ available: 1_000_000, outbound: 0 })
+    await withdraw(merchant, 5_000)
+    expect((await readBalances(merchant.id, 'live')).outbound).toBe(5_000)
+    await expectBalancedBooks(merchant.id)
+  })
+})
+
+describe('all of one night', () => {
+  const rule =
+    "take this night's withdrawals over R$ 100.00, this account's limit from 20:00 to 06:00"
+
+  test('50 at once come to the limit, and never a cent above it', async () => {
+    const merchant = await merchantWith({ night_max: 10_000 })
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, nth) =>
+        withdraw(merchant, 1_100, [EVENING, MIDNIGHT, MORNING][nth % 3]),
+      ),
+    )
+    const won = outcomes.filter(({ status }) => status === 'fulfilled')
+    expect(won).toHaveLength(9)
+    for (const one of outcomes) {
+      if (one.status === 'rejected') expect(one.reason).toMatchObject(refusal(rule))
+    }
+    expect((await readBalances(merchant.id, 'live')).outbound).toBe(9_900)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('from 20:00 to before 06:00 in São Paulo, midnight or not; the day before and after do not count', async () => {
+    const merchant = await merchantWith({ night_max: 10_000 })
+    await withdraw(merchant, 50_000, DAY_BEFORE)
+    await withdraw(merchant, 50_000, DAY_AFTER)
+    await withdraw(merchant, 6_000, EVENING)
+    await withdraw(merchant, 4_000, MORNING)
+    await expect(withdraw(merchant, 1_000, MIDNIGHT)).rejects.toMatchObject(refusal(rule))
+  })
+
+  test('one that stands already is said to stand, whatever the night has left', async () => {
+    const merchant = await merchantWith({ night_max: 10_000 })
+    const again = () =>
+      insertWithdrawal(merchant.id, 'live', {
+        ...{ amount: 10_000, ...KEY, externalId: 'payroll-7' },
+        bookedAt: new Date(EVENING),
+      })
+    await again()
+    await expect(again()).rejects.toMatchObject({ code: 'external_id_used' })
+    expect((await readBalances(merchant.id, 'live')).outbound).toBe(10_000)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('what the bank refused has come back, and counts no more', async () => {
+    const merchant = await merchantWith({ night_max: 10_000 })
+    const { id } = await withdraw(merchant, 10_000, EVENING)
+    await expect(withdraw(merchant, 1_000, MIDNIGHT)).rejects.toMatchObject(refusal(rule))
+    await db().withdrawal.updateMany({
+      where: { accountId: merchant.id, id },
+      data: { status: 'rejected', rejectedAt: new Date(), rejectionReason: 'no such key' },
+    })
+    await withdraw(merchant, 1_000, MIDNIGHT)
+  })
+})
+
+test('test mode knows no limits, and asks the database nothing more for it', async () => {
+  const merchant = await makeMerchant()
+  await receive(merchant, 1_000_000)
+  await limitAccount(merchant.id, { charge_max: 500, withdrawal_max: 1, night_max: 0 }, ACTOR)
+  await receive(merchant, 100_000)
+  for (const at of [undefined, MIDNIGHT]) await withdraw(merchant, 100_000, at, 'test')
+  expect((await readBalances(merchant.id, 'test')).outbound).toBe(200_000)
+  await expectBalancedBooks(merchant.id)
+})

@@ -1,0 +1,58 @@
+import type { Tx } from '#lib/base/db/client.ts'
+import { invalidInput } from '#lib/base/errors.ts'
+import { firstIdAt } from '#lib/base/ids.ts'
+import { cents, reaisText } from '#lib/base/money.ts'
+import type { WithdrawalOrder } from '#lib/rooms/withdrawals/insert.ts'
+
+/** How far the clock that made an id may be from the database's, which made `created_at`. */
+const CLOCKS_APART_MS = 3_600_000
+
+interface Limits {
+  withdrawalMax: bigint | null
+  nightMax: bigint | null
+  /** The night in which it is asked for, 20:00 to 06:00 in São Paulo; null by day. */
+  began: Date | null
+  ends: Date | null
+}
+
+/**
+ * Refuses a withdrawal that passes a limit of the account in live mode, and with it the transaction
+ * that has just written it. That holds the balance, which every withdrawal of the account must take:
+ * those that came before are counted, and none comes between.
+ */
+export async function requireWithinLimits(
+  tx: Tx,
+  accountId: string,
+  { amount, bookedAt }: Pick<WithdrawalOrder, 'amount' | 'bookedAt'>,
+): Promise<void> {
+  const [limits] = await tx.$queryRaw<Limits[]>`
+    SELECT a.withdrawal_max AS "withdrawalMax", a.night_max AS "nightMax",
+      (n.evening + time '20:00') AT TIME ZONE 'America/Sao_Paulo' AS began,
+      (n.evening + 1 + time '06:00') AT TIME ZONE 'America/Sao_Paulo' AS ends
+    FROM accounts a
+    CROSS JOIN LATERAL (
+      SELECT COALESCE(${bookedAt ?? null}::timestamptz, now()) AT TIME ZONE 'America/Sao_Paulo' AS at) here
+    CROSS JOIN LATERAL (SELECT CASE WHEN here.at::time >= '20:00' THEN here.at::date
+      WHEN here.at::time < '06:00' THEN here.at::date - 1 END AS evening) n
+    WHERE a.id = ${accountId}::uuid`
+  if (!limits) return
+  const { withdrawalMax, nightMax, began, ends } = limits
+  if (withdrawalMax !== null && amount > cents(withdrawalMax)) {
+    const rule = `must not be over ${reais(withdrawalMax)}, this account's limit for one withdrawal`
+    throw invalidInput('amount', rule)
+  }
+  if (nightMax === null || !began || !ends) return
+  const [night] = await tx.$queryRaw<{ total: bigint }[]>`
+    SELECT COALESCE(sum(amount), 0)::bigint AS total FROM withdrawals
+    WHERE account_id = ${accountId}::uuid AND mode = 'live' AND status <> 'rejected'
+      AND id >= ${firstIdAt(began.getTime() - CLOCKS_APART_MS)}::uuid
+      AND created_at >= ${began}::timestamptz AND created_at < ${ends}::timestamptz`
+  if (cents(night?.total ?? 0) > cents(nightMax)) {
+    const rule = `must not take this night's withdrawals over ${reais(nightMax)}, this account's limit from 20:00 to 06:00`
+    throw invalidInput('amount', rule)
+  }
+}
+
+function reais(amount: bigint): string {
+  return `R$ ${reaisText(cents(amount), 'en')}`
+}

@@ -1,0 +1,87 @@
+import type { Claim } from '#lib/base/db/claim.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { type AccountRef, ofAccount, utc } from '#lib/base/db/columns.ts'
+import { type Page, pageSql, toPage } from '#lib/base/db/page.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import type { ListQuery } from '#lib/base/fields.ts'
+import { bareId, isUuid } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { cents } from '#lib/base/money.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { type WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
+import type { PayoutOrder } from '#lib/services/gateway/gateway.ts'
+
+/** The columns of a WithdrawalRow, from a table or CTE named `w`. */
+export const withdrawalColumns = Prisma.sql`
+  w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key, w.webhook_url,
+  w.rejection_reason, w.end_to_end_id, ${utc('w.approved_at')}, ${utc('w.rejected_at')},
+  ${utc('w.created_at')}, ${utc('w.updated_at')}`
+
+/** The same columns as one JSON value: how an event keeps the row. */
+export const withdrawalAsJson = asJson(withdrawalColumns)
+
+/** By its id, or by the merchant's own reference; text in the form of a UUID is always an id. */
+export async function findWithdrawal(
+  account: AccountRef,
+  mode: Mode,
+  idOrReference: string,
+): Promise<WithdrawalRow | null> {
+  const which = isUuid(idOrReference)
+    ? Prisma.sql`w.id = ${idOrReference}::uuid`
+    : Prisma.sql`w.external_id = ${idOrReference}`
+  const [row] = await queryRows<WithdrawalRow>(Prisma.sql`
+    SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
+    WHERE ${ofAccount('w', account)} AND w.mode = ${mode} AND ${which}`)
+  return row ?? null
+}
+
+/**
+ * What the bank is told to send, and under which id; a suspended account's waits. Null: the lease
+ * has passed to somebody else, so that it is no longer for this caller to send.
+ */
+export async function findPayout({
+  accountId,
+  id,
+  lease,
+}: Claim): Promise<{ order: PayoutOrder; mayBeSent: boolean } | null> {
+  const [row] = await db().$queryRaw<{ amount: bigint; dictKey: string; mayBeSent: boolean }[]>`
+    SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
+    FROM withdrawals w JOIN accounts a ON a.id = w.account_id
+    WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid
+      AND w.status = 'pending' AND w.lease = ${lease}::uuid`
+  if (!row) return null
+  const order = { id: bareId(id), amount: cents(row.amount), dictKey: row.dictKey }
+  return { order, mayBeSent: row.mayBeSent }
+}
+
+/** What an event tells of a withdrawal: how it stood then. */
+export function tellWithdrawal(resource: unknown): { withdrawal: WithdrawalDetail } {
+  return { withdrawal: withdrawalToWire(resource as WithdrawalRow) }
+}
+
+/** What was answered when it was asked for, whatever has become of it since. */
+export async function recallWithdrawal(
+  account: AccountRef,
+  mode: Mode,
+  id: string,
+): Promise<WithdrawalRow> {
+  const row = await findWithdrawal(account, mode, id)
+  if (!row) throw new Error('A withdrawal that was answered is not there')
+  return { ...row, status: 'pending' }
+}
+
+export async function listWithdrawals(
+  account: AccountRef,
+  mode: Mode,
+  query: ListQuery,
+): Promise<Page<WithdrawalRow>> {
+  const { q } = query
+  const found = q
+    ? Prisma.sql`AND (w.external_id = ${q} OR w.end_to_end_id = ${q} OR w.pix_key = ${q}
+        OR w.dict_key = ${q} OR w.id = ${isUuid(q) ? q : null}::uuid)`
+    : Prisma.empty
+  const rows = await queryRows<WithdrawalRow>(Prisma.sql`
+    SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
+    WHERE ${ofAccount('w', account)} AND w.mode = ${mode} ${found} ${pageSql('w', query)}`)
+  return toPage(rows, query.limit)
+}

@@ -1,0 +1,103 @@
+import { Client, type DatabaseError } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { env } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { expectBalancedBooks, makeMerchant } from '#lib/testing/stage.ts'
+
+let client: Client
+let merchant: Account
+beforeAll(async () => {
+  client = new Client({ connectionString: env().DATABASE_URL })
+  await client.connect()
+  merchant = await makeMerchant()
+})
+afterAll(async () => {
+  await expectBalancedBooks(merchant.id)
+  await client.end()
+})
+
+/** The columns that a state wants. */
+const STATES: Record<string, Record<string, string>> = {
+  pending: { status: `'pending'` },
+  approved: { status: `'approved'`, approved_at: 'now()' },
+  rejected: { status: `'rejected'`, rejected_at: 'now()', rejection_reason: `'no'` },
+}
+const UNSET = { approved_at: 'NULL', rejected_at: 'NULL', rejection_reason: 'NULL' }
+
+/** Writes a row by hand, changes it by hand, and takes all back; the rule that refused. */
+async function refusalOf(
+  columns: Record<string, string>,
+  change: Record<string, string> = {},
+): Promise<string | undefined> {
+  const id = newId()
+  const row: Record<string, string> = {
+    account_id: `'${merchant.id}'`,
+    id: `'${id}'`,
+    mode: `'test'`,
+    amount: '1000',
+    pix_key_type: `'email'`,
+    pix_key: `'a@b.co'`,
+    dict_key: `'a@b.co'`,
+    ...UNSET,
+    ...STATES.pending,
+    ...columns,
+  }
+  const set = Object.entries(change).map(([column, value]) => `${column} = ${value}`)
+  await client.query('BEGIN')
+  try {
+    await client.query(
+      `INSERT INTO withdrawals (${Object.keys(row)}) VALUES (${Object.values(row)})`,
+    )
+    if (set.length > 0) {
+      const sql = `UPDATE withdrawals SET ${set} WHERE account_id = $1 AND id = $2`
+      const { rowCount } = await client.query(sql, [merchant.id, id])
+      expect(rowCount).toBe(1)
+    }
+    return undefined
+  } catch (error) {
+    const { constraint } = error as DatabaseError
+    if (!constraint) throw error
+    return constraint
+  } finally {
+    await client.query('ROLLBACK')
+  }
+}
+
+describe('a withdrawal moves only along its arrows, even when typed by hand', () => {
+  const names = Object.keys(STATES)
+  const pairs = names.flatMap(from => names.map(to => ({ from, to })))
+  test.each(pairs.filter(({ from, to }) => from !== to))('$from to $to', async ({ from, to }) => {
+    const rule = from === 'pending' ? undefined : 'withdrawals_state_moves'
+    expect(await refusalOf(STATES[from] ?? {}, { ...UNSET, ...STATES[to] })).toBe(rule)
+  })
+})
+
+test('what was agreed never changes: amount, mode, account and id', async () => {
+  const changes = { amount: '1001', mode: `'live'`, id: `'${newId()}'`, account_id: `'${newId()}'` }
+  for (const [column, value] of Object.entries(changes)) {
+    const change = { [column]: value }
+    expect(await refusalOf({}, change)).toBe('withdrawals_terms_fixed')
+    expect(await refusalOf(STATES.approved ?? {}, change)).toBe('withdrawals_terms_fixed')
+  }
+})
+
+test('settled without a time or a reason, or these without being settled, is refused', async () => {
+  expect(await refusalOf({}, { status: `'approved'` })).toBe('withdrawals_approved_has_time')
+  expect(await refusalOf({}, { approved_at: 'now()' })).toBe('withdrawals_approved_has_time')
+  expect(await refusalOf({}, { rejected_at: 'now()' })).toBe('withdrawals_rejected_has_time')
+  expect(await refusalOf({}, { rejection_reason: `'no'` })).toBe('withdrawals_rejected_has_reason')
+  expect(await refusalOf({}, { status: `'rejected'`, rejected_at: 'now()' })).toBe(
+    'withdrawals_rejected_has_reason',
+  )
+})
+
+test('a withdrawal outside its limits or in no known state is refused', async () => {
+  expect(await refusalOf({})).toBeUndefined()
+  expect(await refusalOf({ amount: '999' })).toBe('withdrawals_amount_range')
+  expect(await refusalOf({ amount: '1000000000000' })).toBe('withdrawals_amount_range')
+  expect(await refusalOf({ mode: `'demo'` })).toBe('withdrawals_mode_known')
+  expect(await refusalOf({ status: `'lost'` })).toBe('withdrawals_status_known')
+  expect(await refusalOf({ pix_key_type: `'iban'` })).toBe('withdrawals_pix_key_type_known')
+  expect(await refusalOf({ account_id: `'${newId()}'` })).toBe('withdrawals_account_id_fkey')
+})

@@ -1,0 +1,146 @@
+import * as z from 'zod'
+import { invalidInput } from '#lib/base/errors.ts'
+import { about, externalId, httpsUrl, httpUrl, must, text, wholeCents } from '#lib/base/fields.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { AMOUNT_MAX } from '#lib/base/money.ts'
+import {
+  inferPixKeyType,
+  normalizePixKey,
+  PIX_KEY_TYPES,
+  type PixKeyProblem,
+  type PixKeyType,
+} from '#lib/base/pix/pix-key.ts'
+
+export const WITHDRAWAL_AMOUNT_MIN = 1_000
+const PIX_KEY_MAX = 77
+
+/**
+ * pending: the amount is held; the bank may have been asked. approved: the money has left.
+ * rejected: it never will, and the merchant has the amount again. The last two are final.
+ */
+export const WITHDRAWAL_STATUSES = ['pending', 'approved', 'rejected'] as const
+export type WithdrawalStatus = (typeof WITHDRAWAL_STATUSES)[number]
+
+const PIX_KEY_TYPE =
+  'What kind of key it is. Without it the key tells; live mode asks for it where a key can be read in two ways (eleven digits: a CPF or a mobile phone).'
+const WEBHOOK_URL =
+  'Address that is told when it is approved or rejected: http or https, in live mode https.'
+
+const WithdrawalRequest = z.object({
+  amount: wholeCents(WITHDRAWAL_AMOUNT_MIN, AMOUNT_MAX).meta(
+    about('What is sent, in cents. It is held at once, and must be in the balance.', 5000),
+  ),
+  pix_key: z
+    .string(must('be a string'))
+    .max(PIX_KEY_MAX, must(`have at most ${PIX_KEY_MAX} characters`))
+    .meta(about('The Pix key to send to.', 'ana@example.com')),
+  pix_key_type: z
+    .enum(PIX_KEY_TYPES, must(`be one of ${PIX_KEY_TYPES.join(', ')}`))
+    .optional()
+    .meta(about(PIX_KEY_TYPE, 'email')),
+  webhook_url: httpUrl.optional().meta(about(WEBHOOK_URL)),
+  external_id: externalId.optional(),
+})
+export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>
+
+/** Test mode takes any key that is well formed; live mode asks what the bank's directory will ask. */
+export const withdrawalRequest: Record<Mode, z.ZodType<WithdrawalRequest>> = {
+  test: WithdrawalRequest.check(judgeKey('test')).meta({
+    id: 'WithdrawalRequest',
+    examples: [{ amount: 5000, pix_key: 'ana@example.com', pix_key_type: 'email' }],
+  }),
+  live: WithdrawalRequest.extend({ webhook_url: httpsUrl.optional() }).check(judgeKey('live')),
+}
+
+const STRICTNESS = { test: 'form', live: 'dict' } as const
+
+/** The key's type and its form in the bank's directory; or the field that is wrong, and why. */
+export function readPixKey(
+  mode: Mode,
+  { pix_key: text, pix_key_type: given }: Pick<WithdrawalRequest, 'pix_key' | 'pix_key_type'>,
+):
+  | { ok: true; type: PixKeyType; dictKey: string }
+  | { ok: false; field: 'pix_key' | 'pix_key_type'; rule: string } {
+  const strictness = STRICTNESS[mode]
+  const inferred = given ? { ok: true as const, type: given } : inferPixKeyType(text, strictness)
+  if (!inferred.ok) {
+    return inferred.reason === 'ambiguous'
+      ? { ok: false, field: 'pix_key_type', rule: 'be given: this key can be read in two ways' }
+      : { ok: false, field: 'pix_key', rule: 'be a Pix key' }
+  }
+  const { type } = inferred
+  const reading = normalizePixKey(type, text, strictness)
+  if (reading.ok) return { ok: true, type, dictKey: reading.key }
+  return { ok: false, field: 'pix_key', rule: ruleOf(type, reading.reason) }
+}
+
+/** A request that was judged, as the order that it is. */
+export function toOrder(mode: Mode, body: WithdrawalRequest) {
+  const read = readPixKey(mode, body)
+  if (!read.ok) throw invalidInput(read.field, `must ${read.rule}`)
+  return {
+    amount: body.amount,
+    pixKeyType: read.type,
+    pixKey: body.pix_key,
+    dictKey: read.dictKey,
+    webhookUrl: body.webhook_url,
+    externalId: body.external_id,
+  }
+}
+
+const FORMS: Record<PixKeyType, string> = {
+  cpf: 'a CPF of 11 digits',
+  cnpj: 'a CNPJ of 14 characters',
+  email: 'an e-mail address such as ana@example.com',
+  phone: 'a phone number such as +5511987654321',
+  random: 'a random key: a UUID with or without hyphens',
+}
+
+function ruleOf(type: PixKeyType, problem: PixKeyProblem): string {
+  if (problem === 'check_digits') return `be ${FORMS[type]} with right check digits`
+  if (problem === 'area_code') return 'have an area code that is in use'
+  if (problem === 'too_long') return `have at most ${PIX_KEY_MAX} characters`
+  return `be ${FORMS[type]}`
+}
+
+/** Beside the other fields' problems, not after them: all are told at once. */
+function judgeKey(mode: Mode) {
+  return z.superRefine<WithdrawalRequest>(
+    (body, context) => {
+      const read = readPixKey(mode, body)
+      if (!read.ok)
+        context.addIssue({ code: 'custom', path: [read.field], message: `must ${read.rule}` })
+    },
+    { when: ({ issues }) => !issues.some(({ path }) => String(path?.[0]).startsWith('pix_key')) },
+  )
+}
+
+export const DecisionRequest = z
+  .object({
+    outcome: z
+      .enum(['approved', 'rejected'], must('be approved or rejected'))
+      .meta(about('What the receiving bank does.', 'rejected')),
+    reason: text(1, 255)
+      .optional()
+      .meta(about('Why it is rejected.', 'The receiving account is closed')),
+  })
+  .meta({ id: 'WithdrawalOutcome' })
+export type DecisionRequest = z.infer<typeof DecisionRequest>
+
+/** A row as the queries of this room select it. */
+export interface WithdrawalRow {
+  id: string
+  external_id: string | null
+  mode: Mode
+  status: WithdrawalStatus
+  amount: number
+  pix_key_type: PixKeyType
+  pix_key: string
+  webhook_url: string | null
+  rejection_reason: string | null
+  end_to_end_id: string | null
+  approved_at: string | null
+  rejected_at: string | null
+  created_at: string
+  updated_at: string
+}

@@ -1,0 +1,251 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { claim, releaseAll } from '#lib/base/db/claim.ts'
+import { db } from '#lib/base/db/client.ts'
+import { bareId } from '#lib/base/ids.ts'
+import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { expectBalancedBooks, inOwnDatabase, makeMerchant, receive } from '#lib/testing/stage.ts'
+
+const ACTOR = { type: 'system' } as const
+
+inOwnDatabase()
+
+let merchant: Account
+beforeEach(async () => {
+  await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
+  merchant = await makeMerchant()
+  await receive(merchant, 10_000)
+})
+
+async function withdraw(key: string): Promise<string> {
+  const order = { amount: 4_000, pixKeyType: 'email', pixKey: key, dictKey: key } as const
+  return (await createWithdrawal(merchant.id, 'test', order)).id
+}
+
+const find = (id: string) => findWithdrawal(merchant.id, 'test', id)
+const ordersOf = (id: string) => db().simulatorOrder.findMany({ where: { id: bareId(id) } })
+const settles = async (id: string) => {
+  await fallDue(id)
+  await sendDueWithdrawals()
+  return (await find(id))?.status
+}
+const fallDue = (id: string) =>
+  db()
+    .$executeRaw`UPDATE withdrawals SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
+
+test('a withdrawal is sent once, and approved when the bank has settled it', async () => {
+  const id = await withdraw('ana@example.com')
+  await sendDueWithdrawals()
+  expect(await ordersOf(id)).toMatchObject([{ kind: 'payout', amount: 4_000n }])
+  await expect.poll(() => settles(id), { timeout: 20_000 }).toBe('approved')
+  expect(await find(id)).toMatchObject({ end_to_end_id: expect.stringMatching(/^E\w{31}$/) })
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 0 })
+  expect(await ordersOf(id)).toHaveLength(1)
+  await expectBalancedBooks(merchant.id)
+})
+
+test('a key that the bank refuses gives the money back, with the reason', async () => {
+  const id = await withdraw('reject@example.com')
+  await expect.poll(() => settles(id), { timeout: 20_000 }).toBe('rejected')
+  expect((await find(id))?.rejection_reason).toBe('The receiving bank refused the key')
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('one that the bank never answers stays pending and held, however often it is asked', async () => {
+  const id = await withdraw('hold@example.com')
+  for (let times = 0; times < 3; times++) expect(await settles(id)).toBe('pending')
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 4_000 })
+  expect(await ordersOf(id)).toHaveLength(1)
+})
+
+test('a suspended account’s waits, and is sent when the account is active again', async () => {
+  const id = await withdraw('ana@example.com')
+  await suspendAccount(merchant.id, 'test', ACTOR)
+  expect(await settles(id)).toBe('pending')
+  expect(await ordersOf(id)).toEqual([])
+  await activateAccount(merchant.id, 'test', ACTOR)
+  await expect.poll(() => settles(id), { timeout: 20_000 }).toBe('approved')
+})
+
+test('a suspended account’s is looked at every 15 seconds, however often, and not worn out by it', async () => {
+  const id = await withdraw('ana@example.com')
+  await suspendAccount(merchant.id, 'test', ACTOR)
+  for (let times = 0; times < 12; times++) {
+    expect(await settles(id)).toBe('pending')
+    const seconds = await pauseOf(id)
+    expect(seconds).toBeGreaterThan(5)
+    expect(seconds).toBeLessThanOrEqual(15)
+  }
+  await activateAccount(merchant.id, 'test', ACTOR)
+  await settles(id)
+  expect(await ordersOf(id)).toHaveLength(1)
+  expect(await pauseOf(id)).toBeLessThanOrEqual(1)
+})
+
+const pauseOf = async (id: string) => {
+  const [row] = await db().$queryRaw<{ seconds: number }[]>`
+    SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS seconds FROM withdrawals
+    WHERE id = ${id}::uuid AND lease IS NULL`
+  return row?.seconds ?? Number.NaN
+}
+
+test('one that is not settled is asked about after growing pauses, at most five minutes', async () => {
+  const id = await withdraw('hold@example.com')
+  for (const [attempts, pauseS] of [
+    [0, 1],
+    [1, 2],
+    [4, 16],
+    [8, 256],
+    [9, 300],
+    [5_000, 300],
+  ] as const) {
+    await db().withdrawal.updateMany({ where: { id }, data: { attempts } })
+    await settles(id)
+    const seconds = await pauseOf(id)
+    expect(seconds).toBeGreaterThan(pauseS / 2 - 0.5)
+    expect(seconds).toBeLessThanOrEqual(pauseS)
+  }
+})
+
+const run = (bank: StubBank) => sendDueWithdrawals(() => bank)
+const turn = async (id: string, bank: StubBank) => {
+  await fallDue(id)
+  await run(bank)
+  return (await find(id))?.status
+}
+const eventsOf = (id: string) => db().event.count({ where: { subjectId: id } })
+
+async function expectApprovedOnce(id: string, bank: StubBank): Promise<void> {
+  bank.settle()
+  expect(await turn(id, bank)).toBe('approved')
+  expect(bank.debitsOf(bareId(id))).toBe(1)
+  expect(await eventsOf(id)).toBe(1)
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 0 })
+  await expectBalancedBooks(merchant.id)
+}
+
+describe('a worker whose lease has passed to another', () => {
+  const NO = { outcome: 'rejected', reason: 'No' } as const
+
+  test('rejects nothing that its successor has sent, whatever the bank answers it', async () => {
+    const id = await withdraw('ana@example.com')
+    const bank = new StubBank()
+    bank.stall('before', async () => {
+      expect(await turn(id, bank)).toBe('pending')
+      return NO
+    })
+    expect(await run(bank)).toBe(1)
+    expect(await find(id)).toMatchObject({ status: 'pending', rejection_reason: null })
+    await expectApprovedOnce(id, bank)
+  })
+
+  test('writes nothing while the successor is still at work', async () => {
+    const id = await withdraw('ana@example.com')
+    const bank = new StubBank()
+    bank.stall('after', async () => {
+      await fallDue(id)
+      expect(await claim('withdrawals', 1)).toMatchObject([{ id, attempts: 2 }])
+      return NO
+    })
+    await run(bank)
+    expect((await find(id))?.status).toBe('pending')
+    const kept = await db().withdrawal.findFirstOrThrow({ where: { id } })
+    expect(kept.lease).not.toBeNull()
+    await expectApprovedOnce(id, bank)
+  })
+
+  test('approves nothing either: the successor hears of it as well', async () => {
+    const id = await withdraw('ana@example.com')
+    const bank = new StubBank()
+    bank.isQuick = true
+    await turn(id, bank)
+    bank.stall('after', async () => {
+      await fallDue(id)
+      await claim('withdrawals', 1)
+    })
+    expect(await turn(id, bank)).toBe('pending')
+    await expectApprovedOnce(id, bank)
+  })
+
+  test('sends nothing any more: the successor has, or will', async () => {
+    const id = await withdraw('ana@example.com')
+    const bank = new StubBank()
+    bank.decide(bareId(id), { sends: ['lost before'] })
+    await turn(id, bank)
+    bank.stall('after', async () => {
+      await turn(id, bank)
+    })
+    await turn(id, bank)
+    expect(bank.sent).toHaveLength(2)
+    await expectApprovedOnce(id, bank)
+  })
+
+  test('because its process ends, sends nothing any more', async () => {
+    const id = await withdraw('ana@example.com')
+    const bank = new StubBank()
+    bank.decide(bareId(id), { sends: ['lost before'] })
+    await turn(id, bank)
+    bank.stall('after', releaseAll)
+    await turn(id, bank)
+    expect(bank.sent).toHaveLength(1)
+    expect(await run(bank)).toBe(1)
+    await expectApprovedOnce(id, bank)
+  })
+})
+
+test('a try that arrives late makes the next one a duplicate, which is no refusal', async () => {
+  const id = await withdraw('ana@example.com')
+  const bank = new StubBank()
+  bank.decide(bareId(id), { sends: ['lost before'] })
+  await turn(id, bank)
+  bank.stall('after', () =>
+    bank
+      .sendPayout({ id: bareId(id), amount: 4_000, dictKey: 'ana@example.com' })
+      .then(() => undefined),
+  )
+  expect(await turn(id, bank)).toBe('pending')
+  expect(bank.sent).toHaveLength(3)
+  await expectApprovedOnce(id, bank)
+})
+
+test('a bank that lets one call hang delays none of the others', async () => {
+  const ids: string[] = []
+  for (let count = 0; count < 20; count++) {
+    await receive(merchant, 4_000)
+    ids.push(await withdraw('ana@example.com'))
+  }
+  const bank = new StubBank()
+  let letGo = () => {}
+  bank.stall('before', () => new Promise<void>(resolve => (letGo = resolve)))
+  const working = run(bank)
+  await expect.poll(() => bank.sent.length, { timeout: 20_000 }).toBe(19)
+  letGo()
+  expect(await working).toBe(20)
+  await expect.poll(() => bank.sent.length).toBe(20)
+  expect(new Set(bank.sent.map(order => order.id))).toEqual(new Set(ids.map(bareId)))
+})
+
+test('what was said to the bank is in the journal, with the key masked', async () => {
+  const id = await withdraw('ana@example.com')
+  const bank = new StubBank()
+  await turn(id, bank)
+  await expectApprovedOnce(id, bank)
+  const calls = await db().gatewayCall.findMany({
+    where: { subjectId: id, accountId: merchant.id },
+    orderBy: { id: 'asc' },
+  })
+  expect(calls).toMatchObject([
+    {
+      operation: 'sendPayout',
+      request: { id: bareId(id), amount: 4_000, dictKey: 'a***@example.com' },
+      outcome: 'ok',
+    },
+    { operation: 'getPayout', outcome: 'ok', response: { state: 'done' } },
+  ])
+})

@@ -1,0 +1,189 @@
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { onWake, type Topic } from '#lib/base/db/wake.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { expectBalancedBooks, makeMerchant, receive } from '#lib/testing/stage.ts'
+
+const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+
+async function openWithdrawal(amount = 3_000) {
+  const merchant = await makeMerchant()
+  await receive(merchant, 10_000)
+  const { id } = await createWithdrawal(merchant.id, 'test', { amount, ...KEY })
+  return { merchant, settlement: { accountId: merchant.id, withdrawalId: id } }
+}
+
+const endToEndId = () => `E${newId().replaceAll('-', '').slice(0, 31)}`
+
+/** The events of withdrawals; the charge that brought the money has its own. */
+function eventsOf(merchant: Account) {
+  return db().event.findMany({
+    where: { accountId: merchant.id, type: { startsWith: 'withdrawal.' } },
+    orderBy: { sequence: 'asc' },
+  })
+}
+
+test('approved: the held amount leaves, and the event has the row as it stands', async () => {
+  const { merchant, settlement } = await openWithdrawal()
+  const sentAs = endToEndId()
+  const row = await approveWithdrawal({ ...settlement, endToEndId: sentAs })
+  expect(row).toMatchObject({
+    id: settlement.withdrawalId,
+    status: 'approved',
+    end_to_end_id: sentAs,
+    approved_at: expect.stringMatching(/Z$/),
+    rejected_at: null,
+    rejection_reason: null,
+  })
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
+  const [event, ...more] = await eventsOf(merchant)
+  expect(more).toEqual([])
+  expect(event).toMatchObject({ type: 'withdrawal.approved', sequence: 2n })
+  expect(event?.resource).toEqual({ ...row, amount: 3_000 })
+  const kept = await db().withdrawal.findFirstOrThrow({ where: { accountId: merchant.id } })
+  expect(kept).toMatchObject({ dueAt: null, lease: null })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('rejected: the held amount comes back, and the event says why', async () => {
+  const { merchant, settlement } = await openWithdrawal()
+  const row = await rejectWithdrawal({ ...settlement, reason: 'The key is unknown' })
+  expect(row).toMatchObject({
+    status: 'rejected',
+    rejection_reason: 'The key is unknown',
+    rejected_at: expect.stringMatching(/Z$/),
+    approved_at: null,
+    end_to_end_id: null,
+  })
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
+  const events = await eventsOf(merchant)
+  expect(events).toMatchObject([{ type: 'withdrawal.rejected', sequence: 2n }])
+  expect(events[0]?.resource).toEqual({ ...row, amount: 3_000 })
+  await expectBalancedBooks(merchant.id)
+})
+
+test('20 approvals at once move the money once', async () => {
+  const { merchant, settlement } = await openWithdrawal()
+  const sentAs = endToEndId()
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, () => approveWithdrawal({ ...settlement, endToEndId: sentAs })),
+  )
+  expect(outcomes.filter(row => row !== null)).toHaveLength(1)
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
+  expect(await eventsOf(merchant)).toHaveLength(1)
+  await expectBalancedBooks(merchant.id)
+})
+
+test('20 rejections at once give the money back once', async () => {
+  const { merchant, settlement } = await openWithdrawal()
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, () => rejectWithdrawal({ ...settlement, reason: 'no' })),
+  )
+  expect(outcomes.filter(row => row !== null)).toHaveLength(1)
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
+  expect(await eventsOf(merchant)).toHaveLength(1)
+  await expectBalancedBooks(merchant.id)
+})
+
+test('approved and rejected at once: one of them holds, in the row, the books and the event', async () => {
+  const { merchant, settlement } = await openWithdrawal()
+  const outcomes = await Promise.all(
+    Array.from({ length: 10 }, (_, nth) =>
+      nth % 2
+        ? approveWithdrawal({ ...settlement, endToEndId: endToEndId() })
+        : rejectWithdrawal({ ...settlement, reason: 'no' }),
+    ),
+  )
+  const [won, ...more] = outcomes.filter(row => row !== null)
+  expect(more).toEqual([])
+  const available = won?.status === 'approved' ? 7_000 : 10_000
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available, outbound: 0 })
+  expect(await eventsOf(merchant)).toMatchObject([{ type: `withdrawal.${won?.status}` }])
+  await expectBalancedBooks(merchant.id)
+})
+
+test('what is final stays: a word that comes later is null and moves nothing', async () => {
+  const approved = await openWithdrawal()
+  await approveWithdrawal({ ...approved.settlement, endToEndId: endToEndId() })
+  expect(await rejectWithdrawal({ ...approved.settlement, reason: 'late' })).toBeNull()
+  expect(await readBalances(approved.merchant.id, 'test')).toEqual({
+    available: 7_000,
+    outbound: 0,
+  })
+  const rejected = await openWithdrawal()
+  await rejectWithdrawal({ ...rejected.settlement, reason: 'no' })
+  expect(await approveWithdrawal({ ...rejected.settlement, endToEndId: endToEndId() })).toBeNull()
+  expect(await readBalances(rejected.merchant.id, 'test')).toEqual({
+    available: 10_000,
+    outbound: 0,
+  })
+  for (const { merchant } of [approved, rejected]) {
+    expect(await eventsOf(merchant)).toHaveLength(1)
+    await expectBalancedBooks(merchant.id)
+  }
+})
+
+test("another merchant's withdrawal, and one that does not exist, are not settled", async () => {
+  const { merchant, settlement } = await openWithdrawal()
+  const other = await makeMerchant()
+  const foreign = { ...settlement, accountId: other.id }
+  expect(await approveWithdrawal({ ...foreign, endToEndId: endToEndId() })).toBeNull()
+  expect(await rejectWithdrawal({ ...foreign, reason: 'no' })).toBeNull()
+  const missing = { ...settlement, withdrawalId: newId() }
+  expect(await rejectWithdrawal({ ...missing, reason: 'no' })).toBeNull()
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 3_000 })
+  await expectBalancedBooks(merchant.id)
+  await expectBalancedBooks(other.id)
+})
+
+test('one proof of a payout belongs to one withdrawal: the second is refused whole', async () => {
+  const [first, second] = [await openWithdrawal(), await openWithdrawal()]
+  const sentAs = endToEndId()
+  await approveWithdrawal({ ...first.settlement, endToEndId: sentAs })
+  await expect(approveWithdrawal({ ...second.settlement, endToEndId: sentAs })).rejects.toThrow()
+  expect(await readBalances(second.merchant.id, 'test')).toEqual({
+    available: 7_000,
+    outbound: 3_000,
+  })
+  expect(await eventsOf(second.merchant)).toEqual([])
+  await expectBalancedBooks(first.merchant.id)
+  await expectBalancedBooks(second.merchant.id)
+})
+
+async function wakesDuring(topic: Topic, work: () => Promise<unknown>): Promise<number> {
+  let times = 0
+  const stop = onWake(topic, () => {
+    times++
+  })
+  await work()
+  stop()
+  return times
+}
+
+test('a withdrawal wakes who sends it, and its end who delivers the event, once', async () => {
+  let opened: Awaited<ReturnType<typeof openWithdrawal>> | undefined
+  const open = async () => {
+    opened = await openWithdrawal()
+  }
+  expect(await wakesDuring('withdrawals', open)).toBe(1)
+  const reject = () => rejectWithdrawal({ ...opened!.settlement, reason: 'no' })
+  expect(await wakesDuring('deliveries', reject)).toBe(1)
+  expect(await wakesDuring('deliveries', reject)).toBe(0)
+})
+
+test('with a lease that the row no longer carries, nothing is settled', async () => {
+  const { merchant, settlement } = await openWithdrawal()
+  const lease = newId()
+  const stale = { ...settlement, lease: newId() }
+  await db().withdrawal.updateMany({ where: { accountId: merchant.id }, data: { lease } })
+  expect(await rejectWithdrawal({ ...stale, reason: 'no' })).toBeNull()
+  expect(await approveWithdrawal({ ...stale, endToEndId: endToEndId() })).toBeNull()
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 3_000 })
+  const approved = { ...settlement, lease, endToEndId: endToEndId() }
+  expect(await approveWithdrawal(approved)).toMatchObject({ status: 'approved' })
+  await expectBalancedBooks(merchant.id)
+})

@@ -1,0 +1,80 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { retried } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
+import { newId } from '#lib/base/ids.ts'
+import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import type { OrderState } from '#lib/services/gateway/gateway.ts'
+import { transferCtes } from '#lib/services/ledger/transfer.ts'
+import { eventCtes } from '#lib/services/webhooks/events.ts'
+
+interface Settlement {
+  accountId: string
+  withdrawalId: string
+  /** When it was settled; now, but for the demo world's past. */
+  bookedAt?: Date
+  /** The lease of the job that learned of it: without it any more, it writes nothing. */
+  lease?: string
+}
+
+/** The bank sent it: the held amount leaves. Null: it was no longer pending. */
+export function approveWithdrawal(
+  settlement: Settlement & { endToEndId: string },
+): Promise<WithdrawalRow | null> {
+  const { endToEndId } = settlement
+  return settle(settlement, 'approved', Prisma.sql`end_to_end_id = ${endToEndId}`)
+}
+
+/** The bank refused it for good: the held amount comes back. Null: it was no longer pending. */
+export function rejectWithdrawal(
+  settlement: Settlement & { reason: string },
+): Promise<WithdrawalRow | null> {
+  const { reason } = settlement
+  return settle(settlement, 'rejected', Prisma.sql`rejection_reason = ${reason}`)
+}
+
+/** Does what the bank says of a payout that it has settled. */
+export function settleAsSaid(
+  accountId: string,
+  withdrawalId: string,
+  said: OrderState,
+  lease?: string,
+): Promise<WithdrawalRow | null> {
+  if (said.state === 'taken') throw new Error('A payout that is on its way was to be settled')
+  return said.state === 'done'
+    ? approveWithdrawal({ accountId, withdrawalId, lease, endToEndId: said.endToEndId })
+    : rejectWithdrawal({ accountId, withdrawalId, lease, reason: said.reason })
+}
+
+async function settle(
+  settlement: Settlement,
+  outcome: 'approved' | 'rejected',
+  told: Prisma.Sql,
+): Promise<WithdrawalRow | null> {
+  const { accountId, withdrawalId } = settlement
+  const bookedAt = settlement.bookedAt ?? null
+  const movement = outcome === 'approved' ? 'withdrawal_sent' : 'withdrawal_returned'
+  const lease = settlement.lease ?? null
+  const eventId = newId()
+  const [row] = await retried(() =>
+    queryRows<WithdrawalRow>(Prisma.sql`
+      WITH settled AS (
+        UPDATE withdrawals w SET status = ${outcome}, ${told}, due_at = NULL, lease = NULL,
+          ${Prisma.raw(`${outcome}_at`)} = COALESCE(${bookedAt}::timestamptz, now()),
+          updated_at = now()
+        WHERE w.account_id = ${accountId}::uuid AND w.id = ${withdrawalId}::uuid
+          AND w.status = 'pending' AND (${lease}::uuid IS NULL OR w.lease = ${lease}::uuid)
+        RETURNING w.*
+      ), source AS (
+        SELECT w.account_id, w.mode, w.id, w.amount, ${bookedAt}::timestamptz AS booked_at,
+          ${eventId}::uuid AS event_id, w.webhook_url,
+          ${withdrawalAsJson} AS resource
+        FROM settled w
+      ), ${transferCtes(movement, 'source')},
+      ${eventCtes(`withdrawal.${outcome}`, 'source', { after: 'ledger_moved' })}
+      SELECT ${withdrawalAsJson}::text AS json FROM settled w`),
+  )
+  if (row) wake('deliveries')
+  return row ?? null
+}

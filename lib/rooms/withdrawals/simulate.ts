@@ -1,0 +1,29 @@
+import { TrocoError } from '#lib/base/errors.ts'
+import { bareId } from '#lib/base/ids.ts'
+import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import type { DecisionRequest, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { settleAsSaid } from '#lib/rooms/withdrawals/settle.ts'
+import { decidePayout } from '#lib/services/gateway/simulator.ts'
+
+/**
+ * What the simulated bank is told to do with a payout, test mode only. The bank's word is kept
+ * first and its first word stands, so a crash before ours is made good when it is asked again.
+ */
+export async function simulateWithdrawal(
+  accountId: string,
+  idOrReference: string,
+  decision: DecisionRequest,
+): Promise<WithdrawalRow> {
+  const withdrawal = await findWithdrawal(accountId, 'test', idOrReference)
+  if (!withdrawal) throw new TrocoError('withdrawal_not_found', 'Withdrawal not found')
+  if (withdrawal.status !== 'pending') throw alreadyFinal(withdrawal.status)
+  const { outcome, reason } = decision
+  const said = await decidePayout(bareId(withdrawal.id), withdrawal.amount, outcome, reason)
+  const settled = await settleAsSaid(accountId, withdrawal.id, said)
+  if (!settled) throw alreadyFinal('final')
+  return settled
+}
+
+function alreadyFinal(status: string): TrocoError {
+  return new TrocoError('already_final', `Withdrawal is already ${status}`)
+}

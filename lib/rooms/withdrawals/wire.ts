@@ -1,0 +1,74 @@
+import * as z from 'zod'
+import { about, instant, pageOf } from '#lib/base/fields.ts'
+import { MODES } from '#lib/base/mode.ts'
+import { PIX_KEY_TYPES } from '#lib/base/pix/pix-key.ts'
+import { WITHDRAWAL_STATUSES, type WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+
+const STATUS =
+  '`pending` while the amount is held; `approved` once it has left, `rejected` once it is back in the balance.'
+const E2E = 'The payment at the central bank: 32 characters, or null.'
+
+const created = {
+  id: z.uuid().meta(about('The id of the withdrawal.', '01a1fbb9-7fa1-7c33-8f6a-2f1f5a0e9c41')),
+  amount: z.int().meta(about('In cents.', 5000)),
+  status: z.enum(WITHDRAWAL_STATUSES).meta(about(STATUS, 'pending')),
+  pix_key_type: z.enum(PIX_KEY_TYPES).meta(about('As it was sent, or as the key told.', 'email')),
+  pix_key: z.string().meta(about('As it was sent.', 'ana@example.com')),
+  created_at: instant.meta(about('When it was asked for.', '2026-11-21T01:30:00.481516Z')),
+}
+
+export const WithdrawalCreated = z
+  .object({
+    message: z.string().meta(about('For people.', 'Withdrawal created')),
+    data: z.object(created),
+  })
+  .meta({ id: 'WithdrawalCreated' })
+
+export const WithdrawalDetail = z
+  .object({
+    ...created,
+    status: created.status.meta(about(STATUS, 'approved')),
+    external_id: z.string().nullable().meta(about('Your reference, or null.', 'payout-77')),
+    mode: z.enum(MODES).meta(about('The world it belongs to.', 'test')),
+    webhook_url: z
+      .string()
+      .nullable()
+      .meta(about('Address that is told what becomes of it.', 'https://shop.example/hooks/pix')),
+    rejection_reason: z.string().nullable().meta(about('What the bank said, or null.', null)),
+    end_to_end_id: z.string().nullable().meta(about(E2E, 'E0000000020261121013061b2c3d4e5f')),
+    approved_at: instant
+      .nullable()
+      .meta(about('When the money left, or null.', '2026-11-21T01:30:01.502913Z')),
+    rejected_at: instant.nullable().meta(about('When it was refused, or null.', null)),
+    updated_at: instant.meta(about('When it last changed.', '2026-11-21T01:30:01.502913Z')),
+  })
+  .meta({ id: 'Withdrawal' })
+export type WithdrawalDetail = z.infer<typeof WithdrawalDetail>
+
+export const WithdrawalRead = z.object({ data: WithdrawalDetail }).meta({ id: 'WithdrawalRead' })
+export const WithdrawalPage = pageOf(WithdrawalDetail).meta({ id: 'WithdrawalPage' })
+
+export function createdWithdrawalToWire(withdrawal: WithdrawalRow) {
+  return {
+    id: withdrawal.id,
+    amount: withdrawal.amount,
+    status: withdrawal.status,
+    pix_key_type: withdrawal.pix_key_type,
+    pix_key: withdrawal.pix_key,
+    created_at: withdrawal.created_at,
+  }
+}
+
+export function withdrawalToWire(withdrawal: WithdrawalRow): WithdrawalDetail {
+  return {
+    ...createdWithdrawalToWire(withdrawal),
+    external_id: withdrawal.external_id,
+    mode: withdrawal.mode,
+    webhook_url: withdrawal.webhook_url,
+    rejection_reason: withdrawal.rejection_reason,
+    end_to_end_id: withdrawal.end_to_end_id,
+    approved_at: withdrawal.approved_at,
+    rejected_at: withdrawal.rejected_at,
+    updated_at: withdrawal.updated_at,
+  }
+}

@@ -1,0 +1,194 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { bareId, newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { journaled } from '#lib/services/gateway/journal.ts'
+import { simulator } from '#lib/services/gateway/simulator.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { makeMerchant } from '#lib/testing/stage.ts'
+
+let merchant: Account
+beforeAll(async () => {
+  merchant = await makeMerchant()
+})
+
+const subject = () => ({ accountId: merchant.id, id: newId(), mode: 'test' as const })
+const callsOf = (id: string) =>
+  db().gatewayCall.findMany({ where: { subjectId: id }, orderBy: { id: 'asc' } })
+const payout = (id: string, dictKey = 'ana.beatriz@example.com') => ({
+  id: bareId(id),
+  amount: 5_000,
+  dictKey,
+})
+
+test('a call is written down before it is made, and its outcome after', async () => {
+  const order = subject()
+  const bank = new StubBank()
+  let during: unknown
+  bank.stall('before', async () => {
+    during = await callsOf(order.id)
+  })
+  expect(await journaled(bank, [order]).sendPayout(payout(order.id))).toMatchObject({
+    outcome: 'ok',
+  })
+  const told = {
+    accountId: merchant.id,
+    mode: 'test',
+    gateway: 'stub bank',
+    operation: 'sendPayout',
+    request: { id: bareId(order.id), amount: 5_000, dictKey: 'a***@example.com' },
+  }
+  expect(during).toMatchObject([{ ...told, outcome: null, response: null, finishedAt: null }])
+  expect(await callsOf(order.id)).toMatchObject([
+    { ...told, outcome: 'ok', response: { state: 'taken' }, finishedAt: expect.any(Date) },
+  ])
+})
+
+test('a crash during the call leaves the row without an outcome', async () => {
+  const order = subject()
+  const bank = new StubBank()
+  let arrived = () => {}
+  const arrives = new Promise<void>(resolve => {
+    arrived = resolve
+  })
+  bank.stall('before', () => {
+    arrived()
+    return new Promise(() => {})
+  })
+  // Nobody waits for this one, as nobody waits for what a killed process began.
+  void journaled(bank, [order]).sendPayout(payout(order.id))
+  await arrives
+  expect(await callsOf(order.id)).toMatchObject([{ outcome: null, finishedAt: null }])
+})
+
+test('a call that takes too long is unknown, even if its answer comes later', async () => {
+  const order = subject()
+  const bank = new StubBank()
+  let answer = () => {}
+  bank.stall('after', () => new Promise<void>(done => (answer = done)))
+  const lost = await journaled(bank, [order], 50).sendPayout(payout(order.id))
+  expect(lost).toEqual({ outcome: 'unknown', reason: 'no answer in time' })
+  answer()
+  expect(await callsOf(order.id)).toMatchObject([{ outcome: 'unknown' }])
+  expect(await journaled(bank, [order]).getPayout(bareId(order.id))).toEqual({
+    outcome: 'ok',
+    value: { state: 'taken' },
+  })
+  const calls = await callsOf(order.id)
+  expect(calls.map(call => [call.operation, call.outcome])).toEqual([
+    ['sendPayout', 'unknown'],
+    ['getPayout', 'ok'],
+  ])
+})
+
+test('a call that throws is unknown, and only the kind of the error is kept', async () => {
+  const order = subject()
+  const bank = new StubBank()
+  bank.decide(bareId(order.id), { sends: ['throws after'] })
+  expect(await journaled(bank, [order]).sendPayout(payout(order.id))).toEqual({
+    outcome: 'unknown',
+    reason: 'ECONNRESET',
+  })
+  expect(await callsOf(order.id)).toMatchObject([
+    { outcome: 'unknown', response: { reason: 'ECONNRESET' } },
+  ])
+})
+
+test.each([
+  ['rejected', { outcome: 'rejected', reason: 'No' }],
+  ['down', { outcome: 'retryable', reason: 'down' }],
+  ['lost after', { outcome: 'unknown', reason: 'the connection broke' }],
+] as const)('%s is kept as it was answered', async (fate, answer) => {
+  const order = subject()
+  const bank = new StubBank()
+  bank.decide(bareId(order.id), { sends: [fate] })
+  expect(await journaled(bank, [order]).sendPayout(payout(order.id))).toEqual(answer)
+  const { outcome, reason } = answer
+  expect(await callsOf(order.id)).toMatchObject([{ outcome, response: { reason } }])
+})
+
+test('one question about many charges is kept once for each, with what was said of it', async () => {
+  const charges = [subject(), subject(), subject()]
+  const other = await makeMerchant()
+  const foreign = { accountId: other.id, id: newId(), mode: 'test' as const }
+  const bank = new StubBank()
+  const paid = { amount: 700, endToEndId: 'E1', paidAt: new Date('2026-11-21T00:00:00Z') }
+  bank.charges.set(bareId(charges[0]?.id ?? ''), { state: 'paid', ...paid })
+  bank.charges.set(bareId(foreign.id), { state: 'failed' })
+  const all = [...charges, foreign]
+  await journaled(bank, all).getCharges(all.map(({ id }) => bareId(id)))
+  const kept = await Promise.all(all.map(({ id }) => callsOf(id)))
+  expect(kept.map(calls => calls.length)).toEqual([1, 1, 1, 1])
+  expect(kept.flat().map(call => [call.accountId, call.outcome, call.response])).toEqual([
+    [merchant.id, 'ok', { state: 'paid', ...paid, paidAt: '2026-11-21T00:00:00.000Z' }],
+    [merchant.id, 'ok', null],
+    [merchant.id, 'ok', null],
+    [other.id, 'ok', { state: 'failed' }],
+  ])
+})
+
+describe('the journal holds nothing of a payer', () => {
+  test('neither what was sent of them nor what a bank says back', async () => {
+    const charge = subject()
+    const bank = new StubBank()
+    const payer = {
+      payerName: 'Ana Beatriz Rocha',
+      payerEmail: 'ana@example.com',
+      payerDoc: '52998224725',
+    }
+    bank.createCharge = async order => ({
+      outcome: 'rejected',
+      reason: `${order.payerName} (${order.payerDoc}, ${order.payerEmail}) is unknown`,
+    })
+    await journaled(bank, [charge]).createCharge({
+      txid: bareId(charge.id),
+      amount: 1_500,
+      expiresInSeconds: 60,
+      merchantName: 'Padaria',
+      merchantCity: 'Recife',
+      ...payer,
+    })
+    const [call] = await callsOf(charge.id)
+    const text = JSON.stringify([call?.request, call?.response])
+    for (const secret of Object.values(payer)) expect(text).not.toContain(secret)
+    expect(call?.request).toEqual({
+      txid: bareId(charge.id),
+      amount: 1_500,
+      expiresInSeconds: 60,
+    })
+    expect(call?.response).toEqual({ reason: '*** (***, ***) is unknown' })
+  })
+
+  test.each([
+    ['52998224725', '***.982.247-**'],
+    ['+5511987654321', '+55 (11) *****-4321'],
+    ['what is this', '***'],
+  ])('and the key %s only as %s', async (dictKey, shown) => {
+    const order = subject()
+    const bank = new StubBank()
+    bank.sendPayout = async sent => ({ outcome: 'rejected', reason: `No key ${sent.dictKey}` })
+    await journaled(bank, [order]).sendPayout(payout(order.id, dictKey))
+    expect(await callsOf(order.id)).toMatchObject([
+      { request: { dictKey: shown }, response: { reason: `No key ${shown}` } },
+    ])
+  })
+
+  test('and nothing that a bank adds to its answer', async () => {
+    const order = subject()
+    const bank = new StubBank()
+    const extra = { state: 'taken', holder: 'Ana Beatriz Rocha' } as const
+    bank.getRefund = async () => ({ outcome: 'ok', value: extra })
+    await journaled(bank, [order]).getRefund(bareId(order.id))
+    expect(await callsOf(order.id)).toMatchObject([{ response: { state: 'taken' } }])
+    expect(JSON.stringify(await callsOf(order.id).then(calls => calls[0]?.response))).toBe(
+      '{"state":"taken"}',
+    )
+  })
+})
+
+test('calls that do not leave the process are not kept', async () => {
+  const order = subject()
+  expect(journaled(simulator, [order])).toBe(simulator)
+  await journaled(simulator, [order]).sendPayout(payout(order.id))
+  expect(await callsOf(order.id)).toEqual([])
+})

@@ -1,0 +1,138 @@
+import { describe, expect, test, vi } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { parseBrCode } from '#lib/base/pix/br-code.ts'
+import { gatewayOf } from '#lib/services/gateway/choose.ts'
+import type { PayoutOrder } from '#lib/services/gateway/gateway.ts'
+import { decideCharge, simulator } from '#lib/services/gateway/simulator.ts'
+
+const END_TO_END_ID = /^E00000000\d{12}[0-9A-Za-z]{11}$/
+const TAKEN = { outcome: 'ok', value: { state: 'taken' } }
+
+function orderTo(dictKey: string): PayoutOrder {
+  return { id: newId(), amount: 5_000, dictKey }
+}
+
+/** As if the second until it settles had passed. */
+function letSettle(id: string) {
+  return db().simulatorOrder.update({ where: { id }, data: { settlesAt: new Date(0) } })
+}
+
+test('test mode has the simulator; live mode is closed without a bank', () => {
+  expect(gatewayOf('test')).toBe(simulator)
+  expect(() => gatewayOf('live')).toThrow(expect.objectContaining({ code: 'live_mode_disabled' }))
+})
+
+describe('a payout', () => {
+  test('is taken at once and done after about a second', async () => {
+    const order = orderTo('ana@example.com')
+    expect(await simulator.sendPayout(order)).toEqual(TAKEN)
+    expect(await simulator.getPayout(order.id)).toEqual(TAKEN)
+    await vi.waitFor(
+      async () =>
+        expect(await simulator.getPayout(order.id)).toEqual({
+          outcome: 'ok',
+          value: { state: 'done', endToEndId: expect.stringMatching(END_TO_END_ID) },
+        }),
+      { timeout: 10_000, interval: 50 },
+    )
+    const [took] = await db().$queryRaw<{ seconds: number }[]>`
+      SELECT extract(epoch FROM now() - created_at)::float8 AS seconds FROM simulator_orders
+      WHERE id = ${order.id}`
+    expect(took?.seconds).toBeGreaterThanOrEqual(1)
+  })
+
+  test('sent 20 times under one id is one payout, even with another amount or key', async () => {
+    const order = orderTo('ana@example.com')
+    const answers = await Promise.all(Array.from({ length: 20 }, () => simulator.sendPayout(order)))
+    expect(answers).toEqual(Array(20).fill(TAKEN))
+    const first = await letSettle(order.id)
+    const done = { outcome: 'ok', value: { state: 'done', endToEndId: first.endToEndId } }
+    expect(await simulator.sendPayout({ ...order, amount: 9, dictKey: 'reject@b.co' })).toEqual(
+      done,
+    )
+    expect(await simulator.getPayout(order.id)).toEqual(done)
+    expect(first.amount).toBe(5_000n)
+  })
+
+  test('to reject@ is refused for good, with a reason', async () => {
+    const order = orderTo('reject@example.com')
+    expect(await simulator.sendPayout(order)).toEqual(TAKEN)
+    await letSettle(order.id)
+    const refused = { state: 'refused', reason: 'The receiving bank refused the key' }
+    expect(await simulator.getPayout(order.id)).toEqual({ outcome: 'ok', value: refused })
+  })
+
+  test('to hold@ is never answered', async () => {
+    const order = orderTo('hold@example.com')
+    expect(await simulator.sendPayout(order)).toEqual(TAKEN)
+    await letSettle(order.id)
+    expect(await simulator.getPayout(order.id)).toEqual(TAKEN)
+  })
+
+  test('to unavailable@ did not happen, so the bank knows nothing of it', async () => {
+    const order = orderTo('unavailable@example.com')
+    expect(await simulator.sendPayout(order)).toMatchObject({ outcome: 'retryable' })
+    expect(await simulator.getPayout(order.id)).toEqual({ outcome: 'ok', value: null })
+    expect(await db().simulatorOrder.count({ where: { id: order.id } })).toBe(0)
+  })
+
+  test('that was never sent is told as null, and a refund is none', async () => {
+    expect(await simulator.getPayout(newId())).toEqual({ outcome: 'ok', value: null })
+    const refund = { id: newId(), endToEndId: 'E1', amount: 100 }
+    expect(await simulator.refundCharge(refund)).toEqual(TAKEN)
+    expect(await simulator.getPayout(refund.id)).toEqual({ outcome: 'ok', value: null })
+    await letSettle(refund.id)
+    expect(await simulator.getRefund(refund.id)).toMatchObject({ value: { state: 'done' } })
+  })
+})
+
+describe('a charge', () => {
+  const order = {
+    txid: newId().replaceAll('-', ''),
+    amount: 1_500,
+    expiresInSeconds: 600,
+    merchantName: 'Padaria',
+    merchantCity: 'São Paulo',
+    payerName: 'Ana',
+    payerEmail: 'ana@example.com',
+    payerDoc: '52998224725',
+  }
+
+  test('has one code for the same terms, and none when the bank is down', async () => {
+    const first = simulator.codeFor?.(order)
+    expect(simulator.codeFor?.(order)).toEqual(first)
+    expect(await simulator.createCharge(order)).toEqual(first)
+    const brCode = first?.outcome === 'ok' ? first.value.brCode : ''
+    expect(parseBrCode(brCode)).toMatchObject({ ok: true, code: { merchantCity: 'Sao Paulo' } })
+    const down = { ...order, payerEmail: 'unavailable@example.com' }
+    expect(simulator.codeFor?.(down)).toMatchObject({ outcome: 'retryable' })
+  })
+
+  test('that nobody has decided is absent; the others come in one answer', async () => {
+    const [paid, failed, unknown] = [newId(), newId(), newId()]
+    await decideCharge(paid, 700, 'paid')
+    await decideCharge(failed, 800, 'failed')
+    const answer = await simulator.getCharges([paid, failed, unknown])
+    const known = answer.outcome === 'ok' ? answer.value : new Map()
+    expect(known.size).toBe(2)
+    expect(known.get(paid)).toEqual({
+      state: 'paid',
+      amount: 700,
+      endToEndId: expect.stringMatching(END_TO_END_ID),
+      paidAt: expect.any(Date),
+    })
+    expect(known.get(failed)).toEqual({ state: 'failed' })
+  })
+
+  test('once paid stays paid, with its first proof and time', async () => {
+    const txid = newId()
+    const first = await decideCharge(txid, 700, 'paid')
+    for (const outcome of ['failed', 'expired', 'paid'] as const) {
+      expect(await decideCharge(txid, 700, outcome)).toEqual(first)
+    }
+    const late = newId()
+    expect(await decideCharge(late, 700, 'expired')).toEqual({ state: 'expired' })
+    expect(await decideCharge(late, 700, 'paid')).toMatchObject({ state: 'paid' })
+  })
+})

@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { cents } from '#lib/base/money.ts'
+import type {
+  Answer,
+  ChargeOrder,
+  ChargeState,
+  Gateway,
+  OpenedCharge,
+  OrderState,
+  PayoutOrder,
+} from '#lib/services/gateway/gateway.ts'
+import { simulatedCode } from '#lib/services/gateway/simulated-code.ts'
+
+/** About as long as a real PIX takes to settle. */
+const SETTLES_AFTER_MS = 1_000
+/** No bank has this number. */
+const ISPB = '00000000'
+
+interface OrderRow {
+  id: string
+  amount: bigint
+  state: string
+  reason: string | null
+  end_to_end_id: string | null
+  settles_at: Date
+}
+
+/**
+ * A bank for test mode. It opens charges from their terms alone and keeps the rest of what it
+ * knows in the database, like a bank that restarts with us. Some addresses decide what happens:
+ * unavailable@ is a bank that is down, fail@ fails a charge after a second, reject@ refuses a
+ * payout, hold@ never answers it.
+ */
+export const simulator: Gateway = {
+  name: 'simulator',
+  remote: false,
+  codeFor,
+  createCharge,
+  getCharges,
+  hasNoWordOf,
+  cancelCharge: async () => ok({ state: 'cancelled' }),
+  isDownFor: dictKey => dictKey.startsWith('unavailable@'),
+  sendPayout,
+  getPayout: id => getOrder(id, 'payout'),
+  refundCharge: order => takeOrder('refund', order.id, order.amount, 'done', null),
+  getRefund: id => getOrder(id, 'refund'),
+  getBalance: async () => ok(null),
+  checkHealth: async () => ok(null),
+}
+
+function codeFor(order: ChargeOrder): Answer<OpenedCharge> | null {
+  if (order.payerEmail.startsWith('unavailable@')) return down()
+  return order.payerEmail.startsWith('fail@') ? null : ok({ brCode: simulatedCode(order) })
+}
+
+async function createCharge(order: ChargeOrder): Promise<Answer<OpenedCharge>> {
+  const known = codeFor(order)
+  if (known) return known
+  await db().$executeRaw`
+    INSERT INTO simulator_orders (id, kind, amount, state, settles_at)
+    VALUES (${order.txid}, 'charge', ${order.amount}::bigint, 'failed',
+      now() + make_interval(secs => ${SETTLES_AFTER_MS}::float8 / 1000))
+    ON CONFLICT (id) DO NOTHING`
+  return ok({ brCode: simulatedCode(order), newsInMs: SETTLES_AFTER_MS })
+}
+
+const CHARGE_DECIDED = Prisma.sql`kind = 'charge' AND settles_at <= now()`
+
+async function getCharges(txids: string[]): Promise<Answer<Map<string, ChargeState>>> {
+  const rows = await db().$queryRaw<OrderRow[]>`
+    SELECT id, amount, state, reason, end_to_end_id, settles_at FROM simulator_orders
+    WHERE id = ANY (${txids}) AND ${CHARGE_DECIDED}`
+  return ok(new Map(rows.map(row => [row.id, chargeState(row)])))
+}
+
+function hasNoWordOf(chargeId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`NOT EXISTS (SELECT FROM simulator_orders
+    WHERE id = replace(${chargeId}::text, '-', '') AND ${CHARGE_DECIDED})`
+}
+
+function chargeState(row: OrderRow): ChargeState {
+  if (row.state === 'paid' && row.end_to_end_id) {
+    return {
+      state: 'paid',
+      amount: cents(row.amount),
+      endToEndId: row.end_to_end_id,
+      paidAt: row.settles_at,
+    }
+  }
+  return { state: row.state === 'failed' ? 'failed' : 'expired' }
+}
+
+/** What a person at the simulated bank does to a charge. The bank's last word on it stands. */
+export async function decideCharge(
+  txid: string,
+  amount: number,
+  outcome: 'paid' | 'failed' | 'expired',
+): Promise<ChargeState> {
+  const paidWith = outcome === 'paid' ? endToEndId() : null
+  const [row] = await db().$queryRaw<OrderRow[]>`
+    INSERT INTO simulator_orders (id, kind, amount, state, end_to_end_id, settles_at)
+    VALUES (${txid}, 'charge', ${amount}::bigint, ${outcome}, ${paidWith}, now())
+    ON CONFLICT (id) DO UPDATE SET
+      state = CASE WHEN simulator_orders.state = 'paid' THEN 'paid' ELSE EXCLUDED.state END,
+      end_to_end_id = COALESCE(simulator_orders.end_to_end_id, EXCLUDED.end_to_end_id),
+      settles_at = CASE WHEN simulator_orders.state = 'paid' THEN simulator_orders.settles_at
+        ELSE EXCLUDED.settles_at END
+    RETURNING id, amount, state, reason, end_to_end_id, settles_at`
+  if (!row) throw new Error('The simulator kept no order')
+  return chargeState(row)
+}
+
+async function sendPayout(order: PayoutOrder): Promise<Answer<OrderState>> {
+  if (order.dictKey.startsWith('unavailable@')) return down()
+  if (order.dictKey.startsWith('reject@')) {
+    return takeOrder(
+      'payout',
+      order.id,
+      order.amount,
+      'refused',
+      'The receiving bank refused the key',
+    )
+  }
+  const wish = order.dictKey.startsWith('hold@') ? 'taken' : 'done'
+  return takeOrder('payout', order.id, order.amount, wish, null)
+}
+
+/** Takes an order once: the same id again answers what became of the first. */
+async function takeOrder(
+  kind: 'payout' | 'refund',
+  id: string,
+  amount: number,
+  wish: OrderState['state'],
+  reason: string | null,
+): Promise<Answer<OrderState>> {
+  await db().$executeRaw`
+    INSERT INTO simulator_orders (id, kind, amount, state, reason, end_to_end_id, settles_at)
+    VALUES (${id}, ${kind}, ${amount}::bigint, ${wish}, ${reason}, ${endToEndId()},
+      now() + make_interval(secs => ${SETTLES_AFTER_MS}::float8 / 1000))
+    ON CONFLICT (id) DO NOTHING`
+  const known = await getOrder(id, kind)
+  if (known.outcome === 'ok' && known.value === null)
+    return { outcome: 'unknown', reason: 'not kept' }
+  return known as Answer<OrderState>
+}
+
+/** What a person at the simulated bank does to a payout, at once. Its first word on it stands. */
+export async function decidePayout(
+  id: string,
+  amount: number,
+  outcome: 'approved' | 'rejected',
+  reason = 'Rejected at the simulated bank',
+): Promise<OrderState> {
+  const state = outcome === 'approved' ? 'done' : 'refused'
+  await db().$executeRaw`
+    INSERT INTO simulator_orders AS o (id, kind, amount, state, reason, end_to_end_id, settles_at)
+    VALUES (${id}, 'payout', ${amount}::bigint, ${state}, ${reason}, ${endToEndId()}, now())
+    ON CONFLICT (id) DO UPDATE SET
+      state = CASE WHEN o.state = 'taken' OR o.settles_at > now() THEN EXCLUDED.state ELSE o.state END,
+      reason = COALESCE(o.reason, EXCLUDED.reason),
+      settles_at = LEAST(o.settles_at, now())`
+  const known = await getOrder(id, 'payout')
+  if (known.outcome !== 'ok' || !known.value) throw new Error('The simulator kept no order')
+  return known.value
+}
+
+async function getOrder(id: string, kind: string): Promise<Answer<OrderState | null>> {
+  const [row] = await db().$queryRaw<(OrderRow & { settled: boolean })[]>(Prisma.sql`
+    SELECT id, amount, state, reason, end_to_end_id, settles_at, settles_at <= now() AS settled
+    FROM simulator_orders WHERE id = ${id} AND kind = ${kind}`)
+  if (!row) return ok(null)
+  if (!row.settled || row.state === 'taken') return ok({ state: 'taken' })
+  if (row.state === 'refused') return ok({ state: 'refused', reason: row.reason ?? 'Refused' })
+  return ok({ state: 'done', endToEndId: row.end_to_end_id ?? '' })
+}
+
+/** E, the bank's number, the minute in UTC, eleven characters of its own: 32 in all. */
+export function endToEndId(at = new Date()): string {
+  const minute = at.toISOString().replace(/\D/g, '').slice(0, 12)
+  return `E${ISPB}${minute}${randomBytes(6).toString('hex').slice(0, 11)}`
+}
+
+function ok<Value>(value: Value): Answer<Value> {
+  return { outcome: 'ok', value }
+}
+
+function down(): Answer<never> {
+  return { outcome: 'retryable', reason: 'The simulated bank is down, as the address asks' }
+}

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { expectBalancedBooks, makeMerchant, receive } from '#lib/testing/stage.ts'
+
+test('a new merchant has three empty ledgers in each mode', async () => {
+  const merchant = await makeMerchant()
+  const rows = await db().ledgerAccount.findMany({
+    where: { accountId: merchant.id },
+    orderBy: [{ mode: 'asc' }, { ledger: 'asc' }],
+  })
+  expect(rows.map(row => `${row.mode} ${row.ledger} ${row.balance} ${row.version}`)).toEqual([
+    'live available 0 0',
+    'live external 0 0',
+    'live outbound 0 0',
+    'test available 0 0',
+    'test external 0 0',
+    'test outbound 0 0',
+  ])
+  await expectBalancedBooks(merchant.id)
+})
+
+test('money received in test mode is neither in live mode nor with anybody else', async () => {
+  const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
+  await receive(merchant, 5_000)
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 5_000, outbound: 0 })
+  expect(await readBalances(merchant.id, 'live')).toEqual({ available: 0, outbound: 0 })
+  expect(await readBalances(other.id, 'test')).toEqual({ available: 0, outbound: 0 })
+  await expectBalancedBooks(merchant.id)
+  await expectBalancedBooks(other.id)
+})

@@ -1,0 +1,98 @@
+import { Client } from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect, type Database, db } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import { checkLedger, checkLedgers } from '#lib/services/ledger/check.ts'
+import { inOwnDatabase, makeMerchant, receive } from '#lib/testing/stage.ts'
+
+inOwnDatabase()
+
+let database: Database
+beforeAll(() => {
+  database = connect({ poolMax: 2 })
+})
+afterAll(() => database.$disconnect())
+
+function readCheck(accountId: string) {
+  return db().ledgerCheck.findUnique({ where: { accountId } })
+}
+
+function age(accountId: string, minutes: number) {
+  return db().$executeRaw`
+    UPDATE ledger_checks SET checked_at = now() - make_interval(mins => ${minutes}::int)
+    WHERE account_id = ${accountId}::uuid`
+}
+
+/** Past every trigger, which only PostgreSQL's own administrator can. */
+async function corrupt(statement: string, values: string[]): Promise<void> {
+  const url = new URL(env().DATABASE_URL ?? '')
+  url.username = 'postgres'
+  const client = new Client({ connectionString: url.href })
+  await client.connect()
+  await client.query('SET session_replication_role = replica')
+  await client.query(statement, values)
+  await client.end()
+}
+
+async function makeShop() {
+  const merchant = await makeMerchant()
+  await receive(merchant, 5_000)
+  return merchant
+}
+
+test('books that were never checked are, and those of this hour are not again', async () => {
+  const { id } = await makeShop()
+  expect(await readCheck(id)).toBeNull()
+  expect(await checkLedgers()).toBeGreaterThan(0)
+  const first = await readCheck(id)
+  expect(first).toMatchObject({ wrong: null })
+  await age(id, 59)
+  await checkLedgers()
+  expect((await readCheck(id))?.checkedAt.getTime()).toBeLessThan(first?.checkedAt.getTime() ?? 0)
+  await age(id, 61)
+  expect(await checkLedgers()).toBe(1)
+  expect((await readCheck(id))?.checkedAt.getTime()).toBeGreaterThan(Date.now() - 60_000)
+})
+
+test('when time is short the books that were checked longest ago come first', async () => {
+  const [older, newer] = [await makeShop(), await makeShop()]
+  await checkLedgers()
+  await age(newer.id, 120)
+  await age(older.id, 240)
+  expect(await checkLedgers(1)).toBe(1)
+  const stands = async (id: string) => Date.now() - Number((await readCheck(id))?.checkedAt)
+  expect(await stands(older.id)).toBeLessThan(60_000)
+  expect(await stands(newer.id)).toBeGreaterThan(60_000)
+})
+
+test('tampered books are found, and said to be right again only after they are', async () => {
+  const { id } = await makeShop()
+  const tamper = (by: number) =>
+    corrupt(
+      `UPDATE ledger_accounts SET balance = balance + ${by}
+      WHERE account_id = $1::uuid AND mode = 'test' AND ledger = 'available'`,
+      [id],
+    )
+  await tamper(1)
+  await checkLedger(database, id)
+  const { wrong } = (await readCheck(id)) ?? {}
+  expect(wrong).toContain('every balance is the sum of its entries')
+  expect(wrong).toContain(`account ${id}, test: available balance`)
+  await tamper(-1)
+  await checkLedger(database, id)
+  expect(await readCheck(id)).toMatchObject({ wrong: null })
+})
+
+test('of two workers at once, one checks', async () => {
+  const { id } = await makeShop()
+  const other = connect({ poolMax: 1 })
+  const done = await other.$transaction(async tx => {
+    await tx.$executeRaw`
+      SELECT pg_advisory_xact_lock(hashtextextended('ledger check ' || ${id}, 0))`
+    return checkLedger(database, id)
+  })
+  await other.$disconnect()
+  expect(done).toBe(false)
+  expect(await readCheck(id)).toBeNull()
+  expect(await checkLedger(database, id)).toBe(true)
+})

@@ -1,0 +1,63 @@
+import { connect, type Database, db } from '#lib/base/db/client.ts'
+import { log } from '#lib/base/log.ts'
+import { inSnapshot, listFindings } from '#lib/services/ledger/verify.ts'
+
+/** The books of an account are looked at again after this long. */
+const CHECKED_EVERY = '1 hour'
+/** Of each minute; what is due beyond that waits, the books that were checked last the longest. */
+const WORKS_FOR_MS = 3_000
+const DUE_MAX = 200
+
+/**
+ * Verifies the books that were verified longest ago, or never, one account after the other, as long
+ * as its time lasts. Says how many. It has a connection of its own: large books take longer to read
+ * than any request may wait.
+ */
+export async function checkLedgers(worksForMs = WORKS_FOR_MS): Promise<number> {
+  const due = await db().$queryRaw<{ id: string }[]>`
+    SELECT a.id FROM accounts a LEFT JOIN ledger_checks k ON k.account_id = a.id
+    WHERE k.account_id IS NULL OR k.checked_at < now() - ${CHECKED_EVERY}::interval
+    ORDER BY k.checked_at NULLS FIRST, a.id LIMIT ${DUE_MAX}`
+  if (due.length === 0) return 0
+  const database = connect({ poolMax: 1 })
+  const began = performance.now()
+  try {
+    let checked = 0
+    for (const { id } of due) {
+      if (performance.now() - began >= worksForMs) break
+      // Books that cannot be read keep nobody else's from being read.
+      const isChecked = await checkLedger(database, id).catch(error => {
+        log().error({ err: error, accountId: id }, 'the books of an account could not be checked')
+        return false
+      })
+      if (isChecked) checked += 1
+    }
+    return checked
+  } finally {
+    await database.$disconnect()
+  }
+}
+
+/** Verifies one account's books and keeps what was found; false when another worker is at it. */
+export async function checkLedger(database: Database, accountId: string): Promise<boolean> {
+  const found = await inSnapshot(database, async tx => {
+    // One core is enough for what nobody waits for.
+    await tx.$executeRaw`SET LOCAL max_parallel_workers_per_gather = 0`
+    const [start] = await tx.$queryRaw<{ at: Date; locked: boolean }[]>`
+      SELECT now() AS at,
+        pg_try_advisory_xact_lock(hashtextextended('ledger check ' || ${accountId}, 0)) AS locked`
+    if (!start?.locked) return null
+    const broken = (await listFindings(tx, accountId)).find(({ wrong }) => wrong !== null)
+    return { at: start.at, broken }
+  })
+  if (!found) return false
+  const { at, broken } = found
+  const wrong = broken ? `${broken.promise}: ${broken.wrong}` : null
+  await database.$executeRaw`
+    INSERT INTO ledger_checks (account_id, checked_at, wrong)
+    VALUES (${accountId}::uuid, ${at}, ${wrong})
+    ON CONFLICT (account_id) DO UPDATE SET checked_at = excluded.checked_at, wrong = excluded.wrong
+    WHERE ledger_checks.checked_at < excluded.checked_at`
+  if (wrong) log().error({ accountId, wrong }, 'the books of an account do not balance')
+  return true
+}

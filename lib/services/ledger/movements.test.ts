@@ -1,0 +1,115 @@
+import { Client, type DatabaseError } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { env } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { MOVEMENTS } from '#lib/services/ledger/movements.ts'
+import { expectBalancedBooks, makeMerchant, receive } from '#lib/testing/stage.ts'
+
+let client: Client
+let merchant: Account
+beforeAll(async () => {
+  client = new Client({ connectionString: env().DATABASE_URL })
+  await client.connect()
+  merchant = await makeMerchant()
+  await receive(merchant, 5_000)
+})
+afterAll(async () => {
+  await expectBalancedBooks(merchant.id)
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 5_000, outbound: 0 })
+  await client.end()
+})
+
+/** Types a statement as the tables' owner would, and hands on the rule that refused it. */
+async function refusalOf(sql: string, values?: unknown[]): Promise<string | undefined> {
+  await client.query('BEGIN')
+  try {
+    await client.query(sql, values)
+    return undefined
+  } catch (error) {
+    return (error as DatabaseError).constraint
+  } finally {
+    await client.query('ROLLBACK')
+  }
+}
+
+test.each(['ledger_entries', 'ledger_transfers', 'audit_log'])(
+  '%s cannot be changed, deleted or emptied, not even where no row is met',
+  async table => {
+    const rule = `${table}_append_only`
+    expect(await refusalOf(`UPDATE ${table} SET created_at = now()`)).toBe(rule)
+    expect(await refusalOf(`UPDATE ${table} SET created_at = now() WHERE false`)).toBe(rule)
+    expect(await refusalOf(`DELETE FROM ${table}`)).toBe(rule)
+    expect(await refusalOf(`TRUNCATE ${table} CASCADE`)).toBe(rule)
+  },
+)
+
+test('the three ledgers of an account stay: no DELETE, no TRUNCATE', async () => {
+  const rule = /^ledger_(accounts|entries)_append_only$/
+  expect(await refusalOf('DELETE FROM ledger_accounts')).toBe('ledger_accounts_append_only')
+  expect(await refusalOf('TRUNCATE ledger_accounts CASCADE')).toMatch(rule)
+})
+
+describe('a balance on the wrong side of zero is refused by the database itself', () => {
+  test.each([
+    ['available', -1, 'ledger_accounts_available_not_negative'],
+    ['outbound', -1, 'ledger_accounts_outbound_not_negative'],
+    ['external', 1, 'ledger_accounts_external_not_positive'],
+  ])('%s at %i', async (ledger, balance, rule) => {
+    const sql = `UPDATE ledger_accounts SET balance = $1
+      WHERE account_id = $2 AND mode = 'test' AND ledger = $3`
+    expect(await refusalOf(sql, [balance, merchant.id, ledger])).toBe(rule)
+    expect(await refusalOf(sql, [0, merchant.id, ledger])).toBeUndefined()
+  })
+})
+
+const TRANSFER = `INSERT INTO ledger_transfers
+  (account_id, kind, subject_id, mode, debit, credit, amount) VALUES ($1, $2, $3, 'test', $4, $5, $6)`
+
+test('the database knows exactly these movements, with exactly these sides', async () => {
+  const ledgers = ['available', 'outbound', 'external']
+  const kinds = [...Object.keys(MOVEMENTS), 'gift']
+  const taken: Record<string, { debit: string; credit: string }> = {}
+  for (const kind of kinds) {
+    for (const debit of ledgers) {
+      for (const credit of ledgers) {
+        const values = [merchant.id, kind, newId(), debit, credit, 100]
+        if (!(await refusalOf(TRANSFER, values))) taken[kind] = { debit, credit }
+      }
+    }
+  }
+  expect(taken).toEqual(MOVEMENTS)
+})
+
+test('a transfer of nothing, or backwards, is refused', async () => {
+  for (const amount of [0, -1]) {
+    const values = [merchant.id, 'charge_paid', newId(), 'external', 'available', amount]
+    expect(await refusalOf(TRANSFER, values)).toBe('ledger_transfers_amount_positive')
+  }
+})
+
+test('a movement is booked once per subject, and only by its one spelling', async () => {
+  const subject = newId()
+  const values = [merchant.id, 'charge_paid', subject, 'external', 'available', 100]
+  const twice = `WITH once AS (${TRANSFER} RETURNING 1) ${TRANSFER}`
+  expect(await refusalOf(TRANSFER, values)).toBeUndefined()
+  expect(await refusalOf(twice, values)).toBe('ledger_transfers_pkey')
+})
+
+test('an entry names a transfer and a ledger that exist, once per side', async () => {
+  const entry = (subject: string, mode: string) => `
+    INSERT INTO ledger_entries
+      (account_id, mode, ledger, version, kind, subject_id, amount, balance_after)
+    VALUES ('${merchant.id}', '${mode}', 'available', 99, 'charge_paid', '${subject}', 1, 1)`
+  const { rows } = await client.query(
+    'SELECT subject_id FROM ledger_transfers WHERE account_id = $1',
+    [merchant.id],
+  )
+  expect(await refusalOf(entry(newId(), 'test'))).toBe(
+    'ledger_entries_account_id_kind_subject_id_fkey',
+  )
+  expect(await refusalOf(entry(rows[0].subject_id, 'test'))).toBe(
+    'ledger_entries_account_id_kind_subject_id_ledger_key',
+  )
+})

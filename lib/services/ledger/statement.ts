@@ -1,0 +1,93 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { cents } from '#lib/base/money.ts'
+
+/**
+ * A period of the available money as a range of versions: `first` is in it, `end` no more. Entries
+ * never change, so whoever reads by these bounds reads the same however often and however late.
+ */
+export interface StatementRange {
+  first: number
+  end: number
+  opening: number
+  closing: number
+}
+
+interface Period {
+  from?: Date
+  to?: Date
+}
+
+/**
+ * The bounds of a period. Versions grow with time, so each bound is found by halving: some twenty
+ * steps along the primary key in a million entries. Periods that meet share a bound, so that the
+ * closing balance of one is the opening balance of the next even if clocks were set.
+ */
+export async function findStatementRange(
+  accountId: string,
+  mode: Mode,
+  { from, to }: Period,
+): Promise<StatementRange> {
+  const book = Prisma.sql`account_id = ${accountId}::uuid AND mode = ${mode} AND ledger = 'available'`
+  const balance = (bound: string) => Prisma.sql`COALESCE((
+    SELECT e.balance_after FROM ledger_entries e
+    WHERE ${book} AND e.version = ${Prisma.raw(bound)} - 1), 0)`
+  const [range] = await queryRows<StatementRange>(Prisma.sql`
+    WITH RECURSIVE search(moment, bound, low, high) AS (
+      SELECT m.moment::timestamptz, m.bound, m.low, l.version + 1
+      FROM ledger_accounts l CROSS JOIN LATERAL (VALUES
+        (${from ?? '-infinity'}::timestamptz, 'first', 1::bigint),
+        (${to ?? 'infinity'}::timestamptz, 'end', 1::bigint)) m(moment, bound, low)
+      WHERE ${book}
+      UNION ALL
+      SELECT s.moment, s.bound,
+        CASE WHEN e.created_at < s.moment THEN e.version + 1 ELSE s.low END,
+        CASE WHEN e.created_at < s.moment THEN s.high ELSE e.version END
+      FROM search s CROSS JOIN LATERAL (
+        SELECT e.version, e.created_at FROM ledger_entries e
+        WHERE ${book} AND e.version = (s.low + s.high) / 2) e
+      WHERE s.low < s.high
+    ), found AS (
+      SELECT f.low AS first, GREATEST(f.low, e.low) AS "end"
+      FROM search f, search e
+      WHERE f.bound = 'first' AND f.low = f.high AND e.bound = 'end' AND e.low = e.high
+    )
+    SELECT json_build_object('first', b.first, 'end', b."end",
+      'opening', ${balance('b.first')}, 'closing', ${balance('b."end"')})::text AS json
+    FROM found b`)
+  if (!range) throw new Error('The account has no books')
+  cents(range.opening)
+  cents(range.closing)
+  return range
+}
+
+export interface StatementTotals {
+  /** What came in, and what went out; both are positive. */
+  in: number
+  out: number
+}
+
+/** So many entries are added up well within the time that a statement has. */
+const SUMMED_AT_ONCE = 250_000
+
+/** Everything that came in and went out between the bounds: opening + in - out = closing. */
+export async function totalStatement(
+  accountId: string,
+  mode: Mode,
+  { first, end }: StatementRange,
+): Promise<StatementTotals> {
+  const totals = { in: 0, out: 0 }
+  for (let low = first; low < end; low += SUMMED_AT_ONCE) {
+    const [part] = await queryRows<StatementTotals>(Prisma.sql`
+      SELECT json_build_object(
+        'in', COALESCE(sum(e.amount) FILTER (WHERE e.amount > 0), 0),
+        'out', COALESCE(-sum(e.amount) FILTER (WHERE e.amount < 0), 0))::text AS json
+      FROM ledger_entries e
+      WHERE e.account_id = ${accountId}::uuid AND e.mode = ${mode} AND e.ledger = 'available'
+        AND e.version >= ${low}::bigint AND e.version < ${Math.min(end, low + SUMMED_AT_ONCE)}::bigint`)
+    totals.in = cents(totals.in + cents(part?.in ?? 0))
+    totals.out = cents(totals.out + cents(part?.out ?? 0))
+  }
+  return totals
+}

@@ -1,0 +1,167 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type DatabaseError, Pool } from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect, Prisma } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { transferCtes } from '#lib/services/ledger/transfer.ts'
+import { verifyLedger } from '#lib/services/ledger/verify.ts'
+import { makeDatabase } from '#lib/testing/stage.ts'
+
+const CONNECTIONS = 64
+/** `npm run torture` tries 10,000. */
+const WITHDRAWALS = Number(process.env.PARALLEL_WITHDRAWALS ?? 2_000)
+const AMOUNT_MIN = 1_000
+const AMOUNT_MAX = 10_000
+/** Each row is fought over by 8: all 64 at one would mostly measure how PostgreSQL queues them. */
+const ACCOUNTS = 8
+/** Of each account: enough for about seven in ten of them. */
+const BALANCE = 500 * WITHDRAWALS
+const LOOK_EVERY_MS = 5
+
+let url: string
+let pool: Pool
+beforeAll(async () => {
+  url = await makeDatabase()
+  // Without Prisma, which would keep the processor busier than the locks do.
+  pool = new Pool({ connectionString: url, max: CONNECTIONS })
+})
+afterAll(() => pool.end())
+
+function run(name: string, { text, values }: Prisma.Sql) {
+  return pool.query({ name, text, values })
+}
+
+/** A merchant who has received BALANCE by one paid charge. */
+async function openBooks(): Promise<string> {
+  const accountId = newId()
+  const id = Prisma.sql`${accountId}::uuid`
+  await run('account', Prisma.sql`INSERT INTO accounts (id, name) VALUES (${id}, 'Padaria')`)
+  await run(
+    'ledgers',
+    Prisma.sql`INSERT INTO ledger_accounts (account_id, mode, ledger)
+      SELECT ${id}, mode, ledger FROM unnest(ARRAY['test', 'live']) AS mode,
+        unnest(ARRAY['available', 'outbound', 'external']) AS ledger`,
+  )
+  await run(
+    'charge',
+    Prisma.sql`WITH source AS (
+        INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
+          client_name, client_email, client_doc, expires_at, paid_at)
+        VALUES (${id}, ${id}, 'test', 'paid', ${BALANCE}, '-', ${accountId}, '-', '-', '-', '-',
+          now(), now())
+        RETURNING account_id, mode, id, amount, NULL::timestamptz AS booked_at
+      ), ${transferCtes('charge_paid', 'source')} SELECT 1`,
+  )
+  return accountId
+}
+
+/** The row and its hold in one statement, as the verb does it; false when the money is not there. */
+async function isHeld(accountId: string, amount: number): Promise<boolean> {
+  const holding = Prisma.sql`
+    WITH source AS (
+      INSERT INTO withdrawals
+        (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key)
+      VALUES (${accountId}::uuid, ${newId()}::uuid, 'test', 'pending', ${amount}, 'email', '-', '-')
+      RETURNING account_id, mode, id, amount, NULL::timestamptz AS booked_at
+    ), ${transferCtes('withdrawal_held', 'source')} SELECT 1`
+  try {
+    await run('hold', holding)
+    return true
+  } catch (error) {
+    const { constraint } = error as DatabaseError
+    if (constraint === 'ledger_accounts_available_not_negative') return false
+    throw error
+  }
+}
+
+/** Looks at the balances, again and again, from a connection of its own. */
+function watch(accountIds: string[]) {
+  const seen = { looks: 0, lowest: Number.POSITIVE_INFINITY, sums: new Set<number>() }
+  const database = connect({ url, poolMax: 1 })
+  let stopped = false
+  const watching = (async () => {
+    while (!stopped) {
+      const books = await database.$queryRaw<{ lowest: bigint; sum: bigint }[]>`
+        SELECT min(balance) FILTER (WHERE ledger <> 'external') AS lowest,
+          sum(balance)::bigint AS sum
+        FROM ledger_accounts WHERE account_id = ANY (${accountIds}::uuid[]) GROUP BY account_id`
+      for (const { lowest, sum } of books) {
+        seen.lowest = Math.min(seen.lowest, Number(lowest))
+        seen.sums.add(Number(sum))
+      }
+      seen.looks += 1
+      await sleep(LOOK_EVERY_MS)
+    }
+    await database.$disconnect()
+  })()
+  return {
+    async stop() {
+      stopped = true
+      await watching
+      return seen
+    },
+  }
+}
+
+/** mulberry32: the same amounts for the same seed. */
+function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+test.each([1, 20_261_121, 4_294_967_295])(
+  `${WITHDRAWALS} withdrawals by 64 connections, seed %i: never below zero, no cent lost or made`,
+  async seed => {
+    const accountIds = await Promise.all(Array.from({ length: ACCOUNTS }, openBooks))
+    const random = randomFrom(seed)
+    const tries = Array.from({ length: WITHDRAWALS }, () => ({
+      accountId: accountIds[Math.floor(random() * ACCOUNTS)] ?? '',
+      amount: AMOUNT_MIN + Math.floor(random() * (AMOUNT_MAX - AMOUNT_MIN)),
+    }))
+    const won: typeof tries = []
+    const lost: typeof tries = []
+    const waiting = [...tries]
+    async function withdrawOneByOne() {
+      for (let next = waiting.pop(); next; next = waiting.pop()) {
+        const outcome = (await isHeld(next.accountId, next.amount)) ? won : lost
+        outcome.push(next)
+      }
+    }
+    const watcher = watch(accountIds)
+    await Promise.all(Array.from({ length: CONNECTIONS }, withdrawOneByOne))
+    const seen = await watcher.stop()
+
+    expect(won.length + lost.length).toBe(WITHDRAWALS)
+    expect(seen.looks).toBeGreaterThan(10)
+    expect(seen.lowest).toBeGreaterThanOrEqual(0)
+    expect(seen.sums).toEqual(new Set([0]))
+    for (const accountId of accountIds) {
+      const amountsOf = (outcome: typeof tries) =>
+        outcome.filter(one => one.accountId === accountId).map(one => one.amount)
+      const held = amountsOf(won).reduce((sum, amount) => sum + amount, 0)
+      const { rows } = await pool.query(
+        `SELECT ledger, balance::int FROM ledger_accounts
+         WHERE account_id = $1 AND mode = 'test' ORDER BY ledger`,
+        [accountId],
+      )
+      expect(rows).toEqual([
+        { ledger: 'available', balance: BALANCE - held },
+        { ledger: 'external', balance: -BALANCE },
+        { ledger: 'outbound', balance: held },
+      ])
+      // Whoever was refused asked for more than was left then, and it only grew less since.
+      expect(amountsOf(lost).length).toBeGreaterThan(0)
+      expect(Math.min(...amountsOf(lost))).toBeGreaterThan(BALANCE - held)
+    }
+
+    const database = connect({ url, poolMax: 1 })
+    const { findings } = await verifyLedger(database)
+    await database.$disconnect()
+    expect(findings.filter(finding => finding.wrong)).toEqual([])
+  },
+)

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect, type Database } from '#lib/base/db/client.ts'
+import { databaseFault } from '#lib/base/errors.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Movement } from '#lib/services/ledger/movements.ts'
+import { refuseOverdraft, transferCtes } from '#lib/services/ledger/transfer.ts'
+import { verifyLedger } from '#lib/services/ledger/verify.ts'
+import { makeDatabase } from '#lib/testing/stage.ts'
+
+interface Row {
+  accountId: string
+  id: string
+  amount: number
+}
+
+/** Moves bare amounts, which no verb would: a withdrawal is R$ 10 at least. */
+function move(database: Database, movement: Movement, rows: Row[]): Promise<unknown> {
+  const accounts = rows.map(row => row.accountId)
+  const ids = rows.map(row => row.id)
+  const amounts = rows.map(row => row.amount)
+  return database.$queryRaw`
+    WITH source AS (
+      SELECT account_id, 'test' AS mode, id, amount, NULL::timestamptz AS booked_at
+      FROM unnest(${accounts}::uuid[], ${ids}::uuid[], ${amounts}::bigint[])
+        AS given (account_id, id, amount)
+    ), ${transferCtes(movement, 'source')}
+    SELECT count(*) AS moved FROM ledger_moved`
+}
+
+async function openBooks(database: Database, available = 0): Promise<string> {
+  const id = newId()
+  await database.$executeRaw`INSERT INTO accounts (id, name) VALUES (${id}::uuid, 'Padaria')`
+  await database.$executeRaw`
+    INSERT INTO ledger_accounts (account_id, mode, ledger)
+    SELECT ${id}::uuid, mode, ledger FROM unnest(ARRAY['test', 'live']) AS mode,
+      unnest(ARRAY['available', 'outbound', 'external']) AS ledger`
+  const credit = { accountId: id, id: newId(), amount: available }
+  if (available > 0) await move(database, 'charge_paid', [credit])
+  return id
+}
+
+async function balancesOf(database: Database, accountId: string) {
+  const rows = await database.$queryRaw<{ ledger: string; balance: bigint }[]>`
+    SELECT ledger, balance FROM ledger_accounts
+    WHERE account_id = ${accountId}::uuid AND mode = 'test'`
+  return Object.fromEntries(rows.map(row => [row.ledger, Number(row.balance)]))
+}
+
+/** Bare amounts have no charge and no withdrawal; in all else the books must be right. */
+async function expectSumsRight(database: Database, accountId: string): Promise<void> {
+  const { findings } = await verifyLedger(database, accountId)
+  const ofSums = findings.filter(({ promise }) => !/charge|withdrawal/.test(promise))
+  expect(ofSums).toHaveLength(5)
+  expect(ofSums.filter(finding => finding.wrong)).toEqual([])
+}
+
+function countOf(outcomes: PromiseSettledResult<unknown>[], status: string): number {
+  return outcomes.filter(outcome => outcome.status === status).length
+}
+
+describe('bare amounts, in a database of their own', () => {
+  let database: Database
+  beforeAll(async () => {
+    database = connect({ url: await makeDatabase(), poolMax: 64, connectTimeoutMs: 30_000 })
+  })
+  afterAll(() => database.$disconnect())
+
+  test('200 debits of 7 at once on a balance of 100: 14 win, 2 are left', async () => {
+    const accountId = await openBooks(database, 100)
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 200 }, () =>
+        move(database, 'withdrawal_held', [{ accountId, id: newId(), amount: 7 }]),
+      ),
+    )
+    expect(countOf(outcomes, 'fulfilled')).toBe(14)
+    const refusals = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason] : []))
+    const broken = new Set(refusals.map(reason => databaseFault(reason).constraint))
+    expect(broken).toEqual(new Set(['ledger_accounts_available_not_negative']))
+    expect(await balancesOf(database, accountId)).toEqual({
+      available: 2,
+      outbound: 98,
+      external: -100,
+    })
+    await expectSumsRight(database, accountId)
+  })
+
+  test('the same credit twice at once, and once more later, is credited once', async () => {
+    const accountId = await openBooks(database)
+    const credit = { accountId, id: newId(), amount: 900 }
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 20 }, () => move(database, 'charge_paid', [credit])),
+    )
+    expect(countOf(outcomes, 'fulfilled')).toBe(1)
+    await expect(move(database, 'charge_paid', [credit])).rejects.toThrow()
+    await expect(
+      move(database, 'charge_paid', [{ ...credit, id: newId() }, credit]),
+    ).rejects.toThrow()
+    expect(await balancesOf(database, accountId)).toMatchObject({ available: 900, external: -900 })
+    await expectSumsRight(database, accountId)
+  })
+
+  test('one subject twice in one statement moves nothing of that statement', async () => {
+    const accountId = await openBooks(database, 500)
+    const row = { accountId, id: newId(), amount: 100 }
+    const error = await move(database, 'withdrawal_held', [row, row]).catch(reason => reason)
+    expect(databaseFault(error).code).toBe('23505')
+    expect(await balancesOf(database, accountId)).toMatchObject({ available: 500, outbound: 0 })
+    await expectSumsRight(database, accountId)
+  })
+
+  test("one account's overdraft takes back the other accounts' part of the statement", async () => {
+    const [rich, poor] = await Promise.all([openBooks(database, 500), openBooks(database, 50)])
+    const rows = [
+      { accountId: rich, id: newId(), amount: 100 },
+      { accountId: poor, id: newId(), amount: 51 },
+    ]
+    await expect(move(database, 'withdrawal_held', rows)).rejects.toThrow()
+    expect(await balancesOf(database, rich)).toEqual({
+      available: 500,
+      outbound: 0,
+      external: -500,
+    })
+    expect(await balancesOf(database, poor)).toEqual({ available: 50, outbound: 0, external: -50 })
+    const [left] = await database.$queryRaw<{ count: bigint }[]>`
+      SELECT count(*) FROM ledger_transfers WHERE account_id = ANY (${[rich, poor]}::uuid[])
+        AND kind = 'withdrawal_held'`
+    expect(left?.count).toBe(0n)
+    await expectSumsRight(database, rich)
+    await expectSumsRight(database, poor)
+  })
+
+  test.each(['withdrawal_sent', 'withdrawal_returned', 'refund_sent', 'refund_returned'] as const)(
+    '%s of what was never held is refused',
+    async movement => {
+      const accountId = await openBooks(database, 500)
+      const row = { accountId, id: newId(), amount: 1 }
+      const error = await move(database, movement, [row]).catch(reason => reason)
+      expect(databaseFault(error).constraint).toBe('ledger_accounts_outbound_not_negative')
+      expect(await balancesOf(database, accountId)).toMatchObject({ available: 500, outbound: 0 })
+      await expectSumsRight(database, accountId)
+    },
+  )
+
+  test('an amount of zero or less moves nothing', async () => {
+    const accountId = await openBooks(database, 500)
+    for (const amount of [0, -100]) {
+      const row = { accountId, id: newId(), amount }
+      await expect(move(database, 'withdrawal_held', [row])).rejects.toThrow()
+      await expect(move(database, 'charge_paid', [row])).rejects.toThrow()
+    }
+    expect(await balancesOf(database, accountId)).toMatchObject({ available: 500, outbound: 0 })
+    await expectSumsRight(database, accountId)
+  })
+
+  test('no row in the source, and nothing moves', async () => {
+    const accountId = await openBooks(database, 500)
+    expect(await move(database, 'withdrawal_held', [])).toEqual([{ moved: 0n }])
+    expect(await balancesOf(database, accountId)).toMatchObject({ available: 500 })
+    await expectSumsRight(database, accountId)
+  })
+
+  test('statements over many accounts in opposite orders never wait for each other in a ring', async () => {
+    const accounts = await Promise.all(Array.from({ length: 8 }, () => openBooks(database, 10_000)))
+    const deadlocksBefore = await deadlocks(database)
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 120 }, (_, nth) => {
+        const order = nth % 2 ? accounts : accounts.toReversed()
+        const rows = order.map(accountId => ({ accountId, id: newId(), amount: 1 + (nth % 5) }))
+        return move(database, nth % 3 ? 'withdrawal_held' : 'charge_paid', rows)
+      }),
+    )
+    expect(outcomes.filter(outcome => outcome.status === 'rejected')).toEqual([])
+    expect(await deadlocks(database)).toBe(deadlocksBefore)
+    for (const accountId of accounts) await expectSumsRight(database, accountId)
+  })
+})
+
+async function deadlocks(database: Database): Promise<bigint | undefined> {
+  await database.$queryRaw`SELECT pg_stat_force_next_flush()::text`
+  const [row] = await database.$queryRaw<{ deadlocks: bigint }[]>`
+    SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`
+  return row?.deadlocks
+}
+
+test('only a refusal for want of money is told as one', () => {
+  const lacking = { constraint: 'ledger_accounts_available_not_negative' }
+  expect(() => refuseOverdraft(lacking)).toThrow(
+    expect.objectContaining({
+      code: 'insufficient_balance',
+      fields: { amount: ['Insufficient balance'] },
+    }),
+  )
+  const other = Object.assign(new Error('gone'), { constraint: 'withdrawals_amount_range' })
+  expect(() => refuseOverdraft(other)).toThrow(other)
+})

@@ -1,0 +1,67 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { databaseFault, TrocoError } from '#lib/base/errors.ts'
+import { MOVEMENTS, type Movement } from '#lib/services/ledger/movements.ts'
+
+/**
+ * The one writer of balances, transfers and entries: CTEs for the statement of a verb, which gives
+ * the rows to book in an earlier CTE `source` with account_id, mode, id (the subject), amount and
+ * booked_at (null: now). No row in it, nothing moves. Any number of rows of any number of accounts
+ * move in one go; each account's two balances are written once, its entries one by one.
+ *
+ * The rows are locked in one order before they are changed. A balance that would fall below zero
+ * breaks a CHECK and takes the whole statement back: a condition here could write half of it.
+ */
+export function transferCtes(movement: Movement, source: string): Prisma.Sql {
+  const { debit, credit } = MOVEMENTS[movement]
+  const from = Prisma.raw(source)
+  return Prisma.sql`
+    ledger_moves AS (
+      SELECT account_id, mode, id, amount, booked_at,
+        row_number() OVER w AS nth,
+        (sum(amount) OVER w)::bigint AS running
+      FROM ${from}
+      WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
+    ), ledger_totals AS (
+      SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
+      FROM ${from} GROUP BY account_id, mode
+    ), ledger_locked AS (
+      SELECT l.account_id, l.mode, l.ledger, t.moves,
+        CASE WHEN l.ledger = ${credit} THEN t.total ELSE -t.total END AS change
+      FROM ledger_accounts l JOIN ledger_totals t USING (account_id, mode)
+      WHERE l.ledger IN (${debit}, ${credit})
+      ORDER BY l.account_id, l.mode, l.ledger
+      FOR UPDATE OF l
+    ), ledger_moved AS (
+      UPDATE ledger_accounts l
+      SET balance = l.balance + k.change, version = l.version + k.moves
+      FROM ledger_locked k
+      WHERE l.account_id = k.account_id AND l.mode = k.mode AND l.ledger = k.ledger
+      RETURNING l.account_id, l.mode, l.ledger,
+        sign(k.change)::bigint AS side,
+        l.balance - k.change AS balance_before,
+        l.version - k.moves AS version_before
+    ), ledger_transferred AS (
+      INSERT INTO ledger_transfers
+        (account_id, kind, subject_id, mode, debit, credit, amount, created_at)
+      SELECT account_id, ${movement}, id, mode, ${debit}, ${credit}, amount,
+        COALESCE(booked_at, clock_timestamp())
+      FROM ledger_moves
+    ), ledger_entered AS (
+      INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id,
+        amount, balance_after, created_at)
+      SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, ${movement}, m.id,
+        b.side * m.amount, b.balance_before + b.side * m.running,
+        COALESCE(m.booked_at, clock_timestamp())
+      FROM ledger_moved b JOIN ledger_moves m USING (account_id, mode)
+    )`
+}
+
+/** Says "Insufficient balance" where the database refused to let a balance fall below zero. */
+export function refuseOverdraft(error: unknown): never {
+  if (databaseFault(error).constraint === 'ledger_accounts_available_not_negative') {
+    throw new TrocoError('insufficient_balance', 'Insufficient balance', {
+      fields: { amount: ['Insufficient balance'] },
+    })
+  }
+  throw error
+}

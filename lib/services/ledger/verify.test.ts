@@ -1,0 +1,429 @@
+import { Client } from 'pg'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { connect, db, type Prisma } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Movement } from '#lib/services/ledger/movements.ts'
+import { transferCtes } from '#lib/services/ledger/transfer.ts'
+import { type Verification, verifyLedger } from '#lib/services/ledger/verify.ts'
+import { makeDatabase, makeMerchant, receive } from '#lib/testing/stage.ts'
+
+const ACCOUNT = '0190a000-0000-7000-8000-00000000000a'
+const OTHER = '0190a000-0000-7000-8000-00000000000b'
+/** Every subject of the history, by what became of it. */
+const ID = {
+  paid: '0190a000-0000-7000-8000-000000000001',
+  paidLater: '0190a000-0000-7000-8000-000000000002',
+  open: '0190a000-0000-7000-8000-000000000003',
+  held: '0190a000-0000-7000-8000-000000000004',
+  sent: '0190a000-0000-7000-8000-000000000005',
+  returned: '0190a000-0000-7000-8000-000000000006',
+  refundHeld: '0190a000-0000-7000-8000-000000000007',
+  refundSent: '0190a000-0000-7000-8000-000000000008',
+  refundReturned: '0190a000-0000-7000-8000-000000000009',
+}
+const NOBODY = ['0190a000-0000-7000-8000-0000000000f1', '0190a000-0000-7000-8000-0000000000f2']
+
+const PROMISES = {
+  transfer: 'every transfer has two entries that sum to zero, on its debit and its credit side',
+  entry: 'every entry belongs to a transfer',
+  running: "every entry's balance is the one before it plus its amount, with no entry missing",
+  balance: 'every balance is the sum of its entries, and its version their number',
+  three: 'the three balances of an account sum to zero, and only the outside is negative',
+  held: 'what is held equals the pending withdrawals and refunds',
+  charges: 'exactly the paid charges were credited, each with its amount',
+  outgoing: 'every withdrawal and refund was held once, then sent or returned as its state says',
+  counted: 'every charge counts what was refunded of it, and what of it is held for refunds',
+}
+type Promised = keyof typeof PROMISES
+
+/**
+ * A short valid history: two paid charges and an open one, and a withdrawal and a refund in each
+ * state. `available` has 10 entries, `outbound` 10 and `external` 4.
+ */
+async function writeHistory(client: Client, accountId: string): Promise<void> {
+  await client.query(`
+    INSERT INTO accounts (id, name) VALUES ('${accountId}', 'Padaria');
+    INSERT INTO ledger_accounts (account_id, mode, ledger)
+      SELECT '${accountId}', mode, ledger FROM unnest(ARRAY['test', 'live']) AS mode,
+        unnest(ARRAY['available', 'outbound', 'external']) AS ledger;
+    INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
+        client_name, client_email, client_doc, expires_at, paid_at, refunded_amount,
+        refund_held_amount)
+      SELECT '${accountId}', id::uuid, 'test', status, 10000, id, '${accountId}' || id, '-', '-',
+        '-', '-', now(), CASE WHEN status = 'paid' THEN now() END,
+        CASE WHEN id = '${ID.paid}' THEN 200 ELSE 0 END,
+        CASE WHEN id = '${ID.paid}' THEN 100 ELSE 0 END
+      FROM (VALUES ('${ID.paid}', 'paid'), ('${ID.paidLater}', 'paid'), ('${ID.open}', 'pending'))
+        AS given (id, status);
+    INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key,
+        approved_at, rejected_at, rejection_reason)
+      VALUES ('${accountId}', '${ID.held}', 'test', 'pending', 1000, 'email', '-', '-',
+          NULL, NULL, NULL),
+        ('${accountId}', '${ID.sent}', 'test', 'approved', 2000, 'email', '-', '-',
+          now(), NULL, NULL),
+        ('${accountId}', '${ID.returned}', 'test', 'rejected', 3000, 'email', '-', '-',
+          NULL, now(), '-');
+    INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, completed_at,
+        rejected_at, rejection_reason)
+      VALUES ('${accountId}', '${ID.refundHeld}', '${ID.paid}', 'test', 'pending', 100,
+          NULL, NULL, NULL),
+        ('${accountId}', '${ID.refundSent}', '${ID.paid}', 'test', 'completed', 200,
+          now(), NULL, NULL),
+        ('${accountId}', '${ID.refundReturned}', '${ID.paid}', 'test', 'rejected', 300,
+          NULL, now(), '-')`)
+  await move(client, accountId, 'charge_paid', ID.paid, 10_000)
+  await move(client, accountId, 'withdrawal_held', ID.held, 1_000)
+  await move(client, accountId, 'withdrawal_held', ID.sent, 2_000)
+  await move(client, accountId, 'withdrawal_sent', ID.sent, 2_000)
+  await move(client, accountId, 'withdrawal_held', ID.returned, 3_000)
+  await move(client, accountId, 'withdrawal_returned', ID.returned, 3_000)
+  await move(client, accountId, 'charge_paid', ID.paidLater, 10_000)
+  await move(client, accountId, 'refund_held', ID.refundHeld, 100)
+  await move(client, accountId, 'refund_held', ID.refundSent, 200)
+  await move(client, accountId, 'refund_sent', ID.refundSent, 200)
+  await move(client, accountId, 'refund_held', ID.refundReturned, 300)
+  await move(client, accountId, 'refund_returned', ID.refundReturned, 300)
+}
+
+async function move(
+  client: Client,
+  accountId: string,
+  movement: Movement,
+  id: string,
+  amount: number,
+): Promise<void> {
+  const ctes: Prisma.Sql = transferCtes(movement, 'source')
+  const source = `SELECT '${accountId}'::uuid AS account_id, 'test' AS mode, '${id}'::uuid AS id,
+    ${amount}::bigint AS amount, NULL::timestamptz AS booked_at`
+  await client.query(`WITH source AS (${source}), ${ctes.text} SELECT 1`, ctes.values)
+}
+
+async function run(url: string, statements: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(statements)
+  } finally {
+    await client.end()
+  }
+}
+
+async function look(url: string, accountId?: string): Promise<Verification> {
+  const database = connect({ url, poolMax: 1 })
+  try {
+    return await verifyLedger(database, accountId)
+  } finally {
+    await database.$disconnect()
+  }
+}
+
+async function brokenIn(url: string, accountId?: string): Promise<Record<string, string>> {
+  const { findings } = await look(url, accountId)
+  return Object.fromEntries(
+    findings.flatMap(({ promise, wrong }) => (wrong ? [[promise, wrong]] : [])),
+  )
+}
+
+/** Past every trigger and reference, which only PostgreSQL's own administrator can. */
+function corrupt(url: string, statements: string): Promise<void> {
+  const administrator = new URL(url)
+  administrator.username = 'postgres'
+  return run(administrator.href, `SET session_replication_role = replica; ${statements}`)
+}
+
+/** Made once; each test that breaks something works on a copy of its own. */
+let template: string
+beforeAll(async () => {
+  template = await makeDatabase()
+  const client = new Client({ connectionString: template })
+  await client.connect()
+  await writeHistory(client, ACCOUNT)
+  await writeHistory(client, OTHER)
+  await client.end()
+})
+
+async function copyHistory(): Promise<string> {
+  const copy = new URL(template)
+  const name = `test_${newId().replaceAll('-', '')}`
+  await run(env().DATABASE_URL ?? '', `CREATE DATABASE ${name} TEMPLATE ${copy.pathname.slice(1)}`)
+  copy.pathname = `/${name}`
+  return copy.href
+}
+
+test('a valid history breaks no promise, and what was checked is counted', async () => {
+  const all = await look(template)
+  expect(all.findings).toEqual(Object.values(PROMISES).map(promise => ({ promise, wrong: null })))
+  expect(all).toMatchObject({ transfers: 24, entries: 48, ledgers: 12 })
+  const one = await look(template, ACCOUNT)
+  expect(one).toMatchObject({ transfers: 12, entries: 24, ledgers: 6 })
+})
+
+const mine = `account_id = '${ACCOUNT}' AND mode = 'test'`
+const subject = (id: string, kind: string) =>
+  `account_id = '${ACCOUNT}' AND subject_id = '${id}' AND kind = '${kind}'`
+
+/** What is done to the rows, and exactly the promises that then name exactly this row. */
+const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, string>>][] = [
+  [
+    "a transfer's amount was changed",
+    `UPDATE ledger_transfers SET amount = 999 WHERE ${subject(ID.held, 'withdrawal_held')}`,
+    {
+      transfer: `transfer withdrawal_held of ${ID.held}`,
+      outgoing: `withdrawal ${ID.held}`,
+    },
+  ],
+  [
+    "a transfer's sides were turned round",
+    `ALTER TABLE ledger_transfers DROP CONSTRAINT ledger_transfers_kind_known;
+     UPDATE ledger_transfers SET debit = credit, credit = debit
+     WHERE ${subject(ID.sent, 'withdrawal_sent')}`,
+    { transfer: `transfer withdrawal_sent of ${ID.sent}` },
+  ],
+  [
+    'an entry does not match its other side, though every balance is carried on rightly',
+    // Entry 2 takes 100 less and entry 3 takes 100 more: all that follows is as before.
+    `UPDATE ledger_entries SET amount = amount + 100, balance_after = balance_after + 100
+       WHERE ${mine} AND ledger = 'available' AND version = 2;
+     UPDATE ledger_entries SET amount = amount - 100
+       WHERE ${mine} AND ledger = 'available' AND version = 3`,
+    { transfer: `transfer withdrawal_held of ${ID.held}` },
+  ],
+  [
+    'a transfer has lost its entries',
+    `INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount)
+     VALUES ('${ACCOUNT}', 'charge_paid', '${ID.open}', 'test', 'external', 'available', 10000);
+     UPDATE charges SET status = 'paid', paid_at = now()
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.open}'`,
+    { transfer: `transfer charge_paid of ${ID.open}` },
+  ],
+  [
+    'entries were added that no transfer knows',
+    `INSERT INTO ledger_entries
+       (account_id, mode, ledger, version, kind, subject_id, amount, balance_after)
+     SELECT account_id, mode, ledger, version + nth, 'charge_paid', id::uuid, amount,
+       CASE WHEN nth = 1 THEN balance + 500 ELSE balance END
+     FROM ledger_accounts, (VALUES (1, '${NOBODY[0]}', 500), (2, '${NOBODY[1]}', -500))
+       AS given (nth, id, amount)
+     WHERE ${mine} AND ledger = 'available';
+     UPDATE ledger_accounts SET version = version + 2 WHERE ${mine} AND ledger = 'available'`,
+    { entry: 'available entry 11' },
+  ],
+  [
+    'a transfer was deleted under its entries',
+    `DELETE FROM ledger_transfers WHERE ${subject(ID.paid, 'charge_paid')}`,
+    { entry: 'available entry 1', charges: `charge ${ID.paid}` },
+  ],
+  [
+    "an entry's balance-after was changed",
+    `UPDATE ledger_entries SET balance_after = balance_after + 1
+     WHERE ${mine} AND ledger = 'outbound' AND version = 3`,
+    { running: 'outbound entry 3' },
+  ],
+  [
+    'an entry was moved over a gap',
+    `UPDATE ledger_entries SET version = version + 1
+     WHERE ${mine} AND ledger = 'external' AND version = 4`,
+    { running: 'external entry 5' },
+  ],
+  [
+    'a balance was changed',
+    `UPDATE ledger_accounts SET balance = balance + 1 WHERE ${mine} AND ledger = 'available'`,
+    { balance: 'available balance', three: 'balances' },
+  ],
+  [
+    'money was moved between two balances without an entry',
+    `UPDATE ledger_accounts SET balance = balance + CASE ledger WHEN 'available' THEN 5 ELSE -5 END
+     WHERE ${mine} AND ledger <> 'outbound'`,
+    { balance: 'available balance' },
+  ],
+  [
+    'a version was changed',
+    `UPDATE ledger_accounts SET version = version + 1 WHERE ${mine} AND ledger = 'outbound'`,
+    { balance: 'outbound balance' },
+  ],
+  [
+    'an entry was deleted, and its balance set to fit the rest',
+    `DELETE FROM ledger_entries WHERE ${mine} AND ledger = 'available' AND version = 10;
+     UPDATE ledger_accounts SET balance = balance - 300, version = version - 1
+     WHERE ${mine} AND ledger = 'available'`,
+    { transfer: `transfer refund_returned of ${ID.refundReturned}`, three: 'balances' },
+  ],
+  [
+    'one of the three ledgers is gone',
+    `DELETE FROM ledger_accounts
+     WHERE account_id = '${ACCOUNT}' AND mode = 'live' AND ledger = 'external'`,
+    { three: 'live: balances' },
+  ],
+  [
+    'more was withdrawn than there was, with the CHECK out of the way',
+    `ALTER TABLE ledger_accounts DROP CONSTRAINT ledger_accounts_available_not_negative;
+     INSERT INTO withdrawals
+       (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key)
+     VALUES ('${ACCOUNT}', '${NOBODY[0]}', 'test', 'pending', 90000, 'email', '-', '-');
+     WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,
+       '${NOBODY[0]}'::uuid AS id, 90000::bigint AS amount, NULL::timestamptz AS booked_at),
+     ${inlined('withdrawal_held')} SELECT 1`,
+    { three: 'balances' },
+  ],
+  [
+    'a pending withdrawal was called sent, but its amount is still held',
+    `UPDATE withdrawals SET status = 'approved', approved_at = now()
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.held}'`,
+    { held: 'outbound balance', outgoing: `withdrawal ${ID.held}` },
+  ],
+  [
+    'a pending refund is held for nothing',
+    `DELETE FROM refunds WHERE account_id = '${ACCOUNT}' AND id = '${ID.refundHeld}'`,
+    {
+      held: 'outbound balance',
+      outgoing: `transfer refund_held of ${ID.refundHeld}`,
+      counted: `charge ${ID.paid}`,
+    },
+  ],
+  [
+    "a pending withdrawal's amount was changed",
+    `UPDATE withdrawals SET amount = 1001 WHERE account_id = '${ACCOUNT}' AND id = '${ID.held}'`,
+    { held: 'outbound balance', outgoing: `withdrawal ${ID.held}` },
+  ],
+  [
+    'a charge was called paid, but never credited',
+    `UPDATE charges SET status = 'paid', paid_at = now()
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.open}'`,
+    { charges: `charge ${ID.open}` },
+  ],
+  [
+    'a credited charge was called expired',
+    `UPDATE charges SET status = 'expired', paid_at = NULL
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.paidLater}'`,
+    { charges: `transfer charge_paid of ${ID.paidLater}` },
+  ],
+  [
+    "a paid charge's amount was changed",
+    `UPDATE charges SET amount = 500 WHERE account_id = '${ACCOUNT}' AND id = '${ID.paidLater}'`,
+    { charges: `charge ${ID.paidLater}` },
+  ],
+  [
+    'a paid charge was carried over to the other mode',
+    `UPDATE charges SET mode = 'live' WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
+    { charges: `live: charge ${ID.paid}`, counted: `live: charge ${ID.paid}` },
+  ],
+  [
+    'money was credited for a charge that does not exist, with all the entries of a real one',
+    `WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,
+       '${NOBODY[0]}'::uuid AS id, 777::bigint AS amount, NULL::timestamptz AS booked_at),
+     ${inlined('charge_paid')} SELECT 1`,
+    { charges: `transfer charge_paid of ${NOBODY[0]}` },
+  ],
+  [
+    'a withdrawal was sent, but the merchant has its amount again',
+    `UPDATE withdrawals SET status = 'approved', approved_at = now(), rejected_at = NULL,
+       rejection_reason = NULL
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.returned}'`,
+    { outgoing: `withdrawal ${ID.returned}` },
+  ],
+  [
+    'a withdrawal was refused, but its amount has left',
+    `UPDATE withdrawals SET status = 'rejected', approved_at = NULL, rejected_at = now(),
+       rejection_reason = '-'
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.sent}'`,
+    { outgoing: `withdrawal ${ID.sent}` },
+  ],
+  [
+    'a refund reached the payer, but the merchant has its amount again',
+    `UPDATE refunds SET status = 'completed', completed_at = now(), rejected_at = NULL,
+       rejection_reason = NULL
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.refundReturned}'`,
+    { outgoing: `refund ${ID.refundReturned}`, counted: `charge ${ID.paid}` },
+  ],
+  [
+    'a charge counts more as refunded than its payer has',
+    `UPDATE charges SET refunded_amount = 201 WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
+    { counted: `charge ${ID.paid}` },
+  ],
+  [
+    'a charge has forgotten a refund that is on its way',
+    `UPDATE charges SET refund_held_amount = 0
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
+    { counted: `charge ${ID.paid}` },
+  ],
+  [
+    'a charge counts what is held as refunded already, so that their sum is right',
+    `UPDATE charges SET refunded_amount = 300, refund_held_amount = 0
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
+    { counted: `charge ${ID.paid}` },
+  ],
+  [
+    'a refund was carried over to another charge',
+    `UPDATE refunds SET charge_id = '${ID.paidLater}'
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.refundSent}'`,
+    { counted: `charge ${ID.paid}` },
+  ],
+  [
+    'a settled withdrawal was never held',
+    `INSERT INTO withdrawals
+       (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key, approved_at)
+     VALUES ('${ACCOUNT}', '${NOBODY[0]}', 'test', 'approved', 5000, 'email', '-', '-', now())`,
+    { outgoing: `withdrawal ${NOBODY[0]}` },
+  ],
+]
+
+/** The CTEs with their few words in place of $1, $2 …, for statements typed by hand. */
+function inlined(movement: Movement): string {
+  const { text, values } = transferCtes(movement, 'source')
+  return text.replace(/\$(\d+)/g, (_, nth) => `'${values[Number(nth) - 1]}'`)
+}
+
+describe('each way to corrupt the books is found, and its row is named', () => {
+  test.for(CORRUPTIONS)('%s', async ([, sql, found]) => {
+    const url = await copyHistory()
+    await corrupt(url, sql)
+    const expected = Object.entries(found).map(([promised, place]) => [
+      PROMISES[promised as Promised],
+      `account ${ACCOUNT}, ${place.startsWith('live: ') ? place : `test: ${place}`}`,
+    ])
+    const broken = await brokenIn(url)
+    expect(broken).toEqual(Object.fromEntries(expected))
+    expect(await brokenIn(url, ACCOUNT)).toEqual(broken)
+    expect(await brokenIn(url, OTHER)).toEqual({})
+  })
+
+  test('every promise is broken by some test here', () => {
+    const tried = new Set(CORRUPTIONS.flatMap(([, , found]) => Object.keys(found)))
+    expect(tried).toEqual(new Set(Object.keys(PROMISES)))
+  })
+})
+
+test('of several wrong rows the first is named', async () => {
+  const url = await copyHistory()
+  await corrupt(
+    url,
+    `UPDATE ledger_entries SET balance_after = balance_after + 1;
+     UPDATE ledger_accounts SET version = version + 1;
+     DELETE FROM withdrawals`,
+  )
+  const broken = await brokenIn(url)
+  expect(broken[PROMISES.running]).toBe(`account ${ACCOUNT}, test: available entry 1`)
+  expect(broken[PROMISES.balance]).toBe(`account ${ACCOUNT}, live: available balance`)
+  expect(broken[PROMISES.held]).toBe(`account ${ACCOUNT}, test: outbound balance`)
+  expect(broken[PROMISES.outgoing]).toBe(
+    `account ${ACCOUNT}, test: transfer withdrawal_held of ${ID.held}`,
+  )
+})
+
+test('it sees one moment: books that move while they are read are found right', async () => {
+  const merchant = await makeMerchant()
+  let moving = true
+  const payments = (async () => {
+    for (let nth = 0; nth < 40; nth++) await receive(merchant, 500 + nth)
+    moving = false
+  })()
+  let looks = 0
+  while (moving || looks === 0) {
+    const { findings } = await verifyLedger(db(), merchant.id)
+    expect(findings.filter(finding => finding.wrong)).toEqual([])
+    looks += 1
+  }
+  await payments
+  expect(looks).toBeGreaterThan(1)
+})

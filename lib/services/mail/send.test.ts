@@ -1,0 +1,164 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { env, inheritedEnv, supplyEnv } from '#lib/base/env.ts'
+import { queueMail } from '#lib/services/mail/queue.ts'
+import { sendDueMails } from '#lib/services/mail/send.ts'
+import type { Message } from '#lib/services/mail/write.ts'
+import { followLog } from '#lib/testing/log-tail.ts'
+import { openMailServer } from '#lib/testing/mail-server.ts'
+import { inOwnDatabase } from '#lib/testing/stage.ts'
+
+inOwnDatabase()
+
+const ANA = { email: 'ana@padaria.example', locale: 'pt-BR' }
+const RESET: Message = { kind: 'passwordReset', path: '/reset/a-secret' }
+
+let server: Awaited<ReturnType<typeof openMailServer>>
+beforeEach(async () => {
+  await db().mail.deleteMany()
+  server = await openMailServer()
+  supplyEnv({ SMTP_URL: server.url, MAIL_FROM: 'Troco da Praça <no-reply@troco.example>' })
+})
+afterEach(async () => {
+  await server.close()
+  supplyEnv({ SMTP_URL: '', TROCO_ENV: 'local' })
+})
+
+function queue(message: Message = RESET, to: { email: string; locale: string | null } = ANA) {
+  return transaction(tx => queueMail(tx, to, message))
+}
+
+/** As if the time until the next try had passed. */
+async function tryAgain(): Promise<void> {
+  await db().$executeRaw`UPDATE mails SET due_at = now() WHERE due_at IS NOT NULL`
+  await sendDueMails()
+}
+
+const left = () => db().mail.findMany()
+
+test('a mail arrives once, by TLS and with the password, and nothing of it stays', async () => {
+  await queue()
+  expect(await sendDueMails()).toBe(1)
+  expect(await sendDueMails()).toBe(0)
+  expect(server.arrived).toHaveLength(1)
+  const [{ to, subject, text, head } = { to: [], subject: '', text: '', head: '' }] = server.arrived
+  expect([to, subject]).toEqual([['ana@padaria.example'], 'Nova senha do Troco'])
+  expect(text).toContain('Para escolher a nova senha, abra este endereço em até uma hora:\n')
+  expect(text).toContain('\nhttp://localhost:3000/reset/a-secret\n')
+  expect(head).toContain('From: =?UTF-8?Q?Troco_da_Pra=C3=A7a?= <no-reply@troco.example>')
+  expect(await left()).toEqual([])
+})
+
+test('both languages arrive as they are written, with names that need more than ASCII', async () => {
+  const invitation = {
+    kind: 'invitation',
+    account: 'Pão & Cia 🍞',
+    inviter: 'Zoé',
+    path: '/join/x',
+  }
+  const message = { ...invitation, role: 'finance' } as const
+  await queue(message as Message)
+  await queue(message as Message, { email: 'bob@bakery.example', locale: 'en' })
+  await sendDueMails()
+  const to = (email: string) => server.arrived.find(letter => letter.to.includes(email))
+  expect(to('ana@padaria.example')?.subject).toBe('Convite para Pão & Cia 🍞 no Troco')
+  expect(to('ana@padaria.example')?.text).toContain('Zoé convidou você para Pão & Cia 🍞')
+  expect(to('ana@padaria.example')?.text).toContain('com o papel financeiro')
+  expect(to('bob@bakery.example')?.subject).toBe('Invitation to Pão & Cia 🍞 on Troco')
+  expect(to('bob@bakery.example')?.text).toContain('as finance.')
+  expect(to('bob@bakery.example')?.text).toContain('http://localhost:3000/join/x')
+})
+
+test('what somebody calls their account is text: no header, no address and no link of theirs', async () => {
+  const account = 'Loja\r\nBcc: thief@evil.example\r\n\r\n{link} <b>x</b>'
+  await queue({ kind: 'accountActivated', account })
+  await sendDueMails()
+  const [letter] = server.arrived
+  expect(letter?.to).toEqual(['ana@padaria.example'])
+  expect(letter?.head).not.toMatch(/^bcc:/im)
+  expect(letter?.subject).toBe('Loja Bcc: thief@evil.example {link} <b>x</b> está ativa no Troco')
+})
+
+test('while the server is down a mail waits, each time longer, and arrives when it is back', async () => {
+  const { port } = new URL(server.url)
+  await server.close()
+  await queue()
+  await sendDueMails()
+  const [waiting] = await left()
+  const waitsMs = (waiting?.dueAt?.getTime() ?? 0) - Date.now()
+  expect(waitsMs).toBeGreaterThan(25_000)
+  expect(waitsMs).toBeLessThan(31_000)
+  await tryAgain()
+  const [later] = await left()
+  expect((later?.dueAt?.getTime() ?? 0) - Date.now()).toBeGreaterThan(55_000)
+  server = await openMailServer(Number(port))
+  supplyEnv({ SMTP_URL: server.url })
+  await tryAgain()
+  expect(server.arrived).toHaveLength(1)
+  expect(await left()).toEqual([])
+})
+
+test('a server whose certificate nobody vouches for gets neither the password nor the mail', async () => {
+  supplyEnv({ SMTP_URL: server.untrustedUrl })
+  await queue()
+  await sendDueMails()
+  expect(server.arrived).toEqual([])
+  expect(await left()).toMatchObject([{ attempts: 1, failedAt: null }])
+})
+
+test('a worker that is killed while it sends loses nothing: the mail is sent once more', async () => {
+  await queue()
+  const reached = new Promise<void>(found => server.answer(() => new Promise(() => found())))
+  const code = "import('#lib/services/mail/send.ts').then(found => found.sendDueMails())"
+  const { DATABASE_URL, TROCO_SECRET } = env()
+  const settings = { ...inheritedEnv(), DATABASE_URL, TROCO_SECRET, SMTP_URL: server.url }
+  const child = spawn(process.execPath, ['-e', code], { env: settings, stdio: 'ignore' })
+  await reached
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  server.answer(async () => {})
+  expect(await sendDueMails(), 'while the lease lasts nobody else sends it').toBe(0)
+  await tryAgain()
+  expect(server.arrived).toHaveLength(2)
+  expect(await left()).toEqual([])
+})
+
+test('many workers at once send each mail once', async () => {
+  for (let nth = 0; nth < 8; nth++) await queue(RESET, { ...ANA, email: `a${nth}@padaria.example` })
+  await Promise.all([sendDueMails(), sendDueMails(), sendDueMails()])
+  const to = server.arrived.flatMap(letter => letter.to)
+  expect([to.length, new Set(to).size]).toEqual([8, 8])
+})
+
+test('refused ten times it is given up, and what it said is forgotten', async () => {
+  server.answer(async () => {
+    throw Object.assign(new Error('No such person here'), { responseCode: 550 })
+  })
+  await queue()
+  for (let times = 0; times < 9; times++) await tryAgain()
+  expect(await left()).toMatchObject([{ attempts: 9, failedAt: null }])
+  await tryAgain()
+  const [given] = await left()
+  expect(given).toMatchObject({ attempts: 10, dueAt: null, failedAt: expect.any(Date) })
+  expect(given?.sealed).toHaveLength(0)
+  await tryAgain()
+  expect(server.arrived).toHaveLength(10)
+})
+
+test('without a mail server a mail goes to the log in local use, and nowhere in production', async () => {
+  const readLog = followLog()
+  supplyEnv({ SMTP_URL: '' })
+  await queue()
+  await sendDueMails()
+  expect(readLog()).toContain('http://localhost:3000/reset/a-secret')
+  expect(await left()).toEqual([])
+  const before = followLog()
+  supplyEnv({ TROCO_ENV: 'production' })
+  await queue()
+  await sendDueMails()
+  expect(await left()).toMatchObject([{ failedAt: expect.any(Date) }])
+  expect(before()).not.toContain('a-secret')
+})

@@ -1,0 +1,76 @@
+import { createTransport, type Transporter } from 'nodemailer'
+import { db } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import { unseal } from '#lib/base/keys.ts'
+import { log } from '#lib/base/log.ts'
+import type { Letter } from '#lib/services/mail/write.ts'
+
+const AT_ONCE = 5
+/** Longer than any of the time-outs below together: nobody else sends the same meanwhile. */
+const LEASE = '2 minutes'
+const TIMEOUT_MS = 15_000
+/** With the pauses between them about six hours. */
+const TRIES_MAX = 10
+
+interface Due {
+  id: string
+  sealed: Uint8Array
+  attempts: number
+}
+
+let server: { url: string; transport: Transporter } | undefined
+
+/** Sends what is due. A worker that is killed in between may send one twice, and none is lost. */
+export async function sendDueMails(): Promise<number> {
+  const due = await db().$queryRaw<Due[]>`
+    UPDATE mails SET due_at = now() + ${LEASE}::interval, attempts = attempts + 1
+    WHERE id IN (
+      SELECT id FROM mails WHERE due_at <= now() ORDER BY due_at LIMIT ${AT_ONCE}
+      FOR UPDATE SKIP LOCKED)
+    RETURNING id, sealed, attempts`
+  await Promise.all(due.map(sendOne))
+  return due.length
+}
+
+async function sendOne({ id, sealed, attempts }: Due): Promise<void> {
+  const { SMTP_URL, TROCO_ENV } = env()
+  try {
+    const letter = JSON.parse(unseal(sealed, id, 'mails')) as Letter
+    if (SMTP_URL) await transportTo(SMTP_URL).sendMail({ ...letter, from: env().MAIL_FROM })
+    else if (TROCO_ENV === 'local') log().info(letter, 'a mail: SMTP_URL names no mail server')
+    else return await giveUp(id, 'no mail server is named in SMTP_URL')
+    await db().$executeRaw`DELETE FROM mails WHERE id = ${id}::uuid`
+  } catch (error) {
+    const problem = (error as NodeJS.ErrnoException).code ?? 'unknown'
+    if (attempts >= TRIES_MAX) return giveUp(id, problem)
+    log().warn({ mail: id, attempts, problem }, 'a mail could not be sent and will be tried again')
+    await db().$executeRaw`
+      UPDATE mails SET due_at = now() + make_interval(secs => ${30 * 2 ** (attempts - 1)}::int)
+      WHERE id = ${id}::uuid`
+  }
+}
+
+/** What it said is forgotten with it; that it was not sent is seen on the page of the system's health. */
+async function giveUp(id: string, problem: string): Promise<void> {
+  log().error({ mail: id, problem }, 'a mail was given up')
+  await db().$executeRaw`
+    UPDATE mails SET due_at = NULL, failed_at = now(), sealed = '' WHERE id = ${id}::uuid`
+}
+
+function transportTo(url: string): Transporter {
+  if (server?.url === url) return server.transport
+  const { username, hostname } = new URL(url)
+  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+  const transport = createTransport({
+    url,
+    // A password goes over no line that others can read.
+    requireTLS: username !== '' && !isHere,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
+  })
+  server = { url, transport }
+  return transport
+}

@@ -1,0 +1,69 @@
+import { env } from '#lib/base/env.ts'
+import en from '#messages/en/mail.json' with { type: 'json' }
+import ptBR from '#messages/pt-BR/mail.json' with { type: 'json' }
+
+const WORDS = { 'pt-BR': ptBR, en }
+
+type Change = keyof typeof ptBR.mailChange
+type Role = keyof typeof ptBR.mailRole
+
+/** What a mail is about. A `path` is one of ours; the mail shows the whole address. */
+export type Message =
+  | { kind: 'invitation'; account: string; inviter: string; role: Role; path: string }
+  | { kind: 'opening'; path: string }
+  | { kind: 'passwordReset'; path: string }
+  | { kind: 'passwordChanged'; at: Date; ip: string | null }
+  | { kind: 'secondFactorChanged'; at: Date; ip: string | null; change: Change }
+  | { kind: 'roleChanged'; account: string; role: Role }
+  | { kind: 'memberRemoved'; account: string }
+  | {
+      kind: 'tokenRevoked'
+      account: string
+      token: string
+      ending: string
+      reason: string
+      path: string
+    }
+  | { kind: 'tokensRevoked'; account: string; count: string; reason: string; path: string }
+  | { kind: 'accountActivated'; account: string }
+  | { kind: 'accountSuspended'; account: string; reason: string }
+
+export interface Recipient {
+  email: string
+  /** What they chose to read in; null until they did. */
+  locale: string | null
+}
+
+export interface Letter {
+  to: string
+  subject: string
+  text: string
+}
+
+const DEFAULT_PATHS: Partial<Record<Message['kind'], string>> = { passwordChanged: '/reset' }
+
+/** The words of a mail in the language of who gets it. */
+export function writeLetter({ email, locale }: Recipient, message: Message): Letter {
+  const language = locale === 'en' ? 'en' : 'pt-BR'
+  const words = WORDS[language]
+  const path = 'path' in message ? message.path : (DEFAULT_PATHS[message.kind] ?? '/login')
+  const values: Record<string, string> = { link: env().PUBLIC_URL + path, ip: '?' }
+  for (const [name, value] of Object.entries(message)) {
+    if (value instanceof Date) {
+      values[name] = value.toLocaleString(language, { timeZone: 'America/Sao_Paulo' })
+    } else if (value !== null) values[name] = value
+  }
+  if ('role' in message) values.role = words.mailRole[message.role]
+  if ('change' in message) values.change = words.mailChange[message.change]
+  const { subject, text } = words.mail[message.kind]
+  return { to: email, subject: oneLine(fill(subject, values)), text: `${fill(text, values)}\n` }
+}
+
+function fill(text: string, values: Record<string, string>): string {
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
+}
+
+/** What a merchant calls itself must not become another header. */
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ')
+}

@@ -1,0 +1,81 @@
+import { Secret, TOTP } from 'otpauth'
+import { db, type Tx } from '#lib/base/db/client.ts'
+import { invalidInput, TrocoError } from '#lib/base/errors.ts'
+import { seal, unseal } from '#lib/base/keys.ts'
+import { changeFactor, type FactorOwner } from '#lib/services/people/factors.ts'
+import { forgive, requireFew } from '#lib/services/people/throttle.ts'
+
+const PERIOD_S = 30
+/** So many periods may the clock of a phone be off, in both directions. */
+const WINDOW = 1
+/** As long as the HMAC that it keys, as RFC 4226 asks for. */
+const SECRET_BYTES = 20
+
+/** Makes the secret of an app, which counts once its owner has shown a code of it. */
+export async function beginAuthenticator({ id, email }: FactorOwner) {
+  const secret = new Secret({ size: SECRET_BYTES }).base32
+  const begun = await db().$executeRaw`
+    INSERT INTO authenticators AS a (user_id, sealed)
+    VALUES (${id}::uuid, ${seal(secret, id, 'second-factors')})
+    ON CONFLICT (user_id) DO UPDATE SET sealed = EXCLUDED.sealed, created_at = now()
+    WHERE a.confirmed_at IS NULL`
+  if (begun === 1) return { secret, uri: appOf(secret, email).toString() }
+  throw new TrocoError('limit_reached', 'There is an authenticator app already: remove it first')
+}
+
+/** A first right code turns the app on; the answer is the recovery codes that came with it, if any. */
+export async function confirmAuthenticator(owner: FactorOwner, code: string) {
+  await requireFew([['second_factor', owner.id]])
+  const change = { action: 'user.authenticator_added', mail: 'authenticatorOn' } as const
+  const codes = await changeFactor(owner, change, async tx => {
+    if (await takeAppCode(tx, owner.id, code, { isNew: true })) return
+    throw invalidInput('code', 'is not the one that the app shows now')
+  })
+  await forgive([['second_factor', owner.id]])
+  return codes
+}
+
+export async function removeAuthenticator(owner: FactorOwner): Promise<void> {
+  const change = { action: 'user.authenticator_removed', mail: 'authenticatorOff' } as const
+  await changeFactor(owner, change, async tx => {
+    const where = { userId: owner.id, confirmedAt: { not: null } }
+    const { count } = await tx.authenticator.deleteMany({ where })
+    if (count === 0) throw new TrocoError('factor_not_found', 'Authenticator not found')
+  })
+}
+
+/**
+ * Whether the app shows this code, and nobody used it before: its counter is remembered in the same
+ * statement. The secret is sealed anew with it, so that it is never kept under an old server key.
+ */
+export async function takeAppCode(
+  tx: Tx,
+  userId: string,
+  code: string,
+  { isNew = false } = {},
+): Promise<boolean> {
+  if (!/^\d{6}$/.test(code)) return false
+  const kept = await tx.authenticator.findUnique({ where: { userId } })
+  if (!kept) return false
+  const secret = unseal(kept.sealed, userId, 'second-factors')
+  const counter = counterOf(secret, code)
+  if (counter === null) return false
+  const taken = await tx.$executeRaw`
+    UPDATE authenticators SET last_counter = ${counter}, confirmed_at = coalesce(confirmed_at, now()),
+      sealed = ${seal(secret, userId, 'second-factors')}
+    WHERE user_id = ${userId}::uuid AND last_counter < ${counter} AND sealed = ${kept.sealed}
+      AND (confirmed_at IS NULL) = ${isNew}`
+  return taken === 1
+}
+
+/** Of which half minute this code is; null when of none that is near enough. */
+function counterOf(secret: string, code: string): number | null {
+  const timestamp = Date.now()
+  const delta = appOf(secret).validate({ token: code, timestamp, window: WINDOW })
+  return delta === null ? null : TOTP.counter({ period: PERIOD_S, timestamp }) + delta
+}
+
+function appOf(secret: string, email = ''): TOTP {
+  const parts = { secret: Secret.fromBase32(secret), digits: 6, period: PERIOD_S }
+  return new TOTP({ issuer: 'Troco', label: email, algorithm: 'SHA1', ...parts })
+}

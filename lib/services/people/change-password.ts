@@ -1,0 +1,66 @@
+import { recordAudit } from '#lib/base/audit/record.ts'
+import { db, type Tx } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { invalidInput } from '#lib/base/errors.ts'
+import { contextNow } from '#lib/base/log.ts'
+import { queueMail } from '#lib/services/mail/queue.ts'
+import { closeChallengesOf } from '#lib/services/people/challenge.ts'
+import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
+import { hashPassword, isOutdated, isPassword } from '#lib/services/people/password.ts'
+import type { PasswordChange } from '#lib/services/people/schema.ts'
+import { endSessionsOf } from '#lib/services/people/sessions.ts'
+import { forgive, requireFew } from '#lib/services/people/throttle.ts'
+
+interface Changer {
+  id: string
+  email: string
+  name: string
+  sessionId: string
+}
+
+/** Another password for somebody who knows the one before it; of their sessions only this one stays. */
+export async function changePassword(user: Changer, wanted: PasswordChange): Promise<void> {
+  // Before the judgement, which holds up the whole process for a moment.
+  await requireFew([['person', user.id]])
+  await requireGoodPassword(wanted.password, user)
+  const { passwordHash: before } = await db().user.findUniqueOrThrow({ where: { id: user.id } })
+  if (before !== null && !(await isPassword(wanted.current ?? '', before))) {
+    throw invalidInput('current', 'is not your password: type it again')
+  }
+  await forgive([['person', user.id]])
+  const hash = await hashPassword(wanted.password)
+  await transaction(async tx => {
+    // Of two that knew the same one, the first wins; the other no longer knows it.
+    const { count } = await tx.user.updateMany({
+      where: { id: user.id, passwordHash: before },
+      data: { passwordHash: hash, passwordChangedAt: new Date() },
+    })
+    if (count === 0) throw invalidInput('current', 'was changed just now: type the new one')
+    await endSessionsOf(tx, user.id, user.sessionId)
+    await tellOfPassword(tx, user.id, 'user.password_changed')
+  })
+}
+
+/** Whoever was half way in by the password before is out, and its owner hears of it. */
+export async function tellOfPassword(tx: Tx, userId: string, action: string): Promise<void> {
+  await closeChallengesOf(tx, userId)
+  await recordAudit(tx, { actor: { type: 'user', id: userId }, action, target: userId })
+  const person = await tx.user.findUniqueOrThrow({ where: { id: userId } })
+  const ip = contextNow().ip ?? null
+  await queueMail(tx, person, { kind: 'passwordChanged', at: new Date(), ip })
+}
+
+/** A hash of other costs is made anew when its password is there; a change meanwhile goes before. */
+export async function renewHash(
+  { id, passwordHash }: { id: string; passwordHash: string | null },
+  password: string,
+): Promise<void> {
+  if (passwordHash === null || !isOutdated(passwordHash)) return
+  const data = { passwordHash: await hashPassword(password) }
+  await db().user.updateMany({ where: { id, passwordHash }, data })
+}
+
+export async function hasPassword(userId: string): Promise<boolean> {
+  const found = await db().user.findUniqueOrThrow({ where: { id: userId } })
+  return found.passwordHash !== null
+}

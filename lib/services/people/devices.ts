@@ -1,0 +1,59 @@
+import { recordAudit } from '#lib/base/audit/record.ts'
+import { Prisma } from '#lib/base/db/client.ts'
+import { utc } from '#lib/base/db/columns.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { Device } from '#lib/services/people/schema.ts'
+import { endSessionsOf, isLive } from '#lib/services/people/sessions.ts'
+import { readUserAgent } from '#lib/services/people/user-agent.ts'
+
+interface Holder {
+  id: string
+  sessionId: string
+}
+
+/** Where somebody is signed in: this browser first, then by last use. */
+export async function listDevices({ id, sessionId }: Holder): Promise<Device[]> {
+  const columns = Prisma.sql`s.id, s.ip, s.user_agent, ${utc('s.created_at')},
+    ${utc('s.last_used_at')}, s.id = ${sessionId}::uuid AS is_this`
+  const rows = await queryRows<Omit<Device, 'browser' | 'system'> & { user_agent: string | null }>(
+    Prisma.sql`SELECT ${asJson(columns)} ::text AS json FROM user_sessions s
+      WHERE s.user_id = ${id}::uuid AND ${isLive('s')}
+      ORDER BY s.id = ${sessionId}::uuid DESC, s.last_used_at DESC, s.id`,
+  )
+  return rows.map(({ user_agent, ...device }) => ({ ...device, ...readUserAgent(user_agent) }))
+}
+
+/** Signs one of them out, from its next request on. */
+export async function endDevice({ id: userId }: Holder, id: string): Promise<void> {
+  if (!isUuid(id)) throw notThere()
+  await transaction(async tx => {
+    const { count } = await tx.userSession.updateMany({
+      where: { id, userId, revokedAt: null },
+      data: { revokedAt: new Date() },
+    })
+    if (count === 0) throw notThere()
+    await recordEnd(tx, userId, 1)
+  })
+}
+
+/** Signs out every one but this. */
+export function endOtherDevices({ id, sessionId }: Holder): Promise<number> {
+  return transaction(async tx => {
+    const ended = await endSessionsOf(tx, id, sessionId)
+    if (ended > 0) await recordEnd(tx, id, ended)
+    return ended
+  })
+}
+
+function notThere(): TrocoError {
+  return new TrocoError('session_not_found', 'This device is signed out already')
+}
+
+function recordEnd(tx: Parameters<typeof recordAudit>[0], id: string, sessions: number) {
+  const actor = { type: 'user', id } as const
+  const after = { sessions }
+  return recordAudit(tx, { actor, action: 'user.signed_out_elsewhere', target: id, after })
+}

@@ -1,0 +1,53 @@
+import { recordAudit } from '#lib/base/audit/record.ts'
+import { db } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { closeChallengesOf } from '#lib/services/people/challenge.ts'
+import { normalizeEmail } from '#lib/services/people/schema.ts'
+import { endSessionsOf } from '#lib/services/people/sessions.ts'
+
+/** What a provider says of whoever signed in there. */
+export interface Claims {
+  iss?: unknown
+  sub?: unknown
+  email?: unknown
+  email_verified?: unknown
+}
+
+export type OpenidOutcome = { userId: string } | { refusal: 'unknown' | 'unverified' }
+
+const UNKNOWN = { refusal: 'unknown' } as const
+
+/**
+ * Who this is here: the person bound to this subject, else, once, the one with the e-mail that the
+ * provider has verified, who is bound to it then. Nobody new comes in this way. A password from
+ * before ends with that: whoever signed up with somebody else's e-mail must not stay in their account.
+ */
+export async function findByOpenid({ iss, sub, ...claims }: Claims): Promise<OpenidOutcome> {
+  if (typeof iss !== 'string' || typeof sub !== 'string' || sub === '') return UNKNOWN
+  const oidcSubject = `${iss}|${sub}`
+  const known = await findBound(oidcSubject)
+  if (known) return known
+  if (claims.email_verified !== true) return { refusal: 'unverified' }
+  const email = normalizeEmail(String(claims.email ?? ''))
+  if (!email) return UNKNOWN
+  return transaction(async tx => {
+    const { count } = await tx.user.updateMany({
+      where: { email, disabledAt: null, oidcSubject: null },
+      data: { oidcSubject, passwordHash: null },
+    })
+    // The same sign-in twice at once: the other one bound it a moment ago.
+    if (count === 0) return (await findBound(oidcSubject)) ?? UNKNOWN
+    const { id } = await tx.user.findUniqueOrThrow({ where: { email } })
+    await endSessionsOf(tx, id)
+    await closeChallengesOf(tx, id)
+    const actor = { type: 'user', id } as const
+    await recordAudit(tx, { actor, action: 'user.openid_linked', target: id, after: { by: iss } })
+    return { userId: id }
+  })
+}
+
+async function findBound(oidcSubject: string): Promise<OpenidOutcome | null> {
+  const found = await db().user.findUnique({ where: { oidcSubject } })
+  if (!found) return null
+  return found.disabledAt ? UNKNOWN : { userId: found.id }
+}

@@ -1,0 +1,71 @@
+import { stat } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { hashPassword, isPassword } from '#lib/services/people/password.ts'
+
+test('the right password is known again, and any other is not', async () => {
+  const encoded = await hashPassword('correct horse battery')
+  expect(await isPassword('correct horse battery', encoded)).toBe(true)
+  for (const wrong of ['', 'correct horse batterz', 'Correct horse battery', encoded]) {
+    expect(await isPassword(wrong, encoded)).toBe(false)
+  }
+})
+
+test('the same characters typed on another keyboard are the same password', async () => {
+  const composed = 'coração ﬁrme'
+  const decomposed = 'corac\u0327a\u0303o firme'
+  expect(composed).not.toBe(decomposed)
+  expect(await isPassword(decomposed, await hashPassword(composed))).toBe(true)
+  expect(await isPassword(composed, await hashPassword(decomposed))).toBe(true)
+})
+
+test('no password is right where there is none, or where what is kept cannot be read', async () => {
+  for (const encoded of [
+    null,
+    '',
+    'plain text',
+    '$argon2id$v=19$m=47104,t=1,p=1$AAAA',
+    '$argon2i$v=19$m=47104,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAA',
+  ]) {
+    expect(await isPassword('anything', encoded)).toBe(false)
+    expect(await isPassword('', encoded)).toBe(false)
+  }
+})
+
+test('the same password is kept differently each time, at the cost that OWASP asks for', async () => {
+  const [one, other] = await Promise.all([hashPassword('a password'), hashPassword('a password')])
+  expect(one).not.toBe(other)
+  expect(one).toMatch(/^\$argon2id\$v=19\$m=47104,t=1,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
+  expect(one).not.toContain('password')
+})
+
+test('a hash that was made at another cost still counts', async () => {
+  // Made by the reference implementation: echo -n password | argon2 somesalt -id -t 2 -k 65536 -p 1
+  const encoded =
+    '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc'
+  expect(await isPassword('password', encoded)).toBe(true)
+  expect(await isPassword('Password', encoded)).toBe(false)
+})
+
+test('an unknown e-mail takes as long as a wrong password', async () => {
+  const encoded = await hashPassword('a password')
+  const time = async (kept: string | null) => {
+    const startedAt = performance.now()
+    for (let nth = 0; nth < 3; nth++) await isPassword('wrong', kept)
+    return performance.now() - startedAt
+  }
+  await time(encoded)
+  const [known, unknown] = [await time(encoded), await time(null)]
+  expect(unknown).toBeGreaterThan(known / 5)
+})
+
+test('who guesses a lot at once keeps nobody else’s work waiting', async () => {
+  let done = 0
+  const guesses = Array.from({ length: 24 }, async () => {
+    await isPassword('x', null)
+    done += 1
+  })
+  // Files, names and much else share the few threads that hash.
+  await stat('.')
+  expect(done).toBeLessThan(6)
+  await Promise.all(guesses)
+})

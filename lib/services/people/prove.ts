@@ -1,0 +1,56 @@
+import { db } from '#lib/base/db/client.ts'
+import { invalidInput } from '#lib/base/errors.ts'
+import { listFactors } from '#lib/services/people/factors.ts'
+import { findByPasskey } from '#lib/services/people/passkeys.ts'
+import { isPassword } from '#lib/services/people/password.ts'
+import type { FactorAnswer, ProofMethod, ProofRequest } from '#lib/services/people/schema.ts'
+import { takeCode } from '#lib/services/people/second-factor.ts'
+import { renewProof } from '#lib/services/people/sessions.ts'
+import { forgive, requireFew } from '#lib/services/people/throttle.ts'
+
+interface Prover {
+  id: string
+  email: string
+  sessionId: string
+}
+
+/** By what somebody may show again who they are. Nothing: only by signing in anew. */
+export async function listProofMethods(userId: string): Promise<ProofMethod[]> {
+  const factors = await listFactors(userId)
+  if (factors.length > 0) return factors
+  const { passwordHash } = await db().user.findUniqueOrThrow({ where: { id: userId } })
+  return passwordHash === null ? [] : ['password']
+}
+
+/** Whoever sits at this session shows that they are still the one who opened it. */
+export async function prove(user: Prover, answer: ProofRequest): Promise<void> {
+  if (answer.password === undefined) return proveByFactor(user, answer)
+  if ((await listFactors(user.id)).length > 0) {
+    throw invalidInput('password', 'is not enough: use the second factor')
+  }
+  // By who they are, not by their e-mail: guesses at the door must not stop who is inside.
+  await requireFew([['person', user.id]])
+  const { passwordHash } = await db().user.findUniqueOrThrow({ where: { id: user.id } })
+  if (!(await isPassword(answer.password, passwordHash))) {
+    throw invalidInput('password', 'is not the one of this person: type it again')
+  }
+  await forgive([['person', user.id]])
+  await renewProof(user.sessionId)
+}
+
+/** The same by nothing less than a second factor. */
+export async function proveByFactor(user: Prover, answer: FactorAnswer): Promise<void> {
+  const { code, challenge, passkey } = answer
+  if (code !== undefined) {
+    await requireFew([['second_factor', user.id]])
+    if ((await takeCode(user.id, code)) === null) {
+      throw invalidInput('code', 'is not right, or was used before: type the one shown now')
+    }
+    await forgive([['second_factor', user.id]])
+  } else if (challenge === undefined || passkey === undefined) {
+    throw invalidInput('code', 'is required')
+  } else if ((await findByPasskey({ challenge, passkey })) !== user.id) {
+    throw invalidInput('passkey', 'is none of this person: try again')
+  }
+  await renewProof(user.sessionId)
+}

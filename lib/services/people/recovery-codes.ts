@@ -1,0 +1,47 @@
+import { createHmac, randomInt } from 'node:crypto'
+import type { Tx } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import { keyFor } from '#lib/base/keys.ts'
+
+const CODES = 10
+/** None that could be taken for another: ten of these are 49 bits. */
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
+const LENGTH = 10
+
+/** Makes codes in the place of those before; they are readable here and never again. */
+export async function makeRecoveryCodes(tx: Tx, userId: string): Promise<string[]> {
+  const codes = Array.from({ length: CODES }, makeCode)
+  await tx.recoveryCode.deleteMany({ where: { userId } })
+  const data = codes.map(code => ({ userId, hash: hashOf(userId, bare(code)) }))
+  await tx.recoveryCode.createMany({ data })
+  return codes.map(code => `${code.slice(0, 5)}-${code.slice(5)}`)
+}
+
+/** Whether this is one of the codes that are left; it is none from now on. */
+export async function takeRecoveryCode(tx: Tx, userId: string, text: string): Promise<boolean> {
+  const code = bare(text)
+  if (code.length !== LENGTH) return false
+  const { TROCO_SECRET, TROCO_SECRET_BEFORE } = env()
+  const hashes = [hashOf(userId, code, TROCO_SECRET)]
+  if (TROCO_SECRET_BEFORE) hashes.push(hashOf(userId, code, TROCO_SECRET_BEFORE))
+  const { count } = await tx.recoveryCode.updateMany({
+    where: { userId, hash: { in: hashes }, usedAt: null },
+    data: { usedAt: new Date() },
+  })
+  return count === 1
+}
+
+function makeCode(): string {
+  return Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
+}
+
+/** However it was typed: in capitals, with or without the dash. */
+function bare(text: string): string {
+  return text.toLowerCase().replace(/[\s-]/g, '')
+}
+
+/** Keyed, since 49 bits could be tried out by whoever has the table alone. */
+function hashOf(userId: string, code: string, secret?: string): Uint8Array<ArrayBuffer> {
+  const mac = createHmac('sha256', keyFor('recovery-codes', secret))
+  return new Uint8Array(mac.update(`${userId} ${code}`).digest())
+}

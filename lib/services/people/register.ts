@@ -1,0 +1,44 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import type { Tx } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { invalidInput } from '#lib/base/errors.ts'
+import { newId } from '#lib/base/ids.ts'
+import { requireEmail, type User } from '#lib/services/people/schema.ts'
+
+interface NewUser {
+  id?: string
+  email: string
+  name?: string
+  passwordHash: string
+  isAdmin: boolean
+}
+
+/** Adds a person who may sign in. An e-mail that is taken is refused. */
+export function registerUser(wanted: NewUser, actor: Actor): Promise<User> {
+  return transaction(tx => addUser(tx, wanted, actor))
+}
+
+/** The same together with what they came for. */
+export async function addUser(tx: Tx, wanted: NewUser, actor: Actor): Promise<User> {
+  const email = requireEmail(wanted.email)
+  const { id = newId(), name = '' } = wanted
+  const data = { ...wanted, id, email, name: name.trim() || email }
+  const { count } = await tx.user.createMany({ data, skipDuplicates: true })
+  if (count === 0) throw invalidInput('email', 'belongs to another user already')
+  const after = { admin: wanted.isAdmin }
+  await recordAudit(tx, { actor, action: 'user.created', target: id, after })
+  return { id }
+}
+
+/** The person with this e-mail, or a new one, who gets the password; nobody else's changes. */
+export async function findOrRegister(
+  tx: Tx,
+  wanted: { email: string; passwordHash?: string },
+): Promise<User & { isNew: boolean }> {
+  const email = requireEmail(wanted.email)
+  const data = { id: newId(), email, name: email, passwordHash: wanted.passwordHash }
+  // Not upsert: it looks first, so two at once would both insert.
+  const { count } = await tx.user.createMany({ data, skipDuplicates: true })
+  const user = await tx.user.findUniqueOrThrow({ where: { email } })
+  return { id: user.id, isNew: count === 1 }
+}

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { db } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { invalidInput, TrocoError } from '#lib/base/errors.ts'
+import { canMail, queueMail } from '#lib/services/mail/queue.ts'
+import {
+  closeChallenge,
+  openChallenge,
+  readChallenge,
+  tryChallenge,
+} from '#lib/services/people/challenge.ts'
+import { tellOfPassword } from '#lib/services/people/change-password.ts'
+import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
+import { hashPassword } from '#lib/services/people/password.ts'
+import { type ResetAnswer, requireEmail } from '#lib/services/people/schema.ts'
+import { endSessionsOf } from '#lib/services/people/sessions.ts'
+import { count, requireFew } from '#lib/services/people/throttle.ts'
+
+/** Far longer than the work takes, so that the answer comes as late where there is none to do. */
+const ANSWERS_AFTER_MS = 300
+
+/**
+ * Sends a link to whoever has this e-mail. What is said is the same when nobody has, and as late;
+ * only who asks too often from one address hears of it.
+ */
+export async function askReset(text: string, address: string): Promise<void> {
+  const email = requireEmail(text)
+  await requireFew([['reset_address', address]])
+  const [done] = await Promise.allSettled([sendLink(email), sleep(ANSWERS_AFTER_MS)])
+  if (done.status === 'rejected') throw done.reason
+}
+
+async function sendLink(email: string): Promise<void> {
+  if ((await count([['reset', email]])) !== null || !canMail()) return
+  const person = await db().user.findUnique({ where: { email } })
+  if (!person || person.disabledAt) return
+  const path = await openReset(person.id)
+  await transaction(tx => queueMail(tx, person, { kind: 'passwordReset', path }))
+}
+
+/** The same for the operator, who hands the link on; who made it stays in the audit. */
+export async function openResetFor(text: string, actor: Actor): Promise<string> {
+  const person = await db().user.findUnique({ where: { email: requireEmail(text) } })
+  if (!person) throw invalidInput('email', 'belongs to nobody')
+  if (person.disabledAt) throw invalidInput('email', 'belongs to somebody who may not sign in')
+  const path = await openReset(person.id)
+  const action = 'user.reset_link_made'
+  await transaction(tx => recordAudit(tx, { actor, action, target: person.id }))
+  return path
+}
+
+/** The page on which somebody chooses a new password, once and within an hour. */
+async function openReset(userId: string): Promise<string> {
+  return `/reset/${await openChallenge('password_reset', { userId })}`
+}
+
+/** Whose password a link is for; null when it was used, or is too old. */
+export async function findReset(secret: string): Promise<string | null> {
+  const { userId } = (await readChallenge('password_reset', secret)) ?? {}
+  const person = userId ? await db().user.findUnique({ where: { id: userId } }) : null
+  return person && !person.disabledAt ? person.email : null
+}
+
+/** Takes the new password; every session ends, and the second factor is asked for as before. */
+export async function confirmReset({ secret, password }: ResetAnswer): Promise<void> {
+  const { userId } = (await tryChallenge('password_reset', secret)) ?? {}
+  const person = userId ? await db().user.findUnique({ where: { id: userId } }) : null
+  if (!person || person.disabledAt) throw ended()
+  await requireGoodPassword(password, person)
+  const passwordHash = await hashPassword(password)
+  await transaction(async tx => {
+    if (!(await closeChallenge(secret, tx))) throw ended()
+    const data = { passwordHash, passwordChangedAt: new Date() }
+    await tx.user.update({ where: { id: person.id }, data })
+    await endSessionsOf(tx, person.id)
+    await tellOfPassword(tx, person.id, 'user.password_reset')
+  })
+}
+
+function ended(): TrocoError {
+  return new TrocoError('link_expired', 'This link was used or is too old: ask for another one')
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { normalizeEmail } from '#lib/services/people/schema.ts'
+
+test.each([
+  ['ana@example.com', 'ana@example.com'],
+  ['  Ana.Rocha+x@EXAMPLE.com ', 'ana.rocha+x@example.com'],
+  ['ａｎａ@example.com', 'ana@example.com'],
+  ['demo@troco.local', 'demo@troco.local'],
+])('%j is kept as %j', (text, email) => {
+  expect(normalizeEmail(text)).toBe(email)
+})
+
+test.each([
+  '',
+  'ana',
+  '@example.com',
+  'ana@',
+  'ana@-example.com',
+  'ana@example.com-',
+  'a na@example.com',
+  'ana@exam ple.com',
+  'аna@example.com',
+  'ana@example.com\u0000',
+  'ana@example.com,rui@example.com',
+  `${'a'.repeat(250)}@b.co`,
+])('%j is no e-mail address', text => {
+  expect(normalizeEmail(text)).toBeNull()
+})

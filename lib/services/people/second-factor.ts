@@ -1,0 +1,34 @@
+import { recordAudit } from '#lib/base/audit/record.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { takeAppCode } from '#lib/services/people/authenticator.ts'
+import { changeFactor, type FactorOwner, tellOfChange } from '#lib/services/people/factors.ts'
+import { makeRecoveryCodes, takeRecoveryCode } from '#lib/services/people/recovery-codes.ts'
+
+/** By what somebody showed that it is them. */
+export type CodeKind = 'code' | 'recovery_code'
+
+/**
+ * Whether this is a code of theirs that nobody used before: of the app, or a recovery code, of
+ * whose use they are told. Whoever asks has counted the try.
+ */
+export function takeCode(userId: string, text: string): Promise<CodeKind | null> {
+  return transaction(async tx => {
+    const code = text.replace(/\s/g, '')
+    if (await takeAppCode(tx, userId, code)) return 'code'
+    if (!(await takeRecoveryCode(tx, userId, code))) return null
+    const actor = { type: 'user', id: userId } as const
+    await recordAudit(tx, { actor, action: 'user.recovery_code_used', target: userId })
+    await tellOfChange(tx, await tx.user.findUniqueOrThrow({ where: { id: userId } }), 'codeUsed')
+    return 'recovery_code'
+  })
+}
+
+/** New codes in the place of the old ones, for somebody who has just shown who they are. */
+export async function renewRecoveryCodes(owner: FactorOwner): Promise<string[]> {
+  let codes: string[] = []
+  const change = { action: 'user.recovery_codes_renewed', mail: 'codesRenewed' } as const
+  await changeFactor(owner, change, async tx => {
+    codes = await makeRecoveryCodes(tx, owner.id)
+  })
+  return codes
+}

@@ -1,0 +1,80 @@
+import http from 'node:http'
+import https from 'node:https'
+import { isIP } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Address } from '#lib/services/webhooks/address.ts'
+import { nameOf, portOf, type Target } from '#lib/services/webhooks/target.ts'
+
+/** Long enough for the next event of a busy receiver, short enough to meet few dead connections. */
+const IDLE_MS = 5_000
+const IDLE_MAX = { perAddress: 4, inAll: 64 }
+/** What a head may have; Node's own limit could have been raised by a flag. */
+const HEAD_BYTES_MAX = 16 * 1024
+
+const agents = { http: new http.Agent(agentOptions()), https: new https.Agent(agentOptions()) }
+for (const agent of [agents.http, agents.https]) {
+  const { getName, keepSocketAlive } = Object.getPrototypeOf(agent) as http.Agent
+  // The address is the host of each connection; with the name a merchant's connection stays that
+  // of one receiver, though many share an address.
+  agent.getName = options => `${getName.call(agent, options)}|${host(options)}`
+  agent.keepSocketAlive = (socket: Duplex) =>
+    countIdle() < IDLE_MAX.inAll && keepSocketAlive.call(agent, socket)
+}
+
+/**
+ * Options of a request that can only go to this address, while Host, SNI and the certificate are
+ * those of the name. Without `idle` a connection of its own is made.
+ */
+export function pinnedTo(target: Target, { address }: Address, idle: boolean) {
+  const name = nameOf(target.url)
+  const secure = target.url.protocol === 'https:'
+  return {
+    host: address,
+    port: portOf(target.url),
+    // A literal asks nobody; should this ever be reached, the pin is broken.
+    lookup: refuseLookup,
+    agent: idle && (secure ? agents.https : agents.http),
+    // The empty one: an address has no SNI, and its certificate is checked against the address.
+    servername: isIP(name) ? '' : name,
+    minVersion: 'TLSv1.2' as const,
+    rejectUnauthorized: true,
+    maxHeaderSize: HEAD_BYTES_MAX,
+    insecureHTTPParser: false,
+  }
+}
+
+/** The addresses in the order of their attempts: one that a connection stands to comes first. */
+export function inOrder(target: Target): Address[] {
+  const agent = target.url.protocol === 'https:' ? agents.https : agents.http
+  const stands = new Set(
+    Object.values(agent.freeSockets)
+      .flatMap(sockets => sockets ?? [])
+      .map(socket => socket.remoteAddress),
+  )
+  return target.addresses.toSorted(
+    (one, other) => Number(stands.has(other.address)) - Number(stands.has(one.address)),
+  )
+}
+
+/** Hangs up everywhere: for the end of the process. */
+export function closeConnections(): void {
+  agents.http.destroy()
+  agents.https.destroy()
+}
+
+function agentOptions(): http.AgentOptions {
+  return { keepAlive: true, timeout: IDLE_MS, maxFreeSockets: IDLE_MAX.perAddress }
+}
+
+function countIdle(): number {
+  const lists = [agents.http, agents.https].flatMap(agent => Object.values(agent.freeSockets))
+  return lists.reduce((sum, sockets) => sum + (sockets?.length ?? 0), 0)
+}
+
+function host(options: http.ClientRequestArgs | undefined): string {
+  return String((options?.headers as http.OutgoingHttpHeaders | undefined)?.host ?? '')
+}
+
+function refuseLookup(): never {
+  throw new Error('a webhook connects to checked addresses only')
+}

@@ -1,0 +1,485 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Webhook } from 'standardwebhooks'
+import { Webhook as Svix } from 'svix'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { releaseAll } from '#lib/base/db/claim.ts'
+import { db } from '#lib/base/db/client.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { disableEndpoint } from '#lib/services/webhooks/endpoints.ts'
+import { finishDelivery } from '#lib/services/webhooks/finish.ts'
+import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
+import { takeDue } from '#lib/services/webhooks/take.ts'
+import {
+  addEndpoint,
+  deliverAll,
+  deliveriesOf,
+  makeDeliverer,
+  passTime,
+  payAndTell,
+} from '#lib/testing/deliveries.ts'
+import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
+import {
+  CHARGE,
+  expectBalancedBooks,
+  inOwnDatabase,
+  makeMerchant,
+  openCharge,
+} from '#lib/testing/stage.ts'
+
+inOwnDatabase()
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+let merchant: Account
+let receiver: Receiver
+beforeEach(async () => {
+  await db().$executeRaw`UPDATE deliveries SET status = 'stopped', due_at = NULL, lease = NULL
+    WHERE status = 'pending'`
+  merchant = await makeMerchant()
+  receiver = await openReceiver()
+})
+afterEach(async () => {
+  await receiver.close()
+  await expectBalancedBooks(merchant.id)
+})
+
+const secretOf = async ({ id }: Account) => (await readResourceSecret(id, 'test')) ?? ''
+
+/** Refunds a paid charge to the end, which is a second event of the same charge. */
+async function refund(chargeId: string): Promise<void> {
+  await createRefund(merchant.id, 'test', chargeId, { amount: 100 })
+  const events = () => db().event.count({ where: { subjectId: chargeId } })
+  const before = await events()
+  await expect
+    .poll(
+      async () => {
+        await db().$executeRaw`UPDATE refunds SET due_at = now() WHERE due_at IS NOT NULL`
+        await sendDueRefunds(chargeColumns)
+        return events()
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(before + 1)
+}
+
+describe('what a receiver is sent', () => {
+  test('the charge of a webhook_url, signed so that both published libraries verify it', async () => {
+    const id = await payAndTell(merchant, `${receiver.url}/hook?shop=1`)
+    await deliverAll()
+    const [call, ...more] = receiver.calls
+    expect(more).toEqual([])
+    expect(call?.path).toBe('/hook?shop=1')
+    const event = await db().event.findFirstOrThrow({ where: { subjectId: id } })
+    const headers = call?.headers as Record<string, string>
+    expect(headers['webhook-id']).toBe(event.id)
+    expect(headers['content-type']).toBe('application/json')
+    const text = call?.text ?? ''
+    const secret = await secretOf(merchant)
+    new Svix(secret).verify(text, headers)
+    expect(new Webhook(secret).verify(text, headers)).toMatchObject({
+      id: event.id,
+      type: 'transaction.paid',
+      event: 'paid',
+      mode: 'test',
+      sequence: 1,
+      transaction: { id, transaction_id: id, status: 'paid', amount: 1_500 },
+    })
+    const forged = text.replace('1500', '9500')
+    expect(forged).not.toBe(text)
+    for (const Verifier of [Webhook, Svix]) {
+      expect(() => new Verifier(secret).verify(forged, headers)).toThrow()
+      expect(() => new Verifier('whsec_AAAA').verify(text, headers)).toThrow()
+    }
+  })
+
+  test('an endpoint of the account: payer, goods and UTMs stand apart as well, under its own secret', async () => {
+    const endpoint = await addEndpoint(merchant, `${receiver.url}/erp`)
+    const id = await payAndTell(merchant)
+    await deliverAll()
+    const [call] = receiver.calls
+    const headers = call?.headers as Record<string, string>
+    const body = new Webhook(endpoint.secret).verify(call?.text ?? '', headers)
+    expect(body).toMatchObject({
+      type: 'transaction.paid',
+      transaction: { id },
+      client: { name: 'Ana Beatriz Rocha', email: 'ana@example.com', phone: null },
+      products: [],
+      utms: {},
+    })
+    await expect(
+      secretOf(merchant).then(secret => new Webhook(secret).verify(call?.text ?? '', headers)),
+    ).rejects.toThrow()
+  })
+
+  test('while a secret is being changed over, the old and the new one both verify', async () => {
+    const old = await addEndpoint(merchant, receiver.url)
+    await db().webhookSecret.updateMany({
+      where: { endpointId: old.id },
+      data: { retiresAt: new Date(Date.now() + HOUR) },
+    })
+    const other = await addEndpoint(merchant, 'http://127.0.0.1:9/none')
+    await db().webhookSecret.updateMany({
+      where: { endpointId: other.id },
+      data: { endpointId: old.id },
+    })
+    await payAndTell(merchant)
+    await deliverAll()
+    const call = receiver.calls.find(({ path }) => path === '/')
+    for (const secret of [old.secret, other.secret]) {
+      const headers = call?.headers as Record<string, string>
+      expect(new Webhook(secret).verify(call?.text ?? '', headers)).toBeTruthy()
+    }
+    await db().webhookSecret.updateMany({
+      where: { endpointId: old.id, retiresAt: { not: null } },
+      data: { retiresAt: new Date(Date.now() - SECOND) },
+    })
+    await payAndTell(merchant)
+    await deliverAll()
+    const later = receiver.calls.at(-1)
+    const headers = later?.headers as Record<string, string>
+    expect(() => new Webhook(old.secret).verify(later?.text ?? '', headers)).toThrow()
+    expect(new Webhook(other.secret).verify(later?.text ?? '', headers)).toBeTruthy()
+  })
+})
+
+test('the largest charge that is taken makes a request of less than 256 KiB', async () => {
+  await addEndpoint(merchant, receiver.url)
+  const name = '\\"ção'.repeat(150)
+  const items = Array.from({ length: 50 }, () => ({ name, price: 1, quantity: 1 }))
+  const words = Object.fromEntries(Array.from({ length: 15 }, (_, at) => [`key${at}`, name]))
+  const body = { ...CHARGE, items, metadata: words, utms: words }
+  expect(Buffer.byteLength(JSON.stringify(body))).toBeGreaterThan(60 * 1024)
+  const { id } = await createCharge(merchant, 'test', body, null)
+  await simulateCharge(merchant.id, id, 'paid')
+  await deliverAll()
+  const [call] = receiver.calls
+  expect(JSON.parse(call?.text ?? '').products).toEqual(items)
+  expect(Buffer.byteLength(call?.text ?? '')).toBeLessThan(256 * 1024)
+})
+
+describe('a receiver that fails', () => {
+  const pauses = { resource: [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR] }
+
+  test.each([
+    ['of a webhook_url is tried 7 times', 'resource', pauses.resource],
+    ['of an endpoint is tried 4 times', 'endpoint', pauses.resource.slice(0, 3)],
+  ])('%s, after longer and longer pauses, and then given up', async (_what, kind, expected) => {
+    receiver.say(status(500))
+    if (kind === 'endpoint') await addEndpoint(merchant, receiver.url)
+    await payAndTell(merchant, kind === 'resource' ? receiver.url : undefined)
+    for (const pauseMs of expected) {
+      const before = Date.now()
+      await deliverAll()
+      const [delivery] = await deliveriesOf(merchant)
+      const waitMs = (delivery?.dueAt?.getTime() ?? 0) - before
+      expect(waitMs).toBeGreaterThan(pauseMs * 0.8 - SECOND)
+      expect(waitMs).toBeLessThan(pauseMs * 1.2 + 10 * SECOND)
+      await passTime()
+    }
+    await deliverAll()
+    await passTime()
+    await deliverAll()
+    const [delivery] = await deliveriesOf(merchant)
+    expect(delivery).toMatchObject({ status: 'exhausted', dueAt: null, lease: null })
+    expect(delivery?.attempts).toBe(expected.length + 1)
+    expect(receiver.calls).toHaveLength(expected.length + 1)
+  })
+
+  test('hears the same bytes under the same id on every try, newly signed, and once it can, no more', async () => {
+    receiver.say(status(503))
+    await payAndTell(merchant, receiver.url)
+    await deliverAll()
+    await sleep(1_100)
+    receiver.say(status(204))
+    await passTime()
+    await deliverAll()
+    await passTime()
+    await deliverAll()
+    const [first, second, ...more] = receiver.calls
+    expect(more).toEqual([])
+    expect(second?.text).toBe(first?.text)
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
+    expect(second?.headers['webhook-timestamp']).not.toBe(first?.headers['webhook-timestamp'])
+    expect(second?.headers['webhook-signature']).not.toBe(first?.headers['webhook-signature'])
+    const [delivery] = await deliveriesOf(merchant)
+    expect(delivery).toMatchObject({ status: 'delivered', attempts: 2, dueAt: null })
+  })
+
+  test('leaves each try with what was sent and answered', async () => {
+    receiver.say(status(500, { 'x-reason': 'full' }))
+    await payAndTell(merchant, receiver.url)
+    await deliverAll()
+    await passTime()
+    await receiver.close()
+    await deliverAll()
+    const [delivery] = await deliveriesOf(merchant)
+    expect(delivery?.tries).toMatchObject([
+      {
+        number: 1,
+        requestBody: receiver.calls[0]?.text,
+        requestHeaders: { 'webhook-id': delivery?.eventId },
+        address: '127.0.0.1',
+        responseStatus: 500,
+        responseHeaders: { 'x-reason': 'full' },
+        responseBody: 'status 500',
+      },
+      { number: 2, requestBody: null, responseStatus: null, responseBody: null },
+    ])
+    for (const { problem } of delivery?.tries ?? []) expect(problem).toBeTruthy()
+    receiver = await openReceiver()
+  })
+
+  test.each([
+    ['a pause longer than ours', '600', 10 * MINUTE],
+    ['at most an hour', '86400', HOUR],
+    ['no pause shorter than ours', '1', 4 * SECOND],
+  ])('may ask for %s', async (_what, retryAfter, leastMs) => {
+    receiver.say(status(429, { 'retry-after': retryAfter }))
+    await payAndTell(merchant, receiver.url)
+    const before = Date.now()
+    await deliverAll()
+    const [delivery] = await deliveriesOf(merchant)
+    const waitMs = (delivery?.dueAt?.getTime() ?? 0) - before
+    expect(waitMs).toBeGreaterThanOrEqual(leastMs - SECOND)
+    expect(waitMs).toBeLessThan(leastMs * 1.5 + 10 * SECOND)
+  })
+
+  test('and says 410 is not tried again', async () => {
+    receiver.say(status(410))
+    await payAndTell(merchant, receiver.url)
+    await deliverAll()
+    await passTime()
+    await deliverAll()
+    expect(receiver.calls).toHaveLength(1)
+    expect(await deliveriesOf(merchant)).toMatchObject([{ status: 'stopped', attempts: 1 }])
+  })
+
+  test('and redirects is not followed', async () => {
+    const other = await openReceiver()
+    receiver.say(status(302, { location: other.url }))
+    await payAndTell(merchant, receiver.url)
+    await deliverAll()
+    expect(other.calls).toEqual([])
+    expect(await deliveriesOf(merchant)).toMatchObject([{ status: 'pending', attempts: 1 }])
+    await other.close()
+  })
+})
+
+describe('the order of the events of one charge', () => {
+  test('holds: the refund is told only after the payment was', async () => {
+    receiver.say(status(500))
+    const id = await payAndTell(merchant, receiver.url)
+    await deliverAll()
+    await refund(id)
+    await deliverAll()
+    expect(receiver.calls.map(({ text }) => JSON.parse(text).event)).toEqual(['paid'])
+    receiver.say(status(200))
+    await passTime()
+    await deliverAll()
+    expect(receiver.calls.map(({ text }) => JSON.parse(text).event)).toEqual([
+      'paid',
+      'paid',
+      'refunded',
+    ])
+  })
+
+  test('lets the next go once one is given up', async () => {
+    receiver.say(status(500))
+    const id = await payAndTell(merchant, receiver.url)
+    await refund(id)
+    for (let tries = 0; tries < 7; tries++) {
+      await db()
+        .$executeRaw`UPDATE deliveries SET due_at = now() WHERE sequence = 1 AND due_at > now()`
+      const deliverer = makeDeliverer()
+      if (tries === 6)
+        receiver.say(({ text }, response) => {
+          response.writeHead(JSON.parse(text).event === 'paid' ? 500 : 200).end()
+        })
+      await deliverAll(deliverer)
+    }
+    const deliveries = await deliveriesOf(merchant)
+    expect(deliveries.map(delivery => delivery.status)).toEqual(['exhausted', 'delivered'])
+  })
+
+  test('does not hold up another charge of the same receiver', async () => {
+    receiver.say(({ text }, response) => {
+      response.writeHead(JSON.parse(text).transaction.amount === 1_500 ? 500 : 200).end()
+    })
+    await payAndTell(merchant, receiver.url)
+    const { id } = await openCharge(merchant, 2_000)
+    await db().$executeRaw`UPDATE charges SET webhook_url = ${receiver.url} WHERE id = ${id}::uuid`
+    await simulateCharge(merchant.id, id, 'paid')
+    await deliverAll()
+    const deliveries = await deliveriesOf(merchant)
+    expect(deliveries.map(delivery => delivery.status)).toEqual(['pending', 'delivered'])
+  })
+})
+
+describe('a receiver that hangs', () => {
+  test('has 4 calls of one URL under way at most, over all workers, and delays nobody else', async () => {
+    const held: (() => void)[] = []
+    const hangs = await openReceiver((_received, response) => {
+      held.push(() => response.writeHead(200).end())
+    })
+    const [first, second] = [makeDeliverer(), makeDeliverer()]
+    for (let count = 0; count < 90; count++) await payAndTell(merchant, `${hangs.url}/hangs`)
+    await Promise.all([first.run(), second.run(), first.run(), second.run()])
+    await expect.poll(() => hangs.calls.length).toBe(4)
+    await payAndTell(merchant, receiver.url)
+    const other = await makeMerchant()
+    await payAndTell(other, `${hangs.url}/another`)
+    await Promise.all([first.run(), second.run()])
+    await expect.poll(() => receiver.calls.length).toBe(1)
+    await expect.poll(() => hangs.calls.length).toBe(5)
+    expect(hangs.atOnceMax()).toBe(5)
+    hangs.say(status(200))
+    for (const letGo of held) letGo()
+    await Promise.all([first.idle(), second.idle()])
+    await Promise.all([deliverAll(first), deliverAll(second)])
+    expect(hangs.calls).toHaveLength(91)
+    expect(hangs.atOnceMax()).toBeLessThanOrEqual(5)
+    await hangs.close()
+  })
+
+  test('has 16 of one host at most', async () => {
+    const held: (() => void)[] = []
+    const hangs = await openReceiver((_received, response) => {
+      held.push(() => response.writeHead(200).end())
+    })
+    for (let count = 0; count < 24; count++) await payAndTell(merchant, `${hangs.url}/${count}`)
+    const deliverer = makeDeliverer()
+    expect(await deliverer.run()).toBe(16)
+    expect(await deliverer.run()).toBe(0)
+    await expect.poll(() => held.length).toBe(16)
+    hangs.say(status(200))
+    for (const letGo of held) letGo()
+    await deliverer.idle()
+    await deliverAll(deliverer)
+    expect(hangs.calls).toHaveLength(24)
+    await hangs.close()
+  })
+})
+
+describe('a worker that', () => {
+  test('comes back after its lease has passed to another writes nothing over it', async () => {
+    await payAndTell(merchant, receiver.url)
+    const [stalled] = await takeDue(10)
+    await passTime()
+    await deliverAll()
+    const sent = { headers: {}, body: stalled?.body ?? '{}' }
+    const failed = { status: 500, headers: null, body: null, problem: 'HTTP 500' }
+    const outcome = { ...failed, address: null, durationMs: 1, retryAfterMs: null }
+    if (stalled) await finishDelivery({ due: stalled, sent, outcome })
+    const [delivery] = await deliveriesOf(merchant)
+    expect(delivery).toMatchObject({ status: 'delivered', attempts: 1, dueAt: null })
+    expect(delivery?.tries.map(({ responseStatus }) => responseStatus)).toEqual([200, 500])
+  })
+
+  test('cannot open a secret leaves that delivery as it is, and goes on with the others', async () => {
+    await payAndTell(merchant, receiver.url)
+    await db().webhookSecret.updateMany({
+      where: { accountId: merchant.id, endpointId: null },
+      data: { sealed: new Uint8Array(60) },
+    })
+    const other = await makeMerchant()
+    await payAndTell(other, receiver.url)
+    await deliverAll()
+    expect(await deliveriesOf(merchant)).toMatchObject([{ status: 'pending', attempts: 0 }])
+    expect(await deliveriesOf(other)).toMatchObject([{ status: 'delivered' }])
+  })
+
+  test('is stopped gives back what it had begun, and that counts as no try', async () => {
+    receiver.say(() => {})
+    await payAndTell(merchant, receiver.url)
+    const deliverer = makeDeliverer()
+    await deliverer.run()
+    await expect.poll(() => receiver.calls.length).toBe(1)
+    deliverer.breakOff()
+    await releaseAll()
+    await deliverer.idle()
+    expect(await deliveriesOf(merchant)).toMatchObject([
+      { status: 'pending', attempts: 0, lease: null, tries: [] },
+    ])
+    receiver.say(status(200))
+    await deliverAll()
+    expect(await deliveriesOf(merchant)).toMatchObject([{ status: 'delivered', attempts: 1 }])
+  })
+})
+
+describe('an endpoint', () => {
+  const endpointOf = (id: string) => db().webhookEndpoint.findFirstOrThrow({ where: { id } })
+
+  /** As if it had been failing for so many days. */
+  async function failSince(id: string, days: number): Promise<void> {
+    await db().$executeRaw`
+      UPDATE webhook_endpoints SET failing_since = now() - make_interval(days => ${days}::integer)
+      WHERE id = ${id}::uuid`
+  }
+
+  async function exhaust(): Promise<void> {
+    for (let tries = 0; tries < 4; tries++) {
+      await passTime()
+      await deliverAll()
+    }
+  }
+
+  test('that is disabled is not called, and keeps what it misses', async () => {
+    const { id } = await addEndpoint(merchant, receiver.url)
+    await payAndTell(merchant)
+    await disableEndpoint(merchant.id, id, 'for a test')
+    await payAndTell(merchant)
+    await deliverAll()
+    expect(receiver.calls).toEqual([])
+    const paused = { status: 'pending', dueAt: null, lease: null }
+    expect(await deliveriesOf(merchant)).toMatchObject([paused, paused])
+  })
+
+  test('is given up after 5 days without a success and 10 events, with the reason', async () => {
+    receiver.say(status(500))
+    const { id } = await addEndpoint(merchant, receiver.url)
+    for (let count = 0; count < 9; count++) await payAndTell(merchant)
+    await exhaust()
+    await failSince(id, 6)
+    expect(await endpointOf(id)).toMatchObject({ exhausted: 9, disabledAt: null })
+    await payAndTell(merchant)
+    await exhaust()
+    const endpoint = await endpointOf(id)
+    expect(endpoint.disabledAt).not.toBeNull()
+    expect(endpoint.disabledReason).toContain('5 days')
+  })
+
+  test('is not given up in an hour, however many events it missed', async () => {
+    receiver.say(status(500))
+    const { id } = await addEndpoint(merchant, receiver.url)
+    for (let count = 0; count < 12; count++) await payAndTell(merchant)
+    await exhaust()
+    expect(await endpointOf(id)).toMatchObject({ exhausted: 12, disabledAt: null })
+  })
+
+  test('that answers once begins anew', async () => {
+    receiver.say(status(500))
+    const { id } = await addEndpoint(merchant, receiver.url)
+    for (let count = 0; count < 9; count++) await payAndTell(merchant)
+    await exhaust()
+    await failSince(id, 6)
+    receiver.say(status(200))
+    await payAndTell(merchant)
+    await deliverAll()
+    expect(await endpointOf(id)).toMatchObject({ exhausted: 0, failingSince: null })
+  })
+
+  test('that says 410 is disabled, and says so', async () => {
+    receiver.say(status(410))
+    const { id } = await addEndpoint(merchant, receiver.url)
+    await payAndTell(merchant)
+    await deliverAll()
+    expect((await endpointOf(id)).disabledReason).toContain('410')
+  })
+})

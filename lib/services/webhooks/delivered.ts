@@ -1,0 +1,34 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import type { Mode } from '#lib/base/mode.ts'
+
+/** What it is read from, so that it costs the same however much is delivered. */
+const LATEST = 1_000
+const WITHIN = '7 days'
+
+/**
+ * Of the latest deliveries that arrived or were tried in vain, the share that arrived, and how long
+ * those took that did; null where there is none. What nobody wants any more counts for neither.
+ */
+export async function readDelivered(
+  accountId: string,
+  mode: Mode,
+): Promise<{ delivered: number; mean_ms: number | null } | null> {
+  const [found] = await queryRows<{ arrived: number; tried: number; mean_ms: number | null }>(
+    Prisma.sql`
+    SELECT row_to_json(found)::text AS json FROM (
+      SELECT count(*) FILTER (WHERE d.status = 'delivered') AS arrived, count(*) AS tried,
+        round(avg(a.duration_ms) FILTER (WHERE d.status = 'delivered'))::int AS mean_ms
+      FROM (
+        SELECT d.account_id, d.id, d.status, d.created_at FROM deliveries d
+        WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode}
+        ORDER BY d.sequence DESC LIMIT ${LATEST}) d
+      CROSS JOIN LATERAL (
+        SELECT a.duration_ms FROM delivery_attempts a
+        WHERE a.account_id = d.account_id AND a.delivery_id = d.id
+        ORDER BY a.number DESC LIMIT 1) a
+      WHERE d.created_at > now() - ${WITHIN}::interval AND d.status <> 'stopped') found`,
+  )
+  if (!found || found.tried === 0) return null
+  return { delivered: found.arrived / found.tried, mean_ms: found.mean_ms }
+}

@@ -1,0 +1,176 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { utc } from '#lib/base/db/columns.ts'
+import type { Page } from '#lib/base/db/page.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { maskTaxId } from '#lib/base/pix/tax-id.ts'
+import { pausesAfterS } from '#lib/services/webhooks/schedule.ts'
+import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
+import { type DeliveryStatus, NO_ENDPOINT, typesOf } from '#lib/services/webhooks/states.ts'
+import type { Attempt, Delivery } from '#lib/services/webhooks/wire.ts'
+
+const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER
+
+/** How the state of a delivery `d` is told. The index on it holds these very words. */
+const stateOf = Prisma.sql`
+  (CASE WHEN d.status = 'pending' AND d.due_at IS NULL THEN 'paused' ELSE d.status END)`
+
+/** The deliveries `d` in one of these states. That index leaves out the many that arrived. */
+export function isIn(...states: Exclude<DeliveryStatus, 'delivered'>[]): Prisma.Sql {
+  return Prisma.sql`d.status <> 'delivered' AND ${stateOf} IN (${Prisma.join(states)})`
+}
+
+/** Of a row `d` of deliveries with the type of its event; the last try stands beside it. */
+const columns = Prisma.sql`
+  d.id, d.event_id, d.type, d.sequence, d.subject_id, d.resource->>'external_id' AS subject_reference,
+  d.endpoint_id, d.url, ${stateOf} AS status, n.is_under_way, d.attempts AS attempt_count,
+  l.response_status AS last_response_status, l.problem AS last_problem,
+  l.duration_ms AS last_duration_ms, ${utc('n.next_attempt_at')}, ${utc('d.delivered_at')},
+  ${utc('d.created_at')}, ${utc('d.updated_at')}`
+const deliveryAsJson = asJson(columns)
+const withTries = asJson(Prisma.sql`${columns}, d.attempts - d.attempts_before AS tried`)
+
+const around = Prisma.sql`
+  CROSS JOIN LATERAL (
+    SELECT d.lease IS NOT NULL AND d.due_at > now() AS is_under_way,
+      CASE WHEN d.lease IS NULL OR d.due_at <= now() THEN d.due_at END AS next_attempt_at) n
+  LEFT JOIN LATERAL (
+    SELECT a.response_status, a.problem, a.duration_ms FROM delivery_attempts a
+    WHERE a.account_id = d.account_id AND a.delivery_id = d.id
+    ORDER BY a.number DESC LIMIT 1) l ON true`
+
+/** What a list is asked for, with the subjects that its reference means. */
+export type Wanted = DeliveriesQuery & { subject_ids?: string[] }
+
+/** To whatever receiver, newest first. */
+export async function listDeliveries(
+  accountId: string,
+  mode: Mode,
+  query: Wanted,
+): Promise<Page<Delivery>> {
+  const { limit } = query
+  const found = await queryRows<Delivery>(Prisma.sql`
+    SELECT ${deliveryAsJson}::text AS json FROM (
+      SELECT d.*, e.type, e.resource FROM (${rowsOf(accountId, mode, query)}) d
+      JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id) d ${around}
+    ORDER BY d.sequence DESC, d.id DESC`)
+  const rows = found.slice(0, limit)
+  const last = found.length > limit ? rows.at(-1) : undefined
+  return { rows, nextCursor: last ? `${last.sequence}.${last.id}` : null }
+}
+
+function rowsOf(accountId: string, mode: Mode, query: Wanted): Prisma.Sql {
+  const { type, cursor, limit } = query
+  const which = Prisma.sql`d.account_id = ${accountId}::uuid AND d.mode = ${mode}
+    ${filters(query)} ${periodOf(accountId, mode, query)}`
+  const newest = Prisma.sql`ORDER BY d.sequence DESC, d.id DESC LIMIT ${limit + 1}`
+  if (!type) return Prisma.sql`SELECT d.* FROM deliveries d WHERE ${which} ${newest}`
+  const sequence = cursor?.split('.')[0]
+  // Of each type from where the page begins: of some there are few, however many events there are.
+  const ofEach = typesOf(type).map(
+    one => Prisma.sql`(
+      SELECT d.* FROM deliveries d JOIN events f
+        ON f.account_id = d.account_id AND f.mode = d.mode AND f.sequence = d.sequence
+        AND f.type = ${one} ${when(sequence, Prisma.sql`AND f.sequence <= ${sequence}::bigint`)}
+      WHERE ${which} ${newest})`,
+  )
+  return Prisma.sql`SELECT d.* FROM (${Prisma.join(ofEach, ' UNION ALL ')}) d ${newest}`
+}
+
+function filters(query: Wanted): Prisma.Sql {
+  const { status } = query
+  const [sequence, id] = query.cursor?.split('.') ?? []
+  const state = status && (status === 'delivered' ? Prisma.sql`d.status = ${status}` : isIn(status))
+  return Prisma.sql`
+    ${when(state, Prisma.sql`AND ${state}`)} ${isAbout(query)}
+    ${when(sequence, Prisma.sql`AND (d.sequence, d.id) < (${sequence}::bigint, ${id}::uuid)`)}`
+}
+
+/** Of one receiver, and of what. */
+export function isAbout(
+  query: Pick<Wanted, 'endpoint_id' | 'subject_id' | 'subject_ids'>,
+): Prisma.Sql {
+  const { endpoint_id, subject_id, subject_ids } = query
+  const endpoint =
+    endpoint_id === NO_ENDPOINT
+      ? Prisma.sql`AND d.endpoint_id IS NULL`
+      : Prisma.sql`AND d.endpoint_id = ${endpoint_id}::uuid`
+  return Prisma.sql`
+    ${when(endpoint_id, endpoint)}
+    ${when(subject_id, Prisma.sql`AND d.subject_id = ${subject_id}::uuid`)}
+    ${when(subject_ids, Prisma.sql`AND d.subject_id = ANY (${subject_ids}::uuid[])`)}`
+}
+
+/**
+ * A period as a range of sequences, which is how the list is read: an event has its time under the
+ * lock of its sequence, so that one follows the other. Wide enough for clocks that are set.
+ */
+function periodOf(accountId: string, mode: Mode, query: DeliveriesQuery): Prisma.Sql {
+  const { created_from: from, created_to: to } = query
+  const events = Prisma.sql`
+    SELECT e.sequence FROM events e
+    WHERE e.account_id = ${accountId}::uuid AND e.mode = ${mode} AND e.created_at`
+  const first = Prisma.sql`${events} < ${from}::timestamptz - interval '1 hour'
+    ORDER BY e.created_at DESC LIMIT 1`
+  const last = Prisma.sql`${events} > ${to}::timestamptz + interval '1 hour'
+    ORDER BY e.created_at LIMIT 1`
+  return Prisma.sql`
+    ${when(from, Prisma.sql`AND d.sequence >= COALESCE((${first}), 0)`)}
+    ${when(to, Prisma.sql`AND d.sequence <= COALESCE((${last}), ${SEQUENCE_MAX}::bigint)`)}
+    ${when(from, Prisma.sql`AND d.created_at >= ${from}::timestamptz`)}
+    ${when(to, Prisma.sql`AND d.created_at < ${to}::timestamptz`)}`
+}
+
+function when(given: unknown, sql: Prisma.Sql): Prisma.Sql {
+  return given === undefined ? Prisma.empty : sql
+}
+
+/**
+ * The same for whoever only looks on. Who builds the receivers sees the very bytes, which their
+ * programs get as well and whose signature would not fit any others.
+ */
+export async function readDeliveryMasked(accountId: string, mode: Mode, id: string) {
+  const delivery = await readDelivery(accountId, mode, id)
+  const attempts = delivery.attempts.map(one => ({
+    ...one,
+    request_body: one.request_body && maskDocuments(one.request_body),
+  }))
+  return { ...delivery, attempts }
+}
+
+/** An endpoint is told of the payer a second time, as `client.doc`. */
+function maskDocuments(body: string): string {
+  return body.replace(/("(?:client_)?doc":")([^"]+)/g, (_, name, doc) => name + maskTaxId(doc))
+}
+
+/** One delivery with every try, each with the bytes that all of them sent. */
+export async function readDelivery(
+  accountId: string,
+  mode: Mode,
+  id: string,
+): Promise<Delivery & { attempts: Attempt[]; later_pauses_s: number[] }> {
+  const [found] = isUuid(id)
+    ? await queryRows<Delivery & { tried: number }>(Prisma.sql`
+        SELECT ${withTries}::text AS json FROM (
+          SELECT d.*, e.type, e.resource FROM deliveries d
+          JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id
+          WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid) d
+          ${around}`)
+    : []
+  if (!found) throw new TrocoError('delivery_not_found', 'Delivery not found')
+  const { tried, ...delivery } = found
+  const tries = await queryRows<Attempt & { created_at: string }>(Prisma.sql`
+    SELECT ${attemptAsJson}::text AS json FROM delivery_attempts a
+    WHERE a.account_id = ${accountId}::uuid AND a.delivery_id = ${id}::uuid ORDER BY a.number`)
+  const sent = tries.find(({ request_body }) => request_body !== null)?.request_body ?? null
+  const attempts = tries.map(({ created_at: at, ...one }) => ({ ...one, at, request_body: sent }))
+  const target = delivery.endpoint_id === null ? 'resource' : 'endpoint'
+  const later_pauses_s = delivery.status === 'pending' ? pausesAfterS(target, tried + 1) : []
+  return { ...delivery, attempts, later_pauses_s }
+}
+
+const attemptAsJson = asJson(Prisma.sql`
+  a.number, ${utc('a.created_at')}, a.response_status, a.problem, a.address, a.duration_ms,
+  a.request_headers, a.request_body, a.response_headers, a.response_body`)

@@ -1,0 +1,185 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { enableEndpoint, pauseEndpoint } from '#lib/services/webhooks/enable.ts'
+import { createEndpoint, deleteEndpoint, editEndpoint } from '#lib/services/webhooks/endpoints.ts'
+import type { Owner } from '#lib/services/webhooks/owner.ts'
+import { readEndpoint } from '#lib/services/webhooks/queries.ts'
+import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { deliverAll, deliveriesOf, passTime, payAndTell } from '#lib/testing/deliveries.ts'
+import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
+import { inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
+
+inOwnDatabase()
+
+let merchant: Account
+let owner: Owner
+let receiver: Receiver
+let id: string
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  owner = { accountId: merchant.id, mode: 'test', note: async () => {} }
+  receiver = await openReceiver()
+  id = await createEndpoint(owner, { url: receiver.url, event_types: [...EVENT_TYPES] })
+})
+afterEach(async () => {
+  await receiver.close()
+  // What one test leaves due would be delivered in the next.
+  await db()
+    .$executeRaw`UPDATE deliveries SET status = 'stopped', due_at = NULL WHERE status = 'pending'`
+})
+
+const states = async () => (await deliveriesOf(merchant)).map(({ status }) => status)
+const told = () => receiver.calls.map(({ text }) => JSON.parse(text).sequence)
+/** Tries everything until it is given up. */
+async function exhaust(): Promise<void> {
+  for (let round = 0; round < 4; round++) {
+    await passTime()
+    await deliverAll()
+  }
+}
+
+describe('enabling', () => {
+  test('sends what waited, in the order of the events', async () => {
+    await pauseEndpoint(owner, id)
+    for (let nth = 0; nth < 5; nth++) await payAndTell(merchant)
+    await deliverAll()
+    expect(receiver.calls).toEqual([])
+    expect(await enableEndpoint(owner, id, true)).toBe(5)
+    const due = (await deliveriesOf(merchant)).map(({ dueAt }) => dueAt?.getTime() ?? 0)
+    expect(due).toEqual(due.toSorted())
+    await deliverAll()
+    expect(told().toSorted()).toEqual([1, 2, 3, 4, 5])
+    expect(await states()).toEqual(Array(5).fill('delivered'))
+  })
+
+  test('sends again what was given up since it began to fail, and nothing from before', async () => {
+    receiver.say(status(500))
+    await payAndTell(merchant)
+    await exhaust()
+    // A success in between: this one failed in a time that is over.
+    receiver.say(status(200))
+    await payAndTell(merchant)
+    await deliverAll()
+    receiver.say(status(500))
+    await payAndTell(merchant)
+    await exhaust()
+    receiver.say(status(410))
+    await payAndTell(merchant)
+    await deliverAll()
+    expect(await states()).toEqual(['exhausted', 'delivered', 'exhausted', 'stopped'])
+    const endpoint = await readEndpoint(merchant.id, 'test', id)
+    expect(endpoint).toMatchObject({ status: 'disabled' })
+    expect(endpoint.disabled_reason).toContain('410')
+    await payAndTell(merchant)
+    receiver.say(status(200))
+    receiver.calls.length = 0
+    expect(await enableEndpoint(owner, id, true)).toBe(3)
+    await deliverAll()
+    expect(told().toSorted()).toEqual([3, 4, 5])
+    expect(await states()).toEqual(['exhausted', ...Array(4).fill('delivered')])
+    expect(await readEndpoint(merchant.id, 'test', id)).toMatchObject({
+      status: 'enabled',
+      failing_since: null,
+    })
+  })
+
+  test('gives what was given up a whole round of tries', async () => {
+    receiver.say(status(500))
+    await payAndTell(merchant)
+    await exhaust()
+    await pauseEndpoint(owner, id)
+    await enableEndpoint(owner, id, true)
+    await deliverAll()
+    expect(await states()).toEqual(['pending'])
+    await exhaust()
+    expect(await states()).toEqual(['exhausted'])
+    expect((await deliveriesOf(merchant))[0]?.tries).toHaveLength(8)
+  })
+
+  test('without what was missed stops it for good, and sends what comes', async () => {
+    await pauseEndpoint(owner, id)
+    await payAndTell(merchant)
+    expect(await enableEndpoint(owner, id, false)).toBe(1)
+    await payAndTell(merchant)
+    await deliverAll()
+    expect(told()).toEqual([2])
+    expect(await states()).toEqual(['stopped', 'delivered'])
+  })
+
+  test('of 2,500 that waited sends each once, the oldest first', async () => {
+    await pauseEndpoint(owner, id)
+    await payAndTell(merchant)
+    await addMore(2_499)
+    expect(await enableEndpoint(owner, id, true)).toBe(2_500)
+    const rows = await db().$queryRaw<{ late: bigint }[]>`
+      SELECT count(*) AS late FROM (
+        SELECT due_at < lag(due_at) OVER (ORDER BY sequence) AS early FROM deliveries
+        WHERE endpoint_id = ${id}::uuid AND due_at IS NOT NULL) t WHERE early`
+    expect(Number(rows[0]?.late)).toBe(0)
+  })
+})
+
+test('what waits is sent to the address that was given meanwhile', async () => {
+  await pauseEndpoint(owner, id)
+  await payAndTell(merchant)
+  const moved = await openReceiver()
+  await editEndpoint(owner, id, { url: moved.url })
+  await enableEndpoint(owner, id, true)
+  await deliverAll()
+  await moved.close()
+  expect([receiver.calls.length, moved.calls.length]).toEqual([0, 1])
+})
+
+test('a call that is under way when its endpoint is deleted changes nothing any more', async () => {
+  receiver.say(async (_received, response) => {
+    await deleteEndpoint(owner, id)
+    response.writeHead(500).end()
+  })
+  await payAndTell(merchant)
+  await deliverAll()
+  const [row] = await deliveriesOf(merchant)
+  expect([row?.status, row?.dueAt, row?.lease, row?.tries.length]).toEqual([
+    'stopped',
+    null,
+    null,
+    1,
+  ])
+})
+
+test('in live mode an address inside is refused by its field', async () => {
+  const live = { ...owner, mode: 'live' as const }
+  for (const host of ['10.255.2.3', '169.254.169.254', '[::ffff:10.255.0.1]', '[fd00::7]']) {
+    const wanted = { url: `https://${host}/hook`, event_types: [...EVENT_TYPES] }
+    const refusal = { code: 'invalid_input', fields: { url: [expect.stringContaining('public')] } }
+    await expect(createEndpoint(live, wanted)).rejects.toMatchObject(refusal)
+  }
+  const open = { url: 'https://8.8.8.8/hook', event_types: [...EVENT_TYPES] }
+  expect(await createEndpoint(live, open)).toBeTruthy()
+})
+
+test('the health counts the tries of the last day, and how long they took', async () => {
+  receiver.say(status(500))
+  await payAndTell(merchant)
+  await exhaust()
+  receiver.say(status(200))
+  await payAndTell(merchant)
+  await deliverAll()
+  const { health } = await readEndpoint(merchant.id, 'test', id)
+  expect(health).toMatchObject({ delivered: 1, failed: 4 })
+  expect(health.p95_ms).toBeGreaterThanOrEqual(0)
+})
+
+/** More of the same, as if as many charges had been paid. */
+async function addMore(count: number): Promise<void> {
+  await db().$executeRaw`
+    WITH one AS (SELECT * FROM events WHERE account_id = ${merchant.id}::uuid), made AS (
+      INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource)
+      SELECT account_id, gen_random_uuid(), mode, sequence + n, type, gen_random_uuid(), resource
+      FROM one, generate_series(1, ${count}::int) n RETURNING *
+    )
+    INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
+      host, status)
+    SELECT m.account_id, gen_random_uuid(), m.mode, m.id, m.subject_id, m.sequence, ${id}::uuid,
+      ${receiver.url}, troco_host_of(${receiver.url}), 'pending' FROM made m`
+}

@@ -1,0 +1,82 @@
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { changeDeliveries, ofEndpoint, pauseDeliveries } from '#lib/services/webhooks/backlog.ts'
+import { isIn } from '#lib/services/webhooks/delivery-queries.ts'
+import { lockEndpoint } from '#lib/services/webhooks/endpoints.ts'
+import type { Owner } from '#lib/services/webhooks/owner.ts'
+
+/** The reason that stands where nobody but the merchant wanted it. */
+const BY_MEMBER = 'Disabled in the dashboard'
+
+/** Calls it no more, because the merchant says so. Nothing changes where it is disabled already. */
+export async function pauseEndpoint(owner: Owner, id: string): Promise<void> {
+  const { accountId, note } = owner
+  const paused = await transaction(async tx => {
+    const { disabledAt } = await lockEndpoint(tx, owner, id)
+    if (disabledAt) return false
+    await tx.webhookEndpoint.update({
+      where: { accountId_id: { accountId, id } },
+      data: { disabledAt: new Date(), disabledReason: BY_MEMBER },
+    })
+    await note(tx, 'webhook_endpoint.disabled', id, {})
+    return true
+  })
+  if (paused) await pauseDeliveries(accountId, id)
+}
+
+/**
+ * Calls it again. What it missed waits in the order of the events, with what was given up since it
+ * began to fail, until it is enabled; then all of that is due, or stopped where nobody wants it.
+ * Whoever is interrupted asks again: until it is enabled nothing of it is sent.
+ */
+export async function enableEndpoint(
+  owner: Owner,
+  id: string,
+  sendMissed: boolean,
+): Promise<number> {
+  const { accountId, note } = owner
+  const { disabledAt, failingSince } = await transaction(tx => lockEndpoint(tx, owner, id))
+  if (!disabledAt) return 0
+  const paused = Prisma.sql`${ofEndpoint(accountId, id)} AND ${isIn('paused')}`
+  if (sendMissed && failingSince) await waitAgain(accountId, id)
+  const stopped = sendMissed ? 0 : await changeDeliveries(paused, Prisma.sql`status = 'stopped'`)
+  await transaction(async tx => {
+    const current = await lockEndpoint(tx, owner, id)
+    if (!current.disabledAt) return
+    await tx.webhookEndpoint.update({
+      where: { accountId_id: { accountId, id } },
+      data: { disabledAt: null, disabledReason: null, failingSince: null, exhausted: 0 },
+    })
+    await note(tx, 'webhook_endpoint.enabled', id, { after: { send_missed: sendMissed } })
+  })
+  if (!sendMissed) return stopped
+  const due = await changeDeliveries(paused, Prisma.sql`due_at = now()`)
+  wake('deliveries')
+  return due
+}
+
+/** How many wait for a disabled endpoint, with what was given up since it began to fail. */
+export async function countMissed(accountId: string, mode: Mode, id: string): Promise<number> {
+  const of = Prisma.sql`${ofEndpoint(accountId, id)} AND d.mode = ${mode}`
+  const [{ missed } = { missed: 0n }] = await db().$queryRaw<{ missed: bigint }[]>`
+    SELECT (SELECT count(*) FROM deliveries d WHERE ${of} AND ${isIn('paused')})
+      + (SELECT count(*) FROM deliveries d WHERE ${of} AND ${isIn('exhausted', 'stopped')}
+        AND d.updated_at >= ${failingSince(accountId, id)}) AS missed`
+  return Number(missed)
+}
+
+function failingSince(accountId: string, id: string): Prisma.Sql {
+  return Prisma.sql`(SELECT p.failing_since FROM webhook_endpoints p
+    WHERE p.account_id = ${accountId}::uuid AND p.id = ${id}::uuid)`
+}
+
+/** What was given up since the endpoint began to fail waits for it like what it never was sent. */
+async function waitAgain(accountId: string, id: string): Promise<void> {
+  await changeDeliveries(
+    Prisma.sql`${ofEndpoint(accountId, id)} AND ${isIn('exhausted', 'stopped')}
+      AND d.updated_at >= ${failingSince(accountId, id)}`,
+    Prisma.sql`status = 'pending', attempts_before = d.attempts`,
+  )
+}

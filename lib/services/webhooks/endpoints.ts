@@ -1,0 +1,147 @@
+import { isIP } from 'node:net'
+import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
+import type { Once } from '#lib/base/db/once.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { invalidInput, TrocoError } from '#lib/base/errors.ts'
+import { isUuid, newId } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { denialOf } from '#lib/services/webhooks/address.ts'
+import { changeDeliveries, ofEndpoint, pauseDeliveries } from '#lib/services/webhooks/backlog.ts'
+import { isIn } from '#lib/services/webhooks/delivery-queries.ts'
+import { keepKey, lockAccount, type Owner } from '#lib/services/webhooks/owner.ts'
+import {
+  ENDPOINTS_MAX,
+  type EndpointChange,
+  type EndpointRequest,
+} from '#lib/services/webhooks/schema.ts'
+import { addSecret } from '#lib/services/webhooks/secrets.ts'
+import { nameOf } from '#lib/services/webhooks/target.ts'
+
+/**
+ * Makes an endpoint with its secret, which bears the endpoint's id, so that a request that comes
+ * again can be told the same one.
+ */
+export async function createEndpoint(
+  { accountId, mode, note }: Owner,
+  { url, event_types }: EndpointRequest,
+  once?: Once,
+): Promise<string> {
+  refuseInnerAddress(url, mode)
+  const id = once?.id ?? newId()
+  await transaction(async tx => {
+    await lockAccount(tx, accountId)
+    await keepKey(tx, once)
+    const there = await tx.webhookEndpoint.count({ where: { accountId, mode, deletedAt: null } })
+    if (there >= ENDPOINTS_MAX) {
+      const message = `There are ${ENDPOINTS_MAX} endpoints already: edit or delete one of them`
+      throw new TrocoError('limit_reached', message)
+    }
+    await tx.webhookEndpoint.create({ data: { accountId, id, mode, url, eventTypes: event_types } })
+    await addSecret(tx, { accountId, mode, endpointId: id }, id)
+    await note(tx, 'webhook_endpoint.created', id, {
+      after: { mode, url: plainUrl(url), event_types },
+    })
+  })
+  return id
+}
+
+/** Changes where and of what it is told; whatever still waits to be told goes to the new address. */
+export async function editEndpoint(
+  owner: Owner,
+  id: string,
+  { url, event_types }: EndpointChange,
+): Promise<void> {
+  const { accountId, mode, note } = owner
+  if (url) refuseInnerAddress(url, mode)
+  await transaction(async tx => {
+    const { url: before, eventTypes } = await lockEndpoint(tx, owner, id)
+    const after = { url: url ?? before, event_types: event_types ?? eventTypes }
+    await tx.webhookEndpoint.update({
+      where: { accountId_id: { accountId, id } },
+      data: { url: after.url, eventTypes: after.event_types },
+    })
+    await note(tx, 'webhook_endpoint.edited', id, {
+      before: { url: plainUrl(before), event_types: eventTypes },
+      after: { ...after, url: plainUrl(after.url) },
+    })
+  })
+  if (!url) return
+  await changeDeliveries(
+    Prisma.sql`${ofEndpoint(accountId, id)} AND ${isIn('pending', 'paused')} AND d.url <> ${url}`,
+    Prisma.sql`url = ${url}, host = troco_host_of(${url})`,
+  )
+}
+
+/**
+ * It is told nothing any more. The row stays for its deliveries; disabled too, so that whatever
+ * comes in the same moment is not sent.
+ */
+export async function deleteEndpoint(owner: Owner, id: string): Promise<void> {
+  const { accountId, note } = owner
+  await transaction(async tx => {
+    const { url, disabledAt } = await lockEndpoint(tx, owner, id)
+    const now = new Date()
+    await tx.webhookEndpoint.update({
+      where: { accountId_id: { accountId, id } },
+      data: { deletedAt: now, disabledAt: disabledAt ?? now },
+    })
+    await note(tx, 'webhook_endpoint.deleted', id, { before: { url: plainUrl(url) } })
+  })
+  await changeDeliveries(
+    Prisma.sql`${ofEndpoint(accountId, id)} AND ${isIn('pending', 'paused')}`,
+    Prisma.sql`status = 'stopped', due_at = NULL, lease = NULL`,
+  )
+}
+
+/** As it may be written down: its query and its user often are a secret of the receiver's. */
+function plainUrl(url: string): string {
+  const { origin, pathname, search } = new URL(url)
+  return `${origin}${pathname}${search ? '?…' : ''}`
+}
+
+/** An endpoint that somebody is about to change; nobody else does until the transaction ends. */
+export async function lockEndpoint(tx: Tx, { accountId, mode }: Owner, id: string) {
+  if (isUuid(id)) {
+    await tx.$queryRaw`
+      SELECT p.id FROM webhook_endpoints p
+      WHERE p.account_id = ${accountId}::uuid AND p.id = ${id}::uuid FOR NO KEY UPDATE`
+    const where = { accountId, mode, id, deletedAt: null }
+    const endpoint = await tx.webhookEndpoint.findFirst({ where })
+    if (endpoint) return endpoint
+  }
+  throw new TrocoError('endpoint_not_found', 'Endpoint not found')
+}
+
+/** In test mode a delivery judges by itself, since the operator may have opened a range. */
+function refuseInnerAddress(url: string, mode: Mode): void {
+  const name = nameOf(new URL(url))
+  const denial = mode === 'live' && isIP(name) ? denialOf(name) : null
+  if (denial) throw invalidInput('url', `must be a public address: this one is ${denial}`)
+}
+
+/** Calls an endpoint no more; what is due for it, and what comes, waits until it is enabled. */
+export async function disableEndpoint(
+  accountId: string,
+  id: string,
+  reason: string,
+): Promise<void> {
+  await db().webhookEndpoint.updateMany({
+    where: { accountId, id, disabledAt: null },
+    data: { disabledAt: new Date(), disabledReason: reason },
+  })
+  await pauseDeliveries(accountId, id)
+}
+
+/**
+ * What an event left waiting while its endpoint was being enabled: it had seen the endpoint as it was
+ * a moment before. Returns how many may go now.
+ */
+export function resumeEndpoints(): Promise<number> {
+  return db().$executeRaw`
+    UPDATE deliveries SET due_at = now() WHERE (account_id, id) IN (
+      SELECT d.account_id, d.id FROM deliveries d
+      JOIN webhook_endpoints p ON p.account_id = d.account_id AND p.id = d.endpoint_id
+      WHERE d.status = 'pending' AND d.due_at IS NULL AND d.lease IS NULL
+        AND p.disabled_at IS NULL AND p.deleted_at IS NULL
+      LIMIT 500)`
+}

@@ -1,0 +1,76 @@
+import * as z from 'zod'
+import { about, instant } from '#lib/base/fields.ts'
+import { MODES } from '#lib/base/mode.ts'
+import type { Tellers } from '#lib/services/webhooks/schema.ts'
+import { EVENT_TYPES, type EventType } from '#lib/services/webhooks/states.ts'
+
+const EVENT_ID = '01a1fbbf-2574-7f02-a3c8-1b6d0e4f9a77'
+const UNPAID = { paid_at: null, end_to_end_id: null }
+const REFUSED = { status: 'rejected', rejection_reason: 'The receiving account is closed' }
+const AT = '2026-11-21T01:36:10.611204Z'
+
+/** What each event means, and where its resource then differs from the example of one. */
+const MEANINGS: Record<EventType, [says: string, resource: object, refund?: object]> = {
+  'transaction.paid': ['A charge was paid: its amount is in the balance.', {}],
+  'transaction.expired': ['Nobody paid a charge in time.', { status: 'expired', ...UNPAID }],
+  'transaction.failed': ['A charge failed at the bank.', { status: 'failed', ...UNPAID }],
+  'transaction.refunded': ['A refund has reached the payer.', { refunded_amount: 500 }, {}],
+  'transaction.refund_failed': [
+    'The bank refused a refund: its amount is back in the balance.',
+    {},
+    { ...REFUSED, return_id: null, completed_at: null, rejected_at: AT },
+  ],
+  'withdrawal.approved': ['A withdrawal has reached its Pix key.', {}],
+  'withdrawal.rejected': [
+    'The bank refused a withdrawal: its amount is back in the balance.',
+    { ...REFUSED, end_to_end_id: null, approved_at: null, rejected_at: AT },
+  ],
+}
+
+type Shapes = Record<'transaction' | 'refund' | 'withdrawal', z.ZodType>
+type EventShape = ReturnType<typeof eventOf>
+
+/** What GET /events answers, given how the rooms write out what an event is about. */
+export function eventPage(shapes: Shapes) {
+  const events = EVENT_TYPES.map(type => eventOf(type, shapes))
+  const Event = z.discriminatedUnion('type', events as [EventShape, ...EventShape[]]).meta({
+    id: 'Event',
+    ...about('Something that happened: the body of a webhook, and an entry of GET /events.'),
+    discriminator: { propertyName: 'type', mapping: Object.fromEntries(EVENT_TYPES.map(place)) },
+  })
+  return z
+    .object({
+      data: z.array(Event).meta(about('Oldest first.')),
+      next_after: z.int().meta(about('Send it as `after` to go on from here.', 1)),
+    })
+    .meta({ id: 'EventPage' })
+}
+
+/** One kind of event; `webhook` is the name under which the document tells that it is sent. */
+function eventOf(type: EventType, shapes: Shapes) {
+  const [subject, what] = type.split('.') as [keyof Tellers, string]
+  const [says, sample, refundSample] = MEANINGS[type]
+  const resource = shapes[subject].meta({ sample })
+  const refund = refundSample && { refund: shapes.refund.meta({ sample: refundSample }) }
+  return z
+    .object({
+      id: z.uuid().meta(about('The same on every retry, and the `webhook-id`.', EVENT_ID)),
+      type: z.literal(type),
+      event: z.literal(what),
+      mode: z.enum(MODES).meta(about('The world it happened in.', 'test')),
+      sequence: z.int().meta(about('Counts the events of an account and mode without a gap.', 1)),
+      created_at: instant.meta(about('When it happened.', AT)),
+      [subject]: resource,
+      ...refund,
+    })
+    .meta({ id: idOf(type), webhook: type, ...about(says) })
+}
+
+function place(type: EventType): [string, string] {
+  return [type, `#/components/schemas/${idOf(type)}`]
+}
+
+/** transaction.refund_failed → TransactionRefundFailed */
+function idOf(type: EventType): string {
+  return type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { CHARGE, expectBalancedBooks, makeMerchant } from '#lib/testing/stage.ts'
+
+const URL = 'https://shop.example.com/hook'
+
+async function end(
+  merchant: Account,
+  outcome: 'paid' | 'failed' | 'expired',
+  webhook_url?: string,
+): Promise<void> {
+  const { id } = await createCharge(merchant, 'test', { ...CHARGE, webhook_url }, null)
+  await simulateCharge(merchant.id, id, outcome)
+}
+
+interface Endpoint {
+  mode?: string
+  url?: string
+  eventTypes?: string[]
+  disabledAt?: Date
+  deletedAt?: Date
+}
+
+function addEndpoint(merchant: Account, endpoint: Endpoint = {}) {
+  const data = { mode: 'test', url: 'https://erp.example.com/in', eventTypes: ['transaction.paid'] }
+  return db().webhookEndpoint.create({
+    data: { accountId: merchant.id, id: newId(), ...data, ...endpoint },
+  })
+}
+
+function deliveriesOf(merchant: Account) {
+  return db().delivery.findMany({
+    where: { accountId: merchant.id },
+    orderBy: [{ sequence: 'asc' }, { url: 'asc' }],
+  })
+}
+
+describe('a delivery is due', () => {
+  test('for nobody, where nobody asked to be told; the event is there all the same', async () => {
+    const merchant = await makeMerchant()
+    await end(merchant, 'paid')
+    expect(await deliveriesOf(merchant)).toEqual([])
+    expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('for the webhook_url of the charge, from the moment of the event', async () => {
+    const merchant = await makeMerchant()
+    await end(merchant, 'paid', URL)
+    const event = await db().event.findFirstOrThrow({ where: { accountId: merchant.id } })
+    const deliveries = await deliveriesOf(merchant)
+    expect(deliveries).toMatchObject([
+      {
+        mode: 'test',
+        eventId: event.id,
+        subjectId: event.subjectId,
+        sequence: 1n,
+        endpointId: null,
+        url: URL,
+        status: 'pending',
+        attempts: 0,
+        lease: null,
+      },
+    ])
+    expect(deliveries[0]?.dueAt).not.toBeNull()
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('for each endpoint that chose this event, beside the webhook_url', async () => {
+    const merchant = await makeMerchant()
+    const [first, second] = [await addEndpoint(merchant), await addEndpoint(merchant)]
+    await end(merchant, 'paid', URL)
+    const deliveries = await deliveriesOf(merchant)
+    expect(deliveries.map(delivery => delivery.endpointId).toSorted()).toEqual(
+      [first.id, null, second.id].toSorted(),
+    )
+    expect(new Set(deliveries.map(delivery => delivery.id)).size).toBe(3)
+    await expectBalancedBooks(merchant.id)
+  })
+
+  test('for no endpoint of another event, mode or merchant, nor for one that is deleted', async () => {
+    const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
+    await addEndpoint(merchant, { eventTypes: ['transaction.failed', 'withdrawal.approved'] })
+    await addEndpoint(merchant, { eventTypes: [] })
+    await addEndpoint(merchant, { mode: 'live' })
+    await addEndpoint(merchant, { disabledAt: new Date(), deletedAt: new Date() })
+    await addEndpoint(other)
+    await end(merchant, 'paid')
+    expect(await deliveriesOf(merchant)).toEqual([])
+    expect(await deliveriesOf(other)).toEqual([])
+    await end(merchant, 'failed')
+    expect(await deliveriesOf(merchant)).toMatchObject([{ sequence: 2n }])
+    await expectBalancedBooks(merchant.id)
+  })
+})
+
+test('a delivery for an endpoint that is switched off waits, due at no time', async () => {
+  const merchant = await makeMerchant()
+  await addEndpoint(merchant, { disabledAt: new Date() })
+  await end(merchant, 'paid')
+  expect(await deliveriesOf(merchant)).toMatchObject([{ status: 'pending', dueAt: null }])
+})
+
+test('each account and mode counts its events from 1, in the order of what happened', async () => {
+  const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
+  for (const outcome of ['paid', 'failed', 'expired', 'paid'] as const) await end(merchant, outcome)
+  await end(other, 'expired')
+  const events = await db().event.findMany({
+    where: { accountId: merchant.id },
+    orderBy: { sequence: 'asc' },
+  })
+  expect(events.map(event => `${event.sequence} ${event.type}`)).toEqual([
+    '1 transaction.paid',
+    '2 transaction.failed',
+    '3 transaction.expired',
+    '4 transaction.paid',
+  ])
+  const times = events.map(event => event.createdAt.getTime())
+  expect(times).toEqual(times.toSorted((one, later) => one - later))
+  const [first] = await db().event.findMany({ where: { accountId: other.id } })
+  expect(first?.sequence).toBe(1n)
+  const sequences = await db().eventSequence.findMany({
+    where: { accountId: merchant.id },
+    orderBy: { mode: 'asc' },
+  })
+  expect(sequences.map(({ mode, last }) => `${mode} ${last}`)).toEqual(['live 0', 'test 4'])
+  await expectBalancedBooks(merchant.id)
+})

@@ -1,0 +1,141 @@
+import http, { type ClientRequest } from 'node:http'
+import https from 'node:https'
+import type { Address } from '#lib/services/webhooks/address.ts'
+import { pinnedTo } from '#lib/services/webhooks/connection.ts'
+import { Stopped } from '#lib/services/webhooks/failure.ts'
+import { type Answer, readAnswer } from '#lib/services/webhooks/response.ts'
+import type { Target } from '#lib/services/webhooks/target.ts'
+
+export interface Call {
+  target: Target
+  headers: Record<string, string>
+  body: string
+  signal: AbortSignal
+}
+
+/** What one connection brought: an answer, or an error and how far it had come. */
+export interface Exchange {
+  answer: Answer | null
+  error: unknown
+  /** Null while no connection stood. */
+  address: string | null
+  /** While false, and that is until TLS stands too, nothing of the post has been sent. */
+  connected: boolean
+  /** A kept connection ended without a byte of an answer: it had died before. */
+  stale: boolean
+}
+
+const NOTHING_YET: Exchange = {
+  ...{ answer: null, error: null, address: null, connected: false, stale: false },
+}
+/** What may come before the final head is read: a few 1xx answers, and no flood of anything. */
+const BEFORE_HEAD_BYTES_MAX = 128 * 1024
+/** These decide where the post goes and where it ends. */
+const OURS = /^(host|content-length|transfer-encoding|connection|expect|upgrade|cookie)$/i
+const UNREACHED = 'The receiver could not be reached in time: check that it runs and lets us in'
+const FLOOD = 'The receiver sends much, but no answer'
+const UPGRADE = 'The receiver wants another protocol than HTTP (101)'
+const NO_ANSWER = 'The receiver closed the connection before it answered'
+
+/** Sends the post to one address. It ends with whatever comes first, and leaves nothing open. */
+export function exchange(
+  call: Call,
+  address: Address,
+  connectMs: number,
+  reuse: boolean,
+): Promise<Exchange> {
+  const { signal } = call
+  const found = { ...NOTHING_YET }
+  return new Promise(done => {
+    const request = open(call, address, reuse)
+    const timer = setTimeout(() => fail(new Stopped(UNREACHED)), connectMs)
+    const interrupt = () => fail(signal.reason)
+    const seen = watchHead(request, fail)
+    signal.addEventListener('abort', interrupt)
+    const reached = () => {
+      found.address = address.address
+    }
+    watchConnection(request, reached, connected)
+    request.once('response', async response => {
+      seen.head = true
+      found.answer = await readAnswer(response, signal)
+      end()
+    })
+    request.on('error', fail)
+    request.once('close', () => fail(new Stopped(NO_ANSWER)))
+    if (signal.aborted) interrupt()
+    else request.end(call.body)
+
+    function connected() {
+      clearTimeout(timer)
+      found.connected = true
+    }
+
+    /** After the head the receiver may break off: what was read by then is the answer. */
+    function fail(error: unknown) {
+      if (seen.head || found.error) return
+      found.error = error
+      found.stale = request.reusedSocket && seen.bytes === 0 && isDeath(error)
+      end()
+    }
+
+    function end() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', interrupt)
+      // A receiver that answers without reading the post would hold the connection for ever.
+      if (!found.answer || !request.writableFinished) request.destroy()
+      done(found)
+    }
+  })
+}
+
+function watchConnection(request: ClientRequest, reached: () => void, connected: () => void) {
+  request.once('socket', socket => {
+    if (request.reusedSocket) {
+      reached()
+      connected()
+    } else {
+      socket.once('connect', reached)
+      socket.once('encrypted' in socket ? 'secureConnect' : 'connect', connected)
+    }
+  })
+}
+
+/** Counts what comes before the final head, which alone the parser would bear without end. */
+function watchHead(request: ClientRequest, fail: (error: Error) => void) {
+  const seen = { head: false, bytes: 0 }
+  const count = (chunk: Buffer) => {
+    seen.bytes += chunk.length
+    if (seen.bytes > BEFORE_HEAD_BYTES_MAX) fail(new Stopped(FLOOD))
+  }
+  request.once('socket', socket => {
+    socket.on('data', count)
+    request.once('response', () => socket.off('data', count))
+  })
+  request.once('upgrade', (_response, socket) => {
+    socket.destroy()
+    fail(new Stopped(UPGRADE))
+  })
+  return seen
+}
+
+function isDeath(error: unknown): boolean {
+  return /^(ECONNRESET|EPIPE)$/.test((error as NodeJS.ErrnoException).code ?? '')
+}
+
+function open({ target, headers, body }: Call, address: Address, reuse: boolean): ClientRequest {
+  const { url } = target
+  const { request } = url.protocol === 'https:' ? https : http
+  return request({
+    ...pinnedTo(target, address, reuse),
+    method: 'POST',
+    path: url.pathname + url.search,
+    headers: {
+      'user-agent': 'Troco-Webhooks/1',
+      'accept-encoding': 'identity',
+      ...Object.fromEntries(Object.entries(headers).filter(([name]) => !OURS.test(name))),
+      host: url.host,
+      'content-length': String(Buffer.byteLength(body)),
+    },
+  })
+}

@@ -1,0 +1,128 @@
+import { batched } from '#lib/base/db/batch.ts'
+import { Prisma } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { retried } from '#lib/base/db/transaction.ts'
+import { disableEndpoint } from '#lib/services/webhooks/endpoints.ts'
+import type { Outcome } from '#lib/services/webhooks/post.ts'
+import { nextPauseMs } from '#lib/services/webhooks/schedule.ts'
+import type { DueDelivery } from '#lib/services/webhooks/take.ts'
+
+const GONE = 410
+const BATCH_MAX = 100
+
+/** An endpoint is given up after this long without a success, and so many events, none of them told. */
+const GIVEN_UP_AFTER = Prisma.sql`interval '5 days'`
+const GIVEN_UP_EXHAUSTED = 10
+
+/** One try: what was due, what was sent (the bytes are kept once, with the first), what came of it. */
+interface Tried {
+  due: DueDelivery
+  sent: { headers: Record<string, string>; body: string }
+  outcome: Outcome
+}
+
+/**
+ * Keeps a try with its answer and says what comes of the delivery: told, tried again, or given up;
+ * then the next event of the same resource may go. The try is a fact and always kept, but a worker
+ * whose lease has passed to another changes nothing else.
+ */
+export async function finishDelivery(tried: Tried): Promise<void> {
+  const { accountId, endpointId } = tried.due
+  const isGivenUp = await finishWithOthers(tried)
+  if (endpointId === null) return
+  if (tried.outcome.status === GONE) {
+    await disableEndpoint(accountId, endpointId, 'The receiver answered 410 Gone')
+  } else if (isGivenUp) {
+    await disableEndpoint(accountId, endpointId, 'No success for 5 days, and 10 events given up')
+  }
+}
+
+/** What ends meanwhile is written together: one statement costs little more than one row of it. */
+const finishWithOthers = batched({
+  run: finishAll,
+  queueOf: () => '',
+  nameOf: ({ due }: Tried) => due.id,
+  most: BATCH_MAX,
+})
+
+/** For each, whether its endpoint is to be given up now. */
+async function finishAll(tries: Tried[]): Promise<boolean[]> {
+  const givenUp = await retried(() =>
+    queryRows<{ id: string }>(Prisma.sql`
+      WITH tried AS (${asRows(tries)}), finished AS (
+        UPDATE deliveries d SET status = t.status, lease = NULL, attempts = d.attempts + 1,
+          delivered_at = CASE WHEN t.status = 'delivered' THEN now() END, updated_at = now(),
+          due_at = CASE WHEN t.status = 'pending' AND p.disabled_at IS NULL
+            THEN now() + make_interval(secs => t.due_in_ms / 1000) END
+        FROM tried t LEFT JOIN webhook_endpoints p
+          ON p.account_id = t.account_id AND p.id = t.endpoint_id
+        WHERE d.account_id = t.account_id AND d.id = t.id AND d.lease = t.lease
+        RETURNING d.*
+      ), kept AS (
+        INSERT INTO delivery_attempts (account_id, delivery_id, number, request_headers,
+          request_body, address, response_status, response_headers, response_body, problem,
+          duration_ms)
+        SELECT t.account_id, t.id, 1 + COALESCE((SELECT max(a.number) FROM delivery_attempts a
+            WHERE a.account_id = t.account_id AND a.delivery_id = t.id), 0),
+          t.request_headers, t.request_body, t.address, t.response_status,
+          t.response_headers, t.response_body, t.problem, t.duration_ms
+        FROM tried t
+      ), freed AS (
+        UPDATE deliveries n SET due_at = now() FROM finished f
+        WHERE f.status <> 'pending' AND n.account_id = f.account_id
+          AND n.subject_id = f.subject_id AND n.endpoint_id IS NOT DISTINCT FROM f.endpoint_id
+          AND n.sequence > f.sequence AND n.status = 'pending' AND n.lease IS NULL
+          AND n.due_at > now()
+      ), of_endpoints AS (
+        SELECT f.account_id, f.endpoint_id, bool_or(f.status = 'delivered') AS told,
+          count(*) FILTER (WHERE f.status = 'exhausted')::integer AS exhausted
+        FROM finished f WHERE f.endpoint_id IS NOT NULL GROUP BY f.account_id, f.endpoint_id
+      ), counted AS (
+        UPDATE webhook_endpoints p SET
+          failing_since = CASE WHEN NOT e.told THEN COALESCE(p.failing_since, now()) END,
+          exhausted = CASE WHEN e.told THEN 0 ELSE p.exhausted + e.exhausted END
+        FROM of_endpoints e WHERE p.account_id = e.account_id AND p.id = e.endpoint_id
+          AND (e.exhausted > 0 OR e.told = (p.failing_since IS NOT NULL))
+        RETURNING p.id, p.disabled_at IS NULL AND p.exhausted >= ${GIVEN_UP_EXHAUSTED}
+          AND p.failing_since < now() - ${GIVEN_UP_AFTER} AS is_given_up
+      )
+      SELECT json_build_object('id', id)::text AS json FROM counted WHERE is_given_up`),
+  )
+  return tries.map(({ due }) => givenUp.some(({ id }) => id === due.endpointId))
+}
+
+/** As one value: of arrays PostgreSQL would count the elements, and plan anew for every number. */
+function asRows(tries: Tried[]): Prisma.Sql {
+  const rows = tries.map(tried => {
+    const { due, sent, outcome } = tried
+    return {
+      account_id: due.accountId,
+      id: due.id,
+      lease: due.lease,
+      endpoint_id: due.endpointId,
+      ...verdictOn(tried),
+      request_headers: sent.headers,
+      request_body: due.body === null ? sent.body : null,
+      address: outcome.address,
+      response_status: outcome.status,
+      response_headers: outcome.headers,
+      response_body: outcome.body,
+      problem: outcome.problem,
+      duration_ms: Math.round(outcome.durationMs),
+    }
+  })
+  return Prisma.sql`
+    SELECT * FROM json_to_recordset(${JSON.stringify(rows)}::json) AS t (account_id uuid, id uuid,
+      lease uuid, endpoint_id uuid, status text, due_in_ms float8, request_headers json,
+      request_body text, address text, response_status integer, response_headers json,
+      response_body text, problem text, duration_ms integer)`
+}
+
+function verdictOn({ due, outcome }: Tried): { status: string; due_in_ms: number | null } {
+  const { problem, status, retryAfterMs } = outcome
+  if (problem === null) return { status: 'delivered', due_in_ms: null }
+  if (status === GONE) return { status: 'stopped', due_in_ms: null }
+  const target = due.endpointId === null ? 'resource' : 'endpoint'
+  const dueInMs = nextPauseMs(target, due.tried + 1, retryAfterMs)
+  return { status: dueInMs === null ? 'exhausted' : 'pending', due_in_ms: dueInMs }
+}

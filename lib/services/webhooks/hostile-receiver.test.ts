@@ -1,0 +1,274 @@
+import type { Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { supplyEnv } from '#lib/base/env.ts'
+import { closeConnections } from '#lib/services/webhooks/connection.ts'
+import { postWebhook } from '#lib/services/webhooks/post.ts'
+import { type Listener, openListener } from '#lib/testing/listeners.ts'
+
+const HEAD = 'HTTP/1.1 200 OK\r\n'
+const KEPT_MAX = 8 * 1024
+
+let opened: Listener[] = []
+beforeEach(() => supplyEnv({ TROCO_ENV: 'local', WEBHOOK_ALLOW_CIDRS: '' }))
+afterEach(async () => {
+  closeConnections()
+  await Promise.all(opened.map(listener => listener.close()))
+  opened = []
+})
+
+/** Posts to a receiver that waits for the request and then does what `act` says. */
+async function postTo(act: (socket: Socket) => void, totalMs = 15_000, body = '{}') {
+  const listener = await openListener(socket => socket.once('data', () => act(socket)))
+  opened.push(listener)
+  const url = `http://127.0.0.1:${listener.port}/`
+  return postWebhook({ url, mode: 'test', headers: {}, body }, { totalMs })
+}
+
+function says(text: string | Buffer) {
+  return (socket: Socket) => socket.end(text)
+}
+
+/** Writes as fast as it is read, until somebody hangs up or so much was written. */
+function pour(chunk: Buffer, bytesMax = Number.POSITIVE_INFINITY) {
+  let written = 0
+  const pourInto = (socket: Socket): void => {
+    while (!socket.destroyed && written < bytesMax) {
+      written += chunk.length
+      if (!socket.write(chunk)) return void socket.once('drain', () => pourInto(socket))
+    }
+  }
+  return { pourInto, written: () => written }
+}
+
+function drip(socket: Socket, text: string) {
+  let at = 0
+  const timer = setInterval(() => socket.write(text.charAt(at++ % text.length)), 50)
+  socket.once('close', () => clearInterval(timer))
+}
+
+async function heapGrowth(work: () => Promise<unknown>): Promise<number> {
+  let most = 0
+  const before = process.memoryUsage()
+  const look = () => {
+    const { heapUsed, external } = process.memoryUsage()
+    most = Math.max(most, heapUsed + external - before.heapUsed - before.external)
+  }
+  const timer = setInterval(look, 20)
+  await work()
+  look()
+  clearInterval(timer)
+  return most
+}
+
+describe('in bounded time and memory ends a receiver', () => {
+  test('that never answers', async () => {
+    expect(await postTo(() => {}, 300)).toMatchObject({
+      ...{ status: null, problem: 'The receiver did not answer within 0.3 s' },
+      address: '127.0.0.1',
+    })
+  })
+
+  test('that says its head one byte at a time', async () => {
+    const outcome = await postTo(socket => drip(socket, `${HEAD}x: ${'y'.repeat(5_000)}`), 500)
+    expect(outcome).toMatchObject({ status: null, body: null })
+    expect(outcome.problem).toBe('The receiver did not answer within 0.5 s')
+  })
+
+  test('that never ends its body: the status has been said', async () => {
+    const outcome = await postTo(socket => {
+      socket.write(`${HEAD}content-length: 1000000\r\n\r\n`)
+      drip(socket, 'thanks ')
+    })
+    expect(outcome).toMatchObject({ status: 200, problem: null })
+    expect(outcome.body).toMatch(/^thanks/)
+    expect(outcome.durationMs).toBeLessThan(10_000)
+  })
+
+  test('whose time runs out within its body: the status has been said', async () => {
+    const outcome = await postTo(socket => socket.write(`${HEAD}\r\nhalf`), 500)
+    expect(outcome).toMatchObject({ status: 200, problem: null, body: 'half' })
+  })
+
+  test.each([
+    ['200 OK', null],
+    ['500 Sorry', 'The receiver answered 500'],
+  ])('that pours 500 MB after a %s', async (status, problem) => {
+    const { pourInto, written } = pour(Buffer.alloc(64 * 1024, 'x'), 500e6)
+    const grown = await heapGrowth(async () => {
+      const outcome = await postTo(socket => {
+        socket.write(`HTTP/1.1 ${status}\r\ncontent-length: 500000000\r\n\r\n`)
+        pourInto(socket)
+      })
+      expect(outcome.body).toHaveLength(KEPT_MAX)
+      if (problem === null) expect(outcome.problem).toBeNull()
+      else expect(outcome.problem).toContain(problem)
+    })
+    expect(grown).toBeLessThan(30e6)
+    expect(written()).toBeLessThan(50e6)
+  })
+
+  test.each([
+    ['1xx answers', 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', ''],
+    ['100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n', ''],
+    ['empty lines', '\r\n', ''],
+    ['headers', `x-bomb: ${'y'.repeat(200)}\r\n`, HEAD],
+    ['one header', 'y'.repeat(1_000), `${HEAD}x-bomb: `],
+    ['a status line', 'y'.repeat(1_000), 'HTTP/1.1 200 '],
+    ['what is not HTTP', 'SSH-2.0-OpenSSH_9.9\r\n', ''],
+    ['chunk extensions', 'y'.repeat(1_000), `${HEAD}transfer-encoding: chunked\r\n\r\n1;`],
+  ])('that pours %s', async (_what, chunk, first) => {
+    const { pourInto } = pour(Buffer.from(chunk.repeat(Math.ceil(16_384 / chunk.length))), 500e6)
+    const grown = await heapGrowth(async () => {
+      const outcome = await postTo(socket => {
+        socket.write(first)
+        pourInto(socket)
+      })
+      // Only the chunked one has said a whole head.
+      expect(outcome.status).toBe(first.includes('chunked') ? 200 : null)
+      if (outcome.status === null) expect(outcome.problem).toMatch(/^The (receiver|head)/)
+      expect(outcome.durationMs).toBeLessThan(10_000)
+    })
+    expect(grown).toBeLessThan(30e6)
+  })
+
+  test('but not one that says a few times that it is at work', async () => {
+    const outcome = await postTo(
+      says(`${'HTTP/1.1 102 Processing\r\n\r\n'.repeat(5)}${HEAD}\r\nok`),
+    )
+    expect(outcome).toMatchObject({ status: 200, problem: null, body: 'ok' })
+  })
+
+  test('that sends a gzip bomb: it stays packed', async () => {
+    const bomb = gzipSync(Buffer.alloc(50e6))
+    const headers = `content-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`
+    const grown = await heapGrowth(async () => {
+      const outcome = await postTo(says(Buffer.concat([Buffer.from(HEAD + headers), bomb])))
+      expect(outcome).toMatchObject({ status: 200, problem: null })
+      expect(Buffer.byteLength(outcome.body ?? '')).toBeLessThanOrEqual(KEPT_MAX)
+    })
+    expect(grown).toBeLessThan(30e6)
+  })
+
+  test('that answers without reading the post: we hang up on it', async () => {
+    const sockets: Socket[] = []
+    const listener = await openListener(socket => {
+      sockets.push(socket.pause())
+      socket.write(`${HEAD}content-length: 2\r\n\r\nok`)
+    })
+    opened.push(listener)
+    const url = `http://127.0.0.1:${listener.port}/`
+    const body = 'x'.repeat(50e6)
+    const outcome = await postWebhook({ url, mode: 'test', headers: {}, body })
+    expect(outcome).toMatchObject({ status: 200, body: 'ok' })
+    const [socket] = sockets
+    socket?.resume()
+    await expect.poll(() => socket?.destroyed, { timeout: 10_000 }).toBe(true)
+    expect(socket?.bytesRead).toBeLessThan(50e6)
+  })
+
+  test('that hangs up, at once or by a reset', async () => {
+    const problem = 'The receiver closed the connection before it answered'
+    expect(await postTo(socket => socket.end())).toMatchObject({ status: null, problem })
+    expect(await postTo(socket => socket.destroy())).toMatchObject({ status: null, problem })
+    expect(await postTo(socket => socket.resetAndDestroy())).toMatchObject({
+      status: null,
+      problem,
+    })
+    expect((await postTo(says('HTTP/1.1 200 OK\r\nx: y'))).status).toBeNull()
+  })
+
+  test('that breaks off within its body: the status has been said', async () => {
+    for (const rest of [
+      'content-length: 100\r\n\r\nhalf',
+      'transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n99\r\nx',
+      'transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\nnot a length\r\n',
+    ]) {
+      const outcome = await postTo(says(HEAD + rest))
+      expect(outcome).toMatchObject({ status: 200, problem: null })
+      expect(outcome.body).toMatch(/^half/)
+    }
+  })
+
+  test.each([
+    'hello\r\n\r\n',
+    'HTTP/9.9 200 OK\r\n\r\n',
+    'HTTP/1.1 2000 OK\r\n\r\n',
+    'HTTP/1.1 abc OK\r\n\r\n',
+    `${HEAD}no colon\r\n\r\n`,
+    `${HEAD}content-length: 5\r\ncontent-length: 6\r\n\r\nhello`,
+    `${HEAD}content-length: -1\r\n\r\n`,
+    `${HEAD}content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+    `${HEAD}x: a\0b\r\n\r\n`,
+    'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n',
+    '\x16\x03\x01\x02\x00\x01\x00\x01\xfc',
+  ])('that speaks no HTTP: %j', async text => {
+    const outcome = await postTo(says(Buffer.from(text, 'latin1')))
+    expect(outcome.status).toBeNull()
+    expect(outcome.problem).toMatch(/^The receiver/)
+  })
+
+  test('that adds a second answer: it is not taken for that of the next post', async () => {
+    const listener = await openListener(socket =>
+      socket.on('data', () =>
+        socket.write(
+          `${HEAD}content-length: 5\r\n\r\nfirstHTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n`,
+        ),
+      ),
+    )
+    opened.push(listener)
+    const url = `http://127.0.0.1:${listener.port}/`
+    for (let at = 0; at < 3; at++) {
+      const outcome = await postWebhook({ url, mode: 'test', headers: {}, body: '{}' })
+      expect(outcome).toMatchObject({ status: 200, body: 'first' })
+    }
+  })
+})
+
+describe('what is kept of an answer', () => {
+  async function bodyOf(bytes: Buffer): Promise<string> {
+    const head = `${HEAD}content-length: ${bytes.length}\r\n\r\n`
+    return (await postTo(says(Buffer.concat([Buffer.from(head), bytes])))).body ?? ''
+  }
+
+  test('is text that a database takes, and at most 8 KiB of it', async () => {
+    expect(await bodyOf(Buffer.from('a\0b\0'))).toBe('ab')
+    expect(await bodyOf(Buffer.from([0x61, 0xff, 0xc3, 0x28]))).toBe('a\ufffd\ufffd(')
+    // A lone surrogate, written as UTF-8 does not allow it.
+    expect((await bodyOf(Buffer.from([0xed, 0xa0, 0x80]))).isWellFormed()).toBe(true)
+    expect(await bodyOf(Buffer.from(`x${'💚'.repeat(4_000)}`))).toBe(`x${'💚'.repeat(2_047)}`)
+    const noise = await bodyOf(Buffer.alloc(KEPT_MAX, 0xff))
+    expect(Buffer.byteLength(noise)).toBeLessThanOrEqual(KEPT_MAX)
+    expect(noise).toMatch(/^\ufffd+$/)
+    expect(await bodyOf(Buffer.alloc(KEPT_MAX, 'x'))).toHaveLength(KEPT_MAX)
+    expect(await bodyOf(Buffer.alloc(KEPT_MAX + 1, 'x'))).toHaveLength(KEPT_MAX)
+  })
+
+  test('has no cookie, no control character and no more than 8 KiB of headers', async () => {
+    const { headers } = await postTo(
+      says(
+        Buffer.from(
+          `${HEAD}X-One: a\r\nx-one: b\r\nSet-Cookie: session=secret\r\nset-cookie: b=secret\r\n` +
+            `x-tab: a\tb\r\nx-c1: \x85\x9b31m\r\n__proto__: p\r\ncontent-length: 0\r\n\r\n`,
+          'latin1',
+        ),
+      ),
+    )
+    expect(Object.entries(headers ?? {})).toEqual([
+      ...[
+        ['x-one', 'a, b'],
+        ['set-cookie', '[hidden]'],
+        ['x-tab', 'ab'],
+        ['x-c1', '31m'],
+      ],
+      ...[
+        ['__proto__', 'p'],
+        ['content-length', '0'],
+      ],
+    ])
+    const many = Array.from({ length: 150 }, (_, at) => `x-${at}: ${'v'.repeat(80)}\r\n`).join('')
+    const outcome = await postTo(says(`${HEAD}content-length: 0\r\n${many}\r\n`))
+    expect(outcome.status).toBe(200)
+    expect(JSON.stringify(outcome.headers).length).toBeLessThan(9_500)
+  })
+})

@@ -1,0 +1,96 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { Resolver } from 'node:dns/promises'
+import { once } from 'node:events'
+import { afterEach, expect, test } from 'vitest'
+import { resolveName } from '#lib/services/webhooks/name.ts'
+
+const A = 1
+const sockets: Socket[] = []
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.close()
+})
+
+/** A name server of our own: `answer` gives the IPv4 address of a name, or an error, or silence. */
+async function makeResolver(answer: (name: string) => string | 'unknown' | null) {
+  const socket = createSocket('udp4')
+  sockets.push(socket)
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  socket.on('message', (query, { port, address }) => {
+    const name = readName(query)
+    const said = answer(name)
+    if (said === null) return
+    const type = query.readUInt16BE(12 + name.length + 2)
+    const known = said !== 'unknown' && type === A
+    const head = Buffer.from(query.subarray(0, 12))
+    head.writeUInt16BE(said === 'unknown' ? 0x8183 : 0x8180, 2)
+    head.writeUInt16BE(known ? 1 : 0, 6)
+    head.writeUInt16BE(0, 10)
+    const question = query.subarray(12, 12 + name.length + 2 + 4)
+    const record = Buffer.from([
+      0xc0,
+      12,
+      0,
+      1,
+      0,
+      1,
+      0,
+      0,
+      0,
+      0,
+      0,
+      4,
+      ...said.split('.').map(Number),
+    ])
+    socket.send(Buffer.concat([head, question, ...(known ? [record] : [])]), port, address)
+  })
+  const resolver = new Resolver({ timeout: 2_000, tries: 1 })
+  resolver.setServers([`127.0.0.1:${socket.address().port}`])
+  return resolver
+}
+
+function readName(query: Buffer): string {
+  const labels: string[] = []
+  for (let at = 12; query[at]; at += (query[at] ?? 0) + 1) {
+    labels.push(query.subarray(at + 1, at + 1 + (query[at] ?? 0)).toString())
+  }
+  return labels.join('.')
+}
+
+test('a name has the addresses that its servers tell', async () => {
+  const resolver = await makeResolver(() => '203.0.113.7')
+  expect(await resolveName('shop.example', resolver)).toEqual([
+    { address: '203.0.113.7', family: 4 },
+  ])
+})
+
+test('what the servers do not know is asked of the machine, and localhost at once', async () => {
+  const asked: string[] = []
+  const resolver = await makeResolver(name => {
+    asked.push(name)
+    return 'unknown'
+  })
+  await expect(resolveName('nobody.invalid', resolver)).rejects.toThrow()
+  expect(asked).toContain('nobody.invalid')
+  const found = await resolveName('localhost', resolver)
+  expect(found.map(({ address }) => address)).toContain('127.0.0.1')
+  expect(asked).not.toContain('localhost')
+})
+
+test('a hundred names whose servers are silent fail in time, and hold up nobody', async () => {
+  const silent = await makeResolver(() => null)
+  const prompt = await makeResolver(() => '203.0.113.7')
+  const names = Array.from({ length: 100 }, (_, at) => `hangs${at}.example`)
+  let over = 0
+  const hanging = names.map(name =>
+    resolveName(name, silent)
+      .catch(error => error.code)
+      .finally(() => {
+        over++
+      }),
+  )
+  expect(await resolveName('shop.example', prompt)).toHaveLength(1)
+  expect(await resolveName('localhost', prompt)).not.toEqual([])
+  expect(over).toBe(0)
+  expect(new Set(await Promise.all(hanging))).toEqual(new Set(['ETIMEOUT']))
+})

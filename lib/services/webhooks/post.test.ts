@@ -1,0 +1,424 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import {
+  getCACertificates,
+  setDefaultCACertificates,
+  type TLSSocket,
+  type TlsOptions,
+} from 'node:tls'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { supplyEnv } from '#lib/base/env.ts'
+import { closeConnections } from '#lib/services/webhooks/connection.ts'
+import { type Post, postWebhook } from '#lib/services/webhooks/post.ts'
+import type { Resolve } from '#lib/services/webhooks/target.ts'
+import { makeCertificate } from '#lib/testing/certificate.ts'
+import { type Listener, listen, openCanaries, openListener } from '#lib/testing/listeners.ts'
+
+type Options = Parameters<typeof postWebhook>[1]
+
+const opened: { close(): Promise<void> }[] = []
+beforeEach(() => supplyEnv({ TROCO_ENV: 'local', WEBHOOK_ALLOW_CIDRS: '' }))
+afterEach(async () => {
+  closeConnections()
+  await Promise.all(opened.splice(0).map(one => one.close()))
+})
+
+function to(...addresses: string[]): Resolve {
+  return async () => addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
+}
+
+function post(url: string, options?: Options, more: Partial<Post> = {}) {
+  return postWebhook({ url, mode: 'test', headers: {}, body: '{"paid":true}', ...more }, options)
+}
+
+async function keep(listener: Promise<Listener>): Promise<Listener> {
+  const one = await listener
+  opened.push(one)
+  return one
+}
+
+function openHttp(handle: RequestListener, host?: string, port?: number): Promise<Listener> {
+  return keep(listen(createServer(handle), host, port))
+}
+
+function openTls(options: TlsOptions, handle: RequestListener): Promise<Listener> {
+  return keep(listen(createTlsServer(options, handle)))
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+const ok: RequestListener = (request, response) => {
+  request.resume()
+  response.end('thanks')
+}
+
+describe('a post', () => {
+  test('arrives as it is, under the name that was called, and its answer is kept', async () => {
+    const seen: Record<string, unknown>[] = []
+    const { port } = await openHttp(async (request, response) => {
+      const { method, url, headers } = request
+      seen.push({ method, url, headers, text: await textOf(request) })
+      response.writeHead(201, { 'x-receiver': 'shop' }).end('thanks')
+    })
+    const body = '{"payer":"José 💚"}'
+    const outcome = await post(
+      `http://shop.example:${port}/hook/pix?a=1&b=%20#part`,
+      {
+        resolve: to('127.0.0.1'),
+      },
+      { body, headers: { 'Content-Type': 'application/json', 'webhook-id': 'evt_1' } },
+    )
+    expect(outcome).toMatchObject({
+      ...{ status: 201, body: 'thanks', problem: null, address: '127.0.0.1', retryAfterMs: null },
+      headers: { 'x-receiver': 'shop' },
+    })
+    expect(outcome.durationMs).toBeGreaterThanOrEqual(0)
+    expect(seen).toEqual([
+      {
+        ...{ method: 'POST', url: '/hook/pix?a=1&b=%20', text: body },
+        headers: {
+          'user-agent': 'Troco-Webhooks/1',
+          'accept-encoding': 'identity',
+          'content-type': 'application/json',
+          'webhook-id': 'evt_1',
+          host: `shop.example:${port}`,
+          'content-length': String(Buffer.byteLength(body)),
+          connection: 'keep-alive',
+        },
+      },
+    ])
+  })
+
+  test('takes the headers of its caller on top, but neither host nor framing nor cookies', async () => {
+    let headers: IncomingMessage['headers'] = {}
+    const { port } = await openHttp((request, response) => {
+      headers = request.headers
+      ok(request, response)
+    })
+    const given = {
+      ...{ 'User-Agent': 'Mine/2', Host: 'other.example', 'Content-Length': '3' },
+      ...{ 'Transfer-Encoding': 'chunked', Expect: '100-continue', Cookie: 'a=b' },
+    }
+    expect((await post(`http://127.0.0.1:${port}/`, {}, { headers: given })).problem).toBeNull()
+    expect(headers).toMatchObject({ 'user-agent': 'Mine/2', host: `127.0.0.1:${port}` })
+    expect(headers['content-length']).toBe('13')
+    expect(Object.keys(headers)).not.toContain('expect')
+    expect(Object.keys(headers)).not.toContain('cookie')
+    expect(Object.keys(headers)).not.toContain('transfer-encoding')
+  })
+
+  test('that cannot be made is a problem and never an exception', async () => {
+    const { port } = await openHttp(ok)
+    const broken = { headers: { 'x-broken': 'a\r\nb: c' } }
+    expect((await post(`http://127.0.0.1:${port}/`, {}, broken)).problem).toBe(
+      'The receiver could not be called',
+    )
+    expect((await post('no url')).problem).toBe('The address of the webhook is not a URL')
+    expect((await post('http://10.0.0.1/')).problem).toContain('is private')
+  })
+
+  test.each([200, 201, 202, 204, 299])('is received with %i', async status => {
+    const { port } = await openHttp((_request, response) => response.writeHead(status).end())
+    const outcome = await post(`http://127.0.0.1:${port}/`)
+    expect(outcome).toMatchObject({ status, problem: null, body: '' })
+  })
+
+  test.each([300, 304, 400, 401, 404, 410, 429, 500, 503])(
+    'is not received with %i',
+    async status => {
+      const { port } = await openHttp((_request, response) => response.writeHead(status).end())
+      const outcome = await post(`http://127.0.0.1:${port}/`)
+      expect(outcome).toMatchObject({
+        status,
+        problem: `The receiver answered ${status}: a webhook is received with a status from 200 to 299`,
+      })
+    },
+  )
+
+  test.each([
+    [503, '120', 120_000],
+    [429, '0', 0],
+    [500, '999999999', 3_600_000],
+    [503, () => new Date(Date.now() + 600_000).toUTCString(), 600_000],
+    [503, () => new Date(Date.now() + 86_400_000).toUTCString(), 3_600_000],
+    [503, 'Sun, 06 Nov 1994 08:49:37 GMT', 0],
+    [503, 'soon', null],
+    [503, '-5', null],
+    [503, '1.5', null],
+    [503, '', null],
+    [200, '120', null],
+  ])('heeds Retry-After of %i: %s', async (status, value, expected) => {
+    const text = typeof value === 'string' ? value : value()
+    const { port } = await openHttp((_request, response) =>
+      response.writeHead(status, { 'retry-after': text }).end(),
+    )
+    const { retryAfterMs } = await post(`http://127.0.0.1:${port}/`)
+    if (expected === null) expect(retryAfterMs).toBeNull()
+    else
+      expect(Math.abs((retryAfterMs ?? -1e9) - expected)).toBeLessThan(
+        expected === 600_000 ? 60_000 : 1,
+      )
+  })
+
+  test('ends as interrupted when the process does', async () => {
+    const { port, hits } = await keep(openListener(() => {}))
+    const url = `http://127.0.0.1:${port}/`
+    expect(await post(url, { signal: AbortSignal.abort() })).toMatchObject({
+      ...{ problem: 'Interrupted', status: null, address: null },
+    })
+    expect(hits()).toBe(0)
+    const stop = new AbortController()
+    const waiting = post(url, { signal: stop.signal })
+    await expect.poll(hits, { timeout: 10_000 }).toBe(1)
+    stop.abort()
+    expect(await waiting).toMatchObject({ problem: 'Interrupted', status: null })
+    const asking = new AbortController()
+    const silent: Resolve = () => new Promise(() => asking.abort())
+    const outcome = await post('http://shop.example/', { signal: asking.signal, resolve: silent })
+    expect(outcome.problem).toBe('Interrupted')
+  })
+})
+
+describe('a redirect', () => {
+  test.each([301, 302, 303, 307, 308])('with %i is a failure and not followed', async status => {
+    const canaries = await openCanaries()
+    opened.push(canaries)
+    supplyEnv({ WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' })
+    for (const host of ['127.0.0.1', '127.0.0.2', '[::1]']) {
+      const location = `http://${host}:${canaries.port}/inner`
+      const { port } = await openHttp((_request, response) =>
+        response.writeHead(status, { location }).end(),
+      )
+      expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({
+        status,
+        problem: `The receiver redirects to another address (${status}): give the final address`,
+        headers: { location },
+      })
+    }
+    expect(canaries.hits()).toBe(0)
+  })
+})
+
+describe('with TLS', () => {
+  const shop = makeCertificate(['shop.example'])
+  const machine = makeCertificate(['127.0.0.1'])
+  const expired = makeCertificate(['shop.example'], new Date(Date.now() - 86_400_000))
+  const trusted = getCACertificates('default')
+  const resolve = to('127.0.0.1')
+  beforeEach(() => {
+    setDefaultCACertificates([...trusted, shop.cert, machine.cert, expired.cert])
+  })
+  afterAll(() => setDefaultCACertificates(trusted))
+
+  test('the certificate, SNI and Host are those of the name, on the checked address', async () => {
+    let seen: unknown
+    const { port } = await openTls(shop, (request, response) => {
+      const { servername, getProtocol } = request.socket as TLSSocket
+      seen = [servername, getProtocol.call(request.socket), request.headers.host]
+      ok(request, response)
+    })
+    for (const name of ['shop.example', 'shop.example.']) {
+      const outcome = await post(`https://${name}:${port}/`, { resolve }, { mode: 'live' })
+      expect(outcome).toMatchObject({ status: 200, problem: null, address: '127.0.0.1' })
+      expect(seen).toEqual(['shop.example', 'TLSv1.3', `${name}:${port}`])
+    }
+  })
+
+  test('an address is served with a certificate for the address', async () => {
+    const { port } = await openTls(machine, ok)
+    expect((await post(`https://127.0.0.1:${port}/`)).problem).toBeNull()
+    expect((await post(`https://shop.example:${port}/`, { resolve })).problem).toBe(
+      "The receiver's certificate is not for shop.example",
+    )
+  })
+
+  test('a certificate that does not prove the name keeps the post from being sent', async () => {
+    let requests = 0
+    const count: RequestListener = (request, response) => {
+      requests += 1
+      ok(request, response)
+    }
+    const [named, unknown, old] = await Promise.all([
+      openTls(shop, count),
+      openTls(makeCertificate(['shop.example']), count),
+      openTls(expired, count),
+    ])
+    const words = async (name: string, { port }: Listener) =>
+      (await post(`https://${name}:${port}/`, { resolve })).problem
+    expect(await words('other.example', named)).toBe(
+      "The receiver's certificate is not for other.example",
+    )
+    expect(await words('127.0.0.1', named)).toBe("The receiver's certificate is not for 127.0.0.1")
+    expect(await words('shop.example', unknown)).toContain('certificate is not trusted')
+    expect(await words('shop.example', old)).toContain('certificate has expired')
+    // A connection that was verified for one name does not serve another.
+    expect(await words('shop.example', named)).toBeNull()
+    expect(await words('other.example', named)).toContain('is not for other.example')
+    expect(requests).toBe(1)
+  })
+
+  test('an old TLS or none at all is told in words', async () => {
+    const old = await openTls(
+      { ...shop, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
+      ok,
+    )
+    const plain = await openHttp(ok)
+    for (const { port } of [old, plain]) {
+      expect((await post(`https://shop.example:${port}/`, { resolve })).problem).toBe(
+        'The receiver does not speak TLS 1.2 or newer correctly',
+      )
+    }
+  })
+
+  test('a redirect down to http is not followed', async () => {
+    const inner = await openHttp(ok)
+    const { port } = await openTls(shop, (_request, response) =>
+      response.writeHead(307, { location: `http://127.0.0.1:${inner.port}/` }).end(),
+    )
+    const outcome = await post(`https://shop.example:${port}/`, { resolve })
+    expect(outcome.problem).toContain('(307)')
+    expect(inner.hits()).toBe(0)
+  })
+
+  test('a handshake that never ends is given up, and a second address has its turn', async () => {
+    const silent = await keep(openListener(() => {}, '127.0.0.2'))
+    const url = `https://shop.example:${silent.port}/`
+    const alone = await post(url, { resolve: to('127.0.0.2'), connectMs: 300 })
+    expect(alone).toMatchObject({ status: null, address: '127.0.0.2' })
+    expect(alone.problem).toContain('could not be reached in time')
+    await keep(listen(createTlsServer(shop, ok), '127.0.0.1', silent.port))
+    const both = await post(url, { resolve: to('127.0.0.2', '127.0.0.1') })
+    expect(both).toMatchObject({ status: 200, address: '127.0.0.1' })
+  })
+})
+
+describe('of several addresses', () => {
+  test('the next is called when the first refuses, and none when the first has answered', async () => {
+    const second = await openHttp(ok, '127.0.0.2')
+    const url = `http://shop.example:${second.port}/`
+    expect(await post(url, { resolve: to('127.0.0.1', '127.0.0.3', '127.0.0.2') })).toMatchObject({
+      ...{ status: 200, address: '127.0.0.2' },
+    })
+    closeConnections()
+    const first = await openHttp(
+      (_request, response) => response.writeHead(500).end(),
+      '127.0.0.1',
+      second.port,
+    )
+    expect(await post(url, { resolve: to('127.0.0.1', '127.0.0.2') })).toMatchObject({
+      ...{ status: 500, address: '127.0.0.1' },
+    })
+    expect([first.hits(), second.hits()]).toEqual([1, 1])
+  })
+
+  test('none that answers is a problem', async () => {
+    const { port, close } = await openListener()
+    await close()
+    expect(
+      await post(`http://shop.example:${port}/`, { resolve: to('127.0.0.1', '127.0.0.2') }),
+    ).toMatchObject({
+      problem: 'The receiver refuses connections: check that it runs and the port',
+    })
+  })
+})
+
+describe('a kept connection', () => {
+  test('carries the next post, of the same name only', async () => {
+    const { port, hits } = await openHttp(ok)
+    const resolve = to('127.0.0.1')
+    for (let at = 0; at < 5; at++) await post(`http://shop.example:${port}/${at}`, { resolve })
+    expect(hits()).toBe(1)
+    await post(`http://other.example:${port}/`, { resolve })
+    expect(hits()).toBe(2)
+  })
+
+  test('is not used once its address is no longer among those of the name', async () => {
+    const first = await openHttp(ok, '127.0.0.1')
+    const second = await openHttp(ok, '127.0.0.2', first.port)
+    const url = `http://shop.example:${first.port}/`
+    await post(url, { resolve: to('127.0.0.1') })
+    expect(await post(url, { resolve: to('127.0.0.2') })).toMatchObject({ address: '127.0.0.2' })
+    expect([first.hits(), second.hits()]).toEqual([1, 1])
+    supplyEnv({ WEBHOOK_ALLOW_CIDRS: '127.0.0.2/32' })
+    expect((await post(url, { resolve: to('127.0.0.1') })).problem).toContain('is loopback')
+    expect([first.hits(), second.hits()]).toEqual([1, 1])
+  })
+
+  test('that has died is replaced once by a fresh one', async () => {
+    let requests = 0
+    const { port, hits } = await openHttp((request, response) => {
+      requests += 1
+      if (requests === 2) request.socket.resetAndDestroy()
+      else ok(request, response)
+    })
+    const url = `http://127.0.0.1:${port}/`
+    expect((await post(url)).status).toBe(200)
+    expect((await post(url)).status).toBe(200)
+    expect([requests, hits()]).toEqual([3, 2])
+  })
+
+  test('that dies is not replaced twice, nor when an answer had begun', async () => {
+    let requests = 0
+    const { port, hits } = await openHttp((request, response) => {
+      requests += 1
+      if (requests === 1) ok(request, response)
+      else if (requests < 4) request.socket.destroy()
+      else if (requests === 4) ok(request, response)
+      else request.socket.end('HTTP/1.1 2')
+    })
+    const url = `http://127.0.0.1:${port}/`
+    expect((await post(url)).status).toBe(200)
+    expect((await post(url)).problem).toBe('The receiver closed the connection before it answered')
+    expect([requests, hits()]).toEqual([3, 2])
+    expect((await post(url)).status).toBe(200)
+    expect((await post(url)).status).toBeNull()
+    expect([requests, hits()]).toEqual([5, 3])
+  })
+
+  test.each([
+    ['4 to one receiver', 20, 1, 4],
+    ['64 in all', 3, 25, 64],
+  ])('is one of at most %s', async (_what, atOnce, namesCount, keptMax) => {
+    const waiting: ServerResponse[] = []
+    const all = atOnce * namesCount
+    // None is answered before all have come, so that each has a connection of its own.
+    const { port, hits } = await openHttp((request, response) => {
+      request.resume()
+      waiting.push(response)
+      if (waiting.length === all) for (const one of waiting.splice(0)) one.end()
+    })
+    const resolve = to('127.0.0.1')
+    const urls = Array.from(
+      { length: all },
+      (_, at) => `http://s${at % namesCount}.example:${port}/`,
+    )
+    const round = () => Promise.all(urls.map(url => post(url, { resolve })))
+    await round()
+    expect(hits()).toBe(all)
+    await round()
+    expect(hits()).toBeGreaterThanOrEqual(2 * all - keptMax)
+  })
+
+  test('is closed after some idle seconds', async () => {
+    let closed = 0
+    const server = createServer(ok)
+    server.keepAliveTimeout = 60_000
+    server.on('connection', socket => {
+      socket.once('close', () => {
+        closed += 1
+      })
+    })
+    const { port } = await keep(listen(server))
+    await post(`http://127.0.0.1:${port}/`)
+    await expect.poll(() => closed, { timeout: 20_000 }).toBe(1)
+  })
+})

@@ -1,0 +1,97 @@
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { type AccountRef, ofAccount, utc } from '#lib/base/db/columns.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { EventRow } from '#lib/services/webhooks/schema.ts'
+import { recallSecret } from '#lib/services/webhooks/secrets.ts'
+import type { Endpoint } from '#lib/services/webhooks/wire.ts'
+
+/** What happened after a sequence number, oldest first. */
+export function listEvents(
+  account: AccountRef,
+  mode: Mode,
+  after: number,
+  limit: number,
+): Promise<EventRow[]> {
+  return db().$queryRaw<EventRow[]>`
+    SELECT e.id, e.type, e.mode, e.sequence, e.resource, ${utc('e.created_at')} FROM events e
+    WHERE ${ofAccount('e', account)} AND e.mode = ${mode}
+      AND e.sequence > ${after}::bigint
+    ORDER BY e.sequence LIMIT ${limit}`
+}
+
+/** The oldest event that is still kept, and the last there ever was; 0 where there is none. */
+export async function readEventRange(
+  accountId: string,
+  mode: Mode,
+): Promise<{ oldest: number; last: number }> {
+  const [range] = await db().$queryRaw<{ oldest: bigint | null; last: bigint }[]>`
+    SELECT s.last, (
+      SELECT e.sequence FROM events e
+      WHERE e.account_id = s.account_id AND e.mode = s.mode ORDER BY e.sequence LIMIT 1) AS oldest
+    FROM event_sequences s WHERE s.account_id = ${accountId}::uuid AND s.mode = ${mode}`
+  const last = Number(range?.last ?? 0)
+  return { oldest: Number(range?.oldest ?? last + 1), last }
+}
+
+/** What the health of an endpoint is read from, so that it costs the same however busy it is. */
+const HEALTH_OF = 1_000
+
+const health = Prisma.sql`(
+  SELECT row_to_json(t) FROM (
+    SELECT count(*) FILTER (WHERE a.problem IS NULL) AS delivered,
+      count(*) FILTER (WHERE a.problem IS NOT NULL) AS failed,
+      percentile_disc(0.95) WITHIN GROUP (ORDER BY a.duration_ms) AS p95_ms
+    FROM (
+      SELECT d.account_id, d.id, d.updated_at FROM deliveries d
+      WHERE d.account_id = p.account_id AND d.endpoint_id = p.id
+      ORDER BY d.sequence DESC LIMIT ${HEALTH_OF}) d
+    JOIN delivery_attempts a ON a.account_id = d.account_id AND a.delivery_id = d.id
+    WHERE d.updated_at > now() - interval '24 hours' AND a.created_at > now() - interval '24 hours'
+  ) t) AS health`
+
+const endpointAsJson = asJson(Prisma.sql`
+  p.id, p.url, p.event_types,
+  CASE WHEN p.disabled_at IS NULL THEN 'enabled' ELSE 'disabled' END AS status,
+  ${utc('p.disabled_at')}, p.disabled_reason, ${utc('p.failing_since')}, ${utc('p.created_at')},
+  ${utc('p.updated_at')}, ${health}`)
+
+/** The endpoints of an account in one mode, the oldest first. */
+export function listEndpoints(accountId: string, mode: Mode): Promise<Endpoint[]> {
+  return queryRows<Endpoint>(Prisma.sql`
+    SELECT ${endpointAsJson}::text AS json FROM webhook_endpoints p
+    WHERE p.account_id = ${accountId}::uuid AND p.mode = ${mode} AND p.deleted_at IS NULL
+    ORDER BY p.id`)
+}
+
+export async function readEndpoint(accountId: string, mode: Mode, id: string): Promise<Endpoint> {
+  const endpoint = isUuid(id) ? await findEndpoint(accountId, mode, id, false) : null
+  if (!endpoint) throw new TrocoError('endpoint_not_found', 'Endpoint not found')
+  return endpoint
+}
+
+/**
+ * What was answered when an endpoint was made: as it stands now, even deleted, with the secret that
+ * it began with, which can be told since it still lies there sealed.
+ */
+export async function recallEndpoint(accountId: string, mode: Mode, id: string) {
+  const endpoint = await findEndpoint(accountId, mode, id, true)
+  if (!endpoint) throw new Error('An endpoint that was answered is not there')
+  const { secret } = await recallSecret(accountId, mode, id)
+  return { ...endpoint, secret }
+}
+
+async function findEndpoint(
+  accountId: string,
+  mode: Mode,
+  id: string,
+  evenDeleted: boolean,
+): Promise<Endpoint | null> {
+  const [row] = await queryRows<Endpoint>(Prisma.sql`
+    SELECT ${endpointAsJson}::text AS json FROM webhook_endpoints p
+    WHERE p.account_id = ${accountId}::uuid AND p.mode = ${mode} AND p.id = ${id}::uuid
+      AND (p.deleted_at IS NULL OR ${evenDeleted}::boolean)`)
+  return row ?? null
+}

@@ -1,0 +1,110 @@
+import { Webhook } from 'standardwebhooks'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createEndpoint } from '#lib/services/webhooks/endpoints.ts'
+import { resendDelivery, resendFailed } from '#lib/services/webhooks/resend.ts'
+import { readResourceSecret, rotateSecret } from '#lib/services/webhooks/secrets.ts'
+import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { deliverAll, deliveriesOf, passTime, payAndTell } from '#lib/testing/deliveries.ts'
+import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
+import { inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
+
+inOwnDatabase()
+
+let merchant: Account
+let receiver: Receiver
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  receiver = await openReceiver()
+})
+afterEach(() => receiver.close())
+
+const owner = () => ({ accountId: merchant.id, mode: 'test' as const, note: async () => {} })
+const only = async () => {
+  const [row] = await deliveriesOf(merchant)
+  if (!row) throw new Error('There is no delivery')
+  return row
+}
+const signedBy = (secret: string, { text, headers }: Receiver['calls'][number]) =>
+  new Webhook(secret).verify(text, headers as Record<string, string>)
+
+test('a resend brings the same bytes under the same id, newly signed, and is kept as a try', async () => {
+  await payAndTell(merchant, receiver.url)
+  await deliverAll()
+  const before = (await readResourceSecret(merchant.id, 'test')) ?? ''
+  const { secret } = await rotateSecret(owner(), null)
+  await resendDelivery(owner(), (await only()).id)
+  await deliverAll()
+  const [first, second] = receiver.calls
+  expect(second?.text).toBe(first?.text)
+  expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
+  if (!first || !second) throw new Error('It came less than twice')
+  expect(() => signedBy(secret, first)).toThrow()
+  expect(signedBy(before, first)).toEqual(signedBy(before, second))
+  expect(signedBy(secret, second)).toBeTruthy()
+  const row = await only()
+  expect([row.status, row.attempts, row.tries.length]).toEqual(['delivered', 2, 2])
+})
+
+test('one that was given up has all of its tries again', async () => {
+  receiver.say(status(500))
+  await payAndTell(merchant, receiver.url)
+  const exhaust = async () => {
+    for (let round = 0; round < 7; round++) {
+      await passTime()
+      await deliverAll()
+    }
+  }
+  await exhaust()
+  expect((await only()).status).toBe('exhausted')
+  await resendDelivery(owner(), (await only()).id)
+  await exhaust()
+  expect([(await only()).status, receiver.calls.length]).toEqual(['exhausted', 14])
+})
+
+test('twenty resends at once send it once', async () => {
+  await payAndTell(merchant, receiver.url)
+  await deliverAll()
+  const { id } = await only()
+  await Promise.all(Array.from({ length: 20 }, () => resendDelivery(owner(), id)))
+  await deliverAll()
+  expect(receiver.calls).toHaveLength(2)
+})
+
+test('a resend while it is being sent is refused, and disturbs nothing', async () => {
+  let refusal: unknown
+  receiver.say(async (_received, response) => {
+    refusal = await resendDelivery(owner(), (await only()).id).catch(error => error)
+    response.writeHead(200).end()
+  })
+  await payAndTell(merchant, receiver.url)
+  await deliverAll()
+  expect(refusal).toMatchObject({ code: 'under_way' })
+  expect([(await only()).status, receiver.calls.length]).toEqual(['delivered', 1])
+})
+
+test('of 2,500 that failed each is resent once, in batches', async () => {
+  const event_types = [...EVENT_TYPES]
+  const id = await createEndpoint(owner(), { url: receiver.url, event_types })
+  await payAndTell(merchant)
+  await db().$executeRaw`
+    INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
+      host, status, attempts)
+    SELECT account_id, gen_random_uuid(), mode, event_id, gen_random_uuid(), sequence, endpoint_id,
+      url, host, CASE n % 2 WHEN 0 THEN 'exhausted' ELSE 'stopped' END, 4
+    FROM deliveries, generate_series(1, 2500) n WHERE endpoint_id = ${id}::uuid`
+  const from = new Date(Date.now() - 3_600_000).toISOString()
+  const resent = await resendFailed(owner(), { from })
+  expect(resent).toEqual({ resent: 2_500, more: false })
+  const counts = await db().delivery.groupBy({
+    by: ['status', 'attemptsBefore'],
+    where: { endpointId: id },
+    _count: true,
+    orderBy: { attemptsBefore: 'asc' },
+  })
+  expect(counts.map(one => [one.status, one.attemptsBefore, one._count])).toEqual([
+    ['pending', 0, 1],
+    ['pending', 4, 2_500],
+  ])
+})

@@ -1,0 +1,114 @@
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { changeDeliveries } from '#lib/services/webhooks/backlog.ts'
+import { isAbout, isIn } from '#lib/services/webhooks/delivery-queries.ts'
+import type { Owner } from '#lib/services/webhooks/owner.ts'
+import type { ResendRequest } from '#lib/services/webhooks/schema.ts'
+import { NO_ENDPOINT, typesOf } from '#lib/services/webhooks/states.ts'
+
+/** One request resends no more than it can within its time; whoever has more asks again. */
+const RESEND_MAX = 20_000
+
+/** A round of its own: the tries before do not count against it. */
+const anew = Prisma.sql`status = 'pending', due_at = now(), lease = NULL, delivered_at = NULL,
+  attempts_before = d.attempts`
+
+interface Standing {
+  status: string
+  isUnderWay: boolean
+  isDisabled: boolean
+  isDeleted: boolean
+}
+
+/** Sends the same bytes under the same webhook-id once more; what waits for its time goes now. */
+export async function resendDelivery({ accountId, mode, note }: Owner, id: string): Promise<void> {
+  await transaction(async tx => {
+    const [found] = isUuid(id)
+      ? await tx.$queryRaw<Standing[]>`
+          SELECT d.status, d.lease IS NOT NULL AND d.due_at > now() AS "isUnderWay",
+            p.disabled_at IS NOT NULL AS "isDisabled", p.deleted_at IS NOT NULL AS "isDeleted"
+          FROM deliveries d LEFT JOIN webhook_endpoints p
+            ON p.account_id = d.account_id AND p.id = d.endpoint_id
+          WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid
+          FOR UPDATE OF d`
+      : []
+    if (!found) throw new TrocoError('delivery_not_found', 'Delivery not found')
+    refuse(found)
+    const change = found.status === 'pending' ? Prisma.sql`due_at = now(), lease = NULL` : anew
+    await tx.$executeRaw`
+      UPDATE deliveries d SET ${change}, updated_at = now()
+      WHERE d.account_id = ${accountId}::uuid AND d.id = ${id}::uuid`
+    await note(tx, 'webhook_delivery.resent', id, { after: { mode } })
+  })
+  wake('deliveries')
+}
+
+async function refuseEndpoint(accountId: string, mode: Mode, id: string): Promise<void> {
+  const endpoint = await db().webhookEndpoint.findFirst({ where: { accountId, mode, id } })
+  if (!endpoint) throw new TrocoError('endpoint_not_found', 'Endpoint not found')
+  const isDisabled = endpoint.disabledAt !== null
+  refuse({ isDeleted: endpoint.deletedAt !== null, isDisabled, isUnderWay: false })
+}
+
+function refuse({ isDeleted, isDisabled, isUnderWay }: Omit<Standing, 'status'>): void {
+  if (isDeleted)
+    throw new TrocoError('endpoint_disabled', 'The endpoint is deleted: make a new one')
+  if (isDisabled) throw new TrocoError('endpoint_disabled', 'Enable the endpoint first')
+  if (isUnderWay) throw new TrocoError('under_way', 'It is being sent just now: wait for its end')
+}
+
+/** What is to be sent again, with the subjects that its reference means. */
+export type WantedFailed = ResendRequest & { subject_ids?: string[] }
+
+/**
+ * Sends again what failed of all that was created in a period, oldest first; for an endpoint that is
+ * disabled or deleted nothing is sent. `more`: there is more than one request may send.
+ */
+export async function resendFailed(
+  { accountId, mode, note }: Owner,
+  wanted: WantedFailed,
+): Promise<{ resent: number; more: boolean }> {
+  const { endpoint_id } = wanted
+  if (endpoint_id && endpoint_id !== NO_ENDPOINT) {
+    await refuseEndpoint(accountId, mode, endpoint_id)
+  }
+  const { from: created_from, to: created_to = null, type = null } = wanted
+  const after = { mode, created_from, created_to, type }
+  await transaction(tx => note(tx, 'webhook_delivery.resent', endpoint_id ?? accountId, { after }))
+  const resent = await changeDeliveries(hasFailed(accountId, mode, wanted), anew, RESEND_MAX)
+  if (resent > 0) wake('deliveries')
+  return { resent, more: resent >= RESEND_MAX }
+}
+
+/** How many one request would send again. */
+export async function countFailed(
+  accountId: string,
+  mode: Mode,
+  wanted: WantedFailed,
+): Promise<number> {
+  const [{ failed } = { failed: 0n }] = await db().$queryRaw<{ failed: bigint }[]>`
+    SELECT count(*) AS failed FROM (
+      SELECT 1 FROM deliveries d WHERE ${hasFailed(accountId, mode, wanted)} LIMIT ${RESEND_MAX}) t`
+  return Number(failed)
+}
+
+/** The deliveries `d` that were given up, and that somebody is there to receive. */
+function hasFailed(accountId: string, mode: Mode, wanted: WantedFailed): Prisma.Sql {
+  const { from, to = new Date().toISOString(), status, type } = wanted
+  const ofType = type
+    ? Prisma.sql`AND EXISTS (
+        SELECT 1 FROM events e WHERE e.account_id = d.account_id AND e.id = d.event_id
+          AND e.type = ANY (${typesOf(type)}::text[]))`
+    : Prisma.empty
+  return Prisma.sql`d.account_id = ${accountId}::uuid AND d.mode = ${mode}
+    AND ${status ? isIn(status) : isIn('exhausted', 'stopped')}
+    AND d.created_at >= ${from}::timestamptz AND d.created_at < ${to}::timestamptz
+    ${isAbout(wanted)} ${ofType}
+    AND NOT EXISTS (
+      SELECT 1 FROM webhook_endpoints p
+      WHERE p.account_id = d.account_id AND p.id = d.endpoint_id AND p.disabled_at IS NOT NULL)`
+}

@@ -1,0 +1,159 @@
+import * as z from 'zod'
+import { about, httpsUrl, httpUrl, listLimit, listQuery, must } from '#lib/base/fields.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import {
+  DELIVERY_STATUSES,
+  EVENT_TYPES,
+  type EventType,
+  NO_ENDPOINT,
+  RESEND_DAYS_MAX,
+  WANTED_TYPES,
+} from '#lib/services/webhooks/states.ts'
+
+export type {
+  Attempt,
+  DeliveriesFailed,
+  DeliveriesResent,
+  Delivery,
+  DeliveryDetail,
+  DeliveryPage,
+  Endpoint,
+  ShownSecret,
+  TestAnswer,
+} from '#lib/services/webhooks/wire.ts'
+
+/** An event as it is kept; `resource` is the row of what it is about, as it stood then. */
+export interface EventRow {
+  id: string
+  type: EventType
+  mode: Mode
+  sequence: bigint | number
+  resource: unknown
+  created_at: string
+}
+
+/** How the rooms write out what an event is about. */
+export type Tellers = Record<'transaction' | 'withdrawal', (resource: unknown) => object>
+
+/** The body of a webhook, and the entry of GET /events: the same. */
+export function eventToWire(event: EventRow, tell: Tellers) {
+  const [about, what] = event.type.split('.') as [keyof Tellers, string]
+  return {
+    id: event.id,
+    type: event.type,
+    event: what,
+    mode: event.mode,
+    sequence: Number(event.sequence),
+    created_at: event.created_at,
+    ...tell[about](event.resource),
+  }
+}
+
+/** The body for an endpoint of the account: of a charge, the payer and the goods stand apart as well. */
+export function eventToIntegration(event: EventRow, tell: Tellers) {
+  const body: Record<string, unknown> = eventToWire(event, tell)
+  const { transaction } = body as { transaction?: Record<string, unknown> }
+  if (!transaction) return body
+  const { client_name, client_email, client_doc, client_phone, items, utms } = transaction
+  const client = { name: client_name, email: client_email, doc: client_doc, phone: client_phone }
+  return { ...body, client, products: items ?? [], utms: utms ?? {} }
+}
+
+export const ENDPOINTS_MAX = 10
+
+const TYPES = must(`be "*" for all, or a list of one or more of: ${EVENT_TYPES.join(', ')}`)
+const eventTypes = z
+  .union([z.literal('*'), z.array(z.enum(EVENT_TYPES)).min(1, TYPES)], TYPES)
+  // All that there are today: nobody is told of a kind of event that they have never heard of.
+  .transform(given => EVENT_TYPES.filter(type => given === '*' || given.includes(type)))
+
+/** A new endpoint of the account, in each mode. */
+export const endpointRequest = { test: endpointOf(httpUrl), live: endpointOf(httpsUrl) }
+export type EndpointRequest = z.infer<typeof endpointRequest.test>
+
+/** What may be changed of an endpoint. */
+export const endpointChange = { test: changeOf(httpUrl), live: changeOf(httpsUrl) }
+export type EndpointChange = z.infer<typeof endpointChange.test>
+
+function endpointOf(url: z.ZodType<string>) {
+  return z.object({ url, event_types: eventTypes })
+}
+
+function changeOf(url: z.ZodType<string>) {
+  return endpointOf(url)
+    .partial()
+    .refine(({ url, event_types }) => url || event_types, must('hold url, event_types or both'))
+}
+
+export const enableRequest = inBoth(
+  z.object({ send_missed: z.boolean(must('be true or false')).default(true) }),
+)
+
+const type = z.enum(EVENT_TYPES, must(`be one of ${EVENT_TYPES.join(', ')}`)).optional()
+/** Without a type it is the first that the endpoint wants to know. */
+export const testRequest = inBoth(z.object({ type }))
+
+const { limit, status, created_from, created_to, external_id } = listQuery(DELIVERY_STATUSES).shape
+const ID = must('be an id, in the form of a UUID')
+const uuid = z.string(ID).refine(isUuid, ID)
+const ENDPOINT = must(`be the id of an endpoint, or "${NO_ENDPOINT}" for those of a webhook_url`)
+const endpoint_id = z
+  .string(ENDPOINT)
+  .refine(value => value === NO_ENDPOINT || isUuid(value), ENDPOINT)
+  .optional()
+const wantedType = z.enum(WANTED_TYPES, must(`be one of ${WANTED_TYPES.join(', ')}`)).optional()
+const reference = external_id.meta(
+  about('Only of this transaction or withdrawal: its id, its reference, or the id of its event.'),
+)
+const CURSOR = /^\d{1,15}\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+export const deliveriesQuery = z.object({
+  ...{ limit, status, created_from, created_to, endpoint_id, reference },
+  type: wantedType,
+  cursor: z.string().regex(CURSOR, must('be the next_cursor of a page before')).optional(),
+  subject_id: uuid.optional(),
+})
+export type DeliveriesQuery = z.infer<typeof deliveriesQuery>
+
+const moment = created_from.unwrap()
+
+/** What failed in a period; as a query of a GET it asks how many that are. */
+export const failedQuery = z
+  .object({
+    from: moment,
+    to: moment.optional(),
+    ...{ endpoint_id, reference },
+    type: wantedType,
+    status: z.enum(['exhausted', 'stopped'], must('be exhausted or stopped')).optional(),
+  })
+  .superRefine(({ from, to }, context) => {
+    const days = ((to ? Date.parse(to) : Date.now()) - Date.parse(from)) / 86_400_000
+    const refuse = (field: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [field], message })
+    if (days <= 0) refuse(to ? 'to' : 'from', to ? 'must be after from' : 'must be in the past')
+    if (days <= RESEND_DAYS_MAX) return
+    const rule = `must be at most ${RESEND_DAYS_MAX} days before to, or before now without one`
+    refuse('from', rule)
+  })
+export const resendRequest = inBoth(failedQuery)
+export type ResendRequest = z.infer<typeof resendRequest.test>
+
+function inBoth<Shape extends z.ZodType>(shape: Shape) {
+  return { test: shape, live: shape }
+}
+
+const AFTER = 'be a sequence number: 0, or the next_after of an answer before'
+
+export const eventsQuery = z.object({
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/, must(AFTER))
+    .transform(Number)
+    .default(0)
+    .meta({
+      like: z.int().min(0).default(0),
+      ...about('The sequence number of the last event that you know; 0 begins at the first.', 0),
+    }),
+  limit: listLimit(100),
+})

@@ -1,0 +1,35 @@
+import { leaseMs } from '#lib/base/db/claim.ts'
+import { Prisma } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { EventRow } from '#lib/services/webhooks/schema.ts'
+
+/** Calls under way at once, over all workers, so that no receiver takes the place of the others. */
+const OF_ACCOUNT_MAX = 64
+const OF_HOST_MAX = 16
+const OF_URL_MAX = 4
+
+export interface DueDelivery {
+  accountId: string
+  id: string
+  mode: Mode
+  lease: string
+  url: string
+  endpointId: string | null
+  /** Tries that failed since it was first, or again, to be delivered. */
+  tried: number
+  event: EventRow
+  /** What was sent first: every later try sends the same bytes. */
+  body: string | null
+  /** Those in force, the newest first, sealed (in base64). */
+  secrets: { id: string; sealed: string }[] | null
+}
+
+/** Takes what is due, of each receiver no more than it has room for, under one lease. */
+export function takeDue(most: number): Promise<DueDelivery[]> {
+  return queryRows<DueDelivery>(Prisma.sql`
+    SELECT json FROM troco_claim_deliveries(
+      ${newId()}::uuid, ${leaseMs()}::float8, ${most}::integer,
+      ${OF_ACCOUNT_MAX}::integer, ${OF_HOST_MAX}::integer, ${OF_URL_MAX}::integer) AS json`)
+}

@@ -1,0 +1,123 @@
+import { Webhook } from 'standardwebhooks'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
+import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
+import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
+import { eventPage } from '#lib/services/webhooks/event-page.ts'
+import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { TestRead } from '#lib/services/webhooks/wire.ts'
+import { call } from '#lib/testing/call.ts'
+import { pageHeaders, signIn } from '#lib/testing/member.ts'
+import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
+import { type Api, makeMerchant, startApi } from '#lib/testing/stage.ts'
+import { type Document, strictly } from '#lib/testing/strict.ts'
+
+let api: Api
+let merchant: Account
+let headers: Record<string, string>
+let receiver: Receiver
+let endpoint: { id: string; secret: string }
+beforeAll(async () => {
+  api = await startApi()
+})
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  headers = pageHeaders(await signIn(merchant, 'owner'), merchant.id)
+  receiver = await openReceiver()
+  const body = { url: `${receiver.url}/hook?x=1`, event_types: '*' }
+  endpoint = (await ask('', body)).body.data
+})
+afterEach(() => receiver.close())
+afterAll(() => api.close())
+
+function ask(rest: string, body?: object) {
+  return call(api.url, 'POST', `/dashboard/webhooks/endpoints${rest}`, { headers, body })
+}
+const send = (body?: object) => ask(`/${endpoint.id}/test`, body)
+
+const Page = eventPage({
+  transaction: ChargeDetail,
+  refund: RefundDetail,
+  withdrawal: WithdrawalDetail,
+})
+
+test.each(EVENT_TYPES)('%s is what the document says of it, and signed', async type => {
+  const { status, body } = await send({ type })
+  expect(status).toBe(200)
+  expect(TestRead.parse(body)).toEqual(body)
+  const [received] = receiver.calls
+  if (!received) throw new Error('Nothing came')
+  const told = JSON.parse(received.text)
+  const verified = new Webhook(endpoint.secret).verify(
+    received.text,
+    received.headers as Record<string, string>,
+  )
+  expect(verified).toEqual(told)
+  expect(told).toMatchObject({ type, mode: 'test', sequence: 0 })
+  expect(received.headers['webhook-id']).toBe(told.id)
+  const { client, products, utms, ...event } = told
+  const document = await call(api.url, 'GET', '/openapi.json')
+  const judge = strictly(document.body as Document)({ $ref: '#/components/schemas/Event' })
+  expect(judge(event), JSON.stringify(judge.errors)).toBe(true)
+  expect(Page.shape.data.element.parse(event)).toEqual(event)
+  const { transaction } = event
+  if (transaction) {
+    expect(client).toEqual({
+      name: transaction.client_name,
+      email: transaction.client_email,
+      doc: transaction.client_doc,
+      phone: transaction.client_phone,
+    })
+    expect([products, utms]).toEqual([transaction.items, transaction.utms])
+  } else expect([client, products, utms]).toEqual([undefined, undefined, undefined])
+  expect(body.data).toMatchObject({
+    delivered: true,
+    status: 200,
+    problem: null,
+    response_body: 'ok',
+    request_body: received.text,
+    address: '127.0.0.1',
+  })
+  expect(body.data.request_headers).toMatchObject({ 'webhook-id': told.id })
+  expect(body.data.response_headers).toHaveProperty('date')
+})
+
+test('a failure is told with the answer, tried once, and changes nothing', async () => {
+  receiver.say(status(410, { 'x-why': 'moved' }))
+  const { body } = await send()
+  expect(body.data).toMatchObject({ delivered: false, status: 410, response_body: 'status 410' })
+  expect(body.data.response_headers['x-why']).toBe('moved')
+  expect(body.data.problem).toContain('410')
+  expect(receiver.calls).toHaveLength(1)
+  const where = { accountId: merchant.id }
+  expect(await db().webhookEndpoint.findFirstOrThrow({ where })).toMatchObject({
+    disabledAt: null,
+    failingSince: null,
+  })
+  expect([await db().event.count({ where }), await db().delivery.count({ where })]).toEqual([0, 0])
+})
+
+test('a receiver that is not there is told in words', async () => {
+  await receiver.close()
+  const { body } = await send()
+  expect(body.data).toMatchObject({ delivered: false, status: null, response_headers: null })
+  expect(body.data.problem).toContain('refuses connections')
+  receiver = await openReceiver()
+})
+
+test('a disabled endpoint may be asked whether it is back', async () => {
+  await ask(`/${endpoint.id}/disable`)
+  expect((await send()).body.data.delivered).toBe(true)
+})
+
+test('after a rotation both secrets sign', async () => {
+  const { secret } = (await ask(`/${endpoint.id}/rotate`)).body.data
+  await send()
+  const [received] = receiver.calls
+  for (const one of [secret, endpoint.secret]) {
+    const headers = received?.headers as Record<string, string>
+    expect(new Webhook(one).verify(received?.text ?? '', headers)).toBeTruthy()
+  }
+})

@@ -1,0 +1,62 @@
+import { db } from '#lib/base/db/client.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid, newId } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { postWebhook } from '#lib/services/webhooks/post.ts'
+import { eventToIntegration } from '#lib/services/webhooks/schema.ts'
+import { readSigningSecrets } from '#lib/services/webhooks/secrets.ts'
+import { signatureHeaders } from '#lib/services/webhooks/sign.ts'
+import type { EventType } from '#lib/services/webhooks/states.ts'
+import type { TestAnswer } from '#lib/services/webhooks/wire.ts'
+
+/** What an event of this type looks like; given by whoever knows the rooms' shapes. */
+type SampleOf = (type: EventType) => Record<string, unknown>
+
+/**
+ * Sends an endpoint an event that never happened, at once and once, and tells what came back. It is
+ * kept nowhere; a disabled endpoint is called too, to see whether it is back.
+ */
+export async function sendTestEvent(
+  accountId: string,
+  mode: Mode,
+  endpointId: string,
+  wanted: EventType | undefined,
+  sampleOf: SampleOf,
+): Promise<TestAnswer> {
+  const where = { accountId, mode, id: endpointId, deletedAt: null }
+  const endpoint = isUuid(endpointId) ? await db().webhookEndpoint.findFirst({ where }) : null
+  if (!endpoint) throw new TrocoError('endpoint_not_found', 'Endpoint not found')
+  const type = wanted ?? (endpoint.eventTypes[0] as EventType)
+  const event = testEvent(type, mode, sampleOf(type))
+  const body = JSON.stringify(event)
+  const secrets = await readSigningSecrets({ accountId, mode, endpointId })
+  const headers = {
+    'content-type': 'application/json',
+    ...signatureHeaders(event.id, body, secrets),
+  }
+  const outcome = await postWebhook({ url: endpoint.url, mode, headers, body })
+  return {
+    delivered: outcome.problem === null,
+    status: outcome.status,
+    problem: outcome.problem,
+    address: outcome.address,
+    duration_ms: Math.round(outcome.durationMs),
+    request_headers: headers,
+    request_body: body,
+    response_headers: outcome.headers,
+    response_body: outcome.body,
+  }
+}
+
+/** The sample as it would come from this world. No real event has the sequence number 0. */
+function testEvent(type: EventType, mode: Mode, sample: Record<string, unknown>) {
+  const { transaction, withdrawal, refund } = sample as Record<string, object | undefined>
+  const ofWorld = (resource: object | undefined) => ({ ...resource, mode })
+  const tell = {
+    transaction: () => ({ transaction: ofWorld(transaction), ...(refund ? { refund } : {}) }),
+    withdrawal: () => ({ withdrawal: ofWorld(withdrawal) }),
+  }
+  const created_at = new Date().toISOString().replace('Z', '000Z')
+  const row = { id: newId(), type, mode, sequence: 0, resource: null, created_at }
+  return { ...eventToIntegration(row, tell), id: row.id }
+}

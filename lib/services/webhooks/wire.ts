@@ -1,0 +1,126 @@
+import * as z from 'zod'
+import { about, instant, pageOf } from '#lib/base/fields.ts'
+import { DELIVERY_STATUSES, EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+
+const headers = z.record(z.string(), z.string())
+
+const Health = z
+  .object({
+    delivered: z.int(),
+    failed: z.int(),
+    p95_ms: z.int().nullable().meta(about('95 of 100 tries took no longer; null without one.')),
+  })
+  .meta(about('The tries of the last 24 hours, of its latest 1,000 deliveries.'))
+
+export const Endpoint = z.object({
+  id: z.uuid(),
+  url: z.string(),
+  event_types: z.array(z.enum(EVENT_TYPES)),
+  status: z.enum(['enabled', 'disabled']),
+  disabled_at: instant.nullable(),
+  disabled_reason: z.string().nullable(),
+  failing_since: instant.nullable().meta(about('No success since; null while it works.')),
+  created_at: instant,
+  updated_at: instant,
+  health: Health,
+})
+export type Endpoint = z.infer<typeof Endpoint>
+
+export const EndpointRead = z.object({ data: Endpoint })
+/** At most ten: all of them, the oldest first. */
+export const EndpointList = z.object({ data: z.array(Endpoint) })
+/** The one answer that shows the secret of a new endpoint. */
+export const EndpointCreated = z.object({ data: Endpoint.extend({ secret: z.string() }) })
+export const EndpointDeleted = z.object({
+  data: z.object({ id: z.uuid(), deleted: z.literal(true) }),
+})
+export const EndpointEnabled = z.object({
+  data: Endpoint,
+  missed: z.int().meta(about('What it missed: sent from now on, or stopped if it should not be.')),
+})
+
+export const SecretShown = z.object({
+  data: z.object({
+    secret: z.string(),
+    created_at: instant,
+    previous_retires_at: instant
+      .nullable()
+      .meta(about('Until when the one before it signs as well; null when none does.')),
+  }),
+})
+
+export type ShownSecret = z.infer<typeof SecretShown>['data']
+
+const answer = {
+  problem: z.string().nullable().meta(about('What went wrong; null after a 2xx.')),
+  address: z.string().nullable().meta(about('The address that was connected to.')),
+  duration_ms: z.int(),
+  request_headers: headers,
+  request_body: z.string().nullable().meta(about('Null when it is no longer kept.')),
+  response_headers: headers.nullable(),
+  response_body: z.string().nullable(),
+}
+
+export const TestAnswer = z.object({
+  delivered: z.boolean(),
+  status: z.int().nullable(),
+  ...answer,
+})
+export type TestAnswer = z.infer<typeof TestAnswer>
+export const TestRead = z.object({ data: TestAnswer })
+
+export const Delivery = z.object({
+  // An endpoint's is made from two others, and bears no version.
+  id: z.guid(),
+  event_id: z.uuid().meta(about('The `webhook-id` of every try.')),
+  type: z.enum(EVENT_TYPES),
+  sequence: z.int(),
+  subject_id: z.uuid().meta(about('The transaction or withdrawal that it is about.')),
+  subject_reference: z.string().nullable().meta(about('The `external_id` of the same.')),
+  endpoint_id: z
+    .uuid()
+    .nullable()
+    .meta(about('Null: it goes to the `webhook_url` of the transaction or withdrawal.')),
+  url: z.string(),
+  status: z.enum(DELIVERY_STATUSES),
+  is_under_way: z.boolean(),
+  attempt_count: z.int(),
+  last_response_status: z.int().nullable(),
+  last_problem: z.string().nullable(),
+  last_duration_ms: z.int().nullable(),
+  next_attempt_at: instant.nullable(),
+  delivered_at: instant.nullable(),
+  created_at: instant,
+  updated_at: instant,
+})
+export type Delivery = z.infer<typeof Delivery>
+
+export const Attempt = z.object({
+  number: z.int(),
+  at: instant.meta(about('When it ended.')),
+  response_status: z.int().nullable(),
+  ...answer,
+})
+export type Attempt = z.infer<typeof Attempt>
+
+export const DeliveryPage = pageOf(Delivery)
+export type DeliveryPage = z.infer<typeof DeliveryPage>
+export const DeliveryRead = z.object({
+  data: Delivery.extend({
+    attempts: z.array(Attempt).meta(about('In their order.')),
+    later_pauses_s: z
+      .array(z.int())
+      .meta(about('While it is pending: the pauses between its next try and those after that.')),
+  }),
+})
+export type DeliveryDetail = z.infer<typeof DeliveryRead>['data']
+export const DeliveryResent = z.object({ data: Delivery })
+export const DeliveriesFailed = z.object({
+  failed: z.int().meta(about('What a resend would send, at most 20,000.')),
+})
+export type DeliveriesFailed = z.infer<typeof DeliveriesFailed>
+export const DeliveriesResent = z.object({
+  resent: z.int(),
+  more: z.boolean().meta(about('There are more: ask again.')),
+})
+export type DeliveriesResent = z.infer<typeof DeliveriesResent>

@@ -1,0 +1,41 @@
+/**
+ * The API as a process of its own: the product's front on a free port, without pages and worker. Its
+ * parent asks over the channel, and it ends with its parent.
+ */
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { routeConsole } from '#lib/edge/server/console.ts'
+import { createFront } from '#lib/edge/server/front.ts'
+import type { Measure } from '#lib/testing/api-process.ts'
+import { holdToDocument } from '#lib/testing/conformity.ts'
+import type { Document } from '#lib/testing/strict.ts'
+
+/** A collection lets finalizers run, whose garbage only the next one finds. */
+const COLLECTIONS = 6
+
+routeConsole()
+const front = await createFront(async (_request, response) => {
+  response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"Not found"}')
+})
+front.listen(0, '127.0.0.1')
+await once(front, 'listening')
+const { port } = front.address() as AddressInfo
+const headers = { connection: 'close' }
+const document = await fetch(`http://127.0.0.1:${port}/api/openapi.json`, { headers })
+const listProblems = holdToDocument(front, (await document.json()) as Document)
+process.on('message', async () => process.send?.(await measure()))
+process.on('disconnect', () => process.exit(0))
+process.send?.(port)
+
+/** Needs --expose-gc. */
+async function measure(): Promise<Measure> {
+  for (let count = 0; count < COLLECTIONS; count++) {
+    globalThis.gc?.()
+    await turn()
+  }
+  const { heapUsed, external } = process.memoryUsage()
+  const connections = await promisify(front.getConnections.bind(front))()
+  return { bytes: heapUsed + external, connections, problems: listProblems() }
+}

@@ -1,0 +1,75 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inheritedEnv } from '#lib/base/env.ts'
+
+/** V8 would drop compiled code, 5 MB of Prisma's with it, at moments that make measures differ. */
+const FLAGS = ['--expose-gc', '--no-flush-bytecode', '--disable-warning=ExperimentalWarning']
+
+export interface Measure {
+  /** On the heap and beside it, after everything that nobody needs was collected. */
+  bytes: number
+  /** As the server sees them. */
+  connections: number
+  /** What it answered otherwise than its own document says. */
+  problems: string[]
+}
+
+export interface ApiProcess {
+  port: number
+  url: string
+  measure: () => Promise<Measure>
+  /** How it ended although nobody asked it to; null while it lives. */
+  end: () => string | null
+  /** Everything that it logged. */
+  log: () => string
+  /** Everything that it said on standard output and error, where it should say nothing. */
+  printed: () => string
+  close: () => Promise<void>
+}
+
+/** The API in a process of its own, on the run's database, as production runs it. */
+export async function startApiProcess(settings: Record<string, string> = {}): Promise<ApiProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'troco-api-'))
+  const logFile = join(folder, 'api.log')
+  const child = fork('lib/testing/api-child.ts', [], {
+    execArgv: FLAGS,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { ...inheritedEnv(), NODE_ENV: 'production', LOG_FILE: logFile, ...settings },
+  })
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', chunk => {
+      printed += chunk
+    })
+  }
+  const ended = once(child, 'exit').then(([code, signal]) => `ended with ${code ?? signal}`)
+  const hear = async <T>() => {
+    const heard = once(child, 'message').then(([said]) => said as Exclude<T, string>)
+    const said = await Promise.race([heard, ended])
+    if (typeof said === 'string') throw new Error(`The API ${said} and said: ${printed}`)
+    return said
+  }
+  const port = await hear<number>()
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    measure: () => {
+      child.send('measure')
+      return hear<Measure>()
+    },
+    end: () => {
+      const { exitCode, signalCode } = child
+      return exitCode === null && signalCode === null ? null : `${exitCode ?? signalCode}`
+    },
+    log: () => (existsSync(logFile) ? readFileSync(logFile, 'utf8') : ''),
+    printed: () => printed,
+    close: async () => {
+      child.kill('SIGKILL')
+      await ended
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,194 @@
+import type {
+  Answer,
+  ChargeOrder,
+  ChargeState,
+  Gateway,
+  OpenedCharge,
+  OrderState,
+  PayoutOrder,
+  RefundOrder,
+} from '#lib/services/gateway/gateway.ts'
+import { simulatedCode } from '#lib/services/gateway/simulated-code.ts'
+import { endToEndId } from '#lib/services/gateway/simulator.ts'
+
+/** How a call to send goes: whether the order arrives, and what is heard of it. */
+export const SEND_FATES = [
+  'taken',
+  'lost before',
+  'lost after',
+  'arrives late',
+  'down',
+  'throws before',
+  'throws after',
+  'rejected',
+] as const
+export type SendFate = (typeof SEND_FATES)[number]
+/** How a question goes. */
+export const ASK_FATES = ['answered', 'lost', 'down', 'turned down', 'throws'] as const
+export type AskFate = (typeof ASK_FATES)[number]
+
+/** What becomes of one order: call by call, then as `end` says. What is left out goes well. */
+export interface Fate {
+  sends?: SendFate[]
+  asks?: AskFate[]
+  end?: 'done' | 'refused'
+}
+
+interface Order {
+  amount: number
+  settled: boolean
+  proof: string
+}
+
+const LOST = { outcome: 'unknown', reason: 'the connection broke' } as const
+const DOWN = { outcome: 'retryable', reason: 'down' } as const
+
+/** A bank behind a line that fails as its script says. It takes an order once under one id. */
+export class StubBank implements Gateway {
+  readonly name = 'stub bank'
+  readonly remote = true
+  asksAfterMs?: readonly number[]
+  /** Whether a taken order is settled by the next question, without `settle()`. */
+  isQuick = false
+  readonly sent: (PayoutOrder | RefundOrder)[] = []
+  readonly asked: string[] = []
+  readonly charges = new Map<string, ChargeState>()
+  private readonly orders = new Map<string, Order>()
+  private readonly refusedAtOnce = new Set<string>()
+  /** On their way for longer than anybody waited: there after the next question about them. */
+  private readonly late = new Map<string, PayoutOrder | RefundOrder>()
+  private readonly fates = new Map<string, Fate>()
+  private stalls: { when: 'before' | 'after'; work: () => Promise<unknown> } | null = null
+
+  decide(id: string, fate: Fate): void {
+    this.fates.set(id, { ...fate, sends: [...(fate.sends ?? [])], asks: [...(fate.asks ?? [])] })
+  }
+
+  /** From now on every call goes well. */
+  heal(): void {
+    for (const [id, { end }] of this.fates) this.fates.set(id, { end })
+    this.stalls = null
+  }
+
+  /** Of the next call: what happens on its way there, or on the way back. */
+  stall(when: 'before' | 'after', work: () => Promise<unknown>): void {
+    this.stalls = { when, work }
+  }
+
+  settle(): void {
+    for (const order of this.orders.values()) order.settled = true
+  }
+
+  /** How many payouts or refunds really left it under this id. */
+  debitsOf(id: string): number {
+    return this.orders.has(id) && this.fates.get(id)?.end !== 'refused' ? 1 : 0
+  }
+
+  sendPayout(order: PayoutOrder): Promise<Answer<OrderState>> {
+    return this.send(order)
+  }
+
+  refundCharge(order: RefundOrder): Promise<Answer<OrderState>> {
+    return this.send(order)
+  }
+
+  getPayout(id: string): Promise<Answer<OrderState | null>> {
+    return this.ask(id)
+  }
+
+  getRefund(id: string): Promise<Answer<OrderState | null>> {
+    return this.ask(id)
+  }
+
+  async createCharge(order: ChargeOrder): Promise<Answer<OpenedCharge>> {
+    this.charges.set(order.txid, { state: 'open' })
+    return { outcome: 'ok', value: { brCode: simulatedCode(order) } }
+  }
+
+  async getCharges(txids: string[]): Promise<Answer<Map<string, ChargeState>>> {
+    this.asked.push(...txids)
+    const known = txids.flatMap(txid => {
+      const state = this.charges.get(txid)
+      return state ? [[txid, state] as const] : []
+    })
+    const answer = { outcome: 'ok', value: new Map(known) } as const
+    return (await this.onTheWay('before')) ?? (await this.onTheWay('after')) ?? answer
+  }
+
+  async cancelCharge(txid: string): Promise<Answer<ChargeState>> {
+    this.charges.delete(txid)
+    return { outcome: 'ok', value: { state: 'cancelled' } }
+  }
+
+  async getBalance(): Promise<Answer<null>> {
+    return { outcome: 'ok', value: null }
+  }
+
+  async checkHealth(): Promise<Answer<null>> {
+    return { outcome: 'ok', value: null }
+  }
+
+  private async send(order: PayoutOrder | RefundOrder): Promise<Answer<OrderState>> {
+    const hijacked = await this.onTheWay('before')
+    this.sent.push(order)
+    const fate = this.fates.get(order.id)?.sends?.shift() ?? 'taken'
+    const answer = this.take(order, fate)
+    return hijacked ?? (await this.onTheWay('after')) ?? answer()
+  }
+
+  /** Like a strict bank it turns down an id that it has, as if the order had been refused. */
+  private take(order: PayoutOrder | RefundOrder, fate: SendFate) {
+    const { id, amount } = order
+    if (fate === 'arrives late') this.late.set(id, order)
+    if (fate === 'lost before' || fate === 'arrives late') return () => LOST
+    if (fate === 'down') return () => DOWN
+    if (fate === 'throws before') return throwLost
+    const isKnown = this.orders.has(id)
+    if (isKnown || fate === 'rejected' || this.refusedAtOnce.has(id)) {
+      if (!isKnown) this.refusedAtOnce.add(id)
+      return () => ({ outcome: 'rejected', reason: isKnown ? 'Duplicate id' : 'No' }) as const
+    }
+    this.orders.set(id, { amount, settled: false, proof: endToEndId() })
+    if (fate === 'lost after') return () => LOST
+    if (fate === 'throws after') return throwLost
+    return () => ({ outcome: 'ok', value: { state: 'taken' } }) as const
+  }
+
+  private async ask(id: string): Promise<Answer<OrderState | null>> {
+    const hijacked = await this.onTheWay('before')
+    this.asked.push(id)
+    const fate = this.fates.get(id)?.asks?.shift() ?? 'answered'
+    const value = this.stateOf(id)
+    const arrived = this.late.get(id)
+    if (arrived) this.take(arrived, 'taken')
+    this.late.delete(id)
+    const instead = hijacked ?? (await this.onTheWay('after'))
+    if (instead) return instead
+    if (fate === 'lost') return LOST
+    if (fate === 'down') return DOWN
+    if (fate === 'turned down') return { outcome: 'rejected', reason: 'Not now' }
+    return fate === 'throws' ? throwLost() : { outcome: 'ok', value }
+  }
+
+  private stateOf(id: string): OrderState | null {
+    const order = this.orders.get(id)
+    if (!order) return null
+    if (this.isQuick) order.settled = true
+    if (!order.settled) return { state: 'taken' }
+    return this.fates.get(id)?.end === 'refused'
+      ? { state: 'refused', reason: 'The account was closed' }
+      : { state: 'done', endToEndId: order.proof }
+  }
+
+  /** What is answered instead, where the stall says so. */
+  private async onTheWay(when: 'before' | 'after'): Promise<Answer<never> | undefined> {
+    if (this.stalls?.when !== when) return undefined
+    const { work } = this.stalls
+    this.stalls = null
+    return (await work()) as Answer<never> | undefined
+  }
+}
+
+function throwLost(): never {
+  throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
+}

@@ -1,0 +1,51 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { buildDocument } from '#lib/edge/http/openapi.ts'
+import { loadRoutes } from '#lib/edge/server/routes.ts'
+import { holdToDocument } from '#lib/testing/conformity.ts'
+import type { Document } from '#lib/testing/strict.ts'
+
+let document: Document
+beforeAll(async () => {
+  const built = buildDocument(await loadRoutes(), 'https://pix.troco.test')
+  document = JSON.parse(JSON.stringify(built))
+})
+
+describe('an answer that is not as the document says is found', () => {
+  const account = { name: 'Loja Aurora', balance: 1 }
+  const id = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': 'one' }
+
+  async function problemsOf(status: number, headers: Record<string, string>, body: string) {
+    const server = createServer((_, response) => {
+      response.setHeaders(new Map(Object.entries(headers)))
+      response.writeHead(status).end(body)
+    })
+    const listProblems = holdToDocument(server, document)
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    await (await fetch(`http://127.0.0.1:${port}/api/account`)).text()
+    server.close()
+    return listProblems()
+  }
+
+  test('and one that is, is not', async () => {
+    expect(await problemsOf(200, id, JSON.stringify(account))).toEqual([])
+  })
+
+  test.each([
+    ['a property too many', 200, id, { ...account, id: 1 }, 'additional properties'],
+    ['one too few', 200, id, { name: 'x' }, "required property 'balance'"],
+    ['the wrong type', 200, id, { ...account, balance: '1' }, 'must be integer'],
+    ['a status that is not declared', 418, id, { error: 'I am a teapot' }, 'not declared'],
+    ['no JSON', 200, { ...id, 'content-type': 'text/html' }, account, 'the type is text/html'],
+    ['no request id', 200, { ...id, 'x-request-id': '' }, account, 'x-request-id is missing'],
+    ['no time to wait', 503, id, { error: 'Service unavailable' }, 'retry-after is missing'],
+    ['other words', 401, id, { error: 'Who are you?' }, 'no example says Who are you?'],
+    ['another code', 401, { ...id, 'x-error-code': 'x' }, {}, 'the code x is not declared'],
+  ])('%s', async (_, status, headers, body, problem) => {
+    const found = await problemsOf(status, headers, JSON.stringify(body))
+    expect(found.join('\n')).toContain(problem)
+  })
+})

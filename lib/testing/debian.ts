@@ -1,0 +1,33 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { inheritedEnv } from '#lib/base/env.ts'
+import { run } from '#lib/testing/run.ts'
+
+/** A program of the machine's, under any of its names, else Debian's where we may install it. */
+export async function findProgram(debianPackage: string, names: string[]): Promise<string | null> {
+  return onPath(names) ?? ((await install(debianPackage)) ? onPath(names) : null)
+}
+
+function onPath(names: string[]): string | null {
+  const folders = (inheritedEnv().PATH ?? '').split(delimiter)
+  const places = folders.flatMap(folder => names.map(name => join(folder, name)))
+  return places.find(isExecutable) ?? null
+}
+
+async function install(debianPackage: string): Promise<boolean> {
+  if (process.getuid?.() !== 0 || !isExecutable('/usr/bin/apt-get')) return false
+  process.stdout.write(`Installing the package ${debianPackage}…\n`)
+  const quietly = { DEBIAN_FRONTEND: 'noninteractive' }
+  await run('apt-get', ['update', '-qq'], quietly)
+  const words = ['install', '-y', '-qq', '--no-install-recommends', debianPackage]
+  return (await run('apt-get', words, quietly)) === 0
+}
+
+export function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import pg from 'pg'
+import { type Embedded, openEmbedded } from '#lib/base/db/embedded.ts'
+
+const password = 'a p@ss/word: of ours'
+const folders: string[] = []
+const children: ChildProcess[] = []
+const opened: Embedded[] = []
+
+/** An empty folder that everybody may enter, as mkdtemp's own are not. */
+export function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'troco-embedded-'))
+  chmodSync(folder, 0o755)
+  folders.push(folder)
+  return folder
+}
+
+export async function open(dataFolder: string, extra: { settings?: Record<string, string> } = {}) {
+  const embedded = await openEmbedded({ dataFolder, password, ...extra })
+  opened.push(embedded)
+  return embedded
+}
+
+interface Opener {
+  child: ChildProcess
+  embedded: Embedded
+  progress: string[]
+}
+
+/** Another process of ours, which opens the folder and then only lives. */
+export async function openElsewhere(dataFolder: string): Promise<Opener> {
+  const options = JSON.stringify({ dataFolder, password })
+  const child = runModule(
+    `const { openEmbedded } = await import('#lib/base/db/embedded.ts')
+    const onProgress = line => console.log(JSON.stringify(line))
+    const embedded = await openEmbedded({ ...${options}, onProgress })
+    console.log(JSON.stringify(embedded))
+    setInterval(() => {}, 1000)`,
+  )
+  const progress: string[] = []
+  for await (const line of createInterface({ input: child.stdout })) {
+    const said = JSON.parse(line)
+    if (typeof said !== 'string') return { child, embedded: said, progress }
+    progress.push(said)
+  }
+  throw new Error('it ended without opening')
+}
+
+export function runModule(code: string) {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
+    cwd: import.meta.dirname,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  children.push(child)
+  return child
+}
+
+/** `group`: with all that a Ctrl-C in its terminal would reach. */
+export async function kill(child: ChildProcess, group = false): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  process.kill(group ? -child.pid! : child.pid!, 'SIGKILL')
+  await once(child, 'exit')
+}
+
+export async function killChildren(): Promise<void> {
+  for (const child of children.splice(0)) await kill(child)
+}
+
+export async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  // What ends a connection is told twice; the query's own rejection is what tests look at.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return (await client.query(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Every process that works in a data directory and is no zombie. */
+export function livingIn(location: string): number[] {
+  const isThere = (pid: string) => {
+    try {
+      const state = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0]
+      return readlinkSync(`/proc/${pid}/cwd`) === location && state !== 'Z'
+    } catch {
+      return false
+    }
+  }
+  return readdirSync('/proc').filter(isThere).map(Number)
+}
+
+/** After each test: nothing of it runs, nothing of it is left. */
+export async function cleanUp(): Promise<void> {
+  await killChildren()
+  const mine = opened.splice(0)
+  for (const embedded of mine) await embedded.release().catch(() => {})
+  for (const { location } of mine) {
+    for (const pid of livingIn(location)) process.kill(pid, 'SIGKILL')
+    if (location.startsWith('/var/lib/troco/')) {
+      rmSync(dirname(location), { recursive: true, force: true })
+    }
+  }
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, maxRetries: 5 })
+}

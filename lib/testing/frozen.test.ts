@@ -1,0 +1,424 @@
+import { execFileSync } from 'node:child_process'
+import { createHash, createHmac, createPrivateKey } from 'node:crypto'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ACTIONS } from '#lib/base/audit/schema.ts'
+import { disconnect } from '#lib/base/db/client.ts'
+import { migrate } from '#lib/base/db/migrate.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { hmac, keyFor, keyId, unseal } from '#lib/base/keys.ts'
+import { describeVariables } from '#lib/base/settings.ts'
+import { STATUS } from '#lib/edge/http/answer.ts'
+import { cookieNames } from '#lib/edge/session/cookie.ts'
+import { authOptions } from '#lib/edge/session/options.ts'
+import { ACCOUNT_COOKIE, LOCALE_COOKIE, THEME_COOKIE } from '#lib/edge/session/schema.ts'
+import { type Given, signIn, type Told } from '#lib/edge/session/second-step.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
+import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
+import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
+import { simulator } from '#lib/services/gateway/simulator.ts'
+import { sendDueMails } from '#lib/services/mail/send.ts'
+import { askPasskey } from '#lib/services/people/passkeys.ts'
+import { openSession } from '#lib/services/people/sessions.ts'
+import { DELIVERY_STATUSES, EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { appCode } from '#lib/testing/app-code.ts'
+import { type Answered, call } from '#lib/testing/call.ts'
+import { deliverAll } from '#lib/testing/deliveries.ts'
+import { openMailServer } from '#lib/testing/mail-server.ts'
+import { makeSoftwareKey } from '#lib/testing/software-key.ts'
+import {
+  type Api,
+  CHARGE,
+  makeDatabase,
+  makeMerchant,
+  makeToken,
+  startApi,
+} from '#lib/testing/stage.ts'
+import frozen from './frozen.json' with { type: 'json' }
+
+/**
+ * Released data and clients depend on everything here. An expected value is changed only together
+ * with a migration or an announced change of the API; a refactoring changes none.
+ *
+ * frozen-world.sql holds the rows of a database that an earlier release wrote, and frozen.json the
+ * responses it gave. No expected value is computed by the code under test.
+ */
+const MIGRATIONS = 'prisma/migrations'
+const ROWS = readFileSync(join(import.meta.dirname, 'frozen-world.sql'), 'utf8')
+
+/** The top-level keys of each JSON column, by what the row is about. */
+const STORED_KEYS = `
+  SELECT json, array_agg(DISTINCT key ORDER BY key) AS keys FROM (
+    SELECT 'events.resource ' || type AS json, json_object_keys(resource) AS key
+    FROM events WHERE account_id = $1
+    UNION ALL SELECT 'events.resource.refund ' || type, json_object_keys(resource->'refund')
+    FROM events WHERE account_id = $1 AND json_typeof(resource->'refund') = 'object'
+    UNION ALL SELECT 'audit_log.before ' || action, json_object_keys(before)
+    FROM audit_log WHERE account_id = $1 AND json_typeof(before) = 'object'
+    UNION ALL SELECT 'audit_log.after ' || action, json_object_keys(after)
+    FROM audit_log WHERE account_id = $1 AND json_typeof(after) = 'object'
+    UNION ALL SELECT 'gateway_calls.request ' || operation, json_object_keys(request)
+    FROM gateway_calls WHERE account_id = $1
+    UNION ALL SELECT 'gateway_calls.response ' || operation, json_object_keys(response)
+    FROM gateway_calls WHERE account_id = $1 AND json_typeof(response) = 'object'
+    UNION ALL SELECT 'delivery_attempts.request_headers', json_object_keys(request_headers)
+    FROM delivery_attempts WHERE account_id = $1) found
+  GROUP BY json ORDER BY json`
+
+const { catalog, keys, names, stored, world } = frozen
+const before = { ...env() }
+
+let database: pg.Client
+let api: Api
+let pageHeaders: Record<string, string>
+
+beforeAll(async () => {
+  const url = await openReleasedDatabase()
+  supplyEnv({
+    DATABASE_URL: url,
+    TROCO_SECRET: keys.secret,
+    PUBLIC_URL: world.origin,
+    RATE_TOKEN_PER_SECOND: '1000',
+    RATE_TOKEN_BURST: '1000',
+  })
+  database = new pg.Client({ connectionString: url })
+  await database.connect()
+  api = await startApi()
+  pageHeaders = await headersOf(world.owner, world.account)
+})
+
+afterAll(async () => {
+  await database.end()
+  await api.close()
+  await disconnect()
+  supplyEnv({
+    DATABASE_URL: before.DATABASE_URL ?? '',
+    TROCO_SECRET: before.TROCO_SECRET ?? '',
+    PUBLIC_URL: before.PUBLIC_URL,
+    RATE_TOKEN_PER_SECOND: String(before.RATE_TOKEN_PER_SECOND),
+    RATE_TOKEN_BURST: String(before.RATE_TOKEN_BURST),
+  })
+})
+
+/** A database at the pinned migrations with the frozen rows, brought to this version afterwards. */
+async function openReleasedDatabase(): Promise<string> {
+  const url = await makeDatabase({ migrated: false })
+  const released = mkdtempSync(join(tmpdir(), 'troco-released-'))
+  for (const name of Object.keys(frozen.migrations)) {
+    cpSync(join(MIGRATIONS, name), join(released, name), { recursive: true })
+  }
+  await migrate(url, released)
+  rmSync(released, { recursive: true })
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(ROWS)
+  await client.end()
+  await migrate(url)
+  return url
+}
+
+/** What a page sends. The names are written out, because the pages of an open browser send them. */
+async function headersOf(userId: string, accountId: string) {
+  const secret = await openSession(userId, { ip: null, userAgent: 'a browser' })
+  return {
+    cookie: `troco-session=${secret}`,
+    origin: world.origin,
+    'troco-mode': 'test',
+    'troco-account': accountId,
+  }
+}
+
+const ask = (path: string) => call(api.url, 'GET', path, { token: world.token })
+const askPage = (path: string) => call(api.url, 'GET', path, { headers: pageHeaders })
+
+function accepted(answer: Answered): Answered {
+  expect(answer.status, answer.text).toBeLessThan(300)
+  return answer
+}
+
+test.each(Object.entries(frozen.migrations))(
+  'the released migration %s keeps its bytes',
+  (name, digest) => {
+    const bytes = readFileSync(join(MIGRATIONS, name, 'migration.sql'))
+    expect(createHash('sha256').update(bytes).digest('hex')).toBe(digest)
+  },
+)
+
+test('a constraint, index or trigger keeps its name unless a newer migration drops it', async () => {
+  const { rows } = await database.query<{ name: string }>(`
+    SELECT 'constraint ' || conrelid::regclass || '.' || conname AS name FROM pg_constraint
+    WHERE connamespace = 'public'::regnamespace AND conrelid <> 0
+    UNION ALL SELECT 'index ' || tablename || '.' || indexname FROM pg_indexes
+    WHERE schemaname = 'public'
+    UNION ALL SELECT 'trigger ' || tgrelid::regclass || '.' || tgname FROM pg_trigger
+    WHERE NOT tgisinternal`)
+  const found = new Set(rows.map(({ name }) => name))
+  // Names that a newer migration drops on purpose are listed in `dropped`.
+  const dropped: string[] = catalog.dropped
+  expect(catalog.names.filter(name => !found.has(name) && !dropped.includes(name))).toEqual([])
+})
+
+describe('what a server key has made stays readable', () => {
+  type Purpose = Parameters<typeof keyFor>[0]
+
+  test.each(Object.entries(keys.purposes))('the key for %s is the same', (purpose, hex) => {
+    expect(
+      keyFor(purpose as Purpose)
+        .export()
+        .toString('hex'),
+    ).toBe(hex)
+  })
+
+  test('the name of the key and the HMAC of a text are the same', () => {
+    expect(keyId()).toBe(keys.keyId)
+    const { text, hex } = keys.hmac
+    expect(hmac('api-tokens', text).toString('hex')).toBe(hex)
+  })
+
+  test.each(keys.boxes)('a box sealed for $purpose opens', ({ purpose, context, text, box }) => {
+    const sealed = Buffer.from(box, 'base64')
+    expect(unseal(sealed, context, purpose as 'mails')).toBe(text)
+  })
+
+  test('a token opens the API, and one with another checksum does not', async () => {
+    expect((await ask('/account')).status).toBe(200)
+    const other = world.token.slice(0, -1) + (world.token.endsWith('A') ? 'B' : 'A')
+    const refused = await call(api.url, 'GET', '/account', { token: other })
+    expect([refused.status, refused.headers.get('x-error-code')]).toEqual([401, 'unauthenticated'])
+  })
+
+  test('next-auth signs with the same key', () => {
+    const key = Buffer.from(keys.purposes['next-auth'], 'hex').toString('base64url')
+    expect(authOptions({}).secret).toBe(key)
+  })
+})
+
+describe('the wire', () => {
+  test.each(Object.entries(frozen.wire))(
+    'GET %s responds with the same bytes',
+    async (path, text) => {
+      expect(accepted(await ask(path)).text).toBe(text)
+    },
+  )
+
+  test.each(Object.entries(frozen.pages))(
+    'GET %s of a page responds with the same bytes',
+    async (path, text) => {
+      expect(accepted(await askPage(path)).text).toBe(text)
+    },
+  )
+
+  test('endpoints respond with the same address, types and reason for being disabled', async () => {
+    const { body } = accepted(await askPage('/dashboard/webhooks/endpoints'))
+    // `health` counts the last 24 hours.
+    const fixed = body.data.map(({ health, ...rest }: { health: object }) => rest)
+    expect(fixed).toEqual(frozen.endpoints)
+  })
+
+  test('an idempotency key still responds with its first response', async () => {
+    const { path, key, body, answer } = world.idempotency
+    const again = await call(api.url, 'POST', path, { token: world.token, key, body })
+    expect(again.text).toBe(answer)
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+  })
+})
+
+// After the wire: opening the page is recorded in the charge's timeline.
+test('the address of a payer page leads to its charge', async () => {
+  const { status } = await fetch(`${api.url}${world.payPath}`)
+  expect(status).toBe(200)
+})
+
+describe('webhooks', () => {
+  test('a delivery is signed with the secret its receiver was given', async () => {
+    await deliverAll()
+    for (const [id, secret] of Object.entries(world.deliveries)) {
+      const { attempts, event_id } = (await askPage(`/dashboard/webhooks/deliveries/${id}`)).body
+        .data
+      expect(attempts).toHaveLength(2)
+      const { request_headers: headers, request_body: body } = attempts[1]
+      expect(headers['webhook-id']).toBe(event_id)
+      new Webhook(secret).verify(body, headers)
+    }
+  })
+
+  test('the secrets are shown as they were given', async () => {
+    const { body } = accepted(await askPage('/dashboard/webhooks/secret'))
+    expect(body.data.secret).toBe(world.resourceSecret)
+  })
+})
+
+test('a queued mail is sent as it was written', async () => {
+  const server = await openMailServer()
+  supplyEnv({ SMTP_URL: server.url })
+  await sendDueMails()
+  await server.close()
+  supplyEnv({ SMTP_URL: '' })
+  const sent = server.arrived.map(({ to, subject, text }) => ({
+    to: to[0],
+    subject,
+    text: text.trim(),
+  }))
+  const bySubject = (one: { text: string }, other: { text: string }) =>
+    one.text < other.text ? -1 : 1
+  const written = world.mails.map(({ to, subject, text }) => ({ to, subject, text: text.trim() }))
+  expect(sent.sort(bySubject)).toEqual(written.sort(bySubject))
+})
+
+describe('people sign in', () => {
+  async function attempt(given: Given) {
+    const told: Told = {}
+    return { person: await signIn(given, null, told), challenge: told.step?.challenge ?? '' }
+  }
+  const { email, password } = world
+
+  test('by the password and a code of the authenticator app', async () => {
+    const { challenge } = await attempt({ email, password })
+    const { person } = await attempt({ challenge, code: appCode(world.appSecret) })
+    expect(person?.id).toBe(world.owner)
+  })
+
+  test('by the password and a recovery code', async () => {
+    const { challenge } = await attempt({ email, password })
+    const { person } = await attempt({ challenge, code: world.recoveryCode })
+    expect(person?.id).toBe(world.owner)
+  })
+
+  test('by a passkey', async () => {
+    const id = Buffer.from(world.passkey.id, 'base64url')
+    const device = { id, privateKey: createPrivateKey(world.passkey.privateKey) }
+    const asked = await askPasskey(world.origin, null)
+    const { challenge, passkey } = makeSoftwareKey(world.origin, device).show(asked)
+    const { person } = await attempt({ challenge, passkey: JSON.stringify(passkey) })
+    expect(person?.id).toBe(world.owner)
+  })
+
+  test('an admin by the password alone; a wrong password counts under the same key', async () => {
+    const { adminEmail, adminId } = world
+    expect((await attempt({ email: adminEmail, password })).person?.id).toBe(adminId)
+    expect((await attempt({ email: adminEmail, password: 'wrong' })).person).toBeNull()
+    const key = createHmac('sha256', Buffer.from(keys.purposes['sign-in'], 'hex'))
+    const { rows } = await database.query(
+      `SELECT tries FROM sign_in_tries WHERE scope = 'person' AND key = $1`,
+      [key.update(adminEmail).digest('base64url')],
+    )
+    expect(rows).toEqual([{ tries: 1 }])
+  })
+})
+
+describe('what is written from now on', () => {
+  const bank = { ...simulator, remote: true }
+  /** Nothing listens there. */
+  const url = 'http://127.0.0.1:29999/hook'
+  let accountId: string
+
+  beforeAll(async () => {
+    const merchant = await makeMerchant()
+    accountId = merchant.id
+    const token = await makeToken(accountId)
+    const { rows } = await database.query('SELECT user_id FROM memberships WHERE account_id = $1', [
+      accountId,
+    ])
+    const headers = await headersOf(rows[0].user_id, accountId)
+    const post = async (path: string, body: object) =>
+      accepted(await call(api.url, 'POST', path, { token, body })).body.data
+    const endpoint = { url, event_types: '*' }
+    const settings = {
+      name: 'Loja',
+      city: 'Recife',
+      time_zone: 'America/Recife',
+      expires_in: 3_600,
+    }
+    const change = { headers, body: settings }
+    accepted(await call(api.url, 'PATCH', '/dashboard/account', change))
+    accepted(
+      await call(api.url, 'POST', '/dashboard/webhooks/endpoints', { headers, body: endpoint }),
+    )
+    const charge = (await post('/transactions', { ...CHARGE, amount: 10_000, webhook_url: url }))
+      .transaction_id
+    await post(`/sandbox/transactions/${charge}`, { outcome: 'paid' })
+    await post(`/transactions/${charge}/refunds`, { amount: 100 })
+    for (const outcome of ['approved', 'rejected']) {
+      const order = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
+      const withdrawal = await post('/withdrawals', order)
+      if (outcome === 'approved') await sendDueWithdrawals(() => bank)
+      await post(`/sandbox/withdrawals/${withdrawal.id}`, { outcome })
+    }
+    await sendDueRefunds(chargeColumns, () => bank)
+    // The simulator settles an order a second after it took it.
+    await database.query(`UPDATE simulator_orders SET settles_at = now()`)
+    await database.query(`UPDATE refunds SET due_at = now() WHERE status = 'pending'`)
+    await sendDueRefunds(chargeColumns, () => bank)
+    await deliverAll()
+  })
+
+  test('JSON columns are written with the same keys', async () => {
+    const { rows } = await database.query<{ json: string; keys: string[] }>(STORED_KEYS, [
+      accountId,
+    ])
+    expect(Object.fromEntries(rows.map(({ json, keys }) => [json, keys]))).toEqual(stored)
+  })
+
+  test('a delivery to a webhook_url has the id of its event, to an endpoint the MD5 of both', async () => {
+    const { rows } = await database.query<Record<'id' | 'event_id' | 'endpoint_id', string>>(
+      'SELECT id, event_id, endpoint_id FROM deliveries WHERE account_id = $1',
+      [accountId],
+    )
+    const md5 = (text: string) => createHash('md5').update(text).digest('hex')
+    for (const { id, event_id, endpoint_id } of rows) {
+      const expected = endpoint_id ? md5(event_id + endpoint_id) : event_id.replaceAll('-', '')
+      expect(id.replaceAll('-', '')).toBe(expected)
+    }
+    expect(new Set(rows.map(({ endpoint_id }) => endpoint_id !== null)).size).toBe(2)
+  })
+})
+
+describe('names', () => {
+  test('error codes keep their status', () => {
+    expect(STATUS).toMatchObject(names.errors)
+  })
+
+  test.each([
+    ['environment variables', names.environment, describeVariables().map(({ name }) => name)],
+    ['audit actions', names.actions, ACTIONS],
+    ['event types', names.events, EVENT_TYPES],
+    ['delivery statuses', names.deliveryStatuses, DELIVERY_STATUSES],
+    ['permissions', names.permissions, PERMISSIONS],
+  ])('no name of the %s is lost', (_, pinned, current) => {
+    expect(current).toEqual(expect.arrayContaining(pinned))
+  })
+
+  test('cookies keep their names, over http and https', () => {
+    expect(cookieNames()).toEqual(names.cookies.http)
+    supplyEnv({ PUBLIC_URL: 'https://pay.example' })
+    expect(cookieNames()).toEqual(names.cookies.https)
+    supplyEnv({ PUBLIC_URL: world.origin })
+    expect([ACCOUNT_COOKIE, LOCALE_COOKIE, THEME_COOKIE]).toEqual(names.cookies.preferences)
+  })
+
+  test('npm and command-line commands are there', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(names.npm))
+    const [, ...words] = (scripts.troco ?? '').split(' ')
+    const help = execFileSync(process.execPath, [...words, 'help'], { encoding: 'utf8' })
+    const lines = help.split('\n').map(line => line.trim().split(/\s{2,}/)[0])
+    expect(lines).toEqual(expect.arrayContaining(names.commandLine))
+  })
+
+  test('responses carry the same headers', async () => {
+    const { headers: quiet } = await ask('/account')
+    const { headers: denied } = await call(api.url, 'GET', '/events', {
+      token: await makeToken(world.account, { permissions: ['account:read'] }),
+    })
+    const found = new Set([...quiet.keys(), ...denied.keys()])
+    expect(names.headers.filter(name => !found.has(name))).toEqual([])
+    expect(denied.get('x-required-permission')).toBe('events:read')
+  })
+})

@@ -1,0 +1,101 @@
+/**
+ * The plan of the repository, read by house.test.ts: who may import what, and who writes which
+ * table. The linter holds the same floors in biome.json, so that an editor shows a wrong import.
+ */
+
+/** From the lowest up. A file imports from its own folder or from a lower floor. */
+export const FLOORS = ['base', 'services', 'rooms', 'views', 'edge'] as const
+
+/** Imports between folders of one floor, each with its reason. Folders of `base` are free. */
+export const NEIGHBORS: Record<string, string> = {
+  'services/people services/mail': 'a sign-in or a changed password is confirmed by mail',
+  'edge/http edge/session': 'the dashboard calls the API with the cookie of its session',
+  'edge/server edge/http': 'the front serves the endpoints',
+}
+
+/** Beside the floors: what each place of the repository may import, `lib/` by floor. */
+export const PLACES: Record<string, string[]> = {
+  components: ['components', 'shapes'],
+  page: ['page', 'components', 'session', 'views', 'rooms', 'services', 'base'],
+  route: ['http', 'session', 'views', 'rooms', 'services', 'base'],
+  bin: ['bin', 'prisma', 'edge', 'views', 'rooms', 'services', 'base'],
+  prisma: ['prisma', 'rooms', 'services', 'base'],
+}
+
+/** What the browser may load: shapes, states and pure rules; never a verb or the database. */
+export const SHAPES = [
+  /^lib\/(services|rooms|views)\/.+\/(schema|states)\.ts$/,
+  /^lib\/base\/(audit\/schema|locale|money|mode|pix\/[a-z-]+)\.ts$/,
+  /^lib\/edge\/client\/[a-z-]+\.ts$/,
+  /^lib\/edge\/session\/(schema|preferences|words|roles)\.ts$/,
+]
+
+/** Server components beside a page that read its data, as the page itself does. */
+export const PAGE_PARTS = [
+  'app/[mode]/settings/security/second-factor-section.tsx',
+  'app/[mode]/webhooks/deliveries-view.tsx',
+]
+
+/** The folders whose code may import Next or React; everything else also runs in the worker. */
+export const REACT = [
+  /^app\//,
+  /^components\//,
+  /^lib\/edge\/session\//,
+  /^bin\/commands\/start\.ts$/,
+]
+
+/** The folder that writes each table; others read it. */
+export const TABLES: Record<string, string> = {
+  accounts: 'rooms/accounts',
+  memberships: 'rooms/accounts',
+  invitations: 'rooms/accounts',
+  users: 'services/people',
+  user_sessions: 'services/people',
+  authenticators: 'services/people',
+  recovery_codes: 'services/people',
+  passkeys: 'services/people',
+  challenges: 'services/people',
+  sign_in_tries: 'services/people',
+  mails: 'services/mail',
+  tokens: 'rooms/tokens',
+  charges: 'rooms/charges',
+  charge_searches: 'rooms/charges',
+  charge_search_marks: 'rooms/charges',
+  refunds: 'rooms/charges',
+  withdrawals: 'rooms/withdrawals',
+  ledger_accounts: 'services/ledger',
+  ledger_checks: 'services/ledger',
+  ledger_transfers: 'services/ledger',
+  ledger_entries: 'services/ledger',
+  event_sequences: 'services/webhooks',
+  events: 'services/webhooks',
+  webhook_endpoints: 'services/webhooks',
+  webhook_secrets: 'services/webhooks',
+  deliveries: 'services/webhooks',
+  delivery_attempts: 'services/webhooks',
+  gateway_calls: 'services/gateway',
+  simulator_orders: 'services/gateway',
+  idempotency_keys: 'base/db',
+  audit_log: 'base/audit',
+  worker_heartbeats: 'edge/jobs',
+}
+
+/** Files that write a table of another folder, each with its reason. */
+export const FOREIGN_WRITES: Record<string, string> = {
+  'lib/edge/http/idempotency.ts idempotency_keys': 'keeps and replays the response of a key',
+  'lib/rooms/charges/cancel.ts idempotency_keys': 'a canceled opening frees the key of its request',
+  'lib/edge/session/read.ts user_sessions': 'one statement reads a session and notes its use',
+  'lib/views/admin/requeue.ts mails': 'an operator requeues a failed mail',
+  'lib/edge/jobs/prune.ts challenges': 'pruning by age',
+  'lib/edge/jobs/prune.ts deliveries': 'pruning by age',
+  'lib/edge/jobs/prune.ts delivery_attempts': 'pruning by age',
+  'lib/edge/jobs/prune.ts events': 'pruning by age',
+  'lib/edge/jobs/prune.ts gateway_calls': 'pruning by age',
+  'lib/edge/jobs/prune.ts idempotency_keys': 'pruning by age',
+  'lib/edge/jobs/prune.ts mails': 'pruning by age',
+  'lib/edge/jobs/prune.ts sign_in_tries': 'pruning by age',
+  'lib/edge/jobs/prune.ts user_sessions': 'pruning by age',
+}
+
+/** Lines at most without imports, by kind of file; a route's is for each of its methods. */
+export const LINES_MAX = { file: 200, route: 30, verb: 80, component: 150 }

@@ -1,0 +1,235 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, posix, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  FLOORS,
+  FOREIGN_WRITES,
+  LINES_MAX,
+  NEIGHBORS,
+  PAGE_PARTS,
+  PLACES,
+  REACT,
+  SHAPES,
+  TABLES,
+} from '#lib/testing/house-rules.ts'
+
+/** Files of a room that are no verb: shapes, reads, names on the wire, and pure rules. */
+const PARTS =
+  /^(schema|states|queries|people-queries|wire|owners|invitations|token-text|payment-url)\.ts$/
+const VAGUE = /^(index|utils?|helpers?|types|service|manager|constants|misc|common)\.(ts|tsx)$/
+const PAGE_FILE = /^(page|layout|loading|error|global-error|not-found)\.tsx$/
+/** A file over its budget says so, with the reason, in a comment that begins like this. */
+const EXCEPTION = 'Over the house budget:'
+
+interface Source {
+  path: string
+  text: string
+}
+
+/** Returns a floor's folder such as `rooms/charges`, or a place beside the floors. */
+function placeOf(path: string): string {
+  const [top = '', floor = '', folder = ''] = path.split('/')
+  if (top === 'lib') return ['base', 'testing'].includes(floor) ? floor : `${floor}/${folder}`
+  if (top !== 'app') return top
+  if (basename(path) === 'route.ts') return 'route'
+  return PAGE_FILE.test(basename(path)) || PAGE_PARTS.includes(path) ? 'page' : 'components'
+}
+
+function importsOf({ path, text }: Source): string[] {
+  const found = text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)
+  return [...found].map(([, target = '']) => {
+    if (target.startsWith('#')) return target.slice(1)
+    return target.startsWith('.') ? posix.join(dirname(path), target) : target
+  })
+}
+
+/** Everything in these files that contradicts the plan; test support is held to imports only. */
+function inspect(sources: Source[]): string[] {
+  return sources.flatMap(source => [
+    ...checkImports(source),
+    ...(source.path.startsWith('lib/testing/') ? [] : checkContent(source)),
+  ])
+}
+
+function checkContent(source: Source): string[] {
+  return [
+    ...checkTables(source),
+    ...checkName(source),
+    ...checkLength(source),
+    ...checkHabits(source),
+  ]
+}
+
+function checkImports(source: Source): string[] {
+  return importsOf(source)
+    .filter(target => !mayImport(source.path, target))
+    .map(target => `${source.path} may not import ${target}`)
+}
+
+function mayImport(path: string, target: string): boolean {
+  if (/^(next|next-auth|react|react-dom)(\/|$)/.test(target))
+    return REACT.some(folder => folder.test(path))
+  if (!/^(app|bin|components|e2e|lib|prisma)\/.*\.tsx?$/.test(target)) return true
+  const [from, to] = [placeOf(path), placeOf(target)]
+  if (from === 'testing') return true
+  if (target.startsWith('app/')) return path.startsWith(`${dirname(target)}/`)
+  if (from === to) return true
+  return path.startsWith('lib/') ? isBelow(from, to) : isAllowed(from, target)
+}
+
+function isBelow(from: string, to: string): boolean {
+  const [low, high] = [floorOf(to), floorOf(from)]
+  return (low !== -1 && low < high) || `${from} ${to}` in NEIGHBORS
+}
+
+function floorOf(place: string): number {
+  return FLOORS.map(String).indexOf(place.split('/')[0] ?? '')
+}
+
+function isAllowed(from: string, target: string): boolean {
+  if (from === 'components' && SHAPES.some(shape => shape.test(target))) return true
+  const to = placeOf(target)
+  const [floor = '', folder = ''] = to.split('/')
+  const allowed = PLACES[from] ?? []
+  return [to, floor, folder].some(name => name !== '' && allowed.includes(name))
+}
+
+/** Table names in SQL: only the owner's folder writes. */
+function checkTables({ path, text }: Source): string[] {
+  if (!path.startsWith('lib/')) return []
+  const written = text.matchAll(/\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+([a-z_]+)\b/g)
+  return [...new Set([...written].map(([, table = '']) => table))]
+    .filter(table => table in TABLES)
+    .filter(table => !path.startsWith(`lib/${TABLES[table]}/`))
+    .filter(table => !(`${path} ${table}` in FOREIGN_WRITES))
+    .map(table => `${path} writes ${table}, which belongs to lib/${TABLES[table]}`)
+}
+
+function checkName({ path }: Source): string[] {
+  return VAGUE.test(basename(path)) ? [`${path} has a name that says nothing`] : []
+}
+
+function checkLength({ path, text }: Source): string[] {
+  const kind = kindOf(path)
+  const lines = text
+    .replace(/^import [^']*'[^']+'.*\n/gm, '')
+    .trimEnd()
+    .split('\n').length
+  const methods = text.match(/^export const [A-Z]+ = /gm)?.length ?? 1
+  const max = LINES_MAX[kind] * (kind === 'route' ? methods : 1)
+  if (lines <= max || text.includes(EXCEPTION)) return []
+  return [`${path} has ${lines} lines, a ${kind} has at most ${max}`]
+}
+
+function kindOf(path: string): keyof typeof LINES_MAX {
+  const place = placeOf(path)
+  if (place === 'route') return 'route'
+  if (place === 'components') return 'component'
+  return place.startsWith('rooms/') && !PARTS.test(basename(path)) ? 'verb' : 'file'
+}
+
+function checkHabits({ path, text }: Source): string[] {
+  return [
+    ...(/\$(query|execute)RawUnsafe/.test(text) ? [`${path} builds SQL from text`] : []),
+    ...(/\bprocess\.env\b/.test(text) && path !== 'lib/base/env.ts'
+      ? [`${path} reads process.env: read a setting of lib/base/env.ts`]
+      : []),
+    ...(/\binstanceof TrocoError\b/.test(text)
+      ? [`${path} compares an error's class: one process loads it twice, so compare its code`]
+      : []),
+  ]
+}
+
+function sourcesOfTheHouse(): Source[] {
+  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
+  return files
+    .split('\n')
+    .filter(path => /^(app|bin|components|lib|prisma)\/.*\.tsx?$/.test(path))
+    .filter(path => !/\.test\.tsx?$/.test(path))
+    .map(path => ({ path, text: readFileSync(path, 'utf8') }))
+}
+
+test('every file keeps the plan: imports, tables, names, lengths and habits', () => {
+  const sources = sourcesOfTheHouse()
+  expect(sources.length).toBeGreaterThan(50)
+  expect(inspect(sources)).toEqual([])
+})
+
+test('the table of tables names every table of the schema, and no exception is unused', () => {
+  const schema = readFileSync('prisma/schema.prisma', 'utf8')
+  const tables = [...schema.matchAll(/@@map\("(\w+)"\)/g)].map(([, table = '']) => table)
+  expect(Object.keys(TABLES).sort()).toEqual(tables.sort())
+  for (const exception of Object.keys(FOREIGN_WRITES)) {
+    const [path = '', table = ''] = exception.split(' ')
+    expect(readFileSync(path, 'utf8'), exception).toContain(table)
+  }
+})
+
+test.each([
+  ['lib/rooms/charges/create.ts', '#lib/rooms/withdrawals/create.ts'],
+  ['lib/rooms/charges/create.ts', '../withdrawals/create.ts'],
+  ['lib/services/ledger/transfer.ts', '#lib/rooms/charges/create.ts'],
+  ['lib/services/ledger/transfer.ts', '#lib/services/webhooks/events.ts'],
+  ['lib/base/db/client.ts', '#lib/services/ledger/transfer.ts'],
+  ['lib/base/money.ts', '#lib/edge/http/answer.ts'],
+  ['lib/views/admin/health.ts', '#lib/edge/http/answer.ts'],
+  ['lib/edge/http/endpoint.ts', '#lib/edge/jobs/worker.ts'],
+  ['lib/edge/http/endpoint.ts', '#lib/testing/stage.ts'],
+  ['lib/edge/jobs/worker.ts', 'next/headers'],
+  ['lib/edge/jobs/worker.ts', '#bin/runtime.ts'],
+  ['components/charge-list.tsx', '#lib/rooms/charges/queries.ts'],
+  ['components/charge-list.tsx', '#lib/base/db/client.ts'],
+  ['components/charge-list.tsx', '#app/[mode]/charges/list.tsx'],
+  ['app/[mode]/home/page.tsx', '#app/[mode]/charges/list.tsx'],
+  ['app/[mode]/charges/list.tsx', '#lib/rooms/charges/queries.ts'],
+  ['app/api/account/route.ts', '#lib/edge/server/front.ts'],
+  ['app/api/account/route.ts', '#components/ui/button.tsx'],
+])('a forbidden import is found: %s of %s', (path, target) => {
+  for (const text of [`import { x } from '${target}'\n`, `const x = await import('${target}')\n`])
+    expect(inspect([{ path, text }]).join()).toContain('may not import')
+})
+
+test('a foreign write, a vague name, a long file and a bad habit are found', () => {
+  const long = 'const line = 1\n'.repeat(201)
+  const writing = (path: string) => inspect([{ path, text: 'INSERT INTO charges (id)' }])
+  expect(writing('lib/rooms/charges/insert.ts')).toEqual([])
+  expect(writing('lib/rooms/withdrawals/insert.ts')).toHaveLength(1)
+  expect(inspect([{ path: 'lib/rooms/charges/utils.ts', text: '' }])).toHaveLength(1)
+  expect(inspect([{ path: 'lib/rooms/charges/create.ts', text: long }])[0]).toContain('at most 80')
+  expect(inspect([{ path: 'app/api/account/route.ts', text: long }])[0]).toContain('at most 30')
+  const excused = `// ${EXCEPTION} one list\n${long}`
+  expect(inspect([{ path: 'lib/base/db/x.ts', text: excused }])).toEqual([])
+  expect(inspect([{ path: 'lib/base/db/x.ts', text: 'db.$queryRawUnsafe(text)' }])).toHaveLength(1)
+  expect(inspect([{ path: 'lib/base/db/x.ts', text: 'process.env.HOME' }])).toHaveLength(1)
+})
+
+test.each([
+  ['lib/services/ledger/x.ts', '#lib/rooms/charges/create.ts'],
+  ['lib/base/db/x.ts', '#lib/services/ledger/transfer.ts'],
+  ['lib/views/admin/x.ts', '#lib/edge/http/answer.ts'],
+  ['lib/edge/jobs/x.ts', 'next/headers'],
+  ['components/x.tsx', '#lib/base/db/client.ts'],
+])('the linter refuses it in the editor too: %s importing %s', (path, target) => {
+  const scratch = mkdtempSync(join(tmpdir(), 'troco-lint-'))
+  const settings = JSON.parse(readFileSync('biome.json', 'utf8'))
+  writeFileSync(
+    join(scratch, 'biome.json'),
+    JSON.stringify({ ...settings, $schema: undefined, vcs: undefined }),
+  )
+  mkdirSync(join(scratch, dirname(path)), { recursive: true })
+  writeFileSync(join(scratch, path), `import { x } from '${target}'\n\nexport const y = x\n`)
+  const biome = resolve('node_modules/.bin/biome')
+  const { status, stderr } = spawnSync(biome, ['lint', path], { cwd: scratch, encoding: 'utf8' })
+  rmSync(scratch, { recursive: true, force: true })
+  expect(stderr.replace(/\s+/g, ' ')).toContain('imports point downwards')
+  expect(status).toBe(1)
+})
+
+test('git holds no generated file', () => {
+  const kept = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).split('\n')
+  const generated =
+    /^(node_modules|\.next|\.troco|\.cache|lib\/base\/db\/generated)\/|next-env\.d\.ts$|\.tsbuildinfo$/
+  expect(kept.filter(path => generated.test(path))).toEqual([])
+})

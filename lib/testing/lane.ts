@@ -1,0 +1,44 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '#lib/testing/server.ts'
+
+const START_MAX_MS = 60_000
+
+/**
+ * The built product as an operator runs it, on the database of this run, its API answered by Next
+ * and not by the front: the tests of the API ask it instead of a front of their own.
+ */
+export default async function openLane(): Promise<() => Promise<void>> {
+  if (!process.env.TROCO_BUILD) throw new Error('There is no build to try: run this by `npm test`')
+  const port = await freePort()
+  const settings = { PORT: String(port), API_LANE: 'next', WORKER: 'false' }
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', 'start'],
+    {
+      // The open channel is how it learns that we were killed.
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      env: { ...process.env, ...settings, TROCO_ENV: 'production', NODE_ENV: 'production' },
+    },
+  )
+  const ended = once(child, 'exit')
+  const url = `http://127.0.0.1:${port}`
+  await untilListening(url, child)
+  process.env.E2E_API_URL = url
+  return async () => {
+    child.kill('SIGTERM')
+    await ended
+  }
+}
+
+async function untilListening(url: string, child: ChildProcess): Promise<void> {
+  for (const began = Date.now(); Date.now() - began < START_MAX_MS; ) {
+    if (child.exitCode !== null) break
+    const answer = await fetch(`${url}/healthz`).catch(() => null)
+    if (answer?.ok) return
+    await sleep(100)
+  }
+  child.kill('SIGKILL')
+  throw new Error('The server did not come up: what it said stands above')
+}

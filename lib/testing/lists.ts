@@ -1,0 +1,89 @@
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { call } from '#lib/testing/call.ts'
+import { type Api, CHARGE, makeMerchant, makeToken, receive } from '#lib/testing/stage.ts'
+
+type Fields = Record<string, unknown>
+
+/** A row of a list, as far as these tests look into it. */
+export interface Row {
+  id: string
+  created_at: string
+}
+
+interface Kind {
+  path: string
+  body: Fields
+  /** Two ways to end besides staying pending. */
+  ends: [string, string]
+  /** A row written by hand, as the API would not: in the other mode, or in the past. */
+  write: (accountId: string, row: Fields) => Promise<{ id: string }>
+}
+
+/** A withdrawal that stays pending until a test decides it. */
+export const ORDER = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
+
+export const LISTS: Kind[] = [
+  { path: '/transactions', body: CHARGE, ends: ['failed', 'paid'], write: writeCharge },
+  { path: '/withdrawals', body: ORDER, ends: ['rejected', 'approved'], write: writeWithdrawal },
+]
+
+function writeCharge(accountId: string, row: Fields) {
+  const id = String(row.id ?? newId())
+  const { client_name: clientName, client_email: clientEmail, client_doc: clientDoc } = CHARGE
+  const names = { id, txid: id.replaceAll('-', ''), externalId: id.replaceAll('-', '') }
+  const state = { mode: 'test', status: 'pending', brCode: 'x', expiresAt: new Date() }
+  const terms = { amount: CHARGE.amount, clientName, clientEmail, clientDoc }
+  return db().charge.create({ data: { accountId, ...names, ...terms, ...state, ...row } })
+}
+
+function writeWithdrawal(accountId: string, row: Fields) {
+  const key = { pixKeyType: 'email', pixKey: ORDER.pix_key, dictKey: ORDER.pix_key }
+  const state = { mode: 'test', status: 'pending', amount: ORDER.amount }
+  return db().withdrawal.create({ data: { accountId, id: newId(), ...key, ...state, ...row } })
+}
+
+/** A merchant with so many rows, the oldest first, whose references are `row 0`, `row 1` and so on. */
+export async function makeList(api: Api, { path, body }: Kind, count: number) {
+  const merchant: Account = await makeMerchant()
+  const token = await makeToken(merchant.id)
+  // What the balance comes from is a charge itself, so only those who need one get it.
+  if (path === '/withdrawals') await receive(merchant, 100_000)
+  const rows: Row[] = []
+
+  async function add(extra: Fields = {}): Promise<Row> {
+    const { data } = (await send('POST', path, { ...body, ...extra })).body
+    const row = (await send('GET', `${path}/${data.transaction_id ?? data.id}`)).body.data
+    rows.push(row)
+    return row
+  }
+  const send = (method: string, where: string, sent?: unknown) =>
+    call(api.url, method, where, { token, body: sent })
+  const list = (query: Fields = {}, caller = token) =>
+    call(api.url, 'GET', `${path}?${new URLSearchParams(query as Record<string, string>)}`, {
+      token: caller,
+    })
+  const idsOf = async (query: Fields = {}, caller = token): Promise<string[]> =>
+    (await list(query, caller)).body.data.map(({ id }: Row) => id)
+
+  /** All that a filter finds, page by page. */
+  async function walk(query: Fields, between = async () => {}): Promise<string[][]> {
+    const pages: string[][] = []
+    let cursor: string | null = null
+    do {
+      const { body } = await list({ ...query, ...(cursor ? { cursor } : {}) })
+      pages.push(body.data.map(({ id }: Row) => id))
+      cursor = body.next_cursor
+      await between()
+    } while (cursor !== null)
+    return pages
+  }
+
+  for (let nth = 0; nth < count; nth++) await add({ external_id: `row ${nth}` })
+  const at = (nth: number): Row => rows[nth] ?? { id: '', created_at: '' }
+  const newest = () => rows.map(({ id }) => id).toReversed()
+  return { merchant, token, rows, at, newest, add, send, list, idsOf, walk }
+}
+
+export type List = Awaited<ReturnType<typeof makeList>>

@@ -1,0 +1,29 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { CANARY } from '#lib/testing/canary.ts'
+
+/** What no log line may hold, whoever's it is: tokens, secrets, rows in a database error. */
+const FORMS = [
+  /troco_(test|live)_[0-9A-Za-z]{24,}/,
+  /whsec_[A-Za-z0-9+/=]{20,}/,
+  /Failing row contains/,
+  /"detail":/,
+  /\b\d{3}\.\d{3}\.\d{3}-\d{2}\b/,
+]
+
+/** Searches what the tests logged. Logs that are missing or empty are a fault too. */
+export function searchLogs(files: string[]): { problem: string | null } {
+  for (const file of files) {
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    if (text.trim() === '') return { problem: `${file} is empty, so nothing was searched` }
+    const leak = findLeak(text)
+    if (leak) return { problem: `${file} holds ${leak}` }
+  }
+  return { problem: null }
+}
+
+/** The first thing in a log that must not be there, by its kind: the value itself stays unsaid. */
+export function findLeak(text: string): string | null {
+  for (const [kind, value] of Object.entries(CANARY)) if (text.includes(value)) return `a ${kind}`
+  const form = FORMS.find(pattern => pattern.test(text))
+  return form ? `something of the form ${form.source}` : null
+}

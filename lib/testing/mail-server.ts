@@ -1,0 +1,100 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { SMTPServer } from 'smtp-server'
+import { makeCertificate } from '#lib/testing/certificate.ts'
+
+const MAIL_LOGIN = { user: 'troco', password: 'only: for/this@test' }
+
+interface Arrived {
+  /** Whom the envelope names, whatever the letter says. */
+  to: string[]
+  subject: string
+  text: string
+  /** The lines before the text, as they came. */
+  head: string
+}
+
+interface MailServer {
+  /** For SMTP_URL: with who may send, and the certificate that the server shows. */
+  url: string
+  /** The same for whoever trusts only what the system trusts. */
+  untrustedUrl: string
+  arrived: Arrived[]
+  /** What becomes of each letter once it was read: taken, unless said. */
+  answer: (answer: (letter: Arrived) => Promise<void>) => void
+  /** From now on nobody listens. */
+  close: () => Promise<void>
+}
+
+/** A mail server that wants TLS and a password before it takes anything. */
+export async function openMailServer(port = 0): Promise<MailServer> {
+  const arrived: Arrived[] = []
+  const { cert, key } = makeCertificate(['127.0.0.1'])
+  let take = async (_letter: Arrived) => {}
+  const server = new SMTPServer({
+    cert,
+    key,
+    disabledCommands: [],
+    onAuth({ username, password, method }, _session, done) {
+      const isKnown = username === MAIL_LOGIN.user && password === MAIL_LOGIN.password
+      done(isKnown ? null : new Error(`Nobody is let in by ${method}`), { user: username })
+    },
+    async onData(stream, { envelope, secure }, done) {
+      const chunks: Buffer[] = []
+      for await (const chunk of stream) chunks.push(chunk as Buffer)
+      const to = envelope.rcptTo.map(({ address }) => address)
+      const letter = { to, ...readLetter(Buffer.concat(chunks).toString('latin1')) }
+      if (!secure) return done(new Error('This came over a line that others can read'))
+      arrived.push(letter)
+      await take(letter).then(() => done(), done)
+    },
+  })
+  server.on('error', () => {})
+  server.listen(port, '127.0.0.1')
+  await once(server.server, 'listening')
+  const { port: taken } = server.server.address() as AddressInfo
+  const login = `${MAIL_LOGIN.user}:${encodeURIComponent(MAIL_LOGIN.password)}`
+  const untrustedUrl = `smtp://${login}@127.0.0.1:${taken}`
+  return {
+    url: `${untrustedUrl}?tls.ca=${encodeURIComponent(cert)}`,
+    untrustedUrl,
+    arrived,
+    answer: answer => {
+      take = answer
+    },
+    close: () => new Promise(done => server.close(() => done())),
+  }
+}
+
+/** A letter of one text part, as RFC 2045 and 2047 write it. */
+function readLetter(raw: string): Omit<Arrived, 'to'> {
+  const [head = '', ...rest] = raw.split('\r\n\r\n')
+  const lines = head.replace(/\r\n[ \t]+/g, ' ').split('\r\n')
+  const header = (name: string) =>
+    lines.find(line => line.toLowerCase().startsWith(`${name}: `))?.slice(name.length + 2) ?? ''
+  const body = decode(rest.join('\r\n\r\n'), header('content-transfer-encoding'))
+  return { head, subject: readWords(header('subject')), text: body.replaceAll('\r\n', '\n') }
+}
+
+function readWords(header: string): string {
+  const bytes = header
+    .replace(/\?=\s+=\?/g, '?==?')
+    .replace(/=\?utf-8\?([qb])\?([^?]*)\?=/gi, (_, kind: string, text: string) =>
+      kind.toLowerCase() === 'b'
+        ? Buffer.from(text, 'base64').toString('latin1')
+        : unquote(text.replaceAll('_', ' ')),
+    )
+  return Buffer.from(bytes, 'latin1').toString()
+}
+
+function decode(body: string, encoding: string): string {
+  if (encoding === 'base64') return Buffer.from(body, 'base64').toString()
+  const bytes = encoding === 'quoted-printable' ? unquote(body.replace(/=\r\n/g, '')) : body
+  return Buffer.from(bytes, 'latin1').toString()
+}
+
+function unquote(text: string): string {
+  return text.replace(/=([0-9A-F]{2})/g, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  )
+}

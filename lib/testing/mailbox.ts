@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs'
+import { db } from '#lib/base/db/client.ts'
+import { unseal } from '#lib/base/keys.ts'
+import type { Letter } from '#lib/services/mail/write.ts'
+
+/** What was written to somebody and is not sent yet, in its order. */
+export async function mailsTo(email: string): Promise<Letter[]> {
+  const rows = await db().mail.findMany({ orderBy: { id: 'asc' }, where: { failedAt: null } })
+  return rows
+    .map(({ id, sealed }) => JSON.parse(unseal(sealed, id, 'mails')) as Letter)
+    .filter(({ to }) => to === email)
+}
+
+/** The link in the newest of them, without our address before it. */
+export async function linkTo(email: string): Promise<string> {
+  return linkIn((await mailsTo(email)).at(-1), email)
+}
+
+/** The same of the newest that a local installation without a mail server printed to its log. */
+export function printedLinkTo(email: string, logFile: string): string {
+  const lines = readFileSync(logFile, 'utf8').split('\n')
+  const line = lines.findLast(one => one.includes(`"to":"${email}"`))
+  return linkIn(line ? (JSON.parse(line) as Letter) : undefined, email)
+}
+
+function linkIn(letter: Letter | undefined, email: string): string {
+  const text = letter?.text ?? ''
+  const link = /https?:\/\/[^/\s]+(\/\S+)/.exec(text)?.[1]
+  if (!link) throw new Error(`No mail with a link was written to ${email}`)
+  return link
+}

@@ -1,0 +1,144 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '#lib/testing/server.ts'
+
+const READY_MAX_MS = 50_000
+
+/** A command as its user starts it, with what it said and how it ended. */
+interface Started {
+  child: ChildProcess
+  output: () => string
+  ended: Promise<number | null>
+}
+
+export interface Place {
+  folder: string
+  port: number
+  settings: Record<string, string>
+  remove: () => void
+}
+
+/** A data folder and a port of the test's own; nothing of the run's database. */
+export async function makePlace(): Promise<Place> {
+  const folder = mkdtempSync(join(tmpdir(), 'troco-place-'))
+  chmodSync(folder, 0o755)
+  const port = await freePort()
+  const settings = {
+    TROCO_DATA: join(folder, 'data'),
+    PORT: String(port),
+    TROCO_ENV: '',
+    DATABASE_URL: '',
+    TROCO_SECRET: '',
+    PUBLIC_URL: '',
+    LOG_FILE: process.env.LOG_FILE ?? '',
+    NODE_ENV: 'production',
+  }
+  return { folder, port, settings, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** `npm run …` without npm: the same file that every script of package.json calls. */
+function startCommand(words: string[], settings: Record<string, string>): Started {
+  const child = spawn('node', ['bin/bootstrap.mjs', ...words], {
+    env: { ...process.env, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', chunk => {
+      text += chunk
+    })
+  }
+  const ended = once(child, 'exit').then(([code]) => code as number | null)
+  return { child, output: () => text, ended }
+}
+
+/** Runs a command to its end. */
+export async function runCommand(words: string[], settings: Record<string, string>) {
+  const started = startCommand(words, settings)
+  const code = await started.ended
+  return { code, output: started.output() }
+}
+
+/** A server of this place that takes requests. */
+export async function startServer(place: Place, settings = place.settings): Promise<Started> {
+  const started = startCommand(['start'], settings)
+  await untilReady(started, place.port)
+  return started
+}
+
+async function untilReady(started: Started, port: number): Promise<void> {
+  for (const began = Date.now(); Date.now() - began < READY_MAX_MS; ) {
+    if (started.child.exitCode !== null) break
+    const answer = await fetch(`http://localhost:${port}/readyz`).catch(() => null)
+    if (answer?.ok) return
+    await sleep(50)
+  }
+  throw new Error(`It did not become ready and said: ${started.output()}`)
+}
+
+interface Process {
+  pid: number
+  command: string
+}
+
+/** Every process that was started for this data folder: bootstrap, server and PostgreSQL. */
+export function processesOf(place: Place): Process[] {
+  return listProcesses().filter(
+    ({ pid, command }) => command.includes(place.folder) || hasSetting(pid, place),
+  )
+}
+
+/** Those that live; a slim machine has no `ps`, and another system no /proc. */
+function listProcesses(): Process[] {
+  if (existsSync('/proc/self/stat')) {
+    return readdirSync('/proc')
+      .filter(name => /^\d+$/.test(name))
+      .map(name => ({
+        pid: Number(name),
+        command: readProc(name, 'cmdline').replaceAll('\0', ' '),
+      }))
+      .filter(({ pid }) => !/\) [ZX] /.test(readProc(String(pid), 'stat')))
+  }
+  return execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .map(line => /^\s*(\d+)\s+(.*)$/.exec(line))
+    .filter(match => match !== null)
+    .map(([, pid = '', command = '']) => ({ pid: Number(pid), command }))
+}
+
+function readProc(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function hasSetting(pid: number, place: Place): boolean {
+  return readProc(String(pid), 'environ').includes(place.settings.TROCO_DATA ?? '\0')
+}
+
+/** As if the machine lost power for everything that belongs to this place. */
+export async function killEverything(place: Place): Promise<void> {
+  for (const { pid } of processesOf(place)) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It ended by itself in between.
+    }
+  }
+  await untilGone(place)
+}
+
+export async function untilGone(place: Place, withinMs = 10_000): Promise<void> {
+  for (const began = Date.now(); Date.now() - began < withinMs; ) {
+    if (processesOf(place).length === 0) return
+    await sleep(50)
+  }
+  const left = processesOf(place).map(({ command }) => command)
+  throw new Error(`Still running after ${withinMs} ms: ${left.join(' | ')}`)
+}

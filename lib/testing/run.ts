@@ -1,0 +1,17 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { inheritedEnv } from '#lib/base/env.ts'
+
+/** Runs a program to its end, its output shown as ours; returns its exit code. */
+export async function run(
+  program: string,
+  args: string[],
+  settings: Record<string, string> = {},
+): Promise<number> {
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...inheritedEnv(), ...settings },
+  })
+  const [code] = await once(child, 'exit')
+  return code ?? 1
+}

@@ -1,0 +1,98 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
+
+/**
+ * A secret is found by its hash in a unique index. Compared in JavaScript, with an operator that
+ * stops at the first wrong character, it would tell by its time how much of it was right.
+ */
+const SECRET =
+  '(?:[\\w.?]*(?:token|secret|password|bearer|signature|hmac|digest|hash|cookie)\\w*(?:\\([^()]*\\))?)'
+const HARMLESS = '(?:null|undefined|true|false|\'[^\']*\'|"[^"]*"|\\d+)'
+const COMPARED = [
+  new RegExp(`(?<![\\w'"])${SECRET}\\s*[!=]==?\\s*(?!${HARMLESS})[\\w.$\`(]`, 'i'),
+  new RegExp(`(?<!${HARMLESS})\\s[!=]==?\\s*${SECRET}(?![\\w'"(])`, 'i'),
+  new RegExp(`${SECRET}\\.(?:equals|localeCompare|startsWith|endsWith|includes|indexOf)\\(`, 'i'),
+  new RegExp(`\\.(?:equals|compare|localeCompare|includes|indexOf|is)\\([^)]*${SECRET}`, 'i'),
+]
+/** In SQL the hash is looked for, never the text itself. */
+const ASKED_FOR = /\w = \$\{(?:[\w.]*\.)?(?:token|secret|password|bearer|authorization)\}/i
+
+/** What is no secret although it is called so: a kind, a length, a tag that is null or not. */
+const KNOWN = [
+  // The URL's own `hash` is its fragment.
+  'parsed.hash',
+  // What a request said, to tell whether another one says the same.
+  'requestHash',
+]
+
+function findComparisons(text: string): string[] {
+  return text
+    .split('\n')
+    .filter(line => !/^\s*(\/\/|\*|\/\*)/.test(line))
+    .filter(line => COMPARED.some(rule => rule.test(line)) || ASKED_FOR.test(line))
+    .filter(line => !KNOWN.some(known => line.includes(known)))
+    .map(line => line.trim())
+}
+
+test.each([
+  'if (token === known.token) return known',
+  'return row.secret == given',
+  'if (known !== bearer) throw unauthenticated()',
+  'const same = hashToken(token) === row.hash',
+  'if (given === hashSecret(secret)) return user',
+  'return signature.equals(expected)',
+  'return Buffer.compare(expected, digest) === 0',
+  'if (passwordHash.localeCompare(other) === 0) return true',
+  'if (secret.startsWith(prefix)) return true',
+  'const found = tokens.find(one => one.secret === given)',
+  'SELECT 1 FROM user_sessions WHERE secret = \u0024{secret}',
+])('a comparison of secrets is seen: %s', line => {
+  expect(findComparisons(line)).toHaveLength(1)
+})
+
+test.each([
+  'if (token === null) return null',
+  "if (caller.kind === 'token') throw notActive()",
+  'const known = token === undefined ? null : recallToken(token)',
+  'if (hash.length === 32) return true',
+])('what compares no secret is not: %s', line => {
+  expect(findComparisons(line)).toEqual([])
+})
+
+test('no secret is compared in JavaScript, and none is asked for in SQL', () => {
+  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
+    .split('\n')
+    .filter(path => /^(app|bin|components|lib)\/.*\.tsx?$/.test(path))
+    .filter(path => !/\.test\.tsx?$/.test(path))
+  expect(files.length).toBeGreaterThan(50)
+  const found = files.flatMap(path =>
+    findComparisons(readFileSync(path, 'utf8')).map(line => `${path}: ${line}`),
+  )
+  expect(found).toEqual([])
+})
+
+test('tokens and sessions are found through a unique index of their hash', async () => {
+  const indexes = await db().$queryRaw<{ made: string }[]>`
+    SELECT indexdef AS made FROM pg_indexes WHERE tablename IN ('tokens', 'user_sessions')`
+  const made = indexes.map(index => index.made).join('\n')
+  expect(made).toMatch(/CREATE UNIQUE INDEX \w+ ON public\.tokens USING btree \(hash\)/)
+  expect(made).toMatch(
+    /CREATE UNIQUE INDEX \w+ ON public\.user_sessions USING btree \(secret_hash\)/,
+  )
+})
+
+test('no table holds a token, nor its plain SHA-256', async () => {
+  const merchant = await makeMerchant()
+  const token = await makeToken(merchant.id)
+  expect(await verifyToken(token)).not.toBeNull()
+  const [row] = await db().$queryRaw<{ row: string; plain: boolean }[]>`
+    SELECT to_jsonb(t)::text AS row, hash = sha256(${token}::bytea) AS plain
+    FROM tokens t WHERE account_id = ${merchant.id}::uuid`
+  expect(row?.row).toContain(token.slice(0, 20))
+  expect(row?.row).not.toContain(token.slice(0, 21))
+  expect(row?.plain).toBe(false)
+})

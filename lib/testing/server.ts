@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inheritedEnv } from '#lib/base/env.ts'
+
+const START_MAX_MS = 60_000
+
+/** No test meets a rate limit by accident, nor the machine's Redis; those of limits set their own. */
+export const WITHOUT_RATE_LIMITS = {
+  REDIS_URL: '',
+  RATE_TOKEN_PER_SECOND: '0',
+  RATE_IP_PER_SECOND: '0',
+  RATE_FAILED_BEARERS_PER_MINUTE: '0',
+}
+
+/** Runs work against the real product: its own process, its own data folder, its demo world. */
+export async function withServer<T>(
+  logFile: string,
+  work: (settings: Record<string, string>) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'troco-e2e-'))
+  // Under root PostgreSQL runs as another user, who must be able to pass through.
+  chmodSync(folder, 0o755)
+  const port = await freePort()
+  const settings = {
+    PORT: String(port),
+    TROCO_DATA: folder,
+    TROCO_ENV: 'local',
+    LOG_FILE: logFile,
+    LOG_LEVEL: 'debug',
+    ...WITHOUT_RATE_LIMITS,
+  }
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', 'start'],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...inheritedEnv(), ...settings, DATABASE_URL: '', NODE_ENV: 'production' },
+    },
+  )
+  const ended = once(child, 'exit')
+  try {
+    await waitFor(`http://localhost:${port}/readyz`, child)
+    const demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'))
+    return await work({
+      E2E_BASE_URL: `http://localhost:${port}`,
+      E2E_DEMO_EMAIL: demo.merchant.email,
+      E2E_DEMO_PASSWORD: demo.merchant.password,
+      E2E_ADMIN_EMAIL: demo.admin.email,
+      E2E_ADMIN_PASSWORD: demo.admin.password,
+      E2E_TOKEN: demo.token,
+      E2E_TROCO_DATA: folder,
+      E2E_LOG: logFile,
+    })
+  } finally {
+    child.kill('SIGTERM')
+    await ended
+    if (existsSync(folder)) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Below the ports that a machine gives out by itself: nobody takes it before we do. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000)
+    const probe = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(probe, 'listening').then(
+      () => true,
+      () => false,
+    )
+    probe.close()
+    if (isFree) return port
+  }
+}
+
+async function waitFor(address: string, child: ChildProcess): Promise<void> {
+  for (const began = Date.now(); Date.now() - began < START_MAX_MS; ) {
+    if (child.exitCode !== null) break
+    const answer = await fetch(address).catch(() => null)
+    if (answer?.ok) return
+    await sleep(100)
+  }
+  throw new Error('The server did not come up: what it said stands above')
+}

@@ -1,0 +1,117 @@
+import {
+  createHash,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto'
+import { isoCBOR } from '@simplewebauthn/server/helpers'
+import type { NewPasskey, PasskeyProof } from '#lib/services/people/schema.ts'
+
+/** What the server asked, of which a device reads only this. */
+interface Asked {
+  challenge: string
+  options: { challenge: string }
+}
+
+/** How a device may cheat, or be used where it should not be. */
+interface Twist {
+  origin?: string
+  /** What it says of how often it signed. */
+  counter?: number
+  isVerified?: boolean
+  isForged?: boolean
+}
+
+const USER_IS_THERE = 1
+const USER_IS_VERIFIED = 4
+const HOLDS_KEY = 64
+
+/** What a device stores of one passkey. */
+interface DeviceKey {
+  id: Buffer
+  privateKey: KeyObject
+}
+
+/** A passkey's device in software: it signs with one key, a new one unless it is given. */
+export function makeSoftwareKey(origin: string, { id, privateKey } = newDeviceKey()) {
+  const publicKey = createPublicKey(privateKey)
+  const credential = { id: id.toString('base64url'), rawId: id.toString('base64url') }
+  const kept = { ...credential, type: 'public-key' as const, clientExtensionResults: {} }
+
+  function says(twist: Twist, extra = 0): Buffer {
+    const counter = Buffer.alloc(4)
+    counter.writeUInt32BE(twist.counter ?? 0)
+    const verified = (twist.isVerified ?? true) ? USER_IS_VERIFIED : 0
+    const flags = Buffer.from([USER_IS_THERE | verified | extra])
+    return Buffer.concat([hash(new URL(twist.origin ?? origin).hostname), flags, counter])
+  }
+
+  return {
+    id: credential.id,
+    make({ challenge, options }: Asked, twist: Twist = {}): Omit<NewPasskey, 'name'> {
+      const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
+      const cose = isoCBOR.encode(
+        new Map<number, number | Uint8Array>([
+          [1, 2],
+          [3, -7],
+          [-1, 1],
+          [-2, bytes(x)],
+          [-3, bytes(y)],
+        ]),
+      )
+      const lead = [says(twist, HOLDS_KEY), Buffer.alloc(16), Buffer.from([0, id.length]), id]
+      const authData = new Uint8Array(Buffer.concat([...lead, cose]))
+      const attestation = new Map<string, unknown>([
+        ['fmt', 'none'],
+        ['attStmt', new Map()],
+        ['authData', authData],
+      ])
+      const response = {
+        clientDataJSON: clientData('webauthn.create', options, twist.origin ?? origin),
+        attestationObject: encode(
+          isoCBOR.encode(attestation as Parameters<typeof isoCBOR.encode>[0]),
+        ),
+        transports: ['internal'],
+      }
+      return { challenge, passkey: { ...kept, response } }
+    },
+    show({ challenge, options }: Asked, twist: Twist = {}): PasskeyProof {
+      const clientDataJSON = clientData('webauthn.get', options, twist.origin ?? origin)
+      const authenticatorData = says(twist)
+      const signed = Buffer.concat([
+        authenticatorData,
+        hash(Buffer.from(clientDataJSON, 'base64url')),
+      ])
+      const signature = sign('sha256', twist.isForged ? randomBytes(9) : signed, privateKey)
+      const response = {
+        clientDataJSON,
+        authenticatorData: encode(authenticatorData),
+        signature: encode(signature),
+      }
+      return { challenge, passkey: { ...kept, response } }
+    },
+  }
+}
+
+function newDeviceKey(): DeviceKey {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return { id: randomBytes(16), privateKey }
+}
+
+function clientData(type: string, { challenge }: Asked['options'], origin: string): string {
+  return encode(Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false })))
+}
+
+function hash(text: string | Uint8Array): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+function encode(value: Uint8Array): string {
+  return Buffer.from(value).toString('base64url')
+}
+
+function bytes(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text, 'base64url'))
+}

@@ -1,0 +1,123 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { Client } from 'pg'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { db, disconnect } from '#lib/base/db/client.ts'
+import { migrate } from '#lib/base/db/migrate.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { createFront } from '#lib/edge/server/front.ts'
+import { createAccount } from '#lib/rooms/accounts/create.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
+import { verifyLedger } from '#lib/services/ledger/verify.ts'
+import { CANARY } from '#lib/testing/canary.ts'
+import { holdToDocument } from '#lib/testing/conformity.ts'
+import type { Document } from '#lib/testing/strict.ts'
+
+export { CANARY }
+
+const ACTOR = { type: 'system' } as const
+
+/** A merchant of the test's own, with empty books. */
+export function makeMerchant(name = 'Padaria do Teste'): Promise<Account> {
+  return createAccount({ name, ownerEmail: `owner-${newId()}@troco.example` }, ACTOR)
+}
+
+export async function makeToken(
+  accountId: string,
+  options: { permissions?: Permission[]; expiresAt?: Date } = {},
+): Promise<string> {
+  const permissions = options.permissions ?? [...PERMISSIONS]
+  const wanted = { accountId, mode: 'test' as const, name: 'test', permissions }
+  return (await issueToken({ ...wanted, expiresAt: options.expiresAt }, ACTOR)).token
+}
+
+export const CHARGE = {
+  amount: 1_500,
+  client_name: 'Ana Beatriz Rocha',
+  client_email: 'ana@example.com',
+  client_doc: CANARY.formattedDocument,
+}
+
+export function openCharge(merchant: Account, amount = CHARGE.amount): Promise<CreatedCharge> {
+  return createCharge(merchant, 'test', { ...CHARGE, amount }, null)
+}
+
+/** Gives a merchant a balance the way money really comes: by charges that were paid. */
+export async function receive(merchant: Account, amount: number): Promise<void> {
+  const { id } = await openCharge(merchant, amount)
+  await simulateCharge(merchant.id, id, 'paid')
+}
+
+/** After each money test: nothing in this merchant's books contradicts anything else. */
+export async function expectBalancedBooks(accountId: string): Promise<void> {
+  const { findings } = await verifyLedger(db(), accountId)
+  expect(findings.filter(finding => finding.wrong)).toEqual([])
+}
+
+/** A database of the test's own, on the run's server. `migrated: false` leaves it empty. */
+export async function makeDatabase(options: { migrated?: boolean } = {}): Promise<string> {
+  const name = `test_${newId().replaceAll('-', '')}`
+  const url = new URL(env().DATABASE_URL ?? '')
+  const client = new Client({ connectionString: url.href })
+  await client.connect()
+  await client.query(`CREATE DATABASE ${name}`)
+  await client.end()
+  url.pathname = `/${name}`
+  if (options.migrated ?? true) await migrate(url.href)
+  return url.href
+}
+
+/** For what takes all that is due, whoever's it is: a database that no other test works in. */
+export function inOwnDatabase(): void {
+  const shared = env().DATABASE_URL ?? ''
+  beforeAll(async () => {
+    supplyEnv({ DATABASE_URL: await makeDatabase() })
+  })
+  afterAll(async () => {
+    await disconnect()
+    supplyEnv({ DATABASE_URL: shared })
+  })
+}
+
+export interface Api {
+  url: string
+  close: () => Promise<void>
+}
+
+/**
+ * The API on a port of its own, served as in the product; its pages are tested in a browser. Its
+ * end fails where anything that it answered is not as the document says.
+ */
+export async function startApi(): Promise<Api> {
+  // The lane's run has one for all of its tests: the built product, in a process of its own.
+  const given = process.env.E2E_API_URL
+  if (given) return { url: given, close: disconnect }
+  const front = await createFront(async (_request, response) => {
+    response.writeHead(404).end()
+  })
+  front.listen(0, '127.0.0.1')
+  await once(front, 'listening')
+  const { port } = front.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  const document = await fetch(`${url}/api/openapi.json`)
+  const listProblems = holdToDocument(front, (await document.json()) as Document)
+  const close = async () => {
+    front.closeAllConnections()
+    front.close()
+    await disconnect()
+    expect(listProblems(), 'what was answered, held to /api/openapi.json').toEqual([])
+  }
+  return { url, close }
+}
+
+/** The API with a merchant who may call it. */
+export async function openApi(): Promise<{ api: Api; merchant: Account; token: string }> {
+  const merchant = await makeMerchant()
+  return { api: await startApi(), merchant, token: await makeToken(merchant.id) }
+}

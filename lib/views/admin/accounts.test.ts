@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { unseal } from '#lib/base/keys.ts'
+import { cancelTokens } from '#lib/rooms/tokens/cancel.ts'
+import { listTokens } from '#lib/rooms/tokens/queries.ts'
+import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
+import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
+import { call } from '#lib/testing/call.ts'
+import { expectShape, personHeaders, refusal, signInAdmin } from '#lib/testing/member.ts'
+import {
+  type Api,
+  makeMerchant,
+  makeToken,
+  openCharge,
+  receive,
+  startApi,
+} from '#lib/testing/stage.ts'
+import { listAccountLines, readAccount } from '#lib/views/admin/accounts.ts'
+import { findChargeOf } from '#lib/views/admin/charge.ts'
+import { listTokenLines } from '#lib/views/admin/tokens.ts'
+import { AccountStanding } from '#lib/views/admin/wire.ts'
+
+let api: Api
+let second: ApiProcess
+let admin: string
+beforeAll(async () => {
+  api = await startApi()
+  second = await startApiProcess()
+  admin = await signInAdmin()
+})
+afterAll(async () => {
+  await second.close()
+  await api.close()
+})
+
+const ask = (path: string, body: object = {}, method = 'POST') =>
+  call(api.url, method, `/admin/accounts/${path}`, { headers: personHeaders(admin), body })
+const use = async (url: string, token: string) => {
+  const { status, text } = await call(url, 'GET', '/account', { token })
+  return [status, status === 200 ? '' : text]
+}
+const recordsOf = (accountId: string, action: string) =>
+  db().auditRecord.findMany({ where: { accountId, action }, orderBy: { id: 'asc' } })
+
+/** What waits to be sent to somebody. */
+async function mailsTo(email: string) {
+  const mails = await db().mail.findMany({ orderBy: { id: 'asc' } })
+  return mails
+    .map(({ id, sealed }) => JSON.parse(unseal(sealed, id, 'mails')))
+    .filter(({ to }) => to === email)
+}
+
+async function merchantAndOwner(name?: string) {
+  const merchant = await makeMerchant(name)
+  const account = await readAccount(merchant.id)
+  return { merchant, owner: account?.owner_email ?? '' }
+}
+
+describe('an account that an admin moves', () => {
+  test('is refused in another process on the next request, and its owners are told why', async () => {
+    const { merchant, owner } = await merchantAndOwner()
+    const token = await makeToken(merchant.id)
+    for (const url of [api.url, second.url]) expect(await use(url, token)).toEqual([200, ''])
+    const said = await ask(`${merchant.id}/suspend`, { reason: 'chargebacks' })
+    expectShape(AccountStanding, said.body)
+    expect(said.body.data).toMatchObject({ status: 'suspended', reason: 'chargebacks' })
+    const refused = [403, '{"error":"Account not active"}']
+    for (const url of [second.url, api.url]) expect(await use(url, token)).toEqual(refused)
+    await ask(`${merchant.id}/suspend`, { reason: 'once more' })
+    expect(await mailsTo(owner)).toMatchObject([{ text: expect.stringContaining('chargebacks') }])
+
+    const again = await ask(`${merchant.id}/activate`)
+    expect(again.body.data).toMatchObject({ status: 'active', reason: null })
+    for (const url of [second.url, api.url]) expect(await use(url, token)).toEqual([200, ''])
+    expect(await mailsTo(owner)).toHaveLength(2)
+    expect(await recordsOf(merchant.id, 'account.suspended')).toMatchObject([
+      {
+        ...{ actorType: 'user', reason: 'chargebacks' },
+        ...{ before: { status: 'active' }, after: { status: 'suspended' } },
+      },
+    ])
+  })
+
+  test('takes a reason of 3 to 200 characters on one line to be stopped', async () => {
+    const merchant = await makeMerchant()
+    for (const reason of [undefined, '', ' x ', 'a\nb c', 'x'.repeat(201)]) {
+      expect((await ask(`${merchant.id}/suspend`, { reason })).status, reason).toBe(422)
+    }
+    expect((await readAccount(merchant.id))?.status).toBe('active')
+  })
+
+  test.each(['suspend', 'activate', 'tokens/revoke'])('404 for %s of none', async deed => {
+    const wanted = [404, '{"error":"Account not found"}', 'account_not_found']
+    for (const id of [newId(), 'none']) {
+      expect(refusal(await ask(`${id}/${deed}`, { reason: 'no such' }))).toEqual(wanted)
+    }
+  })
+})
+
+describe('tokens that an admin ends', () => {
+  test('one: 401 in another process on the next request; the owner reads that it was the operator', async () => {
+    const { merchant, owner } = await merchantAndOwner()
+    const [token, other] = [await makeToken(merchant.id), await makeToken(merchant.id)]
+    expect(await use(second.url, token)).toEqual([200, ''])
+    const found = await listTokenLines({ q: token.slice(0, 15) })
+    const id = found.rows.find(row => token.startsWith(row.prefix))?.id ?? ''
+    const path = `${merchant.id}/tokens/${id}/revoke`
+    const { body } = await ask(path, { reason: 'found on a public site' })
+    expect(body.data).toEqual({ id, was_in_force: true })
+    expect(await use(second.url, token)).toEqual([401, '{"error":"Unauthenticated"}'])
+    expect(await use(second.url, other)).toEqual([200, ''])
+    expect((await ask(path, { reason: 'once more' })).body.data.was_in_force).toBe(false)
+
+    const shown = (await listTokens(merchant.id, 'test')).find(row => row.id === id)
+    const why = { revoked_by: 'operator', revoker: null, revoked_reason: 'found on a public site' }
+    expect(shown).toMatchObject({ status: 'revoked', ...why })
+    const [mail, ...more] = await mailsTo(owner)
+    expect([more, mail.text.includes(token)]).toEqual([[], false])
+    expect(mail.text).toContain('found on a public site')
+    expect(await recordsOf(merchant.id, 'token.revoked')).toMatchObject([{ target: id }])
+  })
+
+  test('all: each with its record, one mail, and nobody else’s', async () => {
+    const { merchant, owner } = await merchantAndOwner()
+    const neighbour = await makeToken((await makeMerchant()).id)
+    const past = new Date(Date.now() - 1_000)
+    const tokens = [await makeToken(merchant.id), await makeToken(merchant.id)]
+    await makeToken(merchant.id, { expiresAt: past })
+    const { body } = await ask(`${merchant.id}/tokens/revoke`, { reason: 'stolen laptop' })
+    expect(body.data).toEqual({ revoked: 2 })
+    for (const token of tokens) expect((await use(second.url, token))[0]).toBe(401)
+    expect(await use(second.url, neighbour)).toEqual([200, ''])
+    expect(await recordsOf(merchant.id, 'token.revoked')).toHaveLength(2)
+    expect(await mailsTo(owner)).toHaveLength(1)
+    await ask(`${merchant.id}/tokens/revoke`, { reason: 'once more' })
+    expect(await mailsTo(owner)).toHaveLength(1)
+  })
+
+  test('all: also the successor of one that is being replaced just then', async () => {
+    const actor = { type: 'system' } as const
+    for (let round = 0; round < 10; round++) {
+      const { id: accountId } = await makeMerchant()
+      await makeToken(accountId)
+      const [old] = await listTokens(accountId, 'test')
+      const rotation = { accountId, mode: 'test', id: old?.id ?? '', overlapHours: 24 } as const
+      await Promise.allSettled([
+        rotateToken(rotation, actor),
+        cancelTokens(accountId, 'stolen laptop', actor),
+      ])
+      expect(await db().token.count({ where: { accountId, revokedAt: null } })).toBe(0)
+    }
+  })
+
+  test('404 for one of another account', async () => {
+    const [merchant, other] = [await makeMerchant(), await makeMerchant()]
+    await makeToken(other.id)
+    const [foreign] = await listTokens(other.id, 'test')
+    const said = await ask(`${merchant.id}/tokens/${foreign?.id}/revoke`, { reason: 'not theirs' })
+    expect(refusal(said)).toEqual([404, '{"error":"Token not found"}', 'token_not_found'])
+    expect((await listTokens(other.id, 'test'))[0]?.status).toBe('active')
+  })
+
+  test('are found by their beginning, their end or whose they are; of fewer letters none', async () => {
+    const name = `Loja ${newId()}`
+    const merchant = await makeMerchant(name)
+    const token = await makeToken(merchant.id)
+    const find = async (q: string) =>
+      (await listTokenLines({ q })).rows.filter(row => row.account_id === merchant.id).length
+    expect(await Promise.all([token, token.slice(0, 15), token.slice(-4), name].map(find))).toEqual(
+      [1, 1, 1, 1],
+    )
+    expect(await find(token.slice(0, 14))).toBe(0)
+    expect((await listTokenLines({ q: name, status: 'revoked' })).rows).toEqual([])
+    expect(JSON.stringify(await listTokenLines({ q: name }))).not.toContain(token)
+  })
+})
+
+describe('limits', () => {
+  const LIMITS = { charge_max: 100_000, withdrawal_max: 500_000, night_max: 0 }
+
+  test('are set with a record of what changed, and of nothing else', async () => {
+    const { id } = await makeMerchant()
+    const put = (body: object) => ask(`${id}/limits`, body, 'PUT')
+    expect((await put(LIMITS)).body.data).toEqual(LIMITS)
+    await put(LIMITS)
+    await put({ ...LIMITS, night_max: null })
+    const before = { charge_max: null, withdrawal_max: null, night_max: null }
+    expect(await recordsOf(id, 'account.limited')).toMatchObject([
+      { before, after: LIMITS },
+      { before: { night_max: 0 }, after: { night_max: null } },
+    ])
+    expect((await readAccount(id))?.limits).toEqual({ ...LIMITS, night_max: null })
+    for (const wrong of [{ charge_max: 499 }, { withdrawal_max: 0 }, { night_max: -1 }]) {
+      expect((await put({ ...LIMITS, ...wrong })).status).toBe(422)
+    }
+  })
+})
+
+describe('what staff sees', () => {
+  test('balances and volumes of both worlds, by name, owner or id, those that wait first', async () => {
+    const name = `Armazém ${newId()}`
+    const { merchant, owner } = await merchantAndOwner(name)
+    const waiting = await makeMerchant(`${name} 2`)
+    const newest = await makeMerchant(`${name} 3`)
+    await db().account.update({ where: { id: waiting.id }, data: { status: 'pending' } })
+    await receive(merchant, 12_300)
+    const found = async (q: string) => (await listAccountLines({ q })).rows.map(({ id }) => id)
+    const folded = name.replace('Armazém', 'ARMAZEM')
+    expect(await found(folded)).toEqual([waiting.id, newest.id, merchant.id])
+    expect(await found(owner.slice(0, -4))).toEqual([merchant.id])
+    expect(await found(merchant.id)).toEqual([merchant.id])
+    const next = await listAccountLines({ q: folded, cursor: waiting.id })
+    expect(next.rows.map(({ id }) => id)).toEqual([newest.id, merchant.id])
+    const [line] = (await listAccountLines({ q: merchant.id })).rows
+    const amounts = { test: 12_300, live: 0 }
+    expect(line).toMatchObject({ owner_email: owner, balance: amounts, volume: amounts })
+  })
+
+  test('of a payer a trace, until they say why they want more, which the account reads', async () => {
+    const [merchant, other] = [await makeMerchant(), await makeMerchant()]
+    const { id } = await openCharge(merchant)
+    expect(await findChargeOf(other.id, id)).toBeNull()
+    const charge = await findChargeOf(merchant.id, id)
+    expect(charge).toMatchObject({ id, mode: 'test', status: 'pending', amount: 1_500 })
+    expect(charge?.payer).toMatch(/^\*\*\*\.\d{3}\.\d{3}-\*\*$/)
+    const reveal = (accountId: string, body: object) =>
+      ask(`${accountId}/charges/${id}/document`, body)
+    expect((await reveal(merchant.id, {})).status).toBe(422)
+    expect((await reveal(other.id, { reason: 'not theirs' })).status).toBe(404)
+    const said = await reveal(merchant.id, { reason: 'ticket 7' })
+    const { clientDoc } = await db().charge.findFirstOrThrow({ where: { id } })
+    expect(said.body.data).toEqual({ document: clientDoc })
+    const records = await recordsOf(merchant.id, 'charge.document_revealed')
+    const after = { mode: 'test' }
+    expect(records).toMatchObject([{ target: id, reason: 'ticket 7', before: null, after }])
+    expect(JSON.stringify(records)).not.toContain(clientDoc)
+    expect(await recordsOf(other.id, 'charge.document_revealed')).toEqual([])
+  })
+})

@@ -1,0 +1,105 @@
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { utcText } from '#lib/base/db/columns.ts'
+import { type Page, toPage } from '#lib/base/db/page.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { AccountStatus } from '#lib/rooms/accounts/schema.ts'
+import type { AccountDetail, AccountLine } from '#lib/views/admin/schema.ts'
+
+const PAGE_SIZE = 25
+const VOLUME_DAYS = 30
+
+export interface AccountsQuery {
+  q?: string
+  status?: AccountStatus
+  cursor?: string
+}
+
+const ownerEmail = Prisma.sql`(SELECT u.email FROM memberships m JOIN users u ON u.id = m.user_id
+  WHERE m.account_id = a.id AND m.role = 'owner' ORDER BY m.created_at, u.id LIMIT 1)`
+
+/** Both from an index alone, of the few accounts of a page. */
+const volume = Prisma.sql`(SELECT json_build_object(
+    'test', COALESCE(sum(c.amount) FILTER (WHERE c.mode = 'test'), 0),
+    'live', COALESCE(sum(c.amount) FILTER (WHERE c.mode = 'live'), 0))
+  FROM charges c WHERE c.account_id = a.id AND c.mode IN ('test', 'live')
+    AND c.paid_at > now() - make_interval(days => ${VOLUME_DAYS}::int))`
+
+function ledger(name: 'available' | 'outbound'): Prisma.Sql {
+  return Prisma.sql`(SELECT json_build_object(
+      'test', COALESCE(sum(l.balance) FILTER (WHERE l.mode = 'test'), 0),
+      'live', COALESCE(sum(l.balance) FILTER (WHERE l.mode = 'live'), 0))
+    FROM ledger_accounts l WHERE l.account_id = a.id AND l.mode IN ('test', 'live')
+      AND l.ledger = ${name})`
+}
+
+/** Those that wait for an admin first, then the newest; a page begins after the account `cursor`. */
+export async function listAccountLines(query: AccountsQuery): Promise<Page<AccountLine>> {
+  const { status, cursor } = query
+  const ofStatus = status ? Prisma.sql`AND a.status = ${status}` : Prisma.empty
+  const after = cursor
+    ? Prisma.sql`AND (a.status = 'pending', a.id) <
+        (SELECT c.status = 'pending', c.id FROM accounts c WHERE c.id = ${cursor}::uuid)`
+    : Prisma.empty
+  const rows = await queryRows<AccountLine>(Prisma.sql`
+    SELECT json_build_object('id', a.id, 'name', a.name, 'status', a.status,
+      'owner_email', ${ownerEmail}, 'created_at', ${utcText('a.created_at')},
+      'balance', ${ledger('available')}, 'volume', ${volume})::text AS json
+    FROM (
+      SELECT a.* FROM accounts a WHERE ${fitsAccount(query.q)} ${ofStatus} ${after}
+      ORDER BY a.status = 'pending' DESC, a.id DESC LIMIT ${PAGE_SIZE + 1}
+    ) a ORDER BY a.status = 'pending' DESC, a.id DESC`)
+  return toPage(rows, PAGE_SIZE)
+}
+
+/** Whether the account `a` is what is looked for: by its id, its name, or an owner's e-mail. */
+export function fitsAccount(q: string | undefined): Prisma.Sql {
+  if (!q) return Prisma.sql`true`
+  if (isUuid(q)) return Prisma.sql`a.id = ${q}::uuid`
+  return Prisma.sql`(position(troco_fold(${q}) IN troco_fold(a.name)) > 0 OR EXISTS (
+    SELECT FROM memberships m JOIN users u ON u.id = m.user_id
+    WHERE m.account_id = a.id AND m.role = 'owner' AND position(lower(${q}) IN u.email) > 0))`
+}
+
+export function countPendingAccounts(): Promise<number> {
+  return db().account.count({ where: { status: 'pending' } })
+}
+
+/** Since when and why: as the record says; without one it has stood so from the beginning. */
+const standing = Prisma.sql`COALESCE((
+  SELECT json_build_object('since', ${utcText('r.created_at')}, 'by', (
+    SELECT u.name FROM users u WHERE u.id = r.actor_id), 'reason', a.status_reason)
+  FROM audit_log r WHERE r.account_id = a.id
+    AND r.action IN ('account.activated', 'account.suspended') ORDER BY r.id DESC LIMIT 1
+), json_build_object('since', ${utcText('a.created_at')}, 'by', NULL, 'reason', a.status_reason))`
+
+const members = Prisma.sql`COALESCE((
+  SELECT json_agg(json_build_object('id', u.id, 'name', u.name, 'email', u.email, 'role', m.role,
+    'is_disabled', u.disabled_at IS NOT NULL,
+    'has_second_factor', EXISTS (SELECT FROM authenticators f
+      WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL)
+      OR EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id))
+    ORDER BY m.role <> 'owner', m.created_at, u.id)
+  FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.account_id = a.id), '[]')`
+
+/** One account with all that staff sees of it; null when there is none. */
+export async function readAccount(id: string): Promise<AccountDetail | null> {
+  if (!isUuid(id)) return null
+  const [account] = await queryRows<AccountDetail>(Prisma.sql`
+    SELECT json_build_object('id', a.id, 'name', a.name, 'city', a.city, 'status', a.status,
+      'owner_email', ${ownerEmail}, 'created_at', ${utcText('a.created_at')},
+      'balance', ${ledger('available')}, 'outbound', ${ledger('outbound')}, 'volume', ${volume},
+      'limits', json_build_object('charge_max', a.charge_max, 'withdrawal_max', a.withdrawal_max,
+        'night_max', a.night_max),
+      'standing', ${standing}, 'members', ${members})::text AS json
+    FROM accounts a WHERE a.id = ${id}::uuid`)
+  return account ?? null
+}
+
+export async function readStanding(id: string) {
+  const account = await readAccount(id)
+  if (!account) throw new TrocoError('account_not_found', 'Account not found')
+  const { since, reason, by } = account.standing
+  return { id: account.id, status: account.status, since, reason, by }
+}

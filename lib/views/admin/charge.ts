@@ -1,0 +1,19 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { utc } from '#lib/base/db/columns.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { maskTaxId } from '#lib/base/pix/tax-id.ts'
+import type { FoundCharge } from '#lib/views/admin/schema.ts'
+
+/** A charge that a merchant writes to the operator about; of its payer no more than a trace. */
+export async function findChargeOf(accountId: string, id: string): Promise<FoundCharge | null> {
+  if (![accountId, id].every(isUuid)) return null
+  const [row] = await queryRows<Omit<FoundCharge, 'payer'> & { client_doc: string }>(Prisma.sql`
+    SELECT ${asJson(Prisma.sql`c.id, c.mode, c.status, c.amount, c.client_doc, ${utc('c.created_at')}`)}::text
+      AS json
+    FROM charges c WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid
+      AND c.status <> 'opening'`)
+  if (!row) return null
+  const { client_doc, ...charge } = row
+  return { ...charge, payer: maskTaxId(client_doc) }
+}

@@ -1,0 +1,89 @@
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { listMigrations } from '#lib/base/db/migrate.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { refusalOf, type ServerSettings } from '#lib/base/db/server.ts'
+import type { Finding } from '#lib/views/admin/schema.ts'
+
+const SCARCE = 0.8
+const SPENT = 0.95
+/** A transaction that lasts keeps dead rows from being cleared away, and so slows down everything. */
+const LONG_S = 60
+const MUCH_TOO_LONG_S = 600
+
+export async function examineDatabase(): Promise<Finding> {
+  const [figures] = await queryRows<{ version: string; size_bytes: number }>(Prisma.sql`
+    SELECT json_build_object('version', current_setting('server_version'),
+      'size_bytes', pg_database_size(current_database()))::text AS json`)
+  return { level: 'ok', state: 'database_stands', figures: { ...figures } }
+}
+
+interface Sessions {
+  used: number
+  most: number
+  longest_s: number | null
+}
+
+/** Who is at the database just now, and for how long without an end. */
+export async function examineSessions(): Promise<{ connections: Finding; transactions: Finding }> {
+  const [row] = await queryRows<Sessions>(Prisma.sql`
+    SELECT json_build_object('used', count(*), 'most', current_setting('max_connections')::int,
+      'longest_s', max(extract(epoch FROM now() - s.xact_start))
+        FILTER (WHERE s.datname = current_database() AND s.pid <> pg_backend_pid()))::text AS json
+    FROM pg_stat_activity s WHERE s.backend_type = 'client backend'`)
+  const { used, most, longest_s } = row ?? { used: 0, most: 1, longest_s: null }
+  const share = used / most
+  const longest = Math.max(0, Math.round(longest_s ?? 0))
+  return {
+    connections:
+      share < SCARCE
+        ? { level: 'ok', state: 'connections_left', figures: { used, most } }
+        : {
+            level: share < SPENT ? 'warning' : 'problem',
+            ...{ state: 'connections_scarce', figures: { used, most } },
+          },
+    transactions:
+      longest < LONG_S
+        ? { level: 'ok', state: 'transactions_short', figures: { longest_s: longest } }
+        : {
+            level: longest < MUCH_TOO_LONG_S ? 'warning' : 'problem',
+            ...{ state: 'transaction_long', figures: { longest_s: longest } },
+          },
+  }
+}
+
+/** Whether what the database acknowledged survives a crash of its machine. */
+export async function examineDurability(): Promise<Finding> {
+  const [settings] = await queryRows<ServerSettings>(Prisma.sql`
+    SELECT json_build_object('versionNumber', current_setting('server_version_num')::int,
+      'fsync', current_setting('fsync'), 'fullPageWrites', current_setting('full_page_writes'),
+      'synchronousCommit', current_setting('synchronous_commit'))::text AS json`)
+  if (!settings) throw new Error('The database did not answer what it is')
+  return judgeDurability(settings)
+}
+
+export function judgeDurability(settings: ServerSettings): Finding {
+  const { fsync, fullPageWrites, synchronousCommit } = settings
+  const figures = { fsync, full_page_writes: fullPageWrites, synchronous_commit: synchronousCommit }
+  return refusalOf(settings) === null
+    ? { level: 'ok', state: 'durable', figures }
+    : { level: 'problem', state: 'not_durable', figures }
+}
+
+/** Whether the database has the tables that this version expects. */
+export async function examineMigrations(): Promise<Finding> {
+  const rows = await db().$queryRaw<{ name: string; isDone: boolean }[]>`
+    SELECT migration_name AS name, finished_at IS NOT NULL AS "isDone" FROM _prisma_migrations
+    WHERE rolled_back_at IS NULL`
+  const known = listMigrations()
+  const applied = new Set(rows.filter(({ isDone }) => isDone).map(({ name }) => name))
+  const waiting = known.filter(name => !applied.has(name))
+  const failed = rows.find(({ isDone }) => !isDone)
+  const newer = rows.find(({ name }) => !known.includes(name))
+  const figures = { applied: applied.size, waiting: waiting.length, latest: known.at(-1) ?? '' }
+  const named = (name: string) => ({ ...figures, name })
+  if (failed) return { level: 'problem', state: 'migration_failed', figures: named(failed.name) }
+  if (newer) return { level: 'problem', state: 'database_newer', figures: named(newer.name) }
+  return waiting.length > 0
+    ? { level: 'problem', state: 'migrations_wait', figures: named(waiting.join(', ')) }
+    : { level: 'ok', state: 'migrated', figures }
+}

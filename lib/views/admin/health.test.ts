@@ -1,0 +1,364 @@
+import { createTranslator } from 'next-intl'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { connect, db, disconnect } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { registerCharges } from '#lib/rooms/charges/register.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { checkLedgers } from '#lib/services/ledger/check.ts'
+import { queueMail } from '#lib/services/mail/queue.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { deliverAll, payAndTell } from '#lib/testing/deliveries.ts'
+import { CHARGE, inOwnDatabase, makeMerchant, openCharge, receive } from '#lib/testing/stage.ts'
+import { judgeDurability } from '#lib/views/admin/database.ts'
+import { readHealth } from '#lib/views/admin/health.ts'
+import { type CheckName, STATES } from '#lib/views/admin/schema.ts'
+import en from '#messages/en/health.json' with { type: 'json' }
+import ptBR from '#messages/pt-BR/health.json' with { type: 'json' }
+
+inOwnDatabase()
+
+let shop: Account
+beforeEach(async () => {
+  shop ??= await makeMerchant('Loja Saudável')
+  await beat(0)
+})
+
+async function beat(agoS: number): Promise<void> {
+  await db().$executeRaw`DELETE FROM worker_heartbeats`
+  await db().$executeRaw`
+    INSERT INTO worker_heartbeats (id, host, pid, beat_at)
+    VALUES (${newId()}::uuid, 'here', 1, now() - make_interval(secs => ${agoS}::float8))`
+}
+
+async function found(name: CheckName, choose?: Parameters<typeof readHealth>[0]) {
+  const { checks } = await readHealth(choose)
+  const { state, level } = checks.find(check => check.name === name) ?? {}
+  return [level, state]
+}
+
+/** A fault is seen while it lasts, and not before or after. */
+async function expectSeen(
+  name: CheckName,
+  expected: [level: string, state: string],
+  make: () => Promise<unknown>,
+  mend: () => Promise<unknown>,
+): Promise<void> {
+  const before = await found(name)
+  expect(before[0]).toBe('ok')
+  await make()
+  expect(await found(name)).toEqual(expected)
+  await mend()
+  expect(await found(name)).toEqual(before)
+}
+
+test('a system that works is well in every respect', async () => {
+  await checkLedgers()
+  const { checks, jobs, workers } = await readHealth()
+  expect(checks.filter(({ level }) => level !== 'ok')).toEqual([])
+  expect(checks).toHaveLength(18)
+  expect(jobs).toEqual([])
+  expect(workers).toMatchObject([{ host: 'here', pid: 1 }])
+})
+
+test('whatever is not well has words for what it is and what to do, in both languages', () => {
+  for (const { health } of [en, ptBR]) {
+    expect(Object.keys(health.said).toSorted()).toEqual([...STATES.ok, ...STATES.bad].toSorted())
+    expect(Object.keys(health.advice).toSorted()).toEqual([...STATES.bad].toSorted())
+  }
+})
+
+test.each([
+  ['en', en],
+  ['pt-BR', ptBR],
+] as const)('and the words can be said in %s, whatever the figures', (locale, messages) => {
+  const onError = (error: Error) => {
+    throw error
+  }
+  const t = createTranslator({ locale, messages, namespace: 'health', onError })
+  const names = JSON.stringify(messages.health).matchAll(/\{(\w+)/g)
+  const figures = Object.fromEntries([...names].map(([, name]) => [name, 3]))
+  for (const state of [...STATES.ok, ...STATES.bad]) t(`said.${state}`, figures)
+  for (const state of STATES.bad) expect(t(`advice.${state}`).length).toBeGreaterThan(30)
+})
+
+test('a worker that falls silent is missed after 30 s, and gone after 60', async () => {
+  await beat(29)
+  expect(await found('workers')).toEqual(['ok', 'workers_alive'])
+  await beat(45)
+  expect(await found('workers')).toEqual(['warning', 'worker_silent'])
+  await beat(120)
+  expect(await found('workers')).toEqual(['problem', 'worker_silent'])
+  await db().$executeRaw`DELETE FROM worker_heartbeats`
+  expect(await found('workers')).toEqual(['problem', 'no_worker'])
+  await beat(0)
+  expect(await found('workers')).toEqual(['ok', 'workers_alive'])
+})
+
+describe('a queue that does not move', () => {
+  const late = (
+    table: 'charges' | 'withdrawals' | 'refunds' | 'deliveries' | 'mails',
+    id: string,
+  ) => {
+    const change = (dueAt: Date | null) =>
+      table === 'mails'
+        ? db().mail.updateMany({ where: { id }, data: { dueAt } })
+        : (db()[table.slice(0, -1) as 'charge'] ?? db().delivery).updateMany({
+            where: { id },
+            data: { dueAt },
+          })
+    return {
+      by: (minutes: number) => () => change(new Date(Date.now() - minutes * 60_000)),
+      not: () => change(null),
+    }
+  }
+
+  test('of charges is seen, by how late the oldest is', async () => {
+    const { not, by } = late('charges', (await openCharge(shop)).id)
+    await not()
+    await expectSeen('charges', ['warning', 'queue_waits'], by(2), not)
+    await expectSeen('charges', ['problem', 'queue_waits'], by(20), not)
+  })
+
+  test('of withdrawals is seen', async () => {
+    await receive(shop, 50_000)
+    const key = {
+      pixKeyType: 'email',
+      pixKey: 'hold@x.example',
+      dictKey: 'hold@x.example',
+    } as const
+    const { id } = await createWithdrawal(shop.id, 'test', { amount: 1_000, ...key })
+    const { not, by } = late('withdrawals', id)
+    await not()
+    await expectSeen('withdrawals', ['warning', 'queue_waits'], by(2), not)
+    await expectSeen('withdrawals', ['problem', 'queue_waits'], by(6), not)
+  })
+
+  test('of deliveries is seen, whoever receives them', async () => {
+    await payAndTell(shop, 'http://127.0.0.1:9/hook')
+    const other = await makeMerchant()
+    await payAndTell(other, 'http://127.0.0.2:9/hook')
+    await db().$executeRaw`UPDATE deliveries SET due_at = NULL`
+    const [row] = await db().delivery.findMany({ where: { accountId: other.id } })
+    const { not, by } = late('deliveries', row?.id ?? '')
+    await expectSeen('deliveries', ['warning', 'deliveries_wait'], by(10), not)
+    await expectSeen('deliveries', ['problem', 'deliveries_wait'], by(70), not)
+  })
+
+  test('of mails is seen, and so is one that was given up', async () => {
+    const to = { email: 'ana@troco.example', locale: null }
+    await db().$transaction(tx => queueMail(tx, to, { kind: 'passwordReset', path: '/x' }))
+    const { id } = await db().mail.findFirstOrThrow()
+    const { not, by } = late('mails', id)
+    await not()
+    await expectSeen('mails', ['warning', 'mails_wait'], by(5), not)
+    const set = (failedAt: Date | null) => () =>
+      db().mail.updateMany({ where: { id }, data: { failedAt } })
+    const seen: [string, string] = ['warning', 'mails_given_up']
+    await expectSeen('mail_server', seen, set(new Date()), set(null))
+    await db().mail.deleteMany()
+  })
+
+  test('of what charges are searched by is seen', async () => {
+    await registerCharges(Date.now() + 60_000)
+    const id = newId(new Date(Date.now() - 3_000_000))
+    const mine = { accountId: shop.id, mode: 'test' } as const
+    const expiresAt = new Date(Date.now() + 60_000)
+    const { client_name: clientName, client_email: clientEmail, client_doc: clientDoc } = CHARGE
+    const terms = { amount: 500, externalId: id, txid: id, brCode: 'x', status: 'pending' }
+    const payer = { clientName, clientEmail, clientDoc }
+    const createdAt = new Date(Date.now() - 3_000_000)
+    await db().chargeSearchMark.deleteMany({ where: mine })
+    await db().charge.create({ data: { ...mine, id, ...terms, ...payer, expiresAt, createdAt } })
+    expect(await found('search')).toEqual(['problem', 'search_waits'])
+    await registerCharges(Date.now() + 60_000)
+    expect(await found('search')).toEqual(['ok', 'queue_empty'])
+  })
+})
+
+test('receivers that mostly fail are a warning, a few that do are not', async () => {
+  for (let count = 0; count < 10; count++) await payAndTell(shop, 'http://127.0.0.1:9/hook')
+  await deliverAll()
+  expect(await found('receivers')).toEqual(['warning', 'receivers_fail'])
+  await db().$executeRaw`UPDATE delivery_attempts SET problem = NULL`
+  expect(await found('receivers')).toEqual(['ok', 'receivers_answer'])
+  await db().$executeRaw`UPDATE delivery_attempts SET created_at = now() - interval '2 hours'`
+  expect(await found('receivers')).toEqual(['ok', 'receivers_quiet'])
+})
+
+test('a bank that is down, fails or is slow is told from one that answers', async () => {
+  const bank = new StubBank()
+  const choose = () => bank
+  const call = (outcome: string | null, tookMs: number) => db().$executeRaw`
+    INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
+      outcome, created_at, finished_at)
+    SELECT ${shop.id}::uuid, gen_random_uuid(), 'test', ${bank.name}, 'sendPayout',
+      gen_random_uuid(), '{}', ${outcome}, now() - interval '1 minute', CASE
+        WHEN ${outcome}::text IS NOT NULL THEN
+          now() - interval '1 minute' + make_interval(secs => ${tookMs}::float8 / 1000) END
+    FROM generate_series(1, 10)`
+  const forget = () => db().gatewayCall.deleteMany()
+  expect(await found('gateway')).toEqual(['ok', 'gateway_simulated'])
+  expect(await found('gateway', choose)).toEqual(['ok', 'gateway_quiet'])
+  await call('ok', 300)
+  const { checks } = await readHealth(choose)
+  expect(checks.find(({ name }) => name === 'gateway')).toMatchObject({
+    ...{ state: 'gateway_answers', level: 'ok' },
+    figures: { name: bank.name, calls: 10, failed: 0, p50_ms: 300, p95_ms: 300 },
+  })
+  for (const outcome of ['unknown', 'retryable', null]) {
+    await forget()
+    await call(outcome, 10)
+    expect(await found('gateway', choose)).toEqual(['warning', 'gateway_fails'])
+  }
+  await forget()
+  await call('ok', 9_000)
+  expect(await found('gateway', choose)).toEqual(['warning', 'gateway_slow'])
+  await forget()
+  bank.checkHealth = async () => ({ outcome: 'unknown', reason: 'down' })
+  expect(await found('gateway', choose)).toEqual(['problem', 'gateway_down'])
+  bank.checkHealth = () => new Promise(() => {})
+  expect(await found('gateway', choose)).toEqual(['problem', 'gateway_down'])
+})
+
+test('books that are wrong are named, and books that nobody looked at are missed', async () => {
+  await checkLedgers()
+  const mark = (wrong: string | null) => () =>
+    db().ledgerCheck.updateMany({ where: { accountId: shop.id }, data: { wrong } })
+  await expectSeen('ledger', ['problem', 'books_wrong'], mark('x: y'), mark(null))
+  await mark('x: y')()
+  const { checks } = await readHealth()
+  const { figures } = checks.find(({ name }) => name === 'ledger') ?? {}
+  expect(figures).toMatchObject({ wrong: 1, names: `Loja Saudável (${shop.id})` })
+  await mark(null)()
+  const look = (checkedAt: Date) => () =>
+    db().ledgerCheck.updateMany({ where: { accountId: shop.id }, data: { checkedAt } })
+  const old = new Date(Date.now() - 3 * 3_600_000)
+  await expectSeen('ledger', ['warning', 'books_unchecked'], look(old), look(new Date()))
+})
+
+test('a migration that waits, failed, or is not of this version is seen', async () => {
+  const [last] = await db().$queryRaw<{ id: string }[]>`
+    SELECT id FROM _prisma_migrations ORDER BY migration_name DESC LIMIT 1`
+  const set = (finished: boolean, back: boolean) => () =>
+    db().$executeRaw`
+    UPDATE _prisma_migrations SET finished_at = CASE WHEN ${finished} THEN now() END,
+      rolled_back_at = CASE WHEN ${back} THEN now() END WHERE id = ${last?.id}`
+  const well = set(true, false)
+  const seen = (state: string): [string, string] => ['problem', state]
+  await expectSeen('migrations', seen('migrations_wait'), set(true, true), well)
+  await expectSeen('migrations', seen('migration_failed'), set(false, false), well)
+  await expectSeen(
+    ...(['migrations', seen('database_newer')] as const),
+    () => db().$executeRaw`
+      INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
+      VALUES ('newer', 'x', '29990101000000_newer', now())`,
+    () => db().$executeRaw`DELETE FROM _prisma_migrations WHERE id = 'newer'`,
+  )
+})
+
+test('a database that may forget what it acknowledged is a problem', () => {
+  const well = {
+    versionNumber: 180_000,
+    fsync: 'on',
+    fullPageWrites: 'on',
+    synchronousCommit: 'on',
+  }
+  expect(judgeDurability(well)).toMatchObject({ level: 'ok', state: 'durable' })
+  for (const name of ['fsync', 'fullPageWrites', 'synchronousCommit'] as const) {
+    const { level, state } = judgeDurability({ ...well, [name]: 'off' })
+    expect([level, state], name).toEqual(['problem', 'not_durable'])
+  }
+})
+
+test('a transaction that lasts is seen, with its age', async () => {
+  const other = connect({ poolMax: 1 })
+  let end = () => {}
+  const begun = new Promise<void>(resolve => {
+    const ended = new Promise<void>(resolveEnd => {
+      end = resolveEnd
+    })
+    other
+      .$transaction(
+        async tx => {
+          await tx.$executeRaw`SELECT 1`
+          resolve()
+          await ended
+        },
+        { timeout: 20_000 },
+      )
+      .catch(() => {})
+  })
+  await begun
+  const age = async () => {
+    const { checks } = await readHealth()
+    return Number(checks.find(({ name }) => name === 'transactions')?.figures.longest_s)
+  }
+  await expect.poll(age, { timeout: 5_000 }).toBeGreaterThanOrEqual(1)
+  end()
+  await expect.poll(age, { timeout: 5_000 }).toBe(0)
+  await other.$disconnect()
+})
+
+describe('in production', () => {
+  const { TROCO_ENV, PUBLIC_URL } = env()
+
+  test('mails that nobody sends, a plain address and unguarded staff are warnings', async () => {
+    const email = `staff-${newId()}@troco.example`
+    const staff = { id: newId(), email, name: email, isAdmin: true }
+    await db().user.create({ data: staff })
+    for (const name of ['mail_server', 'address', 'staff'] as const) {
+      expect((await found(name))[0]).toBe('ok')
+    }
+    supplyEnv({ TROCO_ENV: 'production', PUBLIC_URL: 'http://localhost:3000' })
+    expect(await found('mail_server')).toEqual(['warning', 'no_mail_server'])
+    expect(await found('address')).toEqual(['warning', 'address_plain'])
+    expect(await found('staff')).toEqual(['warning', 'staff_unguarded'])
+    supplyEnv({ PUBLIC_URL: 'https://troco.example', SMTP_URL: 'smtp://localhost:25' })
+    await db().passkey.create({
+      data: {
+        ...{ id: newId(), userId: staff.id, credentialId: newId(), name: 'a key', counter: 0 },
+        publicKey: new Uint8Array(1),
+      },
+    })
+    expect(await found('mail_server')).toEqual(['ok', 'mail_set'])
+    expect(await found('address')).toEqual(['ok', 'address_sure'])
+    expect(await found('staff')).toEqual(['ok', 'staff_guarded'])
+    supplyEnv({ TROCO_ENV, PUBLIC_URL, SMTP_URL: '' })
+  })
+})
+
+test('what cannot be read hides nothing else', async () => {
+  await db().$executeRaw`ALTER TABLE mails RENAME TO mails_gone`
+  const { checks } = await readHealth()
+  await db().$executeRaw`ALTER TABLE mails_gone RENAME TO mails`
+  const states = Object.fromEntries(checks.map(({ name, state }) => [name, state]))
+  expect(states).toMatchObject({ mails: 'unreadable', mail_server: 'unreadable' })
+  expect(states).toMatchObject({ workers: 'workers_alive', database: 'database_stands' })
+})
+
+test('a database that goes away while it is looked at harms nothing else', async () => {
+  const DATABASE_URL = env().DATABASE_URL ?? ''
+  const goes = () => {
+    const later = performance.now() + 60_000
+    vi.spyOn(performance, 'now').mockReturnValue(later)
+    supplyEnv({ DATABASE_URL: 'postgres://127.0.0.1:1/none' })
+    void disconnect()
+    return new StubBank()
+  }
+  const fallen: unknown[] = []
+  const fall = (reason: unknown) => fallen.push(reason)
+  process.on('unhandledRejection', fall)
+  try {
+    const { checks } = await readHealth(goes)
+    expect(checks.find(({ name }) => name === 'connections')?.state).toBe('unreadable')
+    await new Promise(resolve => setTimeout(resolve, 50))
+    expect(fallen).toEqual([])
+  } finally {
+    process.off('unhandledRejection', fall)
+    vi.restoreAllMocks()
+    await disconnect()
+    supplyEnv({ DATABASE_URL })
+  }
+})

@@ -1,0 +1,88 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { firstIdAt } from '#lib/base/ids.ts'
+import type { Finding, QueueName } from '#lib/views/admin/schema.ts'
+
+/** More are not counted: that many say enough. */
+const COUNTED_MAX = 10_000
+const OF_RECEIVER_MAX = 1_000
+
+/** What is due longer than this is late, in seconds: soon to be felt, and felt. */
+const LATE: Record<QueueName, [warning: number, problem: number]> = {
+  charges: [60, 900],
+  withdrawals: [60, 300],
+  refunds: [60, 300],
+  // A receiver that answers slowly keeps its own waiting, and nobody else's.
+  deliveries: [300, 3_600],
+  mails: [180, 1_800],
+  search: [120, 1_800],
+}
+
+/** How old a charge must be before the worker may have written what it is searched by. */
+const SEARCHED_AFTER_MS = 10_000
+
+interface Due {
+  due: number
+  /** How long the one has been due that has been so the longest. */
+  oldestS: number | null
+}
+
+/** What waits in a queue, read from the index of what is due. */
+export async function examineQueue(name: QueueName): Promise<Finding> {
+  const [{ due, oldestS } = { due: 0, oldestS: null }] = await queryRows<Due>(dueSql(name))
+  if (oldestS === null) return { level: 'ok', state: 'queue_empty', figures: {} }
+  const figures = { due, most: COUNTED_MAX, oldest_s: Math.round(oldestS) }
+  const [warning, problem] = LATE[name]
+  if (oldestS < warning) return { level: 'ok', state: 'queue_moves', figures }
+  const level = oldestS < problem ? 'warning' : 'problem'
+  const states = {
+    deliveries: 'deliveries_wait',
+    mails: 'mails_wait',
+    search: 'search_waits',
+  } as const
+  const state = name in states ? states[name as keyof typeof states] : 'queue_waits'
+  return { level, state, figures }
+}
+
+function dueSql(name: QueueName): Prisma.Sql {
+  if (name === 'deliveries') return dueDeliveries
+  if (name === 'search') return notYetSearched()
+  const rows = Prisma.raw(name)
+  return Prisma.sql`
+    SELECT json_build_object('due', count(*),
+      'oldestS', extract(epoch FROM now() - min(due_at)))::text AS json
+    FROM (SELECT due_at FROM ${rows} WHERE due_at <= now() ORDER BY due_at LIMIT ${COUNTED_MAX}) d`
+}
+
+/** As a worker claims them: from receiver to receiver, so that a long queue is never read whole. */
+const dueDeliveries = Prisma.sql`
+  WITH RECURSIVE receivers AS (
+    (SELECT d.account_id, d.host FROM deliveries d WHERE d.due_at IS NOT NULL
+      ORDER BY d.account_id, d.host LIMIT 1)
+    UNION ALL
+    SELECT n.account_id, n.host FROM receivers r CROSS JOIN LATERAL (
+      SELECT d.account_id, d.host FROM deliveries d
+      WHERE d.due_at IS NOT NULL AND (d.account_id, d.host) > (r.account_id, r.host)
+      ORDER BY d.account_id, d.host LIMIT 1) n
+  )
+  SELECT json_build_object('due', least(count(*), ${COUNTED_MAX}::int),
+    'oldestS', extract(epoch FROM now() - min(w.due_at)))::text AS json
+  FROM (SELECT * FROM receivers LIMIT ${COUNTED_MAX}) r CROSS JOIN LATERAL (
+    SELECT d.due_at FROM deliveries d
+    WHERE d.account_id = r.account_id AND d.host = r.host AND d.due_at <= now()
+    ORDER BY d.due_at, d.sequence LIMIT ${OF_RECEIVER_MAX}) w`
+
+/** The first charge of each account and mode that came after its mark. */
+function notYetSearched(): Prisma.Sql {
+  const settled = firstIdAt(Date.now() - SEARCHED_AFTER_MS)
+  return Prisma.sql`
+    SELECT json_build_object('due', count(*),
+      'oldestS', extract(epoch FROM now() - min(n.created_at)))::text AS json
+    FROM accounts a CROSS JOIN (VALUES ('test'), ('live')) AS w (mode)
+    LEFT JOIN charge_search_marks m ON m.account_id = a.id AND m.mode = w.mode
+    CROSS JOIN LATERAL (
+      SELECT c.created_at FROM charges c
+      WHERE c.account_id = a.id AND c.mode = w.mode AND c.status <> 'opening'
+        AND c.id > COALESCE(m.id, ${firstIdAt(0)}::uuid) AND c.id < ${settled}::uuid
+      ORDER BY c.id LIMIT 1) n`
+}

@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { bareId, newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
+import { queueMail } from '#lib/services/mail/queue.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { call } from '#lib/testing/call.ts'
+import { addEndpoint, deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
+import { expectShape, personHeaders, signInAdmin } from '#lib/testing/member.ts'
+import {
+  type Api,
+  expectBalancedBooks,
+  inOwnDatabase,
+  makeMerchant,
+  openCharge,
+  receive,
+  startApi,
+} from '#lib/testing/stage.ts'
+import { HealthRead } from '#lib/views/admin/health-wire.ts'
+import type { StuckJob } from '#lib/views/admin/schema.ts'
+
+inOwnDatabase()
+
+let api: Api
+let shop: Account
+let headers: Record<string, string>
+beforeAll(async () => {
+  api = await startApi()
+  shop = await makeMerchant('Loja Parada')
+  await receive(shop, 1_000_000)
+  headers = personHeaders(await signInAdmin())
+})
+afterAll(() => api.close())
+
+const requeue = (body: object) => call(api.url, 'POST', '/admin/jobs/requeue', { headers, body })
+const stuck = async (id: string): Promise<StuckJob | undefined> => {
+  const { body } = await call(api.url, 'GET', '/admin/health', { headers })
+  expectShape(HealthRead, body)
+  return body.data.jobs.find((job: StuckJob) => job.id === id)
+}
+const audited = (id: string) =>
+  db().auditRecord.findMany({ where: { target: id, action: 'job.requeued' } })
+
+async function withdraw(): Promise<string> {
+  const key = { pixKeyType: 'email', pixKey: 'ana@x.example', dictKey: 'ana@x.example' } as const
+  return (await createWithdrawal(shop.id, 'test', { amount: 1_000, ...key })).id
+}
+
+const grow = (id: string) => db().$executeRaw`
+  UPDATE withdrawals SET created_at = now() - interval '16 minutes' WHERE id = ${id}::uuid`
+const rowOf = (id: string) => db().withdrawal.findFirstOrThrow({ where: { id } })
+const sendUntilNothingIsDue = async (bank: StubBank) => {
+  while ((await sendDueWithdrawals(() => bank)) > 0);
+}
+
+describe('a withdrawal that has no end', () => {
+  test('is stuck after 15 minutes, with what the bank last said', async () => {
+    const id = await withdraw()
+    const bank = new StubBank()
+    bank.decide(bareId(id), { sends: ['lost before'] })
+    await sendUntilNothingIsDue(bank)
+    expect(await stuck(id)).toBeUndefined()
+    await grow(id)
+    expect(await stuck(id)).toMatchObject({
+      ...{ kind: 'withdrawal', account: { id: shop.id, name: 'Loja Parada' }, attempts: 1 },
+      ...{ is_held: false, can_run: true, problem: 'the connection broke' },
+    })
+    bank.isQuick = true
+    await requeue({ kind: 'withdrawal', account_id: shop.id, id })
+    await sendUntilNothingIsDue(bank)
+    await requeue({ kind: 'withdrawal', account_id: shop.id, id })
+    await sendUntilNothingIsDue(bank)
+    expect(await stuck(id)).toBeUndefined()
+  })
+
+  test('is only woken: under its own id, with the tries that it had, and written down', async () => {
+    const id = await withdraw()
+    await db().$executeRaw`
+      UPDATE withdrawals SET attempts = 7, due_at = now() + interval '5 minutes'
+      WHERE id = ${id}::uuid`
+    const before = await rowOf(id)
+    const { status, body } = await requeue({ kind: 'withdrawal', account_id: shop.id, id })
+    expect([status, body]).toEqual([200, { data: { requeued: 1 } }])
+    const { dueAt, ...after } = await rowOf(id)
+    expect(after).toEqual({ ...before, dueAt: undefined, updatedAt: after.updatedAt })
+    expect(dueAt?.getTime()).toBeLessThanOrEqual(Date.now())
+    expect(await audited(id)).toMatchObject([
+      { accountId: shop.id, actorType: 'user', after: { kind: 'withdrawal', attempts: 7 } },
+    ])
+    await db().$executeRaw`UPDATE withdrawals SET due_at = NULL WHERE id = ${id}::uuid`
+  })
+
+  test('leaves the bank once, however often and by however many it is run', async () => {
+    const id = await withdraw()
+    const bank = new StubBank()
+    bank.decide(bareId(id), { sends: ['lost after'] })
+    await sendUntilNothingIsDue(bank)
+    for (let round = 0; round < 5; round++) {
+      const wishes = Array.from({ length: 8 }, () =>
+        requeue({ kind: 'withdrawal', account_id: shop.id, id }),
+      )
+      const workers = Array.from({ length: 4 }, () => sendDueWithdrawals(() => bank))
+      const answers = await Promise.all(wishes)
+      await Promise.all(workers)
+      for (const { status } of answers) expect([200, 404, 409]).toContain(status)
+    }
+    bank.settle()
+    await expect
+      .poll(async () => {
+        await requeue({ kind: 'withdrawal', account_id: shop.id, id })
+        await sendDueWithdrawals(() => bank)
+        return (await rowOf(id)).status
+      })
+      .toBe('approved')
+    expect(bank.sent.map(order => order.id)).toEqual([bareId(id)])
+    expect(bank.debitsOf(bareId(id))).toBe(1)
+    await expectBalancedBooks(shop.id)
+  })
+
+  test('is left to the worker that has it, until its lease has ended', async () => {
+    const id = await withdraw()
+    const hold = (dueAt: Date) =>
+      db().withdrawal.updateMany({ where: { id }, data: { lease: newId(), dueAt, attempts: 5 } })
+    await hold(new Date(Date.now() + 20_000))
+    const held = await rowOf(id)
+    const { status, headers: said } = await requeue({
+      ...{ kind: 'withdrawal', account_id: shop.id, id },
+    })
+    expect([status, said.get('x-error-code')]).toEqual([409, 'under_way'])
+    expect(await rowOf(id)).toEqual(held)
+    expect(await stuck(id)).toMatchObject({ is_held: true })
+    expect((await requeue({ kind: 'withdrawal' })).body.data.requeued).toBe(0)
+    await hold(new Date(Date.now() - 1_000))
+    expect((await requeue({ kind: 'withdrawal', account_id: shop.id, id })).status).toBe(200)
+    expect((await rowOf(id)).lease).toBeNull()
+    await db().$executeRaw`UPDATE withdrawals SET due_at = NULL WHERE id = ${id}::uuid`
+  })
+
+  test('all of them at once, each with a record of its own; what is not stuck is let be', async () => {
+    const [one, other, fresh] = [await withdraw(), await withdraw(), await withdraw()]
+    await grow(one)
+    await grow(other)
+    const { body } = await requeue({ kind: 'withdrawal' })
+    expect(body.data.requeued).toBe(2)
+    expect(await audited(one)).toHaveLength(1)
+    expect(await audited(other)).toHaveLength(1)
+    expect(await audited(fresh)).toHaveLength(0)
+  })
+})
+
+test('a refund that has no end is run again, and leaves the bank once', async () => {
+  const charge = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
+  const { id } = await createRefund(shop.id, 'test', charge.id, { amount: 700 })
+  const bank = new StubBank()
+  bank.decide(bareId(id), { sends: ['throws after'] })
+  const send = () => sendDueRefunds(chargeColumns, () => bank)
+  await send()
+  await db().$executeRaw`
+    UPDATE refunds SET created_at = now() - interval '1 hour' WHERE id = ${id}::uuid`
+  expect(await stuck(id)).toMatchObject({ kind: 'refund', problem: 'ECONNRESET' })
+  bank.settle()
+  for (let count = 0; count < 3; count++) {
+    await requeue({ kind: 'refund', account_id: shop.id, id })
+    await send()
+  }
+  expect(bank.sent).toHaveLength(1)
+  expect((await db().refund.findFirstOrThrow({ where: { id } })).status).toBe('completed')
+  expect((await requeue({ kind: 'refund', account_id: shop.id, id })).status).toBe(404)
+  await expectBalancedBooks(shop.id)
+})
+
+test('a charge that is claimed again and again is stuck, and run', async () => {
+  const { id } = await openCharge(shop)
+  const set = (attempts: number) => db().$executeRaw`
+    UPDATE charges SET attempts = ${attempts}::int, due_at = now() - interval '1 minute'
+    WHERE id = ${id}::uuid`
+  await set(4)
+  expect(await stuck(id)).toBeUndefined()
+  await set(5)
+  expect(await stuck(id)).toMatchObject({ kind: 'charge', attempts: 5 })
+  expect((await requeue({ kind: 'charge' })).body.data.requeued).toBe(1)
+  await db().$executeRaw`UPDATE charges SET attempts = 0 WHERE id = ${id}::uuid`
+})
+
+test('a charge that a request is just opening at its bank is left to it', async () => {
+  const [{ id: like }, id] = [await openCharge(shop), newId()]
+  await db().$executeRaw`
+    INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, client_name,
+      client_email, client_doc, expires_at, due_at)
+    SELECT account_id, ${id}::uuid, mode, 'opening', amount, ${id}, ${bareId(id)}, client_name,
+      client_email, client_doc, expires_at, now() + interval '60 seconds'
+    FROM charges WHERE id = ${like}::uuid`
+  const run = () => requeue({ kind: 'charge', account_id: shop.id, id })
+  expect((await run()).status).toBe(409)
+  await db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`
+  expect((await run()).status).toBe(200)
+  await db().charge.deleteMany({ where: { accountId: shop.id, id } })
+})
+
+test('a delivery that was given up begins anew; one of a disabled endpoint does not', async () => {
+  const endpoint = await addEndpoint(shop, 'http://127.0.0.1:9/hook')
+  await payAndTell(shop)
+  const [row] = (await deliveriesOf(shop)).filter(({ endpointId }) => endpointId === endpoint.id)
+  const id = row?.id ?? ''
+  await db().delivery.updateMany({
+    where: { id },
+    data: { status: 'exhausted', dueAt: null, attempts: 4 },
+  })
+  expect(await stuck(id)).toMatchObject({ kind: 'delivery', attempts: 4, due_at: null })
+  const disable = (disabledAt: Date | null) =>
+    db().webhookEndpoint.updateMany({ where: { id: endpoint.id }, data: { disabledAt } })
+  await disable(new Date())
+  expect(await stuck(id)).toMatchObject({ can_run: false })
+  expect((await requeue({ kind: 'delivery', account_id: shop.id, id })).status).toBe(409)
+  await disable(null)
+  expect((await requeue({ kind: 'delivery' })).body.data.requeued).toBe(1)
+  const [again] = (await deliveriesOf(shop)).filter(delivery => delivery.id === id)
+  expect(again).toMatchObject({ status: 'pending', attemptsBefore: 4, dueAt: expect.any(Date) })
+  expect(await audited(id)).toHaveLength(1)
+})
+
+test('a mail that waits for its next try goes now; one that was given up is gone', async () => {
+  const to = { email: 'ana@troco.example', locale: null }
+  await db().$transaction(tx => queueMail(tx, to, { kind: 'passwordReset', path: '/x' }))
+  const { id } = await db().mail.findFirstOrThrow()
+  const set = (data: object) => db().mail.update({ where: { id }, data })
+  await set({ attempts: 6, dueAt: new Date(Date.now() + 3_600_000) })
+  expect(await stuck(id)).toMatchObject({ kind: 'mail', account: null, can_run: true })
+  expect((await requeue({ kind: 'mail', id })).status).toBe(200)
+  expect((await set({})).dueAt?.getTime()).toBeLessThanOrEqual(Date.now())
+  // Somebody is sending it: a second worker would send it twice.
+  await set({ dueAt: new Date(Date.now() + 60_000) })
+  expect((await requeue({ kind: 'mail', id })).status).toBe(409)
+  await set({ dueAt: null, failedAt: new Date(), sealed: new Uint8Array() })
+  expect(await stuck(id)).toMatchObject({ can_run: false })
+  expect((await requeue({ kind: 'mail', id })).status).toBe(404)
+  expect((await requeue({ kind: 'mail' })).body.data.requeued).toBe(0)
+  await db().mail.deleteMany()
+})
+
+test.each([
+  [{}, ['kind']],
+  [{ kind: 'thing' }, ['kind']],
+  [{ kind: 'withdrawal', id: newId() }, ['account_id']],
+  [{ kind: 'withdrawal', id: 'x', account_id: newId() }, ['id']],
+  [{ kind: 'withdrawal', account_id: newId() }, ['id']],
+])('what cannot be meant is told: %o', async (body, fields) => {
+  const answer = await requeue(body)
+  expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([422, fields])
+})
+
+test.each(['withdrawal', 'refund', 'charge', 'delivery'])(
+  'a %s that there is not, or of another account, is not found',
+  async kind => {
+    const id = await withdraw()
+    for (const account_id of [newId(), shop.id]) {
+      const { status } = await requeue({ kind, account_id, id: newId() })
+      expect(status).toBe(404)
+    }
+    const { status } = await requeue({ kind: 'withdrawal', account_id: newId(), id })
+    expect(status).toBe(404)
+  },
+)

@@ -1,0 +1,117 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { type Topic, wake } from '#lib/base/db/wake.ts'
+import { isTrocoError, TrocoError } from '#lib/base/errors.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { resendDelivery } from '#lib/services/webhooks/resend.ts'
+import type { RequeueRequest } from '#lib/views/admin/health-wire.ts'
+import type { JobKind } from '#lib/views/admin/schema.ts'
+import { listStuckOf } from '#lib/views/admin/stuck.ts'
+
+/** One press runs no more than it can within its time; whoever has more presses again. */
+const AT_ONCE_MAX = 200
+
+/** Those that are claimed under a lease, by what they are. */
+const TABLES = { withdrawal: 'withdrawals', refund: 'refunds', charge: 'charges' } as const
+/** A mail's lease is its due time: nobody sends one that is due later than this. */
+const MAIL_LEASE = Prisma.sql`interval '2 minutes'`
+
+/** Runs one stuck job now, or all of a kind; says how many. */
+export async function requeueJobs(
+  { kind, account_id, id }: RequeueRequest,
+  actor: Actor,
+): Promise<number> {
+  if (id !== undefined) {
+    await requeueOne(kind, account_id ?? null, id, actor)
+    return 1
+  }
+  let requeued = 0
+  for (const job of await listStuckOf(kind, AT_ONCE_MAX)) {
+    if (!job.can_run || job.is_held) continue
+    // One that ended or was taken meanwhile needs nobody any more.
+    const isDone = await requeueOne(kind, job.account?.id ?? null, job.id, actor).then(
+      () => true,
+      error => {
+        if (isTrocoError(error)) return false
+        throw error
+      },
+    )
+    if (isDone) requeued += 1
+  }
+  return requeued
+}
+
+/**
+ * It is only woken: due now instead of later, and free of a lease that has ended. Nothing else of it
+ * changes, neither its id nor the count of its tries, so that whoever takes it asks the bank about
+ * that id before anything is sent under it. What somebody works on just now is left to them: a
+ * worker under its lease, a request that is opening a charge without one.
+ */
+async function requeueOne(
+  kind: JobKind,
+  accountId: string | null,
+  id: string,
+  actor: Actor,
+): Promise<void> {
+  if (kind === 'mail') return requeueMail(id, actor)
+  if (accountId === null) throw notFound()
+  if (kind === 'delivery') return requeueDelivery(accountId, id, actor)
+  const table = TABLES[kind]
+  await transaction(async tx => {
+    const which = Prisma.sql`account_id = ${accountId}::uuid AND id = ${id}::uuid`
+    const [job] = await tx.$queryRaw<{ attempts: number; isHeld: boolean }[]>`
+      SELECT attempts, due_at > now() AND (lease IS NOT NULL OR status = 'opening') AS "isHeld"
+      FROM ${Prisma.raw(table)} WHERE ${which} AND due_at IS NOT NULL FOR UPDATE`
+    refuse(job)
+    await tx.$executeRaw`
+      UPDATE ${Prisma.raw(table)} SET due_at = now(), lease = NULL WHERE ${which}`
+    await note(tx, { kind, accountId, id, attempts: job?.attempts ?? 0 }, actor)
+  })
+  wake(table satisfies Topic)
+}
+
+async function requeueMail(id: string, actor: Actor): Promise<void> {
+  await transaction(async tx => {
+    const [job] = await tx.$queryRaw<{ attempts: number; isHeld: boolean }[]>`
+      SELECT attempts, due_at BETWEEN now() AND now() + ${MAIL_LEASE} AS "isHeld"
+      FROM mails WHERE id = ${id}::uuid AND due_at IS NOT NULL FOR UPDATE`
+    refuse(job)
+    await tx.$executeRaw`UPDATE mails SET due_at = now() WHERE id = ${id}::uuid`
+    await note(tx, { kind: 'mail', id, attempts: job?.attempts ?? 0 }, actor)
+  })
+}
+
+/** One that was given up begins a round of its own, as when the merchant sends it again. */
+async function requeueDelivery(accountId: string, id: string, actor: Actor): Promise<void> {
+  const found = await db().delivery.findUnique({ where: { accountId_id: { accountId, id } } })
+  if (!found || found.status === 'delivered') throw notFound()
+  const { attempts, mode } = found
+  const owner = {
+    accountId,
+    mode: mode as Mode,
+    note: (tx: Tx) => note(tx, { kind: 'delivery', accountId, id, attempts }, actor),
+  }
+  await resendDelivery(owner, id)
+}
+
+function refuse(job: { isHeld: boolean } | undefined): void {
+  if (!job) throw notFound()
+  if (job.isHeld) throw new TrocoError('under_way', 'A worker has it just now: wait for its end')
+}
+
+interface Requeued {
+  kind: JobKind
+  accountId?: string
+  id: string
+  attempts: number
+}
+
+function note(tx: Tx, { kind, accountId, id, attempts }: Requeued, actor: Actor): Promise<void> {
+  const entry = { actor, action: 'job.requeued', accountId, target: id }
+  return recordAudit(tx, { ...entry, after: { kind, attempts } })
+}
+
+function notFound(): TrocoError {
+  return new TrocoError('job_not_found', 'Job not found: it has ended')
+}

@@ -1,0 +1,105 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { utcText } from '#lib/base/db/columns.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { JOB_KINDS, type JobKind, type StuckJob } from '#lib/views/admin/schema.ts'
+
+/** By then the pauses between tries have shown that it does not come right by itself. */
+const TRIED_OFTEN = 5
+/** Whoever withdraws or refunds expects an end sooner. */
+const UNSETTLED = Prisma.sql`interval '15 minutes'`
+const ENDED_WITHIN = Prisma.sql`interval '7 days'`
+/** What is due is looked through no further; the rest is found once this has gone. */
+const LOOKED_THROUGH_MAX = 2_000
+
+/** Work that does not end by itself, of each kind what has waited the longest. */
+export async function listStuck(most: number): Promise<StuckJob[]> {
+  const jobs: StuckJob[] = []
+  for (const kind of JOB_KINDS) {
+    if (jobs.length < most) jobs.push(...(await listStuckOf(kind, most - jobs.length)))
+  }
+  return jobs
+}
+
+export function listStuckOf(kind: JobKind, most: number): Promise<StuckJob[]> {
+  return queryRows<StuckJob>(Prisma.sql`
+    SELECT json_build_object('kind', ${kind}::text, 'id', j.id, 'account', CASE WHEN a.id IS NOT NULL
+        THEN json_build_object('id', a.id, 'name', a.name) END,
+      'attempts', j.attempts, 'created_at', ${utcText('j.created_at')},
+      'due_at', ${utcText('j.due_at')}, 'is_held', j.is_held, 'can_run', j.can_run,
+      'problem', ${kind === 'mail' ? Prisma.sql`NULL` : lastProblem[kind]})::text AS json
+    FROM (${stuckSql[kind]} LIMIT ${most}) j
+    LEFT JOIN accounts a ON a.id = j.account_id
+    ORDER BY j.created_at, j.id`)
+}
+
+const isHeld = Prisma.sql`j.lease IS NOT NULL AND j.due_at > now()`
+
+/** All that is not settled has a due time, so that an index holds just these few. */
+function unsettled(table: 'withdrawals' | 'refunds'): Prisma.Sql {
+  return Prisma.sql`
+    SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${isHeld} AS is_held,
+      true AS can_run
+    FROM (SELECT * FROM ${Prisma.raw(table)} WHERE due_at IS NOT NULL
+      ORDER BY due_at LIMIT ${LOOKED_THROUGH_MAX}) j
+    WHERE j.created_at < now() - ${UNSETTLED} OR j.attempts >= ${TRIED_OFTEN}
+      AND (j.lease IS NOT NULL OR j.due_at <= now())
+    ORDER BY j.created_at`
+}
+
+const stuckSql: Record<JobKind, Prisma.Sql> = {
+  withdrawal: unsettled('withdrawals'),
+  refund: unsettled('refunds'),
+  charge: Prisma.sql`
+    SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${isHeld} AS is_held,
+      true AS can_run
+    FROM (
+      (SELECT * FROM charges WHERE due_at <= now() ORDER BY due_at LIMIT ${LOOKED_THROUGH_MAX})
+      UNION ALL
+      (SELECT * FROM charges WHERE lease IS NOT NULL AND due_at > now()
+        LIMIT ${LOOKED_THROUGH_MAX})) j
+    WHERE j.attempts >= ${TRIED_OFTEN} ORDER BY j.created_at`,
+  // From account to account by the index of what was not delivered, and there the latest that ended.
+  delivery: Prisma.sql`
+    SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, false AS is_held,
+      j.can_run
+    FROM (
+      WITH RECURSIVE owners AS (
+        (SELECT d.account_id, d.mode FROM deliveries d WHERE d.status <> 'delivered'
+          ORDER BY d.account_id, d.mode LIMIT 1)
+        UNION ALL
+        SELECT n.account_id, n.mode FROM owners o CROSS JOIN LATERAL (
+          SELECT d.account_id, d.mode FROM deliveries d
+          WHERE d.status <> 'delivered' AND (d.account_id, d.mode) > (o.account_id, o.mode)
+          ORDER BY d.account_id, d.mode LIMIT 1) n
+      )
+      SELECT l.* FROM (SELECT * FROM owners LIMIT ${LOOKED_THROUGH_MAX}) o CROSS JOIN LATERAL (
+        SELECT d.account_id, d.id, d.attempts, d.created_at, d.due_at, d.updated_at,
+          p.disabled_at IS NULL AS can_run
+        FROM deliveries d LEFT JOIN webhook_endpoints p
+          ON p.account_id = d.account_id AND p.id = d.endpoint_id
+        WHERE d.account_id = o.account_id AND d.mode = o.mode AND d.status <> 'delivered'
+          AND (CASE WHEN d.status = 'pending' AND d.due_at IS NULL THEN 'paused' ELSE d.status END)
+            = 'exhausted'
+        ORDER BY d.sequence DESC LIMIT 5) l) j
+    WHERE j.updated_at > now() - ${ENDED_WITHIN} ORDER BY j.updated_at DESC`,
+  mail: Prisma.sql`
+    SELECT NULL::uuid AS account_id, j.id, j.attempts, j.created_at, j.due_at,
+      COALESCE(j.due_at BETWEEN now() AND now() + interval '2 minutes', false) AS is_held,
+      j.failed_at IS NULL AS can_run
+    FROM mails j WHERE j.attempts >= ${TRIED_OFTEN} OR j.failed_at IS NOT NULL
+    ORDER BY j.created_at`,
+}
+
+/** What the bank last said of it; what it said stands in our journal without what it is about. */
+const saidByBank = Prisma.sql`(
+  SELECT COALESCE(g.response ->> 'reason', g.outcome, 'no answer yet') FROM gateway_calls g
+  WHERE g.account_id = j.account_id AND g.subject_id = j.id ORDER BY g.id DESC LIMIT 1)`
+
+const lastProblem: Record<Exclude<JobKind, 'mail'>, Prisma.Sql> = {
+  withdrawal: saidByBank,
+  refund: saidByBank,
+  charge: saidByBank,
+  delivery: Prisma.sql`(
+    SELECT COALESCE(t.problem, t.response_status::text) FROM delivery_attempts t
+    WHERE t.account_id = j.account_id AND t.delivery_id = j.id ORDER BY t.number DESC LIMIT 1)`,
+}

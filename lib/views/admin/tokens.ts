@@ -1,0 +1,61 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { type Page, toPage } from '#lib/base/db/page.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { isInForce, tokenAsJson } from '#lib/rooms/tokens/queries.ts'
+import { fitsAccount } from '#lib/views/admin/accounts.ts'
+import type { TOKEN_FILTERS, TokenLine } from '#lib/views/admin/schema.ts'
+
+const PAGE_SIZE = 25
+/** As much as is kept of a token. */
+const PREFIX_MAX = 20
+const PREFIX = /^troco_(test|live)_[0-9A-Za-z]{4,}$/
+const LAST_FOUR = /^[0-9A-Za-z]{4}$/
+
+export interface TokensQuery {
+  q?: string
+  status?: (typeof TOKEN_FILTERS)[number]
+  cursor?: string
+}
+
+/** Tokens of all accounts, newest first. */
+export async function listTokenLines(query: TokensQuery): Promise<Page<TokenLine>> {
+  const { cursor } = query
+  const after = cursor ? Prisma.sql`AND t.id < ${cursor}::uuid` : Prisma.empty
+  return toPage(
+    await readLines(Prisma.sql`
+      ${fitsToken(query.q)} AND ${isOfStatus(query.status)} ${after}
+      ORDER BY t.id DESC LIMIT ${PAGE_SIZE + 1}`),
+    PAGE_SIZE,
+  )
+}
+
+const SHOWN_MAX = 100
+
+/** Those of one account in both worlds, those in force first. */
+export function listTokensOf(accountId: string): Promise<TokenLine[]> {
+  return readLines(Prisma.sql`
+    t.account_id = ${accountId}::uuid ORDER BY ${isInForce} DESC, t.id DESC LIMIT ${SHOWN_MAX}`)
+}
+
+async function readLines(rest: Prisma.Sql): Promise<TokenLine[]> {
+  const rows = await queryRows<TokenLine & { token: object }>(Prisma.sql`
+    SELECT json_build_object('token', ${tokenAsJson}, 'mode', t.mode, 'account_id', t.account_id,
+      'account_name', a.name)::text AS json
+    FROM tokens t JOIN accounts a ON a.id = t.account_id WHERE ${rest}`)
+  return rows.map(({ token, ...whose }) => ({ ...token, ...whose }))
+}
+
+/** By how it begins or ends, or by whose it is. */
+function fitsToken(q: string | undefined): Prisma.Sql {
+  if (!q) return Prisma.sql`true`
+  if (PREFIX.test(q)) return Prisma.sql`starts_with(t.prefix, ${q.slice(0, PREFIX_MAX)})`
+  const lastFour = LAST_FOUR.test(q) ? q : null
+  return Prisma.sql`(t.last_four = ${lastFour} OR ${fitsAccount(q)})`
+}
+
+function isOfStatus(status: TokensQuery['status']): Prisma.Sql {
+  if (status === 'in_force') return isInForce
+  if (status === 'revoked') return Prisma.sql`t.revoked_at IS NOT NULL`
+  if (status === 'expired') return Prisma.sql`(t.revoked_at IS NULL AND t.expires_at <= now())`
+  return Prisma.sql`true`
+}

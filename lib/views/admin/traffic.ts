@@ -1,0 +1,110 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { env } from '#lib/base/env.ts'
+import { isOpen, MODES } from '#lib/base/mode.ts'
+import { gatewayOf } from '#lib/services/gateway/choose.ts'
+import type { Gateway } from '#lib/services/gateway/gateway.ts'
+import type { Finding } from '#lib/views/admin/schema.ts'
+
+/** The latest within an hour: more would take long to count and say no more. */
+const LATEST_MAX = 20_000
+/** Fewer tries say nothing about receivers as such. */
+const TRIES_MIN = 10
+const FAILING_SHARE = 0.5
+const CALLS_MIN = 5
+const SLOW_MS = 5_000
+const HEALTH_TIMEOUT_MS = 2_000
+
+/**
+ * How receivers answer. Only first tries count: whoever is dead is tried again and again. They are
+ * those of which what was sent is kept, which an index holds by their time.
+ */
+export async function examineReceivers(): Promise<Finding> {
+  const [figures] = await queryRows<Record<'tried' | 'failed' | 'failed5' | 'span_s', number>>(
+    Prisma.sql`
+      SELECT json_build_object('tried', count(*), 'failed', count(t.problem),
+        'failed5', count(t.problem) FILTER (WHERE t.created_at > now() - interval '5 minutes'),
+        'span_s', CASE WHEN count(*) < ${LATEST_MAX}::int THEN 3600
+          ELSE extract(epoch FROM now() - min(t.created_at))::int END)::text AS json
+      FROM (
+        SELECT created_at, problem FROM delivery_attempts
+        WHERE created_at > now() - interval '1 hour' AND request_body IS NOT NULL
+        ORDER BY created_at DESC LIMIT ${LATEST_MAX}) t`,
+  )
+  if (!figures || figures.tried === 0) return { level: 'ok', state: 'receivers_quiet', figures: {} }
+  const isFailing = figures.tried >= TRIES_MIN && figures.failed / figures.tried >= FAILING_SHARE
+  return isFailing
+    ? { level: 'warning', state: 'receivers_fail', figures }
+    : { level: 'ok', state: 'receivers_answer', figures }
+}
+
+/** How each bank stands, and how its calls went within the last hour. */
+export async function examineGateways(choose = gatewayOf): Promise<Finding[]> {
+  const gateways = new Map(MODES.filter(isOpen).map(mode => [choose(mode).name, choose(mode)]))
+  return Promise.all([...gateways.values()].map(examineGateway))
+}
+
+interface Traffic {
+  calls: number
+  failed: number
+  failed5: number
+  p50_ms: number | null
+  p95_ms: number | null
+}
+
+async function examineGateway(gateway: Gateway): Promise<Finding> {
+  const { name } = gateway
+  if (!gateway.remote) return { level: 'ok', state: 'gateway_simulated', figures: { name } }
+  const [isUp, traffic] = await Promise.all([answers(gateway), readTraffic(name)])
+  const { p50_ms, p95_ms, ...counts } = traffic
+  const figures = { name, ...counts, p50_ms: p50_ms ?? 0, p95_ms: p95_ms ?? 0 }
+  if (!isUp) return { level: 'problem', state: 'gateway_down', figures }
+  if (counts.calls === 0) return { level: 'ok', state: 'gateway_quiet', figures }
+  if (counts.calls >= CALLS_MIN && counts.failed / counts.calls >= FAILING_SHARE) {
+    return { level: 'warning', state: 'gateway_fails', figures }
+  }
+  return figures.p95_ms > SLOW_MS
+    ? { level: 'warning', state: 'gateway_slow', figures }
+    : { level: 'ok', state: 'gateway_answers', figures }
+}
+
+async function answers(gateway: Gateway): Promise<boolean> {
+  const late = new Promise<false>(resolve => {
+    setTimeout(() => resolve(false), HEALTH_TIMEOUT_MS).unref()
+  })
+  const asked = (async () => (await gateway.checkHealth()).outcome === 'ok')()
+  return Promise.race([asked.catch(() => false), late])
+}
+
+/** A call that was begun more than half a minute ago and has no end is lost. */
+async function readTraffic(gateway: string): Promise<Traffic> {
+  const hasFailed = Prisma.sql`(t.outcome IN ('retryable', 'unknown')
+    OR t.outcome IS NULL AND t.created_at < now() - interval '30 seconds')`
+  const took = Prisma.sql`extract(epoch FROM t.finished_at - t.created_at) * 1000`
+  const [traffic] = await queryRows<Traffic>(Prisma.sql`
+    SELECT json_build_object('calls', count(*), 'failed', count(*) FILTER (WHERE ${hasFailed}),
+      'failed5', count(*) FILTER (
+        WHERE ${hasFailed} AND t.created_at > now() - interval '5 minutes'),
+      'p50_ms', round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ${took})),
+      'p95_ms', round(percentile_cont(0.95) WITHIN GROUP (ORDER BY ${took})))::text AS json
+    FROM (
+      SELECT outcome, created_at, finished_at FROM gateway_calls
+      WHERE created_at > now() - interval '1 hour' AND gateway = ${gateway}
+      ORDER BY created_at DESC LIMIT ${LATEST_MAX}) t`)
+  return traffic ?? { calls: 0, failed: 0, failed5: 0, p50_ms: null, p95_ms: null }
+}
+
+/** Whether mails leave the house. What was sent leaves no row, so that the table is small. */
+export async function examineMailServer(): Promise<Finding> {
+  const { SMTP_URL, TROCO_ENV } = env()
+  const [figures] = await queryRows<Record<'failed' | 'failed60' | 'failed5', number>>(Prisma.sql`
+    SELECT json_build_object('failed', count(*),
+      'failed60', count(*) FILTER (WHERE failed_at > now() - interval '1 hour'),
+      'failed5', count(*) FILTER (WHERE failed_at > now() - interval '5 minutes'))::text AS json
+    FROM (SELECT failed_at FROM mails WHERE failed_at IS NOT NULL LIMIT ${LATEST_MAX}) t`)
+  if (!SMTP_URL && TROCO_ENV === 'production') {
+    return { level: 'warning', state: 'no_mail_server', figures: { ...figures } }
+  }
+  if (figures && figures.failed > 0) return { level: 'warning', state: 'mails_given_up', figures }
+  return { level: 'ok', state: SMTP_URL ? 'mail_set' : 'mail_to_log', figures: {} }
+}

@@ -1,0 +1,90 @@
+import * as z from 'zod'
+import { type AuditReader, walkAudit } from '#lib/base/audit/queries.ts'
+import { type AuditLine, wordOf } from '#lib/base/audit/schema.ts'
+import { auditFilters, type StaffAuditFilters, staffAuditFilters } from '#lib/base/audit/wire.ts'
+import { CSV_BOM, csvLine, csvTime } from '#lib/base/csv.ts'
+import { must } from '#lib/base/fields.ts'
+import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
+import { noteExport } from '#lib/views/dashboard/note-export.ts'
+import { dayOf } from '#lib/views/dashboard/period.ts'
+import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
+import en from '#messages/en/audit.json' with { type: 'json' }
+import ptBR from '#messages/pt-BR/audit.json' with { type: 'json' }
+
+const WORDS = { 'pt-BR': ptBR, en }
+type Language = keyof typeof WORDS
+const LOCALES = ['pt-BR', 'en'] as const
+const locale = z.enum(LOCALES, must(`be one of ${LOCALES.join(', ')}`))
+
+/** As the list is filtered, and in which language it is written. */
+export const auditExportQuery = auditFilters.extend({ locale })
+export const staffAuditExportQuery = staffAuditFilters.extend({ locale })
+
+const BATCH_MAX = 2_000
+/** The operator's staff belong to no account, by whose clock it could be. */
+const HOUSE_ZONE = 'America/Sao_Paulo'
+
+/** A table of all deeds that fit, newest first, read and sent piece by piece. */
+export async function exportAudit(
+  reader: AuditReader,
+  userId: string,
+  { locale, ...filters }: StaffAuditFilters & { locale: Language },
+) {
+  const ofAccount = reader.staff ? filters.account : reader.accountId
+  const timeZone = reader.staff ? HOUSE_ZONE : await readTimeZone(reader.accountId)
+  await noteExport('audit.exported', userId, ofAccount, filters)
+  const name = `${WORDS[locale].audit.file}-${dayOf(new Date(), timeZone)}`
+  return {
+    headers: {
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': `attachment; filename="${name}.csv"`,
+    },
+    chunks: csvOf(walkAudit(reader, filters, BATCH_MAX), locale, timeZone),
+  }
+}
+
+async function* csvOf(
+  pages: AsyncIterable<AuditLine[]>,
+  locale: Language,
+  timeZone: string,
+): AsyncGenerator<string> {
+  const { audit: t, auditAction, auditActor } = WORDS[locale]
+  const time = csvTime(locale, timeZone)
+  const actor = [t.actor, t.email]
+  const change = [t.reason, t.before, t.after]
+  const head = [t.when, t.action, ...actor, t.account, t.target, ...change, t.ip, t.request, t.code]
+  yield CSV_BOM + csvLine([...head, t.id], locale)
+  let count = 0
+  for await (const rows of pages) {
+    count += rows.length
+    const lines = rows.map(row => {
+      const word = wordOf(row.action)
+      const { kind, name, email } = row.actor
+      return csvLine(
+        [
+          ...[time(row.created_at), word ? auditAction[word] : row.action],
+          ...[
+            oneLine(name ?? auditActor[kind]),
+            oneLine(email),
+            oneLine(row.account?.name ?? null),
+          ],
+          ...[row.target, oneLine(row.reason), valuesText(row.before), valuesText(row.after)],
+          ...[row.ip, row.request_id, row.action, row.id],
+        ],
+        locale,
+      )
+    })
+    yield lines.join('')
+  }
+  yield `${EXPORT_END}${count}`
+}
+
+/** So that the lines of the file are its rows, and can be counted. */
+function oneLine(text: string | null): string | null {
+  return text?.replace(/[\r\n]+/g, ' ') ?? null
+}
+
+function valuesText(values: AuditLine['before']): string | null {
+  const told = Object.entries(values ?? {}).map(([name, value]) => `${name}: ${[value].flat()}`)
+  return told.length > 0 ? oneLine(told.join(' · ')) : null
+}

@@ -1,0 +1,43 @@
+import {
+  type AuditFilters,
+  type StaffAuditFilters,
+  staffAuditFilters,
+} from '#lib/base/audit/wire.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { readSpan } from '#lib/views/dashboard/period.ts'
+import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+
+const OF_ALL = ['action', 'actor', 'target', 'q'] as const
+const OF_STAFF = [...OF_ALL, 'account'] as const
+
+/** How the log is asked for: as the API takes it, as it is read, and the filters of any page of it. */
+export interface AuditAsked {
+  asked: Record<string, string>
+  filters: Record<string, string>
+  query: (AuditFilters | StaffAuditFilters) & { cursor?: string; limit: number }
+}
+
+/** What a page's address says of the log, days by this clock; what means nothing is left out. */
+export function readAuditAsked(
+  params: SearchParams,
+  timeZone: string,
+  options: { limit: number; isStaff: boolean },
+): AuditAsked {
+  const { limit, isStaff } = options
+  const filters: Record<string, string> = {}
+  for (const name of isStaff ? OF_STAFF : OF_ALL) {
+    const value = params[name]
+    if (typeof value !== 'string' || value === '') continue
+    // The database takes neither.
+    if (value.includes('\0') || !value.isWellFormed()) continue
+    if (staffAuditFilters.shape[name].safeParse(value).success) filters[name] = value
+  }
+  const { from, to } = readSpan(params, timeZone)
+  if (from) filters.created_from = from.toISOString()
+  if (to) filters.created_to = to.toISOString()
+  const { cursor } = params
+  const asked: Record<string, string> = { ...filters, limit: String(limit) }
+  if (typeof cursor === 'string' && isUuid(cursor)) asked.cursor = cursor
+  const query = { ...staffAuditFilters.parse(filters), cursor: asked.cursor, limit }
+  return { asked, filters, query }
+}

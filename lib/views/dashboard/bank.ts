@@ -1,0 +1,75 @@
+import * as z from 'zod'
+import { instant, must } from '#lib/base/fields.ts'
+import { parseBrCode } from '#lib/base/pix/br-code.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
+import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
+import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
+import { CODE_PLACE } from '#lib/services/gateway/simulated-code.ts'
+import type { BankProblem, BankReading } from '#lib/views/dashboard/schema.ts'
+
+/** A code has at most 512 characters; what is longer is not read at all. */
+const CODE_MAX = 600
+
+export const bankQuery = z.object({
+  code: z
+    .string(must('be a string'))
+    .min(1, must('not be empty'))
+    .max(CODE_MAX, must(`have at most ${CODE_MAX} characters`)),
+})
+
+const PROBLEMS = [
+  ...['characters', 'checksum', 'structure', 'missing', 'currency', 'country', 'arrangement'],
+  ...['target', 'unsupported', 'location', 'amount', 'no_code', 'real', 'foreign'],
+] as BankProblem[]
+
+const charge = z.object({
+  id: z.uuid(),
+  br_code: z.string(),
+  amount: z.int(),
+  status: z.enum(CHARGE_STATUSES),
+  external_id: z.string(),
+  expires_at: instant,
+})
+const none = z.null()
+
+export const BankRead = z.object({
+  data: z.union([
+    z.object({ problem: none, receiver: z.string(), city: z.string(), charge }),
+    z.object({ problem: z.enum(PROBLEMS), receiver: none, city: none, charge: none }),
+  ]) satisfies z.ZodType<BankReading>,
+})
+
+/** What the simulated bank makes of a pasted text: it pays this account's test charges and no others. */
+export async function readCode(accountId: string, pasted: string): Promise<BankReading> {
+  const text = pasted.trim().replace(/\s*[\r\n]+\s*/g, '')
+  // Checked before the checksum, which would call an address or a word a mistyped code.
+  if (!text.startsWith('000201')) return refuse('no_code')
+  const reading = parseBrCode(text)
+  if (!reading.ok) return refuse(reading.error)
+  const { code } = reading
+  if (code.kind === 'static' || !code.location.startsWith(CODE_PLACE)) return refuse('real')
+  const charge = await findByTxid(accountId, code.location.slice(CODE_PLACE.length))
+  return charge?.br_code === text ? readCharge(charge) : refuse('foreign')
+}
+
+/** What a bank shows of a charge whose code is known to be right. */
+export function readCharge(charge: ChargeRow): BankReading {
+  const reading = parseBrCode(charge.br_code)
+  if (!reading.ok) return refuse(reading.error)
+  const { id, br_code, amount, status, external_id, expires_at } = charge
+  return {
+    problem: null,
+    receiver: reading.code.merchantName,
+    city: reading.code.merchantCity,
+    charge: { id, br_code, amount, status, external_id, expires_at },
+  }
+}
+
+function findByTxid(accountId: string, txid: string): Promise<ChargeRow | null> | null {
+  const [, ...parts] = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/.exec(txid) ?? []
+  return parts.length > 0 ? findCharge(accountId, 'test', parts.join('-')) : null
+}
+
+function refuse(problem: BankProblem): BankReading {
+  return { problem, receiver: null, city: null, charge: null }
+}

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { bareId, newId } from '#lib/base/ids.ts'
+import { call } from '#lib/testing/call.ts'
+import { deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
+import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
+import { addressIn, makeWorld, type World } from '#lib/testing/route-table.ts'
+import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
+import { Found, find } from '#lib/views/dashboard/find.ts'
+
+let api: Api
+let world: World
+beforeAll(async () => {
+  api = await startApi()
+  world = await makeWorld(api, 'acerola')
+})
+afterAll(() => api.close())
+
+const look = (q: string) => find(world.merchant.id, 'test', q)
+const read = async (path: string) =>
+  (await call(api.url, 'GET', addressIn(world, path), { token: world.token })).body.data
+
+async function expectOnly(q: string, kind: string, href: string): Promise<void> {
+  const exact = (await look(q)).filter(hit => hit.isExact)
+  expect(exact.map(hit => [hit.kind, hit.href])).toEqual([[kind, href]])
+}
+
+describe('one exact hit for', () => {
+  test('a charge by its id, its reference, its txid, and the code that its payer was given', async () => {
+    const { id, external_id, br_code } = await read('/transactions/[id]')
+    for (const name of [id, id.toUpperCase(), ` ${id} `, external_id, bareId(id), br_code]) {
+      await expectOnly(name, 'charge', `/test/charges/${id}`)
+    }
+  })
+
+  test('a payment by what the central bank calls it', async () => {
+    const paid = (await read('/transactions')).find((one: { id: string }) => one.id === world.paid)
+    expect(paid.end_to_end_id).toHaveLength(32)
+    await expectOnly(paid.end_to_end_id, 'charge', `/test/charges/${world.paid}`)
+  })
+
+  test('a withdrawal by its id and its reference', async () => {
+    const { id, external_id } = await read('/withdrawals/[id]')
+    for (const name of [id, external_id]) {
+      await expectOnly(name, 'withdrawal', `/test/withdrawals/${id}`)
+    }
+  })
+
+  test('a refund by its id, which leads to what it gave back', async () => {
+    await expectOnly(world.refund, 'refund', `/test/charges/${world.paid}`)
+  })
+
+  test('a delivery, and an event that nobody was told of', async () => {
+    await payAndTell(world.merchant, 'http://127.0.0.1:9/hook')
+    const delivery = (await deliveriesOf(world.merchant)).at(-1)
+    await expectOnly(delivery?.id ?? '', 'delivery', `/test/webhooks/deliveries/${delivery?.id}`)
+    const event = await db().event.findFirstOrThrow({ where: { accountId: world.merchant.id } })
+    const [hit] = await look(event.id)
+    expect(hit).toMatchObject({ kind: 'event', label: event.type, isExact: true })
+  })
+
+  test('a token by how it begins, and nothing of it is told that the list does not tell', async () => {
+    const [hit] = await look(world.token.slice(0, 20))
+    expect(hit).toMatchObject({ kind: 'token', status: 'active', href: '/test/settings/tokens' })
+    expect(JSON.stringify(hit)).not.toContain(world.token.slice(0, 21))
+  })
+})
+
+test('a payer is found by a document in any punctuation, an e-mail and a part of a name', async () => {
+  const { client_doc, client_email, id } = await read('/transactions/[id]')
+  const digits = client_doc.replaceAll(/\D/g, '')
+  const dotted = digits.replace(/(\d{3})(\d{3})(\d{3})(\d{2})/, '$1.$2.$3-$4')
+  for (const text of [digits, dotted, client_email, client_email.toUpperCase(), 'ana acer']) {
+    const hits = await look(text)
+    expect(
+      hits.map(hit => hit.id),
+      text,
+    ).toContain(id)
+    expect(hits.length, text).toBeLessThanOrEqual(8)
+  }
+})
+
+test('nothing of another account or the other mode is found by any of its names', async () => {
+  const stranger = await makeMerchant()
+  const { id, external_id, br_code, client_email } = await read('/transactions/[id]')
+  const [delivery] = await deliveriesOf(world.merchant)
+  const names = [id, external_id, br_code, client_email, world.withdrawal, world.refund]
+  for (const name of [...names, world.token.slice(0, 20), delivery?.id ?? newId()]) {
+    expect(await find(stranger.id, 'test', name), name).toEqual([])
+    expect(await find(world.merchant.id, 'live', name), name).toEqual([])
+  }
+})
+
+test('GET find: 200 as its shape says, 422 without a text, 403 for a token', async () => {
+  const headers = pageHeaders(await signIn(world.merchant, 'viewer'), world.merchant.id)
+  const ask = (query: string) => call(api.url, 'GET', `/dashboard/find${query}`, { headers })
+  const { status, body } = await ask(`?q=${world.charge}`)
+  expect(status).toBe(200)
+  expectShape(Found, body)
+  expect((await ask('')).body).toEqual({ errors: { q: ['q is required'] } })
+  expect((await ask(`?q=${'x'.repeat(601)}`)).status).toBe(422)
+  const token = await makeToken(world.merchant.id)
+  expect((await call(api.url, 'GET', '/dashboard/find?q=x', { token })).status).toBe(403)
+})

@@ -1,0 +1,126 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { utc } from '#lib/base/db/columns.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { cents } from '#lib/base/money.ts'
+import { listCharges } from '#lib/rooms/charges/queries.ts'
+import { summarizeCharges, sumPaid } from '#lib/rooms/charges/summarize.ts'
+import { readDelivered } from '#lib/services/webhooks/delivered.ts'
+import { addDays, chartDays, dayOf, listDays, midnight } from '#lib/views/dashboard/period.ts'
+import type { DayReceived, Home, Received, SearchParams } from '#lib/views/dashboard/schema.ts'
+
+const CHARGES_SHOWN = 6
+/** What is told beside the chart, whatever days the chart shows. */
+const MONTH_DAYS = 30
+const WEEK_DAYS = 7
+/** Among so many orders those that money is held for are looked for: the rest is long decided. */
+const ORDERS_READ = 1_000
+
+export interface HomeAccount {
+  id: string
+  timeZone: string
+}
+
+/** Everything that a merchant's first page says, read at once. */
+export async function readHome(
+  account: HomeAccount,
+  mode: Mode,
+  params: SearchParams,
+  now = new Date(),
+): Promise<Home> {
+  const { id, timeZone } = account
+  const today = dayOf(now, timeZone)
+  const month = listDays(addDays(today, 1 - MONTH_DAYS), today)
+  const shown = chartDays(params, today)
+  const since = midnight(addDays(today, 1 - MONTH_DAYS), timeZone)
+  const [[received, chart], summary, present, webhooks, latest] = await Promise.all([
+    sumBoth(account, mode, month, shown),
+    summarizeCharges(id, mode, since),
+    readPresent(id, mode),
+    readDelivered(id, mode),
+    listCharges(id, mode, { limit: CHARGES_SHOWN }),
+  ])
+  return {
+    ...present,
+    received: {
+      today: total(received.slice(-1)),
+      week: total(received.slice(-WEEK_DAYS)),
+      month: total(received),
+    },
+    ...summary,
+    webhooks,
+    days: chart,
+    charges: latest.rows.map(({ id, external_id, client_name, status, amount, created_at }) => {
+      return { id, external_id, client_name, status, amount, created_at }
+    }),
+  }
+}
+
+/** Of these days and of those; what lies in the others is read once. */
+async function sumBoth(
+  account: HomeAccount,
+  mode: Mode,
+  ...spans: [string[], string[]]
+): Promise<[DayReceived[], DayReceived[]]> {
+  const [first, second] = spans
+  const longer = first.length > second.length ? first : second
+  const isWithin = spans.flat().every(day => longer.includes(day))
+  if (!isWithin) return Promise.all([sumDays(account, mode, first), sumDays(account, mode, second)])
+  const sums = await sumDays(account, mode, longer)
+  const found = new Map(sums.map(sum => [sum.day, sum]))
+  const pick = (days: string[]) => days.flatMap(day => found.get(day) ?? [])
+  return [pick(first), pick(second)]
+}
+
+async function sumDays(account: HomeAccount, mode: Mode, days: string[]): Promise<DayReceived[]> {
+  const after = addDays(days.at(-1) ?? '', 1)
+  const moments = [...days, after].map(day => midnight(day, account.timeZone))
+  const sums = await sumPaid(account.id, mode, moments)
+  return days.map((day, at) => ({ day, ...(sums[at] ?? { amount: 0, count: 0 }) }))
+}
+
+function total(days: DayReceived[]): Received {
+  return {
+    amount: days.reduce((sum, { amount }) => sum + amount, 0),
+    count: days.reduce((sum, { count }) => sum + count, 0),
+  }
+}
+
+interface Present {
+  available: number
+  outbound: number
+  withdrawals: { count: number; amount: number }
+  refunds: { count: number; amount: number }
+  books: { checked_at: string; wrong: string | null } | null
+}
+
+/** The balances, what is held and the last check of the books, all as of one moment. */
+async function readPresent(
+  accountId: string,
+  mode: Mode,
+): Promise<Pick<Home, 'balance' | 'books'>> {
+  const balance = (ledger: string) => Prisma.sql`(
+    SELECT l.balance FROM ledger_accounts l
+    WHERE l.account_id = ${accountId}::uuid AND l.mode = ${mode} AND l.ledger = ${ledger})`
+  const pending = (table: Prisma.Sql) => Prisma.sql`(
+    SELECT json_build_object('count', count(*), 'amount', coalesce(sum(o.amount), 0)) FROM (
+      SELECT o.status, o.amount FROM ${table} o
+      WHERE o.account_id = ${accountId}::uuid AND o.mode = ${mode}
+      ORDER BY o.id DESC LIMIT ${ORDERS_READ}) o
+    WHERE o.status = 'pending')`
+  const [found] = await queryRows<Present>(Prisma.sql`
+    SELECT json_build_object('available', ${balance('available')}, 'outbound', ${balance('outbound')},
+      'withdrawals', ${pending(Prisma.sql`withdrawals`)}, 'refunds', ${pending(Prisma.sql`refunds`)},
+      'books', (SELECT row_to_json(k) FROM (
+        SELECT ${utc('k.checked_at')}, k.wrong FROM ledger_checks k
+        WHERE k.account_id = ${accountId}::uuid) k))::text AS json`)
+  if (!found) throw new Error('PostgreSQL answered nothing')
+  const { withdrawals, refunds, books } = found
+  const outbound = cents(found.outbound ?? 0)
+  const isAll = cents(withdrawals.amount) + cents(refunds.amount) === outbound
+  const held = isAll ? { withdrawals: withdrawals.count, refunds: refunds.count } : null
+  return {
+    balance: { available: cents(found.available ?? 0), outbound, held },
+    books: books && { checked_at: books.checked_at, is_right: books.wrong === null },
+  }
+}

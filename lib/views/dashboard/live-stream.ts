@@ -1,0 +1,107 @@
+import { TrocoError } from '#lib/base/errors.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { isWatchedEnough, watchCharge } from '#lib/views/dashboard/live.ts'
+import type { ChargeNews } from '#lib/views/dashboard/schema.ts'
+
+/** So often it is asked who listens, and said that we are there: silent connections are dropped. */
+const HEARTBEAT_MS = 15_000
+/** Then the page opens another: nothing of ours goes on for ever. */
+const LASTS_MS = 600_000
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'private, no-store, no-transform',
+  'x-accel-buffering': 'no',
+  // What goes on for so long has its connection to itself, and takes it away at its end.
+  connection: 'close',
+}
+
+interface Listener {
+  accountId: string
+  mode: Mode
+  /** Fails once whoever listens may do so no more. */
+  proveAgain: () => Promise<void>
+}
+
+/** Server-sent events: one now, and one each time that something about the charge has changed. */
+export async function streamCharge(
+  { accountId, mode, proveAgain }: Listener,
+  idOrReference: string,
+) {
+  const charge = await findCharge(accountId, mode, idOrReference)
+  if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
+  if (isWatchedEnough(accountId)) {
+    throw new TrocoError('limit_reached', 'Too many live charges are open in this account')
+  }
+  const chunks = new Outlet(outlet => {
+    const tell = (status: ChargeNews['status']) =>
+      outlet.say(`data: ${JSON.stringify({ status } satisfies ChargeNews)}\n\n`)
+    const end = () => outlet.end()
+    const off = watchCharge({ accountId, chargeId: charge.id, tell, end })
+    const timers = [
+      setInterval(() => proveAgain().then(() => outlet.say(':\n\n'), end), HEARTBEAT_MS),
+      setTimeout(end, LASTS_MS),
+    ]
+    return () => {
+      off()
+      for (const timer of timers) clearInterval(timer)
+    }
+  })
+  return { headers: HEADERS, chunks }
+}
+
+/**
+ * Words that somebody takes as they come. It begins when the first is asked for, and whoever goes
+ * away ends it at once, which a generator that waits for something would not notice.
+ */
+class Outlet implements AsyncIterableIterator<string> {
+  readonly #begin: (outlet: Outlet) => () => void
+  #stop: (() => void) | null = null
+  #isOver = false
+  #said: string[] = []
+  #give: ((result: IteratorResult<string>) => void) | null = null
+
+  constructor(begin: (outlet: Outlet) => () => void) {
+    this.#begin = begin
+  }
+
+  say(words: string): void {
+    if (this.#isOver) return
+    this.#said.push(words)
+    this.#pass()
+  }
+
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#stop?.()
+    this.#pass()
+  }
+
+  next(): Promise<IteratorResult<string>> {
+    if (!this.#isOver) this.#stop ??= this.#begin(this)
+    return new Promise(give => {
+      this.#give = give
+      this.#pass()
+    })
+  }
+
+  async return(): Promise<IteratorResult<string>> {
+    this.#said = []
+    this.end()
+    return { done: true, value: undefined }
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  #pass(): void {
+    const give = this.#give
+    if (!give || (this.#said.length === 0 && !this.#isOver)) return
+    this.#give = null
+    const value = this.#said.shift()
+    give(value === undefined ? { done: true, value } : { done: false, value })
+  }
+}

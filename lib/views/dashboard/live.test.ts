@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { sayLeaving } from '#lib/base/db/wake.ts'
+import { env } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { call } from '#lib/testing/call.ts'
+import { payAndTell } from '#lib/testing/deliveries.ts'
+import { query } from '#lib/testing/embedded.ts'
+import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { type Api, makeMerchant, openCharge, startApi } from '#lib/testing/stage.ts'
+import { countWatchers } from '#lib/views/dashboard/live.ts'
+
+const NOT_FOUND = [404, '{"error":"Transaction not found"}', 'transaction_not_found']
+
+let api: Api
+let merchant: Account
+let secret: string
+beforeAll(async () => {
+  api = await startApi()
+})
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  secret = await signIn(merchant, 'viewer')
+})
+afterAll(() => api.close())
+
+const headers = () => pageHeaders(secret, merchant.id)
+const ask = (id: string) =>
+  call(api.url, 'GET', `/dashboard/charges/${id}/live`, { headers: headers() })
+
+/** Listens as a page does; what was heard is in `heard`, with the time of each. */
+async function listen(id: string) {
+  const hangUp = new AbortController()
+  const { signal } = hangUp
+  const address = `${api.url}/api/dashboard/charges/${id}/live`
+  const response = await fetch(address, { headers: headers(), signal })
+  const heard: { status: string; at: number }[] = []
+  let isOver = false
+  const reading = (async () => {
+    const decoder = new TextDecoder()
+    for await (const chunk of response.body ?? []) {
+      for (const [, data] of decoder.decode(chunk).matchAll(/^data: (.*)$/gm)) {
+        heard.push({ ...JSON.parse(data ?? ''), at: performance.now() })
+      }
+    }
+  })()
+    .catch(() => {})
+    .then(() => {
+      isOver = true
+    })
+  return { response, heard, hangUp, reading, isOver: () => isOver }
+}
+const statuses = (heard: { status: string }[]) => heard.map(one => one.status)
+
+test('a live charge says how the charge stands, and within a second that it was paid', async () => {
+  const { id } = await openCharge(merchant)
+  const { response, heard, hangUp, reading } = await listen(id)
+  expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+  await expect.poll(() => statuses(heard)).toEqual(['pending'])
+  const paidAt = performance.now()
+  await simulateCharge(merchant.id, id, 'paid')
+  await expect.poll(() => statuses(heard)).toContain('paid')
+  expect((heard.at(-1)?.at ?? Number.POSITIVE_INFINITY) - paidAt).toBeLessThan(1_000)
+  hangUp.abort()
+  await reading
+})
+
+test('a live charge hears it from another process, which says so in the database', async () => {
+  const { id } = await openCharge(merchant)
+  const { heard, hangUp, reading } = await listen(id)
+  await expect.poll(() => statuses(heard)).toEqual(['pending'])
+  const url = env().DATABASE_URL ?? ''
+  const ears = `SELECT 1 FROM pg_stat_activity
+    WHERE application_name = 'troco listener' AND datname = current_database() AND state = 'idle'`
+  await expect.poll(async () => (await query(url, ears)).length).toBeGreaterThan(0)
+  // Past the look that follows the first word, so that only what is said can bring the next.
+  await sleep(600)
+  const changedAt = performance.now()
+  await query(url, `UPDATE charges SET viewed_at = now() WHERE id = '${id}'`)
+  await query(url, "SELECT pg_notify('troco', 'somebody deliveries')")
+  await expect.poll(() => heard.length).toBe(2)
+  expect((heard.at(-1)?.at ?? Number.POSITIVE_INFINITY) - changedAt).toBeLessThan(1_000)
+  hangUp.abort()
+  await reading
+})
+
+test('a live charge hears what nobody says within some seconds', async () => {
+  const { id } = await openCharge(merchant)
+  const { heard, hangUp, reading } = await listen(id)
+  await expect.poll(() => heard.length).toBe(1)
+  await sleep(300)
+  await query(env().DATABASE_URL ?? '', `UPDATE charges SET viewed_at = now() WHERE id = '${id}'`)
+  await expect.poll(() => heard.length, { timeout: 7_000 }).toBe(2)
+  hangUp.abort()
+  await reading
+}, 15_000)
+
+test('a live charge tells each of its own charge alone', async () => {
+  const [one, other] = [await openCharge(merchant), await openCharge(merchant)]
+  const ears = [await listen(one.id), await listen(other.id)]
+  for (const { heard } of ears) await expect.poll(() => heard.length).toBe(1)
+  await simulateCharge(merchant.id, one.id, 'paid')
+  await expect.poll(() => statuses(ears[0]?.heard ?? [])).toContain('paid')
+  await sleep(500)
+  expect(statuses(ears[1]?.heard ?? [])).toEqual(['pending'])
+  for (const { hangUp } of ears) hangUp.abort()
+})
+
+test('a live charge forgets at once who hangs up, and lets go of its connection after the last', async () => {
+  const { id } = await openCharge(merchant)
+  const ears = [await listen(id), await listen(id)]
+  await expect.poll(() => countWatchers(merchant.id)).toBe(2)
+  ears[0]?.hangUp.abort()
+  await expect.poll(() => countWatchers(merchant.id)).toBe(1)
+  ears[1]?.hangUp.abort()
+  await expect.poll(() => countWatchers(merchant.id)).toBe(0)
+})
+
+test('a live charge is no more than twenty times open in an account, which bothers no other', async () => {
+  const { id } = await openCharge(merchant)
+  const ears = await Promise.all(Array.from({ length: 20 }, () => listen(id)))
+  await expect.poll(() => countWatchers(merchant.id)).toBe(20)
+  const refused = await ask(id)
+  expect([refused.status, refused.headers.get('x-error-code')]).toEqual([409, 'limit_reached'])
+  const [mine, mySecret] = [merchant, secret]
+  merchant = await makeMerchant()
+  secret = await signIn(merchant, 'owner')
+  const other = await listen((await openCharge(merchant)).id)
+  expect(other.response.status).toBe(200)
+  other.hangUp.abort()
+  ;[merchant, secret] = [mine, mySecret]
+  for (const { hangUp } of ears) hangUp.abort()
+  await expect.poll(() => countWatchers(merchant.id)).toBe(0)
+})
+
+test('a live charge ends when the process is about to', async () => {
+  const { id } = await openCharge(merchant)
+  const { heard, reading, isOver } = await listen(id)
+  await expect.poll(() => heard.length).toBe(1)
+  sayLeaving()
+  await reading
+  expect(isOver()).toBe(true)
+  expect(countWatchers(merchant.id)).toBe(0)
+})
+
+test('a live charge ends after the member has signed out', async () => {
+  const { id } = await openCharge(merchant)
+  const { heard, isOver } = await listen(id)
+  await expect.poll(() => heard.length).toBe(1)
+  await query(
+    env().DATABASE_URL ?? '',
+    `UPDATE user_sessions SET revoked_at = now() WHERE user_id IN (
+      SELECT user_id FROM memberships WHERE account_id = '${merchant.id}')`,
+  )
+  await expect.poll(isOver, { timeout: 20_000, interval: 500 }).toBe(true)
+}, 30_000)
+
+test('a live charge knows no charge of another account, and keeps nothing for a HEAD', async () => {
+  const theirs = (await openCharge(await makeMerchant())).id
+  for (const id of [newId(), 'x', "'%00", theirs].map(encodeURIComponent)) {
+    expect(refusal(await ask(id)), id).toEqual(NOT_FOUND)
+  }
+  const id = await payAndTell(merchant)
+  const address = `${api.url}/api/dashboard/charges/${id}/live`
+  expect((await fetch(address, { method: 'HEAD', headers: headers() })).status).toBe(200)
+  expect(countWatchers(merchant.id)).toBe(0)
+})

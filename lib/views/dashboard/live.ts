@@ -1,0 +1,147 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { listenToOthers } from '#lib/base/db/listen.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { onLeaving, onWake, type Topic } from '#lib/base/db/wake.ts'
+import { log } from '#lib/base/log.ts'
+import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
+
+/** What is said after a state has changed that a charge's page shows. */
+const SAID: Topic[] = ['charges', 'deliveries', 'refunds']
+/** However much happens, all watched charges are looked at no more often. */
+const LOOK_EVERY_MS = 250
+/** The net below what is said: it may get lost, and not every small thing is said. */
+const LOOK_ANYWAY_MS = 5_000
+const WATCHERS_MAX = 20
+
+export interface Watcher {
+  accountId: string
+  chargeId: string
+  /** At the first look, and then each time that something about the charge has changed. */
+  tell: (status: ChargeStatus) => void
+  /** Nothing will be told any more. */
+  end: () => void
+}
+
+interface Seen {
+  account_id: string
+  id: string
+  status: ChargeStatus
+  /** Another text whenever anything that the page shows has changed. */
+  mark: string
+}
+
+const HOLDER = Symbol.for('troco.live')
+const holder = globalThis as typeof globalThis & { [HOLDER]?: Hub }
+
+/** One per process, shared by the native modules and Next's copy of them. */
+function hub(): Hub {
+  holder[HOLDER] ??= new Hub()
+  return holder[HOLDER]
+}
+
+/** Tells of a charge until the returned function is called. */
+export function watchCharge(watcher: Watcher): () => void {
+  return hub().add(watcher)
+}
+
+/** Whether the account has so many open already that its pages should rather ask now and then. */
+export function isWatchedEnough(accountId: string): boolean {
+  return countWatchers(accountId) >= WATCHERS_MAX
+}
+
+export function countWatchers(accountId: string): number {
+  return hub().count(accountId)
+}
+
+/** Looks after what changed for all who watch, with one statement, and only while somebody does. */
+class Hub {
+  readonly #watchers = new Map<Watcher, string | null>()
+  #offs: (() => void)[] = []
+  #timer: NodeJS.Timeout | null = null
+  #lookedAt = 0
+  #isLooking = false
+  #isStale = false
+
+  add(watcher: Watcher): () => void {
+    if (this.#watchers.size === 0) this.#begin()
+    this.#watchers.set(watcher, null)
+    this.#lookSoon()
+    return () => {
+      if (this.#watchers.delete(watcher) && this.#watchers.size === 0) this.#rest()
+    }
+  }
+
+  count(accountId: string): number {
+    return [...this.#watchers.keys()].filter(one => one.accountId === accountId).length
+  }
+
+  #begin(): void {
+    const stopping = new AbortController()
+    const look = () => this.#lookSoon()
+    const anyway = setInterval(look, LOOK_ANYWAY_MS)
+    anyway.unref()
+    listenToOthers(stopping.signal)
+    this.#offs = [
+      ...SAID.map(topic => onWake(topic, look)),
+      onLeaving(() => this.#endAll()),
+      () => clearInterval(anyway),
+      () => stopping.abort(),
+    ]
+  }
+
+  #rest(): void {
+    for (const off of this.#offs.splice(0)) off()
+    clearTimeout(this.#timer ?? undefined)
+    this.#timer = null
+  }
+
+  #endAll(): void {
+    for (const watcher of [...this.#watchers.keys()]) watcher.end()
+  }
+
+  #lookSoon(): void {
+    if (this.#isLooking) this.#isStale = true
+    if (this.#isLooking || this.#timer) return
+    const waitMs = Math.max(0, this.#lookedAt + LOOK_EVERY_MS - performance.now())
+    this.#timer = setTimeout(() => this.#look(), waitMs)
+  }
+
+  async #look(): Promise<void> {
+    this.#timer = null
+    this.#isLooking = true
+    this.#isStale = false
+    this.#lookedAt = performance.now()
+    try {
+      this.#tell(await readMarks([...this.#watchers.keys()]))
+    } catch (error) {
+      log().warn({ err: error }, 'watched charges could not be looked at')
+    }
+    this.#isLooking = false
+    if (this.#isStale && this.#watchers.size > 0) this.#lookSoon()
+  }
+
+  #tell(seen: Seen[]): void {
+    const byKey = new Map(seen.map(one => [`${one.account_id} ${one.id}`, one]))
+    for (const [watcher, mark] of [...this.#watchers]) {
+      const now = byKey.get(`${watcher.accountId} ${watcher.chargeId}`)
+      if (!now || now.mark === mark || !this.#watchers.has(watcher)) continue
+      this.#watchers.set(watcher, now.mark)
+      watcher.tell(now.status)
+    }
+  }
+}
+
+/** A refund changes its charge's row; of a delivery each try and its end is to be seen. */
+async function readMarks(watchers: Watcher[]): Promise<Seen[]> {
+  if (watchers.length === 0) return []
+  const accounts = watchers.map(({ accountId }) => accountId)
+  const charges = watchers.map(({ chargeId }) => chargeId)
+  return queryRows<Seen>(Prisma.sql`
+    SELECT json_build_object('account_id', c.account_id, 'id', c.id, 'status', c.status,
+      'mark', concat_ws(' ', c.status, c.updated_at, c.viewed_at, d.mark))::text AS json
+    FROM unnest(${accounts}::uuid[], ${charges}::uuid[]) w (account_id, id)
+    JOIN charges c ON c.account_id = w.account_id AND c.id = w.id
+    CROSS JOIN LATERAL (
+      SELECT concat_ws(' ', sum(d.attempts), count(d.lease), max(d.updated_at)) AS mark
+      FROM deliveries d WHERE d.account_id = c.account_id AND d.subject_id = c.id) d`)
+}

@@ -1,0 +1,100 @@
+import { PERIODS, type Period, type SearchParams } from '#lib/views/dashboard/schema.ts'
+
+const DAYS: Partial<Record<Period, number>> = { today: 1, '7d': 7, '30d': 30, '90d': 90 }
+/** Of this millennium: no clock is known for the first years, and PIX is younger. */
+const DATE = /^2\d{3}-\d\d-\d\d$/
+
+/** From the first midnight to the one after the last day, by the merchant's clock; open where absent. */
+export interface Span {
+  from?: Date
+  to?: Date
+}
+
+/** What `period`, `from` and `to` in a page's address mean in this time zone, at this moment. */
+export function readSpan(params: SearchParams, timeZone: string, now = new Date()): Span {
+  const period = PERIODS.find(known => known === params.period)
+  if (!period) return {}
+  const days = DAYS[period]
+  const today = dayOf(now, timeZone)
+  if (days) {
+    return {
+      from: midnight(addDays(today, 1 - days), timeZone),
+      to: midnight(addDays(today, 1), timeZone),
+    }
+  }
+  const [first, last] = [params.from, params.to].map(readDay)
+  return {
+    from: first ? midnight(first, timeZone) : undefined,
+    to: last ? midnight(addDays(last, 1), timeZone) : undefined,
+  }
+}
+
+/** A bar for each day is still to be told from the next one. */
+const CHART_DAYS_MAX = 366
+const CHART_DAYS = 30
+
+/** The days that a chart is asked for: the last 30 unless others are named, and at most a year. */
+export function chartDays(params: SearchParams, today: string): string[] {
+  const period = PERIODS.find(known => known === params.period)
+  const [first, last] = period === 'custom' ? [params.from, params.to].map(readDay) : []
+  const end = last && last < today ? last : today
+  if (first && first <= end) {
+    const earliest = addDays(end, 1 - CHART_DAYS_MAX)
+    return listDays([first, earliest].toSorted().at(-1) ?? end, end)
+  }
+  const days = (period && DAYS[period]) ?? CHART_DAYS
+  return listDays(addDays(end, 1 - days), end)
+}
+
+/** Every day from one to another, both included. */
+export function listDays(first: string, last: string): string[] {
+  const days = [first]
+  for (let day = first; day < last; ) {
+    day = addDays(day, 1)
+    days.push(day)
+  }
+  return days
+}
+
+/** The day of a moment in a time zone, such as 2026-11-21. */
+export function dayOf(moment: Date, timeZone: string): string {
+  return new Intl.DateTimeFormat('en-CA', { timeZone }).format(moment)
+}
+
+export function addDays(day: string, days: number): string {
+  const date = new Date(`${day}T00:00:00Z`)
+  date.setUTCDate(date.getUTCDate() + days)
+  return date.toISOString().slice(0, 10)
+}
+
+/** When a day begins in a time zone; where its midnight is skipped, the first moment that there is. */
+export function midnight(day: string, timeZone: string): Date {
+  const utc = Date.parse(`${day}T00:00:00Z`)
+  // The offset may change during the day before: the second guess stands on the right side of it.
+  const guess = utc - offsetMs(new Date(utc), timeZone)
+  const better = utc - offsetMs(new Date(guess), timeZone)
+  const first = new Date(Math.min(guess, better))
+  return dayOf(first, timeZone) === day ? first : new Date(Math.max(guess, better))
+}
+
+function readDay(value: SearchParams[string]): string | null {
+  if (typeof value !== 'string' || !DATE.test(value)) return null
+  const date = new Date(`${value}T00:00:00Z`)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value) ? value : null
+}
+
+function offsetMs(moment: Date, timeZone: string): number {
+  const parts = new Intl.DateTimeFormat('en-CA', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  }).formatToParts(moment)
+  const part = (type: string) => parts.find(one => one.type === type)?.value ?? '0'
+  const local = `${part('year')}-${part('month')}-${part('day')}T${part('hour')}:${part('minute')}:${part('second')}Z`
+  return Date.parse(local) - Math.floor(moment.getTime() / 1_000) * 1_000
+}

@@ -1,0 +1,104 @@
+import * as z from 'zod'
+import { CSV_BOM, csvLine, csvTime } from '#lib/base/csv.ts'
+import { must } from '#lib/base/fields.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
+import { findStatementRange } from '#lib/services/ledger/statement.ts'
+import { ofxEnd, ofxHead, ofxLine } from '#lib/views/dashboard/ofx.ts'
+import { dayOf } from '#lib/views/dashboard/period.ts'
+import type { StatementRow } from '#lib/views/dashboard/schema.ts'
+import { statementSpan, walkStatement } from '#lib/views/dashboard/statement.ts'
+import {
+  counterpart,
+  STATEMENT_WORDS,
+  type StatementLocale,
+} from '#lib/views/dashboard/statement-words.ts'
+
+const LOCALES = Object.keys(STATEMENT_WORDS) as StatementLocale[]
+const shortText = z.string().max(40, must('have at most 40 characters')).optional()
+
+/** What is exported: the period as in the address of the page, and how the file is written. */
+export const exportQuery = z.object({
+  format: z.enum(['csv', 'ofx'], must('be csv or ofx')),
+  locale: z.enum(LOCALES, must(`be one of ${LOCALES.join(', ')}`)),
+  period: shortText,
+  from: shortText,
+  to: shortText,
+})
+export type ExportQuery = z.infer<typeof exportQuery>
+
+const TYPES = { csv: 'text/csv; charset=utf-8', ofx: 'application/x-ofx; charset=us-ascii' }
+
+/** A file of one period, oldest first, read and sent piece by piece. */
+export async function exportStatement(
+  account: { id: string; name: string },
+  mode: Mode,
+  query: ExportQuery,
+) {
+  const timeZone = await readTimeZone(account.id)
+  const span = statementSpan(query, timeZone)
+  const range = await findStatementRange(account.id, mode, span)
+  const now = new Date()
+  const last = span.to && span.to < now ? new Date(span.to.getTime() - 1) : now
+  const pages = walkStatement(account.id, mode, range)
+  const about = { accountId: account.id, mode, timeZone, from: span.from, last, ...range }
+  const chunks =
+    query.format === 'csv'
+      ? csvOf(pages, query.locale, timeZone)
+      : ofxOf(pages, query.locale, about)
+  const name = `${query.locale === 'en' ? 'statement' : 'extrato'}-${dayOf(last, timeZone)}`
+  return {
+    headers: {
+      'content-type': TYPES[query.format],
+      'content-disposition': `attachment; filename="${name}.${query.format}"`,
+    },
+    chunks,
+  }
+}
+
+type Pages = AsyncIterable<StatementRow[]>
+
+async function* csvOf(
+  pages: Pages,
+  locale: StatementLocale,
+  timeZone: string,
+): AsyncGenerator<string> {
+  const { column, kind } = STATEMENT_WORDS[locale]
+  const time = csvTime(locale, timeZone)
+  const names = [column.when, column.what, column.with, column.reference, column.id]
+  yield CSV_BOM + csvLine([...names, column.amount, column.balance], locale)
+  for await (const rows of pages) {
+    const lines = rows.map(row =>
+      csvLine(
+        [
+          time(row.created_at),
+          kind[row.kind],
+          counterpart(row),
+          row.external_id,
+          row.subject_id,
+          { amount: row.amount },
+          { amount: row.balance_after },
+        ],
+        locale,
+      ),
+    )
+    yield lines.join('')
+  }
+}
+
+async function* ofxOf(
+  pages: Pages,
+  locale: StatementLocale,
+  about: Parameters<typeof ofxHead>[0],
+): AsyncGenerator<string> {
+  const { kind } = STATEMENT_WORDS[locale]
+  yield ofxHead(about)
+  for await (const rows of pages) {
+    const lines = rows.map(row => {
+      const words = [kind[row.kind], counterpart(row), row.external_id].filter(Boolean)
+      return ofxLine(row, words.join(' - '), about.timeZone)
+    })
+    yield lines.join('')
+  }
+  yield ofxEnd(about)
+}

@@ -1,0 +1,180 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { findStatementRange, totalStatement } from '#lib/services/ledger/statement.ts'
+import { expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+import type { StatementRow } from '#lib/views/dashboard/schema.ts'
+import { listStatement, statementSpan, walkStatement } from '#lib/views/dashboard/statement.ts'
+
+const HISTORIES = 50
+
+type Deed = { deed: 'pay' | 'withdraw' | 'approve' | 'reject' | 'refund'; amount: number }
+
+/** A merchant whose money moves as told; what the books refuse simply does not happen. */
+async function live(deeds: Deed[]): Promise<Account> {
+  const merchant = await makeMerchant()
+  const paid: string[] = []
+  const pending: string[] = []
+  const dictKey = 'hold@example.com'
+  const key = { pixKeyType: 'email', pixKey: dictKey, dictKey } as const
+  const refused = (error: { code?: string }) => {
+    if (error.code !== 'insufficient_balance' && error.code !== 'invalid_input') throw error
+    return null
+  }
+  for (const { deed, amount } of deeds) {
+    const accountId = merchant.id
+    if (deed === 'pay') {
+      const { id } = await openCharge(merchant, amount)
+      await simulateCharge(accountId, id, 'paid')
+      paid.push(id)
+    } else if (deed === 'withdraw') {
+      const made = await createWithdrawal(accountId, 'test', { ...key, amount }).catch(refused)
+      if (made) pending.push(made.id)
+    } else if (deed === 'refund') {
+      const chargeId = paid.at(-1)
+      if (chargeId) await createRefund(accountId, 'test', chargeId, { amount: 100 }).catch(refused)
+    } else {
+      const withdrawalId = pending.shift() ?? ''
+      if (!withdrawalId) continue
+      const settlement = { accountId, withdrawalId }
+      if (deed === 'approve')
+        await approveWithdrawal({
+          ...settlement,
+          endToEndId: `E${withdrawalId.replaceAll('-', '').slice(1)}`,
+        })
+      else await rejectWithdrawal({ ...settlement, reason: 'closed' })
+    }
+  }
+  return merchant
+}
+
+async function readAll(merchant: Account, period: { from?: Date; to?: Date } = {}) {
+  const range = await findStatementRange(merchant.id, 'test', period)
+  const rows: StatementRow[] = []
+  for await (const page of walkStatement(merchant.id, 'test', range)) rows.push(...page)
+  return { range, rows, totals: await totalStatement(merchant.id, 'test', range) }
+}
+
+const deeds = fc.array(
+  fc.record({
+    deed: fc.constantFrom('pay', 'pay', 'withdraw', 'approve', 'reject', 'refund'),
+    amount: fc.integer({ min: 1_000, max: 9_000 }),
+  }),
+  { minLength: 1, maxLength: 14 },
+) as fc.Arbitrary<Deed[]>
+
+test('whatever happened and however it is cut into periods, every statement adds up', async () => {
+  const property = fc.asyncProperty(
+    deeds,
+    fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 4 }),
+    async (history, cuts) => {
+      const merchant = await live([{ deed: 'pay', amount: 5_000 }, ...history])
+      const whole = await readAll(merchant)
+      const { available } = await readBalances(merchant.id, 'test')
+      expect(whole.range).toMatchObject({ opening: 0, closing: available })
+      const times = whole.rows.map(({ created_at }) => Date.parse(created_at))
+      const [start, end] = [Math.min(...times) - 1, Math.max(...times) + 1]
+      const moments = cuts
+        .map(cut => new Date(start + Math.round(cut * (end - start))))
+        .sort((one, other) => one.getTime() - other.getTime())
+      const bounds = [undefined, ...moments, undefined]
+      const seen: number[] = []
+      let balance = 0
+      for (let at = 0; at + 1 < bounds.length; at++) {
+        const [from, to] = [bounds[at], bounds[at + 1]]
+        const { range, rows, totals } = await readAll(merchant, { from, to })
+        // Added up here, from the rows alone.
+        const sum = (side: 1 | -1) =>
+          rows
+            .filter(row => Math.sign(row.amount) === side)
+            .reduce((total, row) => total + side * row.amount, 0)
+        expect(range.opening).toBe(balance)
+        expect(totals).toEqual({ in: sum(1), out: sum(-1) })
+        expect(range.opening + totals.in - totals.out).toBe(range.closing)
+        for (const row of rows) {
+          balance += row.amount
+          expect(row.balance_after).toBe(balance)
+          const time = new Date(row.created_at)
+          if (from) expect(time.getTime()).toBeGreaterThanOrEqual(from.getTime())
+          if (to) expect(time.getTime()).toBeLessThan(to.getTime())
+        }
+        expect(range.closing).toBe(balance)
+        seen.push(...rows.map(({ version }) => version))
+      }
+      expect(seen).toEqual(whole.rows.map(({ version }) => version))
+      await expectBalancedBooks(merchant.id)
+    },
+  )
+  await fc.assert(property, { numRuns: HISTORIES })
+}, 120_000)
+
+describe('one page after the other', () => {
+  test('leads through all, newest first, each once, although money moves meanwhile', async () => {
+    const pays = Array.from({ length: 60 }, () => ({ deed: 'pay' as const, amount: 1_000 }))
+    const merchant = await live(pays)
+    const range = await findStatementRange(merchant.id, 'test', {})
+    const first = await listStatement(merchant.id, 'test', range)
+    expect(first.rows.map(({ version }) => version)).toEqual(
+      Array.from({ length: 50 }, (_, at) => 60 - at),
+    )
+    const { id } = await openCharge(merchant, 1_000)
+    await simulateCharge(merchant.id, id, 'paid')
+    const second = await listStatement(merchant.id, 'test', range, Number(first.nextCursor))
+    expect(second.rows.map(({ version }) => version)).toEqual(
+      Array.from({ length: 10 }, (_, at) => 10 - at),
+    )
+    expect(second.nextCursor).toBeNull()
+    for (const cursor of [0, -5, 10_000]) {
+      const { rows } = await listStatement(merchant.id, 'test', range, cursor)
+      expect(rows.length).toBe(cursor > 0 ? 50 : 0)
+    }
+  })
+
+  test('each row says what it was about', async () => {
+    const merchant = await live([
+      { deed: 'pay', amount: 9_000 },
+      { deed: 'withdraw', amount: 2_000 },
+      { deed: 'reject', amount: 0 },
+      { deed: 'refund', amount: 0 },
+    ])
+    const { rows } = await readAll(merchant)
+    const charge = await db().charge.findFirstOrThrow({ where: { accountId: merchant.id } })
+    const withdrawal = await db().withdrawal.findFirstOrThrow({ where: { accountId: merchant.id } })
+    const payer = { client_name: charge.clientName, external_id: charge.externalId }
+    const key = { pix_key_type: 'email', dict_key: 'hold@example.com', charge_id: null }
+    expect(rows).toMatchObject([
+      { kind: 'charge_paid', subject_id: charge.id, charge_id: charge.id, amount: 9_000, ...payer },
+      { kind: 'withdrawal_held', subject_id: withdrawal.id, amount: -2_000, ...key },
+      { kind: 'withdrawal_returned', subject_id: withdrawal.id, amount: 2_000, ...key },
+      { kind: 'refund_held', charge_id: charge.id, amount: -100, dict_key: null, ...payer },
+    ])
+  })
+})
+
+test('nobody reads the other world, or another merchant', async () => {
+  const merchant = await live([{ deed: 'pay', amount: 5_000 }])
+  const nothing = { first: 1, end: 1, opening: 0, closing: 0 }
+  expect(await findStatementRange(merchant.id, 'live', {})).toEqual(nothing)
+  const other = await makeMerchant()
+  expect(await findStatementRange(other.id, 'test', {})).toEqual(nothing)
+})
+
+test('a period whose end is before its beginning is empty, and still adds up', async () => {
+  const merchant = await live([{ deed: 'pay', amount: 5_000 }])
+  const future = new Date(Date.now() + 3_600_000)
+  const { range, rows } = await readAll(merchant, { from: future, to: new Date(0) })
+  expect(rows).toEqual([])
+  expect(range).toMatchObject({ opening: 5_000, closing: 5_000 })
+})
+
+test('an address without a period means 30 days, and all of time has to be said', () => {
+  const zone = 'America/Sao_Paulo'
+  expect(statementSpan({}, zone)).toEqual(statementSpan({ period: '30d' }, zone))
+  expect(statementSpan({ period: 'all' }, zone)).toEqual({})
+})

@@ -1,0 +1,84 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { utc } from '#lib/base/db/columns.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { StatementRange } from '#lib/services/ledger/statement.ts'
+import { readSpan, type Span } from '#lib/views/dashboard/period.ts'
+import type { SearchParams, StatementRow } from '#lib/views/dashboard/schema.ts'
+
+/** What a statement is about where its address does not say. */
+export const STATEMENT_PERIOD = '30d'
+
+/** The period of a statement as its page's address has it: 30 days, unless said; `all` is all of time. */
+export function statementSpan(params: SearchParams, timeZone: string): Span {
+  return readSpan({ ...params, period: params.period ?? STATEMENT_PERIOD }, timeZone)
+}
+
+export interface StatementPage {
+  rows: StatementRow[]
+  /** The version before which older rows begin; null at the end. */
+  nextCursor: string | null
+}
+
+const LIMIT = 50
+
+/** One page of a period, newest first: what stands before `cursor`, a version, or at the end. */
+export async function listStatement(
+  accountId: string,
+  mode: Mode,
+  range: StatementRange,
+  cursor?: number,
+): Promise<StatementPage> {
+  const end = Math.max(range.first, Math.min(range.end, cursor ?? range.end))
+  const first = Math.max(range.first, end - LIMIT)
+  const rows = await readStatement(accountId, mode, first, end)
+  return { rows: rows.reverse(), nextCursor: first > range.first ? String(first) : null }
+}
+
+const WALKED_AT_ONCE = 1_000
+
+/** All of a period, oldest first, some at a time. */
+export async function* walkStatement(
+  accountId: string,
+  mode: Mode,
+  { first, end }: StatementRange,
+): AsyncGenerator<StatementRow[]> {
+  for (let low = first; low < end; low += WALKED_AT_ONCE) {
+    yield await readStatement(accountId, mode, low, Math.min(end, low + WALKED_AT_ONCE))
+  }
+}
+
+const columns = asJson(Prisma.sql`
+  e.version, e.kind, e.subject_id, e.amount, e.balance_after, ${utc('e.created_at')},
+  c.id AS charge_id, c.client_name, COALESCE(c.external_id, w.external_id) AS external_id,
+  w.pix_key_type, w.dict_key`)
+
+/** Entries by their versions, which have no gaps; each with what it is about, found by its key. */
+async function readStatement(
+  accountId: string,
+  mode: Mode,
+  first: number,
+  end: number,
+): Promise<StatementRow[]> {
+  const rows = await queryRows<StatementRow>(Prisma.sql`
+    SELECT ${columns}::text AS json FROM (
+      SELECT * FROM ledger_entries e
+      WHERE e.account_id = ${accountId}::uuid AND e.mode = ${mode} AND e.ledger = 'available'
+        AND e.version >= ${first}::bigint AND e.version < ${end}::bigint
+      ORDER BY e.version LIMIT ${WALKED_AT_ONCE}) e
+    LEFT JOIN LATERAL (
+      SELECT w.external_id, w.pix_key_type, w.dict_key FROM withdrawals w
+      WHERE w.account_id = e.account_id AND w.id = e.subject_id
+        AND e.kind IN ('withdrawal_held', 'withdrawal_returned') LIMIT 1) w ON true
+    LEFT JOIN LATERAL (
+      SELECT r.charge_id FROM refunds r
+      WHERE r.account_id = e.account_id AND r.id = e.subject_id
+        AND e.kind IN ('refund_held', 'refund_returned') LIMIT 1) r ON true
+    LEFT JOIN LATERAL (
+      SELECT c.id, c.client_name, c.external_id FROM charges c
+      WHERE c.account_id = e.account_id AND c.id = COALESCE(r.charge_id, e.subject_id)
+        AND e.kind IN ('charge_paid', 'refund_held', 'refund_returned') LIMIT 1) c ON true
+    ORDER BY e.version`)
+  if (rows.length !== end - first) throw new Error('The book of an account has a gap')
+  return rows
+}

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { bareId, newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { simulateWithdrawal } from '#lib/rooms/withdrawals/simulate.ts'
+import type { Answer, Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
+import { journaled } from '#lib/services/gateway/journal.ts'
+import { simulator } from '#lib/services/gateway/simulator.ts'
+import { call } from '#lib/testing/call.ts'
+import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
+import {
+  type Api,
+  expectBalancedBooks,
+  makeMerchant,
+  receive,
+  startApi,
+} from '#lib/testing/stage.ts'
+import type { WithdrawalStory } from '#lib/views/dashboard/schema.ts'
+import { readWithdrawalStory, StoryRead } from '#lib/views/dashboard/withdrawal-timeline.ts'
+
+const KEY = {
+  pixKeyType: 'email',
+  pixKey: 'HOLD@example.com',
+  dictKey: 'hold@example.com',
+} as const
+
+let api: Api
+let merchant: Account
+let secret: string
+let id: string
+beforeAll(async () => {
+  api = await startApi()
+})
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  secret = await signIn(merchant, 'viewer')
+  await receive(merchant, 10_000)
+  const order = { ...KEY, amount: 3_000, externalId: 'payout-1' }
+  id = (await createWithdrawal(merchant.id, 'test', order)).id
+})
+afterAll(() => api.close())
+
+const ask = (which: string) =>
+  call(api.url, 'GET', `/dashboard/withdrawals/${which}/timeline`, {
+    headers: pageHeaders(secret, merchant.id),
+  })
+const words = ({ steps }: WithdrawalStory) => steps.map(({ what }) => what)
+
+test('held, then rejected: the money goes and comes back, with the balance after each', async () => {
+  await simulateWithdrawal(merchant.id, id, { outcome: 'rejected', reason: 'closed' })
+  const { status, body } = await ask(id)
+  expect(status).toBe(200)
+  expectShape(StoryRead, body)
+  const { data } = body
+  expect(data.dict_key).toBe('hold@example.com')
+  expect(data.withdrawal).toMatchObject({ id, status: 'rejected', pix_key: 'HOLD@example.com' })
+  expect(words(data)).toEqual(['requested', 'held', 'sent', 'rejected', 'returned'])
+  expect(data.steps).toMatchObject([
+    { at: data.withdrawal.created_at },
+    { balance_after: 7_000 },
+    {},
+    { reason: 'closed', at: data.withdrawal.rejected_at },
+    { balance_after: 10_000 },
+  ])
+  await expectBalancedBooks(merchant.id)
+})
+
+test('a webhook that nobody took and one that was taken stand there with what was answered', async () => {
+  await simulateWithdrawal(merchant.id, id, { outcome: 'approved' })
+  const event = await db().event.findFirstOrThrow({ where: { subjectId: id } })
+  const url = 'https://shop.example:8443/hooks?key=hidden'
+  const delivery = { accountId: merchant.id, id: newId(), mode: 'test', host: 'shop.example' }
+  await db().delivery.create({
+    data: {
+      ...delivery,
+      eventId: event.id,
+      subjectId: id,
+      sequence: event.sequence,
+      url,
+      status: 'delivered',
+      deliveredAt: new Date(),
+    },
+  })
+  const attempt = { accountId: merchant.id, deliveryId: delivery.id, requestHeaders: {} }
+  await db().deliveryAttempt.createMany({
+    data: [
+      { ...attempt, number: 1, problem: 'timeout', durationMs: 15_000, createdAt: new Date(1) },
+      { ...attempt, number: 2, responseStatus: 204, durationMs: 12 },
+    ],
+  })
+  const { body } = await ask(id)
+  expectShape(StoryRead, body)
+  expect(words(body.data)).toEqual(['requested', 'held', 'sent', 'approved', 'told', 'told'])
+  expect(body.data.steps.slice(-2)).toMatchObject([
+    { host: 'shop.example', number: 1, response_status: null, problem: 'timeout' },
+    { host: 'shop.example', number: 2, response_status: 204, problem: null },
+  ])
+  expect(JSON.stringify(body)).not.toContain('hidden')
+  await expectBalancedBooks(merchant.id)
+})
+
+test("a real bank's calls are told from its journal, and the same again and again is one line", async () => {
+  const said: Answer<OrderState>[] = [
+    { outcome: 'unknown', reason: 'no answer in time' },
+    { outcome: 'ok', value: { state: 'taken' } },
+    { outcome: 'ok', value: { state: 'taken' } },
+    { outcome: 'ok', value: { state: 'done', endToEndId: `E${'0'.repeat(31)}` } },
+  ]
+  const answer = async () => said.shift() as Answer<OrderState>
+  const bank: Gateway = {
+    ...simulator,
+    name: 'bank',
+    remote: true,
+    sendPayout: answer,
+    getPayout: answer,
+  }
+  const calls = journaled(bank, [{ accountId: merchant.id, id, mode: 'test' }])
+  const order = { id: bareId(id), amount: 3_000, dictKey: KEY.dictKey }
+  await calls.sendPayout(order)
+  for (let times = 0; times < 3; times++) await calls.getPayout(order.id)
+  const { body } = await ask(id)
+  expectShape(StoryRead, body)
+  expect(body.data.steps.slice(2)).toMatchObject([
+    {
+      what: 'call',
+      operation: 'sendPayout',
+      outcome: 'unknown',
+      said: 'no answer in time',
+      times: 1,
+    },
+    { what: 'call', operation: 'getPayout', outcome: 'ok', said: 'taken', times: 2 },
+    { what: 'call', operation: 'getPayout', outcome: 'ok', said: 'done', times: 1 },
+  ])
+  const [, run] = body.data.steps.slice(2)
+  expect(run.last_at > run.at).toBe(true)
+})
+
+test('the simulator makes no calls: how often it was asked again is counted', async () => {
+  await db().withdrawal.update({
+    where: { accountId_id: { accountId: merchant.id, id } },
+    data: { attempts: 4, dueAt: null },
+  })
+  const story = await readWithdrawalStory(merchant.id, 'test', 'payout-1')
+  expect(story.steps.at(-1)).toEqual({ what: 'asked_again', at: null, times: 3 })
+})
+
+test.each(['live', 'another merchant', 'nothing'])('of %s nothing is told', async whose => {
+  const missing = { code: 'withdrawal_not_found' }
+  const mode = whose === 'live' ? 'live' : 'test'
+  const account = whose === 'another merchant' ? (await makeMerchant()).id : merchant.id
+  const which = whose === 'nothing' ? newId() : id
+  await expect(readWithdrawalStory(account, mode, which)).rejects.toMatchObject(missing)
+})

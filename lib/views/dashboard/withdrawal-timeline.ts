@@ -1,0 +1,138 @@
+import * as z from 'zod'
+import { Prisma } from '#lib/base/db/client.ts'
+import { utc, utcText } from '#lib/base/db/columns.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { TrocoError } from '#lib/base/errors.ts'
+import { instant } from '#lib/base/fields.ts'
+import { bareId } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
+import type { WithdrawalStep, WithdrawalStory } from '#lib/views/dashboard/schema.ts'
+
+type Call = Extract<WithdrawalStep, { what: 'call' }>
+type Told = Extract<WithdrawalStep, { what: 'told' }>
+type Entry = Extract<WithdrawalStep, { what: 'held' | 'returned' }>
+
+interface Traces {
+  dict_key: string
+  attempts: number
+  entries: (Omit<Entry, 'what'> & { kind: string })[]
+  calls: Omit<Call, 'what' | 'times' | 'last_at'>[]
+  told: Omit<Told, 'what'>[]
+  /** When the simulated bank took it: its calls stand in no journal. */
+  taken_at: string | null
+}
+
+/** More than a bank that answers at all is ever asked; so much the page can show. */
+const ROWS_MAX = 200
+
+/** A withdrawal by its id or reference, with all that is written anywhere about what became of it. */
+export async function readWithdrawalStory(
+  accountId: string,
+  mode: Mode,
+  idOrReference: string,
+): Promise<WithdrawalStory> {
+  const row = await findWithdrawal(accountId, mode, idOrReference)
+  const traces = row && (await readTraces(accountId, row.id))
+  if (!traces) throw new TrocoError('withdrawal_not_found', 'Withdrawal not found')
+  return {
+    withdrawal: withdrawalToWire(row),
+    dict_key: traces.dict_key,
+    steps: stepsOf(row, traces),
+  }
+}
+
+function stepsOf(row: WithdrawalRow, traces: Traces): WithdrawalStep[] {
+  const entry = (kind: string) => traces.entries.find(one => one.kind === kind)
+  const [held, returned] = [entry('withdrawal_held'), entry('withdrawal_returned')]
+  const again = traces.calls.length > 0 ? 0 : traces.attempts - 1
+  return [
+    { what: 'requested', at: row.created_at },
+    ...(held ? [{ what: 'held' as const, at: held.at, balance_after: held.balance_after }] : []),
+    ...inRuns(traces.calls),
+    ...(traces.taken_at ? [{ what: 'sent' as const, at: traces.taken_at }] : []),
+    ...(again > 0 ? [{ what: 'asked_again' as const, at: null, times: again }] : []),
+    ...(row.approved_at ? [{ what: 'approved' as const, at: row.approved_at }] : []),
+    ...(row.rejected_at
+      ? [{ what: 'rejected' as const, at: row.rejected_at, reason: row.rejection_reason ?? '' }]
+      : []),
+    ...(returned
+      ? [{ what: 'returned' as const, at: returned.at, balance_after: returned.balance_after }]
+      : []),
+    ...traces.told.map(one => ({ what: 'told' as const, ...one })),
+  ]
+}
+
+/** The same question with the same answer, however often in a row, is one line. */
+function inRuns(calls: Traces['calls']): Call[] {
+  const runs: Call[] = []
+  for (const call of calls) {
+    const last = runs.at(-1)
+    const isSame =
+      last?.operation === call.operation && last.outcome === call.outcome && last.said === call.said
+    if (isSame) Object.assign(last, { times: last.times + 1, last_at: call.at })
+    else runs.push({ what: 'call', ...call, times: 1, last_at: call.at })
+  }
+  return runs
+}
+
+async function readTraces(accountId: string, id: string): Promise<Traces | null> {
+  const mine = Prisma.sql`account_id = ${accountId}::uuid AND subject_id = ${id}::uuid`
+  const rows = (from: Prisma.Sql) =>
+    Prisma.sql`(SELECT COALESCE(json_agg(r), '[]') FROM (${from}) r)`
+  const columns = Prisma.sql`
+    w.dict_key, w.attempts,
+    ${rows(Prisma.sql`
+      SELECT e.kind, e.balance_after, ${utc('e.created_at', 'at')}
+      FROM ledger_entries e
+      WHERE e.account_id = ${accountId}::uuid AND e.subject_id = ${id}::uuid
+        AND e.kind IN ('withdrawal_held', 'withdrawal_returned') AND e.ledger = 'available'`)} AS entries,
+    ${rows(Prisma.sql`
+      SELECT g.operation, g.outcome, ${utc('g.created_at', 'at')},
+        COALESCE(g.response ->> 'state', g.response ->> 'reason') AS said
+      FROM (SELECT * FROM gateway_calls WHERE ${mine} ORDER BY id LIMIT ${ROWS_MAX}) g
+      ORDER BY g.id`)} AS calls,
+    ${rows(Prisma.sql`
+      SELECT ${utc('a.created_at', 'at')}, d.host, a.number, a.response_status, a.problem
+      FROM deliveries d JOIN delivery_attempts a
+        ON a.account_id = d.account_id AND a.delivery_id = d.id
+      WHERE d.account_id = ${accountId}::uuid AND d.subject_id = ${id}::uuid
+      ORDER BY a.created_at LIMIT ${ROWS_MAX}`)} AS told,
+    (SELECT ${utcText('o.created_at')} FROM simulator_orders o
+      WHERE w.mode = 'test' AND o.id = ${bareId(id)} AND o.kind = 'payout') AS taken_at`
+  const [found] = await queryRows<Traces>(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM withdrawals w
+    WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid`)
+  return found ?? null
+}
+
+const held = z.object({ what: z.enum(['held', 'returned']), at: instant, balance_after: z.int() })
+const step: z.ZodType<WithdrawalStep> = z.union([
+  z.object({ what: z.enum(['requested', 'sent', 'approved']), at: instant }),
+  held,
+  z.object({ what: z.literal('asked_again'), at: z.null(), times: z.int() }),
+  z.object({ what: z.literal('rejected'), at: instant, reason: z.string() }),
+  z.object({
+    what: z.literal('call'),
+    at: instant,
+    operation: z.string(),
+    outcome: z.enum(['ok', 'rejected', 'retryable', 'unknown']).nullable(),
+    said: z.string().nullable(),
+    times: z.int(),
+    last_at: instant,
+  }),
+  z.object({
+    what: z.literal('told'),
+    at: instant,
+    host: z.string(),
+    number: z.int(),
+    response_status: z.int().nullable(),
+    problem: z.string().nullable(),
+  }),
+])
+
+export const StoryRead = z.object({
+  data: z.object({ withdrawal: WithdrawalDetail, dict_key: z.string(), steps: z.array(step) }),
+})

@@ -1,0 +1,124 @@
+import type { Shown } from '#lib/views/payer/document.ts'
+import { type Html, html } from '#lib/views/payer/html.ts'
+import { type Icon, icon } from '#lib/views/payer/icons.ts'
+import { qrOf } from '#lib/views/payer/qr.ts'
+import type { PayableCharge } from '#lib/views/payer/read.ts'
+import type { Words } from '#lib/views/payer/words.ts'
+
+type State = 'pending' | 'paid' | 'partly' | 'refunded' | 'expired' | 'failed'
+
+const POLL_S = 3
+const REFRESH_S = 15
+/** A bank may still report a payment after the end; for so long the page goes on looking, slowly. */
+const LATE_S = 600
+const LATE_POLL_S = 15
+const LATE_REFRESH_S = 30
+/** From ten million on an amount at full size is wider than a small phone. */
+const LONG_MIN = 10
+
+/** How a charge stands for its payer: once its time is up it is over, whoever has noticed. */
+function stateOf({ status, seconds_left, refunded_amount, amount }: PayableCharge): State {
+  if (status === 'paid' && refunded_amount > 0) {
+    return refunded_amount < amount ? 'partly' : 'refunded'
+  }
+  return status === 'pending' && seconds_left <= 0 ? 'expired' : status
+}
+
+/** Changes whenever the page would say something else. */
+export function stateKey(charge: PayableCharge): string {
+  return `${stateOf(charge)}.${charge.refunded_amount}`
+}
+
+export function showCharge(charge: PayableCharge, words: Words): Shown {
+  const { t, moneyText } = words
+  const state = stateOf(charge)
+  const values = { merchant: charge.merchant, amount: moneyText(charge.amount) }
+  const isLate = charge.seconds_left > -LATE_S && ['expired', 'failed'].includes(state)
+  const isOpen = state === 'pending'
+  const title = isOpen ? t('title', values) : `${t(state)} · ${values.merchant}`
+  const main = html`<main id="page" tabindex="-1" data-title="${title}" data-state="${stateKey(charge)}"
+ data-poll="${isOpen ? POLL_S : isLate ? LATE_POLL_S : 0}" data-left="${charge.seconds_left}"
+ data-days="${t('days', { days: '{days}', time: '{time}' })}" data-copy="${t('copy')}"
+ data-copied="${t('copied')}" data-failed="${t('copyFailed')}"
+ data-said="${isOpen ? '' : `${t(state)}. ${explain(charge, state, words)}`}">
+${head(charge, state, words)}
+${isOpen ? payable(charge, words) : outcome(charge, state, words)}
+</main>`
+  const refreshS = isOpen ? REFRESH_S : isLate ? LATE_REFRESH_S : 0
+  return { title, main, isTest: charge.mode === 'test', refreshS, isLive: true }
+}
+
+function head({ merchant, amount, reference }: PayableCharge, state: State, words: Words): Html {
+  const { t, money, moneyText } = words
+  const { whole, rest } = money(amount)
+  const said = moneyText(amount)
+  const isLong = whole.length >= LONG_MIN
+  return html`<div class="head"><p class="name">${merchant}</p>
+<p class="sum${isLong ? ' long' : ''}" aria-hidden="true"><i>R$</i>${whole}<sup>${rest}</sup></p>
+${state === 'pending' ? html`<h1 class="sr">${t('pay', { merchant, amount: said })}</h1>` : html`<p class="sr">${said}</p>`}
+${reference !== null && html`<p class="ref">${reference}</p>`}</div>`
+}
+
+function payable(charge: PayableCharge, { t, timeText }: Words): Html {
+  const { br_code, merchant, expires_at, time_zone, seconds_left } = charge
+  return html`<div class="sheet">
+${br_code !== null && qrOf(br_code)}
+<button id="copy" class="js" type="button">${icon('copy')}<span id="label">${t('copy')}</span></button>
+<p class="sr" id="code-name">${t('code')}</p>
+<code id="code" class="code" data-testid="br-code" tabindex="0" role="textbox" aria-readonly="true" aria-labelledby="code-name">${br_code}</code>
+<p class="how js" id="how">${t('how')}</p><noscript><p class="how">${t('howPlain')}</p></noscript>
+</div>
+<p class="line js">${icon('timer')}<span>${t('left')} <b id="left" role="timer">${clock(seconds_left, t)}</b></span></p>
+<noscript><p class="line">${icon('timer')}<span>${t('expires', { time: timeText(expires_at, time_zone) })}</span></p></noscript>
+<p class="line small">${icon('shield')}<span>${t('check')} <b>${merchant}</b></span></p>`
+}
+
+/** As the script goes on to count it, so that nothing moves when it begins. */
+function clock(seconds: number, t: Words['t']): string {
+  const parts = [(seconds / 3_600) % 24, (seconds / 60) % 60, seconds % 60]
+  const time = parts.map(part => String(Math.floor(part)).padStart(2, '0')).join(':')
+  const days = Math.floor(seconds / 86_400)
+  return days > 0 ? t('days', { days: String(days), time }) : time
+}
+
+const LOOKS: Record<Exclude<State, 'pending'>, { tone: string; icon: Icon }> = {
+  paid: { tone: 'ok', icon: 'done' },
+  partly: { tone: 'ok', icon: 'done' },
+  refunded: { tone: 'off', icon: 'back' },
+  expired: { tone: 'off', icon: 'over' },
+  failed: { tone: 'bad', icon: 'wrong' },
+}
+
+function outcome(charge: PayableCharge, state: Exclude<State, 'pending'>, words: Words): Html {
+  const { tone, icon: sign } = LOOKS[state]
+  return html`<div class="sheet"><div class="state"><span class="badge ${tone}">${icon(sign)}</span>
+<h1 data-testid="charge-status">${words.t(state)}</h1><p>${explain(charge, state, words)}</p></div>
+<dl>${facts(charge, state, words).map(([name, value, look]) =>
+    look
+      ? html`<div class="w"><dt>${name}</dt><dd class="${look}">${value}</dd></div>`
+      : html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
+  )}</dl></div>`
+}
+
+function explain(charge: PayableCharge, state: State, { t, moneyText }: Words): string {
+  const { merchant, amount, refunded_amount } = charge
+  const values = { merchant, amount: moneyText(amount), back: moneyText(refunded_amount) }
+  if (state === 'pending') return ''
+  return t(state === 'partly' ? 'refundedText' : `${state}Text`, values)
+}
+
+type Fact = [name: string, value: string, look?: string]
+
+function facts(charge: PayableCharge, state: State, { t, moneyText, timeText }: Words): Fact[] {
+  const { amount, merchant, reference, refunded_amount, time_zone } = charge
+  const known: (Fact | null)[] = [
+    [t('to'), merchant],
+    [t('amount'), moneyText(amount)],
+    refunded_amount > 0 ? [t('back'), moneyText(refunded_amount)] : null,
+    charge.paid_at ? [t('when'), timeText(charge.paid_at, time_zone)] : null,
+    state === 'expired' ? [t('expiredAt'), timeText(charge.expires_at, time_zone)] : null,
+    reference !== null ? [t('reference'), reference] : null,
+    charge.end_to_end_id ? [t('endToEnd'), charge.end_to_end_id, 'id'] : null,
+  ]
+  return known.filter(fact => fact !== null)
+}

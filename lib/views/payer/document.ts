@@ -1,0 +1,48 @@
+import { Html, html } from '#lib/views/payer/html.ts'
+import { FAVICON, icon } from '#lib/views/payer/icons.ts'
+import { SCRIPT } from '#lib/views/payer/script.ts'
+import { PLAIN_STYLES, STYLES } from '#lib/views/payer/styles.ts'
+import type { Words } from '#lib/views/payer/words.ts'
+
+export interface Shown {
+  title: string
+  /** The <main>, which a script may put in another's place. */
+  main: Html
+  isTest: boolean
+  /** Seconds after which a browser without scripts asks again; 0: never. */
+  refreshS: number
+  /** Whether the page looks by itself how the charge stands. */
+  isLive: boolean
+}
+
+/** The page around what is shown: one style, at most one script, and nothing from anywhere else. */
+export function documentOf(shown: Shown, { locale, t }: Words, nonce: string): string {
+  const { title, main, isTest, refreshS, isLive } = shown
+  const refresh = refreshS > 0 && html`<meta http-equiv="refresh" content="${refreshS}">`
+  const other = locale === 'en' ? 'pt' : 'en'
+  return html`<!doctype html>
+<html lang="${locale}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex, nofollow">
+<meta name="format-detection" content="telephone=no">
+<title>${title}</title>
+<link rel="icon" href="${new Html(FAVICON)}">
+<style nonce="${nonce}">${STYLES}</style>
+${isLive ? html`<noscript><style nonce="${nonce}">${PLAIN_STYLES}</style>${refresh}</noscript>` : refresh}
+</head>
+<body>
+${isTest && html`<aside class="r" data-testid="test-ribbon"><b>${icon('test')}${t('test')}</b>${t('testText')}</aside>`}
+${main}
+<footer><a href="?lang=${other}" lang="${other}" hreflang="${other}">${t('other')}</a></footer>
+${
+  isLive &&
+  html`<p id="said" class="sr" role="status"></p>
+<p id="lost" class="lost" role="status" hidden>${t('lost')}</p>
+<script nonce="${nonce}">${SCRIPT}</script>`
+}
+</body>
+</html>
+`.text
+}

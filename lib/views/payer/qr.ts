@@ -1,0 +1,47 @@
+import { encode } from 'uqr'
+import { Html } from '#lib/views/payer/html.ts'
+
+/** What the standard asks for around a code, in modules. */
+const QUIET = 4
+/** To draw one takes a few milliseconds, and a page is asked for again and again. */
+const KEPT_MAX = 256
+const kept = new Map<string, Html>()
+
+/** The QR of a text: dark on white in every theme, with error correction M. */
+export function qrOf(text: string): Html {
+  const known = kept.get(text)
+  if (known) return known
+  const drawn = draw(text)
+  const [oldest] = kept.size < KEPT_MAX ? [] : kept.keys()
+  if (oldest !== undefined) kept.delete(oldest)
+  kept.set(text, drawn)
+  return drawn
+}
+
+function draw(text: string): Html {
+  const { data, size } = encode(text, { ecc: 'M', border: QUIET })
+  const lines = data.map((row, y) => drawRow(row, y)).join('')
+  return new Html(
+    `<svg class="qr" role="img" aria-label="QR code" data-testid="qr-code" viewBox="0 0 ${size} ${size}"` +
+      ` shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/>` +
+      `<path stroke="#17211d" d="${lines}"/></svg>`,
+  )
+}
+
+/** The dark runs of a row as one line of width 1: half as long as boxes. */
+function drawRow(row: boolean[], y: number): string {
+  const runs = [
+    ...row
+      .map(dark => (dark ? '1' : '0'))
+      .join('')
+      .matchAll(/1+/g),
+  ]
+  let at = 0
+  return runs
+    .map(({ index, 0: run }, nth) => {
+      const go = nth === 0 ? `M${index} ${y}.5` : `m${index - at} 0`
+      at = index + run.length
+      return `${go}h${run.length}`
+    })
+    .join('')
+}

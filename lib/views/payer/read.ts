@@ -1,0 +1,51 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { utc } from '#lib/base/db/columns.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
+
+/** Everything that anybody with the address may know of a charge: nothing of its payer. */
+export interface PayableCharge {
+  account_id: string
+  id: string
+  mode: Mode
+  status: ChargeStatus
+  amount: number
+  br_code: string | null
+  reference: string | null
+  expires_at: string
+  /** Negative once its time is up, by the database's clock. */
+  seconds_left: number
+  paid_at: string | null
+  end_to_end_id: string | null
+  refunded_amount: number
+  is_viewed: boolean
+  merchant: string
+  time_zone: string
+}
+
+/**
+ * The merchant's reference, unless it is ours or holds something of the payer's: an e-mail, or the
+ * name, document or phone that came with the charge.
+ */
+const REFERENCE = Prisma.sql`
+  CASE WHEN c.external_id = c.txid OR strpos(c.external_id, '@') > 0
+    OR strpos(lower(c.external_id), lower(c.client_name)) > 0
+    OR strpos(upper(regexp_replace(c.external_id, '[^[:alnum:]]', '', 'g')),
+      upper(regexp_replace(c.client_doc, '[^[:alnum:]]', '', 'g'))) > 0
+    OR strpos(regexp_replace(c.external_id, '\\D', '', 'g'),
+      nullif(right(regexp_replace(c.client_phone, '\\D', '', 'g'), 8), '')) > 0
+  THEN NULL ELSE c.external_id END AS reference`
+
+/** The charge behind a payer's page, by the one key of its that is unique without its account. */
+export async function readPayable(txids: string[]): Promise<PayableCharge | null> {
+  const columns = Prisma.sql`
+    c.account_id, c.id, c.mode, c.status, c.amount, c.br_code, ${REFERENCE}, ${utc('c.expires_at')},
+    ceil(extract(epoch FROM c.expires_at - now()))::int AS seconds_left, ${utc('c.paid_at')},
+    c.end_to_end_id, c.refunded_amount, c.viewed_at IS NOT NULL AS is_viewed, a.name AS merchant,
+    a.time_zone`
+  const [row] = await queryRows<PayableCharge>(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM charges c JOIN accounts a ON a.id = c.account_id
+    WHERE c.txid = ANY(${txids}) AND c.status <> 'opening'`)
+  return row ?? null
+}

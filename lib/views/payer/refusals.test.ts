@@ -1,0 +1,66 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { disconnect } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { closeRateLimits } from '#lib/edge/http/rate-limit.ts'
+import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
+import { type Api, makeMerchant, openCharge, startApi } from '#lib/testing/stage.ts'
+
+const { DATABASE_URL = '' } = env()
+const OFF = { RATE_IP_PER_SECOND: '0', RATE_IP_BURST: '0' }
+
+let api: Api
+let address: string
+beforeAll(async () => {
+  api = await startApi()
+  const { id } = await openCharge(await makeMerchant())
+  address = api.url + new URL(paymentUrl(id)).pathname
+})
+afterEach(async () => {
+  await disconnect()
+  supplyEnv({ DATABASE_URL, ...OFF })
+  closeRateLimits()
+})
+afterAll(() => api.close())
+
+async function see(path = address) {
+  const answer = await fetch(path, { headers: { 'accept-language': 'pt-BR' } })
+  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+}
+
+describe('a page for people, which asks again by itself', () => {
+  test('when their network asks too often', async () => {
+    supplyEnv({ RATE_IP_PER_SECOND: '2', RATE_IP_BURST: '2' })
+    closeRateLimits()
+    const answers = await Promise.all(Array.from({ length: 6 }, () => see()))
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(refused.length).toBeGreaterThanOrEqual(2)
+    for (const { headers, text } of refused) {
+      expect(headers.get('retry-after')).toBe('1')
+      expect(headers.get('ratelimit-policy')).toBe('"ip";q=2;w=1')
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+      expect(text).toContain('Pedidos demais ao mesmo tempo')
+      expect(text).toContain('<meta http-equiv="refresh" content="1">')
+    }
+  })
+
+  test('when the database is gone, and the charge as soon as it is back', async () => {
+    await disconnect()
+    supplyEnv({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
+    const { status, headers, text } = await see()
+    expect([status, headers.get('retry-after')]).toEqual([503, '5'])
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(text).toContain('Não conseguimos mostrar a cobrança agora')
+    expect(text).toContain('<meta http-equiv="refresh" content="5">')
+    expect(text).not.toContain('<script')
+    await disconnect()
+    supplyEnv({ DATABASE_URL })
+    expect((await see()).status).toBe(200)
+  })
+})
+
+test('two hundred payers behind one address may look every three seconds', async () => {
+  supplyEnv({ RATE_IP_PER_SECOND: '200', RATE_IP_BURST: '400' })
+  closeRateLimits()
+  const answers = await Promise.all(Array.from({ length: 200 }, () => see(`${address}?state`)))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+})

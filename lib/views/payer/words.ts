@@ -1,0 +1,43 @@
+import { type Locale, preferredLocale } from '#lib/base/locale.ts'
+import en from '#messages/en/payer.json' with { type: 'json' }
+import ptBR from '#messages/pt-BR/payer.json' with { type: 'json' }
+
+type Word = keyof typeof ptBR.payer
+
+/** What the payer's pages say in one language. */
+export interface Words {
+  locale: Locale
+  t: (key: Word, values?: Record<string, string>) => string
+  money: (cents: number) => MoneyParts
+  moneyText: (cents: number) => string
+  timeText: (at: string, timeZone: string) => string
+}
+
+interface MoneyParts {
+  whole: string
+  rest: string
+}
+
+/** What a link says goes before what the browser wishes. */
+export function wordsFor(lang: string | null, acceptLanguage: string | null): Words {
+  const asked = lang === 'pt' ? 'pt-BR' : lang === 'en' ? 'en' : null
+  const locale = asked ?? preferredLocale(acceptLanguage ?? '')
+  const words = { en, 'pt-BR': ptBR }[locale].payer
+  const format = new Intl.NumberFormat(locale, { minimumFractionDigits: 2 })
+  const money = (cents: number) => {
+    const text = format.format(cents / 100)
+    return { whole: text.slice(0, -3), rest: text.slice(-3) }
+  }
+  return {
+    locale,
+    t: (key, values = {}) => words[key].replace(/\{(\w+)\}/g, (_, name) => values[name] ?? ''),
+    money,
+    moneyText: cents => `R$ ${format.format(cents / 100)}`,
+    timeText: (at, timeZone) =>
+      new Intl.DateTimeFormat(locale, {
+        dateStyle: 'medium',
+        timeStyle: 'short',
+        timeZone,
+      }).format(new Date(at)),
+  }
+}
