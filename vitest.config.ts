@@ -7,7 +7,7 @@ export default defineConfig({
       'lib/**/*.test.ts',
       'bin/**/*.test.ts',
       'prisma/**/*.test.ts',
-      'components/**/*.test.ts',
+      '{app,components}/**/*.test.ts',
       'e2e/{api,client,fuzz,torture}/*.test.ts',
     ],
     // Money tests keep a whole connection pool busy; more files at once only wait for each other.

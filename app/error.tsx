@@ -1,6 +1,6 @@
 'use client'
 
-import { Crash } from '#components/crash.tsx'
+import { Crash } from '#components/ui/crash.tsx'
 
 export default function ErrorPage({ error }: { error: Error & { digest?: string } }) {
   return <Crash error={error} again={() => location.reload()} />

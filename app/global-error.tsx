@@ -1,7 +1,7 @@
 'use client'
 
-import { Crash } from '#components/crash.tsx'
-import { fontVariables } from '#components/fonts.ts'
+import { Crash } from '#components/ui/crash.tsx'
+import { fontVariables } from '#components/ui/fonts.ts'
 import './globals.css'
 
 /** In place of the root layout, when that one broke. */

@@ -2,7 +2,7 @@ import type { Metadata, Viewport } from 'next'
 import { connection } from 'next/server'
 import { getLocale, getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
-import { fontVariables } from '#components/fonts.ts'
+import { fontVariables } from '#components/ui/fonts.ts'
 import { readTheme } from '#lib/edge/session/preferences.ts'
 import './globals.css'
 

@@ -1,8 +1,8 @@
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
-import { MessagePage } from '#components/message-page.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
+import { MessagePage } from '#components/ui/message-page.tsx'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('notFound'))('title') }

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
-import { AdminTabs } from '#components/admin/admin-tabs.tsx'
-import { ClientWords } from '#components/client-words.tsx'
-import { Connection } from '#components/connection.tsx'
+import { AdminTabs } from '#app/admin/admin-tabs.tsx'
+import { ClientWords } from '#components/format/client-words.tsx'
+import { Connection } from '#components/nav/connection.tsx'
 import { Frame } from '#components/nav/frame.tsx'
-import { WorldOf } from '#components/world.tsx'
+import { WorldOf } from '#components/nav/world.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
 

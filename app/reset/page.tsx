@@ -1,9 +1,9 @@
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
-import { ClientWords } from '#components/client-words.tsx'
-import { AskReset } from '#components/security/ask-reset.tsx'
-import { VisitorPage } from '#components/visitor-page.tsx'
+import { AskReset } from '#app/reset/ask-reset.tsx'
+import { ClientWords } from '#components/format/client-words.tsx'
+import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { canMail } from '#lib/services/mail/queue.ts'
 
 export async function generateMetadata(): Promise<Metadata> {

@@ -1,11 +1,11 @@
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
-import { ClientWords } from '#components/client-words.tsx'
+import { ClientWords } from '#components/format/client-words.tsx'
 import { OpenForm } from '#components/join/open-form.tsx'
 import { SignUpForm } from '#components/join/sign-up-form.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { VisitorPage } from '#components/visitor-page.tsx'
+import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { env } from '#lib/base/env.ts'
 import { currentUser } from '#lib/edge/session/gate.ts'
 

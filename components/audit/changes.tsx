@@ -1,5 +1,5 @@
 import { useLocale, useTranslations } from 'next-intl'
-import { moneyText } from '#components/format.tsx'
+import { moneyText } from '#components/format/format.tsx'
 import type { AuditLine, AuditValues } from '#lib/base/audit/schema.ts'
 
 /** In cents. */

@@ -6,10 +6,10 @@ import type { ReactNode } from 'react'
 import { Changes } from '#components/audit/changes.tsx'
 import { ActorName, useActionText } from '#components/audit/names.tsx'
 import { placeOf } from '#components/audit/places.ts'
-import { ExactTime } from '#components/charge/exact-time.tsx'
+import { ExactTime } from '#components/format/exact-time.tsx'
+import { useApi } from '#components/nav/world.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
-import { useApi } from '#components/world.tsx'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 interface DetailsProps {

@@ -1,7 +1,7 @@
 'use client'
 
 import { useLocale, useTranslations } from 'next-intl'
-import { ExportButton } from '#components/export-button.tsx'
+import { ExportButton } from '#components/filters/export-button.tsx'
 
 interface ExportAuditProps {
   isStaff: boolean

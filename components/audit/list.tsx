@@ -10,9 +10,9 @@ import { AuditRows } from '#components/audit/rows.tsx'
 import { ListBody, NoneFit } from '#components/filters/list-body.tsx'
 import type { ListPage } from '#components/filters/live-page.ts'
 import { useFilters } from '#components/filters/use-filters.ts'
+import { useApi } from '#components/nav/world.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { useApi } from '#components/world.tsx'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 interface AuditListProps {

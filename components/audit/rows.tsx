@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
 import { ActorName, useActionText } from '#components/audit/names.tsx'
-import { When } from '#components/format.tsx'
+import { When } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Cell, Head, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
 import type { AuditLine } from '#lib/base/audit/schema.ts'

@@ -2,7 +2,7 @@ import { SearchX } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Pager } from '#components/filters/pager.tsx'
-import { Problem } from '#components/problem.tsx'
+import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 

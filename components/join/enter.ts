@@ -1,5 +1,5 @@
-import { signIn } from '#components/auth-calls.ts'
-import { keepPreference } from '#components/preferences.ts'
+import { signIn } from '#components/form/auth-calls.ts'
+import { keepPreference } from '#components/format/preferences.ts'
 import { createApi } from '#lib/edge/client/api.ts'
 import { ACCOUNT_COOKIE } from '#lib/edge/session/schema.ts'
 

@@ -1,9 +1,9 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useForm } from '#components/form.ts'
+import { useForm } from '#components/form/form.ts'
+import { Problem } from '#components/form/problem.tsx'
 import { goInto, openApi } from '#components/join/enter.ts'
-import { Problem } from '#components/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { accountRequest } from '#lib/rooms/accounts/schema.ts'

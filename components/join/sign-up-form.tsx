@@ -2,10 +2,10 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useForm } from '#components/form.ts'
+import { useForm } from '#components/form/form.ts'
+import { Problem } from '#components/form/problem.tsx'
 import { openApi, signInto } from '#components/join/enter.ts'
-import { Problem } from '#components/problem.tsx'
-import { NewPasswordField } from '#components/security/new-password-field.tsx'
+import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ApiProblem } from '#lib/edge/client/api.ts'

@@ -1,7 +1,7 @@
 'use client'
 
 import { Check } from 'lucide-react'
-import { keepPreference } from '#components/preferences.ts'
+import { keepPreference } from '#components/format/preferences.ts'
 import { Button } from '#components/ui/button.tsx'
 import { ACCOUNT_COOKIE } from '#lib/edge/session/schema.ts'
 

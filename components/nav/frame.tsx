@@ -1,12 +1,12 @@
 import { FlaskConical } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { Mark } from '#components/mark.tsx'
 import { ACCOUNT_MENU, AccountMenu } from '#components/nav/account-menu.tsx'
 import { BottomBar } from '#components/nav/bottom-bar.tsx'
 import { placesOf } from '#components/nav/places.ts'
 import { Rail } from '#components/nav/rail.tsx'
 import { Chip } from '#components/ui/chip.tsx'
+import { Mark } from '#components/ui/mark.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 

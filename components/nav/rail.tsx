@@ -1,10 +1,10 @@
 import { BookOpen, CircleUserRound } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { Mark } from '#components/mark.tsx'
 import { ACCOUNT_MENU } from '#components/nav/account-menu.tsx'
 import { ModeSwitch } from '#components/nav/mode-switch.tsx'
 import { NavLink } from '#components/nav/nav-link.tsx'
 import type { Place } from '#components/nav/places.ts'
+import { Mark } from '#components/ui/mark.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 
 interface RailProps {

@@ -1,7 +1,7 @@
 'use client'
 
 import Link from 'next/link'
-import { useMay } from '#components/may.tsx'
+import { useMay } from '#components/nav/may.tsx'
 import type { Allowed } from '#lib/edge/session/roles.ts'
 
 interface Tab {

@@ -74,9 +74,14 @@ function mayImport(path: string, target: string): boolean {
   if (!/^(app|bin|components|e2e|lib|prisma)\/.*\.tsx?$/.test(target)) return true
   const [from, to] = [placeOf(path), placeOf(target)]
   if (from === 'testing') return true
-  if (target.startsWith('app/')) return path.startsWith(`${dirname(target)}/`)
+  if (target.startsWith('app/')) return isBeside(dirname(path), dirname(target))
   if (from === to) return true
   return path.startsWith('lib/') ? isBelow(from, to) : isAllowed(from, target)
+}
+
+/** A page's private parts lie in its own folder, in one above that pages share, or below it. */
+function isBeside(from: string, to: string): boolean {
+  return `${from}/`.startsWith(`${to}/`) || (from !== 'app' && `${to}/`.startsWith(`${from}/`))
 }
 
 function isBelow(from: string, to: string): boolean {

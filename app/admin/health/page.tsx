@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { ClientWords } from '#components/client-words.tsx'
-import { LiveHealth } from '#components/health/live-health.tsx'
+import { LiveHealth } from '#app/admin/health/live-health.tsx'
+import { ClientWords } from '#components/format/client-words.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
 

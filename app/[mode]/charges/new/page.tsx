@@ -1,8 +1,8 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { NewChargeForm } from '#components/charge/new-form.tsx'
-import { ClientWords } from '#components/client-words.tsx'
-import { PageHead } from '#components/page-head.tsx'
+import { NewChargeForm } from '#app/[mode]/charges/new/new-form.tsx'
+import { ClientWords } from '#components/format/client-words.tsx'
+import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMay } from '#lib/edge/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {

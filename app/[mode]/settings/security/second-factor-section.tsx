@@ -1,7 +1,7 @@
 import { getTranslations } from 'next-intl/server'
-import { ClientWords } from '#components/client-words.tsx'
-import { SecondFactor } from '#components/security/second-factor.tsx'
-import { Section } from '#components/settings/section.tsx'
+import { Section } from '#app/[mode]/settings/section.tsx'
+import { SecondFactor } from '#app/[mode]/settings/security/second-factor.tsx'
+import { ClientWords } from '#components/format/client-words.tsx'
 import { readFactors } from '#lib/services/people/factors.ts'
 
 interface SecondFactorSectionProps {

@@ -1,8 +1,8 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { ClientWords } from '#components/client-words.tsx'
-import { PageHead } from '#components/page-head.tsx'
-import { RequestForm } from '#components/withdrawals/request-form.tsx'
+import { RequestForm } from '#app/[mode]/withdrawals/new/request-form.tsx'
+import { ClientWords } from '#components/format/client-words.tsx'
+import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMay } from '#lib/edge/session/gate.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 

@@ -1,8 +1,8 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { ClientWords } from '#components/client-words.tsx'
-import { PageHead } from '#components/page-head.tsx'
-import { TokenForm } from '#components/tokens/token-form.tsx'
+import { TokenForm } from '#app/[mode]/settings/tokens/new/token-form.tsx'
+import { ClientWords } from '#components/format/client-words.tsx'
+import { PageHead } from '#components/ui/page-head.tsx'
 import { env } from '#lib/base/env.ts'
 import { requireMay } from '#lib/edge/session/gate.ts'
 

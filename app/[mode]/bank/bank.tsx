@@ -1,0 +1,62 @@
+'use client'
+
+import { useQueryClient } from '@tanstack/react-query'
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { CodeForm } from '#app/[mode]/bank/code-form.tsx'
+import { Confirm, type Outcome } from '#app/[mode]/bank/confirm.tsx'
+import { Decided } from '#app/[mode]/bank/decided.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import type { BankReading } from '#lib/views/dashboard/schema.ts'
+
+interface BankProps {
+  reading: BankReading | null
+  code: string
+}
+
+/** A bank's three screens: the code, what would be paid, and what became of it. */
+export function Bank({ reading: first, code }: BankProps) {
+  const api = useApi()
+  const queries = useQueryClient()
+  const router = useRouter()
+  const t = useTranslations('bank')
+  const [reading, setReading] = useState(first)
+  const [outcome, setOutcome] = useState<Outcome | null>(null)
+
+  async function read(pasted: string) {
+    const query = new URLSearchParams({ code: pasted })
+    const { data } = await api.get<{ data: BankReading }>(`/dashboard/bank/read?${query}`)
+    setReading(data)
+    return data.problem
+  }
+
+  async function decide(id: string, wish: Outcome, idempotencyKey: string) {
+    const order = { body: { outcome: wish }, idempotencyKey }
+    await api.send('POST', `/sandbox/transactions/${id}`, order)
+    setOutcome(wish)
+    await queries.invalidateQueries({ queryKey: ['bank'] })
+  }
+
+  function restart() {
+    // What came from the address goes with it: else the same charge could not be chosen again.
+    if (location.search) return router.push('/test/bank', { scroll: false })
+    setReading(null)
+    setOutcome(null)
+  }
+
+  return (
+    <section aria-label={t('screen')}>
+      <Sheet className="px-4 py-6 md:px-7 md:py-7">
+        {!reading?.charge ? (
+          <CodeForm code={code} problem={reading?.problem ?? null} read={read} />
+        ) : outcome ? (
+          <Decided charge={reading.charge} outcome={outcome} restart={restart} />
+        ) : (
+          <Confirm {...reading} decide={decide} restart={restart} />
+        )}
+      </Sheet>
+    </section>
+  )
+}

@@ -1,0 +1,99 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type ReactNode, useRef, useState } from 'react'
+import { Problem } from '#components/form/problem.tsx'
+import { HeroMoney, When } from '#components/format/format.tsx'
+import { IfMay } from '#components/nav/may.tsx'
+import { ChargeState } from '#components/status/charge-status.tsx'
+import { Button } from '#components/ui/button.tsx'
+import type { BankReading } from '#lib/views/dashboard/schema.ts'
+
+export type Outcome = 'paid' | 'failed' | 'expired'
+export type Payable = Extract<BankReading, { problem: null }>
+
+interface ConfirmProps extends Payable {
+  decide: (id: string, outcome: Outcome, idempotencyKey: string) => Promise<void>
+  restart: () => void
+}
+
+/** What a bank shows before one pays, and what one may do here besides. */
+export function Confirm({ receiver, city, charge, decide, restart }: ConfirmProps) {
+  const t = useTranslations('bank')
+  const keys = useRef<Partial<Record<Outcome, string>>>({})
+  const [busy, setBusy] = useState<Outcome | null>(null)
+  const [failure, setFailure] = useState<unknown>(null)
+  const { id, amount, status, external_id, expires_at } = charge
+
+  async function choose(outcome: Outcome) {
+    if (busy) return
+    setBusy(outcome)
+    setFailure(null)
+    keys.current[outcome] ??= crypto.randomUUID()
+    await decide(id, outcome, keys.current[outcome]).catch(setFailure)
+    setBusy(null)
+  }
+
+  return (
+    <>
+      <h2 className="text-center text-muted text-small">{t('youPay')}</h2>
+      <p className="my-2 text-center text-[42px] md:text-[50px]">
+        <HeroMoney cents={amount} testId="bank-amount" />
+      </p>
+      <p className="break-words text-center">
+        {t('to')} <strong className="font-semibold">{receiver}</strong>
+      </p>
+      <dl className="my-6 grid gap-3 border-line border-y py-5">
+        <Line name={t('city')}>{city}</Line>
+        <Line name={t('reference')}>
+          <span className="break-all font-mono text-[13px]">{external_id}</span>
+        </Line>
+        {status === 'pending' ? (
+          <Line name={t('expires')}>
+            <When at={expires_at} side="end" />
+          </Line>
+        ) : null}
+        <Line name={t('status')}>
+          <ChargeState status={status} />
+        </Line>
+      </dl>
+      <IfMay do="transactions:write">
+        <div className="grid gap-3">
+          <Problem error={failure} />
+          {status === 'paid' ? (
+            <p className="text-center text-muted text-small">{t('alreadyPaid')}</p>
+          ) : (
+            <Button look="primary" className="min-h-12" onClick={() => choose('paid')}>
+              {busy === 'paid' ? t('paying') : status === 'pending' ? t('pay') : t('payLate')}
+            </Button>
+          )}
+          {status === 'pending' ? (
+            <div className="grid gap-3 sm:grid-cols-2">
+              <Button look="quiet" onClick={() => choose('failed')}>
+                {t('fail')}
+              </Button>
+              <Button look="quiet" onClick={() => choose('expired')}>
+                {t('expire')}
+              </Button>
+            </div>
+          ) : null}
+          {status === 'expired' || status === 'failed' ? (
+            <p className="text-muted text-small">{t('lateHint')}</p>
+          ) : null}
+          <Button look="plain" className="justify-center" onClick={restart}>
+            {t('another')}
+          </Button>
+        </div>
+      </IfMay>
+    </>
+  )
+}
+
+function Line({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="flex justify-between gap-6">
+      <dt className="shrink-0 text-muted">{name}</dt>
+      <dd className="min-w-0 text-right">{children}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,85 @@
+'use client'
+
+import { useQuery } from '@tanstack/react-query'
+import { Inbox } from 'lucide-react'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { Money, When } from '#components/format/format.tsx'
+import { IfMay } from '#components/nav/may.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { ROW_LINK } from '#components/ui/table.tsx'
+import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
+
+/** While a page is looked at, new charges come from programs that try the API. */
+const REFRESH_MS = 5_000
+
+/** A charge as far as one must know it to choose it. */
+type Choice = Pick<ChargeRow, 'id' | 'client_name' | 'amount' | 'external_id' | 'created_at'>
+
+interface OpenChargesProps {
+  charges: Choice[]
+  most: number
+  chosen: string | undefined
+}
+
+/** The latest charges that wait for a payment, to be taken instead of a pasted code. */
+export function OpenCharges({ charges, most, chosen }: OpenChargesProps) {
+  const t = useTranslations('bank')
+  const api = useApi()
+  const { data } = useQuery({
+    queryKey: ['bank', api.world],
+    queryFn: ({ signal }) =>
+      api.get<{ data: Choice[] }>(`/transactions?status=pending&limit=${most}`, signal),
+    initialData: { data: charges },
+    refetchInterval: REFRESH_MS,
+  })
+  return (
+    <section>
+      <h2 className="mb-2.5 text-title">{t('open')}</h2>
+      <Sheet>
+        {data.data.length === 0 ? (
+          <Empty icon={Inbox} title={t('none')} text={t('noneHow')}>
+            <IfMay do="transactions:write">
+              <Link href="/test/charges/new" prefetch={false} className={buttonClass('quiet')}>
+                {t('create')}
+              </Link>
+            </IfMay>
+          </Empty>
+        ) : (
+          <ul>
+            {data.data.map(charge => (
+              <OpenCharge key={charge.id} charge={charge} isChosen={charge.id === chosen} />
+            ))}
+          </ul>
+        )}
+      </Sheet>
+    </section>
+  )
+}
+
+function OpenCharge({ charge, isChosen }: { charge: Choice; isChosen: boolean }) {
+  return (
+    <li
+      className={`relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-0.5 border-line px-4 py-3 not-first:border-t first:rounded-t-sheet last:rounded-b-sheet has-[a:hover]:bg-paper md:px-[18px] ${isChosen ? 'bg-accent-soft' : ''}`}
+    >
+      <Link
+        href={`/test/bank?charge=${charge.id}`}
+        prefetch={false}
+        aria-current={isChosen ? 'true' : undefined}
+        className={`truncate rounded-[4px] font-medium ${ROW_LINK}`}
+      >
+        {charge.client_name}
+      </Link>
+      <span className="text-right font-semibold">
+        <Money cents={charge.amount} />
+      </span>
+      <span className="truncate font-mono text-[12.5px] text-muted">{charge.external_id}</span>
+      <span className="relative text-right text-muted text-small">
+        <When at={charge.created_at} side="end" />
+      </span>
+    </li>
+  )
+}

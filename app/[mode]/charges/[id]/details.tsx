@@ -1,0 +1,85 @@
+import { useLocale, useTranslations } from 'next-intl'
+import { Identifiers } from '#app/[mode]/charges/[id]/identifiers.tsx'
+import { PayerDocument } from '#app/[mode]/charges/[id]/payer-document.tsx'
+import { moneyText } from '#components/format/format.tsx'
+import { Fact, Facts } from '#components/ui/facts.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import type { ChargeStory } from '#lib/views/dashboard/schema.ts'
+
+/** Who pays, for what, and what the merchant's own systems wrote on it. */
+export function ChargeDetails({ charge }: Pick<ChargeStory, 'charge'>) {
+  const t = useTranslations('charge')
+  const { client_name, client_email, client_phone, webhook_url, items, utms, metadata } = charge
+  return (
+    <Sheet className="px-5 py-5 md:px-6 md:py-6">
+      <h2 className="mb-4 text-title">{t('details')}</h2>
+      <Facts>
+        <Fact name={t('payer')}>{client_name}</Fact>
+        <Fact name={t('document')}>
+          <PayerDocument />
+        </Fact>
+        <Fact name={t('email')}>{client_email}</Fact>
+        {client_phone ? <Fact name={t('phone')}>{client_phone}</Fact> : null}
+        {items && items.length > 0 ? (
+          <Fact name={t('items')}>
+            <Items items={items} />
+          </Fact>
+        ) : null}
+        <Written name={t('campaign')} values={utms} />
+        <Written name={t('metadata')} values={metadata} />
+        {webhook_url ? (
+          <Fact name={t('webhook')}>
+            <span className="break-all font-mono text-[13px]">{webhook_url}</span>
+          </Fact>
+        ) : null}
+        <Identifiers />
+      </Facts>
+    </Sheet>
+  )
+}
+
+function Items({ items }: { items: Record<string, unknown>[] }) {
+  const t = useTranslations('charge')
+  const locale = useLocale()
+  return (
+    <ul>
+      {items.map(({ name, quantity, price }, nth) => {
+        const named = typeof name === 'string' && name.trim() ? name : t('itemUnnamed')
+        const line = quantity ? t('itemLine', { quantity: String(quantity), name: named }) : named
+        const cents = Math.round(Number(String(price ?? '').replace(',', '.')))
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: items have no id and never change
+          <li key={nth}>
+            {line}
+            {price && Number.isFinite(cents) ? (
+              <span className="text-muted"> · {moneyText(cents, locale)}</span>
+            ) : null}
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+interface WrittenProps {
+  name: string
+  values: Record<string, unknown> | null
+}
+
+/** Free keys, as somebody reads them. */
+function Written({ name, values }: WrittenProps) {
+  const entries = Object.entries(values ?? {})
+  if (entries.length === 0) return null
+  return (
+    <Fact name={name}>
+      <ul className="grid gap-0.5 font-mono text-[13px] leading-[1.7]">
+        {entries.map(([key, value]) => (
+          <li key={key} className="break-all">
+            <span className="text-muted">{key}=</span>
+            {typeof value === 'string' ? value : JSON.stringify(value)}
+          </li>
+        ))}
+      </ul>
+    </Fact>
+  )
+}

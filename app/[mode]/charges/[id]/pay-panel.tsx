@@ -1,0 +1,98 @@
+'use client'
+
+import { Check, Landmark, type LucideIcon, TimerOff, X } from 'lucide-react'
+import Link from 'next/link'
+import { useLocale, useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { Countdown } from '#app/[mode]/charges/[id]/countdown.tsx'
+import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
+import { moneyText } from '#components/format/format.tsx'
+import { CopyButton } from '#components/ui/copy.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+
+/** What the payer needs as long as it can be paid; then how it ended. */
+export function PayPanel({ qr }: { qr: ReactNode }) {
+  const { status } = useStory().story.charge
+  return (
+    <Sheet className="p-4 md:p-6">
+      {status === 'pending' ? <ToPay qr={qr} /> : <Ended status={status} />}
+    </Sheet>
+  )
+}
+
+function ToPay({ qr }: { qr: ReactNode }) {
+  const t = useTranslations('charge')
+  const { br_code, expires_at, mode, id } = useStory().story.charge
+  return (
+    <>
+      {qr}
+      <div className="mt-3.5 flex items-center gap-2 rounded-control bg-sunk p-2.5 pl-3">
+        <code
+          data-testid="br-code"
+          title={t('code')}
+          className="min-w-0 flex-1 truncate font-mono text-[12.5px]"
+        >
+          {br_code}
+        </code>
+        <CopyButton text={br_code} look="primary" className="min-w-[118px] shrink-0" />
+      </div>
+      <div className="mt-3.5 flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
+        <Countdown until={expires_at} />
+        <p className="flex items-center gap-2 font-medium text-accent text-small">
+          <span aria-hidden className="size-2 rounded-chip bg-accent" />
+          {t('waiting')}
+        </p>
+      </div>
+      {mode === 'test' ? (
+        <Link
+          href={`/test/bank?charge=${id}`}
+          prefetch={false}
+          className="mt-3.5 flex min-h-10 items-center justify-center gap-2 rounded-control border border-line2 border-dashed font-medium text-small text-test hover:bg-sunk"
+        >
+          <Landmark size={16} aria-hidden />
+          {t('bank')}
+        </Link>
+      ) : null}
+    </>
+  )
+}
+
+type End = 'paid' | 'expired' | 'failed'
+
+const LOOKS: Record<End, { icon: LucideIcon; tone: string }> = {
+  paid: { icon: Check, tone: 'bg-ok-soft text-ok' },
+  expired: { icon: TimerOff, tone: 'bg-off-soft text-off' },
+  failed: { icon: X, tone: 'bg-bad-soft text-bad' },
+}
+
+/** In the place of the QR, so that nothing else moves where somebody was looking at it. */
+const TURNED =
+  'aspect-square transition-[opacity,scale] duration-200 starting:scale-95 starting:opacity-0 motion-reduce:transition-none'
+
+function Ended({ status }: { status: End }) {
+  const t = useTranslations('charge')
+  const locale = useLocale()
+  const { story, hasTurned } = useStory()
+  const { amount, client_name: name, refunded_amount: refunded } = story.charge
+  const { icon: Icon, tone } = LOOKS[status]
+  return (
+    <div
+      className={`flex flex-col items-center justify-center py-8 text-center ${hasTurned ? TURNED : ''}`}
+    >
+      <span className={`grid size-16 place-items-center rounded-chip ${tone}`}>
+        <Icon size={30} strokeWidth={2.2} aria-hidden />
+      </span>
+      <p className="mt-4 font-semibold text-title">{t(`${status}Title`)}</p>
+      <p className="mt-1 max-w-[36ch] break-words text-muted text-small">
+        {status === 'paid'
+          ? t('paidText', { amount: moneyText(amount, locale), name })
+          : t(`${status}Text`)}
+      </p>
+      {refunded > 0 ? (
+        <p className="mt-1 text-muted text-small">
+          {t('refunded', { amount: moneyText(refunded, locale) })}
+        </p>
+      ) : null}
+    </div>
+  )
+}

@@ -1,0 +1,85 @@
+'use client'
+
+import { useLocale, useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
+import { useForm } from '#components/form/form.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { moneyText } from '#components/format/format.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { MoneyField } from '#components/ui/money-field.tsx'
+import { parseReais, reaisText } from '#lib/base/money.ts'
+import { refundRequest } from '#lib/rooms/charges/refunds/schema.ts'
+
+/** Gives back what was paid, or some of it; it says what that means before it is done. */
+export function RefundDialog({ onClose }: { onClose: () => void }) {
+  const t = useTranslations()
+  const locale = useLocale()
+  const api = useApi()
+  const { story, refresh } = useStory()
+  const { refundable } = story
+  const [amount, setAmount] = useState<number | null>(refundable)
+  const form = useForm({
+    schema: refundRequest[api.world.mode],
+    // Zero is refused by the schema, as what is no amount must be.
+    read: data => ({
+      amount: within(parseReais(String(data.get('amount'))), refundable),
+      reason: String(data.get('reason')).trim() || undefined,
+    }),
+    async send(body, idempotencyKey) {
+      const path = `/transactions/${story.charge.id}/refunds`
+      await api.send('POST', path, { body, idempotencyKey })
+      refresh()
+      onClose()
+    },
+  })
+  const left = moneyText(refundable, locale)
+  const remains = amount === null || amount > refundable ? null : refundable - amount
+  return (
+    <Dialog isOpen onClose={onClose} title={t('refund.title')} description={t('refund.text')}>
+      <form {...form.props} className="grid gap-4">
+        <MoneyField
+          label={t('refund.amount')}
+          name="amount"
+          defaultValue={reaisText(refundable, locale)}
+          onInput={event => setAmount(parseReais(event.currentTarget.value))}
+          problem={form.problems.amount ? t('refund.amountWrong', { left }) : null}
+          hint={
+            remains === null || remains === refundable
+              ? t('refund.left', { left })
+              : t('refund.remains', { left: moneyText(remains, locale) })
+          }
+        />
+        <Field
+          label={t('refund.reason')}
+          name="reason"
+          note={t('ui.optional')}
+          autoComplete="off"
+          hint={t('refund.reasonHint')}
+          problem={form.problems.reason ? t('refund.reasonWrong') : null}
+        />
+        <Problem error={form.failure} />
+        <div className="mt-1 flex flex-wrap justify-end gap-3">
+          <Button look="quiet" onClick={onClose}>
+            {t('ui.cancel')}
+          </Button>
+          <Button look="primary" type="submit" aria-disabled={form.isBusy}>
+            {form.isBusy
+              ? t('refund.busy')
+              : remains === null || !amount
+                ? t('refund.confirmBare')
+                : t('refund.confirm', { amount: moneyText(amount, locale) })}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+/** More than what is left is as wrong as no amount at all. */
+function within(amount: number | null, most: number): number {
+  return amount !== null && amount <= most ? amount : 0
+}

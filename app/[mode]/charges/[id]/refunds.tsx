@@ -1,0 +1,53 @@
+'use client'
+
+import { Check, Clock, type LucideIcon, X } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
+import { Money, When } from '#components/format/format.tsx'
+import { Chip, type Tone } from '#components/ui/chip.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import type { ChargeStory } from '#lib/views/dashboard/schema.ts'
+
+type Refund = ChargeStory['refunds'][number]
+
+const LOOKS: Record<Refund['status'], { tone: Tone; icon: LucideIcon }> = {
+  pending: { tone: 'wait', icon: Clock },
+  completed: { tone: 'ok', icon: Check },
+  rejected: { tone: 'bad', icon: X },
+}
+
+/** What was given back of a charge, and how far each has come. */
+export function Refunds() {
+  const t = useTranslations('refund')
+  const { refunds } = useStory().story
+  if (refunds.length === 0) return null
+  return (
+    <Sheet className="px-5 py-5 md:px-6">
+      <h2 className="mb-2 text-title">{t('list')}</h2>
+      <ul>
+        {refunds.map(refund => (
+          <li
+            key={refund.id}
+            className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1 border-line py-2.5 not-first:border-t last:pb-0"
+          >
+            <span className="font-semibold">
+              <Money cents={refund.amount} />
+            </span>
+            <span className="justify-self-end">
+              <Chip {...LOOKS[refund.status]}>{t(`status.${refund.status}`)}</Chip>
+            </span>
+            <span className="min-w-0 break-words text-muted text-small">
+              {refund.rejection_reason ?? refund.reason ?? ''}
+            </span>
+            <span className="justify-self-end text-muted text-small">
+              <When
+                at={refund.completed_at ?? refund.rejected_at ?? refund.created_at}
+                side="end"
+              />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Sheet>
+  )
+}

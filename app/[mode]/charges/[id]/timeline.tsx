@@ -1,0 +1,52 @@
+'use client'
+
+import { Clock } from 'lucide-react'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
+import { StoryStep } from '#app/[mode]/charges/[id]/story-step.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { Step, Timeline } from '#components/ui/timeline.tsx'
+
+/** What became of the charge, and what is to come. */
+export function ChargeTimeline() {
+  const t = useTranslations()
+  const { charge, steps } = useStory().story
+  const hasDeliveries = steps.some(({ what }) => what === 'told' || what === 'next_try')
+  return (
+    <Sheet className="px-5 py-5 md:px-6 md:py-6">
+      <div className="mb-4 flex flex-wrap items-baseline justify-between gap-x-4">
+        <h2 className="text-title">{t('charge.timeline')}</h2>
+        {hasDeliveries ? (
+          <Link
+            href={`/${charge.mode}/webhooks?reference=${charge.id}`}
+            prefetch={false}
+            className="font-medium text-accent text-small hover:underline"
+          >
+            {t('chargeTimeline.deliveries')}
+          </Link>
+        ) : null}
+      </div>
+      <Timeline label={t('charge.timeline')}>
+        {steps.map((step, nth) => (
+          <StoryStep
+            // biome-ignore lint/suspicious/noArrayIndexKey: steps have no id, and grow at the end
+            key={`${step.what} ${step.at} ${nth}`}
+            step={step}
+            created={charge.created_at}
+          />
+        ))}
+        {charge.status === 'pending' ? <Awaited webhookUrl={charge.webhook_url} /> : null}
+      </Timeline>
+    </Sheet>
+  )
+}
+
+function Awaited({ webhookUrl }: { webhookUrl: string | null }) {
+  const t = useTranslations('chargeTimeline')
+  return (
+    <Step tone="wait" icon={Clock} title={t('waiting')} aside={t('now')}>
+      {webhookUrl ? t('tells', { host: URL.parse(webhookUrl)?.host ?? webhookUrl }) : null}
+    </Step>
+  )
+}

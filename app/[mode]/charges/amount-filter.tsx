@@ -1,0 +1,127 @@
+'use client'
+
+import { ChevronDown, X } from 'lucide-react'
+import { useLocale, useTranslations } from 'next-intl'
+import { type SubmitEvent, useState } from 'react'
+import { moneyText } from '#components/format/format.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { MoneyField } from '#components/ui/money-field.tsx'
+import { parseReais, reaisText } from '#lib/base/money.ts'
+
+const CHIP =
+  'inline-flex h-9 items-center gap-1.5 border bg-surface font-medium text-small transition-colors duration-150'
+const UNSET = 'border-line2 text-muted hover:text-ink'
+const SET = 'border-accent bg-accent-soft text-accent'
+
+interface AmountFilterProps {
+  get: (name: string) => string
+  set: (changes: Record<string, string | null>) => void
+}
+
+/** How much a charge may be: from, to or both; the address holds cents. */
+export function AmountFilter({ get, set }: AmountFilterProps) {
+  const t = useTranslations()
+  const [isOpen, setOpen] = useState(false)
+  const text = useRangeText(get('amount_from'), get('amount_to'))
+  const look = text === null ? UNSET : SET
+  return (
+    <span className="inline-flex">
+      <button
+        type="button"
+        aria-haspopup="dialog"
+        onClick={() => setOpen(true)}
+        className={`${CHIP} ${look} px-3.5 ${text === null ? 'rounded-chip' : 'rounded-l-chip border-r-0 pr-2'}`}
+      >
+        {t('charges.amount')}: {text ?? t('ui.any')}
+        {text === null ? <ChevronDown size={14} aria-hidden /> : null}
+      </button>
+      {text === null ? null : (
+        <button
+          type="button"
+          onClick={() => set({ amount_from: null, amount_to: null })}
+          aria-label={`${t('ui.clear')}: ${t('charges.amount')}`}
+          className={`${CHIP} ${look} rounded-r-chip border-l-0 pr-3 pl-1`}
+        >
+          <X size={15} aria-hidden />
+        </button>
+      )}
+      <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={t('charges.amount')}>
+        <Amounts
+          from={centsOf(get('amount_from'))}
+          to={centsOf(get('amount_to'))}
+          onChoose={(from, to) => {
+            setOpen(false)
+            set({ amount_from: from, amount_to: to })
+          }}
+        />
+      </Dialog>
+    </span>
+  )
+}
+
+interface AmountsProps {
+  from: number | null
+  to: number | null
+  onChoose: (from: string | null, to: string | null) => void
+}
+
+function Amounts({ from, to, onChoose }: AmountsProps) {
+  const t = useTranslations()
+  const locale = useLocale()
+  const [problems, setProblems] = useState<Record<string, string>>({})
+  const shown = (amount: number | null) => (amount === null ? '' : reaisText(amount, locale))
+  function submit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const data = new FormData(event.currentTarget)
+    const written = ['amount_from', 'amount_to'].map(name => String(data.get(name)).trim())
+    const [first = null, last = null] = written.map(text => (text ? parseReais(text) : null))
+    const wrong = written.map((text, at) => text !== '' && [first, last][at] === null)
+    const isReversed = first !== null && last !== null && last < first
+    const found: Record<string, string> = {}
+    if (wrong[0]) found.amount_from = t('charges.amountInvalid')
+    if (wrong[1]) found.amount_to = t('charges.amountInvalid')
+    if (isReversed) found.amount_to = t('charges.amountOrder')
+    setProblems(found)
+    if (Object.keys(found).length === 0)
+      onChoose(first?.toString() ?? null, last?.toString() ?? null)
+  }
+  return (
+    <form onSubmit={submit} noValidate className="grid gap-5">
+      <div className="grid grid-cols-2 gap-4">
+        <MoneyField
+          label={t('charges.amountFrom')}
+          name="amount_from"
+          defaultValue={shown(from)}
+          problem={problems.amount_from}
+        />
+        <MoneyField
+          label={t('charges.amountTo')}
+          name="amount_to"
+          defaultValue={shown(to)}
+          problem={problems.amount_to}
+        />
+      </div>
+      <p className="-mt-2 text-muted text-small">{t('charges.amountHint')}</p>
+      <Button look="primary" type="submit">
+        {t('ui.apply')}
+      </Button>
+    </form>
+  )
+}
+
+/** Null where the address holds none; what is no amount counts as none, as on the server. */
+function centsOf(text: string): number | null {
+  return /^\d{1,12}$/.test(text) ? Number(text) : null
+}
+
+function useRangeText(first: string, last: string): string | null {
+  const t = useTranslations('charges')
+  const locale = useLocale()
+  const [from, to] = [first, last].map(text => {
+    const amount = centsOf(text)
+    return amount === null ? null : moneyText(amount, locale)
+  })
+  if (from && to) return t('between', { from, to })
+  return from ? t('atLeast', { from }) : to ? t('atMost', { to }) : null
+}

@@ -1,0 +1,101 @@
+'use client'
+
+import { useLocale, useTranslations } from 'next-intl'
+import { type SyntheticEvent, useState } from 'react'
+import { rowName, sumOfItems } from '#app/[mode]/charges/new/new-charge.ts'
+import { AddRow, RemoveRow, RowInput } from '#app/[mode]/charges/new/row-input.tsx'
+import { useRows } from '#app/[mode]/charges/new/use-rows.ts'
+import { moneyText } from '#components/format/format.tsx'
+import { parseReais, reaisText } from '#lib/base/money.ts'
+
+interface ItemsFieldProps {
+  /** What stands in the amount, as it was typed. */
+  amountText: string
+  onRows: (ids: number[]) => void
+  problem: string | null
+}
+
+/** What is paid for; their sum is shown beside, and need not be the amount. */
+export function ItemsField({ amountText, onRows, problem }: ItemsFieldProps) {
+  const t = useTranslations('newCharge')
+  const locale = useLocale()
+  const [sum, setSum] = useState<number | null>(null)
+  const { ids, add, remove } = useRows(onRows)
+  const count = (form: HTMLFormElement | null, of: number[]) =>
+    setSum(form ? sumOfItems(new FormData(form), of) : null)
+  const onInput = (event: SyntheticEvent<HTMLFieldSetElement>) =>
+    count(event.currentTarget.form, ids)
+  const amount = parseReais(amountText)
+  const shown = sum === null || ids.length === 0 ? null : moneyText(sum, locale)
+  return (
+    <fieldset name="items" tabIndex={-1} onInput={onInput} className="grid gap-2.5">
+      <legend className="mb-1.5 font-semibold text-small">{t('items')}</legend>
+      {ids.map((id, nth) => (
+        <ItemRow
+          key={id}
+          id={id}
+          number={nth + 1}
+          onRemove={form => {
+            remove(id)
+            count(
+              form,
+              ids.filter(one => one !== id),
+            )
+          }}
+        />
+      ))}
+      <AddRow label={t('itemAdd')} onClick={add} />
+      {problem ? <p className="font-medium text-bad text-small">{problem}</p> : null}
+      <p role="status" className="text-muted text-small empty:hidden">
+        {shown === null
+          ? null
+          : amount !== null && amount !== sum
+            ? t('itemsDiffer', { sum: shown })
+            : t('itemsSum', { sum: shown })}
+      </p>
+    </fieldset>
+  )
+}
+
+interface ItemRowProps {
+  id: number
+  number: number
+  onRemove: (form: HTMLFormElement | null) => void
+}
+
+function ItemRow({ id, number, onRemove }: ItemRowProps) {
+  const t = useTranslations('newCharge')
+  const locale = useLocale()
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto] gap-2 md:grid-cols-[minmax(0,1fr)_90px_140px_auto]">
+      <RowInput
+        autoFocus
+        name={rowName('items', id, 'name')}
+        label={t('itemName', { number })}
+        placeholder={t('namePlaceholder')}
+        className="max-md:col-span-3"
+      />
+      <RowInput
+        name={rowName('items', id, 'quantity')}
+        label={t('itemQuantity', { number })}
+        placeholder={t('quantityPlaceholder')}
+        inputMode="decimal"
+        defaultValue="1"
+      />
+      <RowInput
+        name={rowName('items', id, 'price')}
+        label={t('itemPrice', { number })}
+        placeholder={t('pricePlaceholder')}
+        inputMode="decimal"
+        onBlur={event => {
+          const price = parseReais(event.currentTarget.value)
+          if (price !== null) event.currentTarget.value = reaisText(price, locale)
+        }}
+      />
+      <RemoveRow
+        label={t('itemRemove', { number })}
+        onClick={event => onRemove(event.currentTarget.form)}
+      />
+    </div>
+  )
+}

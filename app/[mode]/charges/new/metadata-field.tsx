@@ -1,0 +1,43 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { rowName } from '#app/[mode]/charges/new/new-charge.ts'
+import { AddRow, RemoveRow, RowInput } from '#app/[mode]/charges/new/row-input.tsx'
+import { useRows } from '#app/[mode]/charges/new/use-rows.ts'
+
+interface MetadataFieldProps {
+  onRows: (ids: number[]) => void
+  problem: string | null
+}
+
+/** Whatever the merchant wants to find on the charge again: keys and values. */
+export function MetadataField({ onRows, problem }: MetadataFieldProps) {
+  const t = useTranslations('newCharge')
+  const { ids, add, remove } = useRows(onRows)
+  return (
+    <fieldset name="metadata" tabIndex={-1} className="grid gap-2.5">
+      <legend className="mb-1.5 font-semibold text-small">{t('metadata')}</legend>
+      {ids.map((id, nth) => {
+        const number = nth + 1
+        return (
+          <div key={id} className="grid grid-cols-[minmax(0,1fr)_minmax(0,1.6fr)_auto] gap-2">
+            <RowInput
+              autoFocus
+              name={rowName('metadata', id, 'key')}
+              label={t('metadataKey', { number })}
+              placeholder={t('keyPlaceholder')}
+            />
+            <RowInput
+              name={rowName('metadata', id, 'value')}
+              label={t('metadataValue', { number })}
+              placeholder={t('valuePlaceholder')}
+            />
+            <RemoveRow label={t('metadataRemove', { number })} onClick={() => remove(id)} />
+          </div>
+        )
+      })}
+      <AddRow label={t('metadataAdd')} onClick={add} />
+      {problem ? <p className="font-medium text-bad text-small">{problem}</p> : null}
+    </fieldset>
+  )
+}

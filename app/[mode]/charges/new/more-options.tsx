@@ -1,0 +1,83 @@
+'use client'
+
+import { ChevronDown } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { ExpiryField } from '#app/[mode]/charges/new/expiry-field.tsx'
+import type { Wrong } from '#app/[mode]/charges/new/payer-fields.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import { Field } from '#components/ui/field.tsx'
+
+const FOLDED = ['external_id', 'expires_in', 'webhook_url', 'items', 'metadata']
+
+interface MoreOptionsProps {
+  expiresIn: number
+  wrong: Wrong
+  /** The reference was used already. */
+  isTaken: boolean
+  problems: Record<string, unknown>
+  children: ReactNode
+}
+
+/** What most charges do without: folded, until it is wanted or wrong. */
+export function MoreOptions({ expiresIn, wrong, isTaken, problems, children }: MoreOptionsProps) {
+  const t = useTranslations()
+  const { mode } = useApi().world
+  const details = useRef<HTMLDetailsElement>(null)
+  const first = isTaken ? 'external_id' : FOLDED.find(name => problems[name])
+  useEffect(() => {
+    if (!first || !details.current) return
+    const isHidden = !details.current.open
+    details.current.open = true
+    const at = details.current.querySelector<HTMLElement>(`[name="${first}"]`)
+    if (isHidden || isTaken) at?.focus()
+  }, [first, isTaken])
+  return (
+    <details ref={details} className="group rounded-control border border-line">
+      <summary className="flex min-h-12 list-none items-center gap-3 rounded-control px-4 py-2.5 hover:bg-sunk [&::-webkit-details-marker]:hidden">
+        <span className="min-w-0 flex-1">
+          <span className="font-semibold">{t('newCharge.more')}</span>
+          <span className="block text-muted text-small group-open:hidden">
+            {t('newCharge.moreText')}
+          </span>
+        </span>
+        <ChevronDown
+          size={18}
+          aria-hidden
+          className="shrink-0 text-muted transition-transform duration-150 group-open:rotate-180 motion-reduce:transition-none"
+        />
+      </summary>
+      <div className="grid gap-5 border-line border-t px-4 py-5">
+        <div className="grid items-start gap-4 md:grid-cols-2">
+          <Field
+            label={t('newCharge.external_id')}
+            name="external_id"
+            note={t('ui.optional')}
+            autoComplete="off"
+            spellCheck={false}
+            hint={t('newCharge.referenceHint')}
+            problem={
+              isTaken
+                ? t('newCharge.referenceTaken')
+                : wrong('external_id', t('newCharge.referenceWrong'))
+            }
+          />
+          <ExpiryField
+            expiresIn={expiresIn}
+            problem={wrong('expires_in', t('newCharge.expiryWrong'))}
+          />
+        </div>
+        <Field
+          label={t('newCharge.webhook_url')}
+          name="webhook_url"
+          note={t('ui.optional')}
+          type="url"
+          autoComplete="off"
+          hint={t('newCharge.webhookHint')}
+          problem={wrong('webhook_url', t(`newCharge.webhookWrong.${mode}`))}
+        />
+        {children}
+      </div>
+    </details>
+  )
+}

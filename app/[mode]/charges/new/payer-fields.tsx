@@ -1,0 +1,52 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useApi } from '#components/nav/world.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { formatTaxId } from '#lib/base/pix/tax-id.ts'
+
+/** What is wrong with a field, in words; null where nothing is. */
+export type Wrong = (name: string, text: string) => string | null
+
+/** Who is to pay. */
+export function PayerFields({ wrong }: { wrong: Wrong }) {
+  const t = useTranslations()
+  const { mode } = useApi().world
+  return (
+    <fieldset className="grid gap-4 md:grid-cols-2">
+      <legend className="mb-3 font-display font-semibold text-title">{t('newCharge.payer')}</legend>
+      <Field
+        label={t('newCharge.client_name')}
+        name="client_name"
+        autoComplete="off"
+        problem={wrong('client_name', t('newCharge.nameWrong'))}
+      />
+      <Field
+        label={t('newCharge.client_email')}
+        name="client_email"
+        type="email"
+        autoComplete="off"
+        problem={wrong('client_email', t('newCharge.emailWrong'))}
+      />
+      <Field
+        label={t('newCharge.client_doc')}
+        name="client_doc"
+        autoComplete="off"
+        autoCapitalize="characters"
+        spellCheck={false}
+        problem={wrong('client_doc', t(`newCharge.docWrong.${mode}`))}
+        onBlur={event => {
+          event.currentTarget.value = formatTaxId(event.currentTarget.value)
+        }}
+      />
+      <Field
+        label={t('newCharge.client_phone')}
+        name="client_phone"
+        note={t('ui.optional')}
+        type="tel"
+        autoComplete="off"
+        problem={wrong('client_phone', t('newCharge.phoneWrong'))}
+      />
+    </fieldset>
+  )
+}

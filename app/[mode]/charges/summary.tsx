@@ -1,0 +1,79 @@
+'use client'
+
+import { useQuery } from '@tanstack/react-query'
+import { FunnelX } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { ExportCharges } from '#app/[mode]/charges/export-button.tsx'
+import { Money } from '#components/format/format.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import { Skeleton } from '#components/ui/skeleton.tsx'
+import type { ChargeTotals } from '#lib/rooms/charges/schema.ts'
+
+const LIVE_MS = 15_000
+
+interface ChargeSummaryProps {
+  filters: Record<string, string>
+  clear: () => void
+}
+
+/** What the charges that fit come to, read after the list, and that some may be hidden. */
+export function ChargeSummary({ filters, clear }: ChargeSummaryProps) {
+  const t = useTranslations()
+  const count = countFilters(filters)
+  return (
+    <div className="mb-2 flex flex-wrap items-center gap-x-5 gap-y-1 text-small">
+      <Totals filters={filters} />
+      {count > 0 ? (
+        <p className="flex flex-wrap items-center gap-x-3 text-muted">
+          {t('charges.filters', { count })}
+          <button
+            type="button"
+            onClick={clear}
+            className="inline-flex min-h-8 items-center gap-1.5 font-semibold text-accent hover:underline"
+          >
+            <FunnelX size={15} aria-hidden />
+            {t('ui.clearAll')}
+          </button>
+        </p>
+      ) : null}
+      <div className="-mx-2.5 flex flex-wrap items-center md:mr-0 md:ml-auto">
+        <ExportCharges asked={String(new URLSearchParams(filters))} />
+      </div>
+    </div>
+  )
+}
+
+/** Two ends of a period or of an amount are one filter. */
+function countFilters(filters: Record<string, string>): number {
+  return new Set(Object.keys(filters).map(name => name.replace(/_(from|to)$/, ''))).size
+}
+
+function Totals({ filters }: Pick<ChargeSummaryProps, 'filters'>) {
+  const t = useTranslations('charges')
+  const api = useApi()
+  const path = `/dashboard/charges/totals?${new URLSearchParams(filters)}`
+  const { data, error } = useQuery({
+    queryKey: ['charges', api.world, path],
+    queryFn: ({ signal }) => api.get<ChargeTotals>(path, signal),
+    refetchInterval: LIVE_MS,
+  })
+  if (!data && error) return <p className="text-muted">{t('totalFailed')}</p>
+  if (!data) return <Skeleton className="h-[22px] w-[330px] max-w-full" />
+  const { count, amount, paid_amount, is_exact } = data
+  const least = is_exact ? null : <span className="text-muted">{t('more')} </span>
+  return (
+    <p className="flex min-h-[22px] flex-wrap gap-x-4" data-testid="charge-totals">
+      <span className="font-semibold">
+        {is_exact ? t('count', { count }) : t('countMore', { count })}
+      </span>
+      <span>
+        {least}
+        <Money cents={amount} /> <span className="text-muted">{t('sum')}</span>
+      </span>
+      <span>
+        {least}
+        <Money cents={paid_amount} /> <span className="text-muted">{t('sumPaid')}</span>
+      </span>
+    </p>
+  )
+}

@@ -1,0 +1,104 @@
+import { ArrowUpRight, Plus, ScrollText } from 'lucide-react'
+import Link from 'next/link'
+import { useFormatter, useLocale, useTranslations } from 'next-intl'
+import { useEffect, useRef, useState } from 'react'
+import { Books } from '#app/[mode]/home/books.tsx'
+import { HeroMoney, Money, moneyText } from '#components/format/format.tsx'
+import { IfMay } from '#components/nav/may.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import type { Mode } from '#lib/base/mode.ts'
+import type { Home } from '#lib/views/dashboard/schema.ts'
+
+interface BalanceProps extends Pick<Home, 'balance' | 'books'> {
+  mode: Mode
+}
+
+/** The hero of the page: what can be withdrawn now, and what can be done with it. */
+export function Balance({ balance, books, mode }: BalanceProps) {
+  const t = useTranslations('balance')
+  const at = `/${mode}`
+  return (
+    <section aria-label={t('title')} className="md:px-7 md:py-7">
+      <p className="flex min-h-6 flex-wrap items-center gap-x-2 gap-y-1 text-muted text-small max-md:pr-14">
+        {t('available')} <Books books={books} />
+      </p>
+      <p className="mt-2.5 text-[42px] leading-none md:text-[50px]">
+        <HeroMoney cents={balance.available} testId="balance" />
+      </p>
+      <Said available={balance.available} />
+      <p className="mt-2.5 text-muted text-small">
+        <Held {...balance} />
+      </p>
+      <div className="mt-4 grid grid-cols-2 gap-2.5 md:mt-6 md:flex">
+        <IfMay do="transactions:write">
+          <Link
+            href={`${at}/charges/new`}
+            prefetch={false}
+            className={`${buttonClass('primary')} max-md:min-h-12 md:hidden`}
+          >
+            <Plus size={18} aria-hidden />
+            {t('charge')}
+          </Link>
+        </IfMay>
+        <IfMay do="withdrawals:write">
+          <Link
+            href={`${at}/withdrawals/new`}
+            prefetch={false}
+            className={`${buttonClass('quiet')} max-md:min-h-12`}
+          >
+            <ArrowUpRight size={17} aria-hidden />
+            {t('withdraw')}
+          </Link>
+        </IfMay>
+        <Link
+          href={`${at}/statement`}
+          prefetch={false}
+          className={`${buttonClass('quiet')} max-md:hidden`}
+        >
+          <ScrollText size={17} aria-hidden />
+          {t('statement')}
+        </Link>
+      </div>
+    </section>
+  )
+}
+
+function Held({ outbound, held }: Home['balance']) {
+  const t = useTranslations('balance')
+  const format = useFormatter()
+  if (outbound === 0) return t('nothingHeld')
+  const amount = () => <Money cents={outbound} />
+  if (!held) return t.rich('plusHeld', { amount })
+  const orders = [
+    held.withdrawals > 0 ? t('withdrawals', { count: held.withdrawals }) : '',
+    held.refunds > 0 ? t('refunds', { count: held.refunds }) : '',
+  ].filter(Boolean)
+  return t.rich('plusHeldIn', { amount, orders: format.list(orders) })
+}
+
+/** A busy shop's balance changes all the time; nobody wants to hear it more often than this. */
+const QUIET_MS = 30_000
+
+/** Tells a screen reader that the balance is another now. */
+function Said({ available }: { available: number }) {
+  const t = useTranslations('balance')
+  const locale = useLocale()
+  const known = useRef(available)
+  const saidAt = useRef(0)
+  const [text, setText] = useState('')
+  useEffect(() => {
+    if (known.current === available) return
+    const say = () => {
+      known.current = available
+      saidAt.current = Date.now()
+      setText(t('said', { amount: moneyText(available, locale) }))
+    }
+    const timer = setTimeout(say, Math.max(0, saidAt.current + QUIET_MS - Date.now()))
+    return () => clearTimeout(timer)
+  }, [available, locale, t])
+  return (
+    <span role="status" className="sr-only">
+      {text}
+    </span>
+  )
+}

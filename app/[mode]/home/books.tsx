@@ -1,0 +1,43 @@
+import { Check, CircleAlert } from 'lucide-react'
+import { useFormatter, useTranslations } from 'next-intl'
+import { Hint } from '#app/[mode]/home/hint.tsx'
+import { Chip } from '#components/ui/chip.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+import type { Home } from '#lib/views/dashboard/schema.ts'
+
+/** What the last check of the books found; nothing before the first, a minute after the account. */
+export function Books({ books }: Pick<Home, 'books'>) {
+  const t = useTranslations('books')
+  const format = useFormatter()
+  if (!books) return null
+  const time = format.dateTime(new Date(books.checked_at), {
+    dateStyle: 'medium',
+    timeStyle: 'medium',
+  })
+  return books.is_right ? (
+    <Hint isPlain text={t('rightWhen', { time })}>
+      <Chip tone="ok" icon={Check}>
+        {t('right')}
+      </Chip>
+    </Hint>
+  ) : (
+    <Hint isPlain text={t('wrongWhen', { time })}>
+      <Chip tone="bad" icon={CircleAlert}>
+        {t('wrong')}
+      </Chip>
+    </Hint>
+  )
+}
+
+/** What to do when the books do not balance: above everything else. */
+export function BooksWrong({ books }: Pick<Home, 'books'>) {
+  const t = useTranslations('books')
+  if (!books || books.is_right) return null
+  return (
+    <div className="mb-6 md:mb-8">
+      <Notice tone="bad" icon={CircleAlert} role="alert">
+        {t.rich('wrongHelp', { code: words => <code className="font-mono">{words}</code> })}
+      </Notice>
+    </div>
+  )
+}

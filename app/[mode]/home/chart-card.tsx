@@ -1,0 +1,138 @@
+import dynamic from 'next/dynamic'
+import { useFormatter, useLocale, useTranslations } from 'next-intl'
+import { RangePicker } from '#app/[mode]/home/range-picker.tsx'
+import { useFilters } from '#components/filters/use-filters.ts'
+import { Money, moneyText } from '#components/format/format.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import type { DayReceived } from '#lib/views/dashboard/schema.ts'
+
+/** Loaded after the page, into a place of its own size. */
+const Chart = dynamic(() => import('#app/[mode]/home/chart.tsx').then(found => found.Chart), {
+  ssr: false,
+})
+
+/** What was paid on each day, as bars for the eye and as a table for the ear. */
+export function ChartCard({ days }: { days: DayReceived[] }) {
+  const t = useTranslations('chart')
+  const filters = useFilters()
+  const sum = days.reduce((sum, { amount }) => sum + amount, 0)
+  const range = useRangeText(days, filters.get('period') === 'custom')
+  const picker = <RangePicker {...filters} />
+  return (
+    <section aria-busy={filters.isPending}>
+      <div className="mb-2.5 flex min-h-9 items-center justify-between gap-x-4 max-md:hidden">
+        <div className="flex min-w-0 flex-wrap items-baseline gap-x-3">
+          <h2 className="text-title">{t('title')}</h2>
+          <p className="text-muted text-small">
+            {t.rich('sum', { days: range, amount: () => <Money cents={sum} /> })}
+          </p>
+        </div>
+        {picker}
+      </div>
+      <Sheet
+        className={`relative p-4 transition-opacity duration-150 md:px-6 md:py-5 ${filters.isPending ? 'opacity-60' : ''}`}
+      >
+        <div className="mb-3 flex items-baseline justify-between gap-3 text-small md:hidden">
+          <h2 className="font-normal font-sans text-muted tracking-normal">
+            {t('in', { days: range })}
+          </h2>
+          <p className="font-semibold text-body">
+            <Money cents={sum} />
+          </p>
+        </div>
+        <div aria-hidden={sum === 0} className="relative h-20 md:h-[168px]">
+          {sum > 0 ? <Chart days={days} /> : <Nothing text={t('none')} />}
+        </div>
+        <Labels days={days.map(({ day }) => day)} />
+        <div className="mt-3 md:hidden">{picker}</div>
+        <DayTable days={days} />
+      </Sheet>
+    </section>
+  )
+}
+
+function Nothing({ text }: { text: string }) {
+  return (
+    <p className="grid h-full place-items-center border-line2 border-b text-muted text-small">
+      {text}
+    </p>
+  )
+}
+
+/** So few bars are wide, and each has its name below it. */
+const FEW = 10
+
+/** Below the bars that they name; of many bars five, the first and the last flush with the edges. */
+function Labels({ days }: { days: string[] }) {
+  const format = useDayText()
+  const isFew = days.length <= FEW
+  const marks = isFew ? days.length : 5
+  const places = Array.from({ length: marks }, (_, nth) =>
+    Math.round((nth * (days.length - 1)) / Math.max(1, marks - 1)),
+  )
+  return (
+    <p aria-hidden className="relative mt-3 h-5 text-muted text-small">
+      {places.map((place, nth) => {
+        const isEdge = nth === 0 || nth === marks - 1
+        const look = `${isEdge ? '' : 'max-md:hidden'} ${isEdge && !isFew ? '' : '-translate-x-1/2'}`
+        const middle = { left: `${((place + 0.5) / days.length) * 100}%` }
+        const edge = nth === 0 ? { left: 0 } : { right: 0 }
+        return (
+          <span
+            key={place}
+            style={isEdge && !isFew ? edge : middle}
+            className={`absolute whitespace-nowrap ${look}`}
+          >
+            {format(days[place] ?? '')}
+          </span>
+        )
+      })}
+    </p>
+  )
+}
+
+function DayTable({ days }: { days: DayReceived[] }) {
+  const t = useTranslations('chart')
+  const locale = useLocale()
+  const format = useDayText()
+  return (
+    <div className="sr-only">
+      <table>
+        <caption>{t('title')}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{t('day')}</th>
+            <th scope="col">{t('amount')}</th>
+            <th scope="col">{t('charges')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {days.map(({ day, amount, count }) => (
+            <tr key={day}>
+              <th scope="row">{format(day)}</th>
+              <td>{moneyText(amount, locale)}</td>
+              <td>{count}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** A day of the calendar, which is the same in every time zone: 6 nov, or Nov 6. */
+function useDayText(): (day: string) => string {
+  const format = useFormatter()
+  const look = { day: 'numeric', month: 'short', timeZone: 'UTC' } as const
+  return day => format.dateTime(new Date(day), look).replace(' de ', ' ').replace('.', '')
+}
+
+/** How many days are shown, or which where they were chosen. */
+function useRangeText(days: DayReceived[], isChosen: boolean): string {
+  const t = useTranslations('chart')
+  const locale = useLocale()
+  const [first, last] = [days[0], days.at(-1)]
+  if (!isChosen || !first || !last) return t('days', { count: days.length })
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
+  return format.formatRange(new Date(first.day), new Date(last.day))
+}

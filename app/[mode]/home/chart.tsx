@@ -1,0 +1,63 @@
+'use client'
+
+import { useLocale, useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { Bar, BarChart, CartesianGrid, Tooltip, type TooltipContentProps, YAxis } from 'recharts'
+import { moneyText } from '#components/format/format.tsx'
+import type { DayReceived } from '#lib/views/dashboard/schema.ts'
+
+const QUIET = 'color-mix(in srgb, var(--accent) 32%, var(--surface))'
+const LOUD = 'var(--accent)'
+
+/** A bar for each day, the best one standing out; pointer and arrow keys tell of any other. */
+export function Chart({ days }: { days: DayReceived[] }) {
+  const t = useTranslations('chart')
+  const best = Math.max(...days.map(({ amount }) => amount))
+  const [isRead, setRead] = useState(false)
+  const bars = days.map(day => ({
+    ...day,
+    fill: day.amount === best && !isRead ? LOUD : QUIET,
+  }))
+  return (
+    <BarChart
+      responsive
+      data={bars}
+      margin={{ top: 6, right: 0, bottom: 0, left: 0 }}
+      barCategoryGap={days.length > 120 ? 0 : '7%'}
+      title={t('keys')}
+      onMouseMove={({ isTooltipActive }) => setRead(Boolean(isTooltipActive))}
+      onMouseLeave={() => setRead(false)}
+      style={{ width: '100%', height: '100%' }}
+    >
+      <CartesianGrid vertical={false} stroke="var(--line)" strokeDasharray="2 4" />
+      <YAxis hide domain={[0, 'dataMax']} tickCount={5} />
+      <Tooltip cursor={false} isAnimationActive={false} content={DayTip} />
+      <Bar
+        dataKey="amount"
+        radius={3}
+        minPointSize={2}
+        maxBarSize={64}
+        isAnimationActive={false}
+        activeBar={{ fill: LOUD }}
+      />
+    </BarChart>
+  )
+}
+
+function DayTip({ active, payload }: TooltipContentProps) {
+  const t = useTranslations('chart')
+  const locale = useLocale()
+  const day: DayReceived | undefined = payload[0]?.payload
+  if (!active || !day) return null
+  const date = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeZone: 'UTC' })
+  return (
+    <div
+      role="status"
+      className="rounded-control bg-ink px-3 py-2 text-paper text-small shadow-over"
+    >
+      <p>{date.format(new Date(day.day))}</p>
+      <p className="font-semibold text-body">{moneyText(day.amount, locale)}</p>
+      <p>{t('paidCount', { count: day.count })}</p>
+    </div>
+  )
+}

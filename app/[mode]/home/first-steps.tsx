@@ -1,0 +1,91 @@
+'use client'
+
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { X } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useEffect, useState } from 'react'
+import { FirstStep } from '#app/[mode]/home/first-step.tsx'
+import { keepPreference } from '#components/format/preferences.ts'
+import { useApi } from '#components/nav/world.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { STEPS, STEPS_COOKIE, type Steps } from '#lib/views/dashboard/schema.ts'
+
+const REFRESH_MS = 3_000
+/** Long enough to see that all is done. */
+const STAYS_MS = 4_000
+
+interface FirstStepsProps {
+  first: Steps
+  origin: string
+  /** Whether webhooks may go to this machine. */
+  isLocal: boolean
+}
+
+const isAll = (steps: Steps) => STEPS.every(step => steps[step])
+
+/** The way from an empty account to an integration that works; each step ticks itself off. */
+export function FirstSteps({ first, origin, isLocal }: FirstStepsProps) {
+  const t = useTranslations('steps')
+  const api = useApi()
+  const [isGone, setGone] = useState(false)
+  const { data: steps } = useQuery({
+    queryKey: ['steps', api.world.mode, api.world.accountId],
+    queryFn: async ({ signal }) =>
+      (await api.get<{ data: Steps }>('/dashboard/steps', signal)).data,
+    initialData: first,
+    refetchInterval: ({ state }) =>
+      isGone || (state.data && isAll(state.data)) ? false : REFRESH_MS,
+    gcTime: 0,
+  })
+  const next = STEPS.find(step => !steps[step])
+  const done = STEPS.filter(step => steps[step]).length
+  const isDone = isAll(steps)
+  const queries = useQueryClient()
+  // A step that was made shows in the figures around it, too.
+  useEffect(() => {
+    if (done > 0) queries.invalidateQueries({ queryKey: ['home'] })
+  }, [done, queries])
+  useEffect(() => {
+    if (!isDone) return
+    const timer = setTimeout(() => setGone(true), STAYS_MS)
+    return () => clearTimeout(timer)
+  }, [isDone])
+  if (isGone) return null
+  return (
+    <section aria-labelledby="first-steps" data-testid="first-steps">
+      <Sheet className="px-4 py-4 md:px-7 md:py-6">
+        <div className="flex items-center justify-between gap-4">
+          <div className="flex flex-wrap items-baseline gap-x-3">
+            <h2 id="first-steps" className="text-title">
+              {t('title')}
+            </h2>
+            <p role="status" className="text-muted text-small">
+              {isDone ? t('done') : t('progress', { done })}
+            </p>
+          </div>
+          <button
+            type="button"
+            onClick={() => {
+              keepPreference(STEPS_COOKIE, 'hidden')
+              setGone(true)
+            }}
+            className="-mr-2 inline-flex min-h-9 shrink-0 items-center gap-1.5 rounded-control px-2 font-medium text-muted text-small hover:bg-sunk hover:text-ink"
+          >
+            <X size={15} aria-hidden />
+            {t('dismiss')}
+          </button>
+        </div>
+        <ol className="mt-3 md:mt-4">
+          {STEPS.map(step => (
+            <FirstStep
+              key={step}
+              {...{ step, origin, isLocal }}
+              isDone={steps[step]}
+              isNext={step === next}
+            />
+          ))}
+        </ol>
+      </Sheet>
+    </section>
+  )
+}

@@ -1,0 +1,62 @@
+'use client'
+
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { Balance } from '#app/[mode]/home/balance.tsx'
+import { BooksWrong } from '#app/[mode]/home/books.tsx'
+import { ChartCard } from '#app/[mode]/home/chart-card.tsx'
+import { LatestCharges } from '#app/[mode]/home/latest-charges.tsx'
+import { Received } from '#app/[mode]/home/received.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import type { Home } from '#lib/views/dashboard/schema.ts'
+
+const REFRESH_MS = 10_000
+
+interface LiveHomeProps {
+  first: Home
+  /** What the address says of the chart's days, as the API takes it. */
+  query: string
+  /** Between what there is and what came in. */
+  children: ReactNode
+}
+
+/** The page as it was first read, read again every few seconds while somebody looks at it. */
+export function LiveHome({ first, query, children }: LiveHomeProps) {
+  const api = useApi()
+  const { mode, accountId } = api.world
+  const { data: home } = useQuery({
+    queryKey: ['home', mode, accountId, query],
+    queryFn: async ({ signal }) => {
+      const { data } = await api.get<{ data: Home }>(`/dashboard/home?${query}`, signal)
+      return data
+    },
+    initialData: first,
+    refetchInterval: REFRESH_MS,
+    // Whoever comes back later gets what the server read then.
+    gcTime: 0,
+  })
+  return (
+    <>
+      <BooksWrong books={home.books} />
+      <div className="flex flex-col gap-6 md:grid md:grid-cols-[minmax(0,5fr)_minmax(0,4fr)] md:gap-x-0 md:gap-y-8">
+        <div
+          aria-hidden
+          className="col-span-2 col-start-1 row-start-1 hidden rounded-sheet border border-line bg-surface shadow-sheet md:block"
+        />
+        <div className="col-start-1 row-start-1">
+          <Balance balance={home.balance} books={home.books} mode={mode} />
+        </div>
+        <div className="col-start-2 row-start-1 max-md:order-last">
+          <Received home={home} mode={mode} />
+        </div>
+        <div className="col-span-2 empty:hidden">{children}</div>
+        <div className="col-span-2">
+          <ChartCard days={home.days} />
+        </div>
+        <div className="col-span-2">
+          <LatestCharges charges={home.charges} mode={mode} />
+        </div>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,100 @@
+import { Webhook } from 'lucide-react'
+import Link from 'next/link'
+import { useLocale, useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { Duration } from '#app/[mode]/home/duration.tsx'
+import { Hint } from '#app/[mode]/home/hint.tsx'
+import { HeroMoney, Money } from '#components/format/format.tsx'
+import type { Mode } from '#lib/base/mode.ts'
+import type { Home } from '#lib/views/dashboard/schema.ts'
+
+type Shown = 'received' | 'conversion' | 'median_seconds' | 'webhooks'
+
+/** What came in, how well charges do, and whether the merchant's programs hear of it. */
+export function Received({ home, mode }: { home: Pick<Home, Shown>; mode: Mode }) {
+  const t = useTranslations('home')
+  const { today, week, month } = home.received
+  const count = new Intl.NumberFormat(useLocale()).format(month.count)
+  return (
+    <section
+      aria-label={t('numbers')}
+      className="max-md:rounded-sheet max-md:border max-md:border-line max-md:bg-surface max-md:p-4 max-md:shadow-sheet md:border-line md:border-l md:px-7 md:py-7"
+    >
+      <p className="text-muted text-small">
+        <Hint text={t('todayHint')}>{t('today')}</Hint>
+      </p>
+      <p className="mt-2 text-[28px] leading-none">
+        <HeroMoney cents={today.amount} testId="received-today" />
+      </p>
+      <p className="mt-2.5 text-muted text-small">
+        {t.rich('weekAndMonth', {
+          week: () => <Money cents={week.amount} />,
+          month: () => <Money cents={month.amount} />,
+        })}
+      </p>
+      <dl className="mt-4 flex flex-wrap gap-x-6 gap-y-2">
+        <Figure name={t('paid')} hint={t('paidHint')}>
+          {count}
+        </Figure>
+        <Figure name={t('conversion')} hint={t('conversionHint')}>
+          <Share of={home.conversion} digits={0} />
+        </Figure>
+        <Figure name={t('time')} hint={t('timeHint')} side="end">
+          {home.median_seconds === null ? '–' : <Duration seconds={home.median_seconds} />}
+        </Figure>
+      </dl>
+      <p className="mt-3.5">
+        <Link
+          href={`/${mode}/webhooks`}
+          prefetch={false}
+          className="inline-flex min-h-6 items-center gap-2 text-muted text-small hover:text-ink hover:underline"
+        >
+          <Webhook size={17} strokeWidth={1.8} aria-hidden className="shrink-0" />
+          <Delivered webhooks={home.webhooks} />
+        </Link>
+      </p>
+    </section>
+  )
+}
+
+interface FigureProps {
+  name: string
+  hint: string
+  side?: 'start' | 'end'
+  children: ReactNode
+}
+
+function Figure({ name, hint, side, children }: FigureProps) {
+  return (
+    <div>
+      <dt className="text-muted text-small">
+        <Hint text={hint} side={side}>
+          {name}
+        </Hint>
+      </dt>
+      <dd className="font-semibold text-[17px] leading-tight">{children}</dd>
+    </div>
+  )
+}
+
+function Delivered({ webhooks }: Pick<Home, 'webhooks'>) {
+  const t = useTranslations('home')
+  const locale = useLocale()
+  if (!webhooks) return t('webhooksNone')
+  const share = shareText(webhooks.delivered, locale, 1)
+  if (webhooks.mean_ms === null) return t('webhooksNoMean', { share })
+  const mean = new Intl.NumberFormat(locale).format(webhooks.mean_ms)
+  return t('webhooks', { share, mean })
+}
+
+function Share({ of, digits }: { of: number | null; digits: number }) {
+  const locale = useLocale()
+  return of === null ? '–' : shareText(of, locale, digits)
+}
+
+/** Cut, not rounded: what is called 100 % has no exception. */
+function shareText(share: number, locale: string, digits: number): string {
+  const cut = Math.floor(share * 100 * 10 ** digits + 1e-9) / 10 ** digits / 100
+  const options = { style: 'percent', maximumFractionDigits: digits } as const
+  return new Intl.NumberFormat(locale, options).format(cut)
+}

@@ -1,0 +1,84 @@
+'use client'
+
+import { Command } from 'cmdk'
+import {
+  ArrowUpRight,
+  Ban,
+  Check,
+  CircleX,
+  KeyRound,
+  type LucideIcon,
+  QrCode,
+  Undo2,
+  Webhook,
+  X,
+} from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { Money } from '#components/format/format.tsx'
+import { CHARGE_LOOKS } from '#components/status/charge-status.tsx'
+import { WITHDRAWAL_LOOKS } from '#components/status/withdrawal-status.tsx'
+import { Chip, type Tone } from '#components/ui/chip.tsx'
+import type { Hit } from '#lib/views/dashboard/schema.ts'
+
+const ICONS: Record<Hit['kind'], LucideIcon> = {
+  charge: QrCode,
+  withdrawal: ArrowUpRight,
+  refund: Undo2,
+  delivery: Webhook,
+  event: Webhook,
+  token: KeyRound,
+}
+
+const LOOKS = {
+  ...CHARGE_LOOKS,
+  ...WITHDRAWAL_LOOKS,
+  completed: { tone: 'ok', icon: Check },
+  delivered: { tone: 'ok', icon: Check },
+  active: { tone: 'ok', icon: Check },
+  stopped: { tone: 'off', icon: CircleX },
+  revoked: { tone: 'off', icon: Ban },
+  exhausted: { tone: 'bad', icon: X },
+} satisfies Record<string, { tone: Tone; icon: LucideIcon }>
+
+function isKnown(status: string): status is keyof typeof LOOKS {
+  return status in LOOKS
+}
+
+export const ITEM =
+  'flex min-h-11 cursor-pointer select-none items-center gap-3 rounded-control px-3 py-1.5 data-[selected=true]:bg-sunk'
+
+interface HitItemProps {
+  hit: Hit
+  onSelect: () => void
+}
+
+/** One that was found: what it is, of whom, how much, and how it stands. */
+export function HitItem({ hit, onSelect }: HitItemProps) {
+  const t = useTranslations('palette')
+  const { kind, label, detail, amount, status } = hit
+  const Icon = ICONS[kind]
+  return (
+    <Command.Item value={keyOf(hit)} onSelect={onSelect} className={ITEM}>
+      <Icon size={17} strokeWidth={1.8} aria-hidden className="shrink-0 text-muted" />
+      <span className="min-w-0 flex-1">
+        <span className="block truncate font-medium">{label}</span>
+        <span className="block truncate text-muted text-small">
+          {t(`kind.${kind}`)}
+          {detail ? <span className="ml-2 font-mono text-[12.5px]">{detail}</span> : null}
+        </span>
+      </span>
+      <span className="flex shrink-0 items-center gap-3 max-sm:flex-col max-sm:items-end max-sm:gap-0.5">
+        {amount === null ? null : (
+          <span className="font-semibold">
+            <Money cents={amount} />
+          </span>
+        )}
+        {isKnown(status) ? <Chip {...LOOKS[status]}>{t(`status.${status}`)}</Chip> : null}
+      </span>
+    </Command.Item>
+  )
+}
+
+export function keyOf({ kind, id }: Hit): string {
+  return `${kind} ${id}`
+}

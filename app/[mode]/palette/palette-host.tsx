@@ -1,0 +1,23 @@
+'use client'
+
+import dynamic from 'next/dynamic'
+import { useEffect, useState } from 'react'
+import { watchPalette } from '#components/nav/open-palette.ts'
+
+const Palette = dynamic(() =>
+  import('#app/[mode]/palette/palette.tsx').then(found => found.Palette),
+)
+
+/** The one palette of a page: there from the first time that somebody asks for it. */
+export function PaletteHost() {
+  const [isOpen, setOpen] = useState(false)
+  useEffect(
+    () =>
+      watchPalette(
+        () => setOpen(true),
+        () => setOpen(open => !open),
+      ),
+    [],
+  )
+  return isOpen ? <Palette onClose={() => setOpen(false)} /> : null
+}

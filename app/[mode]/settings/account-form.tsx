@@ -1,0 +1,141 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { type ReactNode, useState } from 'react'
+import { useApi } from '#components/form/api.ts'
+import { editing, useForm } from '#components/form/form.ts'
+import { Save } from '#components/form/save.tsx'
+import { Field, Select } from '#components/ui/field.tsx'
+import { foldText } from '#lib/base/pix/emv.ts'
+import { type AccountChange, accountChange, SHOWN_NAME_MAX } from '#lib/rooms/accounts/schema.ts'
+
+const MINUTE_S = 60
+const HOUR_S = 3_600
+const DAY_S = 86_400
+const SPANS_S = [
+  ...[15, 30].map(count => count * MINUTE_S),
+  ...[1, 2, 6, 12].map(count => count * HOUR_S),
+  ...[1, 2, 3, 7, 15, 30].map(count => count * DAY_S),
+]
+
+interface AccountFormProps {
+  account: AccountChange
+  mayWrite: boolean
+  /** The options of the time zone, several hundred: written by the server. */
+  timeZones: ReactNode
+}
+
+export function AccountForm({ account, mayWrite, timeZones }: AccountFormProps) {
+  const t = useTranslations('settings')
+  const api = useApi()
+  const router = useRouter()
+  const span = useSpan()
+  const [kept, setKept] = useState(account)
+  const [now, setNow] = useState(account)
+  const [isSaved, setSaved] = useState(false)
+  const form = useForm({
+    schema: accountChange.test,
+    read: readFields,
+    send: async body => {
+      await api.send('PATCH', '/dashboard/account', { body })
+      setKept(body)
+      setNow(body)
+      setSaved(true)
+      router.refresh()
+    },
+  })
+  const names = Object.keys(kept) as (keyof AccountChange)[]
+  const isUnchanged = names.every(name => String(kept[name]) === String(now[name]))
+  const { problems } = form
+  const spans = [...new Set([...SPANS_S, kept.expires_in])].sort((one, other) => one - other)
+  return (
+    <form
+      {...editing(form, isUnchanged, data => {
+        setSaved(false)
+        setNow({ ...kept, ...rawFields(data) })
+      })}
+    >
+      <fieldset
+        disabled={!mayWrite}
+        className="grid grid-cols-[minmax(0,1fr)] gap-5 sm:grid-cols-2"
+      >
+        <div className="sm:col-span-2">
+          <Field
+            label={t('account.name')}
+            name="name"
+            maxLength={100}
+            autoComplete="organization"
+            defaultValue={kept.name}
+            hint={t('account.nameShown', { name: foldText(now.name, SHOWN_NAME_MAX) || '…' })}
+            problem={problems.name ? t('account.nameInvalid') : null}
+          />
+        </div>
+        <Field
+          label={t('account.city')}
+          name="city"
+          maxLength={30}
+          autoComplete="address-level2"
+          defaultValue={kept.city}
+          hint={t('account.cityHint')}
+          problem={problems.city ? t('account.cityInvalid') : null}
+        />
+        <Select
+          label={t('account.expiresIn')}
+          name="expires_in"
+          defaultValue={kept.expires_in}
+          hint={t('account.expiresInHint')}
+        >
+          {spans.map(seconds => (
+            <option key={seconds} value={seconds}>
+              {span(seconds)}
+            </option>
+          ))}
+        </Select>
+        <div className="sm:col-span-2">
+          <Select
+            label={t('account.timeZone')}
+            name="time_zone"
+            defaultValue={kept.time_zone}
+            hint={t('account.timeZoneHint')}
+            problem={problems.time_zone ? t('account.timeZoneInvalid') : null}
+          >
+            {timeZones}
+          </Select>
+        </div>
+        {mayWrite ? (
+          <div className="sm:col-span-2">
+            <Save
+              isBusy={form.isBusy}
+              isSaved={isSaved}
+              failure={form.failure}
+              isUnchanged={isUnchanged}
+            />
+          </div>
+        ) : null}
+      </fieldset>
+    </form>
+  )
+}
+
+function rawFields(data: FormData) {
+  const text = (name: string) => String(data.get(name) ?? '').trim()
+  const [name, city, time_zone] = [text('name'), text('city'), text('time_zone')]
+  return { name, city, expires_in: Number(data.get('expires_in')), time_zone }
+}
+
+function readFields(data: FormData) {
+  const { name, city, ...rest } = rawFields(data)
+  return { name: name || undefined, city: city || undefined, ...rest }
+}
+
+/** A span in the largest unit that it is a whole number of. */
+function useSpan(): (seconds: number) => string {
+  const t = useTranslations('settings')
+  return seconds => {
+    if (seconds % DAY_S === 0) return t('span.days', { count: seconds / DAY_S })
+    if (seconds % HOUR_S === 0) return t('span.hours', { count: seconds / HOUR_S })
+    if (seconds % MINUTE_S === 0) return t('span.minutes', { count: seconds / MINUTE_S })
+    return t('span.seconds', { count: seconds })
+  }
+}

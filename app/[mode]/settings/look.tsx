@@ -1,0 +1,62 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useLocale, useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApi } from '#components/form/api.ts'
+import { keepLocale } from '#components/format/preferences.ts'
+import { ThemeSwitch } from '#components/nav/theme-switch.tsx'
+import type { Locale } from '#lib/base/locale.ts'
+import type { Theme } from '#lib/edge/session/schema.ts'
+
+/** Each language calls itself by its own name, for whoever reads no other. */
+const LANGUAGES: [Locale, string][] = [
+  ['pt-BR', 'Português'],
+  ['en', 'English'],
+]
+
+/** In which language, and how bright: in force at once. */
+export function Look({ theme }: { theme: Theme }) {
+  const t = useTranslations('settings')
+  const locale = useLocale()
+  // At once, not when the page has come in the other language.
+  const [chosen, setChosen] = useState<Locale>(locale)
+  const router = useRouter()
+  const api = useApi()
+  const names = { light: t('look.light'), dark: t('look.dark'), system: t('look.system') }
+  return (
+    <div className="grid gap-5 sm:grid-cols-[auto_1fr] sm:gap-x-10">
+      <fieldset>
+        <legend className="mb-1.5 font-semibold text-small">{t('look.language')}</legend>
+        <div className="inline-flex rounded-control bg-sunk p-[3px]">
+          {LANGUAGES.map(([language, name]) => (
+            <label
+              key={language}
+              lang={language}
+              className="relative flex h-9 items-center rounded-[8px] px-3 font-medium text-muted text-small transition-colors duration-150 hover:text-ink has-checked:bg-surface has-checked:text-ink has-checked:shadow-sheet"
+            >
+              <input
+                type="radio"
+                name="language"
+                className="sr-only"
+                checked={language === chosen}
+                onChange={() => {
+                  setChosen(language)
+                  keepLocale(language, api)
+                  router.refresh()
+                }}
+              />
+              {name}
+            </label>
+          ))}
+        </div>
+      </fieldset>
+      <div>
+        <p aria-hidden className="mb-1.5 font-semibold text-small">
+          {t('look.theme')}
+        </p>
+        <ThemeSwitch label={t('look.theme')} names={names} theme={theme} isWide />
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,86 @@
+'use client'
+
+import { Clock, TimerOff } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApi } from '#components/form/api.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { When } from '#components/format/format.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Chip } from '#components/ui/chip.tsx'
+import type { InvitationRow as Invitation } from '#lib/rooms/accounts/schema.ts'
+
+interface InvitationRowProps {
+  invitation: Invitation
+  /** Absent for whoever may only look. */
+  onAgain?: () => void
+  onDone: () => Promise<unknown>
+}
+
+/** Somebody who was asked and has not come yet. */
+export function InvitationRow({ invitation, onAgain, onDone }: InvitationRowProps) {
+  const t = useTranslations('members')
+  const api = useApi()
+  const [isBusy, setBusy] = useState(false)
+  const [failure, setFailure] = useState<unknown>(null)
+  const { id, email, role, invited_by: inviter, expires_at, is_expired } = invitation
+  async function revoke() {
+    setBusy(true)
+    setFailure(null)
+    await api.send('DELETE', `/dashboard/invitations/${id}`).catch(setFailure)
+    await onDone()
+    setBusy(false)
+  }
+  return (
+    <li
+      data-testid="invitation-row"
+      className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-2.5 border-line px-4 py-4 not-first:border-t md:grid-cols-[minmax(0,1fr)_140px_196px_auto] md:items-start md:px-[18px] lg:grid-cols-[minmax(0,1fr)_160px_204px_214px]"
+    >
+      <div className="min-w-0">
+        <p id={`invitation-${id}`} className="truncate font-semibold" title={email}>
+          {email}
+        </p>
+        {inviter ? (
+          <p className="break-words text-muted text-small">{t('invitedBy', { name: inviter })}</p>
+        ) : null}
+      </div>
+      <p className="font-medium">{t(`role.${role}`)}</p>
+      <div className="text-small">
+        {is_expired ? (
+          <Chip tone="off" icon={TimerOff}>
+            {t('expired')}
+          </Chip>
+        ) : (
+          <>
+            <Chip tone="wait" icon={Clock}>
+              {t('waiting')}
+            </Chip>
+            <p className="mt-1 text-muted">
+              {t('until')} <When at={expires_at} />
+            </p>
+          </>
+        )}
+      </div>
+      {onAgain ? (
+        <div className="flex flex-wrap gap-1 max-md:-ml-2.5 md:-mt-2 md:justify-end">
+          <Button look="plain" aria-describedby={`invitation-${id}`} onClick={onAgain}>
+            {t('again')}
+          </Button>
+          <Button
+            look="plain"
+            aria-describedby={`invitation-${id}`}
+            onClick={revoke}
+            disabled={isBusy}
+          >
+            {t('revoke')}
+          </Button>
+        </div>
+      ) : null}
+      {failure ? (
+        <div className="md:col-span-4">
+          <Problem error={failure} />
+        </div>
+      ) : null}
+    </li>
+  )
+}

@@ -1,0 +1,64 @@
+import { ShieldCheck, ShieldOff } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { When } from '#components/format/format.tsx'
+import type { MemberRow as Member } from '#lib/rooms/accounts/schema.ts'
+
+interface MemberRowProps {
+  member: Member
+  isMe: boolean
+  /** What can be done about them, for whoever may. */
+  children: ReactNode
+}
+
+/** One person of the account: who they are, as what, and whether they still come. */
+export function MemberRow({ member, isMe, children }: MemberRowProps) {
+  const t = useTranslations('members')
+  const { user_id, full_name, email, role, joined_at, last_used_at, has_second_factor } = member
+  const Shield = has_second_factor ? ShieldCheck : ShieldOff
+  return (
+    <li
+      data-testid="member-row"
+      className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-2.5 border-line px-4 py-4 not-first:border-t md:grid-cols-[minmax(0,1fr)_140px_196px_auto] md:items-start md:px-[18px] lg:grid-cols-[minmax(0,1fr)_160px_204px_214px]"
+    >
+      <div className="min-w-0">
+        <p id={`member-${user_id}`} className="break-words font-semibold">
+          {full_name}
+          {isMe ? <span className="ml-1.5 font-normal text-muted">{t('you')}</span> : null}
+        </p>
+        {full_name === email ? null : (
+          <p className="truncate text-muted text-small" title={email}>
+            {email}
+          </p>
+        )}
+      </div>
+      <div>
+        <p className="font-medium" data-testid="member-role">
+          {t(`role.${role}`)}
+        </p>
+        <p className="mt-0.5 flex items-center gap-1.5 text-muted text-small">
+          <Shield size={14} aria-hidden className={has_second_factor ? 'text-ok' : ''} />
+          {has_second_factor ? t('twoSteps') : t('oneStep')}
+        </p>
+      </div>
+      <dl className="grid gap-y-0.5 text-small">
+        <Time name={t('lastUsed')}>{last_used_at ? <When at={last_used_at} /> : t('never')}</Time>
+        <Time name={t('since')}>
+          <When at={joined_at} />
+        </Time>
+      </dl>
+      <div className="flex flex-wrap gap-1 empty:hidden max-md:-ml-2.5 md:-mt-2 md:justify-end">
+        {children}
+      </div>
+    </li>
+  )
+}
+
+function Time({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="flex gap-2">
+      <dt className="w-[84px] shrink-0 text-muted">{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,60 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApi } from '#components/form/api.ts'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogActions } from '#components/ui/dialog-actions.tsx'
+import type { MemberRow } from '#lib/rooms/accounts/schema.ts'
+
+interface RemoveDialogProps {
+  deed: 'remove' | 'leave'
+  member: MemberRow
+  onClose: () => void
+  onDone: () => void
+}
+
+/** Somebody goes: because an owner says so, or because they say so themselves. */
+export function RemoveDialog({ deed, member, onClose, onDone }: RemoveDialogProps) {
+  const t = useTranslations()
+  const api = useApi()
+  const [isBusy, setBusy] = useState(false)
+  const [failure, setFailure] = useState<unknown>(null)
+  const { user_id: id, full_name: name } = member
+  async function go() {
+    setBusy(true)
+    setFailure(null)
+    try {
+      if (deed === 'leave') {
+        await api.send('POST', '/dashboard/members/leave')
+        // A whole new page: nothing that this one holds is theirs any more.
+        return location.assign('/')
+      }
+      await api.send('DELETE', `/dashboard/members/${id}`)
+      onDone()
+      onClose()
+    } catch (error) {
+      setFailure(error)
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={t(`members.${deed}Title`, { name })}
+      description={t(`members.${deed}Text`)}
+    >
+      <div className="grid gap-5">
+        <DialogActions
+          action={t(`members.${deed}`)}
+          busy={t('members.busy')}
+          {...{ isBusy, failure }}
+          isHarsh
+          onCancel={onClose}
+          onAct={go}
+        />
+      </div>
+    </Dialog>
+  )
+}

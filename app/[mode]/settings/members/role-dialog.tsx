@@ -1,0 +1,53 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { RoleFields } from '#app/[mode]/settings/members/role-fields.tsx'
+import { useApi } from '#components/form/api.ts'
+import { useForm } from '#components/form/form.ts'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogActions } from '#components/ui/dialog-actions.tsx'
+import { type MemberRow, roleChange } from '#lib/rooms/accounts/schema.ts'
+
+interface RoleDialogProps {
+  member: MemberRow
+  me: string
+  onClose: () => void
+  onDone: () => void
+}
+
+export function RoleDialog({ member, me, onClose, onDone }: RoleDialogProps) {
+  const t = useTranslations()
+  const api = useApi()
+  const { user_id: id, full_name: name, role } = member
+  const isMe = id === me
+  const form = useForm({
+    schema: roleChange.test,
+    read: data => ({ role: data.get('role') ?? undefined }),
+    send: async body => {
+      await api.send('PATCH', `/dashboard/members/${id}`, { body })
+      // With a new role of one's own, this session has ended like all others.
+      if (isMe && body.role !== role) return location.assign('/login')
+      onDone()
+      onClose()
+    },
+  })
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={t('members.roleTitle', { name })}
+      description={isMe ? t('members.ownRoleText') : t('members.roleText')}
+    >
+      <form {...form.props} className="grid grid-cols-[minmax(0,1fr)] gap-5">
+        <RoleFields first={role} />
+        <DialogActions
+          action={t('members.changeRole')}
+          busy={t('members.busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          onCancel={onClose}
+        />
+      </form>
+    </Dialog>
+  )
+}

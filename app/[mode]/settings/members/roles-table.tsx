@@ -1,0 +1,75 @@
+import { Check, Minus } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { DEEDS, useRoleText } from '#components/status/role-permissions.ts'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { Table } from '#components/ui/table.tsx'
+import { type Allowed, may } from '#lib/edge/session/roles.ts'
+import { ROLES, type Role } from '#lib/rooms/accounts/schema.ts'
+
+/** Who may do what, as the server judges it. */
+export function RolesTable() {
+  const t = useTranslations('members')
+  const tell = useRoleText()
+  return (
+    <section aria-labelledby="roles">
+      <h2 id="roles" className="mb-2.5 text-title">
+        {t('roles')}
+      </h2>
+      <Sheet>
+        <Table aria-labelledby="roles">
+          <thead>
+            <tr>
+              <td className="w-[36%]" />
+              {ROLES.map(role => (
+                <th
+                  key={role}
+                  scope="col"
+                  className="px-2 py-3 text-center font-semibold text-small"
+                >
+                  {t(`role.${role}`)}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {DEEDS.map(({ name, needs }) => (
+              <tr key={name} className="h-11 border-line border-t">
+                <th scope="row" className="px-[18px] py-2 text-left font-normal">
+                  {t(`deed.${name}`)}
+                </th>
+                {ROLES.map(role => (
+                  <MayCell key={role} role={role} needs={needs} />
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </Table>
+        <dl className="md:hidden">
+          {ROLES.map(role => (
+            <div key={role} className="border-line px-4 py-3.5 not-first:border-t">
+              <dt className="font-semibold">{t(`role.${role}`)}</dt>
+              <dd className="mt-0.5 text-muted text-small">{tell(role)}</dd>
+            </div>
+          ))}
+        </dl>
+      </Sheet>
+    </section>
+  )
+}
+
+function MayCell({ role, needs }: { role: Role; needs: Allowed }) {
+  const t = useTranslations('members')
+  const isAllowed = may(role, needs)
+  const Icon = isAllowed ? Check : Minus
+  return (
+    <td className="px-2 py-2">
+      <Icon
+        size={17}
+        strokeWidth={isAllowed ? 2.4 : 1.8}
+        aria-hidden
+        className={`mx-auto ${isAllowed ? 'text-ok' : 'text-faint'}`}
+      />
+      <span className="sr-only">{isAllowed ? t('yes') : t('no')}</span>
+    </td>
+  )
+}

@@ -1,0 +1,58 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApi } from '#components/form/api.ts'
+import { editing, useForm } from '#components/form/form.ts'
+import { Save } from '#components/form/save.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { profileChange } from '#lib/services/people/schema.ts'
+
+/** The form asks for a name, which whoever calls the API may leave out. */
+const schema = profileChange.test.required({ full_name: true })
+
+export function ProfileForm({ name }: { name: string }) {
+  const t = useTranslations('settings')
+  const api = useApi()
+  const router = useRouter()
+  const [kept, setKept] = useState(name)
+  const [now, setNow] = useState(name)
+  const [isSaved, setSaved] = useState(false)
+  const form = useForm({
+    schema,
+    read: data => ({ full_name: String(data.get('full_name')).trim() || undefined }),
+    send: async body => {
+      await api.send('PATCH', '/dashboard/profile', { body })
+      setKept(body.full_name)
+      setNow(body.full_name)
+      setSaved(true)
+      router.refresh()
+    },
+  })
+  const isUnchanged = now === kept
+  return (
+    <form
+      {...editing(form, isUnchanged, data => {
+        setSaved(false)
+        setNow(String(data.get('full_name')).trim())
+      })}
+      className="grid gap-5"
+    >
+      <Field
+        label={t('profile.name')}
+        name="full_name"
+        maxLength={100}
+        autoComplete="name"
+        defaultValue={name}
+        problem={form.problems.full_name ? t('profile.nameInvalid') : null}
+      />
+      <Save
+        isBusy={form.isBusy}
+        isSaved={isSaved}
+        failure={form.failure}
+        isUnchanged={isUnchanged}
+      />
+    </form>
+  )
+}

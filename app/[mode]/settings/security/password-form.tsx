@@ -1,0 +1,72 @@
+'use client'
+
+import { useQueryClient } from '@tanstack/react-query'
+import { Check } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { Fragment, useState } from 'react'
+import { useApi } from '#components/form/api.ts'
+import { useForm } from '#components/form/form.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { NewPasswordField } from '#components/proof/new-password-field.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { passwordChange } from '#lib/services/people/schema.ts'
+
+interface PasswordFormProps {
+  email: string
+  /** Somebody who came in by OpenID may have none yet. */
+  hasPassword: boolean
+}
+
+export function PasswordForm({ email, hasPassword: hadPassword }: PasswordFormProps) {
+  const t = useTranslations('password')
+  const api = useApi()
+  const client = useQueryClient()
+  const [hasPassword, setHasPassword] = useState(hadPassword)
+  const [changes, setChanges] = useState(0)
+  const { problems, failure, isBusy, props } = useForm({
+    schema: hasPassword ? passwordChange.required({ current: true }) : passwordChange,
+    read: data => ({
+      current: data.get('current') || undefined,
+      password: data.get('password') || undefined,
+    }),
+    send: async body => {
+      await api.send('POST', '/person/password', { body })
+      setHasPassword(true)
+      setChanges(changes + 1)
+      await client.invalidateQueries({ queryKey: ['devices'] })
+    },
+  })
+  return (
+    <form {...props} method="post" className="grid gap-5">
+      <Problem error={failure} />
+      {/* Another key after each change: what was typed before is gone from the page. */}
+      <Fragment key={changes}>
+        <input type="email" autoComplete="username" value={email} readOnly hidden />
+        {hasPassword ? (
+          <Field
+            label={t('current')}
+            name="current"
+            type="password"
+            autoComplete="current-password"
+            problem={problems.current ? t(`problem.${problems.current}`) : null}
+          />
+        ) : null}
+        <NewPasswordField label={t('new')} problem={problems.password} />
+      </Fragment>
+      <div className="flex flex-wrap items-center gap-x-3.5 gap-y-2">
+        <Button look="primary" type="submit" disabled={isBusy}>
+          {isBusy ? t('busy') : hasPassword ? t('change') : t('set')}
+        </Button>
+        <p role="status" className="flex items-center gap-1.5 font-medium text-ok text-small">
+          {changes > 0 ? (
+            <>
+              <Check size={16} aria-hidden className="shrink-0" />
+              {t('changed')}
+            </>
+          ) : null}
+        </p>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,58 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApi } from '#components/form/api.ts'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogActions } from '#components/ui/dialog-actions.tsx'
+import type { ShownPasskey } from '#lib/services/people/schema.ts'
+
+interface RemoveDialogProps {
+  /** Null: the app. */
+  passkey: ShownPasskey | null
+  isLast: boolean
+  onClose: () => void
+  onDone: () => void
+}
+
+/** Asks once more before somebody has one factor less, and says what that means. */
+export function RemoveDialog({ passkey, isLast, onClose, onDone }: RemoveDialogProps) {
+  const t = useTranslations()
+  const api = useApi()
+  const [isBusy, setBusy] = useState(false)
+  const [failure, setFailure] = useState<unknown>(null)
+  const path = passkey ? `/person/passkeys/${passkey.id}` : '/person/authenticator'
+  async function remove() {
+    setBusy(true)
+    setFailure(null)
+    try {
+      await api.send('DELETE', path)
+      onDone()
+    } catch (error) {
+      setFailure(error)
+      setBusy(false)
+    }
+  }
+  const title = passkey
+    ? t('factor.passkey.removeTitle', { name: passkey.name })
+    : t('factor.app.removeTitle')
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={title}
+      description={isLast ? t('factor.removeLast') : t('factor.removeOther')}
+    >
+      <div className="grid gap-5">
+        <DialogActions
+          action={passkey ? t('factor.passkey.remove') : t('factor.app.remove')}
+          busy={t('factor.busy')}
+          {...{ isBusy, failure }}
+          isHarsh
+          onCancel={onClose}
+          onAct={remove}
+        />
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,60 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { PRESETS, wordOf } from '#app/[mode]/settings/tokens/permission-words.ts'
+import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
+
+const NAMES = ['all', 'charges', 'read'] as const
+
+/** All ticked at first, as a token without a choice has always had them; narrowed with one press. */
+export function PermissionFields({ isWrong }: { isWrong: boolean }) {
+  const t = useTranslations('tokens')
+  const [ticked, setTicked] = useState<readonly Permission[]>(PERMISSIONS)
+  const isTicked = (preset: readonly Permission[]) =>
+    preset.length === ticked.length && preset.every(name => ticked.includes(name))
+  const tick = (name: Permission, on: boolean) =>
+    setTicked(PERMISSIONS.filter(one => (one === name ? on : ticked.includes(one))))
+  return (
+    <fieldset aria-describedby="permissions-note">
+      <legend className="mb-1.5 font-semibold text-small">{t('new.permissions')}</legend>
+      <p
+        id="permissions-note"
+        className={isWrong ? 'font-medium text-bad text-small' : 'text-muted text-small'}
+      >
+        {isWrong ? t('new.permissionsProblem') : t('new.advice')}
+      </p>
+      <div className="my-3.5 flex flex-wrap gap-2">
+        {NAMES.map(name => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={isTicked(PRESETS[name])}
+            onClick={() => setTicked(PRESETS[name])}
+            className="inline-flex h-9 items-center rounded-chip border border-line2 bg-surface px-3.5 font-medium text-muted text-small transition-colors duration-150 hover:text-ink aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent"
+          >
+            {t(`new.preset.${name}`)}
+          </button>
+        ))}
+      </div>
+      <ul className="rounded-control border border-line2">
+        {PERMISSIONS.map(name => (
+          <li key={name} className="border-line not-first:border-t">
+            <label className="flex min-h-11 items-center gap-3 px-3.5 py-2">
+              <input
+                type="checkbox"
+                name="permissions"
+                value={name}
+                checked={ticked.includes(name)}
+                onChange={event => tick(name, event.currentTarget.checked)}
+                className="size-[18px] shrink-0 accent-accent"
+              />
+              <span className="min-w-0 flex-1">{t(`new.does.${wordOf(name)}`)}</span>
+              <code className="font-mono text-[12.5px] text-muted max-sm:hidden">{name}</code>
+            </label>
+          </li>
+        ))}
+      </ul>
+    </fieldset>
+  )
+}

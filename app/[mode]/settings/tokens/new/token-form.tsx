@@ -1,0 +1,86 @@
+'use client'
+
+import { useQueryClient } from '@tanstack/react-query'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { ExpiryFields } from '#app/[mode]/settings/tokens/new/expiry-fields.tsx'
+import { PermissionFields } from '#app/[mode]/settings/tokens/new/permission-fields.tsx'
+import { type ShownToken, TokenShown } from '#app/[mode]/settings/tokens/token-shown.tsx'
+import { useApi } from '#components/form/api.ts'
+import { useForm } from '#components/form/form.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { Button, buttonClass } from '#components/ui/button.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { tokenRequest } from '#lib/rooms/tokens/schema.ts'
+
+/** Asks for a token, and then shows it: the form is gone by then. */
+export function TokenForm({ origin }: { origin: string }) {
+  const t = useTranslations('tokens')
+  const api = useApi()
+  const client = useQueryClient()
+  const [made, setMade] = useState<ShownToken | null>(null)
+  const form = useForm({
+    schema: tokenRequest.test,
+    read: readFields,
+    send: async (body, idempotencyKey) => {
+      const order = { body, idempotencyKey }
+      const said = await api.send<{ data: ShownToken }>('POST', '/dashboard/tokens', order)
+      // The list is read anew when one goes back to it.
+      client.removeQueries({ queryKey: ['tokens'] })
+      setMade(said.data)
+    },
+  })
+  const { mode } = api.world
+  const list = `/${mode}/settings/tokens`
+  if (made) {
+    return (
+      <Sheet className="max-w-[720px] px-4 py-6 md:px-7">
+        <h2 tabIndex={-1} ref={node => node?.focus()} className="mb-4 text-title outline-none">
+          {t('shown.title')}
+        </h2>
+        <TokenShown made={made} origin={origin}>
+          <Link href={list} prefetch={false} className={buttonClass('quiet')}>
+            {made.token ? t('shown.done') : t('shown.back')}
+          </Link>
+        </TokenShown>
+      </Sheet>
+    )
+  }
+  return (
+    <Sheet className="max-w-[720px] px-4 py-6 md:px-7">
+      <form {...form.props} className="grid grid-cols-[minmax(0,1fr)] gap-6">
+        <p className="text-muted">{t(`new.mode.${mode}`)}</p>
+        <Field
+          label={t('new.name')}
+          name="name"
+          maxLength={100}
+          autoComplete="off"
+          hint={t('new.nameHint')}
+          problem={form.problems.name ? t('new.nameInvalid') : null}
+        />
+        <PermissionFields isWrong={form.problems.permissions !== undefined} />
+        <ExpiryFields isWrong={form.problems.expires_on !== undefined} />
+        <Problem error={form.failure} />
+        <div className="flex flex-wrap gap-3">
+          <Button look="primary" type="submit" disabled={form.isBusy}>
+            {form.isBusy ? t('busy') : t('create')}
+          </Button>
+        </div>
+      </form>
+    </Sheet>
+  )
+}
+
+function readFields(data: FormData) {
+  const life = data.get('expires_in_days')
+  const isDate = life === 'date'
+  return {
+    name: String(data.get('name')).trim() || undefined,
+    permissions: data.getAll('permissions'),
+    expires_in_days: isDate || life === 'never' ? undefined : Number(life),
+    // An empty date is told to be chosen, not taken for none.
+    expires_on: isDate ? String(data.get('expires_on') ?? '') : undefined,
+  }
+}

@@ -1,0 +1,79 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { type ShownToken, TokenShown } from '#app/[mode]/settings/tokens/token-shown.tsx'
+import { useApi } from '#components/form/api.ts'
+import { useForm } from '#components/form/form.ts'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogActions } from '#components/ui/dialog-actions.tsx'
+import { Select } from '#components/ui/field.tsx'
+import { OVERLAP_HOURS, rotateRequest, type TokenRow } from '#lib/rooms/tokens/schema.ts'
+
+const USUAL_HOURS = 24
+
+interface RotateDialogProps {
+  token: TokenRow
+  origin: string
+  onClose: () => void
+  onDone: () => void
+}
+
+/** First how long both work, then the new one, shown this once. */
+export function RotateDialog({ token, origin, onClose, onDone }: RotateDialogProps) {
+  const t = useTranslations()
+  const api = useApi()
+  const [made, setMade] = useState<ShownToken | null>(null)
+  const form = useForm({
+    schema: rotateRequest.test,
+    read: data => ({ overlap_hours: Number(data.get('overlap_hours')) }),
+    send: async (body, idempotencyKey) => {
+      const path = `/dashboard/tokens/${token.id}/rotate`
+      const said = await api.send<{ data: ShownToken }>('POST', path, { body, idempotencyKey })
+      setMade(said.data)
+      onDone()
+    },
+  })
+  if (made) {
+    return (
+      <Dialog isOpen onClose={onClose} title={t('tokens.shown.title')}>
+        <TokenShown made={made} origin={origin}>
+          <Button look="quiet" onClick={onClose}>
+            {made.token ? t('tokens.shown.done') : t('ui.close')}
+          </Button>
+        </TokenShown>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={t('tokens.rotateTitle', { name: token.name })}
+      description={t('tokens.rotateText')}
+    >
+      <form {...form.props} className="grid gap-5">
+        <Select
+          label={t('tokens.overlap')}
+          name="overlap_hours"
+          defaultValue={USUAL_HOURS}
+          hint={token.expires_at ? t('tokens.rotateExpiry') : undefined}
+        >
+          {OVERLAP_HOURS.map(hours => (
+            <option key={hours} value={hours}>
+              {t(`tokens.hours.${hours}`)}
+            </option>
+          ))}
+        </Select>
+        <DialogActions
+          action={t('tokens.rotate')}
+          busy={t('tokens.busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          onCancel={onClose}
+        />
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,105 @@
+'use client'
+
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { KeyRound, Plus } from 'lucide-react'
+import dynamic from 'next/dynamic'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { TokenRow } from '#app/[mode]/settings/tokens/token-row.tsx'
+import { useApi } from '#components/form/api.ts'
+import { IfMay, useMay } from '#components/nav/may.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import type { TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
+
+const RevokeDialog = dynamic(() =>
+  import('#app/[mode]/settings/tokens/revoke-dialog.tsx').then(found => found.RevokeDialog),
+)
+const RotateDialog = dynamic(() =>
+  import('#app/[mode]/settings/tokens/rotate-dialog.tsx').then(found => found.RotateDialog),
+)
+
+interface TokenListProps {
+  tokens: Token[]
+  /** Where the API is, for the example beside a new token. */
+  origin: string
+}
+
+export function TokenList({ tokens: initialData, origin }: TokenListProps) {
+  const t = useTranslations('tokens')
+  const mayWrite = useMay()('tokens:write')
+  const api = useApi()
+  const client = useQueryClient()
+  const [asked, setAsked] = useState<{ deed: 'revoke' | 'rotate'; token: Token } | null>(null)
+  const queryKey = ['tokens', api.world]
+  const { data } = useQuery({
+    queryKey,
+    initialData,
+    queryFn: async ({ signal }) =>
+      (await api.get<{ data: Token[] }>('/dashboard/tokens', signal)).data,
+  })
+  const isEnded = ({ status }: Token) => status === 'expired' || status === 'revoked'
+  const ended = data.filter(isEnded)
+  const inForce = data.filter(token => !isEnded(token))
+  const close = () => setAsked(null)
+  const refresh = () => client.invalidateQueries({ queryKey })
+  const rows = (tokens: Token[]) =>
+    tokens.map(token => (
+      <TokenRow
+        key={token.id}
+        token={token}
+        onRevoke={mayWrite ? () => setAsked({ deed: 'revoke', token }) : undefined}
+        onRotate={mayWrite ? () => setAsked({ deed: 'rotate', token }) : undefined}
+      />
+    ))
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-7">
+      <Sheet>
+        {inForce.length > 0 ? (
+          <ul aria-label={t('inForce')}>{rows(inForce)}</ul>
+        ) : (
+          <NoToken isFirst={ended.length === 0} />
+        )}
+      </Sheet>
+      {ended.length > 0 ? (
+        <section>
+          <h2 className="mb-2.5 text-title">{t('ended')}</h2>
+          <Sheet>
+            <ul aria-label={t('ended')}>{rows(ended)}</ul>
+          </Sheet>
+        </section>
+      ) : null}
+      {asked?.deed === 'revoke' ? (
+        <RevokeDialog token={asked.token} onClose={close} onDone={refresh} />
+      ) : null}
+      {asked?.deed === 'rotate' ? (
+        <RotateDialog token={asked.token} origin={origin} onClose={close} onDone={refresh} />
+      ) : null}
+    </div>
+  )
+}
+
+function NoToken({ isFirst }: { isFirst: boolean }) {
+  const t = useTranslations('tokens')
+  const { mode } = useApi().world
+  return (
+    <Empty
+      icon={KeyRound}
+      title={isFirst ? t('none') : t('noneInForce')}
+      text={isFirst ? t('noneText') : t('noneInForceText')}
+    >
+      <IfMay do="tokens:write">
+        <Link
+          href={`/${mode}/settings/tokens/new`}
+          prefetch={false}
+          className={buttonClass('quiet')}
+        >
+          <Plus size={16} aria-hidden />
+          {t('create')}
+        </Link>
+      </IfMay>
+    </Empty>
+  )
+}

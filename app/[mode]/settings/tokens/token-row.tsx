@@ -1,0 +1,119 @@
+import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { wordOf } from '#app/[mode]/settings/tokens/permission-words.ts'
+import { When } from '#components/format/format.tsx'
+import { TokenState } from '#components/status/token-state.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { PERMISSIONS, type TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
+
+interface TokenRowProps {
+  token: Token
+  /** Absent for whoever may only look. */
+  onRevoke?: () => void
+  onRotate?: () => void
+}
+
+/** One token: what it is called, what it may do, and whether anybody still uses it. */
+export function TokenRow({ token, onRevoke, onRotate }: TokenRowProps) {
+  const t = useTranslations('tokens')
+  const { id, name, prefix, last_four, status } = token
+  const isEnded = status === 'expired' || status === 'revoked'
+  return (
+    <li
+      data-testid="token-row"
+      className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-3 border-line px-4 py-4 not-first:border-t md:grid-cols-[minmax(0,1fr)_190px_178px] md:items-start md:px-[18px]"
+    >
+      <div className="min-w-0">
+        <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+          <p id={`token-${id}`} className="min-w-0 break-words font-semibold">
+            {name}
+          </p>
+          <TokenState status={status} />
+        </div>
+        <p className="mt-0.5 truncate font-mono text-[13px] text-muted">
+          {prefix}…{last_four}
+        </p>
+        <Permissions permissions={token.permissions} />
+        <WhyRevoked token={token} />
+        {token.replaced_by ? <p className="mt-0.5 text-muted text-small">{t('replaced')}</p> : null}
+      </div>
+      <Times token={token} />
+      {isEnded || !onRevoke ? null : (
+        <div className="flex gap-1 max-md:-ml-2.5 md:-mt-2 md:justify-end">
+          {status === 'replaced' ? null : (
+            <Button look="plain" aria-describedby={`token-${id}`} onClick={onRotate}>
+              {t('rotate')}
+            </Button>
+          )}
+          <Button look="plain" aria-describedby={`token-${id}`} onClick={onRevoke}>
+            {t('revoke')}
+          </Button>
+        </div>
+      )}
+    </li>
+  )
+}
+
+/** Who ended it, and why. */
+function WhyRevoked({ token }: { token: Token }) {
+  const t = useTranslations('tokens')
+  const { revoked_by: by, revoker, revoked_reason: reason } = token
+  const said = [
+    by === 'operator' ? t('byOperator') : null,
+    revoker ? t('byMember', { name: revoker }) : null,
+    reason ? t('reason', { reason }) : null,
+  ].filter(text => text !== null)
+  if (said.length === 0) return null
+  return <p className="mt-0.5 break-words text-muted text-small">{said.join(' ')}</p>
+}
+
+function Permissions({ permissions }: Pick<Token, 'permissions'>) {
+  const t = useTranslations('tokens')
+  const [count, total] = [permissions.length, PERMISSIONS.length]
+  const names = permissions.map(name => t(`permission.${wordOf(name)}`)).join(', ')
+  return (
+    <p className="mt-1.5 text-muted text-small">
+      <span className="sr-only">{t('permissions')}: </span>
+      {count === total ? t('all') : t('some', { count, total, names })}
+    </p>
+  )
+}
+
+function Times({ token }: { token: Token }) {
+  const t = useTranslations('tokens')
+  const { status, created_at, last_used_at, expires_at, revoked_at } = token
+  const end = {
+    active: t('expires'),
+    expiring: t('expires'),
+    replaced: t('ends'),
+    expired: t('endedAt'),
+    revoked: t('revokedAt'),
+  }[status]
+  const endAt = status === 'revoked' ? revoked_at : expires_at
+  return (
+    <dl className="grid gap-y-0.5 text-small">
+      <Time name={t('lastUsed')}>{last_used_at ? <When at={last_used_at} /> : t('never')}</Time>
+      <Time name={t('created')}>
+        <When at={created_at} />
+      </Time>
+      <Time name={end} isWarning={status === 'expiring' || status === 'replaced'}>
+        {endAt ? <When at={endAt} /> : t('noExpiry')}
+      </Time>
+    </dl>
+  )
+}
+
+interface TimeProps {
+  name: string
+  isWarning?: boolean
+  children: ReactNode
+}
+
+function Time({ name, isWarning, children }: TimeProps) {
+  return (
+    <div className="flex gap-2">
+      <dt className="w-[84px] shrink-0 text-muted">{name}</dt>
+      <dd className={isWarning ? 'font-semibold text-wait' : ''}>{children}</dd>
+    </div>
+  )
+}

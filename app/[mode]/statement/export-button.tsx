@@ -1,0 +1,62 @@
+'use client'
+
+import { CircleAlert, Download } from 'lucide-react'
+import { useSearchParams } from 'next/navigation'
+import { useLocale, useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useProblemText } from '#components/form/problem.tsx'
+import { fileNameOf, saveAs } from '#components/form/save-file.ts'
+import { useApi } from '#components/nav/world.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+
+type Outcome = 'exporting' | 'exported' | null
+
+/** Saves what is filtered as a file: all of it, or, where the stream breaks, nothing and the reason. */
+export function ExportButton({ format }: { format: 'csv' | 'ofx' }) {
+  const t = useTranslations('statement')
+  const api = useApi()
+  const locale = useLocale()
+  const filters = useSearchParams()
+  const problemText = useProblemText()
+  const [outcome, setOutcome] = useState<Outcome>(null)
+  const [failure, setFailure] = useState<unknown>(null)
+  const name = format.toUpperCase()
+
+  async function save() {
+    setOutcome('exporting')
+    setFailure(null)
+    try {
+      const asked = new URLSearchParams({ format, locale })
+      for (const key of ['period', 'from', 'to']) {
+        const value = filters.get(key)
+        if (value) asked.set(key, value)
+      }
+      const answer = await api.open(`/dashboard/statement/export?${asked}`)
+      saveAs(await answer.blob(), fileNameOf(answer, `statement.${format}`))
+      setOutcome('exported')
+    } catch (error) {
+      setFailure(error)
+      setOutcome(null)
+    }
+  }
+
+  return (
+    <>
+      <Button look="quiet" onClick={save} disabled={outcome === 'exporting'}>
+        <Download size={16} aria-hidden />
+        {outcome === 'exporting' ? t('exporting', { format: name }) : t('export', { format: name })}
+      </Button>
+      <span role="status" className="sr-only">
+        {outcome === 'exported' ? t('exported', { format: name }) : ''}
+      </span>
+      {failure ? (
+        <div className="order-last w-full">
+          <Notice tone="bad" icon={CircleAlert} role="alert">
+            {t('exportFailed')} {failure instanceof TypeError ? '' : problemText(failure)}
+          </Notice>
+        </div>
+      ) : null}
+    </>
+  )
+}

@@ -1,0 +1,135 @@
+import { useTranslations } from 'next-intl'
+import { SignedMoney } from '#app/[mode]/statement/signed-money.tsx'
+import { What } from '#app/[mode]/statement/what.tsx'
+import { Clock, Day } from '#components/format/clock.tsx'
+import { Money } from '#components/format/format.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { Cell, Head, Row, Table } from '#components/ui/table.tsx'
+import type { Mode } from '#lib/base/mode.ts'
+import type { StatementRow } from '#lib/views/dashboard/schema.ts'
+
+interface StatementRowsProps {
+  rows: StatementRow[]
+  /** The merchant's day of each row. */
+  days: string[]
+  mode: Mode
+}
+
+/** Movements, newest first, under the day on which they were: a table, or a card each. */
+export function StatementRows({ rows, days, mode }: StatementRowsProps) {
+  const t = useTranslations('statement')
+  const groups = groupByDay(rows, days)
+  return (
+    <Sheet>
+      <Table aria-label={t('title')}>
+        <thead>
+          <tr>
+            {COLUMNS.map(([name, width, side]) => (
+              <Head key={name} width={width} side={side}>
+                {t(`column.${name}`)}
+              </Head>
+            ))}
+          </tr>
+        </thead>
+        {groups.map(group => (
+          <tbody key={group[0].version}>
+            <tr className="border-line border-t bg-sunk">
+              <th scope="rowgroup" colSpan={5} className={`${DAY} px-[18px] text-left`}>
+                <Day at={group[0].created_at} />
+              </th>
+            </tr>
+            {group.map(row => (
+              <TableRow key={row.version} row={row} mode={mode} />
+            ))}
+          </tbody>
+        ))}
+      </Table>
+      <div className="overflow-hidden rounded-sheet md:hidden">
+        {groups.map(group => (
+          <section key={group[0].version} className="border-line not-first:border-t">
+            <h2 className={`${DAY} bg-sunk px-4 font-sans! tracking-normal!`}>
+              <Day at={group[0].created_at} />
+            </h2>
+            <ul>
+              {group.map(row => (
+                <Card key={row.version} row={row} mode={mode} />
+              ))}
+            </ul>
+          </section>
+        ))}
+      </div>
+    </Sheet>
+  )
+}
+
+const COLUMNS = [
+  ['when', '13%', 'left'],
+  ['what', '33%', 'left'],
+  ['reference', '20%', 'left'],
+  ['amount', '17%', 'right'],
+  ['balance', '17%', 'right'],
+] as const
+
+const DAY = 'py-2 font-semibold text-small text-ink'
+
+/** Rows that follow each other on one day. */
+function groupByDay(rows: StatementRow[], days: string[]): [StatementRow, ...StatementRow[]][] {
+  const groups: [StatementRow, ...StatementRow[]][] = []
+  rows.forEach((row, at) => {
+    if (at > 0 && days[at] === days[at - 1]) groups.at(-1)?.push(row)
+    else groups.push([row])
+  })
+  return groups
+}
+
+interface OneProps {
+  row: StatementRow
+  mode: Mode
+}
+
+function TableRow({ row, mode }: OneProps) {
+  return (
+    <Row>
+      <Cell className="text-muted text-small">
+        <Clock at={row.created_at} />
+      </Cell>
+      <Cell>
+        <What row={row} mode={mode} />
+      </Cell>
+      <Cell
+        className="truncate font-mono text-[13px] text-muted"
+        title={row.external_id ?? undefined}
+      >
+        {row.external_id ?? '—'}
+      </Cell>
+      <Cell className="text-right font-semibold">
+        <SignedMoney cents={row.amount} />
+      </Cell>
+      <Cell className="text-right text-muted">
+        <Money cents={row.balance_after} />
+      </Cell>
+    </Row>
+  )
+}
+
+function Card({ row, mode }: OneProps) {
+  const t = useTranslations('statement')
+  return (
+    <li className="relative grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 border-line border-t px-4 py-3">
+      <What row={row} mode={mode} />
+      <span className="text-right">
+        <span className="block font-semibold">
+          <SignedMoney cents={row.amount} />
+        </span>
+        <span className="block text-muted text-small">
+          <span className="sr-only">{t('column.balance')} </span>
+          <Money cents={row.balance_after} />
+        </span>
+      </span>
+      <span className="col-span-2 flex min-w-0 gap-2 pl-[35px] text-muted text-small">
+        <Clock at={row.created_at} />
+        <span className="truncate font-mono text-[12.5px] leading-[21px]">{row.external_id}</span>
+      </span>
+    </li>
+  )
+}

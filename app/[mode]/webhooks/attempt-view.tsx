@@ -1,0 +1,125 @@
+'use client'
+
+import { Check, X } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useAnswerText } from '#app/[mode]/webhooks/answer-text.ts'
+import { CodeBlock } from '#app/[mode]/webhooks/code-block.tsx'
+import { curlOf } from '#app/[mode]/webhooks/curl.ts'
+import { differenceOf } from '#app/[mode]/webhooks/difference.ts'
+import { useDurations } from '#app/[mode]/webhooks/durations.ts'
+import { requestText, responseText } from '#app/[mode]/webhooks/http-text.ts'
+import { Chip } from '#components/ui/chip.tsx'
+import { CopyButton } from '#components/ui/copy.tsx'
+import type { Attempt, DeliveryDetail } from '#lib/services/webhooks/schema.ts'
+
+interface AttemptViewProps {
+  delivery: DeliveryDetail
+  attempt: Attempt
+  /** The try before it, to compare. */
+  before: Attempt | undefined
+}
+
+/** One try: where it went, how long it took, what was sent and what came back. */
+export function AttemptView({ delivery, attempt, before }: AttemptViewProps) {
+  const t = useTranslations('deliveries')
+  const { brief } = useAnswerText()
+  const { took } = useDurations()
+  const { number, response_status: status, problem, address } = attempt
+  const total = Math.max(delivery.attempts.length, number) + triesLeft(delivery)
+  const isReceived = problem === null
+  const time = took(attempt.duration_ms)
+  return (
+    <section aria-labelledby="attempt" className="mt-5">
+      <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+        <h3 id="attempt" className="font-display font-semibold text-title">
+          {t('attemptOf', { number, total })}
+        </h3>
+        <Chip tone={isReceived ? 'ok' : 'bad'} icon={isReceived ? Check : X}>
+          {brief({ status, problem })}
+        </Chip>
+      </div>
+      <p className="mt-1 text-muted text-small">
+        {address ? `${address} · ` : ''}
+        {status === null ? t('gaveUpAfter', { time }) : t('answeredAfter', { time })}
+      </p>
+      <Exchange url={delivery.url} attempt={attempt} before={before} />
+    </section>
+  )
+}
+
+function triesLeft({ status, later_pauses_s }: DeliveryDetail): number {
+  return status === 'pending' ? 1 + later_pauses_s.length : 0
+}
+
+type Part = 'response' | 'request' | 'difference'
+
+export interface ExchangeProps {
+  url: string
+  attempt: Omit<Attempt, 'number' | 'at'>
+  before?: Attempt | undefined
+}
+
+/** Both sides of a call, as text to read and to copy. */
+export function Exchange({ url, attempt, before }: ExchangeProps) {
+  const t = useTranslations('deliveries')
+  const { meaning } = useAnswerText()
+  const [part, setPart] = useState<Part>('response')
+  const { response_status: status, problem, request_headers: headers, request_body: body } = attempt
+  const said = (one: ExchangeProps['attempt']) =>
+    one.response_status === null ? (one.problem ?? '') : responseText(one.response_status, one)
+  const difference = before ? differenceOf(said(before), said(attempt)) : []
+  const parts: Part[] = [
+    'response',
+    'request',
+    ...(difference.length > 0 ? (['difference'] as const) : []),
+  ]
+  const raw = part === 'request' ? body : part === 'response' ? attempt.response_body : null
+  return (
+    <>
+      <fieldset className="mt-3 flex min-w-0 flex-wrap gap-2">
+        <legend className="sr-only">{t('parts')}</legend>
+        {parts.map(name => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={part === name}
+            onClick={() => setPart(name)}
+            className="inline-flex h-9 items-center rounded-chip border border-line2 bg-surface px-3.5 font-medium text-muted text-small hover:text-ink aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent"
+          >
+            {t(`part.${name}`)}
+          </button>
+        ))}
+      </fieldset>
+      {part === 'response' && problem ? (
+        <p className="mt-3 font-medium text-bad text-small">{meaning({ status, problem })}</p>
+      ) : null}
+      {part === 'difference' ? (
+        <CodeBlock label={t('part.difference')} lines={difference} />
+      ) : part === 'request' ? (
+        <CodeBlock label={t('part.request')} text={requestText(url, attempt)} />
+      ) : status === null ? null : (
+        <CodeBlock label={t('part.response')} text={responseText(status, attempt)} />
+      )}
+      {part === 'request' && body === null ? (
+        <p className="mt-2 text-muted text-small">{t('bodyGone')}</p>
+      ) : null}
+      {part === 'request' && body !== null ? (
+        <p className="mt-2 text-muted text-small">{t('signatureAge')}</p>
+      ) : null}
+      <div className="mt-1 flex flex-wrap justify-end">
+        {body === null ? null : (
+          <CopyButton
+            text={curlOf({ url, headers, body })}
+            label={t('copyCurl')}
+            look="plain"
+            className="text-small"
+          />
+        )}
+        {raw ? (
+          <CopyButton text={raw} label={t('copyBody')} look="plain" className="text-small" />
+        ) : null}
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,33 @@
+import type { Line } from '#app/[mode]/webhooks/difference.ts'
+
+const MARKS = { '+': 'bg-ok-soft text-ok', '-': 'bg-bad-soft text-bad', ' ': '' }
+
+interface CodeBlockProps {
+  label: string
+  text?: string
+  /** In place of the text: what was added and taken away. */
+  lines?: Line[]
+}
+
+/** What went over the wire, as it was; long parts scroll in their own box. */
+export function CodeBlock({ label, text, lines }: CodeBlockProps) {
+  return (
+    <section
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard, too, scrolls what is long
+      tabIndex={0}
+      className="mt-3 max-h-[420px] overflow-y-auto rounded-control bg-sunk px-4 py-3.5"
+    >
+      <pre className="whitespace-pre-wrap break-all font-mono text-[12.5px] leading-[1.6]">
+        {lines
+          ? lines.map(({ sign, text: line }, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: lines have no names, and none moves
+              <span key={at} className={`-mx-1.5 block rounded-[4px] px-1.5 ${MARKS[sign]}`}>
+                {`${sign} ${line}`}
+              </span>
+            ))
+          : text}
+      </pre>
+    </section>
+  )
+}

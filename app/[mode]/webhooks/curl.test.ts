@@ -1,0 +1,17 @@
+import { execFileSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+import { curlOf } from '#app/[mode]/webhooks/curl.ts'
+
+test('a shell hands curl exactly what was sent, whatever stands in it', () => {
+  const url = "https://shop.example/hook?a[]=1&b='2'"
+  const body = `{"name":"D'Água $HOME \`id\` \\\\ \\n","x":"!","y":"@/etc/passwd"}\n'`
+  const headers = { 'webhook-id': 'a', 'webhook-signature': "v1,a+b/c= v1,'" }
+  const curl = curlOf({ url, headers, body })
+  const said = execFileSync('sh', ['-c', `curl() { printf '%s\\0' "$@"; }; ${curl}`])
+  expect(said.toString().split('\0').slice(0, -1)).toEqual([
+    '--globoff',
+    url,
+    ...['-H', 'webhook-id: a', '-H', "webhook-signature: v1,a+b/c= v1,'"],
+    ...['--data-raw', body],
+  ])
+})

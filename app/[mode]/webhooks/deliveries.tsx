@@ -1,0 +1,129 @@
+'use client'
+
+import { useSearchParams } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { useDeliveries } from '#app/[mode]/webhooks/delivery-data.ts'
+import { DeliveryFilters } from '#app/[mode]/webhooks/delivery-filters.tsx'
+import { COLUMNS, DeliveryRow } from '#app/[mode]/webhooks/delivery-row.tsx'
+import type { Failed } from '#app/[mode]/webhooks/failed.ts'
+import { NoDeliveries } from '#app/[mode]/webhooks/no-deliveries.tsx'
+import { ResendFailed } from '#app/[mode]/webhooks/resend-failed.tsx'
+import { WebhookTabs } from '#app/[mode]/webhooks/webhook-tabs.tsx'
+import { NoneFit } from '#components/filters/list-body.tsx'
+import { Pager } from '#components/filters/pager.tsx'
+import { SearchFilter } from '#components/filters/search-filter.tsx'
+import { useFilters } from '#components/filters/use-filters.ts'
+import { IfMay } from '#components/nav/may.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import type { DeliveriesQuery, DeliveryPage, Endpoint } from '#lib/services/webhooks/schema.ts'
+
+interface DeliveriesProps {
+  query: DeliveriesQuery
+  page: DeliveryPage
+  failed: { wanted: Failed; count: number } | null
+  endpoints: Pick<Endpoint, 'id' | 'url'>[]
+  /** The one whose tries are shown beside the list; on a phone in place of it. */
+  selected?: string
+  children?: ReactNode
+}
+
+const NAMES = ['status', 'type', 'endpoint_id', 'reference', 'period', 'from', 'to', 'cursor']
+
+/** The filters and the list of deliveries to whatever receiver. */
+export function Deliveries({
+  query,
+  page,
+  failed,
+  endpoints,
+  selected,
+  children,
+}: DeliveriesProps) {
+  const t = useTranslations('deliveries')
+  const { get, set, isPending } = useFilters()
+  const { data } = useDeliveries(query, page)
+  const beside = selected ? 'max-xl:hidden' : ''
+  const isFiltered = NAMES.some(get)
+  const clear = () => set(Object.fromEntries(NAMES.map(name => [name, null])))
+  return (
+    <section aria-labelledby="deliveries">
+      <h2 id="deliveries" className="sr-only">
+        {t('title')}
+      </h2>
+      <div className={`mb-4 flex flex-wrap items-center gap-2 ${beside}`}>
+        <WebhookTabs current="deliveries" />
+        <span aria-hidden className="mx-1 h-6 w-px bg-line2 max-md:hidden" />
+        <DeliveryFilters get={get} set={set} endpoints={endpoints} />
+        <div className="flex min-w-0 flex-1 basis-40">
+          <SearchFilter
+            label={t('filter.reference')}
+            value={get('reference')}
+            onSearch={reference => set({ reference })}
+          />
+        </div>
+        {failed ? (
+          <IfMay do="webhooks:write">
+            <ResendFailed wanted={failed.wanted} first={failed.count} />
+          </IfMay>
+        ) : null}
+      </div>
+      <div
+        className={
+          selected
+            ? 'grid items-start gap-6 xl:grid-cols-[minmax(0,1fr)_minmax(0,0.72fr)]'
+            : undefined
+        }
+      >
+        <div className={`min-w-0 ${beside}`}>
+          <Sheet
+            aria-busy={isPending}
+            className={`overflow-clip transition-opacity duration-150 ${isPending ? 'opacity-60' : ''}`}
+          >
+            {data.data.length > 0 ? (
+              <List deliveries={data.data} selected={selected} />
+            ) : isFiltered ? (
+              <NoneFit title={t('noneFound')} text={t('noneFoundText')} clear={clear} />
+            ) : (
+              <NoDeliveries hasEndpoint={endpoints.length > 0} />
+            )}
+          </Sheet>
+          <Pager nextCursor={data.next_cursor} />
+        </div>
+        {children}
+      </div>
+    </section>
+  )
+}
+
+function List({ deliveries, selected }: { deliveries: DeliveryPage['data']; selected?: string }) {
+  const t = useTranslations('deliveries')
+  const { world } = useApi()
+  const given = useSearchParams()
+  const hrefOf = (id: string) => {
+    const query = given.toString()
+    return `/${world.mode}/webhooks/deliveries/${id}${query ? `?${query}` : ''}`
+  }
+  return (
+    <>
+      <div
+        aria-hidden
+        className={`hidden gap-x-4 px-[18px] py-2.5 font-medium text-[12.5px] text-muted md:grid ${COLUMNS}`}
+      >
+        <span>{t('event')}</span>
+        <span>{t('state')}</span>
+        <span className="text-right">{t('when')}</span>
+      </div>
+      <ul aria-labelledby="deliveries" className="md:border-line md:border-t">
+        {deliveries.map(delivery => (
+          <DeliveryRow
+            key={delivery.id}
+            delivery={delivery}
+            href={hrefOf(delivery.id)}
+            isSelected={delivery.id === selected}
+          />
+        ))}
+      </ul>
+    </>
+  )
+}

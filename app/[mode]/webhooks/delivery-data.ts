@@ -1,0 +1,58 @@
+'use client'
+
+import { useQuery } from '@tanstack/react-query'
+import { useApi } from '#components/nav/world.tsx'
+import type { World } from '#lib/edge/client/api.ts'
+import type {
+  DeliveriesQuery,
+  Delivery,
+  DeliveryDetail,
+  DeliveryPage,
+} from '#lib/services/webhooks/schema.ts'
+
+/** What has just happened comes to the top of the list within this time. */
+const NEWS_MS = 4_000
+const SOON_MS = 1_000
+const WAITING_MS = 8_000
+/** So near its time, a delivery is looked at as if it were under way. */
+const NEAR_MS = 5_000
+
+export const ROOT = '/dashboard/webhooks/deliveries'
+
+export const keyOf = ({ accountId, mode }: World) => ['deliveries', accountId, mode] as const
+
+/** A page of the list, read again while something on it moves; the newest page, always. */
+export function useDeliveries(query: DeliveriesQuery, first: DeliveryPage) {
+  const api = useApi()
+  const asked = new URLSearchParams(
+    Object.entries(query).map(([name, value]) => [name, `${value}`]),
+  )
+  return useQuery({
+    queryKey: [...keyOf(api.world), `${asked}`],
+    queryFn: ({ signal }) => api.get<DeliveryPage>(`${ROOT}?${asked}`, signal),
+    initialData: first,
+    refetchInterval: ({ state }) => {
+      const pace = paceOf(state.data?.data ?? [])
+      return query.cursor ? pace : Math.min(pace || NEWS_MS, NEWS_MS)
+    },
+  })
+}
+
+/** One delivery with its tries, read again until nothing more comes by itself. */
+export function useDelivery(first: DeliveryDetail) {
+  const api = useApi()
+  return useQuery({
+    queryKey: [...keyOf(api.world), 'one', first.id],
+    queryFn: ({ signal }) => api.get<{ data: DeliveryDetail }>(`${ROOT}/${first.id}`, signal),
+    initialData: { data: first },
+    refetchInterval: ({ state }) => paceOf(state.data ? [state.data.data] : []),
+  })
+}
+
+function paceOf(deliveries: Delivery[]): number | false {
+  const pending = deliveries.filter(({ status }) => status === 'pending')
+  const isNear = ({ is_under_way, next_attempt_at: at }: Delivery) =>
+    is_under_way || (at !== null && Date.parse(at) - Date.now() < NEAR_MS)
+  if (pending.some(isNear)) return SOON_MS
+  return pending.length > 0 ? WAITING_MS : false
+}

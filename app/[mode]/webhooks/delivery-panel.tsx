@@ -1,0 +1,108 @@
+'use client'
+
+import { ArrowLeft } from 'lucide-react'
+import Link from 'next/link'
+import { useSearchParams } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useEffect, useState } from 'react'
+import { AttemptSteps } from '#app/[mode]/webhooks/attempt-steps.tsx'
+import { AttemptView } from '#app/[mode]/webhooks/attempt-view.tsx'
+import { useDelivery } from '#app/[mode]/webhooks/delivery-data.ts'
+import { DeliveryState } from '#app/[mode]/webhooks/delivery-state.tsx'
+import { ResendButton } from '#app/[mode]/webhooks/resend-button.tsx'
+import { IfMay } from '#components/nav/may.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import type { DeliveryDetail } from '#lib/services/webhooks/schema.ts'
+
+const WIDE = '(min-width: 80rem)'
+
+/** One delivery with all that was sent and answered. */
+export function DeliveryPanel({ delivery: first }: { delivery: DeliveryDetail }) {
+  const t = useTranslations('deliveries')
+  const { data } = useDelivery(first)
+  const [chosen, choose] = useState<number | null>(null)
+  const { data: delivery } = data
+  const { attempts } = delivery
+  const shown = attempts.find(({ number }) => number === chosen) ?? attempts.at(-1)
+  // In place of the list it begins at its top; beside the list nothing moves.
+  useEffect(() => {
+    if (!matchMedia(WIDE).matches) scrollTo(0, 0)
+  }, [])
+  return (
+    <div className="min-w-0 xl:sticky xl:top-6">
+      <BackToList />
+      <Sheet className="px-4 py-5 md:px-[22px] xl:max-h-[calc(100dvh-48px)] xl:overflow-y-auto">
+        <div className="flex flex-wrap items-start justify-between gap-3">
+          <div className="min-w-0">
+            <h2 className="break-all font-mono font-semibold text-[15px] tracking-normal">
+              {delivery.type}
+            </h2>
+            <div className="mt-1.5" role="status">
+              <DeliveryState delivery={delivery} />
+            </div>
+          </div>
+          <IfMay do="webhooks:write">
+            <ResendButton delivery={delivery} onSent={() => choose(null)} />
+          </IfMay>
+        </div>
+        <Ends delivery={delivery} />
+        {shown ? (
+          <AttemptView
+            key={shown.number}
+            delivery={delivery}
+            attempt={shown}
+            before={attempts.find(({ number }) => number === shown.number - 1)}
+          />
+        ) : (
+          <p className="mt-5 rounded-control bg-sunk px-4 py-3 text-muted text-small">
+            {t('noAttempt')}
+          </p>
+        )}
+        <AttemptSteps delivery={delivery} shown={shown?.number ?? null} onChoose={choose} />
+      </Sheet>
+    </div>
+  )
+}
+
+function BackToList() {
+  const t = useTranslations('deliveries')
+  const { world } = useApi()
+  const query = useSearchParams().toString()
+  return (
+    <Link
+      href={`/${world.mode}/webhooks${query ? `?${query}` : ''}`}
+      prefetch={false}
+      className="mb-3 inline-flex min-h-9 items-center gap-1.5 font-medium text-muted text-small hover:text-ink xl:sr-only xl:focus:not-sr-only"
+    >
+      <ArrowLeft size={15} aria-hidden />
+      {t('all')}
+    </Link>
+  )
+}
+
+/** What it is about, and where it goes. */
+function Ends({ delivery }: { delivery: DeliveryDetail }) {
+  const t = useTranslations('deliveries')
+  const { world } = useApi()
+  const { type, subject_id, subject_reference, url, event_id } = delivery
+  const room = type.startsWith('withdrawal') ? 'withdrawals' : 'charges'
+  return (
+    <dl className="mt-4 grid grid-cols-[max-content_minmax(0,1fr)] gap-x-4 gap-y-1 text-small">
+      <dt className="text-muted">{t(`about.${room}`)}</dt>
+      <dd className="truncate">
+        <Link
+          href={`/${world.mode}/${room}/${subject_id}`}
+          prefetch={false}
+          className="font-semibold text-accent hover:underline"
+        >
+          {subject_reference ?? subject_id}
+        </Link>
+      </dd>
+      <dt className="text-muted">{t('receiver')}</dt>
+      <dd className="break-all">{url}</dd>
+      <dt className="text-muted">webhook-id</dt>
+      <dd className="break-all font-mono text-[12.5px] leading-[20px]">{event_id}</dd>
+    </dl>
+  )
+}

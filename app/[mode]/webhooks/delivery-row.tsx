@@ -1,0 +1,62 @@
+import { ArrowRight } from 'lucide-react'
+import Link from 'next/link'
+import { useAnswerText } from '#app/[mode]/webhooks/answer-text.ts'
+import { DeliveryState } from '#app/[mode]/webhooks/delivery-state.tsx'
+import { When } from '#components/format/format.tsx'
+import { ROW_LINK } from '#components/ui/table.tsx'
+import type { Delivery } from '#lib/services/webhooks/schema.ts'
+
+/** The columns of the list, where there is room for them. */
+export const COLUMNS = 'md:grid-cols-[minmax(0,1fr)_196px_116px]'
+
+interface DeliveryRowProps {
+  delivery: Delivery
+  href: string
+  isSelected: boolean
+}
+
+export function DeliveryRow({ delivery, href, isSelected }: DeliveryRowProps) {
+  const { withTime } = useAnswerText()
+  const { type, last_response_status: status, last_problem: problem } = delivery
+  return (
+    <li
+      data-testid="delivery-row"
+      className={`relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1.5 border-line px-4 py-3 not-first:border-t has-[a:hover]:bg-paper md:min-h-[67px] md:px-[18px] md:py-2.5 ${COLUMNS} ${isSelected ? 'bg-accent-soft' : ''}`}
+    >
+      <div className="min-w-0 max-md:col-span-2">
+        <Link
+          href={href}
+          prefetch={false}
+          scroll={false}
+          aria-current={isSelected ? 'true' : undefined}
+          className={`block truncate font-mono font-semibold text-[13.5px] leading-[1.6] ${ROW_LINK}`}
+        >
+          {type}
+        </Link>
+        <p className="flex min-w-0 items-center gap-1.5 text-muted text-small">
+          <span className="min-w-0 max-w-[50%] shrink-0 truncate">
+            {delivery.subject_reference ?? delivery.subject_id}
+          </span>
+          <ArrowRight size={13} aria-hidden className="shrink-0" />
+          <span className="min-w-0 truncate" title={delivery.url}>
+            {placeOf(delivery.url)}
+          </span>
+        </p>
+      </div>
+      <div>
+        <DeliveryState delivery={delivery} />
+      </div>
+      <div className="text-right text-muted text-small">
+        <p className="relative z-10 inline-block">
+          <When at={delivery.created_at} side="end" />
+        </p>
+        <p>{withTime({ status, problem }, delivery.last_duration_ms)}</p>
+      </div>
+    </li>
+  )
+}
+
+/** Host and path, as one tells receivers apart. */
+export function placeOf(url: string): string {
+  return url.replace(/^https?:\/\//, '').replace(/[?#].*$/, '')
+}

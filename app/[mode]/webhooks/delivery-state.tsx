@@ -1,0 +1,49 @@
+'use client'
+
+import { Ban, Check, Clock, Hourglass, type LucideIcon, Pause, Send, X } from 'lucide-react'
+import { useNow, useTranslations } from 'next-intl'
+import { useDurations } from '#app/[mode]/webhooks/durations.ts'
+import { Chip, type Tone } from '#components/ui/chip.tsx'
+import type { Delivery } from '#lib/services/webhooks/schema.ts'
+
+const LOOKS = {
+  sending: { tone: 'wait', icon: Send },
+  queued: { tone: 'wait', icon: Hourglass },
+  paused: { tone: 'off', icon: Pause },
+  delivered: { tone: 'ok', icon: Check },
+  exhausted: { tone: 'bad', icon: X },
+  stopped: { tone: 'off', icon: Ban },
+} as const satisfies Record<string, { tone: Tone; icon: LucideIcon }>
+
+const TICK_MS = 1_000
+
+type Standing = Pick<Delivery, 'status' | 'is_under_way' | 'attempt_count' | 'next_attempt_at'>
+
+/** What has become of a delivery, or when it is tried again. */
+export function DeliveryState({ delivery }: { delivery: Standing }) {
+  const t = useTranslations('deliveries')
+  const { status, is_under_way, attempt_count, next_attempt_at } = delivery
+  if (status === 'pending' && !is_under_way && attempt_count > 0 && next_attempt_at) {
+    return <NextTry at={next_attempt_at} />
+  }
+  const state = status !== 'pending' ? status : is_under_way ? 'sending' : 'queued'
+  return <Chip {...LOOKS[state]}>{t(`status.${state}`)}</Chip>
+}
+
+function NextTry({ at }: { at: string }) {
+  const t = useTranslations('deliveries')
+  const { pause } = useDurations()
+  const seconds = useSecondsTo(at)
+  if (seconds <= 0) return <Chip {...LOOKS.queued}>{t('status.queued')}</Chip>
+  return (
+    <Chip tone="wait" icon={Clock}>
+      {t('nextIn', { time: pause(seconds) })}
+    </Chip>
+  )
+}
+
+/** How far a moment is, counted down as one looks. */
+export function useSecondsTo(at: string): number {
+  const now = useNow({ updateInterval: TICK_MS })
+  return (Date.parse(at) - now.getTime()) / 1_000
+}

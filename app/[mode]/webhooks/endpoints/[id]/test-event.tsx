@@ -1,0 +1,71 @@
+'use client'
+
+import { useMutation } from '@tanstack/react-query'
+import { Check, Send, X } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useAnswerText } from '#app/[mode]/webhooks/answer-text.ts'
+import { Exchange } from '#app/[mode]/webhooks/attempt-view.tsx'
+import { Refusal } from '#app/[mode]/webhooks/refusal.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Chip } from '#components/ui/chip.tsx'
+import { Select } from '#components/ui/field.tsx'
+import type { Endpoint, TestAnswer } from '#lib/services/webhooks/schema.ts'
+import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+
+/** Sends an event that never happened, and shows what came back. */
+export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
+  const t = useTranslations('endpoints')
+  const api = useApi()
+  const { withTime } = useAnswerText()
+  const [type, setType] = useState(endpoint.event_types[0])
+  const test = useMutation({
+    mutationFn: (idempotencyKey: string) =>
+      api.send<{ data: TestAnswer }>('POST', `/dashboard/webhooks/endpoints/${endpoint.id}/test`, {
+        body: { type },
+        idempotencyKey,
+      }),
+  })
+  const answer = test.data?.data
+  return (
+    <div>
+      <div className="grid gap-3 sm:grid-cols-[minmax(0,1fr)_max-content] sm:items-end">
+        <Select
+          label={t('testType')}
+          name="type"
+          value={type}
+          onChange={event => setType(EVENT_TYPES.find(one => one === event.currentTarget.value))}
+        >
+          {EVENT_TYPES.map(one => (
+            <option key={one}>{one}</option>
+          ))}
+        </Select>
+        <Button
+          look="quiet"
+          disabled={test.isPending}
+          onClick={() => test.mutate(crypto.randomUUID())}
+          className="min-h-11"
+        >
+          <Send size={16} aria-hidden />
+          {test.isPending ? t('testing') : t('test')}
+        </Button>
+      </div>
+      <div role="status" className="mt-4 empty:mt-0">
+        {answer ? (
+          <Chip tone={answer.delivered ? 'ok' : 'bad'} icon={answer.delivered ? Check : X}>
+            {withTime(answer, answer.duration_ms)}
+          </Chip>
+        ) : null}
+      </div>
+      <Refusal error={test.error} />
+      {answer ? (
+        <Exchange
+          key={answer.request_headers['webhook-id']}
+          url={endpoint.url}
+          attempt={{ ...answer, response_status: answer.status }}
+        />
+      ) : null}
+    </div>
+  )
+}

@@ -1,0 +1,93 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { EventChoice } from '#app/[mode]/webhooks/endpoints/event-choice.tsx'
+import { NewEndpoint } from '#app/[mode]/webhooks/endpoints/new-endpoint.tsx'
+import { Refusal } from '#app/[mode]/webhooks/refusal.tsx'
+import { useForm } from '#components/form/form.ts'
+import { useApi } from '#components/nav/world.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { type Endpoint, endpointRequest } from '#lib/services/webhooks/schema.ts'
+import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+
+const ENDPOINTS = '/dashboard/webhooks/endpoints'
+
+interface EndpointFormProps {
+  /** The one that is changed; without it a new one is made. */
+  endpoint?: Endpoint
+  /** Whether this installation lets webhooks go to the machine it runs on. */
+  isLoopbackOpen: boolean
+}
+
+/** Where to, and of what. */
+export function EndpointForm({ endpoint, isLoopbackOpen }: EndpointFormProps) {
+  const t = useTranslations()
+  const api = useApi()
+  const router = useRouter()
+  const { mode } = api.world
+  const [made, setMade] = useState<(Endpoint & { secret: string }) | null>(null)
+  const [isSaved, setSaved] = useState(false)
+  const form = useForm({
+    schema: endpointRequest[mode],
+    read: data => {
+      const types = data.getAll('event_types')
+      return {
+        url: String(data.get('url') ?? '').trim() || undefined,
+        event_types: types.length > 0 ? types : undefined,
+      }
+    },
+    async send(body, idempotencyKey) {
+      if (endpoint) {
+        await api.send('PATCH', `${ENDPOINTS}/${endpoint.id}`, { body })
+        setSaved(true)
+        return router.refresh()
+      }
+      const order = { body, idempotencyKey }
+      const answer = await api.send<{ data: typeof made }>('POST', ENDPOINTS, order)
+      setMade(answer.data)
+    },
+  })
+  if (made) return <NewEndpoint id={made.id} secret={made.secret} />
+  const { url, event_types } = form.problems
+  const hint = mode === 'live' ? 'live' : isLoopbackOpen ? 'local' : 'test'
+  return (
+    <form
+      {...form.props}
+      onInput={() => {
+        setSaved(false)
+        form.props.onInput()
+      }}
+      className="grid gap-6"
+    >
+      <Field
+        label={t('endpoints.url')}
+        name="url"
+        type="url"
+        inputMode="url"
+        autoComplete="off"
+        spellCheck={false}
+        maxLength={2048}
+        defaultValue={endpoint?.url}
+        placeholder="https://"
+        hint={t(`endpoints.urlHint.${hint}`)}
+        problem={url && t(`endpoints.urlProblem.${url === 'required' ? url : mode}`)}
+      />
+      <EventChoice
+        chosen={endpoint?.event_types ?? EVENT_TYPES}
+        problem={event_types && t('endpoints.eventsProblem')}
+      />
+      <Refusal error={form.failure} />
+      <div className="flex flex-wrap items-center gap-3">
+        <Button look="primary" type="submit" disabled={form.isBusy}>
+          {endpoint ? t('endpoints.save') : t('endpoints.create')}
+        </Button>
+        <span role="status" className="text-muted text-small">
+          {isSaved ? t('endpoints.saved') : ''}
+        </span>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,88 @@
+'use client'
+
+import { useMutation } from '@tanstack/react-query'
+import { RotateCw } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { SecretValue } from '#app/[mode]/webhooks/endpoints/secret-value.tsx'
+import { Moment } from '#app/[mode]/webhooks/moment.tsx'
+import { Refusal } from '#app/[mode]/webhooks/refusal.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import type { ShownSecret } from '#lib/services/webhooks/schema.ts'
+
+interface RotateSecretProps {
+  /** The route that replaces it. */
+  path: string
+  /** The route that shows the one in force, where that is told more than once. */
+  revealPath?: string
+}
+
+/** Shows a secret where it may be shown, and replaces it after a warning. */
+export function RotateSecret({ path, revealPath }: RotateSecretProps) {
+  const t = useTranslations('endpoints')
+  const api = useApi()
+  const [isAsking, setAsking] = useState(false)
+  const [shown, setShown] = useState<ShownSecret | null>(null)
+  const reveal = useMutation({
+    mutationFn: (from: string) => api.get<{ data: ShownSecret }>(from),
+    onSuccess: ({ data }) => setShown(data),
+  })
+  const rotate = useMutation({
+    mutationFn: (idempotencyKey: string) =>
+      api.send<{ data: ShownSecret }>('POST', path, { idempotencyKey }),
+    onSuccess: ({ data }) => {
+      setShown(data)
+      setAsking(false)
+    },
+  })
+  return (
+    <div className="grid gap-3">
+      {shown ? <SecretValue secret={shown.secret} /> : null}
+      {shown?.previous_retires_at ? (
+        <p role="status" className="font-medium text-small text-wait">
+          {t.rich('bothSign', { until: () => <Moment at={shown.previous_retires_at ?? ''} /> })}
+        </p>
+      ) : null}
+      <Refusal error={reveal.error} />
+      <div className="flex flex-wrap gap-2">
+        {revealPath && !shown ? (
+          <Button
+            look="quiet"
+            disabled={reveal.isPending}
+            onClick={() => reveal.mutate(revealPath)}
+          >
+            {t('reveal')}
+          </Button>
+        ) : null}
+        <Button look="quiet" onClick={() => setAsking(true)}>
+          <RotateCw size={16} aria-hidden />
+          {t('rotate')}
+        </Button>
+      </div>
+      <Dialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={t('rotateTitle')}
+        description={t('rotateText')}
+      >
+        <div className="grid gap-4">
+          <Refusal error={rotate.error} />
+          <div className="flex justify-end gap-2">
+            <Button look="quiet" onClick={() => setAsking(false)}>
+              {t('cancel')}
+            </Button>
+            <Button
+              look="primary"
+              disabled={rotate.isPending}
+              onClick={() => rotate.mutate(crypto.randomUUID())}
+            >
+              {t('rotateNow')}
+            </Button>
+          </div>
+        </div>
+      </Dialog>
+    </div>
+  )
+}

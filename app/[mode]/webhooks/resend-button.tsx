@@ -1,0 +1,69 @@
+'use client'
+
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { RefreshCw } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { keyOf, ROOT } from '#app/[mode]/webhooks/delivery-data.ts'
+import { Refusal } from '#app/[mode]/webhooks/refusal.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import type { Delivery, DeliveryDetail } from '#lib/services/webhooks/schema.ts'
+
+interface ResendButtonProps {
+  delivery: DeliveryDetail
+  onSent: () => void
+}
+
+/** Sends the same bytes again; where the receiver has them already, it asks before. */
+export function ResendButton({ delivery, onSent }: ResendButtonProps) {
+  const t = useTranslations('deliveries')
+  const api = useApi()
+  const queries = useQueryClient()
+  const [isAsking, setAsking] = useState(false)
+  const resend = useMutation({
+    mutationFn: (idempotencyKey: string) =>
+      api.send<{ data: Delivery }>('POST', `${ROOT}/${delivery.id}/resend`, { idempotencyKey }),
+    onSuccess: async () => {
+      onSent()
+      await queries.invalidateQueries({ queryKey: keyOf(api.world) })
+    },
+    onSettled: () => setAsking(false),
+  })
+  const send = () => resend.mutate(crypto.randomUUID())
+  const isDelivered = delivery.status === 'delivered'
+  return (
+    <>
+      <Button
+        look="primary"
+        disabled={resend.isPending || delivery.is_under_way}
+        onClick={isDelivered ? () => setAsking(true) : send}
+        className="disabled:opacity-60"
+      >
+        <RefreshCw size={16} aria-hidden />
+        {t('resend')}
+      </Button>
+      {resend.error ? (
+        <div className="w-full">
+          <Refusal error={resend.error} />
+        </div>
+      ) : null}
+      <Dialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={t('resendTitle')}
+        description={t('resendText')}
+      >
+        <div className="flex justify-end gap-2">
+          <Button look="quiet" onClick={() => setAsking(false)}>
+            {t('cancel')}
+          </Button>
+          <Button look="primary" disabled={resend.isPending} onClick={send}>
+            {t('resendAnyway')}
+          </Button>
+        </div>
+      </Dialog>
+    </>
+  )
+}

@@ -1,0 +1,25 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useApi } from '#components/nav/world.tsx'
+import { Tabs } from '#components/ui/tabs.tsx'
+
+/** The two halves of the webhooks: what was sent, and where to. */
+export function WebhookTabs({ current }: { current: 'deliveries' | 'endpoints' }) {
+  const t = useTranslations('webhooks')
+  const { mode } = useApi().world
+  const tabs = [
+    { name: 'deliveries', href: `/${mode}/webhooks` },
+    { name: 'endpoints', href: `/${mode}/webhooks/endpoints` },
+  ] as const
+  return (
+    <Tabs
+      label={t('title')}
+      tabs={tabs.map(({ name, href }) => ({
+        href,
+        label: t(`tab.${name}`),
+        isCurrent: name === current,
+      }))}
+    />
+  )
+}

@@ -1,0 +1,82 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { Clock } from '#components/format/clock.tsx'
+import { CopyButton } from '#components/ui/copy.tsx'
+import { Fact, Facts } from '#components/ui/facts.tsx'
+import { formatPixKey } from '#lib/base/pix/format-key.ts'
+import { maskPixKey } from '#lib/base/pix/pix-key.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+
+interface FactsProps {
+  withdrawal: WithdrawalRow
+  dictKey: string
+}
+
+/** What is known of a withdrawal; the key is shown whole only to who asks for it. */
+export function WithdrawalFacts({ withdrawal, dictKey }: FactsProps) {
+  const t = useTranslations('withdrawals')
+  return (
+    <Facts>
+      <Fact name={t('key')}>
+        <Key withdrawal={withdrawal} dictKey={dictKey} />
+      </Fact>
+      <Fact name={t('reference')}>
+        {withdrawal.external_id ? <Code text={withdrawal.external_id} /> : '—'}
+      </Fact>
+      <Fact name={t('created')}>
+        <Clock at={withdrawal.created_at} look="moment" />
+      </Fact>
+      <Fact name={t('endToEnd')}>
+        {withdrawal.end_to_end_id ? <Code text={withdrawal.end_to_end_id} /> : '—'}
+      </Fact>
+      <Fact name={t('id')}>
+        <Code text={withdrawal.id} />
+      </Fact>
+      {withdrawal.webhook_url ? (
+        <Fact name={t('webhook')}>
+          <span className="break-all font-mono text-[13px]">{withdrawal.webhook_url}</span>
+        </Fact>
+      ) : null}
+    </Facts>
+  )
+}
+
+function Key({ withdrawal: { pix_key_type: type }, dictKey }: FactsProps) {
+  const t = useTranslations()
+  const [isShown, setShown] = useState(false)
+  return (
+    <>
+      <span className="flex flex-wrap items-center gap-x-3">
+        <span className="break-all font-semibold">
+          {isShown ? formatPixKey(type, dictKey) : maskPixKey(type, dictKey)}
+        </span>
+        <button
+          type="button"
+          aria-pressed={isShown}
+          onClick={() => setShown(!isShown)}
+          className="min-h-6 font-semibold text-accent text-small"
+        >
+          {isShown ? t('withdrawal.hide') : t('withdrawal.reveal')}
+        </button>
+      </span>
+      <span className="block text-muted text-small">{t(`pixKey.${type}`)}</span>
+    </>
+  )
+}
+
+function Code({ text }: { text: string }) {
+  const t = useTranslations('ui')
+  return (
+    <span className="flex flex-wrap items-center gap-x-3">
+      <span className="break-all font-mono text-[13px]">{text}</span>
+      <CopyButton
+        text={text}
+        label={t('copy')}
+        look="plain"
+        className="min-h-7! px-0! text-small! text-accent!"
+      />
+    </span>
+  )
+}

@@ -1,0 +1,60 @@
+'use client'
+
+import { Check, X } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { Problem } from '#components/form/problem.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+
+interface SimulatedBankProps {
+  withdrawal: WithdrawalRow
+  onDecided: () => Promise<unknown>
+}
+
+/** A hold@ key is one that the simulated bank never answers by itself: here a person answers for it. */
+export function SimulatedBank({ withdrawal, onDecided }: SimulatedBankProps) {
+  const t = useTranslations('withdrawal')
+  const api = useApi()
+  const [isBusy, setBusy] = useState(false)
+  const [failure, setFailure] = useState<unknown>(null)
+  async function decide(outcome: 'approved' | 'rejected') {
+    setBusy(true)
+    setFailure(null)
+    try {
+      await api.send('POST', `/sandbox/withdrawals/${withdrawal.id}`, { body: { outcome } })
+    } catch (error) {
+      setFailure(error)
+    }
+    await onDecided()
+    setBusy(false)
+  }
+  if (withdrawal.status !== 'pending' && !failure) return null
+  return (
+    <Sheet className="border-test! px-4 py-5 md:px-7 md:py-6">
+      <section aria-labelledby="bank">
+        <h2 id="bank" className="text-title">
+          {t('bank')}
+        </h2>
+        <p className="mt-1 mb-4 text-muted text-small">{t('bankText')}</p>
+        <div className="flex flex-wrap gap-3">
+          <Button look="quiet" disabled={isBusy} onClick={() => decide('approved')}>
+            <Check size={16} aria-hidden />
+            {t('approve')}
+          </Button>
+          <Button look="quiet" disabled={isBusy} onClick={() => decide('rejected')}>
+            <X size={16} aria-hidden />
+            {t('reject')}
+          </Button>
+        </div>
+        {failure ? (
+          <div className="mt-4">
+            <Problem error={failure} />
+          </div>
+        ) : null}
+      </section>
+    </Sheet>
+  )
+}

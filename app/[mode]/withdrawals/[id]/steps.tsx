@@ -1,0 +1,141 @@
+'use client'
+
+import {
+  ArrowUpRight,
+  BookOpen,
+  Check,
+  Clock as ClockIcon,
+  type LucideIcon,
+  Plus,
+  RefreshCw,
+  Undo2,
+  Webhook,
+  X,
+} from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { Clock } from '#components/format/clock.tsx'
+import { Money } from '#components/format/format.tsx'
+import type { Tone } from '#components/ui/chip.tsx'
+import { Step, Timeline } from '#components/ui/timeline.tsx'
+import type { WithdrawalStep, WithdrawalStory } from '#lib/views/dashboard/schema.ts'
+
+/** What happened to it, the oldest first; while it is pending, what it waits for stands at the end. */
+export function WithdrawalSteps({ story }: { story: WithdrawalStory }) {
+  const t = useTranslations('withdrawal')
+  const { withdrawal, steps } = story
+  return (
+    <>
+      <h2 className="mb-5 text-title">{t('history')}</h2>
+      <Timeline label={t('history')}>
+        {steps.map((step, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: steps are only ever added at the end
+          <OneStep key={at} step={step} amount={withdrawal.amount} />
+        ))}
+        {withdrawal.status === 'pending' ? (
+          <Step tone="wait" icon={ClockIcon} title={t('waiting')} aside={t('now')}>
+            {t('waitingText')}
+          </Step>
+        ) : null}
+      </Timeline>
+    </>
+  )
+}
+
+const LOOKS: Record<Exclude<WithdrawalStep['what'], 'call' | 'told'>, [Tone, LucideIcon]> = {
+  requested: ['off', Plus],
+  held: ['off', BookOpen],
+  sent: ['off', ArrowUpRight],
+  asked_again: ['off', RefreshCw],
+  approved: ['ok', Check],
+  rejected: ['bad', X],
+  returned: ['ok', Undo2],
+}
+
+function OneStep({ step, amount }: { step: WithdrawalStep; amount: number }) {
+  const t = useTranslations('withdrawal')
+  const reason = useReason()
+  if (step.what === 'call') return <CallStep step={step} />
+  if (step.what === 'told') return <ToldStep step={step} />
+  const [tone, icon] = LOOKS[step.what]
+  const aside = step.at ? <Clock at={step.at} look="moment" /> : null
+  const times = step.what === 'asked_again' ? step.times : 0
+  return (
+    <Step tone={tone} icon={icon} title={t(`step.${step.what}`, { times })} aside={aside}>
+      {step.what === 'held' || step.what === 'returned'
+        ? t.rich(`balance.${step.what}`, {
+            amount: () => <Money cents={amount} />,
+            balance: () => <Money cents={step.balance_after} />,
+          })
+        : step.what === 'rejected'
+          ? reason(step.reason)
+          : step.what === 'sent'
+            ? t('sentText')
+            : null}
+    </Step>
+  )
+}
+
+/** What the simulated bank says, in the reader's language; a real one is quoted. */
+function useReason(): (reason: string) => string {
+  const t = useTranslations('withdrawal')
+  return reason => {
+    if (reason === 'The receiving bank refused the key') return t('reason.key')
+    if (reason === 'Rejected at the simulated bank') return t('reason.simulated')
+    return t('reason.said', { reason })
+  }
+}
+
+type Call = Extract<WithdrawalStep, { what: 'call' }>
+
+const OUTCOMES: Record<NonNullable<Call['outcome']>, Tone> = {
+  ok: 'ok',
+  rejected: 'bad',
+  retryable: 'wait',
+  unknown: 'wait',
+}
+
+/** A call of the gateway's journal: what was asked of the bank, and what it answered. */
+function CallStep({ step }: { step: Call }) {
+  const t = useTranslations('withdrawal')
+  const { operation, outcome, said, times } = step
+  const isSending = operation === 'sendPayout'
+  const known = said === 'taken' || said === 'done' || said === 'refused' ? said : null
+  const answer =
+    outcome === null
+      ? t('call.open')
+      : outcome === 'ok'
+        ? t(`call.${known ?? 'none'}`)
+        : t(`call.${outcome}`, { reason: said ?? '—' })
+  return (
+    <Step
+      tone={outcome ? OUTCOMES[outcome] : 'off'}
+      icon={isSending ? ArrowUpRight : RefreshCw}
+      title={isSending ? t('call.send') : t('call.ask')}
+      aside={<Clock at={step.at} look="moment" />}
+    >
+      {answer}
+      {times > 1 ? (
+        <>
+          {' · '}
+          {t('call.times', { times })} <Clock at={step.last_at} look="moment" />
+        </>
+      ) : null}
+    </Step>
+  )
+}
+
+function ToldStep({ step }: { step: Extract<WithdrawalStep, { what: 'told' }> }) {
+  const t = useTranslations('withdrawal')
+  const { host, number, problem, response_status: status } = step
+  const title = problem === null ? t('told.delivered') : t('told.failed')
+  return (
+    <Step
+      tone={problem === null ? 'ok' : 'bad'}
+      icon={Webhook}
+      title={title}
+      aside={<Clock at={step.at} look="moment" />}
+    >
+      {t('told.try', { host, number })} · {status ?? t('told.noAnswer')}
+    </Step>
+  )
+}

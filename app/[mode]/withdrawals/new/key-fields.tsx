@@ -1,0 +1,91 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { mayBeTwo } from '#app/[mode]/withdrawals/new/may-be-two.ts'
+import type { Form } from '#components/form/form.ts'
+import { Field, Select } from '#components/ui/field.tsx'
+import type { Mode } from '#lib/base/mode.ts'
+import { normalizePixKey, PIX_KEY_TYPES, type PixKeyType } from '#lib/base/pix/pix-key.ts'
+import { readPixKey } from '#lib/rooms/withdrawals/schema.ts'
+
+interface KeyFieldsProps {
+  mode: Mode
+  problems: Form['problems']
+  isTypeMissing: boolean
+}
+
+/** A key, and what kind it is: told by the key while one types, and always the person's to change. */
+export function KeyFields({ mode, problems, isTypeMissing }: KeyFieldsProps) {
+  const t = useTranslations()
+  const [key, setKey] = useState('')
+  const [chosen, setChosen] = useState<PixKeyType | ''>('')
+  const isAmbiguous = mayBeTwo(key)
+  const read = isAmbiguous ? null : readPixKey(mode, { pix_key: key })
+  const told = read?.ok ? read.type : ''
+  const type = chosen || told
+  const problem = isTypeMissing
+    ? t('withdrawalRequest.typeMissing')
+    : problems.pix_key_type
+      ? t('withdrawalRequest.typeMissing')
+      : null
+  return (
+    <div className="grid gap-5 sm:grid-cols-[minmax(0,1fr)_190px] sm:gap-4">
+      <Field
+        name="pix_key"
+        label={t('withdrawals.key')}
+        required
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        maxLength={77}
+        onInput={event => {
+          setKey(event.currentTarget.value)
+          if (event.currentTarget.value.trim() === '') setChosen('')
+        }}
+        hint={t('withdrawalRequest.keyHint')}
+        problem={useKeyProblem(mode, problems.pix_key, key, type)}
+      />
+      <Select
+        name="pix_key_type"
+        label={t('withdrawalRequest.type')}
+        value={type}
+        onChange={event => setChosen(event.currentTarget.value as PixKeyType | '')}
+        hint={
+          isAmbiguous && !chosen
+            ? t('withdrawalRequest.ambiguous')
+            : chosen
+              ? t('withdrawalRequest.typeChosen')
+              : told
+                ? t('withdrawalRequest.typeTold')
+                : null
+        }
+        problem={problem}
+      >
+        <option value="">
+          {isAmbiguous ? t('withdrawalRequest.typeChoose') : t('withdrawalRequest.typeAuto')}
+        </option>
+        {PIX_KEY_TYPES.map(value => (
+          <option key={value} value={value}>
+            {t(`pixKey.${value}`)}
+          </option>
+        ))}
+      </Select>
+    </div>
+  )
+}
+
+function useKeyProblem(
+  mode: Mode,
+  problem: Form['problems'][string] | undefined,
+  key: string,
+  type: PixKeyType | '',
+): string | null {
+  const t = useTranslations()
+  if (!problem) return null
+  if (problem === 'required') return t('ui.required')
+  if (!type) return t('withdrawalRequest.keyUnknown')
+  const read = normalizePixKey(type, key, mode === 'live' ? 'dict' : 'form')
+  if (read.ok || read.reason === 'form') return t(`withdrawalRequest.form.${type}`)
+  return t(`withdrawalRequest.keyProblem.${read.reason}`)
+}

@@ -1,0 +1,40 @@
+import { CircleAlert } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { HeroMoney, Money } from '#components/format/format.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+
+interface PurseProps {
+  balance: number
+  /** What is about to leave; null while it is no amount. */
+  amount: number | null
+}
+
+/** What can be withdrawn, and what remains of it. */
+export function Purse({ balance, amount }: PurseProps) {
+  const t = useTranslations('withdrawalRequest')
+  const rest = balance - (amount ?? 0)
+  return (
+    <aside
+      aria-label={t('available')}
+      className="md:rounded-sheet md:border md:border-line md:bg-surface md:px-7 md:py-7 md:shadow-sheet"
+    >
+      <p className="text-muted text-small">{t('available')}</p>
+      <p className="mt-2 text-[34px] leading-none">
+        <HeroMoney cents={balance} testId="balance" />
+      </p>
+      <div className="mt-3 min-h-[46px] text-small md:mt-5">
+        {rest < 0 ? (
+          <Notice tone="wait" icon={CircleAlert} role="status">
+            {t.rich('tooMuch', { amount: () => <Money cents={-rest} /> })}
+          </Notice>
+        ) : (
+          <p className="text-muted">
+            {amount === null || amount === 0
+              ? t('nothingYet')
+              : t.rich('remains', { amount: () => <Money cents={rest} /> })}
+          </p>
+        )}
+      </div>
+    </aside>
+  )
+}

@@ -1,0 +1,126 @@
+'use client'
+
+import { ChevronDown } from 'lucide-react'
+import { useLocale, useTranslations } from 'next-intl'
+import { useRef } from 'react'
+import { KeyFields } from '#app/[mode]/withdrawals/new/key-fields.tsx'
+import type { Form } from '#components/form/form.ts'
+import { moneyText } from '#components/format/format.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { MoneyField } from '#components/ui/money-field.tsx'
+import type { Mode } from '#lib/base/mode.ts'
+import { parseReais, reaisText } from '#lib/base/money.ts'
+import { ApiProblem } from '#lib/edge/client/api.ts'
+import { WITHDRAWAL_AMOUNT_MIN } from '#lib/rooms/withdrawals/schema.ts'
+
+interface RequestFieldsProps {
+  mode: Mode
+  form: Form
+  available: number
+  amount: number | null
+  isTypeMissing: boolean
+}
+
+export function RequestFields(props: RequestFieldsProps) {
+  const t = useTranslations()
+  const { mode, form } = props
+  const isTaken = codeOf(form.failure) === 'external_id_used'
+  return (
+    <>
+      <AmountField {...props} />
+      <KeyFields mode={mode} problems={form.problems} isTypeMissing={props.isTypeMissing} />
+      <details className="group" open={isTaken || undefined}>
+        <summary className="flex min-h-8 w-fit list-none items-center gap-1.5 font-semibold text-accent text-small [&::-webkit-details-marker]:hidden">
+          <ChevronDown
+            size={16}
+            aria-hidden
+            className="transition-transform duration-150 group-open:rotate-180"
+          />
+          {t('withdrawalRequest.more')}
+        </summary>
+        <div className="mt-4 grid gap-5">
+          <Field
+            name="external_id"
+            label={t('withdrawals.reference')}
+            note={t('ui.optional')}
+            autoComplete="off"
+            maxLength={255}
+            hint={t('withdrawalRequest.referenceHint')}
+            problem={
+              isTaken
+                ? t('problem.external_id_used')
+                : form.problems.external_id
+                  ? t('withdrawalRequest.referenceInvalid')
+                  : null
+            }
+          />
+          <Field
+            name="webhook_url"
+            type="url"
+            label={t('withdrawalRequest.webhook')}
+            note={t('ui.optional')}
+            autoComplete="off"
+            hint={t('withdrawalRequest.webhookHint')}
+            problem={
+              form.problems.webhook_url ? t(`withdrawalRequest.webhookInvalid.${mode}`) : null
+            }
+          />
+        </div>
+      </details>
+      <div>
+        <Button look="primary" type="submit" className="max-md:w-full" disabled={form.isBusy}>
+          {t('withdrawals.new')}
+        </Button>
+      </div>
+    </>
+  )
+}
+
+function AmountField({ form, available, amount }: RequestFieldsProps) {
+  const t = useTranslations()
+  const locale = useLocale()
+  const place = useRef<HTMLDivElement>(null)
+  function fillIn() {
+    const input = place.current?.querySelector('input')
+    if (!input) return
+    input.value = reaisText(available, locale)
+    input.dispatchEvent(new Event('input', { bubbles: true }))
+    input.focus()
+  }
+  const problem = form.problems.amount
+  const isShort = codeOf(form.failure) === 'insufficient_balance'
+  const typed = place.current?.querySelector('input')?.value ?? ''
+  const text = isShort
+    ? t('withdrawalRequest.insufficient', { amount: moneyText(available, locale) })
+    : problem === 'required'
+      ? t('ui.required')
+      : problem && parseReais(typed) === null
+        ? t('withdrawalRequest.amountInvalid')
+        : problem
+          ? t('withdrawalRequest.amountMin', { amount: moneyText(WITHDRAWAL_AMOUNT_MIN, locale) })
+          : null
+  return (
+    <div ref={place} className="relative">
+      <MoneyField
+        name="amount"
+        label={t('withdrawals.amount')}
+        required
+        problem={text}
+        className="pr-28 text-[20px]!"
+      />
+      <button
+        type="button"
+        onClick={fillIn}
+        disabled={available < WITHDRAWAL_AMOUNT_MIN || amount === available}
+        className="absolute top-[33px] right-1.5 h-8 rounded-[7px] bg-accent-soft px-3 font-semibold text-accent text-small disabled:hidden"
+      >
+        {t('withdrawalRequest.all')}
+      </button>
+    </div>
+  )
+}
+
+function codeOf(error: unknown): string | null {
+  return error instanceof ApiProblem ? error.code : null
+}

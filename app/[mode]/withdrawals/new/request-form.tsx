@@ -1,0 +1,138 @@
+'use client'
+
+import { useQuery } from '@tanstack/react-query'
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { type FormEvent, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
+import { mayBeTwo } from '#app/[mode]/withdrawals/new/may-be-two.ts'
+import { Purse } from '#app/[mode]/withdrawals/new/purse.tsx'
+import { RequestFields } from '#app/[mode]/withdrawals/new/request-fields.tsx'
+import { Review } from '#app/[mode]/withdrawals/new/review.tsx'
+import { useForm } from '#components/form/form.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import type { Mode } from '#lib/base/mode.ts'
+import { parseReais } from '#lib/base/money.ts'
+import { ApiProblem } from '#lib/edge/client/api.ts'
+import { type WithdrawalRequest, withdrawalRequest } from '#lib/rooms/withdrawals/schema.ts'
+
+interface RequestFormProps {
+  mode: Mode
+  available: number
+}
+
+/** Asks for a withdrawal in two steps of one form: what is wanted, then as the bank will read it. */
+export function RequestForm({ mode, available }: RequestFormProps) {
+  const t = useTranslations('withdrawalRequest')
+  const api = useApi()
+  const router = useRouter()
+  const element = useRef<HTMLFormElement>(null)
+  const [reviewed, setReviewed] = useState<WithdrawalRequest | null>(null)
+  const [amount, setAmount] = useState<number | null>(null)
+  const [isTypeMissing, setTypeMissing] = useState(false)
+  const [isSent, setSent] = useState(false)
+  const balance = useQuery({
+    queryKey: ['account', api.world],
+    queryFn: ({ signal }) => api.get<{ balance: number }>('/account', signal),
+    initialData: { balance: available },
+  })
+
+  async function send(body: WithdrawalRequest, idempotencyKey: string) {
+    if (!reviewed) return review(body)
+    try {
+      type Said = { data: { id: string } }
+      const { data } = await api.send<Said>('POST', '/withdrawals', { body, idempotencyKey })
+      setSent(true)
+      router.push(`/${mode}/withdrawals/${data.id}`)
+    } catch (error) {
+      const field = fieldOf(error)
+      if (field) goBackTo(field)
+      if (field === 'amount') await balance.refetch()
+      throw error
+    }
+  }
+
+  function review(body: WithdrawalRequest) {
+    const isAmbiguous = !body.pix_key_type && mayBeTwo(body.pix_key)
+    setTypeMissing(isAmbiguous)
+    if (isAmbiguous) return focusOn('pix_key_type')
+    setReviewed(body)
+  }
+  /** The fields are there all the time, hidden, so that what was typed stays typed. */
+  function goBackTo(name: string) {
+    flushSync(() => setReviewed(null))
+    focusOn(name)
+  }
+  function focusOn(name: string) {
+    const field = element.current?.elements.namedItem(name)
+    if (field instanceof HTMLElement) field.focus()
+  }
+
+  const form = useForm({ schema: withdrawalRequest[mode], read: readFields, send })
+  function onInput(event: FormEvent<HTMLFormElement>) {
+    form.props.onInput()
+    const data = new FormData(event.currentTarget)
+    setAmount(parseReais(String(data.get('amount'))))
+    setTypeMissing(false)
+  }
+
+  return (
+    <form
+      ref={element}
+      {...form.props}
+      onInput={onInput}
+      className="grid items-start gap-6 md:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]"
+    >
+      <Sheet className="grid grid-cols-[minmax(0,1fr)] gap-5 px-4 py-5 max-md:order-2 md:px-7 md:py-7">
+        <div
+          hidden={reviewed !== null}
+          className="grid grid-cols-[minmax(0,1fr)] gap-5 [&[hidden]]:hidden"
+        >
+          <RequestFields
+            mode={mode}
+            form={form}
+            available={balance.data.balance}
+            amount={amount}
+            isTypeMissing={isTypeMissing}
+          />
+        </div>
+        {reviewed ? (
+          <Review
+            mode={mode}
+            body={reviewed}
+            available={balance.data.balance}
+            isBusy={form.isBusy || isSent}
+            onBack={() => goBackTo('amount')}
+          />
+        ) : null}
+        {fieldOf(form.failure) ? null : <Problem error={form.failure} />}
+        <p role="status" className="sr-only">
+          {reviewed ? t('reviewing') : ''}
+        </p>
+      </Sheet>
+      <Purse balance={balance.data.balance} amount={reviewed?.amount ?? amount} />
+    </form>
+  )
+}
+
+/** Where to go to set right what the server refused. */
+function fieldOf(error: unknown): string | null {
+  if (!(error instanceof ApiProblem)) return null
+  if (error.code === 'insufficient_balance') return 'amount'
+  if (error.code === 'external_id_used') return 'external_id'
+  return error.code === 'invalid_input' ? (Object.keys(error.fields)[0] ?? null) : null
+}
+
+function readFields(data: FormData) {
+  const text = (name: string) => String(data.get(name) ?? '').trim() || undefined
+  const amount = text('amount')
+  return {
+    amount: amount === undefined ? undefined : (parseReais(amount) ?? Number.NaN),
+    pix_key: text('pix_key'),
+    pix_key_type: text('pix_key_type'),
+    external_id: text('external_id'),
+    webhook_url: text('webhook_url'),
+  }
+}

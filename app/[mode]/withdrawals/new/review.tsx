@@ -1,0 +1,74 @@
+import { TriangleAlert } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { HeroMoney, Money } from '#components/format/format.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+import type { Mode } from '#lib/base/mode.ts'
+import { formatPixKey } from '#lib/base/pix/format-key.ts'
+import { readPixKey, type WithdrawalRequest } from '#lib/rooms/withdrawals/schema.ts'
+
+interface ReviewProps {
+  mode: Mode
+  body: WithdrawalRequest
+  available: number
+  isBusy: boolean
+  onBack: () => void
+}
+
+/** The last look before money leaves: how much, to whom as the bank reads it, and what remains. */
+export function Review({ mode, body, available, isBusy, onBack }: ReviewProps) {
+  const t = useTranslations()
+  const title = useRef<HTMLHeadingElement>(null)
+  useEffect(() => title.current?.focus(), [])
+  const read = readPixKey(mode, body)
+  if (!read.ok) return null
+  return (
+    <section aria-labelledby="review" className="grid grid-cols-[minmax(0,1fr)] gap-5">
+      <h2 id="review" ref={title} tabIndex={-1} className="text-title outline-none">
+        {t('withdrawalRequest.review')}
+      </h2>
+      <dl className="grid gap-4">
+        <Line name={t('withdrawals.amount')}>
+          <span className="text-[34px] leading-tight">
+            <HeroMoney cents={body.amount} testId="amount" />
+          </span>
+        </Line>
+        <Line name={t('withdrawalRequest.keyAsRead')}>
+          <span className="block break-all font-semibold text-[19px] leading-snug">
+            {formatPixKey(read.type, read.dictKey)}
+          </span>
+          <span className="text-muted text-small">{t(`pixKey.${read.type}`)}</span>
+        </Line>
+        {body.external_id ? (
+          <Line name={t('withdrawals.reference')}>
+            <span className="break-all font-mono text-[14px]">{body.external_id}</span>
+          </Line>
+        ) : null}
+        <Line name={t('withdrawalRequest.after')}>
+          <Money cents={available - body.amount} />
+        </Line>
+      </dl>
+      <Notice tone="wait" icon={TriangleAlert}>
+        {t('withdrawalRequest.final')}
+      </Notice>
+      <div className="flex flex-wrap gap-3 max-md:flex-col">
+        <Button look="primary" type="submit" disabled={isBusy}>
+          {isBusy ? t('withdrawalRequest.sending') : t('withdrawalRequest.confirm')}
+        </Button>
+        <Button look="quiet" onClick={onBack} disabled={isBusy}>
+          {t('withdrawalRequest.back')}
+        </Button>
+      </div>
+    </section>
+  )
+}
+
+function Line({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="min-w-0">
+      <dt className="text-muted text-small">{name}</dt>
+      <dd className="mt-0.5 min-w-0">{children}</dd>
+    </div>
+  )
+}

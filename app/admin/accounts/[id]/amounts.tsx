@@ -1,0 +1,40 @@
+import { useTranslations } from 'next-intl'
+import { Money } from '#components/format/format.tsx'
+import type { AccountDetail } from '#lib/views/admin/schema.ts'
+
+const NAMES = ['balance', 'outbound', 'volume'] as const
+
+/** What an account holds and moves, in both worlds. */
+export function Amounts({ account }: { account: AccountDetail }) {
+  const t = useTranslations('adminAccount')
+  return (
+    <table className="w-full">
+      <thead>
+        <tr className="text-right text-muted text-small">
+          <td />
+          <th scope="col" className="pb-1 font-medium">
+            {t('live')}
+          </th>
+          <th scope="col" className="pb-1 pl-4 font-medium">
+            {t('test')}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {NAMES.map(name => (
+          <tr key={name} className="border-line border-t text-right">
+            <th scope="row" className="py-2.5 pr-3 text-left font-normal text-small">
+              {t(`amount.${name}`)}
+            </th>
+            <td className="py-2.5 font-semibold">
+              <Money cents={account[name].live} />
+            </td>
+            <td className="py-2.5 pl-4 text-muted">
+              <Money cents={account[name].test} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

@@ -1,0 +1,115 @@
+'use client'
+
+import { Search } from 'lucide-react'
+import dynamic from 'next/dynamic'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useFilters } from '#components/filters/use-filters.ts'
+import { Money, When } from '#components/format/format.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Fact, Facts } from '#components/ui/facts.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { formatTaxId } from '#lib/base/pix/tax-id.ts'
+import type { FoundCharge } from '#lib/views/admin/schema.ts'
+
+const ReasonDialog = dynamic(() =>
+  import('#app/admin/reason-dialog.tsx').then(found => found.ReasonDialog),
+)
+
+interface FindChargeProps {
+  accountId: string
+  /** What the address asks for, and what was found. */
+  asked: string
+  charge: FoundCharge | null
+}
+
+/** A charge that a merchant writes about, by its id: the only place where staff sees anything of a payer. */
+export function FindCharge({ accountId, asked, charge }: FindChargeProps) {
+  const t = useTranslations('adminAccount')
+  const { set, isPending } = useFilters()
+  return (
+    <div className="grid gap-5">
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          const id = new FormData(event.currentTarget).get('charge')
+          set({ charge: String(id).trim() }, true)
+        }}
+        className="flex items-end gap-2"
+      >
+        <div className="min-w-0 flex-1">
+          <Field
+            label={t('chargeId')}
+            name="charge"
+            defaultValue={asked}
+            maxLength={36}
+            autoComplete="off"
+            className="font-mono text-[13px]!"
+          />
+        </div>
+        <Button
+          look="quiet"
+          type="submit"
+          disabled={isPending}
+          aria-label={t('find')}
+          className="h-11"
+        >
+          <Search size={16} aria-hidden />
+        </Button>
+      </form>
+      <div role="status">
+        {asked && !charge ? <p className="text-muted text-small">{t('noCharge')}</p> : null}
+      </div>
+      {charge ? <Found key={charge.id} accountId={accountId} charge={charge} /> : null}
+    </div>
+  )
+}
+
+function Found({ accountId, charge }: { accountId: string; charge: FoundCharge }) {
+  const t = useTranslations()
+  const [isAsked, setAsked] = useState(false)
+  const [shown, setShown] = useState<string | null>(null)
+  return (
+    <>
+      <Facts>
+        <Fact name={t('adminAccount.amountName')}>
+          <span className="font-semibold">
+            <Money cents={charge.amount} />
+          </span>
+        </Fact>
+        <Fact name={t('adminAccount.status')}>
+          {t(`chargeStatus.${charge.status}`)} · {t(`adminAccount.${charge.mode}`)}
+        </Fact>
+        <Fact name={t('adminAccount.created')}>
+          <When at={charge.created_at} />
+        </Fact>
+        <Fact name={t('adminAccount.payer')}>
+          <span className="font-mono text-[13px]" data-testid="payer-document">
+            {shown ?? charge.payer}
+          </span>
+          {shown ? null : (
+            <button
+              type="button"
+              onClick={() => setAsked(true)}
+              className="ml-3 min-h-6 font-semibold text-accent text-small hover:underline"
+            >
+              {t('adminAccount.reveal')}
+            </button>
+          )}
+        </Fact>
+      </Facts>
+      {isAsked ? (
+        <ReasonDialog
+          title={t('adminAccount.revealTitle')}
+          description={t('adminAccount.revealText')}
+          action={t('adminAccount.reveal')}
+          path={`/admin/accounts/${accountId}/charges/${charge.id}/document`}
+          onClose={() => setAsked(false)}
+          onDone={said =>
+            setShown(formatTaxId((said as { data: { document: string } }).data.document))
+          }
+        />
+      ) : null}
+    </>
+  )
+}

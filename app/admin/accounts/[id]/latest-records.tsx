@@ -1,0 +1,44 @@
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { ActorName, useActionText } from '#components/audit/names.tsx'
+import { When } from '#components/format/format.tsx'
+import type { AuditLine } from '#lib/base/audit/schema.ts'
+
+interface LatestRecordsProps {
+  accountId: string
+  lines: AuditLine[]
+}
+
+/** What was done last in an account; all of it stands in the audit log. */
+export function LatestRecords({ accountId, lines }: LatestRecordsProps) {
+  const t = useTranslations('adminAccount')
+  const actionText = useActionText()
+  return (
+    <>
+      <ul aria-label={t('records')}>
+        {lines.map(line => (
+          <li
+            key={line.id}
+            className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-line py-2.5 not-first:border-t"
+          >
+            <p className="truncate font-medium">{actionText(line.action)}</p>
+            <p className="text-muted text-small">
+              <When at={line.created_at} side="end" />
+            </p>
+            <p className="col-span-2 break-words text-muted text-small">
+              <ActorName actor={line.actor} />
+              {line.reason ? ` · ${line.reason}` : null}
+            </p>
+          </li>
+        ))}
+      </ul>
+      <Link
+        href={`/admin/audit?account=${accountId}`}
+        prefetch={false}
+        className="mt-3 inline-block font-semibold text-accent hover:underline"
+      >
+        {t('seeRecords')}
+      </Link>
+    </>
+  )
+}

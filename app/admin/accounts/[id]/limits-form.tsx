@@ -1,0 +1,77 @@
+'use client'
+
+import { useLocale, useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApi } from '#components/form/api.ts'
+import { editing, useForm } from '#components/form/form.ts'
+import { Save } from '#components/form/save.tsx'
+import { MoneyField } from '#components/ui/money-field.tsx'
+import { parseReais, reaisText } from '#lib/base/money.ts'
+import { type AccountLimits, accountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
+
+interface LimitsFormProps {
+  accountId: string
+  limits: AccountLimits
+}
+
+/** What an account may move in live mode; an empty field is no limit. */
+export function LimitsForm({ accountId, limits }: LimitsFormProps) {
+  const t = useTranslations('adminAccount')
+  const locale = useLocale()
+  const api = useApi()
+  const [kept, setKept] = useState(limits)
+  const [isUnchanged, setUnchanged] = useState(true)
+  const [isSaved, setSaved] = useState(false)
+  const form = useForm({
+    schema: accountLimits,
+    read: readLimits,
+    send: async body => {
+      const path = `/admin/accounts/${accountId}/limits`
+      setKept((await api.send<{ data: AccountLimits }>('PUT', path, { body })).data)
+      setUnchanged(true)
+      setSaved(true)
+    },
+  })
+  return (
+    <form
+      {...editing(form, isUnchanged, data => {
+        const now = readLimits(data)
+        setSaved(false)
+        setUnchanged(LIMIT_NAMES.every(name => now[name] === kept[name]))
+      })}
+      className="grid gap-5"
+    >
+      {LIMIT_NAMES.map(name => (
+        <MoneyField
+          key={name}
+          label={t(`limit.${name}`)}
+          name={name}
+          defaultValue={kept[name] === null ? '' : reaisText(kept[name], locale)}
+          placeholder={t('limit.none')}
+          hint={name === 'night_max' ? t('limit.night') : undefined}
+          problem={form.problems[name] ? t('limit.invalid') : null}
+        />
+      ))}
+      <Save
+        isBusy={form.isBusy}
+        isSaved={isSaved}
+        failure={form.failure}
+        isUnchanged={isUnchanged}
+      />
+    </form>
+  )
+}
+
+/** What is no amount is judged as one that is none. */
+function readLimits(data: FormData): Record<(typeof LIMIT_NAMES)[number], number | null> {
+  const limit = (name: string) => {
+    const text = String(data.get(name) ?? '').trim()
+    return text === '' ? null : (parseReais(text) ?? Number.NaN)
+  }
+  const [charge_max, withdrawal_max, night_max] = LIMIT_NAMES.map(limit)
+  return {
+    charge_max: charge_max ?? null,
+    withdrawal_max: withdrawal_max ?? null,
+    night_max: night_max ?? null,
+  }
+}

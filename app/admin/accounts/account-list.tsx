@@ -1,0 +1,120 @@
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { AccountState } from '#app/admin/accounts/account-state.tsx'
+import { Money, When } from '#components/format/format.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { Cell, Head, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
+import type { AccountLine, OfModes } from '#lib/views/admin/schema.ts'
+
+/** Merchants by name, with what they hold and move. */
+export function AccountList({ accounts }: { accounts: AccountLine[] }) {
+  const t = useTranslations('accounts')
+  return (
+    <Sheet>
+      <Table aria-label={t('title')}>
+        <thead>
+          <tr>
+            <Head width="32%">{t('name')}</Head>
+            <Head width="15%">{t('status')}</Head>
+            <Head width="16%">{t('created')}</Head>
+            <Head width="18%" side="right">
+              {t('balance')}
+            </Head>
+            <Head width="19%" side="right">
+              {t('volume')}
+            </Head>
+          </tr>
+        </thead>
+        <tbody>
+          {accounts.map(account => (
+            <Row key={account.id}>
+              <Cell title={account.name}>
+                <AccountName account={account} />
+              </Cell>
+              <Cell>
+                <AccountState status={account.status} />
+              </Cell>
+              <Cell className="text-muted text-small">
+                <span className="relative z-10">
+                  <When at={account.created_at} />
+                </span>
+              </Cell>
+              <Cell className="text-right">
+                <BothModes amounts={account.balance} />
+              </Cell>
+              <Cell className="text-right">
+                <BothModes amounts={account.volume} />
+              </Cell>
+            </Row>
+          ))}
+        </tbody>
+      </Table>
+      <ul className="md:hidden">
+        {accounts.map(account => (
+          <AccountCard key={account.id} account={account} />
+        ))}
+      </ul>
+    </Sheet>
+  )
+}
+
+function AccountName({ account }: { account: AccountLine }) {
+  const t = useTranslations('accounts')
+  return (
+    <>
+      <Link
+        href={`/admin/accounts/${account.id}`}
+        prefetch={false}
+        className={`block truncate font-medium ${ROW_LINK}`}
+      >
+        {account.name}
+      </Link>
+      <span className="block truncate text-muted text-small">
+        {account.owner_email ?? t('nobody')}
+      </span>
+    </>
+  )
+}
+
+/** Live money first; what is not real stays small. */
+function BothModes({ amounts }: { amounts: OfModes }) {
+  const t = useTranslations('accounts')
+  return (
+    <>
+      <span className="block font-semibold">
+        <Money cents={amounts.live} />
+      </span>
+      <span className="block text-muted text-small">
+        {t('inTest')} <Money cents={amounts.test} />
+      </span>
+    </>
+  )
+}
+
+function AccountCard({ account }: { account: AccountLine }) {
+  const t = useTranslations('accounts')
+  return (
+    <li className="relative grid gap-2.5 border-line px-4 py-3.5 not-first:border-t">
+      <div className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-x-3">
+        <div className="min-w-0">
+          <AccountName account={account} />
+        </div>
+        <AccountState status={account.status} />
+      </div>
+      <dl className="grid grid-cols-2 gap-x-3">
+        <div>
+          <dt className="text-muted text-small">{t('balance')}</dt>
+          <dd>
+            <BothModes amounts={account.balance} />
+          </dd>
+        </div>
+        <div className="text-right">
+          <dt className="text-muted text-small">{t('volume')}</dt>
+          <dd>
+            <BothModes amounts={account.volume} />
+          </dd>
+        </div>
+      </dl>
+    </li>
+  )
+}

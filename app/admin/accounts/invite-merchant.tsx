@@ -1,0 +1,26 @@
+'use client'
+
+import { Building2 } from 'lucide-react'
+import dynamic from 'next/dynamic'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { Button } from '#components/ui/button.tsx'
+
+const InviteDialog = dynamic(
+  async () => (await import('#app/admin/accounts/invite-dialog.tsx')).InviteDialog,
+)
+
+/** The operator asks somebody to open an account, and sees who was asked and has not come yet. */
+export function InviteMerchant() {
+  const t = useTranslations('inviteMerchant')
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button look="primary" onClick={() => setOpen(true)}>
+        <Building2 size={17} aria-hidden />
+        {t('invite')}
+      </Button>
+      {isOpen ? <InviteDialog onClose={() => setOpen(false)} /> : null}
+    </>
+  )
+}

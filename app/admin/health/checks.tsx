@@ -1,0 +1,72 @@
+import { useTranslations } from 'next-intl'
+import { useFigures } from '#app/admin/health/figures.ts'
+import { LevelChip } from '#app/admin/health/level.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import type { Check, CheckName } from '#lib/views/admin/schema.ts'
+
+const GROUPS = {
+  work: ['workers', 'charges', 'withdrawals', 'refunds', 'deliveries', 'mails', 'search'],
+  outside: ['gateway', 'receivers', 'mail_server'],
+  database: ['database', 'connections', 'transactions', 'durability', 'migrations'],
+  house: ['ledger', 'address', 'staff'],
+} as const satisfies Record<string, readonly CheckName[]>
+type GroupName = keyof typeof GROUPS
+
+/** Every respect in which the system was looked at, what belongs together under each other. */
+export function Checks({ checks }: { checks: Check[] }) {
+  return (
+    <div className="grid gap-6">
+      {(Object.keys(GROUPS) as GroupName[]).map(name => {
+        const names: readonly CheckName[] = GROUPS[name]
+        return (
+          <CheckGroup
+            key={name}
+            name={name}
+            checks={checks.filter(check => names.includes(check.name))}
+          />
+        )
+      })}
+    </div>
+  )
+}
+
+function CheckGroup({ name, checks }: { name: GroupName; checks: Check[] }) {
+  const t = useTranslations('health')
+  return (
+    <section aria-labelledby={`health-${name}`}>
+      <h2 id={`health-${name}`} className="mb-2.5 text-title">
+        {t(`group.${name}`)}
+      </h2>
+      <Sheet>
+        <ul>
+          {checks.map(check => (
+            <CheckLine key={`${check.name} ${check.figures.name ?? ''}`} check={check} />
+          ))}
+        </ul>
+      </Sheet>
+    </section>
+  )
+}
+
+function CheckLine({ check }: { check: Check }) {
+  const t = useTranslations('health')
+  const { write } = useFigures()
+  return (
+    <li
+      data-testid={`check-${check.name}`}
+      className="grid items-baseline gap-x-6 gap-y-1 border-line px-4 py-3 not-first:border-t max-md:grid-cols-[minmax(0,1fr)_auto] md:grid-cols-[13rem_minmax(0,1fr)_auto] md:px-6"
+    >
+      <span className="font-medium">{t(`check.${check.name}`)}</span>
+      <span className="break-words text-muted text-small max-md:order-last max-md:col-span-2">
+        {t(`said.${check.state}`, write(check.figures))}
+        {check.level === 'ok' ? null : (
+          <span className="mt-1 block text-ink">
+            <span className="font-semibold">{t('whatToDo')}: </span>
+            {t(`advice.${check.state}`)}
+          </span>
+        )}
+      </span>
+      <LevelChip level={check.level} />
+    </li>
+  )
+}

@@ -1,0 +1,76 @@
+import { Play } from 'lucide-react'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { When } from '#components/format/format.tsx'
+import { Button } from '#components/ui/button.tsx'
+import type { StuckJob } from '#lib/views/admin/schema.ts'
+
+interface JobRowProps {
+  job: StuckJob
+  isBusy: boolean
+  onRun: () => void
+}
+
+/** One piece of work: whose it is, how often it was tried, and what came of it. */
+export function JobRow({ job, isBusy, onRun }: JobRowProps) {
+  const t = useTranslations('health')
+  const kind = t(`jobKind.${job.kind}`)
+  const lost = job.kind === 'mail' ? t('jobs.gone') : t('jobs.disabled')
+  return (
+    <li
+      data-testid="stuck-job"
+      className="grid gap-x-6 gap-y-2 border-line px-4 py-3.5 not-first:border-t md:grid-cols-[minmax(0,1fr)_auto] md:items-center md:px-6"
+    >
+      <div className="min-w-0">
+        <p className="flex flex-wrap items-baseline gap-x-3">
+          <span className="font-medium">{kind}</span>
+          {job.account ? (
+            <Link
+              href={`/admin/accounts/${job.account.id}`}
+              prefetch={false}
+              className="min-w-0 truncate text-small hover:underline"
+            >
+              {job.account.name}
+            </Link>
+          ) : null}
+          <code className="break-all font-mono text-[12.5px] text-muted">{job.id}</code>
+        </p>
+        <dl className="mt-1 flex flex-wrap gap-x-5 gap-y-0.5 text-small">
+          <Mini name={t('jobs.attempts')}>{job.attempts}</Mini>
+          <Mini name={t('jobs.due')}>
+            {job.is_held ? t('jobs.held') : job.due_at ? <When at={job.due_at} /> : t('jobs.never')}
+          </Mini>
+          {job.problem ? (
+            <Mini name={t('jobs.problem')}>
+              <span className="break-all font-mono text-[12.5px]">{job.problem}</span>
+            </Mini>
+          ) : null}
+        </dl>
+      </div>
+      {job.can_run ? (
+        <Button
+          look="quiet"
+          disabled={isBusy || job.is_held}
+          onClick={onRun}
+          aria-label={t('jobs.runOne', { kind, id: job.id })}
+          className="justify-self-start text-small disabled:opacity-50"
+        >
+          <Play size={15} aria-hidden />
+          {t('jobs.run')}
+        </Button>
+      ) : (
+        <span className="text-muted text-small">{lost}</span>
+      )}
+    </li>
+  )
+}
+
+function Mini({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="flex min-w-0 gap-1.5">
+      <dt className="shrink-0 text-muted">{name}:</dt>
+      <dd className="min-w-0">{children}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,57 @@
+'use client'
+
+import { useQuery } from '@tanstack/react-query'
+import { Check, CircleAlert, TriangleAlert } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { Checks } from '#app/admin/health/checks.tsx'
+import { Jobs } from '#app/admin/health/jobs.tsx'
+import { Workers } from '#app/admin/health/workers.tsx'
+import { Problem } from '#components/form/problem.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import type { Check as CheckLine, Health } from '#lib/views/admin/schema.ts'
+
+const REFRESH_MS = 5_000
+
+/** How the system stands, as long as somebody looks at it. */
+export function LiveHealth({ first }: { first: Health }) {
+  const api = useApi()
+  const { data, error } = useQuery({
+    queryKey: ['health'],
+    queryFn: async ({ signal }) => (await api.get<{ data: Health }>('/admin/health', signal)).data,
+    initialData: first,
+    refetchInterval: REFRESH_MS,
+  })
+  return (
+    <div className="grid gap-8">
+      {error ? <Problem error={error} /> : null}
+      <Verdict checks={data.checks} />
+      <Checks checks={data.checks} />
+      <Jobs jobs={data.jobs} />
+      <Workers workers={data.workers} />
+    </div>
+  )
+}
+
+/** The whole in a word, read aloud when it changes. */
+function Verdict({ checks }: { checks: CheckLine[] }) {
+  const t = useTranslations('health')
+  const count = (level: CheckLine['level']) => checks.filter(one => one.level === level).length
+  const [problems, warnings] = [count('problem'), count('warning')]
+  const look =
+    problems > 0
+      ? { icon: CircleAlert, tone: 'bg-bad-soft text-bad' }
+      : warnings > 0
+        ? { icon: TriangleAlert, tone: 'bg-wait-soft text-wait' }
+        : { icon: Check, tone: 'bg-ok-soft text-ok' }
+  const both = problems > 0 && warnings > 0 ? 'yes' : 'no'
+  return (
+    <p
+      role="status"
+      data-testid="health-verdict"
+      className={`flex items-center gap-3 rounded-sheet px-4 py-3.5 font-semibold md:px-6 ${look.tone}`}
+    >
+      <look.icon size={20} aria-hidden />
+      {problems + warnings === 0 ? t('allWell') : t('counts', { problems, warnings, both })}
+    </p>
+  )
+}

@@ -1,0 +1,63 @@
+import { useTranslations } from 'next-intl'
+import { useFigures } from '#app/admin/health/figures.ts'
+import { When } from '#components/format/format.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { Cell, Head, Row, Table } from '#components/ui/table.tsx'
+import type { WorkerLine } from '#lib/views/admin/schema.ts'
+
+/** The processes that work, and those that fell silent within the last day. */
+export function Workers({ workers }: { workers: WorkerLine[] }) {
+  const t = useTranslations('health')
+  const { span } = useFigures()
+  if (workers.length === 0) return null
+  return (
+    <section aria-labelledby="health-workers">
+      <h2 id="health-workers" className="mb-2.5 text-title">
+        {t('workers.title')}
+      </h2>
+      <Sheet>
+        <Table aria-labelledby="health-workers">
+          <thead>
+            <tr>
+              <Head width="40%">{t('workers.host')}</Head>
+              <Head width="18%">{t('workers.pid')}</Head>
+              <Head width="21%">{t('workers.since')}</Head>
+              <Head width="21%">{t('workers.beat')}</Head>
+            </tr>
+          </thead>
+          <tbody>
+            {workers.map(worker => (
+              <Row key={worker.id}>
+                <Cell className="truncate font-medium" title={worker.host}>
+                  {worker.host}
+                </Cell>
+                <Cell className="font-mono text-[13px] text-muted">{worker.pid}</Cell>
+                <Cell className="text-muted text-small">
+                  <When at={worker.started_at} />
+                </Cell>
+                <Cell className="text-muted text-small tabular-nums">
+                  {t('workers.ago', { time: span(worker.silent_s) })}
+                </Cell>
+              </Row>
+            ))}
+          </tbody>
+        </Table>
+        <ul className="md:hidden">
+          {workers.map(worker => (
+            <li
+              key={worker.id}
+              className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 border-line px-4 py-3 not-first:border-t"
+            >
+              <span className="truncate font-medium">
+                {worker.host} · {worker.pid}
+              </span>
+              <span className="text-muted text-small tabular-nums">
+                {t('workers.ago', { time: span(worker.silent_s) })}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </Sheet>
+    </section>
+  )
+}

@@ -1,0 +1,65 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useApi } from '#components/form/api.ts'
+import { useForm } from '#components/form/form.ts'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogActions } from '#components/ui/dialog-actions.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { maybeReasoned, reasoned } from '#lib/views/admin/schema.ts'
+
+interface ReasonDialogProps {
+  title: string
+  description: string
+  /** What the button does, in a verb. */
+  action: string
+  path: string
+  isOptional?: boolean
+  /** It takes something away from somebody. */
+  isHarsh?: boolean
+  onClose: () => void
+  onDone?: (said: unknown) => void
+}
+
+/** Asks the operator's staff why, before it is done; what it changes is then shown afresh. */
+export function ReasonDialog(props: ReasonDialogProps) {
+  const { title, description, action, path, isOptional, isHarsh, onClose, onDone } = props
+  const t = useTranslations()
+  const api = useApi()
+  const router = useRouter()
+  const form = useForm({
+    schema: isOptional ? maybeReasoned : reasoned,
+    read: data => ({ reason: String(data.get('reason')).trim() || undefined }),
+    send: async body => {
+      const said = await api.send('POST', path, { body })
+      onDone?.(said)
+      router.refresh()
+      onClose()
+    },
+  })
+  const problem = form.problems.reason
+  return (
+    <Dialog isOpen onClose={onClose} title={title} description={description}>
+      <form {...form.props} className="grid gap-5">
+        <Field
+          label={t('adminDeed.reason')}
+          note={isOptional ? t('ui.optional') : undefined}
+          name="reason"
+          maxLength={200}
+          autoComplete="off"
+          hint={t('adminDeed.reasonHint')}
+          problem={problem ? t('adminDeed.reasonInvalid') : null}
+        />
+        <DialogActions
+          action={action}
+          busy={t('adminDeed.busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          isHarsh={isHarsh}
+          onCancel={onClose}
+        />
+      </form>
+    </Dialog>
+  )
+}

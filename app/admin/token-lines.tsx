@@ -1,0 +1,109 @@
+'use client'
+
+import dynamic from 'next/dynamic'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { When } from '#components/format/format.tsx'
+import { TokenState } from '#components/status/token-state.tsx'
+import { Button } from '#components/ui/button.tsx'
+import type { TokenLine } from '#lib/views/admin/schema.ts'
+
+const ReasonDialog = dynamic(() =>
+  import('#app/admin/reason-dialog.tsx').then(found => found.ReasonDialog),
+)
+
+interface TokenLinesProps {
+  tokens: TokenLine[]
+  /** Said where it is not the page's own account. */
+  isOfMany?: boolean
+}
+
+/** Tokens as the operator knows them: how they begin and end, and whether they are used. */
+export function TokenLines({ tokens, isOfMany }: TokenLinesProps) {
+  const t = useTranslations('adminTokens')
+  const [asked, setAsked] = useState<TokenLine | null>(null)
+  return (
+    <>
+      <ul aria-label={t('title')}>
+        {tokens.map(token => (
+          <Line key={token.id} token={token} isOfMany={isOfMany} onRevoke={() => setAsked(token)} />
+        ))}
+      </ul>
+      {asked ? (
+        <ReasonDialog
+          title={t('revokeTitle', { name: asked.name, account: asked.account_name })}
+          description={t('revokeText')}
+          action={t('revoke')}
+          path={`/admin/accounts/${asked.account_id}/tokens/${asked.id}/revoke`}
+          isHarsh
+          onClose={() => setAsked(null)}
+        />
+      ) : null}
+    </>
+  )
+}
+
+interface LineProps {
+  token: TokenLine
+  isOfMany?: boolean
+  onRevoke: () => void
+}
+
+function Line({ token, isOfMany, onRevoke }: LineProps) {
+  const t = useTranslations('adminTokens')
+  const { id, name, mode, prefix, last_four, status, revoked_reason: reason } = token
+  const isEnded = status === 'expired' || status === 'revoked'
+  return (
+    <li
+      data-testid="token-row"
+      className="flex flex-wrap items-start gap-x-6 gap-y-1.5 border-line px-4 py-3.5 not-first:border-t md:px-[18px]"
+    >
+      <div className="min-w-0 flex-1 basis-48">
+        <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+          <p id={`token-${id}`} className="min-w-0 break-words font-semibold">
+            {name}
+          </p>
+          <TokenState status={status} />
+        </div>
+        {isOfMany ? (
+          <Link
+            href={`/admin/accounts/${token.account_id}`}
+            prefetch={false}
+            className="block w-fit max-w-full truncate text-accent text-small hover:underline"
+          >
+            {token.account_name}
+          </Link>
+        ) : null}
+        <p className="truncate font-mono text-[13px] text-muted">
+          {prefix}…{last_four}
+        </p>
+        {status === 'revoked' ? (
+          <p className="break-words text-muted text-small">
+            {token.revoked_by === 'operator' ? t('byOperator') : null}
+            {token.revoker ? t('byMember', { name: token.revoker }) : null}
+            {reason ? ` ${t('reason', { reason })}` : null}
+          </p>
+        ) : null}
+      </div>
+      <p className="w-40 text-muted text-small">
+        {t(`mode.${mode}`)}
+        <br />
+        {token.last_used_at ? (
+          <>
+            {t('used')} <When at={token.last_used_at} />
+          </>
+        ) : (
+          t('neverUsed')
+        )}
+      </p>
+      <div className="-my-1.5 -mr-2.5 ml-auto flex w-20 justify-end md:mr-0">
+        {isEnded ? null : (
+          <Button look="plain" aria-describedby={`token-${id}`} onClick={onRevoke}>
+            {t('revoke')}
+          </Button>
+        )}
+      </div>
+    </li>
+  )
+}

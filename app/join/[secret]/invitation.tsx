@@ -1,0 +1,56 @@
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { JoinButton } from '#app/join/[secret]/join-button.tsx'
+import { NewcomerForm } from '#app/join/[secret]/newcomer-form.tsx'
+import { OpenForm } from '#components/join/open-form.tsx'
+import { SignUpForm } from '#components/join/sign-up-form.tsx'
+import { SignOut } from '#components/nav/sign-out.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+
+interface InvitationProps {
+  secret: string
+  email: string
+  /** Whether it is to join an account, or to open one. */
+  isToJoin: boolean
+  /** Who is signed in here. */
+  reader: string | null
+  /** Somebody with this e-mail may sign in already. */
+  isKnown: boolean
+}
+
+/** What to do with an invitation that holds, for whoever came by its link. */
+export function Invitation({ secret, email, isToJoin, reader, isKnown }: InvitationProps) {
+  const t = useTranslations('join')
+  const here = `/join/${secret}`
+  if (reader === email)
+    return isToJoin ? <JoinButton secret={secret} /> : <OpenForm secret={secret} />
+  if (reader !== null) {
+    return (
+      <div className="grid gap-4">
+        <p className="break-words">{t('otherPerson', { reader, email })}</p>
+        <div className="rounded-control border border-line2">
+          <SignOut label={t('signOut')} again={t('signOutFailed')} to={here} />
+        </div>
+      </div>
+    )
+  }
+  if (isKnown) {
+    return (
+      <div className="grid gap-4">
+        <p className="break-words">{t('known', { email })}</p>
+        <Link
+          href={`/login?next=${encodeURIComponent(here)}`}
+          prefetch={false}
+          className={`${buttonClass('primary')} h-11 w-full`}
+        >
+          {t('signIn')}
+        </Link>
+      </div>
+    )
+  }
+  return isToJoin ? (
+    <NewcomerForm secret={secret} email={email} />
+  ) : (
+    <SignUpForm invited={{ secret, email }} />
+  )
+}

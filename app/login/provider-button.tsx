@@ -1,0 +1,44 @@
+'use client'
+
+import { Building2, CircleAlert } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { addressOfProvider } from '#components/form/auth-calls.ts'
+import { Button } from '#components/ui/button.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+
+interface ProviderButtonProps {
+  provider: string
+  label: string
+  failed: string
+  next: string
+}
+
+/** The way in by a provider. No form leads there: a page of ours may send one to nobody else. */
+export function ProviderButton({ provider, label, failed, next }: ProviderButtonProps) {
+  const [state, setState] = useState<'waiting' | 'ready' | 'busy' | 'failed'>('waiting')
+  useEffect(() => setState('ready'), [])
+  async function leave() {
+    setState('busy')
+    const address = await addressOfProvider(provider, next)
+    if (address) location.assign(address)
+    else setState('failed')
+  }
+  return (
+    <div className="mt-3 grid gap-3">
+      <Button
+        look="quiet"
+        onClick={leave}
+        disabled={state === 'waiting' || state === 'busy'}
+        className="h-11 w-full"
+      >
+        <Building2 size={16} aria-hidden />
+        <span className="truncate">{label}</span>
+      </Button>
+      {state === 'failed' ? (
+        <Notice tone="bad" icon={CircleAlert} role="alert">
+          {failed}
+        </Notice>
+      ) : null}
+    </div>
+  )
+}

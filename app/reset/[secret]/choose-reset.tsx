@@ -1,0 +1,58 @@
+'use client'
+
+import { CircleCheck } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useForm } from '#components/form/form.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { NewPasswordField } from '#components/proof/new-password-field.tsx'
+import { Button, buttonClass } from '#components/ui/button.tsx'
+import { ApiProblem, visitorApi } from '#lib/edge/client/api.ts'
+import { resetAnswer } from '#lib/services/people/schema.ts'
+
+interface ChooseResetProps {
+  secret: string
+  email: string
+}
+
+export function ChooseReset({ secret, email }: ChooseResetProps) {
+  const t = useTranslations('reset')
+  const [isDone, setDone] = useState(false)
+  const { problems, failure, isBusy, props } = useForm({
+    schema: resetAnswer,
+    read: data => ({ secret, password: data.get('password') || undefined }),
+    send: async body => {
+      await visitorApi().send('POST', '/visitor/reset/confirm', { body })
+      setDone(true)
+    },
+  })
+  if (isDone) {
+    return (
+      <div role="status">
+        <CircleCheck size={22} strokeWidth={1.8} aria-hidden className="text-ok" />
+        <p className="mt-3 font-semibold">{t('done')}</p>
+        <p className="mt-1.5 mb-5 text-muted text-small">{t('doneText')}</p>
+        {/* A whole new page: this one's address is of no more use. */}
+        <a href="/login" className={`${buttonClass('primary')} h-11 w-full`}>
+          {t('signIn')}
+        </a>
+      </div>
+    )
+  }
+  const isExpired = failure instanceof ApiProblem && failure.code === 'link_expired'
+  return (
+    <form {...props} method="post" className="grid gap-5">
+      <Problem error={failure} />
+      {isExpired ? (
+        <a href="/reset" className={buttonClass('quiet')}>
+          {t('again')}
+        </a>
+      ) : null}
+      <input type="email" autoComplete="username" value={email} readOnly hidden />
+      <NewPasswordField label={t('new')} problem={problems.password} />
+      <Button look="primary" type="submit" disabled={isBusy} className="h-11 w-full">
+        {isBusy ? t('saving') : t('choose')}
+      </Button>
+    </form>
+  )
+}

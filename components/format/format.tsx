@@ -1,0 +1,59 @@
+import { useLocale } from 'next-intl'
+
+export { When } from '#components/format/when.tsx'
+
+/** Cents as people read them: R$ 1.234,56, or R$ 1,234.56 in English. */
+export function moneyText(cents: number, locale: string): string {
+  const { sign, integer, decimal, fraction } = moneyParts(cents, locale)
+  return `${sign}R$ ${integer}${decimal}${fraction}`
+}
+
+function moneyParts(cents: number, locale: string) {
+  const format = new Intl.NumberFormat(locale, { style: 'currency', currency: 'BRL' })
+  const parts = format.formatToParts(Math.abs(cents) / 100)
+  const join = (...types: string[]) =>
+    parts
+      .filter(part => types.includes(part.type))
+      .map(part => part.value)
+      .join('')
+  return {
+    sign: cents < 0 ? '-' : '',
+    integer: join('integer', 'group'),
+    decimal: join('decimal'),
+    fraction: join('fraction'),
+  }
+}
+
+interface MoneyProps {
+  cents: number
+}
+
+export function Money({ cents }: MoneyProps) {
+  return <span className="whitespace-nowrap">{moneyText(cents, useLocale())}</span>
+}
+
+/** From ten million on an amount at full size is wider than a small phone. */
+const LONG_MIN = 9
+
+/** The amount that a page is about: R$ small, cents raised; read aloud it is one plain amount. */
+export function HeroMoney({ cents, testId }: MoneyProps & { testId: string }) {
+  const locale = useLocale()
+  const { sign, integer, decimal, fraction } = moneyParts(cents, locale)
+  const isLong = integer.length > LONG_MIN
+  return (
+    <>
+      <span aria-hidden className={`hero-amount ${isLong ? 'max-md:text-[0.7em]' : ''}`}>
+        <span className="mr-[0.26em] font-[450] text-[0.5em] text-muted tracking-normal">R$</span>
+        {sign}
+        {integer}
+        <span className="relative -top-[0.5em] ml-[0.02em] text-[0.46em] tracking-normal">
+          {decimal}
+          {fraction}
+        </span>
+      </span>
+      <span className="sr-only" data-testid={testId}>
+        {moneyText(cents, locale)}
+      </span>
+    </>
+  )
+}

@@ -1,0 +1,33 @@
+'use client'
+
+import { Search } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useSyncExternalStore } from 'react'
+import { openPalette } from '#components/nav/open-palette.ts'
+
+/** Looks like a search field, and opens the palette: so does Ctrl or ⌘ K. */
+export function SearchButton() {
+  const t = useTranslations('nav')
+  const isApple = useSyncExternalStore(
+    () => () => {},
+    () => /Mac|iPhone|iPad/.test(navigator.userAgent),
+    () => false,
+  )
+  return (
+    <button
+      type="button"
+      onClick={openPalette}
+      aria-keyshortcuts="Control+K Meta+K"
+      className="flex h-10 items-center gap-2.5 rounded-control border border-line2 bg-surface px-3 text-faint text-small transition-colors duration-150 hover:border-faint md:w-[316px]"
+    >
+      <Search size={16} aria-hidden className="shrink-0 text-muted" />
+      <span className="truncate max-md:sr-only">{t('search')}</span>
+      <kbd
+        aria-hidden
+        className="ml-auto shrink-0 whitespace-nowrap rounded-[5px] border border-line2 px-1.5 font-sans text-muted text-tiny max-md:hidden"
+      >
+        {isApple ? '⌘K' : 'Ctrl K'}
+      </kbd>
+    </button>
+  )
+}

@@ -1,0 +1,50 @@
+'use client'
+
+import { Monitor, Moon, Sun } from 'lucide-react'
+import { useId, useSyncExternalStore } from 'react'
+import { useApiIfAny } from '#components/form/api.ts'
+import { keepTheme, shownTheme, watchTheme } from '#components/format/preferences.ts'
+import type { Theme } from '#lib/edge/session/schema.ts'
+
+const ICONS = { light: Sun, dark: Moon, system: Monitor }
+
+interface ThemeSwitchProps {
+  label: string
+  names: Record<Theme, string>
+  theme: Theme
+  /** With the names beside the icons. */
+  isWide?: boolean
+}
+
+/** However many there are in a page, all of them say the same. */
+export function ThemeSwitch({ label, names, theme, isWide }: ThemeSwitchProps) {
+  const api = useApiIfAny()
+  const group = useId()
+  const shown = useSyncExternalStore(watchTheme, shownTheme, () => theme)
+  const box = isWide ? 'h-9 gap-2 px-3 font-medium text-small' : 'size-8 justify-center'
+  return (
+    <fieldset className="inline-flex rounded-control bg-sunk p-[3px]">
+      <legend className="sr-only">{label}</legend>
+      {(['light', 'dark', 'system'] as const).map(value => {
+        const Icon = ICONS[value]
+        return (
+          <label
+            key={value}
+            title={isWide ? undefined : names[value]}
+            className={`flex items-center rounded-[8px] text-muted transition-colors duration-150 hover:text-ink has-checked:bg-surface has-checked:text-ink has-checked:shadow-sheet ${box}`}
+          >
+            <input
+              type="radio"
+              name={`theme-${group}`}
+              className="sr-only"
+              checked={value === shown}
+              onChange={() => keepTheme(value, api)}
+            />
+            <Icon size={16} aria-hidden />
+            <span className={isWide ? '' : 'sr-only'}>{names[value]}</span>
+          </label>
+        )
+      })}
+    </fieldset>
+  )
+}

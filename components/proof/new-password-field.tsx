@@ -1,0 +1,54 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useEffect, useState } from 'react'
+import type { FieldProblem } from '#components/form/form.ts'
+import { Field } from '#components/ui/field.tsx'
+import { isPasswordLength, PASSWORD_MIN, passwordLength } from '#lib/services/people/schema.ts'
+
+interface NewPasswordFieldProps {
+  label: string
+  problem: FieldProblem | undefined
+}
+
+/** Where a password is chosen. How long it is stands below; whether it is common, the server says. */
+export function NewPasswordField({ label, problem }: NewPasswordFieldProps) {
+  const t = useTranslations('newPassword')
+  const [value, setValue] = useState('')
+  const [refused, setRefused] = useState<string | null>(null)
+  const [isShown, setShown] = useState(false)
+  const length = passwordLength(value)
+  const missing = PASSWORD_MIN - length
+  const hint =
+    length === 0 ? t('hint') : missing > 0 ? t('missing', { missing }) : t('length', { length })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what it was when the server refused it
+  useEffect(() => {
+    if (problem === 'invalid' && isPasswordLength(value)) setRefused(value)
+  }, [problem])
+  const isWrong = problem === 'invalid' && !isPasswordLength(value)
+  const said = value === refused ? t('guessable') : isWrong ? t('wrongLength') : null
+  return (
+    <div className="relative">
+      <Field
+        label={label}
+        name="password"
+        type={isShown ? 'text' : 'password'}
+        autoComplete="new-password"
+        autoCapitalize="none"
+        spellCheck={false}
+        value={value}
+        onChange={event => setValue(event.target.value)}
+        hint={hint}
+        problem={problem === 'required' && value === '' ? t('required') : said}
+      />
+      <button
+        type="button"
+        aria-pressed={isShown}
+        onClick={() => setShown(!isShown)}
+        className="absolute -top-1 right-0 h-7 rounded-control px-1.5 font-medium text-accent text-small hover:bg-sunk"
+      >
+        {t('show')}
+      </button>
+    </div>
+  )
+}

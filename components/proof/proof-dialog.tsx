@@ -1,0 +1,110 @@
+'use client'
+
+import { useQuery } from '@tanstack/react-query'
+import { useTranslations } from 'next-intl'
+import { useEffect, useState } from 'react'
+import { useApi } from '#components/form/api.ts'
+import { signOut } from '#components/form/auth-calls.ts'
+import { useForm } from '#components/form/form.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { FactorForm } from '#components/proof/factor-form.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { ApiProblem } from '#lib/edge/client/api.ts'
+import { type ProofMethod, type ProofRequest, passwordProof } from '#lib/services/people/schema.ts'
+
+const PATH = '/person/proof'
+
+/** Asks whoever is there to show again who they are, before what they began goes on. */
+export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
+  const t = useTranslations('proof')
+  const api = useApi()
+  const [isOpen, setOpen] = useState(true)
+  const end = (isProved: boolean) => {
+    setOpen(false)
+    onEnd(isProved)
+  }
+  // Never remembered: a factor may have been added, or taken away, since the last time.
+  const { data: methods, error } = useQuery({
+    queryKey: ['proof'],
+    gcTime: 0,
+    staleTime: 0,
+    queryFn: async ({ signal }) =>
+      (await api.get<{ data: { methods: ProofMethod[] } }>(PATH, signal)).data.methods,
+  })
+  const prove = async (body: ProofRequest) => {
+    await api.send('POST', PATH, { body })
+    end(true)
+  }
+  const factors = (methods ?? []).filter(method => method !== 'password')
+  return (
+    <Dialog
+      isOpen={isOpen}
+      onClose={() => end(false)}
+      title={t('title')}
+      description={methods?.length === 0 ? t('none') : t('text')}
+    >
+      {/* As high as the form that comes, so that nothing jumps. */}
+      <div aria-busy={!methods && !error} className={methods ? '' : 'min-h-[138px]'}>
+        <Problem error={error} />
+        {factors.length > 0 ? (
+          <FactorForm methods={factors} onShown={prove} />
+        ) : methods && methods.length > 0 ? (
+          <PasswordProof onTyped={prove} />
+        ) : null}
+        {methods?.length === 0 ? <SignInAgain /> : null}
+      </div>
+    </Dialog>
+  )
+}
+
+function PasswordProof({ onTyped }: { onTyped: (body: ProofRequest) => Promise<void> }) {
+  const t = useTranslations('proof')
+  useEffect(() => document.getElementById('proof-password')?.focus(), [])
+  const { problems, failure, isBusy, props } = useForm({
+    schema: passwordProof,
+    read: data => ({ password: data.get('password') || undefined }),
+    send: onTyped,
+  })
+  return (
+    <form {...props} className="grid gap-5">
+      <Problem error={failure} />
+      <Field
+        label={t('password')}
+        id="proof-password"
+        name="password"
+        type="password"
+        autoComplete="current-password"
+        problem={problems.password ? t(`problem.${problems.password}`) : null}
+      />
+      <Button look="primary" type="submit" disabled={isBusy}>
+        {isBusy ? t('busy') : t('confirm')}
+      </Button>
+    </form>
+  )
+}
+
+/** A new session is a proof, too; with the one that is here nobody is asked anything at the door. */
+function SignInAgain() {
+  const t = useTranslations('proof')
+  const [failure, setFailure] = useState<unknown>(null)
+  const [isBusy, setBusy] = useState(false)
+  async function leave() {
+    setBusy(true)
+    if (await signOut()) {
+      const here = location.pathname + location.search
+      return location.assign(`/login?next=${encodeURIComponent(here)}`)
+    }
+    setFailure(new ApiProblem(0, 'network'))
+    setBusy(false)
+  }
+  return (
+    <div className="grid gap-5">
+      <Problem error={failure} />
+      <Button look="primary" disabled={isBusy} onClick={leave}>
+        {t('signIn')}
+      </Button>
+    </div>
+  )
+}

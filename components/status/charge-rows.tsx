@@ -1,0 +1,40 @@
+'use client'
+
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { useApi } from '#components/nav/world.tsx'
+import { ChargeState } from '#components/status/charge-status.tsx'
+import { AmountRows } from '#components/ui/amount-rows.tsx'
+import { ROW_LINK } from '#components/ui/table.tsx'
+import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
+
+interface ChargeRowsProps {
+  label: string
+  /** What the column of their times is called. */
+  created: string
+  charges: ListedCharge[]
+}
+
+/** Charges by their payers; the whole of a row leads to its charge. */
+export function ChargeRows({ label, created, charges }: ChargeRowsProps) {
+  const t = useTranslations('charges')
+  const { mode } = useApi().world
+  const rows = charges.map(charge => ({
+    ...charge,
+    title: charge.client_name,
+    state: <ChargeState status={charge.status} />,
+    subject: (
+      <Link href={`/${mode}/charges/${charge.id}`} prefetch={false} className={ROW_LINK}>
+        {charge.client_name}
+      </Link>
+    ),
+  }))
+  const heads = {
+    subject: t('payer'),
+    reference: t('reference'),
+    status: t('status'),
+    created,
+    amount: t('amount'),
+  }
+  return <AmountRows label={label} heads={heads} rows={rows} />
+}

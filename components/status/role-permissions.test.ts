@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest'
+import { DEEDS } from '#components/status/role-permissions.ts'
+import { type Allowed, MAY } from '#lib/edge/session/roles.ts'
+import { ROLES } from '#lib/rooms/accounts/schema.ts'
+
+test('whatever tells one role from another stands in the table that people choose by', () => {
+  const shown: Allowed[] = DEEDS.map(({ needs }) => needs)
+  const names = Object.keys(MAY) as Allowed[]
+  const special = names.filter(name => MAY[name].length < ROLES.length)
+  expect(special.filter(name => !shown.includes(name))).toEqual([])
+})

@@ -1,0 +1,96 @@
+import type { ReactNode } from 'react'
+import { Money, When } from '#components/format/format.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { Cell, Head, Row, Table } from '#components/ui/table.tsx'
+
+export interface AmountRow {
+  id: string
+  /** Whose money it is, or where it goes: a link with ROW_LINK, which the whole row then is. */
+  subject: ReactNode
+  /** The subject as text, for whoever points at what is cut off. */
+  title?: string
+  external_id: string | null
+  state: ReactNode
+  created_at: string
+  amount: number
+}
+
+interface AmountRowsProps {
+  label: string
+  heads: Record<'subject' | 'reference' | 'status' | 'created' | 'amount', string>
+  rows: AmountRow[]
+}
+
+/** Charges or withdrawals: a table where there is room, else a card each. */
+export function AmountRows(props: AmountRowsProps) {
+  return (
+    <Sheet>
+      <AmountTable {...props} />
+      <ul className="md:hidden">
+        {props.rows.map(row => (
+          <AmountCard key={row.id} {...row} />
+        ))}
+      </ul>
+    </Sheet>
+  )
+}
+
+function AmountTable({ label, heads, rows }: AmountRowsProps) {
+  return (
+    <Table aria-label={label}>
+      <thead>
+        <tr>
+          <Head width="31%">{heads.subject}</Head>
+          <Head width="20%">{heads.reference}</Head>
+          <Head width="15%">{heads.status}</Head>
+          <Head width="16%">{heads.created}</Head>
+          <Head width="18%" side="right">
+            {heads.amount}
+          </Head>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(row => (
+          <Row key={row.id}>
+            <Cell className="truncate font-medium" title={row.title}>
+              {row.subject}
+            </Cell>
+            <Cell
+              className="truncate font-mono text-[13px] text-muted"
+              title={row.external_id ?? undefined}
+            >
+              {row.external_id ?? '—'}
+            </Cell>
+            <Cell>{row.state}</Cell>
+            <Cell className="text-muted text-small">
+              <span className="relative z-10">
+                <When at={row.created_at} />
+              </span>
+            </Cell>
+            <Cell className="text-right font-semibold">
+              <Money cents={row.amount} />
+            </Cell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+function AmountCard({ subject, external_id, state, created_at, amount }: AmountRow) {
+  return (
+    <li className="relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-line px-4 py-3 not-first:border-t">
+      <span className="truncate font-medium">{subject}</span>
+      <span className="self-start text-right font-semibold">
+        <Money cents={amount} />
+      </span>
+      <span className="flex min-w-0 gap-2 text-muted text-small">
+        <span className="relative z-10">
+          <When at={created_at} />
+        </span>
+        <span className="truncate font-mono text-[12.5px] leading-[21px]">{external_id}</span>
+      </span>
+      <span className="justify-self-end">{state}</span>
+    </li>
+  )
+}

@@ -1,0 +1,26 @@
+'use client'
+
+import { Button } from '#components/ui/button.tsx'
+import { MessagePage } from '#components/ui/message-page.tsx'
+import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
+import en from '#messages/en/crash.json' with { type: 'json' }
+import ptBR from '#messages/pt-BR/crash.json' with { type: 'json' }
+
+/** What people see when a page broke. The reference leads to the line in the server's log. */
+export function Crash({ error, again }: { error: Error & { digest?: string }; again: () => void }) {
+  const words = language().startsWith('pt') ? ptBR.crash : en.crash
+  return (
+    <MessagePage code={error.digest ?? '500'} title={words.title} text={words.text}>
+      <Button look="primary" onClick={again}>
+        {words.again}
+      </Button>
+    </MessagePage>
+  )
+}
+
+// A page that broke on the server arrives without its `lang`.
+function language(): string {
+  if (typeof document === 'undefined') return 'pt-BR'
+  const chosen = document.cookie.split('; ').find(pair => pair.startsWith(`${LOCALE_COOKIE}=`))
+  return chosen?.split('=')[1] ?? navigator.language
+}

@@ -1,0 +1,24 @@
+import type { ReactNode } from 'react'
+import { Mark } from '#components/ui/mark.tsx'
+
+interface MessagePageProps {
+  code: string
+  title: string
+  text: string
+  children: ReactNode
+}
+
+/** A page that says one thing and what to do next. It needs nothing of the server. */
+export function MessagePage({ code, title, text, children }: MessagePageProps) {
+  return (
+    <main className="mx-auto flex min-h-dvh max-w-120 flex-col px-6 py-8">
+      <Mark size={24} />
+      <div className="my-auto pt-12 pb-24">
+        <p className="font-mono text-muted text-small">{code}</p>
+        <h1 className="mt-2 text-head">{title}</h1>
+        <p className="mt-3 mb-7 text-muted">{text}</p>
+        {children}
+      </div>
+    </main>
+  )
+}
