@@ -215,7 +215,7 @@ describe('one process', () => {
   test('has one pool, although the module is loaded twice', async () => {
     const said = await runElsewhere(
       `const [one, two] = await Promise.all(
-        ['', '?again'].map(copy => import('./lib/db/client.ts' + copy)))
+        ['', '?again'].map(copy => import('./lib/base/db/client.ts' + copy)))
       const ask = ({ db }) => db().$queryRaw\`SELECT pg_backend_pid() AS pid FROM pg_sleep(0.1)\`
       const rows = await Promise.all([one, two, one, two, one, two, one, two].map(ask))
       console.log(JSON.stringify({
