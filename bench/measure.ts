@@ -1,7 +1,7 @@
 import type { Outcome } from './load/generator.ts'
 import type { Generator } from './load/send.ts'
-import { OPERATIONS, type OperationName, requireRight } from './operations.ts'
-import type { Options } from './options.ts'
+import { OPERATIONS, requireRight } from './operations.ts'
+import type { OperationName, Options } from './options.ts'
 import { type Server, TITLES, type Variant } from './servers.ts'
 import type { World } from './world.ts'
 

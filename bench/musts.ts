@@ -1,5 +1,5 @@
 import type { Results } from './measure.ts'
-import type { OperationName } from './operations.ts'
+import type { OperationName } from './options.ts'
 
 export interface Verdict {
   promise: string

@@ -2,10 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { isUuid } from '#lib/base/ids.ts'
 import { parseBrCode } from '#lib/base/pix/br-code.ts'
 import { writeRequest } from './load/send.ts'
+import type { OperationName } from './options.ts'
 import { CHARGE, type World } from './world.ts'
-
-export const OPERATION_NAMES = ['create', 'read', 'account', 'withdraw', 'small', 'large'] as const
-export type OperationName = (typeof OPERATION_NAMES)[number]
 
 interface Operation {
   title: string

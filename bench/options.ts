@@ -1,7 +1,12 @@
 import { parseArgs } from 'node:util'
-import { AFTER_NAMES, type AfterName } from './after/after.ts'
-import { OPERATION_NAMES, type OperationName } from './operations.ts'
 import { VARIANTS, type Variant } from './servers.ts'
+
+export const OPERATION_NAMES = ['create', 'read', 'account', 'withdraw', 'small', 'large'] as const
+export type OperationName = (typeof OPERATION_NAMES)[number]
+
+/** Measurements of what happens after a request. */
+export const AFTER_NAMES = ['webhooks', 'deliveries', 'sweep', 'hot', 'pages'] as const
+export type AfterName = (typeof AFTER_NAMES)[number]
 
 export interface Options {
   only: OperationName[]

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os'
-import type { Section } from './after/after.ts'
+import type { Section } from './after/section.ts'
 import { CONNECTIONS, type Figure, type Results } from './measure.ts'
 import type { Verdict } from './musts.ts'
-import { OPERATIONS, type OperationName } from './operations.ts'
-import type { Options } from './options.ts'
+import { OPERATIONS } from './operations.ts'
+import type { OperationName, Options } from './options.ts'
 import { TITLES, type Variant } from './servers.ts'
 
 export interface Memory {

@@ -1,31 +1,13 @@
-import type pg from 'pg'
 import { type BenchDatabase, dropDatabaseAside, inDatabaseAside } from '../database.ts'
 import type { Generator } from '../load/send.ts'
-import type { Verdict } from '../musts.ts'
-import type { Options } from '../options.ts'
+import type { AfterName, Options } from '../options.ts'
 import { measureDeliveries } from './deliveries.ts'
 import { measureHot } from './hot.ts'
 import { openHouse } from './house.ts'
 import { measurePages } from './pages.ts'
+import type { Ground, Section } from './section.ts'
 import { measureSweep } from './sweep.ts'
 import { measureWebhooks } from './webhooks.ts'
-
-export const AFTER_NAMES = ['webhooks', 'deliveries', 'sweep', 'hot', 'pages'] as const
-export type AfterName = (typeof AFTER_NAMES)[number]
-
-export interface Section {
-  title: string
-  lines: string[]
-  verdicts: Verdict[]
-}
-
-/** What each of them stands on: a database in which nothing is due. */
-export interface Ground {
-  settings: Record<string, string>
-  pool: pg.Pool
-  generator: Generator
-  options: Options
-}
 
 const HOUSE = 'bench_house'
 

@@ -4,9 +4,9 @@ import { count, examineLedger } from '../books.ts'
 import { type Receiver, startReceiver } from '../load/receive.ts'
 import { adopt, endChild, startWorker } from '../servers.ts'
 import { makeMerchant } from '../world.ts'
-import type { Ground, Section } from './after.ts'
 import { type WrittenCharge, writeCharges } from './charges.ts'
 import { untilNothingDue } from './house.ts'
+import type { Ground, Section } from './section.ts'
 
 const PER_SECOND_MIN = 500
 const URLS = 16

@@ -3,9 +3,9 @@ import { endToEndId } from '#lib/services/gateway/simulator.ts'
 import { count, examineLedger } from '../books.ts'
 import { median } from '../measure.ts'
 import { CHARGE, makeMerchant } from '../world.ts'
-import type { Ground, Section } from './after.ts'
 import { type WrittenCharge, writeCharges } from './charges.ts'
 import { openReference } from './pgbench.ts'
+import type { Ground, Section } from './section.ts'
 
 const CALLERS = 64
 const RATIO_MIN = 1

@@ -9,9 +9,9 @@ import { median } from '../measure.ts'
 import type { Verdict } from '../musts.ts'
 import { endChild, startServer } from '../servers.ts'
 import { makeMerchant } from '../world.ts'
-import type { Ground, Section } from './after.ts'
 import { type WrittenCharge, writeCharges } from './charges.ts'
 import { type Examine, openLighthouse, type Scores } from './lighthouse.ts'
+import type { Ground, Section } from './section.ts'
 
 /** A browser keeps our cookies on plain http only under names that https would not take. */
 const ON_LOOPBACK = { PUBLIC_URL: 'http://127.0.0.1', WORKER: 'false' }

@@ -6,8 +6,8 @@ import { CONNECTIONS, median } from '../measure.ts'
 import type { Verdict } from '../musts.ts'
 import { endChild, startServer, startWorker } from '../servers.ts'
 import { CHARGE, makeMerchant } from '../world.ts'
-import type { Ground, Section } from './after.ts'
 import { writeCharges } from './charges.ts'
+import type { Ground, Section } from './section.ts'
 
 const MERCHANTS = 20
 /** For 100,000 charges; fewer must be done in their part of it. */

@@ -5,8 +5,8 @@ import { writeRequest } from '../load/send.ts'
 import type { Verdict } from '../musts.ts'
 import { adopt, endChild, startServer } from '../servers.ts'
 import { type Merchant, makeMerchant } from '../world.ts'
-import type { Ground, Section } from './after.ts'
 import { type WrittenCharge, writeCharges } from './charges.ts'
+import type { Ground, Section } from './section.ts'
 
 const MERCHANTS = 20
 const PAID_PER_SECOND = 200

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, posix, resolve } from 'node:path'
 import { expect, test } from 'vitest'
@@ -135,6 +135,21 @@ function kindOf(path: string): keyof typeof LINES_MAX {
   return place.startsWith('rooms/') && !PARTS.test(basename(path)) ? 'verb' : 'file'
 }
 
+/** Returns the circles of imports, type imports included: each as the paths of one way around. */
+function findCircles(sources: Source[]): string[] {
+  const targets = new Map(sources.map(source => [source.path, importsOf(source)]))
+  const done = new Set<string>()
+  const visit = (path: string, way: string[]): string[] => {
+    const start = way.indexOf(path)
+    if (start !== -1) return [[...way.slice(start), path].join(' imports ')]
+    if (done.has(path)) return []
+    const circles = (targets.get(path) ?? []).flatMap(target => visit(target, [...way, path]))
+    done.add(path)
+    return circles
+  }
+  return [...targets.keys()].flatMap(path => visit(path, []))
+}
+
 function checkHabits({ path, text }: Source): string[] {
   return [
     ...(/\$(query|execute)RawUnsafe/.test(text) ? [`${path} builds SQL from text`] : []),
@@ -148,18 +163,29 @@ function checkHabits({ path, text }: Source): string[] {
 }
 
 function sourcesOfTheHouse(): Source[] {
+  return sourcesIn(/^(app|bin|components|lib|prisma)\//).filter(({ path }) => !isTest(path))
+}
+
+function sourcesIn(folders: RegExp): Source[] {
   const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
   return files
     .split('\n')
-    .filter(path => /^(app|bin|components|lib|prisma)\/.*\.tsx?$/.test(path))
-    .filter(path => !/\.test\.tsx?$/.test(path))
+    .filter(path => folders.test(path) && /\.tsx?$/.test(path) && existsSync(path))
     .map(path => ({ path, text: readFileSync(path, 'utf8') }))
+}
+
+function isTest(path: string): boolean {
+  return /\.(test|spec)\.tsx?$/.test(path)
 }
 
 test('every file keeps the plan: imports, tables, names, lengths and habits', () => {
   const sources = sourcesOfTheHouse()
   expect(sources.length).toBeGreaterThan(50)
   expect(inspect(sources)).toEqual([])
+})
+
+test('no imports form a circle, type imports included', () => {
+  expect(findCircles(sourcesIn(/^(app|bench|bin|components|e2e|lib|prisma)\//))).toEqual([])
 })
 
 test('the table of tables names every table of the schema, and no exception is unused', () => {
@@ -208,6 +234,18 @@ test('a foreign write, a vague name, a long file and a bad habit are found', () 
   expect(inspect([{ path: 'lib/base/db/x.ts', text: excused }])).toEqual([])
   expect(inspect([{ path: 'lib/base/db/x.ts', text: 'db.$queryRawUnsafe(text)' }])).toHaveLength(1)
   expect(inspect([{ path: 'lib/base/db/x.ts', text: 'process.env.HOME' }])).toHaveLength(1)
+})
+
+test('a circle of imports is found, and a file imported twice is none', () => {
+  const importing = (path: string, ...targets: string[]) => ({
+    path,
+    text: targets.map(target => `import type { X } from '${target}'\n`).join(''),
+  })
+  const line = [importing('bench/a.ts', './b.ts', './c.ts'), importing('bench/b.ts', './c.ts')]
+  expect(findCircles([...line, importing('bench/c.ts')])).toEqual([])
+  expect(findCircles([...line, importing('bench/c.ts', '#bench/a.ts')])).toEqual([
+    'bench/a.ts imports bench/b.ts imports bench/c.ts imports bench/a.ts',
+  ])
 })
 
 test.each([

@@ -1,11 +1,17 @@
 import { hash as digest } from 'node:crypto'
 import { Prisma } from '#lib/base/db/client.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
-import type { TokenCaller } from '#lib/rooms/tokens/verify.ts'
 
 /** A caller is looked up afresh after so long, which also notes that the token is in use. */
 const REMEMBERED_MS = 60_000
 const REMEMBERED_MAX = 10_000
+
+interface TokenCaller {
+  mode: Mode
+  permissions: string[]
+  account: { id: string; name: string; city: string; expiresIn: number; isActive: boolean }
+}
 
 export interface KnownCaller extends TokenCaller {
   /** A hash of the token, for whoever counts by it. */

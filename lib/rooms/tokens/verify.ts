@@ -7,12 +7,6 @@ import { hashToken } from '#lib/rooms/tokens/issue.ts'
 import { type KnownCaller, rememberCaller } from '#lib/rooms/tokens/recall.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
-export interface TokenCaller {
-  mode: Mode
-  permissions: string[]
-  account: { id: string; name: string; city: string; expiresIn: number; isActive: boolean }
-}
-
 interface Row {
   mode: Mode
   permissions: string[]

@@ -2,7 +2,6 @@ import type { Tx } from '#lib/base/db/client.ts'
 import { invalidInput } from '#lib/base/errors.ts'
 import { firstIdAt } from '#lib/base/ids.ts'
 import { cents, reaisText } from '#lib/base/money.ts'
-import type { WithdrawalOrder } from '#lib/rooms/withdrawals/insert.ts'
 
 /** How far the clock that made an id may be from the database's, which made `created_at`. */
 const CLOCKS_APART_MS = 3_600_000
@@ -23,7 +22,7 @@ interface Limits {
 export async function requireWithinLimits(
   tx: Tx,
   accountId: string,
-  { amount, bookedAt }: Pick<WithdrawalOrder, 'amount' | 'bookedAt'>,
+  { amount, bookedAt }: { amount: number; bookedAt?: Date },
 ): Promise<void> {
   const [limits] = await tx.$queryRaw<Limits[]>`
     SELECT a.withdrawal_max AS "withdrawalMax", a.night_max AS "nightMax",

@@ -1,0 +1,18 @@
+import type pg from 'pg'
+import type { Generator } from '../load/send.ts'
+import type { Verdict } from '../musts.ts'
+import type { Options } from '../options.ts'
+
+export interface Section {
+  title: string
+  lines: string[]
+  verdicts: Verdict[]
+}
+
+/** What a measurement runs on: a database in which nothing is due. */
+export interface Ground {
+  settings: Record<string, string>
+  pool: pg.Pool
+  generator: Generator
+  options: Options
+}
