@@ -1,12 +1,15 @@
+import { CircleAlert, Clock } from 'lucide-react'
+import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { PaletteHost } from '#app/[mode]/palette/palette-host.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'
-import { AccountNotice } from '#components/nav/account-notice.tsx'
 import { Connection } from '#components/nav/connection.tsx'
 import { Frame } from '#components/nav/frame.tsx'
 import { WorldOf } from '#components/nav/world.tsx'
+import { Notice } from '#components/ui/notice.tsx'
 import { requireMode, requireUser } from '#lib/edge/session/gate.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
+import type { SessionAccount } from '#lib/edge/session/schema.ts'
 
 interface ModeLayoutProps {
   params: Promise<{ mode: string }>
@@ -35,5 +38,28 @@ export default async function ModeLayout({ params, children }: ModeLayoutProps) 
         {account ? <PaletteHost /> : null}
       </WorldOf>
     </ClientWords>
+  )
+}
+
+/** Why an account only shows, what still works in it, and whom to ask: at the top of its pages. */
+function AccountNotice({
+  account: { status, statusReason: reason },
+}: {
+  account: Pick<SessionAccount, 'status' | 'statusReason'>
+}) {
+  const t = useTranslations('accountNotice')
+  const isPending = status === 'pending'
+  return (
+    <div className="mb-6 max-md:mt-2 md:mb-8">
+      <Notice tone={isPending ? 'wait' : 'bad'} icon={isPending ? Clock : CircleAlert}>
+        <strong className="block font-semibold">
+          {isPending ? t('pending') : t('suspended')}
+          {!isPending && reason ? ` ${t('reason', { reason })}` : null}
+        </strong>
+        <span className="mt-0.5 block font-normal">
+          {isPending ? t('pendingText') : t('suspendedText')}
+        </span>
+      </Notice>
+    </div>
   )
 }

@@ -5,7 +5,7 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { When } from '#components/format/format.tsx'
-import { TokenState } from '#components/status/token-state.tsx'
+import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
 import type { TokenLine } from '#lib/views/admin/schema.ts'
 

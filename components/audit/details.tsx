@@ -5,12 +5,12 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Changes } from '#components/audit/changes.tsx'
 import { ActorName, useActionText } from '#components/audit/names.tsx'
-import { placeOf } from '#components/audit/places.ts'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
+import { MODES, type Mode } from '#lib/base/mode.ts'
 
 interface DetailsProps {
   line: AuditLine
@@ -103,4 +103,23 @@ function Narrow({ onPress, children }: { onPress: () => void; children: ReactNod
       {children}
     </button>
   )
+}
+
+/** Where the target of a deed can be looked at by whoever reads of it; null: nowhere. */
+function placeOf(line: AuditLine, shown: Mode, isStaff: boolean): string | null {
+  const { action, account, target, before, after } = line
+  const group = action.split('.')[0]
+  if (isStaff) return account ? `/admin/accounts/${account.id}` : null
+  const said = after?.mode ?? before?.mode
+  const at = `/${MODES.find(mode => mode === said) ?? shown}`
+  if (group === 'token') return `${at}/settings/tokens`
+  if (group === 'member' || group === 'invitation') return `${at}/settings/members`
+  if (group === 'webhook_secret') return `${at}/webhooks/endpoints`
+  if (group === 'webhook_endpoint') {
+    return action.endsWith('.deleted') ? null : `${at}/webhooks/endpoints/${target}`
+  }
+  if (group === 'webhook_delivery') return `${at}/webhooks`
+  if (group === 'withdrawal') return `${at}/withdrawals/${target}`
+  if (group === 'charge') return `${at}/charges/${target}`
+  return null
 }

@@ -2,11 +2,12 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { ScrollText } from 'lucide-react'
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { AuditDetails } from '#components/audit/details.tsx'
 import { AuditFilters, UNSET } from '#components/audit/filters.tsx'
 import { AuditRows } from '#components/audit/rows.tsx'
+import { ExportButton } from '#components/filters/export-button.tsx'
 import { ListBody, NoneFit } from '#components/filters/list-body.tsx'
 import type { ListPage } from '#components/filters/live-page.ts'
 import { useFilters } from '#components/filters/use-filters.ts'
@@ -69,5 +70,28 @@ export function AuditList({ isStaff, asked, isFiltered, first }: AuditListProps)
         />
       ) : null}
     </>
+  )
+}
+
+interface ExportAuditProps {
+  isStaff: boolean
+  filters: Record<string, string>
+}
+
+export function ExportAudit({ isStaff, filters }: ExportAuditProps) {
+  const t = useTranslations('audit')
+  const locale = useLocale()
+  const asked = new URLSearchParams({ locale, ...filters })
+  return (
+    <ExportButton
+      path={`${isStaff ? '/admin' : '/dashboard'}/audit/export?${asked}`}
+      words={{
+        save: t('export'),
+        stop: t('stop'),
+        broken: t('exportBroken'),
+        saving: rows => t('exporting', { rows }),
+        saved: rows => t('exported', { rows }),
+      }}
+    />
   )
 }

@@ -1,7 +1,7 @@
-import { BookOpen, ShieldCheck } from 'lucide-react'
+import { BookOpen, FlaskConical, ShieldCheck } from 'lucide-react'
+import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { AccountSwitch } from '#components/nav/account-switch.tsx'
-import { ModeSwitch } from '#components/nav/mode-switch.tsx'
 import { NavLink } from '#components/nav/nav-link.tsx'
 import type { Place } from '#components/nav/places.ts'
 import { SignOut } from '#components/nav/sign-out.tsx'
@@ -82,5 +82,31 @@ export function AccountMenu({ user, account, name, mode, places }: AccountMenuPr
         <SignOut label={t('signOut')} again={t('signOutFailed')} />
       </div>
     </div>
+  )
+}
+
+const OTHER = { test: 'live', live: 'test' } as const
+const LOOKS = {
+  test: { text: 'text-test', track: 'bg-test', knob: 'translate-x-[14px]' },
+  live: { text: 'text-muted', track: 'bg-faint', knob: 'translate-x-0' },
+}
+
+/** Says which world this is and leads to the other one. */
+export function ModeSwitch({ mode }: { mode: Mode }) {
+  const t = useTranslations('nav')
+  const { text, track, knob } = LOOKS[mode]
+  return (
+    <Link
+      href={`/${OTHER[mode]}/home`}
+      prefetch={false}
+      className="flex min-h-10 items-center gap-3 rounded-control border border-line2 px-2.5 transition-colors duration-150 hover:bg-sunk"
+    >
+      <FlaskConical size={18} strokeWidth={1.8} aria-hidden />
+      <span className={`font-semibold text-small ${text}`}>{t(`mode.${mode}`)}</span>
+      <span className="sr-only">{t(`modeOther.${mode}`)}</span>
+      <span aria-hidden className={`ml-auto h-5 w-[34px] rounded-chip p-[3px] ${track}`}>
+        <span className={`block size-[14px] rounded-chip bg-surface ${knob}`} />
+      </span>
+    </Link>
   )
 }

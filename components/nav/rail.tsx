@@ -1,7 +1,6 @@
 import { BookOpen, CircleUserRound } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { ACCOUNT_MENU } from '#components/nav/account-menu.tsx'
-import { ModeSwitch } from '#components/nav/mode-switch.tsx'
+import { ACCOUNT_MENU, ModeSwitch } from '#components/nav/account-menu.tsx'
 import { NavLink } from '#components/nav/nav-link.tsx'
 import type { Place } from '#components/nav/places.ts'
 import { Mark } from '#components/ui/mark.tsx'

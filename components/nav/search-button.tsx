@@ -3,7 +3,6 @@
 import { Search } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useSyncExternalStore } from 'react'
-import { openPalette } from '#components/nav/open-palette.ts'
 
 /** Looks like a search field, and opens the palette: so does Ctrl or ⌘ K. */
 export function SearchButton() {
@@ -30,4 +29,26 @@ export function SearchButton() {
       </kbd>
     </button>
   )
+}
+
+const ASKED = 'troco-palette'
+
+/** From wherever one stands: the layout holds the one palette of a page. */
+function openPalette(): void {
+  dispatchEvent(new Event(ASKED))
+}
+
+/** Calls back when somebody asks for the palette, with the keyboard too: Ctrl or ⌘ K. */
+export function watchPalette(onAsked: () => void, onKey: () => void): () => void {
+  const listen = (event: KeyboardEvent) => {
+    if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return
+    event.preventDefault()
+    onKey()
+  }
+  addEventListener(ASKED, onAsked)
+  addEventListener('keydown', listen)
+  return () => {
+    removeEventListener(ASKED, onAsked)
+    removeEventListener('keydown', listen)
+  }
 }

@@ -1,6 +1,5 @@
 import { getLocale, getTranslations } from 'next-intl/server'
-import { LanguageSwitch } from '#components/nav/language-switch.tsx'
-import { ThemeSwitch } from '#components/nav/theme-switch.tsx'
+import { LanguageSwitch, ThemeSwitch } from '#components/nav/preference-switches.tsx'
 import { readTheme } from '#lib/edge/session/preferences.ts'
 
 /** Language and theme, side by side. */

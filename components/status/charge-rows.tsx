@@ -3,7 +3,7 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useApi } from '#components/nav/world.tsx'
-import { ChargeState } from '#components/status/charge-status.tsx'
+import { ChargeState } from '#components/status/state-chips.tsx'
 import { AmountRows } from '#components/ui/amount-rows.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'

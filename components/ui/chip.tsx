@@ -1,6 +1,7 @@
 import type { LucideIcon } from 'lucide-react'
 
-const TONES = {
+/** Background and text of each tone. */
+export const TONES = {
   ok: 'bg-ok-soft text-ok',
   wait: 'bg-wait-soft text-wait',
   bad: 'bg-bad-soft text-bad',

@@ -1,4 +1,8 @@
+'use client'
+
+import { useLocale } from 'next-intl'
 import type { ComponentProps, ReactNode } from 'react'
+import { parseReais, reaisText } from '#lib/base/money.ts'
 
 const CONTROL =
   'block w-full rounded-control border border-line2 bg-surface px-3 text-[16px] text-ink transition-colors duration-150 hover:border-faint focus-visible:border-accent aria-invalid:border-bad disabled:bg-sunk disabled:text-muted'
@@ -88,5 +92,32 @@ export function Select(props: SelectProps) {
     <Around {...words}>
       <select {...control} />
     </Around>
+  )
+}
+
+type MoneyFieldProps = Omit<ComponentProps<typeof Field>, 'type' | 'inputMode'>
+
+/** An amount in reais, however it is typed or pasted; it takes its usual form when one leaves it. */
+export function MoneyField({ onBlur, className = '', ...rest }: MoneyFieldProps) {
+  const locale = useLocale()
+  return (
+    <div className="relative">
+      <Field
+        placeholder={reaisText(0, locale)}
+        {...rest}
+        type="text"
+        inputMode="decimal"
+        autoComplete="off"
+        className={`pl-10 font-semibold ${className}`}
+        onBlur={event => {
+          const amount = parseReais(event.currentTarget.value)
+          if (amount !== null) event.currentTarget.value = reaisText(amount, locale)
+          onBlur?.(event)
+        }}
+      />
+      <span aria-hidden className="absolute top-[38px] left-3 text-muted">
+        R$
+      </span>
+    </div>
   )
 }

@@ -1,14 +1,6 @@
 import type { LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { Tone } from '#components/ui/chip.tsx'
-
-const TONES: Record<Tone, string> = {
-  ok: 'bg-ok-soft text-ok',
-  wait: 'bg-wait-soft text-wait',
-  bad: 'bg-bad-soft text-bad',
-  off: 'bg-off-soft text-off',
-  test: 'bg-test-soft text-test',
-}
+import { TONES, type Tone } from '#components/ui/chip.tsx'
 
 /** What happened, in order, the oldest first. */
 export function Timeline({ children, label }: { children: ReactNode; label: string }) {

@@ -5,7 +5,7 @@ import { type ReactNode, useRef, useState } from 'react'
 import { Problem } from '#components/form/problem.tsx'
 import { HeroMoney, When } from '#components/format/format.tsx'
 import { IfMay } from '#components/nav/may.tsx'
-import { ChargeState } from '#components/status/charge-status.tsx'
+import { ChargeState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
 import type { BankReading } from '#lib/views/dashboard/schema.ts'
 

@@ -6,7 +6,7 @@ import { useTranslations } from 'next-intl'
 import { ExportCharges } from '#app/[mode]/charges/export-button.tsx'
 import { Money } from '#components/format/format.tsx'
 import { useApi } from '#components/nav/world.tsx'
-import { Skeleton } from '#components/ui/skeleton.tsx'
+import { Skeleton } from '#components/ui/sheet.tsx'
 import type { ChargeTotals } from '#lib/rooms/charges/schema.ts'
 
 const LIVE_MS = 15_000

@@ -15,8 +15,7 @@ import {
 } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Money } from '#components/format/format.tsx'
-import { CHARGE_LOOKS } from '#components/status/charge-status.tsx'
-import { WITHDRAWAL_LOOKS } from '#components/status/withdrawal-status.tsx'
+import { CHARGE_LOOKS, WITHDRAWAL_LOOKS } from '#components/status/state-chips.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { Hit } from '#lib/views/dashboard/schema.ts'
 

@@ -2,7 +2,7 @@
 
 import dynamic from 'next/dynamic'
 import { useEffect, useState } from 'react'
-import { watchPalette } from '#components/nav/open-palette.ts'
+import { watchPalette } from '#components/nav/search-button.tsx'
 
 const Palette = dynamic(() =>
   import('#app/[mode]/palette/palette.tsx').then(found => found.Palette),

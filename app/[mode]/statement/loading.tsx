@@ -1,6 +1,5 @@
 import { useTranslations } from 'next-intl'
-import { Sheet } from '#components/ui/sheet.tsx'
-import { Skeleton } from '#components/ui/skeleton.tsx'
+import { Sheet, Skeleton } from '#components/ui/sheet.tsx'
 
 const ROWS = ['a', 'b', 'c', 'd', 'e', 'f']
 

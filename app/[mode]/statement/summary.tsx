@@ -2,8 +2,7 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { SignedMoney } from '#app/[mode]/statement/signed-money.tsx'
 import { HeroMoney, Money } from '#components/format/format.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
-import { Skeleton } from '#components/ui/skeleton.tsx'
+import { Sheet, Skeleton } from '#components/ui/sheet.tsx'
 
 interface StatementSummaryProps {
   opening: number

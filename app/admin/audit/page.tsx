@@ -1,7 +1,6 @@
 import type { Metadata } from 'next'
 import { getTimeZone, getTranslations } from 'next-intl/server'
-import { ExportAudit } from '#components/audit/export-button.tsx'
-import { AuditList } from '#components/audit/list.tsx'
+import { AuditList, ExportAudit } from '#components/audit/list.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'
 import { listAudit } from '#lib/base/audit/queries.ts'
 import { requireAdmin } from '#lib/edge/session/gate.ts'

@@ -1,7 +1,7 @@
 'use client'
 
 import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
-import { ChargeState } from '#components/status/charge-status.tsx'
+import { ChargeState } from '#components/status/state-chips.tsx'
 
 /** The state of the page's charge, as it stands now. */
 export function StatusChip() {

@@ -4,8 +4,7 @@ import { useTranslations } from 'next-intl'
 import { RoleFields } from '#app/[mode]/settings/members/role-fields.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
-import { Dialog } from '#components/ui/dialog.tsx'
-import { DialogActions } from '#components/ui/dialog-actions.tsx'
+import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { type MemberRow, roleChange } from '#lib/rooms/accounts/schema.ts'
 
 interface RoleDialogProps {

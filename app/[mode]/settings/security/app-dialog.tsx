@@ -6,8 +6,7 @@ import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { CodeField } from '#components/proof/code-field.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
-import { Dialog } from '#components/ui/dialog.tsx'
-import { DialogActions } from '#components/ui/dialog-actions.tsx'
+import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { codeProof } from '#lib/services/people/schema.ts'
 
 export interface AppBegun {

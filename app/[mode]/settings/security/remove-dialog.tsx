@@ -3,8 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
-import { Dialog } from '#components/ui/dialog.tsx'
-import { DialogActions } from '#components/ui/dialog-actions.tsx'
+import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import type { ShownPasskey } from '#lib/services/people/schema.ts'
 
 interface RemoveDialogProps {

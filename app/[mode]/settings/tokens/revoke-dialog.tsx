@@ -3,8 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
-import { Dialog } from '#components/ui/dialog.tsx'
-import { DialogActions } from '#components/ui/dialog-actions.tsx'
+import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { revokeRequest, type TokenRow } from '#lib/rooms/tokens/schema.ts'
 

@@ -6,8 +6,7 @@ import { type ShownToken, TokenShown } from '#app/[mode]/settings/tokens/token-s
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Button } from '#components/ui/button.tsx'
-import { Dialog } from '#components/ui/dialog.tsx'
-import { DialogActions } from '#components/ui/dialog-actions.tsx'
+import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Select } from '#components/ui/field.tsx'
 import { OVERLAP_HOURS, rotateRequest, type TokenRow } from '#lib/rooms/tokens/schema.ts'
 

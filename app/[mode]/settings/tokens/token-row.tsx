@@ -2,7 +2,7 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { wordOf } from '#app/[mode]/settings/tokens/permission-words.ts'
 import { When } from '#components/format/format.tsx'
-import { TokenState } from '#components/status/token-state.tsx'
+import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { PERMISSIONS, type TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
 

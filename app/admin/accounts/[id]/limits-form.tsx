@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { editing, useForm } from '#components/form/form.ts'
 import { Save } from '#components/form/save.tsx'
-import { MoneyField } from '#components/ui/money-field.tsx'
+import { MoneyField } from '#components/ui/field.tsx'
 import { parseReais, reaisText } from '#lib/base/money.ts'
 import { type AccountLimits, accountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
 

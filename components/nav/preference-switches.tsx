@@ -1,9 +1,12 @@
 'use client'
 
-import { Monitor, Moon, Sun } from 'lucide-react'
+import { Languages, Monitor, Moon, Sun } from 'lucide-react'
+import { useRouter } from 'next/navigation'
 import { useId, useSyncExternalStore } from 'react'
 import { useApiIfAny } from '#components/form/api.ts'
-import { keepTheme, shownTheme, watchTheme } from '#components/format/preferences.ts'
+import { keepLocale, keepTheme, shownTheme, watchTheme } from '#components/format/preferences.ts'
+import { Button } from '#components/ui/button.tsx'
+import type { Locale } from '#lib/base/locale.ts'
 import type { Theme } from '#lib/edge/session/schema.ts'
 
 const ICONS = { light: Sun, dark: Moon, system: Monitor }
@@ -46,5 +49,26 @@ export function ThemeSwitch({ label, names, theme, isWide }: ThemeSwitchProps) {
         )
       })}
     </fieldset>
+  )
+}
+
+interface LanguageSwitchProps {
+  /** The other language, and its name in itself. */
+  other: Locale
+  name: string
+}
+
+export function LanguageSwitch({ other, name }: LanguageSwitchProps) {
+  const router = useRouter()
+  const api = useApiIfAny()
+  function choose() {
+    keepLocale(other, api)
+    router.refresh()
+  }
+  return (
+    <Button look="plain" onClick={choose} lang={other}>
+      <Languages size={16} aria-hidden />
+      {name}
+    </Button>
   )
 }

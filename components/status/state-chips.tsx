@@ -1,0 +1,48 @@
+import { Ban, Check, CircleX, Clock, type LucideIcon, RefreshCw, TimerOff, X } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { Chip, type Tone } from '#components/ui/chip.tsx'
+import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
+import type { TokenStatus } from '#lib/rooms/tokens/schema.ts'
+import type { WithdrawalStatus } from '#lib/rooms/withdrawals/schema.ts'
+
+export const CHARGE_LOOKS: Record<ChargeStatus, { tone: Tone; icon: LucideIcon }> = {
+  pending: { tone: 'wait', icon: Clock },
+  paid: { tone: 'ok', icon: Check },
+  expired: { tone: 'off', icon: TimerOff },
+  failed: { tone: 'bad', icon: X },
+}
+
+export function ChargeState({ status }: { status: ChargeStatus }) {
+  const t = useTranslations('chargeStatus')
+  return <Chip {...CHARGE_LOOKS[status]}>{t(status)}</Chip>
+}
+
+export const WITHDRAWAL_LOOKS: Record<WithdrawalStatus, { tone: Tone; icon: LucideIcon }> = {
+  pending: { tone: 'wait', icon: Clock },
+  approved: { tone: 'ok', icon: Check },
+  rejected: { tone: 'bad', icon: X },
+}
+
+export const STATUSES = Object.keys(WITHDRAWAL_LOOKS) as WithdrawalStatus[]
+
+export function WithdrawalState({ status }: { status: WithdrawalStatus }) {
+  const t = useTranslations('withdrawalStatus')
+  return (
+    <span data-testid="withdrawal-status">
+      <Chip {...WITHDRAWAL_LOOKS[status]}>{t(status)}</Chip>
+    </span>
+  )
+}
+
+const TOKEN_LOOKS: Record<TokenStatus, { tone: Tone; icon: LucideIcon }> = {
+  active: { tone: 'ok', icon: Check },
+  expiring: { tone: 'wait', icon: Clock },
+  replaced: { tone: 'wait', icon: RefreshCw },
+  expired: { tone: 'off', icon: CircleX },
+  revoked: { tone: 'off', icon: Ban },
+}
+
+export function TokenState({ status }: { status: TokenStatus }) {
+  const t = useTranslations('tokens')
+  return <Chip {...TOKEN_LOOKS[status]}>{t(`status.${status}`)}</Chip>
+}
