@@ -23,8 +23,6 @@ export const WITHDRAWAL_LOOKS: Record<WithdrawalStatus, { tone: Tone; icon: Luci
   rejected: { tone: 'bad', icon: X },
 }
 
-export const STATUSES = Object.keys(WITHDRAWAL_LOOKS) as WithdrawalStatus[]
-
 export function WithdrawalState({ status }: { status: WithdrawalStatus }) {
   const t = useTranslations('withdrawalStatus')
   return (

@@ -31,10 +31,7 @@ export const SHAPES = [
 ]
 
 /** Server components beside a page that read its data, as the page itself does. */
-export const PAGE_PARTS = [
-  'app/[mode]/settings/security/second-factor-section.tsx',
-  'app/[mode]/webhooks/deliveries-view.tsx',
-]
+export const PAGE_PARTS = ['app/[mode]/webhooks/deliveries-view.tsx']
 
 /** The folders whose code may import Next or React; everything else also runs in the worker. */
 export const REACT = [

@@ -2,8 +2,8 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { FunnelX } from 'lucide-react'
-import { useTranslations } from 'next-intl'
-import { ExportCharges } from '#app/[mode]/charges/export-button.tsx'
+import { useLocale, useTranslations } from 'next-intl'
+import { ExportButton } from '#components/filters/export-button.tsx'
 import { Money } from '#components/format/format.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { Skeleton } from '#components/ui/sheet.tsx'
@@ -75,5 +75,21 @@ function Totals({ filters }: Pick<ChargeSummaryProps, 'filters'>) {
         <Money cents={paid_amount} /> <span className="text-muted">{t('sumPaid')}</span>
       </span>
     </p>
+  )
+}
+
+function ExportCharges({ asked }: { asked: string }) {
+  const t = useTranslations('charges')
+  return (
+    <ExportButton
+      path={`/dashboard/charges/export?locale=${useLocale()}&${asked}`}
+      words={{
+        save: t('export'),
+        stop: t('stop'),
+        broken: t('exportBroken'),
+        saving: rows => t('exporting', { rows }),
+        saved: rows => t('exported', { rows }),
+      }}
+    />
   )
 }

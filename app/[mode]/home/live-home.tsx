@@ -1,13 +1,22 @@
 'use client'
 
 import { useQuery } from '@tanstack/react-query'
+import { Plus, QrCode } from 'lucide-react'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Balance } from '#app/[mode]/home/balance.tsx'
 import { BooksWrong } from '#app/[mode]/home/books.tsx'
 import { ChartCard } from '#app/[mode]/home/chart-card.tsx'
-import { LatestCharges } from '#app/[mode]/home/latest-charges.tsx'
 import { Received } from '#app/[mode]/home/received.tsx'
+import { IfMay } from '#components/nav/may.tsx'
 import { useApi } from '#components/nav/world.tsx'
+import { ChargeRows } from '#components/status/charge-rows.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import type { Mode } from '#lib/base/mode.ts'
+import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 import type { Home } from '#lib/views/dashboard/schema.ts'
 
 const REFRESH_MS = 10_000
@@ -58,5 +67,50 @@ export function LiveHome({ first, query, children }: LiveHomeProps) {
         </div>
       </div>
     </>
+  )
+}
+
+interface LatestChargesProps {
+  charges: ListedCharge[]
+  mode: Mode
+}
+
+/** The latest charges, and where the others are. */
+function LatestCharges({ charges, mode }: LatestChargesProps) {
+  const t = useTranslations('home')
+  return (
+    <section>
+      <div className="mb-2.5 flex items-center justify-between gap-4">
+        <h2 className="text-title">{t('recent')}</h2>
+        <Link
+          href={`/${mode}/charges`}
+          prefetch={false}
+          className="inline-flex min-h-6 items-center font-semibold text-accent text-small hover:underline"
+        >
+          {t('all')}
+        </Link>
+      </div>
+      {charges.length === 0 ? (
+        <Sheet>
+          <None mode={mode} />
+        </Sheet>
+      ) : (
+        <ChargeRows label={t('recent')} created={t('created')} charges={charges} />
+      )}
+    </section>
+  )
+}
+
+function None({ mode }: { mode: Mode }) {
+  const t = useTranslations('home')
+  return (
+    <Empty icon={QrCode} title={t('none')} text={t('noneHow')}>
+      <IfMay do="transactions:write">
+        <Link href={`/${mode}/charges/new`} prefetch={false} className={buttonClass('quiet')}>
+          <Plus size={17} aria-hidden />
+          {t('newCharge')}
+        </Link>
+      </IfMay>
+    </Empty>
   )
 }

@@ -2,9 +2,9 @@ import { Landmark, Plus } from 'lucide-react'
 import type { Metadata } from 'next'
 import { cookies } from 'next/headers'
 import Link from 'next/link'
+import { useNow, useTimeZone, useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { FirstSteps } from '#app/[mode]/home/first-steps.tsx'
-import { Greeting } from '#app/[mode]/home/greeting.tsx'
 import { LiveHome } from '#app/[mode]/home/live-home.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'
 import { IfMay } from '#components/nav/may.tsx'
@@ -137,4 +137,19 @@ async function NoAccount() {
       ) : null}
     </Sheet>
   )
+}
+
+/** By the clock of the merchant. */
+function Greeting({ name }: { name: string }) {
+  const t = useTranslations('greeting')
+  const format = new Intl.DateTimeFormat('en', {
+    hour: 'numeric',
+    hourCycle: 'h23',
+    timeZone: useTimeZone(),
+  })
+  const hour = Number(format.format(useNow()))
+  const time = hour < 5 || hour >= 18 ? 'evening' : hour < 12 ? 'morning' : 'afternoon'
+  // Someone who was invited by e-mail only has no name yet.
+  const first = name.includes('@') ? '' : (name.split(/\s+/)[0] ?? '')
+  return first ? t('named', { greeting: t(time), name: first }) : t(time)
 }

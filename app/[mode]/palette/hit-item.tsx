@@ -14,6 +14,8 @@ import {
   X,
 } from 'lucide-react'
 import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import type { Target } from '#app/[mode]/palette/targets.ts'
 import { Money } from '#components/format/format.tsx'
 import { CHARGE_LOOKS, WITHDRAWAL_LOOKS } from '#components/status/state-chips.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
@@ -43,7 +45,7 @@ function isKnown(status: string): status is keyof typeof LOOKS {
   return status in LOOKS
 }
 
-export const ITEM =
+const ITEM =
   'flex min-h-11 cursor-pointer select-none items-center gap-3 rounded-control px-3 py-1.5 data-[selected=true]:bg-sunk'
 
 interface HitItemProps {
@@ -80,4 +82,38 @@ export function HitItem({ hit, onSelect }: HitItemProps) {
 
 export function keyOf({ kind, id }: Hit): string {
   return `${kind} ${id}`
+}
+
+interface TargetGroupProps {
+  heading: string
+  targets?: Target[]
+  onSelect?: (target: Target) => void
+  children?: ReactNode
+}
+
+/** Some of what can be chosen, under its name. */
+export function TargetGroup({ heading, targets = [], onSelect, children }: TargetGroupProps) {
+  const t = useTranslations('palette')
+  if (!children && targets.length === 0) return null
+  return (
+    <Command.Group
+      heading={<span className="block px-3 pt-2.5 pb-1 text-[12.5px] text-muted">{heading}</span>}
+    >
+      {children}
+      {targets.map(target => {
+        const { name, icon: Icon } = target
+        return (
+          <Command.Item
+            key={name}
+            value={name}
+            onSelect={() => onSelect?.(target)}
+            className={ITEM}
+          >
+            <Icon size={17} strokeWidth={1.8} aria-hidden className="shrink-0 text-muted" />
+            <span className="min-w-0 truncate">{t(`target.${name}`)}</span>
+          </Command.Item>
+        )
+      })}
+    </Command.Group>
+  )
 }

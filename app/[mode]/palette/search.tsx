@@ -2,17 +2,19 @@
 
 import { Command } from 'cmdk'
 import { LoaderCircle, Search as SearchIcon, X } from 'lucide-react'
-import { useTranslations } from 'next-intl'
+import { useRouter } from 'next/navigation'
+import { useLocale, useTranslations } from 'next-intl'
 import { Dialog } from 'radix-ui'
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
-import { HitItem, keyOf } from '#app/[mode]/palette/hit-item.tsx'
+import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react'
+import { HitItem, keyOf, TargetGroup } from '#app/[mode]/palette/hit-item.tsx'
 import { Hints, Outcome } from '#app/[mode]/palette/outcome.tsx'
-import { TargetGroup } from '#app/[mode]/palette/target-group.tsx'
 import { actionsIn, fits, placesIn, type Target } from '#app/[mode]/palette/targets.ts'
 import { useFind } from '#app/[mode]/palette/use-find.ts'
-import { useTargets } from '#app/[mode]/palette/use-targets.ts'
 import { useApi } from '#components/form/api.ts'
+import { signOut } from '#components/form/auth-calls.ts'
+import { keepLocale, keepTheme } from '#components/format/preferences.ts'
 import { useMay } from '#components/nav/may.tsx'
+import { ApiProblem } from '#lib/edge/client/api.ts'
 
 /** An id, a document, an address: nobody types those to find a page. */
 const IS_NAME = /[\d@]/
@@ -104,4 +106,32 @@ export function Search({ onClose }: { onClose: () => void }) {
       <Hints />
     </Command>
   )
+}
+
+/** What happens when something of the palette is chosen. */
+function useTargets(onClose: () => void) {
+  const router = useRouter()
+  const locale = useLocale()
+  const api = useApi()
+  const [failure, setFailure] = useState<Error | null>(null)
+  const go = useCallback(
+    (href: string) => {
+      router.push(href)
+      onClose()
+    },
+    [router, onClose],
+  )
+  async function act({ href, deed }: Target) {
+    if (href) return go(href)
+    if (deed === 'signOut') {
+      if (await signOut()) return location.assign('/login')
+      return setFailure(new ApiProblem(0, 'network'))
+    }
+    if (deed === 'language') {
+      keepLocale(locale === 'en' ? 'pt-BR' : 'en', api)
+      router.refresh()
+    } else if (deed) keepTheme(deed.theme, api)
+    onClose()
+  }
+  return { go, act, failure }
 }

@@ -1,14 +1,15 @@
 import { Lock } from 'lucide-react'
 import type { Metadata } from 'next'
+import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { AccountForm } from '#app/[mode]/settings/account-form.tsx'
-import { Limits } from '#app/[mode]/settings/limits.tsx'
 import { Look } from '#app/[mode]/settings/look.tsx'
 import { ProfileForm } from '#app/[mode]/settings/profile-form.tsx'
 import { Section } from '#app/[mode]/settings/section.tsx'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
 import { TimeZones } from '#app/[mode]/settings/time-zones.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'
+import { Money } from '#components/format/format.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
@@ -18,6 +19,7 @@ import { readTheme } from '#lib/edge/session/preferences.ts'
 import { may, mayNow } from '#lib/edge/session/roles.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
 import { readLimits } from '#lib/rooms/accounts/queries.ts'
+import { type AccountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('settings'))('title') }
@@ -82,5 +84,19 @@ async function AccountSection({ account }: { account: SessionAccount }) {
         timeZones={<TimeZones brazil={t('account.brazil')} world={t('account.world')} />}
       />
     </Section>
+  )
+}
+
+/** What the operator lets the account move in live mode. */
+function Limits({ limits }: { limits: AccountLimits }) {
+  const t = useTranslations('settings')
+  return (
+    <Facts>
+      {LIMIT_NAMES.map(name => (
+        <Fact key={name} name={t(`limits.${name}`)}>
+          {limits[name] === null ? t('limits.none') : <Money cents={limits[name]} />}
+        </Fact>
+      ))}
+    </Facts>
   )
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { curlOf } from '#app/[mode]/webhooks/curl.ts'
+import { curlOf } from '#app/[mode]/webhooks/http-text.ts'
 
 test('a shell hands curl exactly what was sent, whatever stands in it', () => {
   const url = "https://shop.example/hook?a[]=1&b='2'"

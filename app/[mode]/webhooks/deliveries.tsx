@@ -1,5 +1,7 @@
 'use client'
 
+import { Webhook } from 'lucide-react'
+import Link from 'next/link'
 import { useSearchParams } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
@@ -7,7 +9,6 @@ import { useDeliveries } from '#app/[mode]/webhooks/delivery-data.ts'
 import { DeliveryFilters } from '#app/[mode]/webhooks/delivery-filters.tsx'
 import { COLUMNS, DeliveryRow } from '#app/[mode]/webhooks/delivery-row.tsx'
 import type { Failed } from '#app/[mode]/webhooks/failed.ts'
-import { NoDeliveries } from '#app/[mode]/webhooks/no-deliveries.tsx'
 import { ResendFailed } from '#app/[mode]/webhooks/resend-failed.tsx'
 import { WebhookTabs } from '#app/[mode]/webhooks/webhook-tabs.tsx'
 import { NoneFit, Pager } from '#components/filters/list-body.tsx'
@@ -15,6 +16,8 @@ import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { IfMay } from '#components/nav/may.tsx'
 import { useApi } from '#components/nav/world.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { DeliveriesQuery, DeliveryPage, Endpoint } from '#lib/services/webhooks/schema.ts'
 
@@ -124,5 +127,31 @@ function List({ deliveries, selected }: { deliveries: DeliveryPage['data']; sele
         ))}
       </ul>
     </>
+  )
+}
+
+/** Nothing was sent to anybody yet: what a webhook is, and how the first one comes about. */
+function NoDeliveries({ hasEndpoint }: { hasEndpoint: boolean }) {
+  const t = useTranslations('deliveries')
+  const { world } = useApi()
+  return (
+    <Empty
+      icon={Webhook}
+      title={t('noneYet')}
+      text={hasEndpoint ? t('noneYetWithEndpoint') : t('noneYetText')}
+    >
+      <IfMay do={hasEndpoint ? 'transactions:write' : 'webhooks:write'}>
+        <Link
+          href={`/${world.mode}/${hasEndpoint ? 'charges/new' : 'webhooks/endpoints/new'}`}
+          prefetch={false}
+          className={buttonClass('primary')}
+        >
+          {hasEndpoint ? t('newCharge') : t('newEndpoint')}
+        </Link>
+      </IfMay>
+      <a href="/docs" className={buttonClass('quiet')}>
+        {t('docs')}
+      </a>
+    </Empty>
   )
 }

@@ -3,7 +3,6 @@
 import { ArrowUpRight } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { WithdrawalRows } from '#app/[mode]/withdrawals/rows.tsx'
 import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
 import { ListBody, NoneFit } from '#components/filters/list-body.tsx'
 import { type ListPage, useLivePage } from '#components/filters/live-page.ts'
@@ -12,11 +11,14 @@ import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { IfMay } from '#components/nav/may.tsx'
 import { useApi } from '#components/nav/world.tsx'
-import { STATUSES } from '#components/status/state-chips.tsx'
+import { WithdrawalState } from '#components/status/state-chips.tsx'
+import { AmountRows } from '#components/ui/amount-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { ROW_LINK } from '#components/ui/table.tsx'
+import { maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
+import { WITHDRAWAL_STATUSES, type WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 
 const LIVE_MS = 2_000
 const UNSET = { status: null, period: null, from: null, to: null, q: null }
@@ -48,7 +50,7 @@ export function WithdrawalList({ path, first }: ListProps) {
 
 function Filters({ get, set }: Pick<ReturnType<typeof useFilters>, 'get' | 'set'>) {
   const t = useTranslations()
-  const choices = STATUSES.map(value => ({
+  const choices = WITHDRAWAL_STATUSES.map(value => ({
     value,
     label: t(`withdrawalStatus.${value}`),
   }))
@@ -91,5 +93,36 @@ function NoWithdrawals({ clear }: { clear: (() => void) | null }) {
         </Empty>
       )}
     </Sheet>
+  )
+}
+
+/** Withdrawals by where they go. */
+function WithdrawalRows({ withdrawals }: { withdrawals: WithdrawalRow[] }) {
+  const t = useTranslations('withdrawals')
+  const rows = withdrawals.map(withdrawal => ({
+    ...withdrawal,
+    state: <WithdrawalState status={withdrawal.status} />,
+    subject: <Target withdrawal={withdrawal} />,
+  }))
+  const heads = {
+    subject: t('key'),
+    reference: t('reference'),
+    status: t('status'),
+    created: t('created'),
+    amount: t('amount'),
+  }
+  return <AmountRows label={t('title')} heads={heads} rows={rows} />
+}
+
+/** Where it goes, as far as a list may show it; it leads to the withdrawal. */
+function Target({ withdrawal }: { withdrawal: WithdrawalRow }) {
+  const t = useTranslations('pixKey')
+  const { id, mode, pix_key_type: type, pix_key } = withdrawal
+  const read = normalizePixKey(type, pix_key, 'form')
+  return (
+    <Link href={`/${mode}/withdrawals/${id}`} prefetch={false} className={`block ${ROW_LINK}`}>
+      <span className="block truncate">{maskPixKey(type, read.ok ? read.key : pix_key)}</span>
+      <span className="block font-normal text-muted text-small">{t(type)}</span>
+    </Link>
   )
 }

@@ -1,8 +1,9 @@
+import { Check as CheckIcon, CircleAlert, type LucideIcon, TriangleAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useFigures } from '#app/admin/health/figures.ts'
-import { LevelChip } from '#app/admin/health/level.tsx'
+import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { Check, CheckName } from '#lib/views/admin/schema.ts'
+import type { Check, CheckName, Level } from '#lib/views/admin/schema.ts'
 
 const GROUPS = {
   work: ['workers', 'charges', 'withdrawals', 'refunds', 'deliveries', 'mails', 'search'],
@@ -69,4 +70,15 @@ function CheckLine({ check }: { check: Check }) {
       <LevelChip level={check.level} />
     </li>
   )
+}
+
+const LOOKS: Record<Level, { tone: Tone; icon: LucideIcon }> = {
+  ok: { tone: 'ok', icon: CheckIcon },
+  warning: { tone: 'wait', icon: TriangleAlert },
+  problem: { tone: 'bad', icon: CircleAlert },
+}
+
+function LevelChip({ level }: { level: Level }) {
+  const t = useTranslations('health')
+  return <Chip {...LOOKS[level]}>{t(`level.${level}`)}</Chip>
 }

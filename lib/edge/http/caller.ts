@@ -1,9 +1,11 @@
+import { isIP } from 'node:net'
+import { hostname, networkInterfaces } from 'node:os'
 import type { AccountRef } from '#lib/base/db/columns.ts'
+import { env } from '#lib/base/env.ts'
 import { TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { isOpen, MODES, type Mode } from '#lib/base/mode.ts'
 import type { Incoming } from '#lib/edge/http/exchange.ts'
-import { isOwnOrigin } from '#lib/edge/http/origin.ts'
 import { countFailedBearer } from '#lib/edge/http/rate-limit.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { requireProof } from '#lib/edge/session/proof.ts'
@@ -160,4 +162,22 @@ export function notActive(): TrocoError {
 
 export function unauthenticated(): TrocoError {
   return new TrocoError('unauthenticated', 'Unauthenticated')
+}
+
+/** Whether a page of ours sent this: PUBLIC_URL alone says where they live. */
+function isOwnOrigin(origin: string | null): boolean {
+  const given = URL.parse(origin ?? '')
+  const own = new URL(env().PUBLIC_URL)
+  if (!given) return false
+  if (given.origin === own.origin) return true
+  // In local use the machine may be called by any name of its own.
+  const sameDoor = given.protocol === own.protocol && given.port === own.port
+  return env().TROCO_ENV === 'local' && sameDoor && isThisMachine(given.hostname)
+}
+
+function isThisMachine(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, '')
+  if (!isIP(name)) return ['localhost', hostname().toLowerCase()].includes(name)
+  const addresses = Object.values(networkInterfaces()).flatMap(list => list ?? [])
+  return name.startsWith('127.') || addresses.some(({ address }) => address === name)
 }

@@ -124,3 +124,10 @@ function mayBeNull(shape: Json): Json {
   if (none?.type !== 'null' || others.length > 0 || !isPlain) return shape
   return { ...some, ...rest, type: [some.type, 'null'] }
 }
+
+/** Makes events as the document shows them, from the shape of a page of events. */
+export function eventSamples(page: z.ZodType): (type: string) => Json {
+  const shapes = new Shapes()
+  shapes.of(page, 'output')
+  return type => shapes.exampleOf({ $ref: SHARED + shapes.webhooks.get(type) }) as Json
+}

@@ -8,9 +8,8 @@ import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { txidsOfPage } from '#lib/rooms/charges/payment-url.ts'
 import { viewCharge } from '#lib/rooms/charges/view.ts'
 import { showCharge, stateKey } from '#lib/views/payer/charge.ts'
-import { documentOf, type Shown } from '#lib/views/payer/document.ts'
+import { documentOf, type Shown, showRefusal } from '#lib/views/payer/document.ts'
 import { type PayableCharge, readPayable } from '#lib/views/payer/read.ts'
-import { showRefusal } from '#lib/views/payer/refusal.ts'
 import { type Words, wordsFor } from '#lib/views/payer/words.ts'
 
 /** As long as a browser waits before it asks a database that was gone once more. */

@@ -4,8 +4,8 @@ import { type AddressInfo, connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { disconnect } from '#lib/base/db/client.ts'
 import { supplyEnv } from '#lib/base/env.ts'
-import { clientIp } from '#lib/edge/http/client-ip.ts'
 import { createFront } from '#lib/edge/server/front.ts'
+import { clientIp } from '#lib/edge/server/headers.ts'
 import { CHARGE, makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
 interface Seen {

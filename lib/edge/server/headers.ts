@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
 import { env } from '#lib/base/env.ts'
 import { ADDRESS_HEADER, PATH_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
-import { clientIp } from '#lib/edge/http/client-ip.ts'
 
 /** What only a proxy that we believe, or Next's own inside, may say. */
 const REFUSED =
@@ -85,4 +85,18 @@ function keepRawInStep(request: IncomingMessage): void {
   request.rawHeaders = Object.entries(request.headers).flatMap(([name, value]) =>
     [value ?? []].flat().flatMap(one => [name, one]),
   )
+}
+
+/**
+ * The caller's address: the socket's, or, behind `hops` proxies that are to be believed, the one
+ * that the outermost of them saw. What a caller forges stands further left and is never read.
+ */
+export function clientIp(socketAddress: string, forwardedFor: string, hops: number): string {
+  const chain = [...forwardedFor.split(',').map(part => part.trim()), plain(socketAddress)]
+  const seen = plain(chain.at(-1 - hops) ?? '')
+  return isIP(seen) ? seen : plain(socketAddress)
+}
+
+function plain(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/, '')
 }

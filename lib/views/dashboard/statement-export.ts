@@ -2,17 +2,19 @@ import * as z from 'zod'
 import { CSV_BOM, csvLine, csvTime } from '#lib/base/csv.ts'
 import { must } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { maskPixKey } from '#lib/base/pix/pix-key.ts'
 import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
 import { findStatementRange } from '#lib/services/ledger/statement.ts'
 import { ofxEnd, ofxHead, ofxLine } from '#lib/views/dashboard/ofx.ts'
 import { dayOf } from '#lib/views/dashboard/period.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 import { statementSpan, walkStatement } from '#lib/views/dashboard/statement.ts'
-import {
-  counterpart,
-  STATEMENT_WORDS,
-  type StatementLocale,
-} from '#lib/views/dashboard/statement-words.ts'
+import en from '#messages/en/statement.json' with { type: 'json' }
+import ptBR from '#messages/pt-BR/statement.json' with { type: 'json' }
+
+/** The languages that a file can be had in, with the words of the page that it is taken from. */
+const STATEMENT_WORDS = { 'pt-BR': ptBR.statement, en: en.statement }
+type StatementLocale = keyof typeof STATEMENT_WORDS
 
 const LOCALES = Object.keys(STATEMENT_WORDS) as StatementLocale[]
 const shortText = z.string().max(40, must('have at most 40 characters')).optional()
@@ -25,7 +27,7 @@ export const exportQuery = z.object({
   from: shortText,
   to: shortText,
 })
-export type ExportQuery = z.infer<typeof exportQuery>
+type ExportQuery = z.infer<typeof exportQuery>
 
 const TYPES = { csv: 'text/csv; charset=utf-8', ofx: 'application/x-ofx; charset=us-ascii' }
 
@@ -101,4 +103,9 @@ async function* ofxOf(
     yield lines.join('')
   }
   yield ofxEnd(about)
+}
+
+/** Whom a movement was with, as far as a list may show it. */
+function counterpart({ client_name, pix_key_type, dict_key }: StatementRow): string {
+  return client_name ?? (pix_key_type && dict_key ? maskPixKey(pix_key_type, dict_key) : '')
 }

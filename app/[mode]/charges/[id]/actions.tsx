@@ -6,6 +6,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
 import { IfMay } from '#components/nav/may.tsx'
+import { ChargeState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 
@@ -58,5 +59,15 @@ function Refund() {
       </Button>
       {isOpen ? <RefundDialog onClose={() => setOpen(false)} /> : null}
     </>
+  )
+}
+
+/** The state of the page's charge, as it stands now. */
+export function StatusChip() {
+  const { status } = useStory().story.charge
+  return (
+    <span data-testid="charge-status">
+      <ChargeState status={status} />
+    </span>
   )
 }

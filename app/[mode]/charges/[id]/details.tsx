@@ -1,6 +1,5 @@
 import { useLocale, useTranslations } from 'next-intl'
-import { Identifiers } from '#app/[mode]/charges/[id]/identifiers.tsx'
-import { PayerDocument } from '#app/[mode]/charges/[id]/payer-document.tsx'
+import { Identifiers, PayerDocument } from '#app/[mode]/charges/[id]/identifiers.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'

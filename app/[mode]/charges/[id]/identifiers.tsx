@@ -1,9 +1,15 @@
 'use client'
 
+import { Check, Copy } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { CopyValue } from '#app/[mode]/charges/[id]/copy-value.tsx'
+import { useState } from 'react'
 import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
+import { useProblemText } from '#components/form/problem.tsx'
+import { useMay } from '#components/nav/may.tsx'
+import { useApi } from '#components/nav/world.tsx'
+import { writeToClipboard } from '#components/ui/copy.tsx'
 import { Fact } from '#components/ui/facts.tsx'
+import { formatTaxId } from '#lib/base/pix/tax-id.ts'
 
 /** By which it is found elsewhere; the payment's own id comes with the payment. */
 export function Identifiers() {
@@ -20,5 +26,76 @@ export function Identifiers() {
         <CopyValue name={name} value={value} />
       </Fact>
     ) : null,
+  )
+}
+
+const SAID_FOR_MS = 2_000
+
+interface CopyValueProps {
+  /** What it is called, such as the identifier. */
+  name: string
+  value: string
+}
+
+/** A code that is copied by a press on itself; its name for a screen reader is what it says. */
+function CopyValue({ name, value }: CopyValueProps) {
+  const t = useTranslations()
+  const [outcome, setOutcome] = useState<'copied' | 'copyFailed' | null>(null)
+  async function copy() {
+    setOutcome((await writeToClipboard(value)) ? 'copied' : 'copyFailed')
+    setTimeout(() => setOutcome(null), SAID_FOR_MS)
+  }
+  const Icon = outcome === 'copied' ? Check : Copy
+  return (
+    <>
+      <button
+        type="button"
+        onClick={copy}
+        title={t('charge.copyName', { name })}
+        className="-mx-1.5 -my-[3px] inline-flex min-h-7 max-w-full items-center gap-2 rounded-[7px] px-1.5 text-left hover:bg-sunk"
+      >
+        <span className="min-w-0 break-all font-mono text-[13px]">{value}</span>
+        <Icon size={14} aria-hidden className="shrink-0 text-muted" />
+      </button>
+      <span role="status" className={outcome === 'copyFailed' ? 'text-bad text-small' : 'sr-only'}>
+        {outcome ? t(`ui.${outcome}`) : ''}
+      </span>
+    </>
+  )
+}
+
+/** Covered until somebody who may wants to see it: then it leaves the server, which writes that down. */
+export function PayerDocument() {
+  const t = useTranslations('charge')
+  const problemText = useProblemText()
+  const api = useApi()
+  const maySee = useMay()('documents:reveal')
+  const { id, client_doc: covered } = useStory().story.charge
+  const [bare, setBare] = useState<string | null>(null)
+  const [failure, setFailure] = useState<unknown>(null)
+  async function reveal() {
+    setFailure(null)
+    const path = `/dashboard/charges/${id}/document`
+    await api.send<{ data: { document: string } }>('POST', path).then(
+      ({ data }) => setBare(formatTaxId(data.document)),
+      error => setFailure(error),
+    )
+  }
+  return (
+    <span className="flex flex-wrap items-center gap-x-3">
+      <span className="font-mono text-[13px]">{bare ?? covered}</span>
+      {maySee ? (
+        <button
+          type="button"
+          onClick={() => (bare ? setBare(null) : reveal())}
+          className="min-h-6 font-semibold text-accent text-small hover:underline"
+        >
+          {bare ? t('hide') : t('reveal')}
+        </button>
+      ) : null}
+      <span role="status" className="text-bad text-small">
+        {failure ? problemText(failure) : ''}
+      </span>
+    </span>
   )
 }

@@ -2,8 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { rowName } from '#app/[mode]/charges/new/new-charge.ts'
-import { AddRow, RemoveRow, RowInput } from '#app/[mode]/charges/new/row-input.tsx'
-import { useRows } from '#app/[mode]/charges/new/use-rows.ts'
+import { AddRow, RemoveRow, RowInput, useRows } from '#app/[mode]/charges/new/row-input.tsx'
 
 interface MetadataFieldProps {
   onRows: (ids: number[]) => void

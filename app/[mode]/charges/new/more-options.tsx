@@ -2,11 +2,11 @@
 
 import { ChevronDown } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { type ReactNode, useEffect, useRef } from 'react'
-import { ExpiryField } from '#app/[mode]/charges/new/expiry-field.tsx'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { EXPIRIES, inUnits, UNITS, type Unit } from '#app/[mode]/charges/new/new-charge.ts'
 import type { Wrong } from '#app/[mode]/charges/new/payer-fields.tsx'
 import { useApi } from '#components/nav/world.tsx'
-import { Field } from '#components/ui/field.tsx'
+import { Field, Select } from '#components/ui/field.tsx'
 
 const FOLDED = ['external_id', 'expires_in', 'webhook_url', 'items', 'metadata']
 
@@ -79,5 +79,59 @@ export function MoreOptions({ expiresIn, wrong, isTaken, problems, children }: M
         {children}
       </div>
     </details>
+  )
+}
+
+interface ExpiryFieldProps {
+  expiresIn: number
+  problem: string | null
+}
+
+/** How long the charge can be paid: a usual time, the account's own, or any other. */
+function ExpiryField({ expiresIn, problem }: ExpiryFieldProps) {
+  const t = useTranslations('newCharge')
+  const [isCustom, setCustom] = useState(false)
+  const choices = [...new Set([...EXPIRIES, expiresIn])].sort((one, other) => one - other)
+  const say = (seconds: number) => {
+    const { unit, count } = inUnits(seconds)
+    const text = t(`expiry.${unit}`, { count })
+    return seconds === expiresIn ? t('expiry.default', { text }) : text
+  }
+  return (
+    <div className="grid gap-3">
+      <Select
+        label={t('expires_in')}
+        name="expires_in"
+        defaultValue={expiresIn}
+        onChange={event => setCustom(event.currentTarget.value === 'custom')}
+        problem={isCustom ? null : problem}
+      >
+        {choices.map(seconds => (
+          <option key={seconds} value={seconds}>
+            {say(seconds)}
+          </option>
+        ))}
+        <option value="custom">{t('expiry.custom')}</option>
+      </Select>
+      {isCustom ? (
+        <div className="grid grid-cols-2 gap-3">
+          <Field
+            label={t('expiryAmount')}
+            name="expiry_count"
+            inputMode="decimal"
+            autoComplete="off"
+            defaultValue="2"
+            problem={problem}
+          />
+          <Select label={t('expiryUnit')} name="expiry_unit" defaultValue="hours">
+            {(Object.keys(UNITS) as Unit[]).map(unit => (
+              <option key={unit} value={unit}>
+                {t(`unit.${unit}`)}
+              </option>
+            ))}
+          </Select>
+        </div>
+      ) : null}
+    </div>
   )
 }

@@ -1,7 +1,7 @@
 'use client'
 
 import { Plus, X } from 'lucide-react'
-import type { ComponentProps, MouseEvent } from 'react'
+import { type ComponentProps, type MouseEvent, useRef, useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 
 interface RowInputProps extends ComponentProps<'input'> {
@@ -41,4 +41,20 @@ export function AddRow({ label, onClick }: { label: string; onClick: () => void 
       {label}
     </Button>
   )
+}
+
+/** Rows of a form that are added and taken away; each keeps its id, and so what was typed in it. */
+export function useRows(onRows: (ids: number[]) => void) {
+  const [ids, setIds] = useState<number[]>([])
+  const last = useRef(0)
+  const set = (next: number[]) => {
+    setIds(next)
+    onRows(next)
+  }
+  const add = () => {
+    last.current += 1
+    set([...ids, last.current])
+  }
+  const remove = (id: number) => set(ids.filter(one => one !== id))
+  return { ids, add, remove }
 }

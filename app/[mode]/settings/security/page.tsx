@@ -4,6 +4,7 @@ import { getTranslations } from 'next-intl/server'
 import { Section } from '#app/[mode]/settings/section.tsx'
 import { Devices } from '#app/[mode]/settings/security/devices.tsx'
 import { PasswordForm } from '#app/[mode]/settings/security/password-form.tsx'
+import { SecondFactor } from '#app/[mode]/settings/security/second-factor.tsx'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'
 import { Notice } from '#components/ui/notice.tsx'
@@ -12,7 +13,7 @@ import { env } from '#lib/base/env.ts'
 import { requireMode, requireUser } from '#lib/edge/session/gate.ts'
 import { hasPassword } from '#lib/services/people/change-password.ts'
 import { listDevices } from '#lib/services/people/devices.ts'
-import { SecondFactorSection } from './second-factor-section.tsx'
+import { readFactors } from '#lib/services/people/factors.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('security'))('title') }
@@ -60,5 +61,16 @@ export default async function SecurityPage({ params }: { params: Promise<{ mode:
         </div>
       </ClientWords>
     </>
+  )
+}
+
+async function SecondFactorSection({ user }: { user: { id: string; email: string } }) {
+  const [t, factors] = await Promise.all([getTranslations('factor'), readFactors(user.id)])
+  return (
+    <ClientWords of={['factor']}>
+      <Section title={t('title')} text={t('text')}>
+        <SecondFactor factors={factors} email={user.email} />
+      </Section>
+    </ClientWords>
   )
 }

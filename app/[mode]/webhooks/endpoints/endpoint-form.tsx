@@ -1,14 +1,15 @@
 'use client'
 
+import Link from 'next/link'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { EventChoice } from '#app/[mode]/webhooks/endpoints/event-choice.tsx'
-import { NewEndpoint } from '#app/[mode]/webhooks/endpoints/new-endpoint.tsx'
+import { SecretValue } from '#app/[mode]/webhooks/endpoints/secret-value.tsx'
 import { Refusal } from '#app/[mode]/webhooks/refusal.tsx'
 import { useForm } from '#components/form/form.ts'
 import { useApi } from '#components/nav/world.tsx'
-import { Button } from '#components/ui/button.tsx'
+import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { type Endpoint, endpointRequest } from '#lib/services/webhooks/schema.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
@@ -89,5 +90,36 @@ export function EndpointForm({ endpoint, isLoopbackOpen }: EndpointFormProps) {
         </span>
       </div>
     </form>
+  )
+}
+
+interface NewEndpointProps {
+  id: string
+  secret: string
+}
+
+/** The only time that an endpoint's secret is shown. */
+function NewEndpoint({ id, secret }: NewEndpointProps) {
+  const t = useTranslations('endpoints')
+  const { mode } = useApi().world
+  const head = useRef<HTMLHeadingElement>(null)
+  useEffect(() => head.current?.focus(), [])
+  return (
+    <div className="grid gap-4">
+      <h2 ref={head} tabIndex={-1} className="text-title outline-none">
+        {t('made')}
+      </h2>
+      <p className="max-w-[62ch] text-muted">{t('madeText')}</p>
+      <SecretValue secret={secret} />
+      <div className="flex flex-wrap gap-2">
+        <Link
+          href={`/${mode}/webhooks/endpoints/${id}`}
+          prefetch={false}
+          className={buttonClass('primary')}
+        >
+          {t('goToEndpoint')}
+        </Link>
+      </div>
+    </div>
   )
 }

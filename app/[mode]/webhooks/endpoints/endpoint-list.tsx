@@ -1,7 +1,10 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { EndpointHealth } from '#app/[mode]/webhooks/endpoints/endpoint-health.tsx'
-import { EndpointState, EndpointTrouble } from '#app/[mode]/webhooks/endpoints/endpoint-state.tsx'
+import {
+  EndpointHealth,
+  EndpointState,
+  EndpointTrouble,
+} from '#app/[mode]/webhooks/endpoints/endpoint-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import type { Mode } from '#lib/base/mode.ts'

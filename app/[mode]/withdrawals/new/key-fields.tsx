@@ -2,11 +2,15 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { mayBeTwo } from '#app/[mode]/withdrawals/new/may-be-two.ts'
 import type { Form } from '#components/form/form.ts'
 import { Field, Select } from '#components/ui/field.tsx'
 import type { Mode } from '#lib/base/mode.ts'
-import { normalizePixKey, PIX_KEY_TYPES, type PixKeyType } from '#lib/base/pix/pix-key.ts'
+import {
+  inferPixKeyType,
+  normalizePixKey,
+  PIX_KEY_TYPES,
+  type PixKeyType,
+} from '#lib/base/pix/pix-key.ts'
 import { readPixKey } from '#lib/rooms/withdrawals/schema.ts'
 
 interface KeyFieldsProps {
@@ -88,4 +92,10 @@ function useKeyProblem(
   const read = normalizePixKey(type, key, mode === 'live' ? 'dict' : 'form')
   if (read.ok || read.reason === 'form') return t(`withdrawalRequest.form.${type}`)
   return t(`withdrawalRequest.keyProblem.${read.reason}`)
+}
+
+/** Eleven digits that can be a CPF as well as a mobile phone: the money would go to a stranger. */
+export function mayBeTwo(key: string): boolean {
+  const read = inferPixKeyType(key, 'dict')
+  return !read.ok && read.reason === 'ambiguous'
 }

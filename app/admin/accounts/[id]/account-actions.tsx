@@ -46,3 +46,31 @@ export function AccountActions({ account }: { account: AccountDetail }) {
     </>
   )
 }
+
+interface RevokeAllProps {
+  accountId: string
+  name: string
+  count: number
+}
+
+export function RevokeAll({ accountId, name, count }: RevokeAllProps) {
+  const t = useTranslations('adminTokens')
+  const [isAsked, setAsked] = useState(false)
+  return (
+    <>
+      <Button look="plain" onClick={() => setAsked(true)} className="text-bad!">
+        {t('revokeAll')}
+      </Button>
+      {isAsked ? (
+        <ReasonDialog
+          title={t('revokeAllTitle', { count, account: name })}
+          description={t('revokeAllText')}
+          action={t('revokeAll')}
+          path={`/admin/accounts/${accountId}/tokens/revoke`}
+          isHarsh
+          onClose={() => setAsked(false)}
+        />
+      ) : null}
+    </>
+  )
+}

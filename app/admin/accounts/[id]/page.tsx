@@ -2,15 +2,13 @@ import { CircleAlert, Clock } from 'lucide-react'
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
-import { cache } from 'react'
-import { AccountActions } from '#app/admin/accounts/[id]/account-actions.tsx'
+import { cache, type ReactNode } from 'react'
+import { AccountActions, RevokeAll } from '#app/admin/accounts/[id]/account-actions.tsx'
 import { Amounts } from '#app/admin/accounts/[id]/amounts.tsx'
 import { FindCharge } from '#app/admin/accounts/[id]/find-charge.tsx'
 import { LatestRecords } from '#app/admin/accounts/[id]/latest-records.tsx'
 import { LimitsForm } from '#app/admin/accounts/[id]/limits-form.tsx'
 import { MemberLines } from '#app/admin/accounts/[id]/member-lines.tsx'
-import { RevokeAll } from '#app/admin/accounts/[id]/revoke-all.tsx'
-import { Section } from '#app/admin/accounts/[id]/section.tsx'
 import { AccountState } from '#app/admin/accounts/account-state.tsx'
 import { TokenLines } from '#app/admin/token-lines.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'
@@ -19,6 +17,7 @@ import { CopyButton } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
 import { listAudit } from '#lib/base/audit/queries.ts'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import type { TokenStatus } from '#lib/rooms/tokens/schema.ts'
@@ -147,5 +146,27 @@ async function About({ account }: { account: AccountDetail }) {
         <CopyButton text={id} look="plain" className="-my-2 -ml-2.5" />
       </Fact>
     </Facts>
+  )
+}
+
+interface SectionProps {
+  title: string
+  text?: string
+  /** At the right of the title. */
+  aside?: ReactNode
+  children: ReactNode
+}
+
+/** A part of one of the operator's pages. */
+function Section({ title, text, aside, children }: SectionProps) {
+  return (
+    <Sheet className="min-w-0 px-4 py-5 md:px-6">
+      <div className="flex min-h-6 items-center justify-between gap-3">
+        <h2 className="text-title">{title}</h2>
+        {aside ? <div className="-my-2 shrink-0">{aside}</div> : null}
+      </div>
+      {text ? <p className="mt-1 text-muted text-small">{text}</p> : null}
+      <div className="mt-4">{children}</div>
+    </Sheet>
   )
 }

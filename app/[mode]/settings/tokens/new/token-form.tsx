@@ -4,14 +4,13 @@ import { useQueryClient } from '@tanstack/react-query'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { ExpiryFields } from '#app/[mode]/settings/tokens/new/expiry-fields.tsx'
 import { PermissionFields } from '#app/[mode]/settings/tokens/new/permission-fields.tsx'
 import { type ShownToken, TokenShown } from '#app/[mode]/settings/tokens/token-shown.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
-import { Field } from '#components/ui/field.tsx'
+import { Field, Select } from '#components/ui/field.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { tokenRequest } from '#lib/rooms/tokens/schema.ts'
 
@@ -83,4 +82,38 @@ function readFields(data: FormData) {
     // An empty date is told to be chosen, not taken for none.
     expires_on: isDate ? String(data.get('expires_on') ?? '') : undefined,
   }
+}
+
+const LIVES = ['never', '30', '90', '365', 'date'] as const
+
+/** How long a token works: some usual spans, or a last day. */
+function ExpiryFields({ isWrong }: { isWrong: boolean }) {
+  const t = useTranslations('tokens')
+  const [life, setLife] = useState<string>('never')
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
+      <Select
+        label={t('new.expiry')}
+        name="expires_in_days"
+        value={life}
+        onChange={event => setLife(event.currentTarget.value)}
+        hint={life === 'never' ? undefined : t('new.expiryHint')}
+      >
+        {LIVES.map(value => (
+          <option key={value} value={value}>
+            {t(`new.life.${value}`)}
+          </option>
+        ))}
+      </Select>
+      {life === 'date' ? (
+        <Field
+          label={t('new.expiresOn')}
+          name="expires_on"
+          type="date"
+          hint={t('new.expiresOnHint')}
+          problem={isWrong ? t('new.expiresOnInvalid') : null}
+        />
+      ) : null}
+    </div>
+  )
 }

@@ -7,8 +7,11 @@ import { placeOf } from '#app/[mode]/webhooks/delivery-row.tsx'
 import { EndpointActions } from '#app/[mode]/webhooks/endpoints/[id]/endpoint-actions.tsx'
 import { TestEvent } from '#app/[mode]/webhooks/endpoints/[id]/test-event.tsx'
 import { EndpointForm } from '#app/[mode]/webhooks/endpoints/endpoint-form.tsx'
-import { EndpointHealth } from '#app/[mode]/webhooks/endpoints/endpoint-health.tsx'
-import { EndpointState, EndpointTrouble } from '#app/[mode]/webhooks/endpoints/endpoint-state.tsx'
+import {
+  EndpointHealth,
+  EndpointState,
+  EndpointTrouble,
+} from '#app/[mode]/webhooks/endpoints/endpoint-state.tsx'
 import { KeepFresh } from '#app/[mode]/webhooks/endpoints/keep-fresh.tsx'
 import { RotateSecret } from '#app/[mode]/webhooks/endpoints/rotate-secret.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'

@@ -1,5 +1,5 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { eventSamples } from '#lib/edge/http/event-sample.ts'
+import { eventSamples } from '#lib/edge/http/openapi-schemas.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
