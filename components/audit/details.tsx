@@ -31,7 +31,7 @@ export function AuditDetails({ line, isStaff, onClose, onNarrow }: DetailsProps)
     <Dialog isOpen onClose={onClose} title={actionText(line.action)}>
       <Facts>
         <Fact name={t('when')}>
-          <ExactTime at={line.created_at} />
+          <ExactTime at={line.created_at} look="millisecond" />
         </Fact>
         <Fact name={t('actor')}>
           <ActorName actor={actor} />

@@ -1,24 +1,61 @@
-'use client'
-
 import { useLocale, useNow, useTimeZone } from 'next-intl'
 
-/** By the thousandth of a second, and with its day unless that is today. */
-export function ExactTime({ at }: { at: string }) {
-  const locale = useLocale()
+/** The exact time in full, as a tooltip shows it. */
+export const EXACT = { dateStyle: 'long', timeStyle: 'medium' } as const
+/** The exact time beside other facts. */
+export const DATED = { dateStyle: 'medium', timeStyle: 'medium' } as const
+
+const TO_MILLISECOND = {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+  hourCycle: 'h23',
+} as const
+const DAY = { year: 'numeric', month: 'short', day: 'numeric' } as const
+
+/** The format of a moment of today, and of one of another day. */
+const LOOKS = {
+  /** Below a heading that names the day. */
+  minute: [{ timeStyle: 'short' }, { timeStyle: 'short' }],
+  second: [{ timeStyle: 'medium' }, { dateStyle: 'short', timeStyle: 'medium' }],
+  millisecond: [TO_MILLISECOND, { ...DAY, ...TO_MILLISECOND }],
+  /** With the day, even today's. */
+  dated: [DATED, DATED],
+} as const satisfies Record<string, [Intl.DateTimeFormatOptions, Intl.DateTimeFormatOptions]>
+
+interface ExactTimeProps {
+  at: string
+  look: keyof typeof LOOKS
+}
+
+/** A moment by the merchant's clock. */
+export function ExactTime({ at, look }: ExactTimeProps) {
+  const text = useTimeText()
   const timeZone = useTimeZone()
-  const now = useNow()
-  const date = new Date(at)
-  const say = (value: Date, look: Intl.DateTimeFormatOptions) =>
-    new Intl.DateTimeFormat(locale, { ...look, timeZone }).format(value)
-  const day = (value: Date) => say(value, { year: 'numeric', month: 'short', day: 'numeric' })
-  const time = say(date, {
-    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
-    fractionalSecondDigits: 3,
-    hourCycle: 'h23',
-  })
+  const [ofToday, ofOtherDays] = LOOKS[look]
+  const isToday = calendarDay(new Date(at), timeZone) === calendarDay(useNow(), timeZone)
   return (
-    <time dateTime={at} title={say(date, { dateStyle: 'full', timeStyle: 'long' })}>
-      {day(date) === day(now) ? time : `${day(date)}, ${time}`}
+    <time dateTime={at} title={text(at, EXACT)} className="whitespace-nowrap">
+      {text(at, isToday ? ofToday : ofOtherDays)}
     </time>
   )
+}
+
+/** The day of a moment, in words. */
+export function Day({ at }: { at: string }) {
+  const text = useTimeText()
+  return <>{text(at, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' })}</>
+}
+
+/** Formats moments in the reader's language and the merchant's time zone. */
+export function useTimeText(): (at: string, look: Intl.DateTimeFormatOptions) => string {
+  const locale = useLocale()
+  const timeZone = useTimeZone()
+  return (at, look) => new Intl.DateTimeFormat(locale, { ...look, timeZone }).format(new Date(at))
+}
+
+/** The calendar day of a moment as YYYY-MM-DD. */
+export function calendarDay(date: Date, timeZone: string | undefined): string {
+  return new Intl.DateTimeFormat('en-CA', { timeZone }).format(date)
 }

@@ -2,6 +2,7 @@
 
 import { useLocale, useNow, useTimeZone, useTranslations } from 'next-intl'
 import { useId } from 'react'
+import { calendarDay, EXACT, useTimeText } from '#components/format/exact-time.tsx'
 
 /** So often "há 4 min" becomes "há 5 min". */
 const TICK_MS = 30_000
@@ -22,13 +23,8 @@ export function When({ at, side = 'start' }: WhenProps) {
   const t = useTranslations('when')
   const id = useId()
   const date = new Date(at)
-  const time = new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone }).format(date)
+  const text = useTimeText()
   const ago = timeAgo(date, now, locale, timeZone)
-  const exact = new Intl.DateTimeFormat(locale, {
-    dateStyle: 'long',
-    timeStyle: 'medium',
-    timeZone,
-  })
   return (
     <span className="group relative inline-block">
       <time
@@ -38,14 +34,18 @@ export function When({ at, side = 'start' }: WhenProps) {
         aria-describedby={id}
         className="rounded-[4px] whitespace-nowrap"
       >
-        {ago === 'now' ? t('now') : ago === 'yesterday' ? t('yesterday', { time }) : ago}
+        {ago === 'now'
+          ? t('now')
+          : ago === 'yesterday'
+            ? t('yesterday', { time: text(at, { timeStyle: 'short' }) })
+            : ago}
       </time>
       <span
         role="tooltip"
         id={id}
         className={`pointer-events-none absolute bottom-full z-20 mb-1.5 hidden whitespace-nowrap rounded-control bg-ink px-2.5 py-1 text-paper text-small group-focus-within:block group-hover:block ${SIDES[side]}`}
       >
-        {exact.format(date)}
+        {text(at, EXACT)}
       </span>
     </span>
   )
@@ -68,7 +68,7 @@ function timeAgo(date: Date, now: Date, locale: string, timeZone: string | undef
     relative.format(-value, unit).replaceAll('.', '')
   if (ageMs > 0 && ageMs < HOUR_MS) return say(Math.floor(ageMs / MINUTE_MS), 'minute')
   if (ageMs > 0 && ageMs < HOURS_MAX * HOUR_MS) return say(Math.floor(ageMs / HOUR_MS), 'hour')
-  const day = (value: Date) => new Intl.DateTimeFormat('en-CA', { timeZone }).format(value)
+  const day = (value: Date) => calendarDay(value, timeZone)
   if (day(date) === day(now)) return say(Math.floor(ageMs / HOUR_MS), 'hour')
   if (day(date) === day(new Date(now.getTime() - 24 * HOUR_MS))) return 'yesterday'
   const sameYear = day(date).slice(0, 4) === day(now).slice(0, 4)

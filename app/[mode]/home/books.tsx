@@ -1,6 +1,7 @@
 import { Check, CircleAlert } from 'lucide-react'
-import { useFormatter, useTranslations } from 'next-intl'
+import { useTranslations } from 'next-intl'
 import { Hint } from '#app/[mode]/home/hint.tsx'
+import { DATED, useTimeText } from '#components/format/exact-time.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import type { Home } from '#lib/views/dashboard/schema.ts'
@@ -8,12 +9,9 @@ import type { Home } from '#lib/views/dashboard/schema.ts'
 /** What the last check of the books found; nothing before the first, a minute after the account. */
 export function Books({ books }: Pick<Home, 'books'>) {
   const t = useTranslations('books')
-  const format = useFormatter()
+  const text = useTimeText()
   if (!books) return null
-  const time = format.dateTime(new Date(books.checked_at), {
-    dateStyle: 'medium',
-    timeStyle: 'medium',
-  })
+  const time = text(books.checked_at, DATED)
   return books.is_right ? (
     <Hint isPlain text={t('rightWhen', { time })}>
       <Chip tone="ok" icon={Check}>

@@ -21,16 +21,7 @@ import { readHome } from '#lib/views/dashboard/home.ts'
 import { type SearchParams, STEPS, STEPS_COOKIE } from '#lib/views/dashboard/schema.ts'
 import { readSteps } from '#lib/views/dashboard/steps.ts'
 
-const WORDS = [
-  'balance',
-  'books',
-  'home',
-  'duration',
-  'chart',
-  'steps',
-  'charges',
-  'chargeStatus',
-] as const
+const WORDS = ['balance', 'books', 'home', 'chart', 'steps', 'charges', 'chargeStatus'] as const
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('nav'))('place.home') }

@@ -2,8 +2,8 @@ import { Webhook } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { Duration } from '#app/[mode]/home/duration.tsx'
 import { Hint } from '#app/[mode]/home/hint.tsx'
+import { useDurations } from '#components/format/duration.ts'
 import { HeroMoney, Money } from '#components/format/format.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import type { Home } from '#lib/views/dashboard/schema.ts'
@@ -13,6 +13,7 @@ type Shown = 'received' | 'conversion' | 'median_seconds' | 'webhooks'
 /** What came in, how well charges do, and whether the merchant's programs hear of it. */
 export function Received({ home, mode }: { home: Pick<Home, Shown>; mode: Mode }) {
   const t = useTranslations('home')
+  const { span } = useDurations()
   const { today, week, month } = home.received
   const count = new Intl.NumberFormat(useLocale()).format(month.count)
   return (
@@ -40,7 +41,7 @@ export function Received({ home, mode }: { home: Pick<Home, Shown>; mode: Mode }
           <Share of={home.conversion} digits={0} />
         </Figure>
         <Figure name={t('time')} hint={t('timeHint')} side="end">
-          {home.median_seconds === null ? '–' : <Duration seconds={home.median_seconds} />}
+          {home.median_seconds === null ? '–' : span(home.median_seconds)}
         </Figure>
       </dl>
       <p className="mt-3.5">

@@ -1,7 +1,7 @@
 import { useTranslations } from 'next-intl'
 import { SignedMoney } from '#app/[mode]/statement/signed-money.tsx'
 import { What } from '#app/[mode]/statement/what.tsx'
-import { Clock, Day } from '#components/format/clock.tsx'
+import { Day, ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Cell, Head, Row, Table } from '#components/ui/table.tsx'
@@ -91,7 +91,7 @@ function TableRow({ row, mode }: OneProps) {
   return (
     <Row>
       <Cell className="text-muted text-small">
-        <Clock at={row.created_at} />
+        <ExactTime at={row.created_at} look="minute" />
       </Cell>
       <Cell>
         <What row={row} mode={mode} />
@@ -127,7 +127,7 @@ function Card({ row, mode }: OneProps) {
         </span>
       </span>
       <span className="col-span-2 flex min-w-0 gap-2 pl-[35px] text-muted text-small">
-        <Clock at={row.created_at} />
+        <ExactTime at={row.created_at} look="minute" />
         <span className="truncate font-mono text-[12.5px] leading-[21px]">{row.external_id}</span>
       </span>
     </li>

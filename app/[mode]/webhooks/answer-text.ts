@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
-import { useDurations } from '#app/[mode]/webhooks/durations.ts'
 import { problemKind } from '#app/[mode]/webhooks/problem-kind.ts'
+import { useDurations } from '#components/format/duration.ts'
 
 interface Answered {
   status: number | null

@@ -3,9 +3,8 @@
 import { Check, Clock, Send, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useAnswerText } from '#app/[mode]/webhooks/answer-text.ts'
-import { useSecondsTo } from '#app/[mode]/webhooks/delivery-state.tsx'
-import { useDurations } from '#app/[mode]/webhooks/durations.ts'
-import { Moment } from '#app/[mode]/webhooks/moment.tsx'
+import { useDurations, useSecondsTo } from '#components/format/duration.ts'
+import { ExactTime } from '#components/format/exact-time.tsx'
 import { Step, Timeline } from '#components/ui/timeline.tsx'
 import type { DeliveryDetail } from '#lib/services/webhooks/schema.ts'
 
@@ -46,7 +45,7 @@ export function AttemptSteps({ delivery, shown, onChoose }: AttemptStepsProps) {
                 </button>
               }
             >
-              <Moment at={attempt.at} /> · {took(attempt.duration_ms)}
+              <ExactTime at={attempt.at} look="second" /> · {took(attempt.duration_ms)}
             </Step>
           )
         })}

@@ -1,8 +1,8 @@
 'use client'
 
 import { Ban, Check, Clock, Hourglass, type LucideIcon, Pause, Send, X } from 'lucide-react'
-import { useNow, useTranslations } from 'next-intl'
-import { useDurations } from '#app/[mode]/webhooks/durations.ts'
+import { useTranslations } from 'next-intl'
+import { useDurations, useSecondsTo } from '#components/format/duration.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { Delivery } from '#lib/services/webhooks/schema.ts'
 
@@ -14,8 +14,6 @@ const LOOKS = {
   exhausted: { tone: 'bad', icon: X },
   stopped: { tone: 'off', icon: Ban },
 } as const satisfies Record<string, { tone: Tone; icon: LucideIcon }>
-
-const TICK_MS = 1_000
 
 type Standing = Pick<Delivery, 'status' | 'is_under_way' | 'attempt_count' | 'next_attempt_at'>
 
@@ -40,10 +38,4 @@ function NextTry({ at }: { at: string }) {
       {t('nextIn', { time: pause(seconds) })}
     </Chip>
   )
-}
-
-/** How far a moment is, counted down as one looks. */
-export function useSecondsTo(at: string): number {
-  const now = useNow({ updateInterval: TICK_MS })
-  return (Date.parse(at) - now.getTime()) / 1_000
 }

@@ -6,8 +6,8 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { keyOf, ROOT } from '#app/[mode]/webhooks/delivery-data.ts'
 import type { Failed } from '#app/[mode]/webhooks/failed.ts'
-import { Moment } from '#app/[mode]/webhooks/moment.tsx'
 import { Refusal } from '#app/[mode]/webhooks/refusal.tsx'
+import { ExactTime } from '#components/format/exact-time.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
@@ -67,8 +67,8 @@ export function ResendFailed({ wanted, first }: ResendFailedProps) {
         onClose={() => setAsking(false)}
         title={t('resendFailedTitle', { count: failed })}
         description={t.rich('resendFailedText', {
-          from: () => <Moment at={wanted.from} />,
-          to: () => (wanted.to ? <Moment at={wanted.to} /> : t('now')),
+          from: () => <ExactTime at={wanted.from} look="second" />,
+          to: () => (wanted.to ? <ExactTime at={wanted.to} look="second" /> : t('now')),
         })}
       >
         <div className="grid gap-4">

@@ -1,6 +1,6 @@
 import { Check as CheckIcon, CircleAlert, type LucideIcon, TriangleAlert } from 'lucide-react'
-import { useTranslations } from 'next-intl'
-import { useFigures } from '#app/admin/health/figures.ts'
+import { useLocale, useTranslations } from 'next-intl'
+import { useDurations } from '#components/format/duration.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { Check, CheckName, Level } from '#lib/views/admin/schema.ts'
@@ -51,7 +51,7 @@ function CheckGroup({ name, checks }: { name: GroupName; checks: Check[] }) {
 
 function CheckLine({ check }: { check: Check }) {
   const t = useTranslations('health')
-  const { write } = useFigures()
+  const write = useFigures()
   return (
     <li
       data-testid={`check-${check.name}`}
@@ -81,4 +81,33 @@ const LOOKS: Record<Level, { tone: Tone; icon: LucideIcon }> = {
 function LevelChip({ level }: { level: Level }) {
   const t = useTranslations('health')
   return <Chip {...LOOKS[level]}>{t(`level.${level}`)}</Chip>
+}
+
+const SIZES = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
+
+/** Figures as people read them: what a name ends in says what it is. */
+function useFigures() {
+  const locale = useLocale()
+  const { words } = useDurations()
+  const unit = (value: number, name: string) =>
+    new Intl.NumberFormat(locale, {
+      ...{ style: 'unit', unit: name, unitDisplay: 'short' },
+      maximumFractionDigits: 1,
+    }).format(value)
+  const size = (bytes: number) => {
+    const step = Math.max(
+      0,
+      Math.min(SIZES.length - 1, Math.floor(Math.log(bytes) / Math.log(1_000))),
+    )
+    return unit(bytes / 1_000 ** step, SIZES[step] ?? 'byte')
+  }
+  return (figures: Record<string, number | string>) =>
+    Object.fromEntries(
+      Object.entries(figures).map(([name, value]) => {
+        if (typeof value === 'string') return [name, value]
+        if (name.endsWith('_s')) return [name, words(value)]
+        if (name.endsWith('_ms')) return [name, unit(value, 'millisecond')]
+        return [name, name.endsWith('_bytes') ? size(value) : value]
+      }),
+    )
 }

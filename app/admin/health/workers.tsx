@@ -1,5 +1,5 @@
 import { useTranslations } from 'next-intl'
-import { useFigures } from '#app/admin/health/figures.ts'
+import { useDurations } from '#components/format/duration.ts'
 import { When } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Cell, Head, Row, Table } from '#components/ui/table.tsx'
@@ -8,7 +8,7 @@ import type { WorkerLine } from '#lib/views/admin/schema.ts'
 /** The processes that work, and those that fell silent within the last day. */
 export function Workers({ workers }: { workers: WorkerLine[] }) {
   const t = useTranslations('health')
-  const { span } = useFigures()
+  const { words } = useDurations()
   if (workers.length === 0) return null
   return (
     <section aria-labelledby="health-workers">
@@ -36,7 +36,7 @@ export function Workers({ workers }: { workers: WorkerLine[] }) {
                   <When at={worker.started_at} />
                 </Cell>
                 <Cell className="text-muted text-small tabular-nums">
-                  {t('workers.ago', { time: span(worker.silent_s) })}
+                  {t('workers.ago', { time: words(worker.silent_s) })}
                 </Cell>
               </Row>
             ))}
@@ -52,7 +52,7 @@ export function Workers({ workers }: { workers: WorkerLine[] }) {
                 {worker.host} · {worker.pid}
               </span>
               <span className="text-muted text-small tabular-nums">
-                {t('workers.ago', { time: span(worker.silent_s) })}
+                {t('workers.ago', { time: words(worker.silent_s) })}
               </span>
             </li>
           ))}

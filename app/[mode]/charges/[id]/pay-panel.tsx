@@ -2,9 +2,10 @@
 
 import { Check, Landmark, type LucideIcon, Timer, TimerOff, X } from 'lucide-react'
 import Link from 'next/link'
-import { useLocale, useNow, useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
+import { clockText, useSecondsTo } from '#components/format/duration.ts'
 import { moneyText } from '#components/format/format.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
@@ -96,14 +97,10 @@ function Ended({ status }: { status: End }) {
   )
 }
 
-const SECOND_MS = 1_000
-const DAY_S = 86_400
-
 /** How long the payer has left, by the second; nobody is told aloud each time. */
 function Countdown({ until }: { until: string }) {
   const t = useTranslations('charge')
-  const now = useNow({ updateInterval: SECOND_MS })
-  const leftS = Math.floor((Date.parse(until) - now.getTime()) / SECOND_MS)
+  const leftS = Math.floor(useSecondsTo(until))
   return (
     <p className="flex min-h-6 items-center gap-2 text-muted text-small">
       <Timer size={16} aria-hidden className="shrink-0" />
@@ -116,12 +113,4 @@ function Countdown({ until }: { until: string }) {
       )}
     </p>
   )
-}
-
-/** 23:41:08, and from a day on 29 d 23:41:08. */
-function clockText(leftS: number): string {
-  const days = Math.floor(leftS / DAY_S)
-  const parts = [Math.floor((leftS % DAY_S) / 3_600), Math.floor((leftS % 3_600) / 60), leftS % 60]
-  const clock = parts.map(part => String(part).padStart(2, '0')).join(':')
-  return days > 0 ? `${days} d ${clock}` : clock
 }

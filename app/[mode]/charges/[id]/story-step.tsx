@@ -39,7 +39,7 @@ export function StoryStep({ step, created }: StoryStepProps) {
   const t = useTranslations('chargeTimeline')
   const say = useWords(created)
   const { tone, icon, title, more } = say(step)
-  const aside = step.at === null ? t('now') : <ExactTime at={step.at} />
+  const aside = step.at === null ? t('now') : <ExactTime at={step.at} look="millisecond" />
   return (
     <Step tone={tone} icon={icon} title={title} aside={aside}>
       {more}

@@ -1,6 +1,6 @@
 import { Check, CircleAlert, Pause } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
-import { useDurations } from '#app/[mode]/webhooks/durations.ts'
+import { useDurations } from '#components/format/duration.ts'
 import { When } from '#components/format/format.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import type { Endpoint } from '#lib/services/webhooks/schema.ts'

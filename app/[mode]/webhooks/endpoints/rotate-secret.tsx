@@ -5,8 +5,8 @@ import { RotateCw } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { SecretValue } from '#app/[mode]/webhooks/endpoints/secret-value.tsx'
-import { Moment } from '#app/[mode]/webhooks/moment.tsx'
 import { Refusal } from '#app/[mode]/webhooks/refusal.tsx'
+import { ExactTime } from '#components/format/exact-time.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
@@ -42,7 +42,9 @@ export function RotateSecret({ path, revealPath }: RotateSecretProps) {
       {shown ? <SecretValue secret={shown.secret} /> : null}
       {shown?.previous_retires_at ? (
         <p role="status" className="font-medium text-small text-wait">
-          {t.rich('bothSign', { until: () => <Moment at={shown.previous_retires_at ?? ''} /> })}
+          {t.rich('bothSign', {
+            until: () => <ExactTime at={shown.previous_retires_at ?? ''} look="second" />,
+          })}
         </p>
       ) : null}
       <Refusal error={reveal.error} />

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { Clock } from '#components/format/clock.tsx'
+import { ExactTime } from '#components/format/exact-time.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { formatPixKey } from '#lib/base/pix/format-key.ts'
@@ -26,7 +26,7 @@ export function WithdrawalFacts({ withdrawal, dictKey }: FactsProps) {
         {withdrawal.external_id ? <Code text={withdrawal.external_id} /> : '—'}
       </Fact>
       <Fact name={t('created')}>
-        <Clock at={withdrawal.created_at} look="moment" />
+        <ExactTime at={withdrawal.created_at} look="dated" />
       </Fact>
       <Fact name={t('endToEnd')}>
         {withdrawal.end_to_end_id ? <Code text={withdrawal.end_to_end_id} /> : '—'}

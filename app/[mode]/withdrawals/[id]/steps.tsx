@@ -13,7 +13,7 @@ import {
   X,
 } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { Clock } from '#components/format/clock.tsx'
+import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import type { Tone } from '#components/ui/chip.tsx'
 import { Step, Timeline } from '#components/ui/timeline.tsx'
@@ -57,7 +57,7 @@ function OneStep({ step, amount }: { step: WithdrawalStep; amount: number }) {
   if (step.what === 'call') return <CallStep step={step} />
   if (step.what === 'told') return <ToldStep step={step} />
   const [tone, icon] = LOOKS[step.what]
-  const aside = step.at ? <Clock at={step.at} look="moment" /> : null
+  const aside = step.at ? <ExactTime at={step.at} look="dated" /> : null
   const times = step.what === 'asked_again' ? step.times : 0
   return (
     <Step tone={tone} icon={icon} title={t(`step.${step.what}`, { times })} aside={aside}>
@@ -111,13 +111,13 @@ function CallStep({ step }: { step: Call }) {
       tone={outcome ? OUTCOMES[outcome] : 'off'}
       icon={isSending ? ArrowUpRight : RefreshCw}
       title={isSending ? t('call.send') : t('call.ask')}
-      aside={<Clock at={step.at} look="moment" />}
+      aside={<ExactTime at={step.at} look="dated" />}
     >
       {answer}
       {times > 1 ? (
         <>
           {' · '}
-          {t('call.times', { times })} <Clock at={step.last_at} look="moment" />
+          {t('call.times', { times })} <ExactTime at={step.last_at} look="dated" />
         </>
       ) : null}
     </Step>
@@ -133,7 +133,7 @@ function ToldStep({ step }: { step: Extract<WithdrawalStep, { what: 'told' }> })
       tone={problem === null ? 'ok' : 'bad'}
       icon={Webhook}
       title={title}
-      aside={<Clock at={step.at} look="moment" />}
+      aside={<ExactTime at={step.at} look="dated" />}
     >
       {t('told.try', { host, number })} · {status ?? t('told.noAnswer')}
     </Step>

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import {
+  clockText,
+  durationWords,
+  leftText,
+  pauseText,
+  spanText,
+  tookText,
+} from '#components/format/duration.ts'
+
+test('a call is timed in milliseconds, and from a second on in tenths of one', () => {
+  expect(tookText(212, 'pt-BR')).toBe('212 ms')
+  expect([tookText(1_234, 'pt-BR'), tookText(1_234, 'en')]).toEqual(['1,2 s', '1.2 s'])
+})
+
+test('a pause is rounded up in its largest unit', () => {
+  expect([0, 5, 61, 1_800, 18_001].map(pauseText)).toEqual(['0 s', '5 s', '2 min', '30 min', '6 h'])
+})
+
+test('what is left is told in two units, without those that are zero', () => {
+  expect([-3, 0.2, 192, 180, 3_612].map(leftText)).toEqual([
+    ...['0 s', '1 s', '3 min 12 s'],
+    ...['3 min', '1 h 12 s'],
+  ])
+})
+
+test('a span is told in its largest unit and the next one', () => {
+  expect([1, 59.4, 180, 3_720, 90_000].map(spanText)).toEqual([
+    ...['1 s', '59 s', '3 min 0 s'],
+    ...['1 h 2 min', '1 d 1 h'],
+  ])
+})
+
+test('a span in words takes the largest unit that it fills twice', () => {
+  expect(durationWords(119, 'en')).toBe('119 seconds')
+  expect(durationWords(7_199, 'pt-BR')).toBe('119 minutos')
+  expect(durationWords(7_200, 'pt-BR')).toBe('2 horas')
+  expect(durationWords(200_000, 'en')).toBe('2 days')
+})
+
+test('a countdown names its days from the first on', () => {
+  expect([0, 85_268, 30 * 86_400 - 1].map(clockText)).toEqual([
+    ...['00:00:00', '23:41:08', '29 d 23:59:59'],
+  ])
+})

@@ -1,0 +1,95 @@
+import { useLocale, useNow, useTranslations } from 'next-intl'
+
+const MINUTE_S = 60
+const HOUR_S = 60 * MINUTE_S
+const DAY_S = 24 * HOUR_S
+
+/** Symbols of the units of time, the same in every language of the interface. */
+const UNITS = [
+  ['d', DAY_S],
+  ['h', HOUR_S],
+  ['min', MINUTE_S],
+  ['s', 1],
+] as const
+const NAMES = { d: 'day', h: 'hour', min: 'minute', s: 'second' } as const
+
+interface Durations {
+  /** The duration of a call: 212 ms, 1,2 s. */
+  took: (ms: number) => string
+  /** A pause in its largest unit, rounded up: 3 min. */
+  pause: (seconds: number) => string
+  /** The time that is left, in its two largest units: 3 min 12 s. */
+  left: (seconds: number) => string
+  /** A span in its largest unit and the next one, which may be zero: 3 min 0 s. */
+  span: (seconds: number) => string
+  /** A span in words, in the largest unit that it fills twice: 90 minutes. */
+  words: (seconds: number) => string
+}
+
+/** Durations in the reader's language. */
+export function useDurations(): Durations {
+  const locale = useLocale()
+  const t = useTranslations('when')
+  return {
+    took: ms => tookText(ms, locale),
+    pause: pauseText,
+    left: leftText,
+    span: seconds => (seconds < 1 ? t('instant') : spanText(seconds)),
+    words: seconds => durationWords(seconds, locale),
+  }
+}
+
+export function tookText(ms: number, locale: string): string {
+  const format = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
+  return ms < 1_000 ? `${format.format(ms)} ms` : `${format.format(ms / 1_000)} s`
+}
+
+export function pauseText(seconds: number): string {
+  const [symbol, length] = UNITS.find(([, least]) => seconds >= least) ?? UNITS[3]
+  return `${Math.ceil(seconds / length)} ${symbol}`
+}
+
+export function leftText(seconds: number): string {
+  const shown = partsOf(Math.max(0, Math.ceil(seconds))).filter(([value]) => value > 0)
+  return textOf(shown.slice(0, 2)) || '0 s'
+}
+
+export function spanText(seconds: number): string {
+  const parts = partsOf(Math.round(seconds))
+  const first = parts.findIndex(([value]) => value > 0)
+  return textOf(parts.slice(first, first + 2))
+}
+
+export function durationWords(seconds: number, locale: string): string {
+  const [symbol, length] = UNITS.find(([, least]) => seconds >= 2 * least) ?? UNITS[3]
+  const options = { style: 'unit', unit: NAMES[symbol], unitDisplay: 'long' } as const
+  return new Intl.NumberFormat(locale, options).format(Math.floor(seconds / length))
+}
+
+/** A countdown as a clock shows it: 23:41:08, and from a day on 29 d 23:41:08. */
+export function clockText(seconds: number): string {
+  const [days = 0, ...clock] = partsOf(seconds).map(([value]) => value)
+  const text = clock.map(value => String(value).padStart(2, '0')).join(':')
+  return days > 0 ? `${days} d ${text}` : text
+}
+
+const TICK_MS = 1_000
+
+/** The seconds until a moment, counted down while the page is open. */
+export function useSecondsTo(at: string): number {
+  const now = useNow({ updateInterval: TICK_MS })
+  return (Date.parse(at) - now.getTime()) / 1_000
+}
+
+type Part = readonly [value: number, symbol: string]
+
+function partsOf(seconds: number): Part[] {
+  return UNITS.map(([symbol, length], at) => {
+    const above = UNITS[at - 1]?.[1] ?? Number.POSITIVE_INFINITY
+    return [Math.floor((seconds % above) / length), symbol]
+  })
+}
+
+function textOf(parts: Part[]): string {
+  return parts.map(([value, symbol]) => `${value} ${symbol}`).join(' ')
+}
