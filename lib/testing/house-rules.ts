@@ -96,3 +96,12 @@ export const FOREIGN_WRITES: Record<string, string> = {
 
 /** Lines at most without imports, by kind of file; a route's is for each of its methods. */
 export const LINES_MAX = { file: 200, route: 30, verb: 80, component: 150 }
+
+/** A shorter file with a single user joins it. */
+export const FRAGMENT_LINES_MIN = 25
+
+/** Folders in which a file is one use case, however short. */
+export const VERB_PLACES = ['lib/rooms/', 'lib/services/people/']
+
+/** Short files with a single user that stay, each with its reason. */
+export const FRAGMENTS: Record<string, string> = {}

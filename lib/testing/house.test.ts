@@ -6,6 +6,8 @@ import { expect, test } from 'vitest'
 import {
   FLOORS,
   FOREIGN_WRITES,
+  FRAGMENT_LINES_MIN,
+  FRAGMENTS,
   LINES_MAX,
   NEIGHBORS,
   PAGE_PARTS,
@@ -13,6 +15,7 @@ import {
   REACT,
   SHAPES,
   TABLES,
+  VERB_PLACES,
 } from '#lib/testing/house-rules.ts'
 
 /** Files of a room that are no verb: shapes, reads, names on the wire, and pure rules. */
@@ -22,6 +25,8 @@ const VAGUE = /^(index|utils?|helpers?|types|service|manager|constants|misc|comm
 const PAGE_FILE = /^(page|layout|loading|error|global-error|not-found)\.tsx$/
 /** A file over its budget says so, with the reason, in a comment that begins like this. */
 const EXCEPTION = 'Over the house budget:'
+
+const EVERYWHERE = /^(app|bench|bin|components|e2e|lib|prisma)\//
 
 interface Source {
   path: string
@@ -118,14 +123,18 @@ function checkName({ path }: Source): string[] {
 
 function checkLength({ path, text }: Source): string[] {
   const kind = kindOf(path)
-  const lines = text
-    .replace(/^import [^']*'[^']+'.*\n/gm, '')
-    .trimEnd()
-    .split('\n').length
+  const lines = linesOf(text)
   const methods = text.match(/^export const [A-Z]+ = /gm)?.length ?? 1
   const max = LINES_MAX[kind] * (kind === 'route' ? methods : 1)
   if (lines <= max || text.includes(EXCEPTION)) return []
   return [`${path} has ${lines} lines, a ${kind} has at most ${max}`]
+}
+
+function linesOf(text: string): number {
+  return text
+    .replace(/^import [^']*'[^']+'.*\n/gm, '')
+    .trim()
+    .split('\n').length
 }
 
 function kindOf(path: string): keyof typeof LINES_MAX {
@@ -148,6 +157,37 @@ function findCircles(sources: Source[]): string[] {
     return circles
   }
   return [...targets.keys()].flatMap(path => visit(path, []))
+}
+
+/** Returns the short files that a single file imports; tests count as files that import. */
+function findFragments(sources: Source[]): string[] {
+  const users = new Map<string, Source[]>()
+  for (const source of sources)
+    for (const target of new Set(importsOf(source)))
+      users.set(target, [...(users.get(target) ?? []), source])
+  return sources
+    .filter(({ path }) => /^(app|components|lib)\//.test(path) && !standsAlone(path))
+    .filter(({ text }) => linesOf(text) < FRAGMENT_LINES_MIN)
+    .flatMap(source => {
+      const [user, other] = users.get(source.path) ?? []
+      if (!user || other || isSplitFrom(source, user) || source.path in FRAGMENTS) return []
+      return [
+        `${source.path} has ${linesOf(source.text)} lines and joins its one user, ${user.path}`,
+      ]
+    })
+}
+
+/** Files whose name or place says what they are: tests, pages, routes, schemas and verbs. */
+function standsAlone(path: string): boolean {
+  const name = basename(path)
+  if (isTest(path) || PAGE_FILE.test(name) || /^(route|schema)\.ts$/.test(name)) return true
+  return VERB_PLACES.some(place => path.startsWith(place))
+}
+
+/** A client part of a server page, and a part that is loaded on demand, need files of their own. */
+function isSplitFrom(part: Source, user: Source): boolean {
+  const isClient = ({ text }: Source) => text.startsWith("'use client'")
+  return (isClient(part) && !isClient(user)) || user.text.includes(`import('#${part.path}')`)
 }
 
 function checkHabits({ path, text }: Source): string[] {
@@ -185,7 +225,12 @@ test('every file keeps the plan: imports, tables, names, lengths and habits', ()
 })
 
 test('no imports form a circle, type imports included', () => {
-  expect(findCircles(sourcesIn(/^(app|bench|bin|components|e2e|lib|prisma)\//))).toEqual([])
+  expect(findCircles(sourcesIn(EVERYWHERE))).toEqual([])
+})
+
+test('no file of a few lines has a single user, and no exception is unused', () => {
+  expect(findFragments(sourcesIn(EVERYWHERE))).toEqual([])
+  for (const path of Object.keys(FRAGMENTS)) expect(existsSync(path), path).toBe(true)
 })
 
 test('the table of tables names every table of the schema, and no exception is unused', () => {
@@ -246,6 +291,21 @@ test('a circle of imports is found, and a file imported twice is none', () => {
   expect(findCircles([...line, importing('bench/c.ts', '#bench/a.ts')])).toEqual([
     'bench/a.ts imports bench/b.ts imports bench/c.ts imports bench/a.ts',
   ])
+})
+
+test('a fragment is found; with two users, or split from a server page, it is none', () => {
+  const part = { path: 'components/part.ts', text: 'export const x = 1\n' }
+  const using = (path: string, text = '') => ({
+    path,
+    text: `${text}import { x } from '#components/part.ts'\n`,
+  })
+  const [one, two] = [using('app/a.tsx'), using('app/b.tsx')]
+  expect(findFragments([part, one])).toHaveLength(1)
+  expect(findFragments([part, one, two])).toEqual([])
+  expect(findFragments([{ ...part, text: part.text.repeat(25) }, one])).toEqual([])
+  expect(findFragments([{ ...part, text: `'use client'\n\n${part.text}` }, one])).toEqual([])
+  const lazy = { path: 'app/a.tsx', text: "const x = () => import('#components/part.ts')\n" }
+  expect(findFragments([part, lazy])).toEqual([])
 })
 
 test.each([
