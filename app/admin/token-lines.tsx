@@ -7,6 +7,7 @@ import { useState } from 'react'
 import { When } from '#components/format/format.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { isActiveStatus } from '#lib/rooms/tokens/schema.ts'
 import type { TokenLine } from '#lib/views/admin/schema.ts'
 
 const ReasonDialog = dynamic(() =>
@@ -53,7 +54,6 @@ interface LineProps {
 function Line({ token, isOfMany, onRevoke }: LineProps) {
   const t = useTranslations('adminTokens')
   const { id, name, mode, prefix, last_four, status, revoked_reason: reason } = token
-  const isEnded = status === 'expired' || status === 'revoked'
   return (
     <li
       data-testid="token-row"
@@ -98,11 +98,11 @@ function Line({ token, isOfMany, onRevoke }: LineProps) {
         )}
       </p>
       <div className="-my-1.5 -mr-2.5 ml-auto flex w-20 justify-end md:mr-0">
-        {isEnded ? null : (
+        {isActiveStatus(status) ? (
           <Button look="plain" aria-describedby={`token-${id}`} onClick={onRevoke}>
             {t('revoke')}
           </Button>
-        )}
+        ) : null}
       </div>
     </li>
   )

@@ -7,6 +7,7 @@ import { newId } from '#lib/base/ids.ts'
 import { hmac } from '#lib/base/keys.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { type Permission, TOKENS_MAX } from '#lib/rooms/tokens/schema.ts'
+import { isTokenActive } from '#lib/rooms/tokens/status.ts'
 import { makeToken } from '#lib/rooms/tokens/token-text.ts'
 import { keepKey, lockAccount } from '#lib/services/webhooks/owner.ts'
 
@@ -59,11 +60,11 @@ export async function writeToken(tx: Tx, wanted: NewToken, actor: Actor, id = ne
 
 /** One that was replaced does not count: its successor does. */
 async function refuseTooMany(tx: Tx, { accountId, mode }: NewToken): Promise<void> {
-  const inForce = { OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] }
-  const there = await tx.token.count({
-    where: { accountId, mode, revokedAt: null, replacedBy: null, ...inForce },
-  })
-  if (there < TOKENS_MAX) return
+  const [found] = await tx.$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM tokens t
+    WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.replaced_by IS NULL
+      AND ${isTokenActive}`
+  if (found && found.count < TOKENS_MAX) return
   const message = `There are ${TOKENS_MAX} tokens already: revoke one that is not used any more`
   throw new TrocoError('limit_reached', message)
 }

@@ -5,12 +5,11 @@ import { invalidInput, TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { TokenRequest, TokenRow } from '#lib/rooms/tokens/schema.ts'
+import { isTokenActive, tokenStatus } from '#lib/rooms/tokens/status.ts'
 
 /** Ended ones are shown for what became of them, not for ever. */
 const ENDED_MAX = 50
 const LIFE_YEARS_MAX = 10
-
-export const isInForce = Prisma.sql`(t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))`
 
 /** Staff that belongs to the account, too, acts there as its member. */
 const revoker = Prisma.sql`FROM users u
@@ -18,25 +17,22 @@ const revoker = Prisma.sql`FROM users u
   WHERE u.id = t.revoked_by`
 
 export const tokenAsJson = asJson(Prisma.sql`
-  t.id, t.name, t.prefix, t.last_four, t.permissions,
-  CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked' WHEN t.expires_at <= now() THEN 'expired'
-    WHEN t.replaced_by IS NOT NULL THEN 'replaced'
-    WHEN t.expires_at < now() + interval '7 days' THEN 'expiring' ELSE 'active' END AS status,
+  t.id, t.name, t.prefix, t.last_four, t.permissions, ${tokenStatus} AS status,
   ${utc('t.created_at')}, ${utc('t.last_used_at')}, ${utc('t.expires_at')}, ${utc('t.revoked_at')},
   t.revoked_reason, t.replaced_by,
   (SELECT CASE WHEN u.is_admin AND m.user_id IS NULL THEN 'operator' ELSE 'member' END
     ${revoker}) AS revoked_by,
   (SELECT CASE WHEN u.is_admin AND m.user_id IS NULL THEN NULL ELSE u.name END ${revoker}) AS revoker`)
 
-/** Those in force, then the latest that ended, each the newest first. */
+/** Active tokens, then the latest that ended, each newest first. */
 export function listTokens(accountId: string, mode: Mode): Promise<TokenRow[]> {
   const those = Prisma.sql`t.account_id = ${accountId}::uuid AND t.mode = ${mode}`
   return queryRows<TokenRow>(Prisma.sql`
     SELECT json FROM (
       SELECT ${tokenAsJson}::text AS json, 0 AS place, t.id FROM tokens t
-      WHERE ${those} AND ${isInForce}
+      WHERE ${those} AND ${isTokenActive}
       UNION ALL
-      (SELECT ${tokenAsJson}::text, 1, t.id FROM tokens t WHERE ${those} AND NOT ${isInForce}
+      (SELECT ${tokenAsJson}::text, 1, t.id FROM tokens t WHERE ${those} AND NOT ${isTokenActive}
         ORDER BY t.id DESC LIMIT ${ENDED_MAX})) found
     ORDER BY place, id DESC`)
 }

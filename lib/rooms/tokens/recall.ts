@@ -1,6 +1,7 @@
 import { hash as digest } from 'node:crypto'
 import { Prisma } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { isTokenActive } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
 /** A caller is looked up afresh after so long, which also notes that the token is in use. */
@@ -54,8 +55,7 @@ export function recallToken(token: string): (KnownCaller & { proof: Prisma.Sql }
   const { permissions, account } = memory.caller
   const proof = Prisma.sql`(SELECT COALESCE((
     SELECT t.account_id FROM tokens t JOIN accounts a ON a.id = t.account_id
-    WHERE t.hash = ${memory.hash} AND t.revoked_at IS NULL
-      AND (t.expires_at IS NULL OR t.expires_at > now())
+    WHERE t.hash = ${memory.hash} AND ${isTokenActive}
       AND t.permissions = ${permissions}::text[] AND a.status = 'active'
       AND a.name = ${account.name} AND a.city = ${account.city}
       AND a.expires_in = ${account.expiresIn}::int), troco_refuse_caller()))`

@@ -1,10 +1,11 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
-import { db, type Tx } from '#lib/base/db/client.ts'
+import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { hashToken } from '#lib/rooms/tokens/issue.ts'
+import { isTokenActive } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
 /** Ends a token from the next request on, in every process. Null: it had ended already. */
@@ -28,6 +29,8 @@ export async function revokeOwnToken(
   return endToken(where, reason, actor)
 }
 
+type EndedToken = Record<'id' | 'name' | 'prefix' | 'lastFour' | 'mode', string>
+
 async function endToken(
   token: { accountId: string; id: string },
   reason: string | undefined,
@@ -37,21 +40,24 @@ async function endToken(
   return ended ? { id: ended.id } : null
 }
 
-/** One, or all that are in force, each with its record; what had ended already is not among them. */
+/**
+ * Revokes one token, expired or not, or all active tokens of the account, each with its audit
+ * record. Returns those that were not revoked before.
+ */
 export async function endTokens(
   tx: Tx,
   which: { accountId: string; id?: string },
   reason: string | undefined,
   actor: Actor,
 ) {
-  const { accountId } = which
-  const inForce = { OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] }
+  const { accountId, id } = which
   const revokedBy = actor.type === 'user' ? actor.id : null
-  const ended = await tx.token.updateManyAndReturn({
-    where: { ...which, revokedAt: null, ...(which.id ? {} : inForce) },
-    data: { revokedAt: new Date(), revokedReason: reason, revokedBy },
-    select: { id: true, name: true, prefix: true, lastFour: true, mode: true },
-  })
+  const ended = await tx.$queryRaw<EndedToken[]>`
+    UPDATE tokens t SET revoked_at = now(), revoked_reason = ${reason ?? null}::text,
+      revoked_by = ${revokedBy}::uuid
+    WHERE t.account_id = ${accountId}::uuid AND t.revoked_at IS NULL
+      AND ${id ? Prisma.sql`t.id = ${id}::uuid` : isTokenActive}
+    RETURNING t.id, t.name, t.prefix, t.last_four AS "lastFour", t.mode`
   for (const { id: target } of ended) {
     await recordAudit(tx, { actor, action: 'token.revoked', accountId, target, reason })
   }

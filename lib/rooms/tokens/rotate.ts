@@ -7,6 +7,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { writeToken } from '#lib/rooms/tokens/issue.ts'
 import type { Permission } from '#lib/rooms/tokens/schema.ts'
+import { isTokenActive } from '#lib/rooms/tokens/status.ts'
 import { keepKey, lockAccount } from '#lib/services/webhooks/owner.ts'
 
 interface Rotation {
@@ -20,7 +21,7 @@ interface Rotation {
 interface Old {
   name: string
   permissions: Permission[]
-  isInForce: boolean
+  isActive: boolean
   replacedBy: string | null
   /** When a new one ends that lasts as long as the old one was meant to. */
   nextExpiry: Date | null
@@ -58,14 +59,14 @@ async function lockToken(
 ): Promise<Old> {
   const [old] = isUuid(id)
     ? await tx.$queryRaw<Old[]>`
-        SELECT name, permissions, replaced_by AS "replacedBy",
-          revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) AS "isInForce",
-          now() + (expires_at - created_at) AS "nextExpiry"
-        FROM tokens WHERE account_id = ${accountId}::uuid AND mode = ${mode} AND id = ${id}::uuid
+        SELECT t.name, t.permissions, t.replaced_by AS "replacedBy", ${isTokenActive} AS "isActive",
+          now() + (t.expires_at - t.created_at) AS "nextExpiry"
+        FROM tokens t
+        WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.id = ${id}::uuid
         FOR UPDATE`
     : []
   if (!old) throw new TrocoError('token_not_found', 'Token not found')
-  if (!old.isInForce) throw ended('This token has ended already: create a new one')
+  if (!old.isActive) throw ended('This token has ended already: create a new one')
   if (old.replacedBy) throw ended('This token was replaced already: rotate its successor')
   return old
 }

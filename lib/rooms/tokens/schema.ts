@@ -24,6 +24,11 @@ export function isPermission(text: string): text is Permission {
 export const TOKEN_STATUSES = ['active', 'expiring', 'replaced', 'expired', 'revoked'] as const
 export type TokenStatus = (typeof TOKEN_STATUSES)[number]
 
+/** Whether a token of this status is accepted; in SQL: `isTokenActive` of status.ts. */
+export function isActiveStatus(status: TokenStatus): boolean {
+  return status !== 'expired' && status !== 'revoked'
+}
+
 /** A row as the queries of this room select it: never the token itself, nor its hash. */
 export interface TokenRow {
   id: string
@@ -44,7 +49,7 @@ export interface TokenRow {
   replaced_by: string | null
 }
 
-/** In force at once, in an account and mode: more are forgotten ones. */
+/** Maximum active tokens of an account and mode: more are forgotten ones. */
 export const TOKENS_MAX = 100
 const LIFE_DAYS_MAX = 3_650
 /** How long a replaced token may go on working: until every program has the new one. */

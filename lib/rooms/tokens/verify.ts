@@ -5,6 +5,7 @@ import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { hashToken } from '#lib/rooms/tokens/issue.ts'
 import { type KnownCaller, rememberCaller } from '#lib/rooms/tokens/recall.ts'
+import { isTokenActive } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
 interface Row {
@@ -51,8 +52,7 @@ async function readRow(hash: Uint8Array): Promise<Row | null> {
       a.expires_in AS "expiresIn",
       (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute') AS stale
     FROM tokens t JOIN accounts a ON a.id = t.account_id
-    WHERE t.hash = ${hash} AND t.revoked_at IS NULL
-      AND (t.expires_at IS NULL OR t.expires_at > now())`
+    WHERE t.hash = ${hash} AND ${isTokenActive}`
   return row ?? null
 }
 

@@ -1,7 +1,8 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { type Page, toPage } from '#lib/base/db/page.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { isInForce, tokenAsJson } from '#lib/rooms/tokens/queries.ts'
+import { tokenAsJson } from '#lib/rooms/tokens/queries.ts'
+import { isTokenActive, tokenStatus } from '#lib/rooms/tokens/status.ts'
 import { fitsAccount } from '#lib/views/admin/accounts.ts'
 import type { TOKEN_FILTERS, TokenLine } from '#lib/views/admin/schema.ts'
 
@@ -31,10 +32,10 @@ export async function listTokenLines(query: TokensQuery): Promise<Page<TokenLine
 
 const SHOWN_MAX = 100
 
-/** Those of one account in both worlds, those in force first. */
+/** Tokens of one account in both modes, active ones first. */
 export function listTokensOf(accountId: string): Promise<TokenLine[]> {
   return readLines(Prisma.sql`
-    t.account_id = ${accountId}::uuid ORDER BY ${isInForce} DESC, t.id DESC LIMIT ${SHOWN_MAX}`)
+    t.account_id = ${accountId}::uuid ORDER BY ${isTokenActive} DESC, t.id DESC LIMIT ${SHOWN_MAX}`)
 }
 
 async function readLines(rest: Prisma.Sql): Promise<TokenLine[]> {
@@ -54,8 +55,6 @@ function fitsToken(q: string | undefined): Prisma.Sql {
 }
 
 function isOfStatus(status: TokensQuery['status']): Prisma.Sql {
-  if (status === 'in_force') return isInForce
-  if (status === 'revoked') return Prisma.sql`t.revoked_at IS NOT NULL`
-  if (status === 'expired') return Prisma.sql`(t.revoked_at IS NULL AND t.expires_at <= now())`
-  return Prisma.sql`true`
+  if (status === undefined) return Prisma.sql`true`
+  return status === 'in_force' ? isTokenActive : Prisma.sql`${tokenStatus} = ${status}`
 }

@@ -8,6 +8,7 @@ import { parseBrCode } from '#lib/base/pix/br-code.ts'
 import { normalizeTaxId, taxIdKind } from '#lib/base/pix/tax-id.ts'
 import { listCharges } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
+import { isTokenActive, tokenStatus } from '#lib/rooms/tokens/status.ts'
 import { FOUND_KINDS, type Hit } from '#lib/views/dashboard/schema.ts'
 
 const HITS_MAX = 8
@@ -158,8 +159,8 @@ function deliveries(ofThem: Rows, which: Prisma.Sql, at: string): Prisma.Sql {
 function tokens(ofThem: Rows, text: string, at: string): Prisma.Sql {
   return Prisma.sql`
     SELECT 'token' AS kind, t.id, t.name AS label, t.prefix AS detail,
-      CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked' WHEN t.expires_at <= now() THEN 'expired'
-        ELSE 'active' END AS status, NULL::bigint AS amount,
+      CASE WHEN ${isTokenActive} THEN 'active' ELSE ${tokenStatus} END AS status,
+      NULL::bigint AS amount,
       ${at}::text || '/settings/tokens' AS href
     FROM tokens t WHERE ${ofThem('t')} AND t.prefix = left(${text}, 20)`
 }

@@ -4,7 +4,7 @@ import { wordOf } from '#app/[mode]/settings/tokens/permission-words.ts'
 import { When } from '#components/format/format.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { PERMISSIONS, type TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
+import { isActiveStatus, PERMISSIONS, type TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
 
 interface TokenRowProps {
   token: Token
@@ -17,7 +17,6 @@ interface TokenRowProps {
 export function TokenRow({ token, onRevoke, onRotate }: TokenRowProps) {
   const t = useTranslations('tokens')
   const { id, name, prefix, last_four, status } = token
-  const isEnded = status === 'expired' || status === 'revoked'
   return (
     <li
       data-testid="token-row"
@@ -38,7 +37,7 @@ export function TokenRow({ token, onRevoke, onRotate }: TokenRowProps) {
         {token.replaced_by ? <p className="mt-0.5 text-muted text-small">{t('replaced')}</p> : null}
       </div>
       <Times token={token} />
-      {isEnded || !onRevoke ? null : (
+      {!isActiveStatus(status) || !onRevoke ? null : (
         <div className="flex gap-1 max-md:-ml-2.5 md:-mt-2 md:justify-end">
           {status === 'replaced' ? null : (
             <Button look="plain" aria-describedby={`token-${id}`} onClick={onRotate}>
