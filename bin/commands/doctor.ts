@@ -3,6 +3,7 @@ import { withRuntime } from '#bin/command-line.ts'
 import { connect, type Database } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
+import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
 
 const SPACE_MIN_MIB = 1024
 
@@ -52,12 +53,9 @@ function sayMails(): void {
 }
 
 async function sayStaff(database: Database): Promise<void> {
-  const isActive = { isAdmin: true, disabledAt: null }
-  const lacks = { passkeys: { none: {} }, NOT: { authenticator: { confirmedAt: { not: null } } } }
-  const staff = await database.user.count({ where: isActive })
-  const unguarded = await database.user.count({ where: { ...isActive, ...lacks } })
+  const { staff, unguarded } = await countStaff(database)
   const line = `${staff} admins, ${unguarded} of them without a second factor`
-  const isWrong = env().TROCO_ENV === 'production' && unguarded > 0
+  const isWrong = isStaffFactorRequired() && unguarded > 0
   const advice = ': each must add one in Settings, Security, or cannot open the pages of admins'
   say(!isWrong, isWrong ? line + advice : line)
 }

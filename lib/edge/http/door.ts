@@ -1,5 +1,4 @@
 import type * as z from 'zod'
-import { env } from '#lib/base/env.ts'
 import { type ErrorCode, TrocoError } from '#lib/base/errors.ts'
 import { isStreamed, json, stream } from '#lib/edge/http/answer.ts'
 import { parseFields, readObject, readQuery } from '#lib/edge/http/body.ts'
@@ -14,6 +13,7 @@ import {
 import type { Answer, Incoming } from '#lib/edge/http/exchange.ts'
 import { requireProof } from '#lib/edge/session/proof.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
+import { isSecondFactorMissing } from '#lib/services/people/factors.ts'
 
 /** Who may come in by a door that belongs to no account. */
 export type Who = 'visitor' | 'person' | 'admin'
@@ -111,7 +111,7 @@ async function requirePerson(incoming: Incoming): Promise<SessionUser> {
 async function requireStaff(incoming: Incoming): Promise<SessionUser> {
   const user = await requirePerson(incoming)
   if (!user.isAdmin) throw new TrocoError('not_found', 'Not found')
-  if (env().TROCO_ENV === 'production' && !user.hasSecondFactor) {
+  if (isSecondFactorMissing(user)) {
     throw new TrocoError('second_factor_required', 'An admin needs a second factor: set one up')
   }
   return user

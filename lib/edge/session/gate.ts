@@ -1,12 +1,12 @@
 import { headers } from 'next/headers'
 import { notFound, redirect } from 'next/navigation'
-import { env } from '#lib/base/env.ts'
 import { PATH_HEADER } from '#lib/base/headers.ts'
 import { isOpen, MODES, type Mode } from '#lib/base/mode.ts'
 import { currentUser } from '#lib/edge/session/current.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
 import { type Allowed, may } from '#lib/edge/session/roles.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
+import { isSecondFactorMissing } from '#lib/services/people/factors.ts'
 
 export { currentUser }
 
@@ -55,8 +55,7 @@ export function requireMode(wanted: string): Mode {
 export async function requireAdmin(): Promise<SessionUser> {
   const user = await requireUser()
   if (!user.isAdmin) return notFound()
-  const lacksFactor = env().TROCO_ENV === 'production' && !user.hasSecondFactor
-  return lacksFactor ? redirect('/test/settings/security') : user
+  return isSecondFactorMissing(user) ? redirect('/test/settings/security') : user
 }
 
 /** The page that a person starts on. */

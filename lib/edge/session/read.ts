@@ -1,5 +1,6 @@
 import { db } from '#lib/base/db/client.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
+import { hasSecondFactor } from '#lib/services/people/factors.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { isLive } from '#lib/services/people/sessions.ts'
 
@@ -23,8 +24,7 @@ export async function readSession(secret: string, isUse = true): Promise<Session
     SELECT u.id, u.email, u.name, u.is_admin AS "isAdmin", u.locale, u.theme,
       session.id AS "sessionId",
       extract(epoch FROM now() - session.proved_at)::int AS "provedAgoS",
-      EXISTS (SELECT FROM authenticators f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL)
-        OR EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id) AS "hasSecondFactor",
+      ${hasSecondFactor} AS "hasSecondFactor",
       coalesce((
       SELECT json_agg(
         json_build_object('id', a.id, 'name', a.name, 'city', a.city, 'expiresIn', a.expires_in,

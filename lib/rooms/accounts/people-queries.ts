@@ -2,14 +2,14 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import type { InvitationRow, MemberRow, Role } from '#lib/rooms/accounts/schema.ts'
+import { hasSecondFactor } from '#lib/services/people/factors.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 
 const memberAsJson = asJson(Prisma.sql`
   u.id AS user_id, u.name AS full_name, u.email, m.role, ${utc('m.created_at', 'joined_at')},
   (SELECT ${utc('max(s.last_used_at)', 'last_used_at')} FROM user_sessions s
     WHERE s.user_id = u.id) AS last_used_at,
-  EXISTS (SELECT FROM authenticators f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL)
-    OR EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id) AS has_second_factor`)
+  ${hasSecondFactor} AS has_second_factor`)
 
 /** Whoever is in an account, the one who came first at the top. */
 export function listMembers(accountId: string): Promise<MemberRow[]> {

@@ -1,6 +1,7 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
-import { db, type Tx } from '#lib/base/db/client.ts'
+import { type Database, db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
+import { env } from '#lib/base/env.ts'
 import { contextNow } from '#lib/base/log.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import type { Message } from '#lib/services/mail/write.ts'
@@ -25,12 +26,43 @@ interface Change {
   target?: string
 }
 
+const hasApp = Prisma.sql`EXISTS (
+  SELECT FROM authenticators f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL)`
+const hasPasskey = Prisma.sql`EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id)`
+
+/** Whether signing in takes more than a password, of a row `u` of users. */
+export const hasSecondFactor = Prisma.sql`(${hasApp} OR ${hasPasskey})`
+
+/** Whether this admin must add a second factor before the operator's pages open. */
+export function isSecondFactorMissing(user: {
+  isAdmin: boolean
+  hasSecondFactor: boolean
+}): boolean {
+  return user.isAdmin && isStaffFactorRequired() && !user.hasSecondFactor
+}
+
+/** Only in production: a local demo has nothing to protect. */
+export function isStaffFactorRequired(): boolean {
+  return env().TROCO_ENV === 'production'
+}
+
+/** Counts the active admins, and those of them without a second factor. */
+export async function countStaff(
+  database: Pick<Database, '$queryRaw'> = db(),
+): Promise<{ staff: number; unguarded: number }> {
+  const [counted] = await database.$queryRaw<{ staff: number; unguarded: number }[]>`
+    SELECT count(*)::int AS staff, (count(*) FILTER (WHERE NOT ${hasSecondFactor}))::int AS unguarded
+    FROM users u WHERE u.is_admin AND u.disabled_at IS NULL`
+  return counted ?? { staff: 0, unguarded: 0 }
+}
+
 /** What somebody can be asked for beside a password; nothing: a password is enough. */
-export async function listFactors(userId: string): Promise<Factor[]> {
-  const [found] = await db().$queryRaw<{ code: boolean; passkey: boolean }[]>`
-    SELECT EXISTS (SELECT FROM authenticators WHERE user_id = ${userId}::uuid
-        AND confirmed_at IS NOT NULL) AS code,
-      EXISTS (SELECT FROM passkeys WHERE user_id = ${userId}::uuid) AS passkey`
+export async function listFactors(
+  userId: string,
+  database: Pick<Tx, '$queryRaw'> = db(),
+): Promise<Factor[]> {
+  const [found] = await database.$queryRaw<{ code: boolean; passkey: boolean }[]>`
+    SELECT ${hasApp} AS code, ${hasPasskey} AS passkey FROM users u WHERE u.id = ${userId}::uuid`
   return (['code', 'passkey'] as const).filter(name => found?.[name])
 }
 
@@ -91,9 +123,7 @@ export function tellOfChange(
 }
 
 async function settleCodes(tx: Tx, userId: string): Promise<string[] | null> {
-  const apps = await tx.authenticator.count({ where: { userId, confirmedAt: { not: null } } })
-  const hasFactor = apps + (await tx.passkey.count({ where: { userId } })) > 0
-  if (!hasFactor) {
+  if ((await listFactors(userId, tx)).length === 0) {
     await tx.recoveryCode.deleteMany({ where: { userId } })
     return null
   }

@@ -5,6 +5,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { AccountStatus } from '#lib/rooms/accounts/schema.ts'
+import { hasSecondFactor } from '#lib/services/people/factors.ts'
 import type { AccountDetail, AccountLine } from '#lib/views/admin/schema.ts'
 
 const PAGE_SIZE = 25
@@ -77,9 +78,7 @@ const standing = Prisma.sql`COALESCE((
 const members = Prisma.sql`COALESCE((
   SELECT json_agg(json_build_object('id', u.id, 'name', u.name, 'email', u.email, 'role', m.role,
     'is_disabled', u.disabled_at IS NOT NULL,
-    'has_second_factor', EXISTS (SELECT FROM authenticators f
-      WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL)
-      OR EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id))
+    'has_second_factor', ${hasSecondFactor})
     ORDER BY m.role <> 'owner', m.created_at, u.id)
   FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.account_id = a.id), '[]')`
 

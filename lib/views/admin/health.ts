@@ -4,6 +4,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { env } from '#lib/base/env.ts'
 import { isDatabaseGone } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
+import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
 import {
   examineDatabase,
   examineDurability,
@@ -134,15 +135,9 @@ function examineAddress(): Finding {
 }
 
 async function examineStaff(): Promise<Finding> {
-  const [staff] = await queryRows<{ staff: number; unguarded: number }>(Prisma.sql`
-    SELECT json_build_object('staff', count(*), 'unguarded', count(*) FILTER (
-      WHERE NOT EXISTS (SELECT FROM authenticators f
-          WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL)
-        AND NOT EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id)))::text AS json
-    FROM users u WHERE u.is_admin AND u.disabled_at IS NULL`)
-  const figures = { ...staff }
-  if (staff?.unguarded === 0) return { level: 'ok', state: 'staff_guarded', figures }
-  return env().TROCO_ENV === 'production'
+  const figures = await countStaff()
+  if (figures.unguarded === 0) return { level: 'ok', state: 'staff_guarded', figures }
+  return isStaffFactorRequired()
     ? { level: 'warning', state: 'staff_unguarded', figures }
     : { level: 'ok', state: 'staff_local', figures }
 }

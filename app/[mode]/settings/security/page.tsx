@@ -9,11 +9,10 @@ import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { env } from '#lib/base/env.ts'
 import { requireMode, requireUser } from '#lib/edge/session/gate.ts'
 import { hasPassword } from '#lib/services/people/change-password.ts'
 import { listDevices } from '#lib/services/people/devices.ts'
-import { readFactors } from '#lib/services/people/factors.ts'
+import { isSecondFactorMissing, readFactors } from '#lib/services/people/factors.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('security'))('title') }
@@ -28,7 +27,6 @@ export default async function SecurityPage({ params }: { params: Promise<{ mode:
     hasPassword(user.id),
     listDevices(user),
   ])
-  const lacksFactor = user.isAdmin && env().TROCO_ENV === 'production' && !user.hasSecondFactor
   return (
     <>
       {user.accounts.length > 0 ? (
@@ -39,7 +37,7 @@ export default async function SecurityPage({ params }: { params: Promise<{ mode:
       ) : (
         <h1 className="mb-6 text-head">{t('security.title')}</h1>
       )}
-      {lacksFactor ? (
+      {isSecondFactorMissing(user) ? (
         <div className="mb-5">
           <Notice tone="wait" icon={ShieldAlert}>
             {t('security.factorNeeded')}
