@@ -1,9 +1,6 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import type { ListQuery } from '#lib/base/fields.ts'
-import { firstIdAt } from '#lib/base/ids.ts'
-
-/** How far the clock that made an id may be from the database's, which made `created_at`. */
-const CLOCKS_APART_MS = 3_600_000
+import { earliestIdAt, latestIdAt } from '#lib/base/ids.ts'
 
 /**
  * The filters, order and end of a list, newest first, of rows named by `alias`. It reads one row
@@ -19,8 +16,8 @@ export function pageSql(alias: string, query: ListQuery): Prisma.Sql {
 export function filterSql(alias: string, query: Omit<ListQuery, 'limit'>): Prisma.Sql {
   const { status, external_id, created_from: from, created_to: to, cursor } = query
   const row = Prisma.raw(alias)
-  const after = from && firstIdAt(Date.parse(from) - CLOCKS_APART_MS)
-  const before = to && firstIdAt(Date.parse(to) + CLOCKS_APART_MS)
+  const after = from && earliestIdAt(Date.parse(from))
+  const before = to && latestIdAt(Date.parse(to))
   return Prisma.sql`
     ${when(status, Prisma.sql`AND ${row}.status = ${status}`)}
     ${when(external_id, Prisma.sql`AND ${row}.external_id = ${external_id}`)}

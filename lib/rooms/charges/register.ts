@@ -1,5 +1,5 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { firstIdAt } from '#lib/base/ids.ts'
+import { earliestIdAt, firstIdAt } from '#lib/base/ids.ts'
 import { docSql, wordsSql } from '#lib/rooms/charges/search.ts'
 
 /** By then a charge that was begun is written, or its statement was given up. */
@@ -8,8 +8,6 @@ const SETTLED_AFTER_MS = 10_000
 const BEHIND_MS = 60_000
 const ACCOUNTS_MAX = 20
 const ROWS_MAX = 2_000
-/** How far the clock that made an id may be from this one. */
-const CLOCKS_APART_MS = 3_600_000
 
 const columns = Prisma.sql`c.account_id, c.id, c.mode, ${wordsSql('c')} AS words, ${docSql('c')} AS doc`
 
@@ -58,7 +56,7 @@ export function registerLateCharges(): Promise<number> {
     INSERT INTO charge_searches (account_id, id, mode, words, doc)
     SELECT ${columns} FROM charge_search_marks m JOIN charges c
       ON c.account_id = m.account_id AND c.mode = m.mode AND c.id <= m.id
-    WHERE c.status <> 'opening' AND c.id >= ${firstIdAt(Date.now() - CLOCKS_APART_MS)}::uuid
+    WHERE c.status <> 'opening' AND c.id >= ${earliestIdAt(Date.now())}::uuid
       AND NOT EXISTS (SELECT FROM charge_searches s WHERE s.account_id = c.account_id AND s.id = c.id)
     LIMIT ${ROWS_MAX}
     ON CONFLICT DO NOTHING`

@@ -1,10 +1,7 @@
 import type { Tx } from '#lib/base/db/client.ts'
 import { invalidInput } from '#lib/base/errors.ts'
-import { firstIdAt } from '#lib/base/ids.ts'
+import { earliestIdAt } from '#lib/base/ids.ts'
 import { cents, reaisText } from '#lib/base/money.ts'
-
-/** How far the clock that made an id may be from the database's, which made `created_at`. */
-const CLOCKS_APART_MS = 3_600_000
 
 interface Limits {
   withdrawalMax: bigint | null
@@ -44,7 +41,7 @@ export async function requireWithinLimits(
   const [night] = await tx.$queryRaw<{ total: bigint }[]>`
     SELECT COALESCE(sum(amount), 0)::bigint AS total FROM withdrawals
     WHERE account_id = ${accountId}::uuid AND mode = 'live' AND status <> 'rejected'
-      AND id >= ${firstIdAt(began.getTime() - CLOCKS_APART_MS)}::uuid
+      AND id >= ${earliestIdAt(began.getTime())}::uuid
       AND created_at >= ${began}::timestamptz AND created_at < ${ends}::timestamptz`
   if (cents(night?.total ?? 0) > cents(nightMax)) {
     const rule = `must not take this night's withdrawals over ${reais(nightMax)}, this account's limit from 20:00 to 06:00`

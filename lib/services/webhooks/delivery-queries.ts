@@ -3,7 +3,7 @@ import { utc } from '#lib/base/db/columns.ts'
 import type { Page } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { TrocoError } from '#lib/base/errors.ts'
-import { isUuid } from '#lib/base/ids.ts'
+import { CLOCK_SKEW_MS, isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { pausesAfterS } from '#lib/services/webhooks/schedule.ts'
@@ -12,6 +12,7 @@ import { type DeliveryStatus, NO_ENDPOINT, typesOf } from '#lib/services/webhook
 import type { Attempt, Delivery } from '#lib/services/webhooks/wire.ts'
 
 const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER
+const CLOCK_SKEW = Prisma.sql`make_interval(secs => ${CLOCK_SKEW_MS / 1_000}::int)`
 
 /** How the state of a delivery `d` is told. The index on it holds these very words. */
 const stateOf = Prisma.sql`
@@ -105,16 +106,16 @@ export function isAbout(
 
 /**
  * A period as a range of sequences, which is how the list is read: an event has its time under the
- * lock of its sequence, so that one follows the other. Wide enough for clocks that are set.
+ * lock of its sequence, so that one follows the other, except where the database's clock was set.
  */
 function periodOf(accountId: string, mode: Mode, query: DeliveriesQuery): Prisma.Sql {
   const { created_from: from, created_to: to } = query
   const events = Prisma.sql`
     SELECT e.sequence FROM events e
     WHERE e.account_id = ${accountId}::uuid AND e.mode = ${mode} AND e.created_at`
-  const first = Prisma.sql`${events} < ${from}::timestamptz - interval '1 hour'
+  const first = Prisma.sql`${events} < ${from}::timestamptz - ${CLOCK_SKEW}
     ORDER BY e.created_at DESC LIMIT 1`
-  const last = Prisma.sql`${events} > ${to}::timestamptz + interval '1 hour'
+  const last = Prisma.sql`${events} > ${to}::timestamptz + ${CLOCK_SKEW}
     ORDER BY e.created_at LIMIT 1`
   return Prisma.sql`
     ${when(from, Prisma.sql`AND d.sequence >= COALESCE((${first}), 0)`)}
