@@ -1,8 +1,8 @@
 'use client'
 
 import { createContext, type ReactNode, use } from 'react'
-import { type Allowed, mayNow } from '#lib/edge/session/roles.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
+import { type Allowed, mayNow } from '#lib/services/people/roles.ts'
 
 export const MemberContext = createContext<Pick<SessionAccount, 'role' | 'status'> | null>(null)
 

@@ -12,8 +12,8 @@ import {
   Webhook,
 } from 'lucide-react'
 import type { Mode } from '#lib/base/mode.ts'
-import { mayNow } from '#lib/edge/session/roles.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
+import { mayNow } from '#lib/services/people/roles.ts'
 
 type PlaceName =
   | 'home'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { DEEDS } from '#components/status/role-permissions.ts'
-import { type Allowed, MAY } from '#lib/edge/session/roles.ts'
 import { ROLES } from '#lib/rooms/accounts/schema.ts'
+import { type Allowed, MAY } from '#lib/services/people/roles.ts'
 
 test('whatever tells one role from another stands in the table that people choose by', () => {
   const shown: Allowed[] = DEEDS.map(({ needs }) => needs)

@@ -1,6 +1,6 @@
 import { useLocale, useTranslations } from 'next-intl'
-import { type Allowed, may } from '#lib/edge/session/roles.ts'
 import type { Role } from '#lib/rooms/accounts/schema.ts'
+import { type Allowed, may } from '#lib/services/people/roles.ts'
 
 /** What tells the roles apart, and the permission that stands for it. */
 export const DEEDS = [

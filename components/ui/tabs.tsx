@@ -2,7 +2,7 @@
 
 import Link from 'next/link'
 import { useMay } from '#components/nav/may.tsx'
-import type { Allowed } from '#lib/edge/session/roles.ts'
+import type { Allowed } from '#lib/services/people/roles.ts'
 
 interface Tab {
   href: string

@@ -4,8 +4,8 @@ import { newShop, type Shop, sessionOf } from '#e2e/browser/merchant.ts'
 import { PAGES } from '#e2e/browser/page-table.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
-import { type Allowed, may } from '#lib/edge/session/roles.ts'
 import type { Role } from '#lib/rooms/accounts/schema.ts'
+import { type Allowed, may } from '#lib/services/people/roles.ts'
 
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
 /** Stands in what only this account's members may see. */

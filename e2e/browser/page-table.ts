@@ -1,4 +1,4 @@
-import type { Allowed } from '#lib/edge/session/roles.ts'
+import type { Allowed } from '#lib/services/people/roles.ts'
 
 /**
  * Who finds a page at its address. anybody: visitors too. person: whoever is signed in. member: of

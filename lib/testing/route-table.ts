@@ -1,7 +1,7 @@
 import { newId } from '#lib/base/ids.ts'
-import type { PagePermission } from '#lib/edge/session/roles.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import type { Permission } from '#lib/rooms/tokens/schema.ts'
+import type { PagePermission } from '#lib/services/people/roles.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, receive } from '#lib/testing/stage.ts'
 

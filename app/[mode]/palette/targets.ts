@@ -21,8 +21,8 @@ import {
   Webhook,
 } from 'lucide-react'
 import type { Mode } from '#lib/base/mode.ts'
-import type { Allowed } from '#lib/edge/session/roles.ts'
 import type { Theme } from '#lib/edge/session/schema.ts'
+import type { Allowed } from '#lib/services/people/roles.ts'
 import en from '#messages/en/palette.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/palette.json' with { type: 'json' }
 

@@ -16,10 +16,10 @@ import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMember } from '#lib/edge/session/gate.ts'
 import { readTheme } from '#lib/edge/session/preferences.ts'
-import { may, mayNow } from '#lib/edge/session/roles.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
 import { readLimits } from '#lib/rooms/accounts/queries.ts'
 import { type AccountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
+import { may, mayNow } from '#lib/services/people/roles.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('settings'))('title') }

@@ -10,10 +10,10 @@ import { countFailedBearer } from '#lib/edge/http/rate-limit.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { requireProof } from '#lib/edge/session/proof.ts'
 import { readSession } from '#lib/edge/session/read.ts'
-import { type Allowed, PAGE_PERMISSIONS, permissionsOf } from '#lib/edge/session/roles.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 import { recallToken } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+import { type Allowed, PAGE_PERMISSIONS, permissionsOf } from '#lib/services/people/roles.ts'
 
 export interface CallingAccount {
   id: string

@@ -5,8 +5,8 @@ import type { Mode } from '#lib/base/mode.ts'
 import type { InvalidForm } from '#lib/edge/http/answer.ts'
 import type { CallingAccount } from '#lib/edge/http/caller.ts'
 import type { Rule } from '#lib/edge/http/idempotency.ts'
-import type { Allowed } from '#lib/edge/session/roles.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
+import type { Allowed } from '#lib/services/people/roles.ts'
 
 interface Call<Body, Query> {
   account: CallingAccount

@@ -4,9 +4,9 @@ import { PATH_HEADER } from '#lib/base/headers.ts'
 import { isOpen, MODES, type Mode } from '#lib/base/mode.ts'
 import { currentUser } from '#lib/edge/session/current.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
-import { type Allowed, may } from '#lib/edge/session/roles.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 import { isSecondFactorMissing } from '#lib/services/people/factors.ts'
+import { type Allowed, may } from '#lib/services/people/roles.ts'
 
 export { currentUser }
 

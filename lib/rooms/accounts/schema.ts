@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { about, must, text, wholeCents } from '#lib/base/fields.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { foldText } from '#lib/base/pix/br-code.ts'
+import { ROLES, type Role } from '#lib/services/people/roles.ts'
 import { newPassword, normalizeEmail } from '#lib/services/people/schema.ts'
 
 /**
@@ -11,9 +12,7 @@ import { newPassword, normalizeEmail } from '#lib/services/people/schema.ts'
 export const ACCOUNT_STATUSES = ['active', 'pending', 'suspended'] as const
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number]
 
-/** What each may do stands in lib/edge/session/roles.ts. */
-export const ROLES = ['owner', 'finance', 'developer', 'viewer'] as const
-export type Role = (typeof ROLES)[number]
+export { ROLES, type Role }
 
 export interface Account {
   id: string

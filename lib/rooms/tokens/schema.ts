@@ -1,21 +1,8 @@
 import * as z from 'zod'
 import { about, must, text } from '#lib/base/fields.ts'
+import { isPermission, PERMISSIONS, type Permission } from '#lib/services/people/roles.ts'
 
-/** What a token may be allowed to do; a new one may do all of it. */
-export const PERMISSIONS = [
-  'account:read',
-  'transactions:read',
-  'transactions:write',
-  'refunds:write',
-  'withdrawals:read',
-  'withdrawals:write',
-  'events:read',
-] as const
-export type Permission = (typeof PERMISSIONS)[number]
-
-export function isPermission(text: string): text is Permission {
-  return (PERMISSIONS as readonly string[]).includes(text)
-}
+export { isPermission, PERMISSIONS, type Permission }
 
 /**
  * active: works. expiring: works for another week at most. replaced: works until another one has

@@ -9,8 +9,8 @@ import { ClientWords } from '#components/format/client-words.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMember } from '#lib/edge/session/gate.ts'
-import { mayNow } from '#lib/edge/session/roles.ts'
 import { listInvitations, listMembers } from '#lib/rooms/accounts/people-queries.ts'
+import { mayNow } from '#lib/services/people/roles.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('members'))('title') }

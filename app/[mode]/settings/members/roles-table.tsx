@@ -3,8 +3,8 @@ import { useTranslations } from 'next-intl'
 import { DEEDS, useRoleText } from '#components/status/role-permissions.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Table } from '#components/ui/table.tsx'
-import { type Allowed, may } from '#lib/edge/session/roles.ts'
 import { ROLES, type Role } from '#lib/rooms/accounts/schema.ts'
+import { type Allowed, may } from '#lib/services/people/roles.ts'
 
 /** Who may do what, as the server judges it. */
 export function RolesTable() {

@@ -10,8 +10,8 @@ import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { env } from '#lib/base/env.ts'
 import { requireMember } from '#lib/edge/session/gate.ts'
-import { may, mayNow } from '#lib/edge/session/roles.ts'
 import { listTokens } from '#lib/rooms/tokens/queries.ts'
+import { may, mayNow } from '#lib/services/people/roles.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('tokens'))('title') }

@@ -1,5 +1,5 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { may } from '#lib/edge/session/roles.ts'
+import { may } from '#lib/services/people/roles.ts'
 import { readDelivery, readDeliveryMasked } from '#lib/services/webhooks/delivery-queries.ts'
 import { DeliveryRead } from '#lib/services/webhooks/wire.ts'
 

@@ -1,5 +1,21 @@
-import type { AccountStatus, Role } from '#lib/rooms/accounts/schema.ts'
-import type { Permission } from '#lib/rooms/tokens/schema.ts'
+export const ROLES = ['owner', 'finance', 'developer', 'viewer'] as const
+export type Role = (typeof ROLES)[number]
+
+/** What a token may be allowed to do; a new one may do all of it. */
+export const PERMISSIONS = [
+  'account:read',
+  'transactions:read',
+  'transactions:write',
+  'refunds:write',
+  'withdrawals:read',
+  'withdrawals:write',
+  'events:read',
+] as const
+export type Permission = (typeof PERMISSIONS)[number]
+
+export function isPermission(text: string): text is Permission {
+  return (PERMISSIONS as readonly string[]).includes(text)
+}
 
 /** What only a member may do, from a page of ours: no token can be given any of it. */
 export const PAGE_PERMISSIONS = [
@@ -56,7 +72,7 @@ function isAllowedInactive(wanted: Allowed): boolean {
 }
 
 /** Whether a page should offer it. */
-export function mayNow(member: { role: Role; status: AccountStatus }, wanted: Allowed): boolean {
+export function mayNow(member: { role: Role; status: string }, wanted: Allowed): boolean {
   return may(member.role, wanted) && (member.status === 'active' || isAllowedInactive(wanted))
 }
 

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
-import { MAY, mayNow, PAGE_PERMISSIONS, permissionsOf } from '#lib/edge/session/roles.ts'
-import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import {
+  MAY,
+  mayNow,
+  PAGE_PERMISSIONS,
+  PERMISSIONS,
+  permissionsOf,
+} from '#lib/services/people/roles.ts'
 
 test('everything that can be allowed stands in the table, and nothing else', () => {
   expect(Object.keys(MAY).sort()).toEqual([...PERMISSIONS, ...PAGE_PERMISSIONS].sort())
