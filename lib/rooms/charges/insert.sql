@@ -1,0 +1,22 @@
+-- a charge
+INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code, client_name,
+    client_email, client_doc, client_phone, webhook_url, ip, metadata, utms, items, expires_at,
+    due_at)
+VALUES ($1::uuid, $2::uuid, $3, $4, $5::bigint, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::json,
+    $16::json, $17::json, now() + make_interval(secs => $18::float8),
+    now() + make_interval(secs => $19::float8));
+
+-- a charge, with an Idempotency-Key
+WITH kept AS (
+  INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
+      locked_until, expires_at)
+  VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, now() + make_interval(secs => $7::float8))
+), made AS (
+  INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
+      client_name, client_email, client_doc, client_phone, webhook_url, ip, metadata, utms, items,
+      expires_at, due_at)
+  VALUES ($8::uuid, $9::uuid, $10, $11, $12::bigint, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+      $22::json, $23::json, $24::json, now() + make_interval(secs => $25::float8),
+      now() + make_interval(secs => $26::float8))
+)
+SELECT 'null' AS json;

@@ -1,0 +1,157 @@
+-- a refund, for a program
+WITH locked AS (
+  SELECT c.account_id, c.id, c.status, c.paid_at,
+      c.amount - c.refunded_amount - c.refund_held_amount AS unspent
+  FROM charges c
+  WHERE c.account_id = $1::uuid AND c.mode = $2 AND c.id = $3::uuid AND c.status <> 'opening'
+  FOR UPDATE
+), judged AS (
+  SELECT k.account_id, k.id, CASE WHEN k.id IS NULL THEN
+      troco_refuse_refund('refunds_charge_known')
+      WHEN k.status <> 'paid' THEN troco_refuse_refund('refunds_charge_paid')
+      WHEN k.paid_at < now() - make_interval(days => $4::int) THEN
+      troco_refuse_refund('refunds_charge_recent')
+      WHEN COALESCE($5::bigint, 1) > k.unspent THEN troco_refuse_refund('refunds_within_' ||
+      k.unspent) ELSE COALESCE($6::bigint, k.unspent) END AS amount
+  FROM (SELECT) one
+  LEFT JOIN locked k ON true
+), charged AS (
+  UPDATE charges c
+  SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()
+  FROM judged j
+  WHERE c.account_id = j.account_id AND c.id = j.id
+  RETURNING c.account_id, c.id, c.mode, j.amount
+), made AS (
+  INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, reason, due_at)
+  SELECT account_id, $7::uuid, id, mode, 'pending', amount, $8, now()
+  FROM charged
+  RETURNING *, NULL::timestamptz AS booked_at
+), ledger_moves AS (
+  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
+      (sum(amount) OVER w)::bigint AS running
+  FROM made
+  WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
+), ledger_totals AS (
+  SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
+  FROM made
+  GROUP BY account_id, mode
+), ledger_locked AS (
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $9 THEN t.total
+      ELSE -t.total END AS change
+  FROM ledger_accounts l
+  JOIN ledger_totals t USING (account_id, mode)
+  WHERE l.ledger IN ($10, $11)
+  ORDER BY l.account_id, l.mode, l.ledger
+  FOR UPDATE OF l
+), ledger_moved AS (
+  UPDATE ledger_accounts l
+  SET balance = l.balance + k.change, version = l.version + k.moves
+  FROM ledger_locked k
+  WHERE l.account_id = k.account_id AND l.mode = k.mode AND l.ledger = k.ledger
+  RETURNING l.account_id, l.mode, l.ledger, sign(k.change)::bigint AS side,
+      l.balance - k.change AS balance_before, l.version - k.moves AS version_before
+), ledger_transferred AS (
+  INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
+      created_at)
+  SELECT account_id, $12, id, mode, $13, $14, amount, COALESCE(booked_at, clock_timestamp())
+  FROM ledger_moves
+), ledger_entered AS (
+  INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
+      balance_after, created_at)
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $15, m.id, b.side * m.amount,
+      b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
+  FROM ledger_moved b
+  JOIN ledger_moves m USING (account_id, mode)
+)
+SELECT (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, r.amount, r.status,
+    r.reason, to_char(r.created_at AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, r.mode, r.rejection_reason, r.return_id,
+    to_char(r.completed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS completed_at,
+    to_char(r.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
+    to_char(r.updated_at AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r)::text AS json
+FROM made r;
+
+-- a refund, for a member, with an Idempotency-Key
+WITH kept AS (
+  INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
+      locked_until, expires_at)
+  VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, now() + make_interval(secs => $7::float8))
+), locked AS (
+  SELECT c.account_id, c.id, c.status, c.paid_at,
+      c.amount - c.refunded_amount - c.refund_held_amount AS unspent
+  FROM charges c
+  WHERE c.account_id = $8::uuid AND c.mode = $9 AND c.id = $10::uuid AND c.status <> 'opening'
+  FOR UPDATE
+), judged AS (
+  SELECT k.account_id, k.id, CASE WHEN k.id IS NULL THEN
+      troco_refuse_refund('refunds_charge_known')
+      WHEN k.status <> 'paid' THEN troco_refuse_refund('refunds_charge_paid')
+      WHEN k.paid_at < now() - make_interval(days => $11::int) THEN
+      troco_refuse_refund('refunds_charge_recent')
+      WHEN COALESCE($12::bigint, 1) > k.unspent THEN troco_refuse_refund('refunds_within_' ||
+      k.unspent) ELSE COALESCE($13::bigint, k.unspent) END AS amount
+  FROM (SELECT) one
+  LEFT JOIN locked k ON true
+), charged AS (
+  UPDATE charges c
+  SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()
+  FROM judged j
+  WHERE c.account_id = j.account_id AND c.id = j.id
+  RETURNING c.account_id, c.id, c.mode, j.amount
+), made AS (
+  INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, reason, due_at)
+  SELECT account_id, $14::uuid, id, mode, 'pending', amount, $15, now()
+  FROM charged
+  RETURNING *, NULL::timestamptz AS booked_at
+), noted AS (
+  INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
+      request_id)
+  SELECT $16::uuid, s.account_id, 'user', $17::uuid, $18, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $19, $20
+  FROM made s
+), ledger_moves AS (
+  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
+      (sum(amount) OVER w)::bigint AS running
+  FROM made
+  WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
+), ledger_totals AS (
+  SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
+  FROM made
+  GROUP BY account_id, mode
+), ledger_locked AS (
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $21 THEN t.total
+      ELSE -t.total END AS change
+  FROM ledger_accounts l
+  JOIN ledger_totals t USING (account_id, mode)
+  WHERE l.ledger IN ($22, $23)
+  ORDER BY l.account_id, l.mode, l.ledger
+  FOR UPDATE OF l
+), ledger_moved AS (
+  UPDATE ledger_accounts l
+  SET balance = l.balance + k.change, version = l.version + k.moves
+  FROM ledger_locked k
+  WHERE l.account_id = k.account_id AND l.mode = k.mode AND l.ledger = k.ledger
+  RETURNING l.account_id, l.mode, l.ledger, sign(k.change)::bigint AS side,
+      l.balance - k.change AS balance_before, l.version - k.moves AS version_before
+), ledger_transferred AS (
+  INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
+      created_at)
+  SELECT account_id, $24, id, mode, $25, $26, amount, COALESCE(booked_at, clock_timestamp())
+  FROM ledger_moves
+), ledger_entered AS (
+  INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
+      balance_after, created_at)
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $27, m.id, b.side * m.amount,
+      b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
+  FROM ledger_moved b
+  JOIN ledger_moves m USING (account_id, mode)
+)
+SELECT (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, r.amount, r.status,
+    r.reason, to_char(r.created_at AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, r.mode, r.rejection_reason, r.return_id,
+    to_char(r.completed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS completed_at,
+    to_char(r.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
+    to_char(r.updated_at AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r)::text AS json
+FROM made r;

@@ -1,0 +1,121 @@
+-- charges that were paid
+WITH payments AS (
+  SELECT *
+  FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::uuid[],
+      $7::uuid[]) AS p (account_id, id, end_to_end_id, paid_at, booked_at, lease, event_id)
+), locked AS (
+  SELECT c.account_id, c.id
+  FROM charges c
+  JOIN payments p USING (account_id, id)
+  WHERE c.status IN ('pending', 'expired', 'failed') AND (p.lease IS NULL OR c.lease = p.lease)
+  ORDER BY c.account_id, c.id
+  FOR UPDATE OF c
+), paid AS (
+  UPDATE charges c
+  SET status = 'paid', paid_at = p.paid_at, updated_at = now(), end_to_end_id = p.end_to_end_id,
+      due_at = NULL, lease = NULL
+  FROM locked k
+  JOIN payments p USING (account_id, id)
+  WHERE c.account_id = k.account_id AND c.id = k.id
+      AND c.status IN ('pending', 'expired', 'failed') AND (p.lease IS NULL OR c.lease = p.lease)
+  RETURNING c.*, p.booked_at, p.event_id
+), source AS (
+  SELECT c.account_id, c.mode, c.id, c.amount, c.booked_at, c.event_id, c.webhook_url,
+      (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
+      c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
+      c.items, c.utms, c.webhook_url,
+      to_char(c.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
+      to_char(c.paid_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS paid_at,
+      c.end_to_end_id, c.refunded_amount,
+      to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+      to_char(c.updated_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource
+  FROM paid c
+), ledger_moves AS (
+  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
+      (sum(amount) OVER w)::bigint AS running
+  FROM source
+  WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
+), ledger_totals AS (
+  SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
+  FROM source
+  GROUP BY account_id, mode
+), ledger_locked AS (
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $8 THEN t.total
+      ELSE -t.total END AS change
+  FROM ledger_accounts l
+  JOIN ledger_totals t USING (account_id, mode)
+  WHERE l.ledger IN ($9, $10)
+  ORDER BY l.account_id, l.mode, l.ledger
+  FOR UPDATE OF l
+), ledger_moved AS (
+  UPDATE ledger_accounts l
+  SET balance = l.balance + k.change, version = l.version + k.moves
+  FROM ledger_locked k
+  WHERE l.account_id = k.account_id AND l.mode = k.mode AND l.ledger = k.ledger
+  RETURNING l.account_id, l.mode, l.ledger, sign(k.change)::bigint AS side,
+      l.balance - k.change AS balance_before, l.version - k.moves AS version_before
+), ledger_transferred AS (
+  INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
+      created_at)
+  SELECT account_id, $11, id, mode, $12, $13, amount, COALESCE(booked_at, clock_timestamp())
+  FROM ledger_moves
+), ledger_entered AS (
+  INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
+      balance_after, created_at)
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $14, m.id, b.side * m.amount,
+      b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
+  FROM ledger_moved b
+  JOIN ledger_moves m USING (account_id, mode)
+), event_totals AS (
+  SELECT account_id, mode, count(*) AS events
+  FROM source
+  GROUP BY account_id, mode
+), event_locked AS (
+  SELECT s.account_id, s.mode, t.events
+  FROM event_sequences s
+  JOIN event_totals t USING (account_id, mode)
+  WHERE (SELECT count(*) FROM ledger_moved) > 0
+  ORDER BY s.account_id, s.mode
+  FOR UPDATE OF s
+), event_numbered AS (
+  UPDATE event_sequences s
+  SET last = s.last + k.events
+  FROM event_locked k
+  WHERE s.account_id = k.account_id AND s.mode = k.mode
+  RETURNING s.account_id, s.mode, s.last - k.events AS last_before
+), event_rows AS (
+  SELECT f.account_id, f.mode, f.event_id, f.id, f.webhook_url, f.resource,
+      q.last_before + row_number() OVER (PARTITION BY f.account_id,
+      f.mode ORDER BY f.id) AS sequence
+  FROM source f
+  JOIN event_numbered q USING (account_id, mode)
+), event_recorded AS (
+  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
+  SELECT account_id, event_id, mode, sequence, $15, id, resource, clock_timestamp()
+  FROM event_rows
+), delivery_enqueued AS (
+  INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
+      host, status, due_at)
+  SELECT account_id, event_id, mode, event_id, id, sequence, NULL::uuid, webhook_url,
+      troco_host_of(webhook_url), 'pending', now()
+  FROM event_rows
+  WHERE webhook_url IS NOT NULL
+  UNION ALL
+  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.id,
+      r.sequence, p.id, p.url, troco_host_of(p.url), 'pending', CASE
+      WHEN p.disabled_at IS NULL THEN now() END
+  FROM event_rows r
+  JOIN webhook_endpoints p USING (account_id, mode)
+  WHERE p.deleted_at IS NULL AND $16 = ANY (p.event_types)
+)
+SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
+    c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
+    c.items, c.utms, c.webhook_url,
+    to_char(c.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
+    to_char(c.paid_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS paid_at,
+    c.end_to_end_id, c.refunded_amount,
+    to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+    to_char(c.updated_at AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r)::text AS json
+FROM paid c;

@@ -1,0 +1,211 @@
+-- a withdrawal that the bank sent
+WITH settled AS (
+  UPDATE withdrawals w
+  SET status = $1, end_to_end_id = $2, due_at = NULL, lease = NULL,
+      approved_at = COALESCE($3::timestamptz, now()), updated_at = now()
+  WHERE w.account_id = $4::uuid AND w.id = $5::uuid AND w.status = 'pending'
+      AND ($6::uuid IS NULL OR w.lease = $7::uuid)
+  RETURNING w.*
+), source AS (
+  SELECT w.account_id, w.mode, w.id, w.amount, $8::timestamptz AS booked_at, $9::uuid AS event_id,
+      w.webhook_url, (SELECT row_to_json(r)
+      FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key,
+      w.webhook_url, w.rejection_reason, w.end_to_end_id,
+      to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
+      to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
+      to_char(w.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+      to_char(w.updated_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource
+  FROM settled w
+), ledger_moves AS (
+  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
+      (sum(amount) OVER w)::bigint AS running
+  FROM source
+  WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
+), ledger_totals AS (
+  SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
+  FROM source
+  GROUP BY account_id, mode
+), ledger_locked AS (
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $10 THEN t.total
+      ELSE -t.total END AS change
+  FROM ledger_accounts l
+  JOIN ledger_totals t USING (account_id, mode)
+  WHERE l.ledger IN ($11, $12)
+  ORDER BY l.account_id, l.mode, l.ledger
+  FOR UPDATE OF l
+), ledger_moved AS (
+  UPDATE ledger_accounts l
+  SET balance = l.balance + k.change, version = l.version + k.moves
+  FROM ledger_locked k
+  WHERE l.account_id = k.account_id AND l.mode = k.mode AND l.ledger = k.ledger
+  RETURNING l.account_id, l.mode, l.ledger, sign(k.change)::bigint AS side,
+      l.balance - k.change AS balance_before, l.version - k.moves AS version_before
+), ledger_transferred AS (
+  INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
+      created_at)
+  SELECT account_id, $13, id, mode, $14, $15, amount, COALESCE(booked_at, clock_timestamp())
+  FROM ledger_moves
+), ledger_entered AS (
+  INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
+      balance_after, created_at)
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $16, m.id, b.side * m.amount,
+      b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
+  FROM ledger_moved b
+  JOIN ledger_moves m USING (account_id, mode)
+), event_totals AS (
+  SELECT account_id, mode, count(*) AS events
+  FROM source
+  GROUP BY account_id, mode
+), event_locked AS (
+  SELECT s.account_id, s.mode, t.events
+  FROM event_sequences s
+  JOIN event_totals t USING (account_id, mode)
+  WHERE (SELECT count(*) FROM ledger_moved) > 0
+  ORDER BY s.account_id, s.mode
+  FOR UPDATE OF s
+), event_numbered AS (
+  UPDATE event_sequences s
+  SET last = s.last + k.events
+  FROM event_locked k
+  WHERE s.account_id = k.account_id AND s.mode = k.mode
+  RETURNING s.account_id, s.mode, s.last - k.events AS last_before
+), event_rows AS (
+  SELECT f.account_id, f.mode, f.event_id, f.id, f.webhook_url, f.resource,
+      q.last_before + row_number() OVER (PARTITION BY f.account_id,
+      f.mode ORDER BY f.id) AS sequence
+  FROM source f
+  JOIN event_numbered q USING (account_id, mode)
+), event_recorded AS (
+  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
+  SELECT account_id, event_id, mode, sequence, $17, id, resource, clock_timestamp()
+  FROM event_rows
+), delivery_enqueued AS (
+  INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
+      host, status, due_at)
+  SELECT account_id, event_id, mode, event_id, id, sequence, NULL::uuid, webhook_url,
+      troco_host_of(webhook_url), 'pending', now()
+  FROM event_rows
+  WHERE webhook_url IS NOT NULL
+  UNION ALL
+  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.id,
+      r.sequence, p.id, p.url, troco_host_of(p.url), 'pending', CASE
+      WHEN p.disabled_at IS NULL THEN now() END
+  FROM event_rows r
+  JOIN webhook_endpoints p USING (account_id, mode)
+  WHERE p.deleted_at IS NULL AND $18 = ANY (p.event_types)
+)
+SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
+    w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
+    to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
+    to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
+    to_char(w.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+    to_char(w.updated_at AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r)::text AS json
+FROM settled w;
+
+-- a withdrawal that the bank refused
+WITH settled AS (
+  UPDATE withdrawals w
+  SET status = $1, rejection_reason = $2, due_at = NULL, lease = NULL,
+      rejected_at = COALESCE($3::timestamptz, now()), updated_at = now()
+  WHERE w.account_id = $4::uuid AND w.id = $5::uuid AND w.status = 'pending'
+      AND ($6::uuid IS NULL OR w.lease = $7::uuid)
+  RETURNING w.*
+), source AS (
+  SELECT w.account_id, w.mode, w.id, w.amount, $8::timestamptz AS booked_at, $9::uuid AS event_id,
+      w.webhook_url, (SELECT row_to_json(r)
+      FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key,
+      w.webhook_url, w.rejection_reason, w.end_to_end_id,
+      to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
+      to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
+      to_char(w.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+      to_char(w.updated_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource
+  FROM settled w
+), ledger_moves AS (
+  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
+      (sum(amount) OVER w)::bigint AS running
+  FROM source
+  WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
+), ledger_totals AS (
+  SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
+  FROM source
+  GROUP BY account_id, mode
+), ledger_locked AS (
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $10 THEN t.total
+      ELSE -t.total END AS change
+  FROM ledger_accounts l
+  JOIN ledger_totals t USING (account_id, mode)
+  WHERE l.ledger IN ($11, $12)
+  ORDER BY l.account_id, l.mode, l.ledger
+  FOR UPDATE OF l
+), ledger_moved AS (
+  UPDATE ledger_accounts l
+  SET balance = l.balance + k.change, version = l.version + k.moves
+  FROM ledger_locked k
+  WHERE l.account_id = k.account_id AND l.mode = k.mode AND l.ledger = k.ledger
+  RETURNING l.account_id, l.mode, l.ledger, sign(k.change)::bigint AS side,
+      l.balance - k.change AS balance_before, l.version - k.moves AS version_before
+), ledger_transferred AS (
+  INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
+      created_at)
+  SELECT account_id, $13, id, mode, $14, $15, amount, COALESCE(booked_at, clock_timestamp())
+  FROM ledger_moves
+), ledger_entered AS (
+  INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
+      balance_after, created_at)
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $16, m.id, b.side * m.amount,
+      b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
+  FROM ledger_moved b
+  JOIN ledger_moves m USING (account_id, mode)
+), event_totals AS (
+  SELECT account_id, mode, count(*) AS events
+  FROM source
+  GROUP BY account_id, mode
+), event_locked AS (
+  SELECT s.account_id, s.mode, t.events
+  FROM event_sequences s
+  JOIN event_totals t USING (account_id, mode)
+  WHERE (SELECT count(*) FROM ledger_moved) > 0
+  ORDER BY s.account_id, s.mode
+  FOR UPDATE OF s
+), event_numbered AS (
+  UPDATE event_sequences s
+  SET last = s.last + k.events
+  FROM event_locked k
+  WHERE s.account_id = k.account_id AND s.mode = k.mode
+  RETURNING s.account_id, s.mode, s.last - k.events AS last_before
+), event_rows AS (
+  SELECT f.account_id, f.mode, f.event_id, f.id, f.webhook_url, f.resource,
+      q.last_before + row_number() OVER (PARTITION BY f.account_id,
+      f.mode ORDER BY f.id) AS sequence
+  FROM source f
+  JOIN event_numbered q USING (account_id, mode)
+), event_recorded AS (
+  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
+  SELECT account_id, event_id, mode, sequence, $17, id, resource, clock_timestamp()
+  FROM event_rows
+), delivery_enqueued AS (
+  INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
+      host, status, due_at)
+  SELECT account_id, event_id, mode, event_id, id, sequence, NULL::uuid, webhook_url,
+      troco_host_of(webhook_url), 'pending', now()
+  FROM event_rows
+  WHERE webhook_url IS NOT NULL
+  UNION ALL
+  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.id,
+      r.sequence, p.id, p.url, troco_host_of(p.url), 'pending', CASE
+      WHEN p.disabled_at IS NULL THEN now() END
+  FROM event_rows r
+  JOIN webhook_endpoints p USING (account_id, mode)
+  WHERE p.deleted_at IS NULL AND $18 = ANY (p.event_types)
+)
+SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
+    w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
+    to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
+    to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
+    to_char(w.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+    to_char(w.updated_at AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r)::text AS json
+FROM settled w;
