@@ -1,3 +1,4 @@
+import type { Action } from '#lib/base/audit/schema.ts'
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { contextNow } from '#lib/base/log.ts'
@@ -30,16 +31,22 @@ export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
   })
 }
 
+/** An action that moves money. `by` is the member who asked for it; a program has none. */
+export interface MemberAction {
+  action: Action
+  by: string | null | undefined
+}
+
 /**
- * The same for a deed that is one statement, as a part of it: what a person asked for by the row of
- * `source`. A program's token stands for itself, and its orders are written down as they are.
+ * Returns the INSERT that records a member's action, as a part of the statement that acts: one
+ * record per row of the CTE `source`. Null for a program: its rows are its record.
  */
-export function deedCte(action: string, source: string, userId: string | null = null): Prisma.Sql {
-  if (userId === null) return Prisma.empty
+export function recordAction({ action, by }: MemberAction, source: string): Prisma.Sql | null {
+  if (!by) return null
   const { ip = null, requestId = null } = contextNow()
-  return Prisma.sql`noted AS (
+  return Prisma.sql`
     INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip, request_id)
-    SELECT ${newId()}::uuid, s.account_id, 'user', ${userId}::uuid, ${action}, s.id::text,
+    SELECT ${newId()}::uuid, s.account_id, 'user', ${by}::uuid, ${action}, s.id::text,
       json_build_object('mode', s.mode, 'amount', s.amount), ${ip}, ${requestId}
-    FROM ${Prisma.raw(source)} s),`
+    FROM ${Prisma.raw(source)} s`
 }

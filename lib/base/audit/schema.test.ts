@@ -7,7 +7,7 @@ import ptBR from '#messages/pt-BR/audit.json' with { type: 'json' }
 
 /** The deeds that a file may write down, as they stand in it. */
 function deedsIn(text: string): string[] {
-  if (!/\b(?:recordAudit|deedCte|noteExport)\(|\bnote\(tx\b/.test(text)) return []
+  if (!/\b(?:recordAudit|noteExport)\(|\bnote\(tx\b|\baudit: \{/.test(text)) return []
   const literals = text.matchAll(/'([a-z_]{3,}\.[a-z_]+)'/g)
   return [...literals].map(([, literal = '']) => literal)
 }

@@ -19,19 +19,19 @@ export interface Once {
 }
 
 /**
- * CTEs for the statement that writes the row: the key is kept with it or not at all, and a twin
- * waits at the unique index until this one is over. `held`: the work goes on afterwards.
+ * Returns what stores the key, as a part of the statement that writes the row: both or neither. A
+ * second request with the key waits at the unique index until the first ends. `held`: the work
+ * goes on afterwards. Null: there is no key to store.
  */
-export function onceCtes(once: Once | undefined, held = false): Prisma.Sql {
-  if (!once) return Prisma.empty
-  if (once.resumed) return held ? Prisma.empty : Prisma.sql`kept AS (${finishKey(once)}),`
+export function storeKey(once: Once | undefined, held = false): Prisma.Sql | null {
+  if (!once) return null
+  if (once.resumed) return held ? null : finishKey(once)
   const lockedUntil = held ? heldUntil : Prisma.sql`NULL`
-  return Prisma.sql`kept AS (
+  return Prisma.sql`
     INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
       locked_until, expires_at)
     VALUES (${once.accountId}::uuid, ${once.mode}, ${once.path}, ${once.key}, ${once.requestHash},
-      ${once.id}::uuid, ${lockedUntil}, now() + make_interval(secs => ${once.keptS}::float8))
-  ),`
+      ${once.id}::uuid, ${lockedUntil}, now() + make_interval(secs => ${once.keptS}::float8))`
 }
 
 /** The work under a key is done, and its answer may be told again. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { db } from '#lib/base/db/client.ts'
-import { heldUntil, isKey, type Once, onceCtes } from '#lib/base/db/once.ts'
+import { heldUntil, isKey, type Once, storeKey } from '#lib/base/db/once.ts'
 import { databaseFault, invalidInput, isTrocoError, TrocoError } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -93,8 +93,8 @@ function again(text: string): Answer {
 /** Null: another one is at it, or was a moment ago. */
 async function tryOnce(once: Once, rule: Rule, act: Act): Promise<Answer | null> {
   try {
-    if (!rule.recall)
-      await db().$queryRaw`WITH ${onceCtes(once, true)} held AS (SELECT 1) TABLE held`
+    const key = rule.recall ? null : storeKey(once, true)
+    if (key) await db().$executeRaw(key)
     return await actNow(once, rule, act)
   } catch (error) {
     const isTwin = databaseFault(error).constraint === 'idempotency_keys_pkey'

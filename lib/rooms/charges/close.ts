@@ -5,9 +5,9 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
-import { chargeAsJson } from '#lib/rooms/charges/queries.ts'
+import { chargeAsJson, eventColumns } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
-import { eventCtes } from '#lib/services/webhooks/events.ts'
+import { recordEvent } from '#lib/services/movements/book.ts'
 
 export interface Closing {
   accountId: string
@@ -57,28 +57,28 @@ function close<Told>(
   const events = closings.map(() => newId())
   const mayBeClosed = Prisma.sql`c.status = 'pending'
     AND (p.lease IS NULL OR c.lease = p.lease) AND (NOT p.if_time_up OR c.expires_at <= now()) ${further}`
-  return retried(() =>
-    queryRows<Told>(Prisma.sql`
-      WITH closings AS (
+  const statement = recordEvent({
+    ctes: {
+      closings: Prisma.sql`
         SELECT * FROM unnest(${closings.map(({ accountId }) => accountId)}::uuid[],
             ${closings.map(({ chargeId }) => chargeId)}::uuid[], ${leases}::uuid[],
             ${closings.map(({ ifTimeUp }) => ifTimeUp ?? false)}::boolean[], ${events}::uuid[])
-          AS p (account_id, id, lease, if_time_up, event_id)
-      ), locked AS (
+          AS p (account_id, id, lease, if_time_up, event_id)`,
+      locked: Prisma.sql`
         SELECT c.account_id, c.id FROM charges c JOIN closings p USING (account_id, id)
         WHERE ${mayBeClosed}
-        ORDER BY c.account_id, c.id FOR UPDATE OF c ${locking}
-      ), closed AS (
+        ORDER BY c.account_id, c.id FOR UPDATE OF c ${locking}`,
+      closed: Prisma.sql`
         UPDATE charges c SET status = ${outcome}, updated_at = now(), due_at = NULL, lease = NULL
         FROM locked k JOIN closings p USING (account_id, id)
         WHERE c.account_id = k.account_id AND c.id = k.id AND ${mayBeClosed}
-        RETURNING c.*, p.event_id
-      ), source AS (
-        SELECT c.account_id, c.mode, c.id, c.event_id, c.webhook_url, ${chargeAsJson} AS resource
-        FROM closed c
-      ), ${eventCtes(`transaction.${outcome}`, 'source')}
-      SELECT ${told}::text AS json FROM closed c`),
-  )
+        RETURNING c.*, p.event_id`,
+    },
+    source: { from: Prisma.sql`closed c`, columns: eventColumns },
+    event: `transaction.${outcome}`,
+    returning: told,
+  })
+  return retried(() => queryRows<Told>(statement))
 }
 
 /** Null: it was no longer pending. */

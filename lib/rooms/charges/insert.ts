@@ -1,7 +1,8 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountSql } from '#lib/base/db/columns.ts'
-import { type Once, onceCtes } from '#lib/base/db/once.ts'
+import { type Once, storeKey } from '#lib/base/db/once.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
+import { listCtes } from '#lib/base/db/statement.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 import { databaseFault, invalidInput, TrocoError } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -44,8 +45,9 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
       ${json(request.metadata)}::json, ${json(request.utms)}::json, ${json(request.items)}::json,
       now() + make_interval(secs => ${lifeS}::float8),
       now() + make_interval(secs => ${dueInS}::float8))`
-  const statement = once
-    ? Prisma.sql`WITH ${onceCtes(once, brCode === null)} made AS (${insert}) SELECT 'null' AS json`
+  const kept = storeKey(once, brCode === null)
+  const statement = kept
+    ? Prisma.sql`WITH ${listCtes({ kept, made: insert })} SELECT 'null' AS json`
     : insert
   await retried(() => queryRows(statement)).catch(refuseTaken)
 }

@@ -2,6 +2,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, ofAccount, utc } from '#lib/base/db/columns.ts'
 import { type Page, toPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { columnsOf } from '#lib/base/db/statement.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
@@ -19,6 +20,13 @@ export const chargeColumns = Prisma.sql`
 
 /** The same columns as one JSON value: how an event keeps the row. */
 export const chargeAsJson = asJson(chargeColumns)
+
+/** What an event says of a charge, from a CTE named `c` that also has the event's id. */
+export const eventColumns = {
+  ...columnsOf('c', ['account_id', 'mode', 'event_id', 'webhook_url']),
+  subject_id: Prisma.sql`c.id`,
+  resource: chargeAsJson,
+}
 
 /** The columns of a ListedCharge. */
 export const listedColumns = Prisma.sql`

@@ -20,7 +20,7 @@ WITH payments AS (
       AND c.status IN ('pending', 'expired', 'failed') AND (p.lease IS NULL OR c.lease = p.lease)
   RETURNING c.*, p.booked_at, p.event_id
 ), source AS (
-  SELECT c.account_id, c.mode, c.id, c.amount, c.booked_at, c.event_id, c.webhook_url,
+  SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.id AS subject_id,
       (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
       c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
       c.items, c.utms, c.webhook_url,
@@ -29,7 +29,7 @@ WITH payments AS (
       c.end_to_end_id, c.refunded_amount,
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource, c.id, c.amount, c.booked_at
   FROM paid c
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
@@ -85,24 +85,24 @@ WITH payments AS (
   WHERE s.account_id = k.account_id AND s.mode = k.mode
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
-  SELECT f.account_id, f.mode, f.event_id, f.id, f.webhook_url, f.resource,
+  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.resource,
       q.last_before + row_number() OVER (PARTITION BY f.account_id,
-      f.mode ORDER BY f.id) AS sequence
+      f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
   INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $15, id, resource, clock_timestamp()
+  SELECT account_id, event_id, mode, sequence, $15, subject_id, resource, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status, due_at)
-  SELECT account_id, event_id, mode, event_id, id, sequence, NULL::uuid, webhook_url,
+  SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid, webhook_url,
       troco_host_of(webhook_url), 'pending', now()
   FROM event_rows
   WHERE webhook_url IS NOT NULL
   UNION ALL
-  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.id,
+  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
       r.sequence, p.id, p.url, troco_host_of(p.url), 'pending', CASE
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r

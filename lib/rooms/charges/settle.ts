@@ -1,13 +1,13 @@
 import { batched } from '#lib/base/db/batch.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
+import { columnsOf } from '#lib/base/db/statement.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
-import { chargeAsJson } from '#lib/rooms/charges/queries.ts'
+import { chargeAsJson, eventColumns } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
-import { transferCtes } from '#lib/services/ledger/transfer.ts'
-import { eventCtes } from '#lib/services/webhooks/events.ts'
+import { bookMovement } from '#lib/services/movements/book.ts'
 
 export interface Payment {
   accountId: string
@@ -34,31 +34,33 @@ export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
   const events = payments.map(() => newId())
   const mayBePaid = Prisma.sql`c.status IN ('pending', 'expired', 'failed')
     AND (p.lease IS NULL OR c.lease = p.lease)`
-  const rows = await retried(() =>
-    queryRows<ChargeRow>(Prisma.sql`
-      WITH payments AS (
+  const statement = bookMovement({
+    ctes: {
+      payments: Prisma.sql`
         SELECT * FROM unnest(${accounts}::uuid[], ${ids}::uuid[], ${endToEndIds}::text[],
             ${paidAt}::timestamptz[], ${bookedAt}::timestamptz[], ${leases}::uuid[],
             ${events}::uuid[])
-          AS p (account_id, id, end_to_end_id, paid_at, booked_at, lease, event_id)
-      ), locked AS (
+          AS p (account_id, id, end_to_end_id, paid_at, booked_at, lease, event_id)`,
+      locked: Prisma.sql`
         SELECT c.account_id, c.id FROM charges c JOIN payments p USING (account_id, id)
         WHERE ${mayBePaid}
-        ORDER BY c.account_id, c.id FOR UPDATE OF c
-      ), paid AS (
+        ORDER BY c.account_id, c.id FOR UPDATE OF c`,
+      paid: Prisma.sql`
         UPDATE charges c SET status = 'paid', paid_at = p.paid_at, updated_at = now(),
           end_to_end_id = p.end_to_end_id, due_at = NULL, lease = NULL
         FROM locked k JOIN payments p USING (account_id, id)
         WHERE c.account_id = k.account_id AND c.id = k.id AND ${mayBePaid}
-        RETURNING c.*, p.booked_at, p.event_id
-      ), source AS (
-        SELECT c.account_id, c.mode, c.id, c.amount, c.booked_at, c.event_id, c.webhook_url,
-          ${chargeAsJson} AS resource
-        FROM paid c
-      ), ${transferCtes('charge_paid', 'source')},
-      ${eventCtes('transaction.paid', 'source', { after: 'ledger_moved' })}
-      SELECT ${chargeAsJson}::text AS json FROM paid c`),
-  )
+        RETURNING c.*, p.booked_at, p.event_id`,
+    },
+    source: {
+      from: Prisma.sql`paid c`,
+      columns: { ...eventColumns, ...columnsOf('c', ['id', 'amount', 'booked_at']) },
+    },
+    movement: 'charge_paid',
+    event: 'transaction.paid',
+    returning: chargeAsJson,
+  })
+  const rows = await retried(() => queryRows<ChargeRow>(statement))
   if (rows.length > 0) wake('deliveries')
   return rows
 }

@@ -6,8 +6,8 @@ WITH made AS (
       COALESCE($10::timestamptz, now()))
   RETURNING *
 ), source AS (
-  SELECT account_id, mode, id, amount, $11::timestamptz AS booked_at
-  FROM made
+  SELECT w.account_id, w.mode, w.id, w.amount, $11::timestamptz AS booked_at
+  FROM made w
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
       (sum(amount) OVER w)::bigint AS running
@@ -66,8 +66,8 @@ WITH kept AS (
       COALESCE($17::timestamptz, now()))
   RETURNING *
 ), source AS (
-  SELECT account_id, mode, id, amount, $18::timestamptz AS booked_at
-  FROM made
+  SELECT w.account_id, w.mode, w.id, w.amount, $18::timestamptz AS booked_at
+  FROM made w
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)

@@ -1,8 +1,8 @@
-import { deedCte } from '#lib/base/audit/record.ts'
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { type AccountRef, accountSql } from '#lib/base/db/columns.ts'
-import { type Once, onceCtes } from '#lib/base/db/once.ts'
+import type { Once } from '#lib/base/db/once.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
+import { columnsOf } from '#lib/base/db/statement.ts'
 import { retried, transaction } from '#lib/base/db/transaction.ts'
 import { databaseFault, TrocoError } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -11,7 +11,8 @@ import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
 import { requireWithinLimits } from '#lib/rooms/withdrawals/limit.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { refuseOverdraft, transferCtes } from '#lib/services/ledger/transfer.ts'
+import { refuseOverdraft } from '#lib/services/ledger/transfer.ts'
+import { bookMovement } from '#lib/services/movements/book.ts'
 
 export interface WithdrawalOrder {
   amount: number
@@ -57,19 +58,29 @@ function insertSql(
   once: Once | undefined,
 ): Prisma.Sql {
   const id = once?.id ?? newId()
-  const bookedAt = order.bookedAt ?? null
-  return Prisma.sql`
-    WITH ${onceCtes(once)} made AS (
-      INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key,
-        dict_key, webhook_url, external_id, due_at, created_at)
-      VALUES (${accountSql(account)}, ${id}::uuid, ${mode}, 'pending', ${order.amount}::bigint,
-        ${order.pixKeyType}, ${order.pixKey}, ${order.dictKey}, ${order.webhookUrl ?? null},
-        ${order.externalId ?? null}, now(), COALESCE(${bookedAt}::timestamptz, now()))
-      RETURNING *
-    ), source AS (
-      SELECT account_id, mode, id, amount, ${bookedAt}::timestamptz AS booked_at FROM made
-    ), ${deedCte('withdrawal.requested', 'source', order.by)} ${transferCtes('withdrawal_held', 'source')}
-    SELECT ${withdrawalAsJson}::text AS json FROM made w`
+  const bookedAt = Prisma.sql`${order.bookedAt ?? null}::timestamptz`
+  return bookMovement({
+    idempotency: once,
+    ctes: {
+      made: Prisma.sql`
+        INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key,
+          dict_key, webhook_url, external_id, due_at, created_at)
+        VALUES (${accountSql(account)}, ${id}::uuid, ${mode}, 'pending', ${order.amount}::bigint,
+          ${order.pixKeyType}, ${order.pixKey}, ${order.dictKey}, ${order.webhookUrl ?? null},
+          ${order.externalId ?? null}, now(), COALESCE(${bookedAt}, now()))
+        RETURNING *`,
+    },
+    source: {
+      from: Prisma.sql`made w`,
+      columns: {
+        ...columnsOf('w', ['account_id', 'mode', 'id', 'amount']),
+        booked_at: bookedAt,
+      },
+    },
+    movement: 'withdrawal_held',
+    audit: { action: 'withdrawal.requested', by: order.by },
+    returning: withdrawalAsJson,
+  })
 }
 
 function refuseTaken(error: unknown): never {

@@ -7,10 +7,10 @@ WITH settled AS (
       AND ($6::uuid IS NULL OR w.lease = $7::uuid)
   RETURNING w.*
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $8::timestamptz AS booked_at, $9::uuid AS event_id,
-      w.webhook_url, (SELECT row_to_json(r)
-      FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key,
-      w.webhook_url, w.rejection_reason, w.end_to_end_id,
+  SELECT w.account_id, w.mode, w.id, w.amount, w.webhook_url, $8::timestamptz AS booked_at,
+      $9::uuid AS event_id, w.id AS subject_id,
+      (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
+      w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
       to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
       to_char(w.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
@@ -71,24 +71,24 @@ WITH settled AS (
   WHERE s.account_id = k.account_id AND s.mode = k.mode
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
-  SELECT f.account_id, f.mode, f.event_id, f.id, f.webhook_url, f.resource,
+  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.resource,
       q.last_before + row_number() OVER (PARTITION BY f.account_id,
-      f.mode ORDER BY f.id) AS sequence
+      f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
   INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $17, id, resource, clock_timestamp()
+  SELECT account_id, event_id, mode, sequence, $17, subject_id, resource, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status, due_at)
-  SELECT account_id, event_id, mode, event_id, id, sequence, NULL::uuid, webhook_url,
+  SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid, webhook_url,
       troco_host_of(webhook_url), 'pending', now()
   FROM event_rows
   WHERE webhook_url IS NOT NULL
   UNION ALL
-  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.id,
+  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
       r.sequence, p.id, p.url, troco_host_of(p.url), 'pending', CASE
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
@@ -113,10 +113,10 @@ WITH settled AS (
       AND ($6::uuid IS NULL OR w.lease = $7::uuid)
   RETURNING w.*
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $8::timestamptz AS booked_at, $9::uuid AS event_id,
-      w.webhook_url, (SELECT row_to_json(r)
-      FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key,
-      w.webhook_url, w.rejection_reason, w.end_to_end_id,
+  SELECT w.account_id, w.mode, w.id, w.amount, w.webhook_url, $8::timestamptz AS booked_at,
+      $9::uuid AS event_id, w.id AS subject_id,
+      (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
+      w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
       to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
       to_char(w.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
@@ -177,24 +177,24 @@ WITH settled AS (
   WHERE s.account_id = k.account_id AND s.mode = k.mode
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
-  SELECT f.account_id, f.mode, f.event_id, f.id, f.webhook_url, f.resource,
+  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.resource,
       q.last_before + row_number() OVER (PARTITION BY f.account_id,
-      f.mode ORDER BY f.id) AS sequence
+      f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
   INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $17, id, resource, clock_timestamp()
+  SELECT account_id, event_id, mode, sequence, $17, subject_id, resource, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status, due_at)
-  SELECT account_id, event_id, mode, event_id, id, sequence, NULL::uuid, webhook_url,
+  SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid, webhook_url,
       troco_host_of(webhook_url), 'pending', now()
   FROM event_rows
   WHERE webhook_url IS NOT NULL
   UNION ALL
-  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.id,
+  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
       r.sequence, p.id, p.url, troco_host_of(p.url), 'pending', CASE
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r

@@ -1,13 +1,13 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
+import { columnsOf } from '#lib/base/db/statement.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import type { OrderState } from '#lib/services/gateway/gateway.ts'
-import { transferCtes } from '#lib/services/ledger/transfer.ts'
-import { eventCtes } from '#lib/services/webhooks/events.ts'
+import { bookMovement } from '#lib/services/movements/book.ts'
 
 interface Settlement {
   accountId: string
@@ -53,28 +53,33 @@ async function settle(
   told: Prisma.Sql,
 ): Promise<WithdrawalRow | null> {
   const { accountId, withdrawalId } = settlement
-  const bookedAt = settlement.bookedAt ?? null
-  const movement = outcome === 'approved' ? 'withdrawal_sent' : 'withdrawal_returned'
+  const bookedAt = Prisma.sql`${settlement.bookedAt ?? null}::timestamptz`
   const lease = settlement.lease ?? null
-  const eventId = newId()
-  const [row] = await retried(() =>
-    queryRows<WithdrawalRow>(Prisma.sql`
-      WITH settled AS (
+  const statement = bookMovement({
+    ctes: {
+      settled: Prisma.sql`
         UPDATE withdrawals w SET status = ${outcome}, ${told}, due_at = NULL, lease = NULL,
-          ${Prisma.raw(`${outcome}_at`)} = COALESCE(${bookedAt}::timestamptz, now()),
+          ${Prisma.raw(`${outcome}_at`)} = COALESCE(${bookedAt}, now()),
           updated_at = now()
         WHERE w.account_id = ${accountId}::uuid AND w.id = ${withdrawalId}::uuid
           AND w.status = 'pending' AND (${lease}::uuid IS NULL OR w.lease = ${lease}::uuid)
-        RETURNING w.*
-      ), source AS (
-        SELECT w.account_id, w.mode, w.id, w.amount, ${bookedAt}::timestamptz AS booked_at,
-          ${eventId}::uuid AS event_id, w.webhook_url,
-          ${withdrawalAsJson} AS resource
-        FROM settled w
-      ), ${transferCtes(movement, 'source')},
-      ${eventCtes(`withdrawal.${outcome}`, 'source', { after: 'ledger_moved' })}
-      SELECT ${withdrawalAsJson}::text AS json FROM settled w`),
-  )
+        RETURNING w.*`,
+    },
+    source: {
+      from: Prisma.sql`settled w`,
+      columns: {
+        ...columnsOf('w', ['account_id', 'mode', 'id', 'amount', 'webhook_url']),
+        booked_at: bookedAt,
+        event_id: Prisma.sql`${newId()}::uuid`,
+        subject_id: Prisma.sql`w.id`,
+        resource: withdrawalAsJson,
+      },
+    },
+    movement: outcome === 'approved' ? 'withdrawal_sent' : 'withdrawal_returned',
+    event: `withdrawal.${outcome}`,
+    returning: withdrawalAsJson,
+  })
+  const [row] = await retried(() => queryRows<WithdrawalRow>(statement))
   if (row) wake('deliveries')
   return row ?? null
 }

@@ -2,11 +2,13 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { databaseFault, TrocoError } from '#lib/base/errors.ts'
 import { MOVEMENTS, type Movement } from '#lib/services/ledger/movements.ts'
 
+/** What `source` says of each movement: `id` is the subject, `booked_at` null means now. */
+export type TransferColumn = 'account_id' | 'mode' | 'id' | 'amount' | 'booked_at'
+
 /**
- * The one writer of balances, transfers and entries: CTEs for the statement of a verb, which gives
- * the rows to book in an earlier CTE `source` with account_id, mode, id (the subject), amount and
- * booked_at (null: now). No row in it, nothing moves. Any number of rows of any number of accounts
- * move in one go; each account's two balances are written once, its entries one by one.
+ * The one writer of balances, transfers and entries: CTEs that follow the CTE `source`. No row in
+ * it, nothing moves. Any number of rows of any number of accounts move together; each account's
+ * two balances are written once, its entries one by one.
  *
  * The rows are locked in one order before they are changed. A balance that would fall below zero
  * breaks a CHECK and takes the whole statement back: a condition here could write half of it.

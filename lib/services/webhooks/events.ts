@@ -2,16 +2,24 @@ import { Prisma } from '#lib/base/db/client.ts'
 
 import type { EventType } from '#lib/services/webhooks/states.ts'
 
+/** What `source` says of each event; `resource` is the row of the subject as it now is, as JSON. */
+export type EventColumn =
+  | 'account_id'
+  | 'mode'
+  | 'event_id'
+  | 'subject_id'
+  | 'webhook_url'
+  | 'resource'
+
 interface EventOptions {
   /** A CTE that must have taken its locks before: the sequence row is always locked last. */
   after?: 'ledger_moved'
 }
 
 /**
- * CTEs that record what happened, and whom to tell, in the very statement that made it happen. An
- * earlier CTE `source` gives account_id, mode, id (the subject), event_id, webhook_url and
- * resource (the row as it now stands, as JSON). Sequences have no gap: a statement that is taken
- * back takes its numbers back with it. What a disabled endpoint misses waits for it, due at no time.
+ * CTEs that follow the CTE `source`: they record the events and enqueue the deliveries in the
+ * statement that made them happen. Sequences have no gap: a statement that is rolled back returns
+ * its numbers. Deliveries of a disabled endpoint wait for it, without a due time.
  */
 export function eventCtes(type: EventType, source: string, options: EventOptions = {}): Prisma.Sql {
   const from = Prisma.raw(source)
@@ -33,22 +41,22 @@ export function eventCtes(type: EventType, source: string, options: EventOptions
       FROM event_locked k WHERE s.account_id = k.account_id AND s.mode = k.mode
       RETURNING s.account_id, s.mode, s.last - k.events AS last_before
     ), event_rows AS (
-      SELECT f.account_id, f.mode, f.event_id, f.id, f.webhook_url, f.resource,
-        q.last_before + row_number() OVER (PARTITION BY f.account_id, f.mode ORDER BY f.id) AS sequence
+      SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.resource,
+        q.last_before + row_number() OVER (PARTITION BY f.account_id, f.mode ORDER BY f.subject_id) AS sequence
       FROM ${from} f JOIN event_numbered q USING (account_id, mode)
     ), event_recorded AS (
       INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-      SELECT account_id, event_id, mode, sequence, ${type}, id, resource, clock_timestamp()
+      SELECT account_id, event_id, mode, sequence, ${type}, subject_id, resource, clock_timestamp()
       FROM event_rows
     ), delivery_enqueued AS (
       INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id,
         url, host, status, due_at)
-      SELECT account_id, event_id, mode, event_id, id, sequence, NULL::uuid,
+      SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid,
         webhook_url, troco_host_of(webhook_url), 'pending', now()
       FROM event_rows WHERE webhook_url IS NOT NULL
       UNION ALL
-      SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.id,
-        r.sequence, p.id, p.url, troco_host_of(p.url), 'pending',
+      SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id,
+        r.subject_id, r.sequence, p.id, p.url, troco_host_of(p.url), 'pending',
         CASE WHEN p.disabled_at IS NULL THEN now() END
       FROM event_rows r JOIN webhook_endpoints p USING (account_id, mode)
       WHERE p.deleted_at IS NULL AND ${type} = ANY (p.event_types)

@@ -1,5 +1,5 @@
 import type { Tx } from '#lib/base/db/client.ts'
-import { type Once, onceCtes } from '#lib/base/db/once.ts'
+import { type Once, storeKey } from '#lib/base/db/once.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
 type Values = Record<string, string | number | boolean | string[] | null>
@@ -30,5 +30,6 @@ export async function lockAccount(tx: Tx, accountId: string): Promise<void> {
 
 /** Keeps the caller's Idempotency-Key with what this transaction makes, or not at all. */
 export async function keepKey(tx: Tx, once: Once | undefined): Promise<void> {
-  if (once) await tx.$queryRaw`WITH ${onceCtes(once)} done AS (SELECT 1) SELECT 1 FROM done`
+  const key = storeKey(once)
+  if (key) await tx.$executeRaw(key)
 }

@@ -25,15 +25,18 @@ WITH locked AS (
   INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, reason, due_at)
   SELECT account_id, $7::uuid, id, mode, 'pending', amount, $8, now()
   FROM charged
-  RETURNING *, NULL::timestamptz AS booked_at
+  RETURNING *
+), source AS (
+  SELECT r.account_id, r.mode, r.id, r.amount, NULL::timestamptz AS booked_at
+  FROM made r
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
       (sum(amount) OVER w)::bigint AS running
-  FROM made
+  FROM source
   WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
 ), ledger_totals AS (
   SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
-  FROM made
+  FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
   SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $9 THEN t.total
@@ -103,21 +106,24 @@ WITH kept AS (
   INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, reason, due_at)
   SELECT account_id, $14::uuid, id, mode, 'pending', amount, $15, now()
   FROM charged
-  RETURNING *, NULL::timestamptz AS booked_at
+  RETURNING *
+), source AS (
+  SELECT r.account_id, r.mode, r.id, r.amount, NULL::timestamptz AS booked_at
+  FROM made r
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
   SELECT $16::uuid, s.account_id, 'user', $17::uuid, $18, s.id::text,
       json_build_object('mode', s.mode, 'amount', s.amount), $19, $20
-  FROM made s
+  FROM source s
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
       (sum(amount) OVER w)::bigint AS running
-  FROM made
+  FROM source
   WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
 ), ledger_totals AS (
   SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
-  FROM made
+  FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
   SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $21 THEN t.total

@@ -1,8 +1,8 @@
-import { deedCte } from '#lib/base/audit/record.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, ofAccount } from '#lib/base/db/columns.ts'
-import { type Once, onceCtes } from '#lib/base/db/once.ts'
+import type { Once } from '#lib/base/db/once.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
+import { columnsOf } from '#lib/base/db/statement.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { databaseFault, type ErrorCode, invalidInput, TrocoError } from '#lib/base/errors.ts'
@@ -14,7 +14,8 @@ import {
   type RefundRequest,
   type RefundRow,
 } from '#lib/rooms/charges/refunds/schema.ts'
-import { refuseOverdraft, transferCtes } from '#lib/services/ledger/transfer.ts'
+import { refuseOverdraft } from '#lib/services/ledger/transfer.ts'
+import { bookMovement } from '#lib/services/movements/book.ts'
 
 /**
  * Writes the refund, takes its amount off what is left of the charge and holds it, in one statement
@@ -32,14 +33,15 @@ export async function createRefund(
     ? Prisma.sql`c.id = ${chargeIdOrReference}::uuid`
     : Prisma.sql`c.external_id = ${chargeIdOrReference}`
   const wanted = Prisma.sql`${amount ?? null}::bigint`
-  const [row] = await retried(() =>
-    queryRows<RefundRow>(Prisma.sql`
-      WITH ${onceCtes(once)} locked AS (
+  const statement = bookMovement({
+    idempotency: once,
+    ctes: {
+      locked: Prisma.sql`
         SELECT c.account_id, c.id, c.status, c.paid_at,
           c.amount - c.refunded_amount - c.refund_held_amount AS unspent
         FROM charges c WHERE ${ofAccount('c', account)} AND c.mode = ${mode}
-          AND ${which} AND c.status <> 'opening' FOR UPDATE
-      ), judged AS (
+          AND ${which} AND c.status <> 'opening' FOR UPDATE`,
+      judged: Prisma.sql`
         SELECT k.account_id, k.id, CASE
             WHEN k.id IS NULL THEN troco_refuse_refund('refunds_charge_known')
             WHEN k.status <> 'paid' THEN troco_refuse_refund('refunds_charge_paid')
@@ -48,18 +50,29 @@ export async function createRefund(
             WHEN COALESCE(${wanted}, 1) > k.unspent
               THEN troco_refuse_refund('refunds_within_' || k.unspent)
             ELSE COALESCE(${wanted}, k.unspent) END AS amount
-        FROM (SELECT) one LEFT JOIN locked k ON true
-      ), charged AS (
+        FROM (SELECT) one LEFT JOIN locked k ON true`,
+      charged: Prisma.sql`
         UPDATE charges c SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()
         FROM judged j WHERE c.account_id = j.account_id AND c.id = j.id
-        RETURNING c.account_id, c.id, c.mode, j.amount
-      ), made AS (
+        RETURNING c.account_id, c.id, c.mode, j.amount`,
+      made: Prisma.sql`
         INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, reason, due_at)
-        SELECT account_id, ${once?.id ?? newId()}::uuid, id, mode, 'pending', amount, ${reason ?? null}, now() FROM charged
-        RETURNING *, NULL::timestamptz AS booked_at
-      ), ${deedCte('refund.requested', 'made', by)} ${transferCtes('refund_held', 'made')}
-      SELECT ${refundAsJson}::text AS json FROM made r`),
-  ).catch(refuseInWords)
+        SELECT account_id, ${once?.id ?? newId()}::uuid, id, mode, 'pending', amount,
+          ${reason ?? null}, now() FROM charged
+        RETURNING *`,
+    },
+    source: {
+      from: Prisma.sql`made r`,
+      columns: {
+        ...columnsOf('r', ['account_id', 'mode', 'id', 'amount']),
+        booked_at: Prisma.sql`NULL::timestamptz`,
+      },
+    },
+    movement: 'refund_held',
+    audit: { action: 'refund.requested', by },
+    returning: refundAsJson,
+  })
+  const [row] = await retried(() => queryRows<RefundRow>(statement)).catch(refuseInWords)
   if (!row) throw new Error('The refund was not written')
   wake('refunds')
   return row

@@ -13,7 +13,7 @@ WITH locked AS (
   FROM locked k
   WHERE r.account_id = k.account_id AND r.charge_id = k.id AND r.id = $6::uuid
       AND r.status = 'pending' AND $7 IN ('', r.lease::text)
-  RETURNING r.*, NULL::timestamptz AS booked_at
+  RETURNING r.*
 ), charged AS (
   UPDATE charges c
   SET refunded_amount = c.refunded_amount + s.amount,
@@ -21,45 +21,10 @@ WITH locked AS (
   FROM settled s
   WHERE c.account_id = s.account_id AND c.id = s.charge_id
   RETURNING c.*
-), ledger_moves AS (
-  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
-      (sum(amount) OVER w)::bigint AS running
-  FROM settled
-  WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
-), ledger_totals AS (
-  SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
-  FROM settled
-  GROUP BY account_id, mode
-), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $8 THEN t.total
-      ELSE -t.total END AS change
-  FROM ledger_accounts l
-  JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($9, $10)
-  ORDER BY l.account_id, l.mode, l.ledger
-  FOR UPDATE OF l
-), ledger_moved AS (
-  UPDATE ledger_accounts l
-  SET balance = l.balance + k.change, version = l.version + k.moves
-  FROM ledger_locked k
-  WHERE l.account_id = k.account_id AND l.mode = k.mode AND l.ledger = k.ledger
-  RETURNING l.account_id, l.mode, l.ledger, sign(k.change)::bigint AS side,
-      l.balance - k.change AS balance_before, l.version - k.moves AS version_before
-), ledger_transferred AS (
-  INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
-      created_at)
-  SELECT account_id, $11, id, mode, $12, $13, amount, COALESCE(booked_at, clock_timestamp())
-  FROM ledger_moves
-), ledger_entered AS (
-  INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
-      balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $14, m.id, b.side * m.amount,
-      b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
-  FROM ledger_moved b
-  JOIN ledger_moves m USING (account_id, mode)
-), news AS (
-  SELECT c.account_id, c.mode, c.id, $15::uuid AS event_id, c.webhook_url,
-      (SELECT row_to_json(t) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
+), source AS (
+  SELECT r.account_id, r.mode, r.id, r.amount, NULL::timestamptz AS booked_at,
+      $8::uuid AS event_id, c.id AS subject_id, c.webhook_url,
+      (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
       c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
       c.items, c.utms, c.webhook_url,
       to_char(c.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
@@ -73,12 +38,48 @@ WITH locked AS (
       to_char(r.completed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS completed_at,
       to_char(r.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
       to_char(r.updated_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS refund) t) AS resource
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS refund) r) AS resource
   FROM charged c
   JOIN settled r ON r.account_id = c.account_id AND r.charge_id = c.id
+), ledger_moves AS (
+  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
+      (sum(amount) OVER w)::bigint AS running
+  FROM source
+  WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
+), ledger_totals AS (
+  SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
+  FROM source
+  GROUP BY account_id, mode
+), ledger_locked AS (
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $9 THEN t.total
+      ELSE -t.total END AS change
+  FROM ledger_accounts l
+  JOIN ledger_totals t USING (account_id, mode)
+  WHERE l.ledger IN ($10, $11)
+  ORDER BY l.account_id, l.mode, l.ledger
+  FOR UPDATE OF l
+), ledger_moved AS (
+  UPDATE ledger_accounts l
+  SET balance = l.balance + k.change, version = l.version + k.moves
+  FROM ledger_locked k
+  WHERE l.account_id = k.account_id AND l.mode = k.mode AND l.ledger = k.ledger
+  RETURNING l.account_id, l.mode, l.ledger, sign(k.change)::bigint AS side,
+      l.balance - k.change AS balance_before, l.version - k.moves AS version_before
+), ledger_transferred AS (
+  INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
+      created_at)
+  SELECT account_id, $12, id, mode, $13, $14, amount, COALESCE(booked_at, clock_timestamp())
+  FROM ledger_moves
+), ledger_entered AS (
+  INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
+      balance_after, created_at)
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $15, m.id, b.side * m.amount,
+      b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
+  FROM ledger_moved b
+  JOIN ledger_moves m USING (account_id, mode)
 ), event_totals AS (
   SELECT account_id, mode, count(*) AS events
-  FROM news
+  FROM source
   GROUP BY account_id, mode
 ), event_locked AS (
   SELECT s.account_id, s.mode, t.events
@@ -94,24 +95,24 @@ WITH locked AS (
   WHERE s.account_id = k.account_id AND s.mode = k.mode
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
-  SELECT f.account_id, f.mode, f.event_id, f.id, f.webhook_url, f.resource,
+  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.resource,
       q.last_before + row_number() OVER (PARTITION BY f.account_id,
-      f.mode ORDER BY f.id) AS sequence
-  FROM news f
+      f.mode ORDER BY f.subject_id) AS sequence
+  FROM source f
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
   INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $16, id, resource, clock_timestamp()
+  SELECT account_id, event_id, mode, sequence, $16, subject_id, resource, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status, due_at)
-  SELECT account_id, event_id, mode, event_id, id, sequence, NULL::uuid, webhook_url,
+  SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid, webhook_url,
       troco_host_of(webhook_url), 'pending', now()
   FROM event_rows
   WHERE webhook_url IS NOT NULL
   UNION ALL
-  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.id,
+  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
       r.sequence, p.id, p.url, troco_host_of(p.url), 'pending', CASE
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
@@ -125,7 +126,8 @@ SELECT (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, 
     to_char(r.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
     to_char(r.updated_at AT TIME ZONE 'UTC',
     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r)::text AS json
-FROM settled r;
+FROM charged c
+JOIN settled r ON r.account_id = c.account_id AND r.charge_id = c.id;
 
 -- a refund that the bank refused
 WITH locked AS (
@@ -142,7 +144,7 @@ WITH locked AS (
   FROM locked k
   WHERE r.account_id = k.account_id AND r.charge_id = k.id AND r.id = $6::uuid
       AND r.status = 'pending' AND $7 IN ('', r.lease::text)
-  RETURNING r.*, NULL::timestamptz AS booked_at
+  RETURNING r.*
 ), charged AS (
   UPDATE charges c
   SET refunded_amount = c.refunded_amount + 0,
@@ -150,45 +152,10 @@ WITH locked AS (
   FROM settled s
   WHERE c.account_id = s.account_id AND c.id = s.charge_id
   RETURNING c.*
-), ledger_moves AS (
-  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
-      (sum(amount) OVER w)::bigint AS running
-  FROM settled
-  WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
-), ledger_totals AS (
-  SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
-  FROM settled
-  GROUP BY account_id, mode
-), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $8 THEN t.total
-      ELSE -t.total END AS change
-  FROM ledger_accounts l
-  JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($9, $10)
-  ORDER BY l.account_id, l.mode, l.ledger
-  FOR UPDATE OF l
-), ledger_moved AS (
-  UPDATE ledger_accounts l
-  SET balance = l.balance + k.change, version = l.version + k.moves
-  FROM ledger_locked k
-  WHERE l.account_id = k.account_id AND l.mode = k.mode AND l.ledger = k.ledger
-  RETURNING l.account_id, l.mode, l.ledger, sign(k.change)::bigint AS side,
-      l.balance - k.change AS balance_before, l.version - k.moves AS version_before
-), ledger_transferred AS (
-  INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
-      created_at)
-  SELECT account_id, $11, id, mode, $12, $13, amount, COALESCE(booked_at, clock_timestamp())
-  FROM ledger_moves
-), ledger_entered AS (
-  INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
-      balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $14, m.id, b.side * m.amount,
-      b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
-  FROM ledger_moved b
-  JOIN ledger_moves m USING (account_id, mode)
-), news AS (
-  SELECT c.account_id, c.mode, c.id, $15::uuid AS event_id, c.webhook_url,
-      (SELECT row_to_json(t) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
+), source AS (
+  SELECT r.account_id, r.mode, r.id, r.amount, NULL::timestamptz AS booked_at,
+      $8::uuid AS event_id, c.id AS subject_id, c.webhook_url,
+      (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
       c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
       c.items, c.utms, c.webhook_url,
       to_char(c.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
@@ -202,12 +169,48 @@ WITH locked AS (
       to_char(r.completed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS completed_at,
       to_char(r.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
       to_char(r.updated_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS refund) t) AS resource
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS refund) r) AS resource
   FROM charged c
   JOIN settled r ON r.account_id = c.account_id AND r.charge_id = c.id
+), ledger_moves AS (
+  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
+      (sum(amount) OVER w)::bigint AS running
+  FROM source
+  WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
+), ledger_totals AS (
+  SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
+  FROM source
+  GROUP BY account_id, mode
+), ledger_locked AS (
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $9 THEN t.total
+      ELSE -t.total END AS change
+  FROM ledger_accounts l
+  JOIN ledger_totals t USING (account_id, mode)
+  WHERE l.ledger IN ($10, $11)
+  ORDER BY l.account_id, l.mode, l.ledger
+  FOR UPDATE OF l
+), ledger_moved AS (
+  UPDATE ledger_accounts l
+  SET balance = l.balance + k.change, version = l.version + k.moves
+  FROM ledger_locked k
+  WHERE l.account_id = k.account_id AND l.mode = k.mode AND l.ledger = k.ledger
+  RETURNING l.account_id, l.mode, l.ledger, sign(k.change)::bigint AS side,
+      l.balance - k.change AS balance_before, l.version - k.moves AS version_before
+), ledger_transferred AS (
+  INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
+      created_at)
+  SELECT account_id, $12, id, mode, $13, $14, amount, COALESCE(booked_at, clock_timestamp())
+  FROM ledger_moves
+), ledger_entered AS (
+  INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
+      balance_after, created_at)
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $15, m.id, b.side * m.amount,
+      b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
+  FROM ledger_moved b
+  JOIN ledger_moves m USING (account_id, mode)
 ), event_totals AS (
   SELECT account_id, mode, count(*) AS events
-  FROM news
+  FROM source
   GROUP BY account_id, mode
 ), event_locked AS (
   SELECT s.account_id, s.mode, t.events
@@ -223,24 +226,24 @@ WITH locked AS (
   WHERE s.account_id = k.account_id AND s.mode = k.mode
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
-  SELECT f.account_id, f.mode, f.event_id, f.id, f.webhook_url, f.resource,
+  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.resource,
       q.last_before + row_number() OVER (PARTITION BY f.account_id,
-      f.mode ORDER BY f.id) AS sequence
-  FROM news f
+      f.mode ORDER BY f.subject_id) AS sequence
+  FROM source f
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
   INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $16, id, resource, clock_timestamp()
+  SELECT account_id, event_id, mode, sequence, $16, subject_id, resource, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status, due_at)
-  SELECT account_id, event_id, mode, event_id, id, sequence, NULL::uuid, webhook_url,
+  SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid, webhook_url,
       troco_host_of(webhook_url), 'pending', now()
   FROM event_rows
   WHERE webhook_url IS NOT NULL
   UNION ALL
-  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.id,
+  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
       r.sequence, p.id, p.url, troco_host_of(p.url), 'pending', CASE
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
@@ -254,4 +257,5 @@ SELECT (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, 
     to_char(r.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
     to_char(r.updated_at AT TIME ZONE 'UTC',
     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r)::text AS json
-FROM settled r;
+FROM charged c
+JOIN settled r ON r.account_id = c.account_id AND r.charge_id = c.id;

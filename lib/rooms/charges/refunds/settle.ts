@@ -1,12 +1,12 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { queryRows } from '#lib/base/db/rows.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { columnsOf } from '#lib/base/db/statement.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
-import { transferCtes } from '#lib/services/ledger/transfer.ts'
-import { eventCtes } from '#lib/services/webhooks/events.ts'
+import { bookMovement } from '#lib/services/movements/book.ts'
 
 interface Settlement {
   accountId: string
@@ -43,38 +43,44 @@ async function settle(
   told: Prisma.Sql,
   refunded: Prisma.Sql,
 ): Promise<RefundRow | null> {
-  const movement = outcome === 'completed' ? 'refund_sent' : 'refund_returned'
-  const event = outcome === 'completed' ? 'transaction.refunded' : 'transaction.refund_failed'
-  const eventId = newId()
   const isOurs = Prisma.sql`r.status = 'pending' AND ${lease} IN ('', r.lease::text)`
-  const [row] = await retried(() =>
-    queryRows<RefundRow>(Prisma.sql`
-      WITH locked AS (
+  const statement = bookMovement({
+    ctes: {
+      locked: Prisma.sql`
         SELECT c.account_id, c.id FROM charges c
         JOIN refunds r ON r.account_id = c.account_id AND r.charge_id = c.id
         WHERE r.account_id = ${accountId}::uuid AND r.id = ${refundId}::uuid
           AND ${isOurs}
-        FOR UPDATE OF c
-      ), settled AS (
+        FOR UPDATE OF c`,
+      settled: Prisma.sql`
         UPDATE refunds r SET status = ${outcome}, ${told}, due_at = NULL, lease = NULL,
           ${Prisma.raw(`${outcome}_at`)} = now(), updated_at = now()
         FROM locked k
         WHERE r.account_id = k.account_id AND r.charge_id = k.id AND r.id = ${refundId}::uuid
           AND ${isOurs}
-        RETURNING r.*, NULL::timestamptz AS booked_at
-      ), charged AS (
+        RETURNING r.*`,
+      charged: Prisma.sql`
         UPDATE charges c SET refunded_amount = c.refunded_amount + ${refunded},
           refund_held_amount = c.refund_held_amount - s.amount, updated_at = now()
         FROM settled s WHERE c.account_id = s.account_id AND c.id = s.charge_id
-        RETURNING c.*
-      ), ${transferCtes(movement, 'settled')}, news AS (
-        SELECT c.account_id, c.mode, c.id, ${eventId}::uuid AS event_id, c.webhook_url,
-          (SELECT row_to_json(t) FROM (SELECT ${chargeColumns},
-            ${refundAsJson} AS refund) t) AS resource
-        FROM charged c JOIN settled r ON r.account_id = c.account_id AND r.charge_id = c.id
-      ), ${eventCtes(event, 'news', { after: 'ledger_moved' })}
-      SELECT ${refundAsJson}::text AS json FROM settled r`),
-  )
+        RETURNING c.*`,
+    },
+    source: {
+      from: Prisma.sql`charged c JOIN settled r ON r.account_id = c.account_id AND r.charge_id = c.id`,
+      columns: {
+        ...columnsOf('r', ['account_id', 'mode', 'id', 'amount']),
+        booked_at: Prisma.sql`NULL::timestamptz`,
+        event_id: Prisma.sql`${newId()}::uuid`,
+        subject_id: Prisma.sql`c.id`,
+        webhook_url: Prisma.sql`c.webhook_url`,
+        resource: asJson(Prisma.sql`${chargeColumns}, ${refundAsJson} AS refund`),
+      },
+    },
+    movement: outcome === 'completed' ? 'refund_sent' : 'refund_returned',
+    event: outcome === 'completed' ? 'transaction.refunded' : 'transaction.refund_failed',
+    returning: refundAsJson,
+  })
+  const [row] = await retried(() => queryRows<RefundRow>(statement))
   if (row) wake('deliveries')
   return row ?? null
 }

@@ -1,0 +1,60 @@
+import { Prisma } from '#lib/base/db/client.ts'
+
+/** Common table expressions by name, in this order. Null: a part that this call does not need. */
+export type Ctes = Record<string, Prisma.Sql | null>
+
+/**
+ * The rows that the later parts of a statement work on. Its columns are keys, so that a part which
+ * needs a column that is not selected does not compile.
+ */
+export interface Source<Column extends string> {
+  from: Prisma.Sql
+  columns: Record<Column, Prisma.Sql>
+}
+
+interface Statement<Column extends string> {
+  /** Write or lock the rows that `source` selects from. */
+  ctes: Ctes
+  source: Source<Column>
+  /** CTEs that read from `source`, joined by commas. */
+  parts: (Prisma.Sql | null)[]
+  /** One JSON value per row that `source` selects from. */
+  returning: Prisma.Sql
+}
+
+/** Builds one statement from named parts; its only column is `json`, as queryRows reads it. */
+export function buildStatement<Column extends string>({
+  ctes,
+  source,
+  parts,
+  returning,
+}: Statement<Column>): Prisma.Sql {
+  const all = [listCtes({ ...ctes, source: selectSource(source) }), ...parts]
+  const present = all.filter(part => part !== null)
+  return Prisma.sql`WITH ${Prisma.join(present, ', ')}
+    SELECT ${returning}::text AS json FROM ${source.from}`
+}
+
+/** Writes `name AS (…), name AS (…)`. */
+export function listCtes(ctes: Ctes): Prisma.Sql {
+  const present = Object.entries(ctes).flatMap(([name, body]) =>
+    body ? [Prisma.sql`${Prisma.raw(name)} AS (${body})`] : [],
+  )
+  return Prisma.join(present, ', ')
+}
+
+/** Returns columns that a table or CTE has under the same names. */
+export function columnsOf<Column extends string>(
+  alias: string,
+  names: readonly Column[],
+): Record<Column, Prisma.Sql> {
+  const columns = names.map(name => [name, Prisma.raw(`${alias}.${name}`)])
+  return Object.fromEntries(columns)
+}
+
+function selectSource({ from, columns }: Source<string>): Prisma.Sql {
+  const selected = Object.entries(columns).map(([name, value]) =>
+    value.text.endsWith(`.${name}`) ? value : Prisma.sql`${value} AS ${Prisma.raw(name)}`,
+  )
+  return Prisma.sql`SELECT ${Prisma.join(selected, ', ')} FROM ${from}`
+}

@@ -1,0 +1,54 @@
+import { afterAll, expect, test } from 'vitest'
+import { db, disconnect, Prisma } from '#lib/base/db/client.ts'
+import { columnsOf } from '#lib/base/db/statement.ts'
+import { newId } from '#lib/base/ids.ts'
+import { bookMovement, recordEvent } from '#lib/services/movements/book.ts'
+
+afterAll(disconnect)
+
+const made = Prisma.sql`SELECT NULL::uuid AS account_id, 'test' AS mode, NULL::uuid AS id,
+  100::bigint AS amount, NULL::timestamptz AS booked_at WHERE false`
+const from = Prisma.sql`made m`
+const returning = Prisma.sql`json_build_object('id', m.id)`
+const moved = columnsOf('m', ['account_id', 'mode', 'id', 'amount', 'booked_at'])
+
+test('a source without a column that a movement or an event reads does not compile', async () => {
+  const { amount: _, ...columns } = moved
+  const withoutAmount = bookMovement({
+    ctes: { made },
+    // @ts-expect-error A movement reads the amount.
+    source: { from, columns },
+    movement: 'charge_paid',
+    returning,
+  })
+  // @ts-expect-error An event reads its id, its subject, the address and the resource.
+  const withoutEvent = bookMovement({
+    ctes: { made },
+    source: { from, columns: moved },
+    movement: 'charge_paid',
+    event: 'transaction.paid',
+    returning,
+  })
+  const eventAlone = recordEvent({
+    ctes: { made },
+    // @ts-expect-error The same for an event without a movement.
+    source: { from, columns: moved },
+    event: 'transaction.paid',
+    returning,
+  })
+  for (const statement of [withoutAmount, withoutEvent, eventAlone]) {
+    await expect(db().$queryRaw(statement)).rejects.toThrow(/column .* does not exist/)
+  }
+})
+
+test.each([
+  ['nothing but the movement', {}],
+  ['an action of a member', { audit: { action: 'withdrawal.requested', by: newId() } as const }],
+  ['an action of a program', { audit: { action: 'withdrawal.requested', by: null } as const }],
+  ['a part that is left out', { ctes: { made, unused: null } }],
+])('the parts of a statement agree on their commas: %s', async (_what, parts) => {
+  const movement = 'withdrawal_held'
+  const source = { from, columns: moved }
+  const statement = bookMovement({ ctes: { made }, source, movement, returning, ...parts })
+  expect(await db().$queryRaw(statement)).toEqual([])
+})
