@@ -1,5 +1,5 @@
 import { openRuntime, type Runtime } from '#bin/runtime.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
 
 /** Runs a command with a database under it, and leaves everything as it was found. */
@@ -17,11 +17,13 @@ export async function withRuntime(
 
 export function requireOption(value: string | undefined, name: string): string {
   if (value?.trim()) return value.trim()
-  throw new TrocoError('invalid_input', `${name} is missing: see \`npm run -s troco -- help\``)
+  throw refuse('invalid_input', {
+    message: `${name} is missing: see \`npm run -s troco -- help\``,
+  })
 }
 
 export function readMode(value: string | undefined): Mode {
   const mode = MODES.find(known => known === (value ?? 'test'))
   if (mode) return mode
-  throw new TrocoError('invalid_input', '--mode must be test or live')
+  throw refuse('invalid_input', { message: '--mode must be test or live' })
 }

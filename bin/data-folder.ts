@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
-import { isTrocoError, TrocoError } from '#lib/base/errors.ts'
+import { isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
 
 /** What the data folder knows by itself. Whoever copies the folder has all of it. */
 const Secrets = z.object({
@@ -97,5 +97,5 @@ function readSecrets(file: string): Secrets {
 }
 
 function setupFailed(message: string): TrocoError {
-  return new TrocoError('setup_failed', message)
+  return refuse('setup_failed', message)
 }

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import { createAccount } from '#lib/rooms/accounts/create.ts'
 import { findAccount, listAccounts } from '#lib/rooms/accounts/queries.ts'
@@ -51,7 +51,7 @@ async function move(words: string[], verb: typeof suspendAccount, state: string)
   await withRuntime(async () => {
     const account = await findAccount(which)
     const moved = await verb(account.id, reason, ACTOR)
-    if (!moved) throw new TrocoError('already_final', `${account.name} is ${state} already`)
+    if (!moved) throw refuse('already_final', { subject: account.name, status: state })
     process.stdout.write(`${account.id}\n`)
   })
 }

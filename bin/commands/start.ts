@@ -8,7 +8,7 @@ import { openRuntime, type Runtime } from '#bin/runtime.ts'
 import { untilStopped } from '#bin/stop.ts'
 import { sayLeaving } from '#lib/base/db/wake.ts'
 import { env, loadEnvFile } from '#lib/base/env.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
 import { routeConsole } from '#lib/edge/server/console.ts'
@@ -99,7 +99,7 @@ function refusePort(error: NodeJS.ErrnoException, port: number, host: string): n
   const reason =
     reasons[error.code ?? ''] ??
     `HOST ${host} and PORT ${port} cannot be listened on (${error.code})`
-  throw new TrocoError('setup_failed', reason)
+  throw refuse('setup_failed', reason)
 }
 
 async function drain(front: Server): Promise<void> {

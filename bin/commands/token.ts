@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { readMode, requireOption, withRuntime } from '#bin/command-line.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { findAccount } from '#lib/rooms/accounts/queries.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
@@ -36,7 +36,7 @@ export async function revoke(words: string[]): Promise<void> {
   const which = requireOption(positionals[0], '<id|prefix>')
   await withRuntime(async () => {
     const revoked = await revokeToken(which, values.reason ?? 'Revoked on the command line', ACTOR)
-    if (!revoked) throw new TrocoError('already_final', 'That token was revoked already')
+    if (!revoked) throw refuse('token_ended', 'That token was revoked already')
     process.stdout.write(`${revoked.id}\n`)
   })
 }
@@ -47,5 +47,5 @@ function readPermissions(text: string | undefined): Permission[] {
   const unknown = wanted.filter(part => !isPermission(part))
   if (unknown.length === 0) return wanted.filter(isPermission)
   const message = `--permissions does not know ${unknown.join(', ')}: it takes ${PERMISSIONS.join(', ')}`
-  throw new TrocoError('invalid_input', message)
+  throw refuse('invalid_input', { message })
 }

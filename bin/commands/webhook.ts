@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { readMode, requireOption, withRuntime } from '#bin/command-line.ts'
 import { recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { findAccount } from '#lib/rooms/accounts/queries.ts'
 import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
 
@@ -14,8 +14,7 @@ export async function showSecret(words: string[]): Promise<void> {
   await withRuntime(async () => {
     const account = await findAccount(which)
     const secret = await readResourceSecret(account.id, mode)
-    if (!secret)
-      throw new TrocoError('not_found', `${account.name} has no webhook secret in ${mode} mode`)
+    if (!secret) throw refuse('not_found', `${account.name} has no webhook secret in ${mode} mode`)
     await transaction(tx =>
       recordAudit(tx, {
         actor: { type: 'command_line' },

@@ -1,6 +1,6 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { PAGE_STATUS, STATUS } from '#lib/edge/http/answer.ts'
+import { FAULT, REFUSALS } from '#lib/base/refusals.ts'
 import { buildDocument } from '#lib/edge/http/openapi.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
@@ -97,11 +97,10 @@ describe('the document', () => {
         ),
       ),
     )
-    const { setup_failed: fault, ...all } = STATUS
-    const codes = Object.fromEntries(Object.entries(all).filter(([code]) => !(code in PAGE_STATUS)))
-    for (const [code, status] of Object.entries(codes)) expect(told).toContain(`${status} ${code}`)
-    expect(told).toContain(`${fault} internal_error`)
-    expect(told.size).toBe(Object.keys(codes).length + 1)
+    const codes = Object.entries(REFUSALS).filter(([, { audience }]) => audience === undefined)
+    for (const [code, { status }] of codes) expect(told).toContain(`${status} ${code}`)
+    expect(told).toContain(`${FAULT.status} internal_error`)
+    expect(told.size).toBe(codes.length + 1)
   })
 
   test('tells each event, and what is sent with it', () => {

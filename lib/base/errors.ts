@@ -1,67 +1,14 @@
-/** Refusals of the addresses that serve our own pages alone: the document does not know them. */
-export type PageErrorCode =
-  | 'session_required'
-  | 'endpoint_not_found'
-  | 'delivery_not_found'
-  | 'endpoint_disabled'
-  | 'under_way'
-  | 'limit_reached'
-  | 'token_not_found'
-  | 'token_ended'
-  | 'job_not_found'
-  | 'second_factor_required'
-  | 'factor_not_found'
-  | 'account_not_found'
-  | 'link_expired'
-  | 'session_not_found'
-  | 'member_not_found'
-  | 'member_already'
-  | 'last_owner'
-  | 'invitation_not_found'
-  | 'invitation_ended'
-  | 'other_person'
-  | 'sign_up_closed'
-
-/** Every refusal of ours, by code. The status of each stands in one table, lib/edge/http/answer.ts. */
-export type ErrorCode =
-  | PageErrorCode
-  | 'unauthenticated'
-  | 'account_not_active'
-  | 'permission_denied'
-  | 'live_mode_disabled'
-  | 'cross_origin'
-  | 'proof_required'
-  | 'too_many_requests'
-  | 'malformed_json'
-  | 'payload_too_large'
-  | 'unsupported_media_type'
-  | 'invalid_input'
-  | 'insufficient_balance'
-  | 'transaction_not_found'
-  | 'withdrawal_not_found'
-  | 'refund_not_found'
-  | 'external_id_used'
-  | 'already_final'
-  | 'not_paid'
-  | 'refund_window_closed'
-  | 'in_progress'
-  | 'events_gone'
-  | 'not_found'
-  | 'service_unavailable'
-  | 'setup_failed'
-
-/** Fields and what to do about each, in the order in which they were found. */
-export type FieldProblems = Record<string, string[]>
+import { type ErrorCode, type FieldProblems, type GivenFor, REFUSALS } from '#lib/base/refusals.ts'
 
 interface Details {
   fields?: FieldProblems
   permission?: string
-  /** When the same may be asked again. */
+  /** Seconds until the same request may be sent again. */
   retryAfterS?: number
   cause?: unknown
 }
 
-// Told by `code`, never by instanceof: one process holds this class twice, natively and in Next's bundle.
+// Compared by `code`, never by instanceof: one process loads this class twice, natively and in Next's bundle.
 export class TrocoError extends Error {
   readonly code: ErrorCode
   readonly fields: FieldProblems | undefined
@@ -78,10 +25,18 @@ export class TrocoError extends Error {
   }
 }
 
-/** The refusal of one field, in words that name it. */
+/** The error of a code, as the table of refusals words it; thrown by the caller. */
+export function refuse<Code extends ErrorCode>(code: Code, ...given: GivenFor<Code>): TrocoError {
+  const { message, field } = REFUSALS[code]
+  const text = typeof message === 'string' ? message : message(...(given as never[]))
+  const details = given.find(value => typeof value === 'object') as Details | undefined
+  return new TrocoError(code, text, { ...(field && { fields: { [field]: [text] } }), ...details })
+}
+
+/** The refusal of one field by a rule that follows its name, as in `must be a number`. */
 export function invalidInput(field: string, rule: string): TrocoError {
   const message = `${field} ${rule}`
-  return new TrocoError('invalid_input', message, { fields: { [field]: [message] } })
+  return refuse('invalid_input', { message, fields: { [field]: [message] } })
 }
 
 export function isTrocoError(error: unknown): error is TrocoError {

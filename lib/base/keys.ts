@@ -9,7 +9,7 @@ import {
   randomBytes,
 } from 'node:crypto'
 import { env } from '#lib/base/env.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 
 /** What a key derived from the server key may be used for: one key never serves two ends. */
 type Purpose =
@@ -31,8 +31,7 @@ const derived = new Map<string, KeyObject>()
 
 /** A 256-bit key for one purpose, from TROCO_SECRET by HKDF. */
 export function keyFor(purpose: Purpose, secret = env().TROCO_SECRET): KeyObject {
-  if (!secret)
-    throw new TrocoError('setup_failed', 'TROCO_SECRET is not set: start with `npm start`')
+  if (!secret) throw refuse('setup_failed', 'TROCO_SECRET is not set: start with `npm start`')
   const name = `${purpose} ${secret}`
   const known = derived.get(name)
   if (known) return known
@@ -80,7 +79,7 @@ export function unseal(
   }
   const message =
     'This secret was sealed under another TROCO_SECRET: name that one in TROCO_SECRET_BEFORE'
-  throw new TrocoError('setup_failed', message, { cause })
+  throw refuse('setup_failed', message, { cause })
 }
 
 function open(bytes: Buffer, context: string, key: KeyObject): string {

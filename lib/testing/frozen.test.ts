@@ -11,8 +11,8 @@ import { disconnect } from '#lib/base/db/client.ts'
 import { migrate } from '#lib/base/db/migrate.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { hmac, keyFor, keyId, unseal } from '#lib/base/keys.ts'
+import { REFUSALS } from '#lib/base/refusals.ts'
 import { describeVariables } from '#lib/base/settings.ts'
-import { STATUS } from '#lib/edge/http/answer.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { authOptions } from '#lib/edge/session/options.ts'
 import { ACCOUNT_COOKIE, LOCALE_COOKIE, THEME_COOKIE } from '#lib/edge/session/schema.ts'
@@ -380,7 +380,8 @@ describe('what is written from now on', () => {
 
 describe('names', () => {
   test('error codes keep their status', () => {
-    expect(STATUS).toMatchObject(names.errors)
+    const statuses = Object.entries(REFUSALS).map(([code, { status }]) => [code, status])
+    expect(Object.fromEntries(statuses)).toMatchObject(names.errors)
   })
 
   test.each([

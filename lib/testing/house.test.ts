@@ -199,6 +199,9 @@ function checkHabits({ path, text }: Source): string[] {
     ...(/\binstanceof TrocoError\b/.test(text)
       ? [`${path} compares an error's class: one process loads it twice, so compare its code`]
       : []),
+    ...(/\bnew TrocoError\(/.test(text) && path !== 'lib/base/errors.ts'
+      ? [`${path} words a refusal: use refuse() and the table in lib/base/refusals.ts`]
+      : []),
   ]
 }
 
@@ -279,6 +282,7 @@ test('a foreign write, a vague name, a long file and a bad habit are found', () 
   expect(inspect([{ path: 'lib/base/db/x.ts', text: excused }])).toEqual([])
   expect(inspect([{ path: 'lib/base/db/x.ts', text: 'db.$queryRawUnsafe(text)' }])).toHaveLength(1)
   expect(inspect([{ path: 'lib/base/db/x.ts', text: 'process.env.HOME' }])).toHaveLength(1)
+  expect(inspect([{ path: 'lib/base/db/x.ts', text: "new TrocoError('x', 'y')" }])).toHaveLength(1)
 })
 
 test('a circle of imports is found, and a file imported twice is none', () => {

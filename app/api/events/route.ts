@@ -1,4 +1,4 @@
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { tellChargeTo } from '#lib/rooms/charges/queries.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
@@ -20,8 +20,7 @@ export const GET = endpoint({
   refuses: ['events_gone'],
   async handle({ account, mode, query: { after, limit }, user }) {
     const { oldest, last } = await readEventRange(account.id, mode)
-    if (after + 1 < oldest && after < last)
-      throw new TrocoError('events_gone', `Events before sequence ${oldest} are no longer kept`)
+    if (after + 1 < oldest && after < last) throw refuse('events_gone', { oldest })
     const events = await listEvents(account.id, mode, after, limit)
     const next = Number(events.at(-1)?.sequence ?? after)
     const tell = { transaction: tellChargeTo(user), withdrawal: tellWithdrawal }

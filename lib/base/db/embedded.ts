@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { isTrocoError, TrocoError } from '#lib/base/errors.ts'
+import { isTrocoError, refuse } from '#lib/base/errors.ts'
 import { createData, ensureDatabase, removeLeftovers } from './embedded-create.ts'
 import { findPackage, hasData, prepareBinaries } from './embedded-files.ts'
 import { choosePlace, type Place, writePointer } from './embedded-location.ts'
@@ -100,7 +100,7 @@ async function ensureRunning(
       return { postmaster: found, adopted }
     }
   }
-  throw new TrocoError(
+  throw refuse(
     'setup_failed',
     `PostgreSQL did not stay up in ${attemptsMax} attempts: see ${location}/log`,
   )
@@ -121,7 +121,7 @@ function explainingFiles<T>(folder: string, work: () => T): T {
     const { code, message } = error as NodeJS.ErrnoException
     const isAboutFiles = /^(E[A-Z]+|ERR_SQLITE_ERROR)$/.test(code ?? '')
     if (isTrocoError(error) || !isAboutFiles) throw error
-    throw new TrocoError(
+    throw refuse(
       'setup_failed',
       `The data folder ${folder} cannot be used: ${message}. It must be a folder that you may write to`,
       { cause: error },

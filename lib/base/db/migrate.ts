@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { requireDurableServer } from '#lib/base/db/server.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 
 /** Prisma's own lock number, so that `prisma migrate deploy` and we wait for each other. */
 const LOCK = 72_707_369
@@ -45,7 +45,7 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
     const where = describeTarget(url)
-    throw new TrocoError(
+    throw refuse(
       'setup_failed',
       `The database at ${where} cannot be reached (${code ?? message}): check DATABASE_URL and that it runs`,
     )
@@ -126,7 +126,7 @@ async function apply(client: Client, migration: Migration): Promise<void> {
 }
 
 function stop(message: string): never {
-  throw new TrocoError('setup_failed', message)
+  throw refuse('setup_failed', message)
 }
 
 const RECORD_TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 
 const OLDEST_MAJOR = 15
 
@@ -34,5 +34,5 @@ export async function requireDurableServer(client: Client): Promise<void> {
       current_setting('full_page_writes') AS "fullPageWrites",
       current_setting('synchronous_commit') AS "synchronousCommit"`)
   const refusal = rows[0] ? refusalOf(rows[0]) : 'The database did not answer what it is'
-  if (refusal) throw new TrocoError('setup_failed', refusal)
+  if (refusal) throw refuse('setup_failed', refusal)
 }

@@ -1,69 +1,7 @@
-import {
-  type ErrorCode,
-  isDatabaseGone,
-  isTrocoError,
-  type PageErrorCode,
-  type TrocoError,
-} from '#lib/base/errors.ts'
+import { isDatabaseGone, isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
+import { FAULT, REFUSALS } from '#lib/base/refusals.ts'
 import type { Answer } from '#lib/edge/http/exchange.ts'
-
-/** What is said only where our own pages call; `session_required` is what a token hears there. */
-export const PAGE_STATUS: Record<PageErrorCode, number> = {
-  session_required: 403,
-  endpoint_not_found: 404,
-  delivery_not_found: 404,
-  endpoint_disabled: 409,
-  under_way: 409,
-  limit_reached: 409,
-  token_not_found: 404,
-  token_ended: 409,
-  job_not_found: 404,
-  second_factor_required: 403,
-  factor_not_found: 404,
-  member_not_found: 404,
-  member_already: 409,
-  last_owner: 409,
-  invitation_not_found: 404,
-  invitation_ended: 409,
-  other_person: 403,
-  sign_up_closed: 403,
-  account_not_found: 404,
-  link_expired: 410,
-  session_not_found: 404,
-}
-
-/** The status of each refusal: a code without one does not compile. */
-export const STATUS: Record<ErrorCode, number> = {
-  unauthenticated: 401,
-  account_not_active: 403,
-  permission_denied: 403,
-  live_mode_disabled: 403,
-  cross_origin: 403,
-  proof_required: 403,
-  too_many_requests: 429,
-  malformed_json: 400,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  invalid_input: 422,
-  insufficient_balance: 422,
-  transaction_not_found: 404,
-  withdrawal_not_found: 404,
-  refund_not_found: 404,
-  not_found: 404,
-  external_id_used: 409,
-  already_final: 409,
-  not_paid: 409,
-  refund_window_closed: 409,
-  in_progress: 409,
-  events_gone: 410,
-  service_unavailable: 503,
-  setup_failed: 500,
-  ...PAGE_STATUS,
-}
-
-/** A client that comes back at once meets the same fault; this is long enough for a restart. */
-const RETRY_AFTER_S = 2
 
 /** The two forms of a 422 in the specification. */
 export type InvalidForm = 'first_message' | 'field_messages'
@@ -100,27 +38,23 @@ export function stream({ headers, chunks }: Streamed): Answer {
   return { status: 200, text: '', chunks, headers: { ...JSON_HEADERS, ...headers } }
 }
 
-/** The one place where an error becomes an answer. What we did not foresee is told to the log only. */
+/** The response to an error. An unforeseen one is logged, and the caller sees a fault without a reason. */
 export function answerError(error: unknown, invalid: InvalidForm): Answer {
   if (isDatabaseGone(error)) {
     log().error({ err: error }, 'the database cannot be asked')
-    return unavailable()
+    return answerRefusal(refuse('service_unavailable'), invalid)
   }
-  if (!isTrocoError(error) || STATUS[error.code] === 500) {
+  if (!isTrocoError(error) || REFUSALS[error.code].status === FAULT.status) {
     log().error({ err: error }, 'a request failed for a reason of ours')
-    return json(500, { error: 'Internal server error' }, { 'x-error-code': 'internal_error' })
+    return json(FAULT.status, { error: FAULT.message }, { 'x-error-code': FAULT.code })
   }
-  if (error.code === 'service_unavailable') return unavailable()
-  const body = STATUS[error.code] === 422 ? invalidBody(error, invalid) : { error: error.message }
-  return json(STATUS[error.code], body, codeHeaders(error))
+  return answerRefusal(error, invalid)
 }
 
-function unavailable(): Answer {
-  return json(
-    503,
-    { error: 'Service unavailable' },
-    { 'retry-after': String(RETRY_AFTER_S), 'x-error-code': 'service_unavailable' },
-  )
+function answerRefusal(error: TrocoError, invalid: InvalidForm): Answer {
+  const { status } = REFUSALS[error.code]
+  const body = status === 422 ? invalidBody(error, invalid) : { error: error.message }
+  return json(status, body, headersOf(error))
 }
 
 function invalidBody(error: TrocoError, invalid: InvalidForm): { errors: unknown } {
@@ -129,11 +63,11 @@ function invalidBody(error: TrocoError, invalid: InvalidForm): { errors: unknown
   return { errors: Object.values(fields)[0]?.[0] ?? error.message }
 }
 
-function codeHeaders(error: TrocoError): Record<string, string> {
-  return {
-    'x-error-code': error.code,
-    ...(error.code === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : {}),
-    ...(error.permission ? { 'x-required-permission': error.permission } : {}),
-    ...(error.retryAfterS ? { 'retry-after': String(error.retryAfterS) } : {}),
+function headersOf(error: TrocoError): Record<string, string> {
+  const headers: Record<string, string> = { 'x-error-code': error.code }
+  for (const [name, value] of Object.entries(REFUSALS[error.code].headers ?? {})) {
+    const text = typeof value === 'string' ? value : value(error)
+    if (text) headers[name] = text
   }
+  return headers
 }

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
-import { type FieldProblems, invalidInput, TrocoError } from '#lib/base/errors.ts'
+import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
+import type { FieldProblems } from '#lib/base/refusals.ts'
 import type { Incoming } from '#lib/edge/http/exchange.ts'
 
 const BYTES_MAX = 64 * 1024
@@ -40,7 +41,7 @@ export function parseFields<T>(schema: z.ZodType<T>, given: Record<string, unkno
     messages.push(`${place} ${issue.message}`)
     fields[field] = messages
   }
-  throw new TrocoError('invalid_input', 'Invalid input', { fields })
+  throw refuse('invalid_input', { fields })
 }
 
 function refuseForeignTypes({ header }: Incoming): void {
@@ -48,7 +49,7 @@ function refuseForeignTypes({ header }: Incoming): void {
   const isJson = type === null || /^\s*[\w.+-]+\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)
   const encoding = header('content-encoding')
   if (!isJson || (encoding !== null && encoding.toLowerCase() !== 'identity')) {
-    throw new TrocoError('unsupported_media_type', 'Content-Type must be application/json')
+    throw refuse('unsupported_media_type')
   }
 }
 
@@ -106,11 +107,11 @@ function refuseUnwritable(value: unknown, depth: number, place = 'body'): void {
 }
 
 function malformed(): TrocoError {
-  return new TrocoError('malformed_json', 'Malformed JSON')
+  return refuse('malformed_json')
 }
 
 function tooLarge(): TrocoError {
-  return new TrocoError('payload_too_large', 'Payload too large')
+  return refuse('payload_too_large')
 }
 
 function invalidBody(rule: string): TrocoError {

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import type { AccountRef } from '#lib/base/db/columns.ts'
 import { env } from '#lib/base/env.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { isOpen, MODES, type Mode } from '#lib/base/mode.ts'
 import type { Incoming } from '#lib/edge/http/exchange.ts'
@@ -105,7 +105,7 @@ export function writes(method: string): boolean {
 export function requireOwnPage({ header }: Pick<Incoming, 'header'>): void {
   const site = header('sec-fetch-site') ?? 'same-origin'
   if (site === 'same-origin' && isOwnOrigin(header('origin'))) return
-  throw new TrocoError('cross_origin', 'Cross-origin request refused')
+  throw refuse('cross_origin')
 }
 
 function sessionSecret(cookies: string): string | null {
@@ -131,11 +131,11 @@ export function authorize(
   if (caller.kind === 'token' && wanted.every(isForPages)) throw sessionRequired()
   // Reading an empty world does no harm; nothing may begin in it.
   if (!isOpen(caller.mode) && wanted.some(beginsSomething)) {
-    throw new TrocoError('live_mode_disabled', 'Live mode is not enabled')
+    throw refuse('live_mode_disabled')
   }
   if (!wanted.some(permission => caller.permissions.includes(permission))) {
     const permission = wanted.join(' or ')
-    throw new TrocoError('permission_denied', `Permission denied: ${permission}`, { permission })
+    throw refuse('permission_denied', { permission })
   }
   if (takesProof && caller.user) requireProof(caller.user, caller.mode)
 }
@@ -152,16 +152,15 @@ function isForPages(name: Allowed): boolean {
 }
 
 function sessionRequired(): TrocoError {
-  const message = 'This address is for the dashboard: sign in there, no token opens it'
-  return new TrocoError('session_required', message)
+  return refuse('session_required')
 }
 
 export function notActive(): TrocoError {
-  return new TrocoError('account_not_active', 'Account not active')
+  return refuse('account_not_active')
 }
 
 export function unauthenticated(): TrocoError {
-  return new TrocoError('unauthenticated', 'Unauthenticated')
+  return refuse('unauthenticated')
 }
 
 /** Whether a page of ours sent this: PUBLIC_URL alone says where they live. */

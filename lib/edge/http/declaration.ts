@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Once } from '#lib/base/db/once.ts'
-import type { ErrorCode } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import type { ErrorCode } from '#lib/base/refusals.ts'
 import type { InvalidForm } from '#lib/edge/http/answer.ts'
 import type { CallingAccount } from '#lib/edge/http/caller.ts'
 import type { Rule } from '#lib/edge/http/idempotency.ts'

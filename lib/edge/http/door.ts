@@ -1,5 +1,6 @@
 import type * as z from 'zod'
-import { type ErrorCode, TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
+import type { ErrorCode } from '#lib/base/refusals.ts'
 import { isStreamed, json, stream } from '#lib/edge/http/answer.ts'
 import { parseFields, readObject, readQuery } from '#lib/edge/http/body.ts'
 import { readPerson, requireOwnPage, unauthenticated, writes } from '#lib/edge/http/caller.ts'
@@ -110,9 +111,9 @@ async function requirePerson(incoming: Incoming): Promise<SessionUser> {
 
 async function requireStaff(incoming: Incoming): Promise<SessionUser> {
   const user = await requirePerson(incoming)
-  if (!user.isAdmin) throw new TrocoError('not_found', 'Not found')
+  if (!user.isAdmin) throw refuse('not_found')
   if (isSecondFactorMissing(user)) {
-    throw new TrocoError('second_factor_required', 'An admin needs a second factor: set one up')
+    throw refuse('second_factor_required')
   }
   return user
 }

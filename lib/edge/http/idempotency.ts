@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { db } from '#lib/base/db/client.ts'
 import { heldUntil, isKey, type Once, storeKey } from '#lib/base/db/once.ts'
-import { databaseFault, invalidInput, isTrocoError, TrocoError } from '#lib/base/errors.ts'
+import { databaseFault, invalidInput, isTrocoError, refuse } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -76,8 +76,7 @@ async function actUntilKnown(once: Once, rule: Rule, act: Act): Promise<Answer> 
     if (done) return done
     await sleep(WAIT_STEP_MS)
   }
-  const message = 'A request with this Idempotency-Key is still running'
-  throw new TrocoError('in_progress', message, { retryAfterS: 1 })
+  throw refuse('in_progress')
 }
 
 /** An index holds no path of any length, and only the id in it can be long. */

@@ -1,10 +1,12 @@
 import type * as z from 'zod'
-import { invalidInput, isTrocoError, TrocoError } from '#lib/base/errors.ts'
-import { answerError, STATUS } from '#lib/edge/http/answer.ts'
+import { invalidInput, isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
+import { FAULT, type PublicErrorCode, REFUSALS } from '#lib/base/refusals.ts'
+import { answerError } from '#lib/edge/http/answer.ts'
 import { parseFields } from '#lib/edge/http/body.ts'
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
-import { type Code, MEANINGS, REFUSALS } from '#lib/edge/http/openapi-refusals.ts'
+import { MEANINGS, WHEN } from '#lib/edge/http/openapi-refusals.ts'
 import { type Json, SHARED } from '#lib/edge/http/openapi-schemas.ts'
+import { REFUND_WINDOW_DAYS } from '#lib/rooms/charges/refunds/schema.ts'
 
 type Declared = Endpoint['declared']
 
@@ -22,9 +24,10 @@ const COMMON: Record<number, string> = {
 
 /** Everything that an endpoint answers when it refuses, by status; what is common goes to `shared`. */
 export function refusalsOf(declared: Declared, writes: boolean, shared: Json): Json {
-  const byStatus = new Map<number, Code[]>()
+  const byStatus = new Map<number, PublicErrorCode[]>()
   for (const code of codesOf(declared, writes)) {
-    byStatus.set(STATUS[code], [...(byStatus.get(STATUS[code]) ?? []), code])
+    const { status } = REFUSALS[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
   const answers: Json = {}
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
@@ -33,14 +36,14 @@ export function refusalsOf(declared: Declared, writes: boolean, shared: Json): J
     if (name) shared[name] = answer
     answers[status] = name ? refTo(name) : answer
   }
-  shared.InternalServerError = FAULT
-  return { ...answers, 500: refTo('InternalServerError') }
+  shared.InternalServerError = INTERNAL_SERVER_ERROR
+  return { ...answers, [FAULT.status]: refTo('InternalServerError') }
 }
 
 function codesOf(
   { allow, body, query, refuses, once, takesProof }: Declared,
   writes: boolean,
-): Code[] {
+): PublicErrorCode[] {
   const opens = [allow].flat().some(permission => permission.endsWith(':write'))
   return [
     'unauthenticated',
@@ -52,7 +55,7 @@ function codesOf(
     'too_many_requests',
     ...(body ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(body || query ? (['invalid_input'] as const) : []),
-    ...((refuses ?? []) as Code[]),
+    ...((refuses ?? []) as PublicErrorCode[]),
     ...(once ? (['in_progress'] as const) : []),
     'service_unavailable',
   ]
@@ -62,7 +65,7 @@ function refTo(name: string): Json {
   return { $ref: `#/components/responses/${name}` }
 }
 
-function answerOf(declared: Declared, status: number, codes: Code[]): Json {
+function answerOf(declared: Declared, status: number, codes: PublicErrorCode[]): Json {
   const examples: Json = {}
   for (const code of codes) Object.assign(examples, examplesOf(declared, code))
   const first = declared.invalid === 'first_message' ? 'FirstError' : 'FieldErrors'
@@ -71,27 +74,34 @@ function answerOf(declared: Declared, status: number, codes: Code[]): Json {
   return { description: MEANINGS[status], headers: headersOf(status, codes), content }
 }
 
-function examplesOf(declared: Declared, code: Code): Json {
-  const { when } = REFUSALS[code]
+function examplesOf(declared: Declared, code: PublicErrorCode): Json {
   const said = (error: TrocoError) =>
     JSON.parse(answerError(error, declared.invalid ?? 'field_messages').text) as Json
-  const told = { [code]: { summary: when, value: said(errorOf(declared, code)) } }
+  const told = { [code]: { summary: WHEN[code], value: said(errorOf(declared, code)) } }
   if (code !== 'invalid_input' || !declared.once) return told
   const value = said(invalidInput('Idempotency-Key', REUSED))
   return { ...told, idempotency_key: { summary: 'The key came before with another body', value } }
 }
 
-function errorOf({ allow, body, query, refuses }: Declared, code: Code): TrocoError {
-  const { message, fields } = REFUSALS[code]
-  if (code === 'permission_denied') {
-    return new TrocoError(code, `${message}: ${[allow].flat().join(' or ')}`)
+function errorOf({ allow, body, query, refuses }: Declared, code: PublicErrorCode): TrocoError {
+  switch (code) {
+    case 'permission_denied':
+      return refuse(code, { permission: [allow].flat().join(' or ') })
+    case 'too_many_requests':
+      return refuse(code, { retryAfterS: 1 })
+    case 'invalid_input':
+      return problemOf(body?.test ?? query)
+    case 'already_final': {
+      const subject = refuses?.includes('withdrawal_not_found') ? 'Withdrawal' : 'Transaction'
+      return refuse(code, { subject, status: 'final' })
+    }
+    case 'refund_window_closed':
+      return refuse(code, { days: REFUND_WINDOW_DAYS })
+    case 'events_gone':
+      return refuse(code, { oldest: 4711 })
+    default:
+      return refuse(code)
   }
-  if (code === 'already_final') {
-    const subject = refuses?.includes('withdrawal_not_found') ? 'Withdrawal' : 'Transaction'
-    return new TrocoError(code, `${subject} ${message}`)
-  }
-  if (code === 'invalid_input') return problemOf(body?.test ?? query)
-  return new TrocoError(code, message, { fields })
 }
 
 /** What is really said of a request that is not valid. */
@@ -106,29 +116,32 @@ function problemOf(schema: z.ZodType | undefined): TrocoError {
   return invalidInput('body', 'must be a JSON object')
 }
 
-function headersOf(status: number, codes: string[]): Json {
+function headersOf(status: number, codes: PublicErrorCode[]): Json {
+  const sent = new Set(codes.flatMap(code => Object.keys(REFUSALS[code].headers ?? {})))
   const known = [
     'X-Request-Id',
-    ...(status === 401 ? ['WWW-Authenticate'] : []),
-    ...(status === 403 ? ['X-Required-Permission'] : []),
+    ...['WWW-Authenticate', 'X-Required-Permission'].filter(name => sent.has(name.toLowerCase())),
     ...(status === 429 ? ['RateLimit-Policy', 'RateLimit'] : []),
-    ...(status === 429 || status === 503 || codes.includes('in_progress') ? ['Retry-After'] : []),
+    ...(sent.has('retry-after') ? ['Retry-After'] : []),
   ]
-  const code = { description: 'The reason, for programs.', schema: { type: 'string', enum: codes } }
-  return { ...headerRefs(known), 'X-Error-Code': code }
+  return { ...headerRefs(known), 'X-Error-Code': codeHeader(codes) }
+}
+
+function codeHeader(codes: string[]): Json {
+  return { description: 'The reason, for programs.', schema: { type: 'string', enum: codes } }
 }
 
 export function headerRefs(names: string[]): Json {
   return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-const FAULT = {
-  description: MEANINGS[500],
-  headers: headersOf(500, ['internal_error']),
+const INTERNAL_SERVER_ERROR = {
+  description: MEANINGS[FAULT.status],
+  headers: { ...headerRefs(['X-Request-Id']), 'X-Error-Code': codeHeader([FAULT.code]) },
   content: {
     'application/json': {
       schema: { $ref: `${SHARED}Error` },
-      example: { error: 'Internal server error' },
+      example: { error: FAULT.message },
     },
   },
 }

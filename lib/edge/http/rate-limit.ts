@@ -1,6 +1,6 @@
 import { BurstyRateLimiter, RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
 import { env } from '#lib/base/env.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { networkOf } from '#lib/base/network.ts'
 import { RedisLink } from '#lib/edge/http/redis.ts'
 
@@ -144,7 +144,7 @@ async function countOne(limiter: Limiter, key: string): Promise<Count> {
   } catch (refusal) {
     if (!isCount(refusal)) throw refusal
     const retryAfterS = wholeSeconds(refusal.msBeforeNext)
-    throw new TrocoError('too_many_requests', 'Too Many Requests', { retryAfterS })
+    throw refuse('too_many_requests', { retryAfterS })
   }
 }
 

@@ -1,5 +1,5 @@
 import { env } from '#lib/base/env.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 
@@ -14,5 +14,5 @@ function asksForProof(mode: Mode | null): boolean {
 /** Refuses a weighty deed of somebody who might have walked away from their screen. */
 export function requireProof(user: Pick<SessionUser, 'provedAgoS'>, mode: Mode | null): void {
   if (!asksForProof(mode) || user.provedAgoS <= PROOF_SECONDS) return
-  throw new TrocoError('proof_required', 'Confirm that it is you')
+  throw refuse('proof_required')
 }

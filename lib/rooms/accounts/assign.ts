@@ -1,6 +1,6 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import {
   lockPeople,
@@ -29,7 +29,7 @@ export function assignRole(
     const member = isUuid(userId)
       ? await tx.membership.findUnique({ where: key, include: { user: true } })
       : null
-    if (!member) throw new TrocoError('member_not_found', 'Member not found')
+    if (!member) throw refuse('member_not_found')
     if (member.role === role) return
     if (member.role === 'owner') {
       await requireOtherOwner(tx, accountId, userId)

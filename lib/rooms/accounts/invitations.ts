@@ -1,5 +1,5 @@
 import { db, type Tx } from '#lib/base/db/client.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { INVITATION_DAYS } from '#lib/rooms/accounts/schema.ts'
 import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
 
@@ -46,7 +46,7 @@ export async function takeInvitation(tx: Tx, secret: string, email: string) {
   const isOpen = found && !found.acceptedAt && !found.revokedAt && found.expiresAt > new Date()
   if (!isOpen) throw invitationEnded()
   if (found.email !== email) throw otherPerson()
-  throw new TrocoError('account_not_active', 'Account not active')
+  throw refuse('account_not_active')
 }
 
 /** Before anything is said about this e-mail: who was sent none learns nothing of it. */
@@ -57,9 +57,9 @@ export async function requireRecipient(secret: string, email: string): Promise<v
 }
 
 function otherPerson(): TrocoError {
-  return new TrocoError('other_person', 'This invitation is for another e-mail')
+  return refuse('other_person')
 }
 
 export function invitationEnded(): TrocoError {
-  return new TrocoError('invitation_ended', 'This invitation holds no more: ask for a new one')
+  return refuse('invitation_ended', 'This invitation holds no more: ask for a new one')
 }

@@ -3,7 +3,7 @@ import type { Tx } from '#lib/base/db/client.ts'
 import type { Once } from '#lib/base/db/once.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { env } from '#lib/base/env.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { recipientOf, replaceInvitation } from '#lib/rooms/accounts/invitations.ts'
 import { lockPeople, requireOwner } from '#lib/rooms/accounts/owners.ts'
@@ -35,7 +35,7 @@ export function inviteMember(
     const path = await replaceInvitation(tx, row)
     // Only now: it waits for whoever is just taking the one before.
     if ((await tx.membership.count({ where: { accountId, user: { email } } })) > 0) {
-      throw new TrocoError('member_already', 'This person is a member already')
+      throw refuse('member_already')
     }
     const { id: target } = row
     await recordAudit(tx, { actor, action: 'member.invited', accountId, target, after: { role } })
@@ -49,7 +49,7 @@ export function inviteMember(
 /** The operator asks somebody to open an account of their own. */
 export async function inviteMerchant(email: string, actor: Inviter): Promise<Invited> {
   if (env().SIGNUPS === 'closed') {
-    throw new TrocoError('sign_up_closed', 'No accounts are opened here: see SIGNUPS')
+    throw refuse('sign_up_closed', 'No accounts are opened here: see SIGNUPS')
   }
   return transaction(async tx => {
     // The operator's have no account whose row could be locked.
@@ -73,5 +73,5 @@ async function refuseTooMany(tx: Tx, accountId: string, email: string): Promise<
   const message = isFull
     ? `There are ${INVITATIONS_MAX} open invitations already: revoke one that is not needed`
     : `There were ${PER_DAY_MAX} invitations within a day: wait until tomorrow`
-  throw new TrocoError('limit_reached', message)
+  throw refuse('limit_reached', message)
 }

@@ -1,7 +1,7 @@
 import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { env } from '#lib/base/env.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { addAccount } from '#lib/rooms/accounts/create.ts'
 import { requireRecipient, takeInvitation } from '#lib/rooms/accounts/invitations.ts'
@@ -45,7 +45,7 @@ async function openFor(
   if (secret !== undefined) {
     const { accountId } = await takeInvitation(tx, secret, email)
     if (accountId !== null) {
-      throw new TrocoError('invitation_ended', 'This invitation is to join an account')
+      throw refuse('invitation_ended', 'This invitation is to join an account')
     }
   }
   const status = secret === undefined ? env().NEW_ACCOUNTS : 'active'
@@ -55,5 +55,5 @@ async function openFor(
 function requireOpenDoor({ secret }: Pick<AccountRequest, 'secret'>): void {
   const { SIGNUPS } = env()
   if (SIGNUPS === 'open' || (SIGNUPS === 'invite' && secret !== undefined)) return
-  throw new TrocoError('sign_up_closed', 'Accounts are opened by invitation only')
+  throw refuse('sign_up_closed', 'Accounts are opened by invitation only')
 }

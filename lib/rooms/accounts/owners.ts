@@ -1,5 +1,5 @@
 import type { Tx } from '#lib/base/db/client.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 
 /**
  * The account's name, and nobody else changes its people until the end of the transaction: owners
@@ -16,14 +16,14 @@ export async function lockPeople(tx: Tx, accountId: string): Promise<string> {
 export async function requireOwner(tx: Tx, accountId: string, userId: string): Promise<void> {
   if ((await tx.membership.count({ where: { accountId, userId, role: 'owner' } })) > 0) return
   const permission = 'members:write'
-  throw new TrocoError('permission_denied', `Permission denied: ${permission}`, { permission })
+  throw refuse('permission_denied', { permission })
 }
 
 /** Without an owner nobody could let anybody in; one who cannot sign in does not count. */
 export async function requireOtherOwner(tx: Tx, accountId: string, userId: string): Promise<void> {
   const where = { accountId, role: 'owner', userId: { not: userId }, user: { disabledAt: null } }
   if ((await tx.membership.count({ where })) > 0) return
-  throw new TrocoError('last_owner', 'An account needs an owner: make somebody else one first')
+  throw refuse('last_owner')
 }
 
 /** Whoever is an owner no more lets nobody in either, not by what they sent before. */

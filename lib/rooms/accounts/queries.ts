@@ -1,5 +1,5 @@
 import { db } from '#lib/base/db/client.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { cents } from '#lib/base/money.ts'
 import type { Account, AccountLimits } from '#lib/rooms/accounts/schema.ts'
@@ -41,7 +41,7 @@ export async function findAccount(idOrEmail: string): Promise<Account> {
     found.length === 0
       ? `No account for ${idOrEmail}: see \`account list\``
       : `${idOrEmail} belongs to several accounts: name one by its id, see \`account list\``
-  throw new TrocoError('not_found', message)
+  throw refuse('not_found', message)
 }
 
 /** By whose clock an account's days begin. */

@@ -1,7 +1,7 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import {
   lockPeople,
@@ -43,7 +43,7 @@ async function takeOut(tx: Tx, accountId: string, userId: string) {
   const member = isUuid(userId)
     ? await tx.membership.findUnique({ where: key, include: { user: true } })
     : null
-  if (!member) throw new TrocoError('member_not_found', 'Member not found')
+  if (!member) throw refuse('member_not_found')
   if (member.role === 'owner') {
     await requireOtherOwner(tx, accountId, userId)
     await revokeInvitationsOf(tx, accountId, userId)

@@ -1,6 +1,6 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 
 /** Its link opens nothing from now on. Without an account it is one of the operator's. */
@@ -14,7 +14,7 @@ export function revokeInvitation(
     const { count } = isUuid(id)
       ? await tx.invitation.updateMany({ where, data: { revokedAt: new Date() } })
       : { count: 0 }
-    if (count === 0) throw new TrocoError('invitation_not_found', 'Invitation not found')
+    if (count === 0) throw refuse('invitation_not_found')
     const ofAccount = accountId === null ? {} : { accountId }
     await recordAudit(tx, { actor, action: 'invitation.revoked', ...ofAccount, target: id })
   })

@@ -1,6 +1,6 @@
 import type { AccountRef } from '#lib/base/db/columns.ts'
 import type { Once } from '#lib/base/db/once.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { bareId, newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
@@ -53,7 +53,7 @@ export async function createCharge(
   }
   const known = gateway.codeFor?.(order)
   if (!known) return openAtBank(gateway, charge)
-  if (known.outcome !== 'ok') throw new TrocoError('service_unavailable', 'Service unavailable')
+  if (known.outcome !== 'ok') throw refuse('service_unavailable')
   await insertCharge(charge, known.value.brCode)
   return {
     id,

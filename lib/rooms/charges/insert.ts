@@ -4,7 +4,7 @@ import { type Once, storeKey } from '#lib/base/db/once.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { listCtes } from '#lib/base/db/statement.ts'
 import { retried } from '#lib/base/db/transaction.ts'
-import { databaseFault, invalidInput, TrocoError } from '#lib/base/errors.ts'
+import { databaseFault, invalidInput, refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents, reaisText } from '#lib/base/money.ts'
 import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
@@ -69,7 +69,7 @@ function firstAskInS(mode: Mode): number {
 
 export function refuseTaken(error: unknown): never {
   if (databaseFault(error).constraint === 'charges_account_id_mode_external_id_key') {
-    throw new TrocoError('external_id_used', 'external_id already used')
+    throw refuse('external_id_used')
   }
   throw error
 }

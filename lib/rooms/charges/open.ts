@@ -4,7 +4,7 @@ import { finishKey } from '#lib/base/db/once.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { databaseFault, TrocoError } from '#lib/base/errors.ts'
+import { databaseFault, refuse } from '#lib/base/errors.ts'
 import { takeBackOpening } from '#lib/rooms/charges/cancel.ts'
 import { insertCharge, type NewCharge, refuseTaken } from '#lib/rooms/charges/insert.ts'
 import { nextAsk } from '#lib/rooms/charges/postpone.ts'
@@ -31,7 +31,7 @@ export async function openAtBank(gateway: Gateway, charge: NewCharge): Promise<C
   } else {
     await takeBackOpening(charge, answer.outcome === 'unknown')
   }
-  throw new TrocoError('service_unavailable', 'Service unavailable')
+  throw refuse('service_unavailable')
 }
 
 async function askUntilKnown(gateway: Calls, order: ChargeOrder): Promise<Answer<OpenedCharge>> {

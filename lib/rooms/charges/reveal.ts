@@ -1,6 +1,6 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
@@ -26,6 +26,6 @@ export async function revealDocument(
     await recordAudit(tx, { action: 'charge.document_revealed', ...entry })
     return found
   })
-  if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
+  if (!charge) throw refuse('transaction_not_found')
   return charge.clientDoc
 }

@@ -1,4 +1,4 @@
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { bareId } from '#lib/base/ids.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
@@ -17,7 +17,7 @@ export async function simulateCharge(
   outcome: ChargeOutcome,
 ): Promise<ChargeRow> {
   const charge = await findCharge(accountId, 'test', idOrReference)
-  if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
+  if (!charge) throw refuse('transaction_not_found')
   const mayChange = charge.status === 'pending' || (outcome === 'paid' && charge.status !== 'paid')
   if (!mayChange) throw alreadyFinal(charge.status)
   const said = await decideCharge(bareId(charge.id), charge.amount, outcome)
@@ -40,5 +40,5 @@ export async function endAsSaid(
 }
 
 function alreadyFinal(status: string): TrocoError {
-  return new TrocoError('already_final', `Transaction is already ${status}`)
+  return refuse('already_final', { subject: 'Transaction', status })
 }

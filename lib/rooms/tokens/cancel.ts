@@ -1,7 +1,7 @@
 import type { Actor } from '#lib/base/audit/record.ts'
 import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { endTokens } from '#lib/rooms/tokens/revoke.ts'
 import { queueMailToOwners } from '#lib/services/mail/owners.ts'
@@ -15,7 +15,7 @@ export async function cancelToken(
 ): Promise<{ id: string } | null> {
   const where = { accountId, id }
   const isThere = [accountId, id].every(isUuid) && (await db().token.count({ where })) > 0
-  if (!isThere) throw new TrocoError('token_not_found', 'Token not found')
+  if (!isThere) throw refuse('token_not_found')
   return transaction(async tx => {
     const [ended] = await endTokens(tx, where, reason, actor)
     if (!ended) return null

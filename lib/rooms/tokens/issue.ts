@@ -2,7 +2,7 @@ import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import type { Once } from '#lib/base/db/once.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { hmac } from '#lib/base/keys.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -66,7 +66,7 @@ async function refuseTooMany(tx: Tx, { accountId, mode }: NewToken): Promise<voi
       AND ${isTokenActive}`
   if (found && found.count < TOKENS_MAX) return
   const message = `There are ${TOKENS_MAX} tokens already: revoke one that is not used any more`
-  throw new TrocoError('limit_reached', message)
+  throw refuse('limit_reached', message)
 }
 
 export function hashToken(token: string, secret?: string): Uint8Array<ArrayBuffer> {

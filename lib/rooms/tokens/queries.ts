@@ -1,7 +1,7 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
-import { invalidInput, TrocoError } from '#lib/base/errors.ts'
+import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { TokenRequest, TokenRow } from '#lib/rooms/tokens/schema.ts'
@@ -43,7 +43,7 @@ export async function readToken(accountId: string, mode: Mode, id: string): Prom
         SELECT ${tokenAsJson}::text AS json FROM tokens t
         WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.id = ${id}::uuid`)
     : []
-  if (!token) throw new TrocoError('token_not_found', 'Token not found')
+  if (!token) throw refuse('token_not_found')
   return token
 }
 

@@ -1,7 +1,7 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { hashToken } from '#lib/rooms/tokens/issue.ts'
@@ -25,7 +25,7 @@ export async function revokeOwnToken(
 ): Promise<{ id: string } | null> {
   const where = { accountId, mode, id }
   const isThere = isUuid(id) && (await db().token.count({ where })) > 0
-  if (!isThere) throw new TrocoError('token_not_found', 'Token not found')
+  if (!isThere) throw refuse('token_not_found')
   return endToken(where, reason, actor)
 }
 
@@ -75,7 +75,7 @@ async function findToken(named: string) {
     found.length === 0
       ? 'No such token: give its id, the token, or how it begins (troco_test_…)'
       : 'Several tokens begin like this: give more of it, or the id'
-  throw new TrocoError('not_found', message)
+  throw refuse('not_found', message)
 }
 
 /** A token is named by its id, by itself when it leaked, or by how it begins. */

@@ -2,7 +2,7 @@ import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import type { Once } from '#lib/base/db/once.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { writeToken } from '#lib/rooms/tokens/issue.ts'
@@ -65,12 +65,12 @@ async function lockToken(
         WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.id = ${id}::uuid
         FOR UPDATE`
     : []
-  if (!old) throw new TrocoError('token_not_found', 'Token not found')
+  if (!old) throw refuse('token_not_found')
   if (!old.isActive) throw ended('This token has ended already: create a new one')
   if (old.replacedBy) throw ended('This token was replaced already: rotate its successor')
   return old
 }
 
 function ended(message: string): TrocoError {
-  return new TrocoError('token_ended', message)
+  return refuse('token_ended', message)
 }

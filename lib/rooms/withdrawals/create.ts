@@ -1,7 +1,7 @@
 import type { AccountRef } from '#lib/base/db/columns.ts'
 import type { Once } from '#lib/base/db/once.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { insertWithdrawal, type WithdrawalOrder } from '#lib/rooms/withdrawals/insert.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
@@ -15,7 +15,7 @@ export async function createWithdrawal(
   once?: Once,
 ): Promise<WithdrawalRow> {
   if (gatewayOf(mode).isDownFor?.(order.dictKey)) {
-    throw new TrocoError('service_unavailable', 'Service unavailable')
+    throw refuse('service_unavailable')
   }
   const row = await insertWithdrawal(account, mode, order, once)
   wake('withdrawals')

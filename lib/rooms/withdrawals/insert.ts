@@ -4,7 +4,7 @@ import type { Once } from '#lib/base/db/once.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retried, transaction } from '#lib/base/db/transaction.ts'
-import { databaseFault, TrocoError } from '#lib/base/errors.ts'
+import { databaseFault, refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
@@ -85,7 +85,7 @@ function insertSql(
 
 function refuseTaken(error: unknown): never {
   if (databaseFault(error).constraint === 'withdrawals_account_id_mode_external_id_key') {
-    throw new TrocoError('external_id_used', 'external_id already used')
+    throw refuse('external_id_used')
   }
   return refuseOverdraft(error)
 }

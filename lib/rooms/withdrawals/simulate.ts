@@ -1,4 +1,4 @@
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { bareId } from '#lib/base/ids.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import type { DecisionRequest, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
@@ -15,7 +15,7 @@ export async function simulateWithdrawal(
   decision: DecisionRequest,
 ): Promise<WithdrawalRow> {
   const withdrawal = await findWithdrawal(accountId, 'test', idOrReference)
-  if (!withdrawal) throw new TrocoError('withdrawal_not_found', 'Withdrawal not found')
+  if (!withdrawal) throw refuse('withdrawal_not_found')
   if (withdrawal.status !== 'pending') throw alreadyFinal(withdrawal.status)
   const { outcome, reason } = decision
   const said = await decidePayout(bareId(withdrawal.id), withdrawal.amount, outcome, reason)
@@ -25,5 +25,5 @@ export async function simulateWithdrawal(
 }
 
 function alreadyFinal(status: string): TrocoError {
-  return new TrocoError('already_final', `Withdrawal is already ${status}`)
+  return refuse('already_final', { subject: 'Withdrawal', status })
 }

@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { databaseFault, TrocoError } from '#lib/base/errors.ts'
+import { databaseFault, refuse } from '#lib/base/errors.ts'
 import { MOVEMENTS, type Movement } from '#lib/services/ledger/movements.ts'
 
 /** What `source` says of each movement: `id` is the subject, `booked_at` null means now. */
@@ -61,9 +61,7 @@ export function transferCtes(movement: Movement, source: string): Prisma.Sql {
 /** Says "Insufficient balance" where the database refused to let a balance fall below zero. */
 export function refuseOverdraft(error: unknown): never {
   if (databaseFault(error).constraint === 'ledger_accounts_available_not_negative') {
-    throw new TrocoError('insufficient_balance', 'Insufficient balance', {
-      fields: { amount: ['Insufficient balance'] },
-    })
+    throw refuse('insufficient_balance')
   }
   throw error
 }

@@ -1,6 +1,6 @@
 import { Secret, TOTP } from 'otpauth'
 import { db, type Tx } from '#lib/base/db/client.ts'
-import { invalidInput, TrocoError } from '#lib/base/errors.ts'
+import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { seal, unseal } from '#lib/base/keys.ts'
 import { changeFactor, type FactorOwner } from '#lib/services/people/factors.ts'
 import { forgive, requireFew } from '#lib/services/people/throttle.ts'
@@ -20,7 +20,7 @@ export async function beginAuthenticator({ id, email }: FactorOwner) {
     ON CONFLICT (user_id) DO UPDATE SET sealed = EXCLUDED.sealed, created_at = now()
     WHERE a.confirmed_at IS NULL`
   if (begun === 1) return { secret, uri: appOf(secret, email).toString() }
-  throw new TrocoError('limit_reached', 'There is an authenticator app already: remove it first')
+  throw refuse('limit_reached', 'There is an authenticator app already: remove it first')
 }
 
 /** A first right code turns the app on; the answer is the recovery codes that came with it, if any. */
@@ -40,7 +40,7 @@ export async function removeAuthenticator(owner: FactorOwner): Promise<void> {
   await changeFactor(owner, change, async tx => {
     const where = { userId: owner.id, confirmedAt: { not: null } }
     const { count } = await tx.authenticator.deleteMany({ where })
-    if (count === 0) throw new TrocoError('factor_not_found', 'Authenticator not found')
+    if (count === 0) throw refuse('factor_not_found', { factor: 'Authenticator' })
   })
 }
 

@@ -3,7 +3,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Device } from '#lib/services/people/schema.ts'
 import { endSessionsOf, isLive } from '#lib/services/people/sessions.ts'
@@ -49,7 +49,7 @@ export function endOtherDevices({ id, sessionId }: Holder): Promise<number> {
 }
 
 function notThere(): TrocoError {
-  return new TrocoError('session_not_found', 'This device is signed out already')
+  return refuse('session_not_found')
 }
 
 function recordEnd(tx: Parameters<typeof recordAudit>[0], id: string, sessions: number) {

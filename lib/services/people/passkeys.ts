@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { VerifiedRegistrationResponse } from '@simplewebauthn/server'
 import { db } from '#lib/base/db/client.ts'
-import { databaseFault, invalidInput, TrocoError } from '#lib/base/errors.ts'
+import { databaseFault, invalidInput, refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { openChallenge, tryChallenge } from '#lib/services/people/challenge.ts'
 import { changeFactor, type FactorOwner } from '#lib/services/people/factors.ts'
@@ -20,7 +20,7 @@ interface Asked {
 export async function beginPasskey({ id, email, name }: FactorOwner, origin: string) {
   const known = await listCredentials(id)
   if (known.length >= PASSKEYS_MAX) {
-    throw new TrocoError('limit_reached', `There are ${PASSKEYS_MAX} passkeys: remove one first`)
+    throw refuse('limit_reached', `There are ${PASSKEYS_MAX} passkeys: remove one first`)
   }
   const { generateRegistrationOptions } = await webauthn()
   const options = await generateRegistrationOptions({
@@ -57,7 +57,7 @@ export async function removePasskey(owner: FactorOwner, id: string): Promise<voi
   const change = { action: 'user.passkey_removed', mail: 'passkeyRemoved', target: id } as const
   await changeFactor(owner, change, async tx => {
     const { count } = await tx.passkey.deleteMany({ where: { id, userId: owner.id } })
-    if (count === 0) throw new TrocoError('factor_not_found', 'Passkey not found')
+    if (count === 0) throw refuse('factor_not_found', { factor: 'Passkey' })
   })
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { invalidInput, TrocoError } from '#lib/base/errors.ts'
+import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { canMail, queueMail } from '#lib/services/mail/queue.ts'
 import {
   closeChallenge,
@@ -79,5 +79,5 @@ export async function confirmReset({ secret, password }: ResetAnswer): Promise<v
 }
 
 function ended(): TrocoError {
-  return new TrocoError('link_expired', 'This link was used or is too old: ask for another one')
+  return refuse('link_expired')
 }

@@ -1,5 +1,5 @@
 import { db } from '#lib/base/db/client.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { hmac } from '#lib/base/keys.ts'
 import { networkOf } from '#lib/base/network.ts'
 
@@ -62,7 +62,7 @@ export async function forgive(counts: Count[]): Promise<void> {
 export async function requireFew(counts: Count[]): Promise<void> {
   const retryAfterS = await count(counts)
   if (retryAfterS === null) return
-  throw new TrocoError('too_many_requests', 'Too Many Requests', { retryAfterS })
+  throw refuse('too_many_requests', { retryAfterS })
 }
 
 /** The address first: whoever is refused by it can lock out nobody. */

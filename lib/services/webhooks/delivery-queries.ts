@@ -2,7 +2,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import type { Page } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { CLOCK_SKEW_MS, isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
@@ -160,7 +160,7 @@ export async function readDelivery(
           WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid) d
           ${around}`)
     : []
-  if (!found) throw new TrocoError('delivery_not_found', 'Delivery not found')
+  if (!found) throw refuse('delivery_not_found')
   const { tried, ...delivery } = found
   const tries = await queryRows<Attempt & { created_at: string }>(Prisma.sql`
     SELECT ${attemptAsJson}::text AS json FROM delivery_attempts a

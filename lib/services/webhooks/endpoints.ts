@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import type { Once } from '#lib/base/db/once.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { invalidInput, TrocoError } from '#lib/base/errors.ts'
+import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { denialOf } from '#lib/services/webhooks/address.ts'
@@ -34,7 +34,7 @@ export async function createEndpoint(
     const there = await tx.webhookEndpoint.count({ where: { accountId, mode, deletedAt: null } })
     if (there >= ENDPOINTS_MAX) {
       const message = `There are ${ENDPOINTS_MAX} endpoints already: edit or delete one of them`
-      throw new TrocoError('limit_reached', message)
+      throw refuse('limit_reached', message)
     }
     await tx.webhookEndpoint.create({ data: { accountId, id, mode, url, eventTypes: event_types } })
     await addSecret(tx, { accountId, mode, endpointId: id }, id)
@@ -109,7 +109,7 @@ export async function lockEndpoint(tx: Tx, { accountId, mode }: Owner, id: strin
     const endpoint = await tx.webhookEndpoint.findFirst({ where })
     if (endpoint) return endpoint
   }
-  throw new TrocoError('endpoint_not_found', 'Endpoint not found')
+  throw refuse('endpoint_not_found')
 }
 
 /** In test mode a delivery judges by itself, since the operator may have opened a range. */

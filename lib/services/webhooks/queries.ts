@@ -1,7 +1,7 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, ofAccount, utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { EventRow } from '#lib/services/webhooks/schema.ts'
@@ -68,7 +68,7 @@ export function listEndpoints(accountId: string, mode: Mode): Promise<Endpoint[]
 
 export async function readEndpoint(accountId: string, mode: Mode, id: string): Promise<Endpoint> {
   const endpoint = isUuid(id) ? await findEndpoint(accountId, mode, id, false) : null
-  if (!endpoint) throw new TrocoError('endpoint_not_found', 'Endpoint not found')
+  if (!endpoint) throw refuse('endpoint_not_found')
   return endpoint
 }
 

@@ -1,7 +1,7 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { changeDeliveries } from '#lib/services/webhooks/backlog.ts'
@@ -36,8 +36,8 @@ export async function resendDelivery({ accountId, mode, note }: Owner, id: strin
           WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid
           FOR UPDATE OF d`
       : []
-    if (!found) throw new TrocoError('delivery_not_found', 'Delivery not found')
-    refuse(found)
+    if (!found) throw refuse('delivery_not_found')
+    requireFree(found)
     const change = found.status === 'pending' ? Prisma.sql`due_at = now(), lease = NULL` : anew
     await tx.$executeRaw`
       UPDATE deliveries d SET ${change}, updated_at = now()
@@ -49,16 +49,15 @@ export async function resendDelivery({ accountId, mode, note }: Owner, id: strin
 
 async function refuseEndpoint(accountId: string, mode: Mode, id: string): Promise<void> {
   const endpoint = await db().webhookEndpoint.findFirst({ where: { accountId, mode, id } })
-  if (!endpoint) throw new TrocoError('endpoint_not_found', 'Endpoint not found')
+  if (!endpoint) throw refuse('endpoint_not_found')
   const isDisabled = endpoint.disabledAt !== null
-  refuse({ isDeleted: endpoint.deletedAt !== null, isDisabled, isUnderWay: false })
+  requireFree({ isDeleted: endpoint.deletedAt !== null, isDisabled, isUnderWay: false })
 }
 
-function refuse({ isDeleted, isDisabled, isUnderWay }: Omit<Standing, 'status'>): void {
-  if (isDeleted)
-    throw new TrocoError('endpoint_disabled', 'The endpoint is deleted: make a new one')
-  if (isDisabled) throw new TrocoError('endpoint_disabled', 'Enable the endpoint first')
-  if (isUnderWay) throw new TrocoError('under_way', 'It is being sent just now: wait for its end')
+function requireFree({ isDeleted, isDisabled, isUnderWay }: Omit<Standing, 'status'>): void {
+  if (isDeleted) throw refuse('endpoint_disabled', 'The endpoint is deleted: make a new one')
+  if (isDisabled) throw refuse('endpoint_disabled', 'Enable the endpoint first')
+  if (isUnderWay) throw refuse('under_way', 'It is being sent just now: wait for its end')
 }
 
 /** What is to be sent again, with the subjects that its reference means. */

@@ -4,7 +4,7 @@ import { utc } from '#lib/base/db/columns.ts'
 import type { Once } from '#lib/base/db/once.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
 import { keyId, seal, unseal } from '#lib/base/keys.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
@@ -127,7 +127,7 @@ export async function rotateSecret(
 async function requireEndpoint(tx: Tx, { accountId, mode }: Owner, id: string): Promise<void> {
   const where = { accountId, mode, id, deletedAt: null }
   if (isUuid(id) && (await tx.webhookEndpoint.count({ where })) > 0) return
-  throw new TrocoError('endpoint_not_found', 'Endpoint not found')
+  throw refuse('endpoint_not_found')
 }
 
 function isOf({ accountId, mode, endpointId }: SecretHolder): Prisma.Sql {
@@ -137,5 +137,5 @@ function isOf({ accountId, mode, endpointId }: SecretHolder): Prisma.Sql {
 
 function tooOften(): TrocoError {
   const message = `${SIGNING_MAX} secrets sign at once: wait until the oldest has retired`
-  return new TrocoError('limit_reached', message)
+  return refuse('limit_reached', message)
 }

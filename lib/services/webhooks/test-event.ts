@@ -1,5 +1,5 @@
 import { db } from '#lib/base/db/client.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { postWebhook } from '#lib/services/webhooks/post.ts'
@@ -25,7 +25,7 @@ export async function sendTestEvent(
 ): Promise<TestAnswer> {
   const where = { accountId, mode, id: endpointId, deletedAt: null }
   const endpoint = isUuid(endpointId) ? await db().webhookEndpoint.findFirst({ where }) : null
-  if (!endpoint) throw new TrocoError('endpoint_not_found', 'Endpoint not found')
+  if (!endpoint) throw refuse('endpoint_not_found')
   const type = wanted ?? (endpoint.eventTypes[0] as EventType)
   const event = testEvent(type, mode, sampleOf(type))
   const body = JSON.stringify(event)

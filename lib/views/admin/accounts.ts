@@ -2,7 +2,7 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { type Page, toPage } from '#lib/base/db/page.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { AccountStatus } from '#lib/rooms/accounts/schema.ts'
 import { hasSecondFactor } from '#lib/services/people/factors.ts'
@@ -98,7 +98,7 @@ export async function readAccount(id: string): Promise<AccountDetail | null> {
 
 export async function readStanding(id: string) {
   const account = await readAccount(id)
-  if (!account) throw new TrocoError('account_not_found', 'Account not found')
+  if (!account) throw refuse('account_not_found')
   const { since, reason, by } = account.standing
   return { id: account.id, status: account.status, since, reason, by }
 }

@@ -2,7 +2,7 @@ import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { type Topic, wake } from '#lib/base/db/wake.ts'
-import { isTrocoError, TrocoError } from '#lib/base/errors.ts'
+import { isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { resendDelivery } from '#lib/services/webhooks/resend.ts'
 import type { RequeueRequest } from '#lib/views/admin/health-wire.ts'
@@ -63,7 +63,7 @@ async function requeueOne(
     const [job] = await tx.$queryRaw<{ attempts: number; isHeld: boolean }[]>`
       SELECT attempts, due_at > now() AND (lease IS NOT NULL OR status = 'opening') AS "isHeld"
       FROM ${Prisma.raw(table)} WHERE ${which} AND due_at IS NOT NULL FOR UPDATE`
-    refuse(job)
+    requireFree(job)
     await tx.$executeRaw`
       UPDATE ${Prisma.raw(table)} SET due_at = now(), lease = NULL WHERE ${which}`
     await note(tx, { kind, accountId, id, attempts: job?.attempts ?? 0 }, actor)
@@ -76,7 +76,7 @@ async function requeueMail(id: string, actor: Actor): Promise<void> {
     const [job] = await tx.$queryRaw<{ attempts: number; isHeld: boolean }[]>`
       SELECT attempts, due_at BETWEEN now() AND now() + ${MAIL_LEASE} AS "isHeld"
       FROM mails WHERE id = ${id}::uuid AND due_at IS NOT NULL FOR UPDATE`
-    refuse(job)
+    requireFree(job)
     await tx.$executeRaw`UPDATE mails SET due_at = now() WHERE id = ${id}::uuid`
     await note(tx, { kind: 'mail', id, attempts: job?.attempts ?? 0 }, actor)
   })
@@ -95,9 +95,9 @@ async function requeueDelivery(accountId: string, id: string, actor: Actor): Pro
   await resendDelivery(owner, id)
 }
 
-function refuse(job: { isHeld: boolean } | undefined): void {
+function requireFree(job: { isHeld: boolean } | undefined): void {
   if (!job) throw notFound()
-  if (job.isHeld) throw new TrocoError('under_way', 'A worker has it just now: wait for its end')
+  if (job.isHeld) throw refuse('under_way', 'A worker has it just now: wait for its end')
 }
 
 interface Requeued {
@@ -113,5 +113,5 @@ function note(tx: Tx, { kind, accountId, id, attempts }: Requeued, actor: Actor)
 }
 
 function notFound(): TrocoError {
-  return new TrocoError('job_not_found', 'Job not found: it has ended')
+  return refuse('job_not_found')
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { instant } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
@@ -37,7 +37,7 @@ export async function readChargeStory(
 ): Promise<ChargeStory> {
   const row = await findCharge(accountId, mode, idOrReference)
   const traces = row && (await readTraces(accountId, row.id))
-  if (!traces) throw new TrocoError('transaction_not_found', 'Transaction not found')
+  if (!traces) throw refuse('transaction_not_found')
   return {
     charge: { ...describeCharge(row), client_doc: maskTaxId(row.client_doc) },
     steps: stepsOf(row, traces),

@@ -1,4 +1,4 @@
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { isWatchedEnough, watchCharge } from '#lib/views/dashboard/live.ts'
@@ -30,9 +30,9 @@ export async function streamCharge(
   idOrReference: string,
 ) {
   const charge = await findCharge(accountId, mode, idOrReference)
-  if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
+  if (!charge) throw refuse('transaction_not_found')
   if (isWatchedEnough(accountId)) {
-    throw new TrocoError('limit_reached', 'Too many live charges are open in this account')
+    throw refuse('limit_reached', 'Too many live charges are open in this account')
   }
   const chunks = new Outlet(outlet => {
     const tell = (status: ChargeNews['status']) =>

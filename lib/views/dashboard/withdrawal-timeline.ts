@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc, utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { instant } from '#lib/base/fields.ts'
 import { bareId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -36,7 +36,7 @@ export async function readWithdrawalStory(
 ): Promise<WithdrawalStory> {
   const row = await findWithdrawal(accountId, mode, idOrReference)
   const traces = row && (await readTraces(accountId, row.id))
-  if (!traces) throw new TrocoError('withdrawal_not_found', 'Withdrawal not found')
+  if (!traces) throw refuse('withdrawal_not_found')
   return {
     withdrawal: withdrawalToWire(row),
     dict_key: traces.dict_key,

@@ -1,4 +1,4 @@
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { describeChargeTo, findCharge } from '#lib/rooms/charges/queries.ts'
 import { ChargeRead } from '#lib/rooms/charges/wire.ts'
@@ -12,7 +12,7 @@ export const GET = endpoint({
   quick: true,
   async handle({ account, mode, params, user }) {
     const charge = await findCharge(account.ref, mode, params.id ?? '')
-    if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
+    if (!charge) throw refuse('transaction_not_found')
     return { status: 'success', data: describeChargeTo(user)(charge) }
   },
 })

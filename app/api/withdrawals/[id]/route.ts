@@ -1,4 +1,4 @@
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { WithdrawalRead, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
@@ -12,7 +12,7 @@ export const GET = endpoint({
   quick: true,
   async handle({ account, mode, params }) {
     const withdrawal = await findWithdrawal(account.ref, mode, params.id ?? '')
-    if (!withdrawal) throw new TrocoError('withdrawal_not_found', 'Withdrawal not found')
+    if (!withdrawal) throw refuse('withdrawal_not_found')
     return { data: withdrawalToWire(withdrawal) }
   },
 })

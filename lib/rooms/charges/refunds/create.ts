@@ -5,7 +5,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { databaseFault, type ErrorCode, invalidInput, TrocoError } from '#lib/base/errors.ts'
+import { databaseFault, invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
@@ -78,17 +78,16 @@ export async function createRefund(
   return row
 }
 
-const TOO_LATE = `Transaction was paid more than ${REFUND_WINDOW_DAYS} days ago, too long for a refund`
-const REFUSALS: Record<string, [ErrorCode, string]> = {
-  refunds_charge_known: ['transaction_not_found', 'Transaction not found'],
-  refunds_charge_paid: ['not_paid', 'Transaction is not paid'],
-  refunds_charge_recent: ['refund_window_closed', TOO_LATE],
+const REFUSED: Record<string, () => TrocoError> = {
+  refunds_charge_known: () => refuse('transaction_not_found'),
+  refunds_charge_paid: () => refuse('not_paid'),
+  refunds_charge_recent: () => refuse('refund_window_closed', { days: REFUND_WINDOW_DAYS }),
 }
 
 function refuseInWords(error: unknown): never {
   const { constraint: rule = '' } = databaseFault(error)
-  const [code, message] = REFUSALS[rule] ?? []
-  if (code && message) throw new TrocoError(code, message)
+  const refused = REFUSED[rule]
+  if (refused) throw refused()
   const left = /^refunds_within_(\d+)$/.exec(rule)?.[1]
   if (!left) return refuseOverdraft(error)
   if (left === '0')

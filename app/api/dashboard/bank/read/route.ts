@@ -1,4 +1,4 @@
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { BankRead, bankQuery, readCode } from '#lib/views/dashboard/bank.ts'
 
@@ -9,7 +9,7 @@ export const GET = endpoint({
   answer: BankRead,
   refuses: ['not_found'],
   async handle({ account, mode, query }) {
-    if (mode !== 'test') throw new TrocoError('not_found', 'Not found')
+    if (mode !== 'test') throw refuse('not_found')
     return { data: await readCode(account.id, query.code) }
   },
 })

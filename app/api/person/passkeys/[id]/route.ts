@@ -1,4 +1,4 @@
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { personDoor } from '#lib/edge/http/door.ts'
 import { removePasskey } from '#lib/services/people/passkeys.ts'
@@ -10,7 +10,7 @@ export const DELETE = personDoor({
   refuses: ['factor_not_found'],
   takesProof: true,
   async handle({ user, params: { id = '' } }) {
-    if (!isUuid(id)) throw new TrocoError('factor_not_found', 'Passkey not found')
+    if (!isUuid(id)) throw refuse('factor_not_found', { factor: 'Passkey' })
     await removePasskey(user, id)
     return { data: {} }
   },

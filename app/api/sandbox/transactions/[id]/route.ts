@@ -1,4 +1,4 @@
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { describeChargeTo } from '#lib/rooms/charges/queries.ts'
 import { OutcomeRequest } from '#lib/rooms/charges/schema.ts'
@@ -15,7 +15,7 @@ export const POST = endpoint({
   refuses: ['transaction_not_found', 'already_final', 'not_found'],
   once: { keptS: 86_400 },
   async handle({ account, mode, body, params, user }) {
-    if (mode !== 'test') throw new TrocoError('not_found', 'Not found')
+    if (mode !== 'test') throw refuse('not_found')
     const charge = await simulateCharge(account.id, params.id ?? '', body.outcome)
     return { status: 'success', data: describeChargeTo(user)(charge) }
   },

@@ -1,4 +1,4 @@
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { DecisionRequest } from '#lib/rooms/withdrawals/schema.ts'
 import { simulateWithdrawal } from '#lib/rooms/withdrawals/simulate.ts'
@@ -14,7 +14,7 @@ export const POST = endpoint({
   refuses: ['withdrawal_not_found', 'already_final', 'not_found'],
   once: { keptS: 30 * 86_400 },
   async handle({ account, mode, body, params }) {
-    if (mode !== 'test') throw new TrocoError('not_found', 'Not found')
+    if (mode !== 'test') throw refuse('not_found')
     return { data: withdrawalToWire(await simulateWithdrawal(account.id, params.id ?? '', body)) }
   },
 })

@@ -1,4 +1,4 @@
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
@@ -43,7 +43,7 @@ export const GET = endpoint({
   quick: true,
   async handle({ account, mode, params, query }) {
     const charge = await findCharge(account.ref, mode, params.id ?? '')
-    if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
+    if (!charge) throw refuse('transaction_not_found')
     const { rows, nextCursor } = await listRefunds(account.ref, mode, charge.id, query)
     return { data: rows.map(refundToWire), next_cursor: nextCursor }
   },

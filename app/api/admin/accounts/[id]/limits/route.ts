@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { actorOf } from '#lib/base/audit/note.ts'
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { adminDoor } from '#lib/edge/http/door.ts'
 import { limitAccount } from '#lib/rooms/accounts/limit.ts'
 import { accountLimits } from '#lib/rooms/accounts/schema.ts'
@@ -13,7 +13,7 @@ export const PUT = adminDoor({
   takesProof: true,
   async handle({ user, body, params: { id = '' } }) {
     const data = await limitAccount(id, body, actorOf(user.id))
-    if (!data) throw new TrocoError('account_not_found', 'Account not found')
+    if (!data) throw refuse('account_not_found')
     return { data }
   },
 })

@@ -1,4 +1,4 @@
-import { TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { findRefund } from '#lib/rooms/charges/refunds/queries.ts'
@@ -13,9 +13,9 @@ export const GET = endpoint({
   quick: true,
   async handle({ account, mode, params }) {
     const charge = await findCharge(account.ref, mode, params.id ?? '')
-    if (!charge) throw new TrocoError('transaction_not_found', 'Transaction not found')
+    if (!charge) throw refuse('transaction_not_found')
     const refund = await findRefund(account.ref, mode, charge.id, params.refund_id ?? '')
-    if (!refund) throw new TrocoError('refund_not_found', 'Refund not found')
+    if (!refund) throw refuse('refund_not_found')
     return { data: refundToWire(refund) }
   },
 })

@@ -1,0 +1,168 @@
+/** Fields of the request and what is wrong with each, in the order in which they were found. */
+export type FieldProblems = Record<string, string[]>
+
+/** Values that a refusal's headers show. */
+interface Shown {
+  permission?: string | undefined
+  retryAfterS?: number | undefined
+}
+
+export interface Refusal {
+  /** Status of the HTTP response. */
+  status: number
+  /** Fixed text, or a function of what `refuse` takes for this code. */
+  message: string | ((...given: never[]) => string)
+  /** The field of the request that a fixed message is about. */
+  field?: string
+  /** Response headers besides `x-error-code`: fixed, or made from the error. */
+  headers?: Record<string, string | ((shown: Shown) => string | undefined)>
+  /** Who receives the code where the API's clients do not: only the public ones are documented. */
+  audience?: 'pages' | 'operator'
+}
+
+/** For a code that covers several situations: the caller of `refuse` words the message. */
+const worded = (message: string, _options?: { cause: unknown }) => message
+
+const PERMISSION = { 'x-required-permission': ({ permission }: Shown) => permission }
+const RETRY_AFTER = {
+  'retry-after': ({ retryAfterS }: Shown) => retryAfterS?.toString(),
+}
+
+const TABLE = {
+  unauthenticated: {
+    status: 401,
+    message: 'Unauthenticated',
+    headers: { 'www-authenticate': 'Bearer' },
+  },
+  account_not_active: { status: 403, message: 'Account not active' },
+  permission_denied: {
+    status: 403,
+    message: ({ permission }: { permission: string }) => `Permission denied: ${permission}`,
+    headers: PERMISSION,
+  },
+  live_mode_disabled: { status: 403, message: 'Live mode is not enabled' },
+  cross_origin: { status: 403, message: 'Cross-origin request refused' },
+  proof_required: { status: 403, message: 'Confirm that it is you' },
+  too_many_requests: {
+    status: 429,
+    message: (_: { retryAfterS: number }) => 'Too Many Requests',
+    headers: RETRY_AFTER,
+  },
+  malformed_json: { status: 400, message: 'Malformed JSON' },
+  payload_too_large: { status: 413, message: 'Payload too large' },
+  unsupported_media_type: { status: 415, message: 'Content-Type must be application/json' },
+  invalid_input: {
+    status: 422,
+    message: ({ message = 'Invalid input' }: { message?: string; fields?: FieldProblems }) =>
+      message,
+  },
+  insufficient_balance: { status: 422, message: 'Insufficient balance', field: 'amount' },
+  transaction_not_found: { status: 404, message: 'Transaction not found' },
+  withdrawal_not_found: { status: 404, message: 'Withdrawal not found' },
+  refund_not_found: { status: 404, message: 'Refund not found' },
+  /** The command line names what it did not find. */
+  not_found: { status: 404, message: (message = 'Not found') => message },
+  external_id_used: { status: 409, message: 'external_id already used' },
+  already_final: {
+    status: 409,
+    message: ({ subject, status }: { subject: string; status: string }) =>
+      `${subject} is already ${status}`,
+  },
+  not_paid: { status: 409, message: 'Transaction is not paid' },
+  refund_window_closed: {
+    status: 409,
+    message: ({ days }: { days: number }) =>
+      `Transaction was paid more than ${days} days ago, too long for a refund`,
+  },
+  in_progress: {
+    status: 409,
+    message: 'A request with this Idempotency-Key is still running',
+    headers: { 'retry-after': '1' },
+  },
+  events_gone: {
+    status: 410,
+    message: ({ oldest }: { oldest: number }) =>
+      `Events before sequence ${oldest} are no longer kept`,
+  },
+  service_unavailable: {
+    status: 503,
+    message: 'Service unavailable',
+    // Long enough for a restart: a client that retries at once meets the same fault.
+    headers: { 'retry-after': '2' },
+  },
+  setup_failed: { status: 500, message: worded, audience: 'operator' },
+
+  session_required: {
+    status: 403,
+    message: 'This address is for the dashboard: sign in there, no token opens it',
+    audience: 'pages',
+  },
+  second_factor_required: {
+    status: 403,
+    message: 'An admin needs a second factor: set one up',
+    audience: 'pages',
+  },
+  other_person: {
+    status: 403,
+    message: 'This invitation is for another e-mail',
+    audience: 'pages',
+  },
+  sign_up_closed: { status: 403, message: worded, audience: 'pages' },
+  account_not_found: { status: 404, message: 'Account not found', audience: 'pages' },
+  endpoint_not_found: { status: 404, message: 'Endpoint not found', audience: 'pages' },
+  delivery_not_found: { status: 404, message: 'Delivery not found', audience: 'pages' },
+  token_not_found: { status: 404, message: 'Token not found', audience: 'pages' },
+  job_not_found: { status: 404, message: 'Job not found: it has ended', audience: 'pages' },
+  member_not_found: { status: 404, message: 'Member not found', audience: 'pages' },
+  invitation_not_found: { status: 404, message: 'Invitation not found', audience: 'pages' },
+  factor_not_found: {
+    status: 404,
+    message: ({ factor }: { factor: 'Authenticator' | 'Passkey' }) => `${factor} not found`,
+    audience: 'pages',
+  },
+  session_not_found: {
+    status: 404,
+    message: 'This device is signed out already',
+    audience: 'pages',
+  },
+  endpoint_disabled: { status: 409, message: worded, audience: 'pages' },
+  under_way: { status: 409, message: worded, audience: 'pages' },
+  limit_reached: { status: 409, message: worded, audience: 'pages' },
+  token_ended: { status: 409, message: worded, audience: 'pages' },
+  member_already: { status: 409, message: 'This person is a member already', audience: 'pages' },
+  last_owner: {
+    status: 409,
+    message: 'An account needs an owner: make somebody else one first',
+    audience: 'pages',
+  },
+  invitation_ended: { status: 409, message: worded, audience: 'pages' },
+  link_expired: {
+    status: 410,
+    message: 'This link was used or is too old: ask for another one',
+    audience: 'pages',
+  },
+} as const satisfies Record<string, Refusal>
+
+/** Every code with which Troco refuses something. */
+export type ErrorCode = keyof typeof TABLE
+
+/** The codes that a client of the API can receive. */
+export type PublicErrorCode = {
+  [Code in ErrorCode]: (typeof TABLE)[Code] extends { audience: string } ? never : Code
+}[ErrorCode]
+
+type Wording<Code extends ErrorCode> = Extract<
+  (typeof TABLE)[Code]['message'],
+  (...given: never[]) => string
+>
+
+/** What `refuse` takes after the code: nothing where the message is fixed. */
+export type GivenFor<Code extends ErrorCode> = [Wording<Code>] extends [never]
+  ? []
+  : Parameters<Wording<Code>>
+
+/** The status, message and headers of every refusal, by code. */
+export const REFUSALS: Readonly<Record<ErrorCode, Refusal>> = TABLE
+
+/** The response to a fault of Troco's own; the log has the reason. */
+export const FAULT = { status: 500, code: 'internal_error', message: 'Internal server error' }

@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest'
+import { refuse } from '#lib/base/errors.ts'
+import { type ErrorCode, REFUSALS, type Refusal } from '#lib/base/refusals.ts'
+import { answerError } from '#lib/edge/http/answer.ts'
+
+const RETRY = { 'retry-after': '7' }
+const SAID = 'worded by its caller'
+
+/** One response per code as clients receive it: status, message, and headers besides `x-error-code`. */
+const RESPONSES = [
+  [refuse('unauthenticated'), 401, 'Unauthenticated', { 'www-authenticate': 'Bearer' }],
+  [refuse('account_not_active'), 403, 'Account not active'],
+  [
+    refuse('permission_denied', { permission: 'refunds:write' }),
+    403,
+    'Permission denied: refunds:write',
+    { 'x-required-permission': 'refunds:write' },
+  ],
+  [refuse('live_mode_disabled'), 403, 'Live mode is not enabled'],
+  [refuse('cross_origin'), 403, 'Cross-origin request refused'],
+  [refuse('proof_required'), 403, 'Confirm that it is you'],
+  [refuse('too_many_requests', { retryAfterS: 7 }), 429, 'Too Many Requests', RETRY],
+  [refuse('malformed_json'), 400, 'Malformed JSON'],
+  [refuse('payload_too_large'), 413, 'Payload too large'],
+  [refuse('unsupported_media_type'), 415, 'Content-Type must be application/json'],
+  [refuse('invalid_input', {}), 422, 'Invalid input'],
+  [refuse('insufficient_balance'), 422, 'Insufficient balance'],
+  [refuse('transaction_not_found'), 404, 'Transaction not found'],
+  [refuse('withdrawal_not_found'), 404, 'Withdrawal not found'],
+  [refuse('refund_not_found'), 404, 'Refund not found'],
+  [refuse('not_found'), 404, 'Not found'],
+  [refuse('external_id_used'), 409, 'external_id already used'],
+  [
+    refuse('already_final', { subject: 'Withdrawal', status: 'approved' }),
+    409,
+    'Withdrawal is already approved',
+  ],
+  [refuse('not_paid'), 409, 'Transaction is not paid'],
+  [
+    refuse('refund_window_closed', { days: 90 }),
+    409,
+    'Transaction was paid more than 90 days ago, too long for a refund',
+  ],
+  [
+    refuse('in_progress'),
+    409,
+    'A request with this Idempotency-Key is still running',
+    { 'retry-after': '1' },
+  ],
+  [refuse('events_gone', { oldest: 12 }), 410, 'Events before sequence 12 are no longer kept'],
+  [refuse('service_unavailable'), 503, 'Service unavailable', { 'retry-after': '2' }],
+  [
+    refuse('session_required'),
+    403,
+    'This address is for the dashboard: sign in there, no token opens it',
+  ],
+  [refuse('second_factor_required'), 403, 'An admin needs a second factor: set one up'],
+  [refuse('other_person'), 403, 'This invitation is for another e-mail'],
+  [refuse('sign_up_closed', SAID), 403, SAID],
+  [refuse('account_not_found'), 404, 'Account not found'],
+  [refuse('endpoint_not_found'), 404, 'Endpoint not found'],
+  [refuse('delivery_not_found'), 404, 'Delivery not found'],
+  [refuse('token_not_found'), 404, 'Token not found'],
+  [refuse('job_not_found'), 404, 'Job not found: it has ended'],
+  [refuse('member_not_found'), 404, 'Member not found'],
+  [refuse('invitation_not_found'), 404, 'Invitation not found'],
+  [refuse('factor_not_found', { factor: 'Passkey' }), 404, 'Passkey not found'],
+  [refuse('session_not_found'), 404, 'This device is signed out already'],
+  [refuse('endpoint_disabled', SAID), 409, SAID],
+  [refuse('under_way', SAID), 409, SAID],
+  [refuse('limit_reached', SAID), 409, SAID],
+  [refuse('token_ended', SAID), 409, SAID],
+  [refuse('member_already'), 409, 'This person is a member already'],
+  [refuse('last_owner'), 409, 'An account needs an owner: make somebody else one first'],
+  [refuse('invitation_ended', SAID), 409, SAID],
+  [refuse('link_expired'), 410, 'This link was used or is too old: ask for another one'],
+] as const
+
+test.each(
+  RESPONSES.map(([error, status, message, headers = {}]) => ({
+    ...{ error, code: error.code, status, message, headers },
+  })),
+)('$code is status $status and says "$message"', ({ error, code, status, message, headers }) => {
+  const answer = answerError(error, 'first_message')
+  expect(answer.status).toBe(status)
+  expect(JSON.parse(answer.text)).toEqual(status === 422 ? { errors: message } : { error: message })
+  expect(answer.headers).toEqual({
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'private, no-store',
+    'x-error-code': code,
+    ...headers,
+  })
+})
+
+test('every code but the one of a failed start is a response above', () => {
+  const codes = new Set<string>(['setup_failed', ...RESPONSES.map(([error]) => error.code)])
+  expect([...codes].sort()).toEqual(Object.keys(REFUSALS).sort())
+})
+
+test('what went wrong in Troco itself is a 500 without a reason', () => {
+  for (const error of [refuse('setup_failed', 'TROCO_SECRET is not set'), new Error('a row'), 7]) {
+    expect(answerError(error, 'first_message')).toMatchObject({
+      status: 500,
+      text: '{"error":"Internal server error"}',
+      headers: { 'x-error-code': 'internal_error' },
+    })
+  }
+})
+
+test('a 422 lists its problems by field where the endpoint does so', () => {
+  const bodyOf = (error: unknown) => JSON.parse(answerError(error, 'field_messages').text)
+  expect(bodyOf(refuse('insufficient_balance'))).toEqual({
+    errors: { amount: ['Insufficient balance'] },
+  })
+  const fields = { amount: ['amount is required'], client_name: ['client_name is required'] }
+  expect(bodyOf(refuse('invalid_input', { fields }))).toEqual({ errors: fields })
+  expect(bodyOf(refuse('invalid_input', {}))).toEqual({ errors: { body: ['Invalid input'] } })
+})
+
+test('only a code whose message varies takes one, and each needs a status and a message', () => {
+  // @ts-expect-error: the message of this code is fixed
+  refuse('transaction_not_found', 'Charge not found')
+  // @ts-expect-error: this one names the permission
+  expect(() => refuse('permission_denied')).toThrow(TypeError)
+  // @ts-expect-error: the message of this code depends on where it is thrown
+  refuse('limit_reached')
+  // @ts-expect-error: there is no such code
+  expect(() => refuse('transaction_lost' satisfies ErrorCode)).toThrow(TypeError)
+  // @ts-expect-error: a refusal has a status
+  expect({ message: 'Gone' } satisfies Refusal).toBeDefined()
+  // @ts-expect-error: a refusal has a message
+  expect({ status: 410 } satisfies Refusal).toBeDefined()
+})
