@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { TrocoError } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
+import { Invariant, isInvariant } from '#lib/base/invariant.ts'
 import { describeError, inContext, log } from '#lib/base/log.ts'
 import { CANARY } from '#lib/testing/canary.ts'
 import { findLeak } from '#lib/testing/log-search.ts'
@@ -68,6 +69,38 @@ test('an unknown error leaves its kind and place, not its message; a refusal of 
   const refusal = new TrocoError('not_found', 'Not found')
   expect(describeError(refusal)).toMatchObject({ code: 'not_found', message: 'Not found' })
   expect(describeError(CANARY.document)).toEqual({ kind: 'string' })
+})
+
+test('a broken invariant is logged with its message and place, also when its class was loaded twice', () => {
+  const twin = class extends Error {
+    override name = 'Invariant'
+  }
+  const id = newId()
+  for (const error of [
+    new Invariant(`charge ${id} is missing`),
+    new twin(`refund ${id} is open`),
+  ]) {
+    expect(isInvariant(error)).toBe(true)
+    const mark = newId()
+    log().error({ err: error }, mark)
+    const [line] = linesWith(mark)
+    const at = expect.arrayContaining([expect.stringContaining('log.test.ts')])
+    expect(line).toMatchObject({ err: { kind: 'Invariant', message: error.message, at } })
+    expect(findLeak(JSON.stringify(line))).toBeNull()
+  }
+  for (const other of [new Error('Invariant'), { name: 'Invariant' }, null, 'Invariant']) {
+    expect(isInvariant(other)).toBe(false)
+  }
+})
+
+test('the message of any other error stays out of the log', () => {
+  for (const error of [new Error(CANARY.document), new RangeError(CANARY.document)]) {
+    const mark = newId()
+    log().error({ err: error }, mark)
+    const [line] = linesWith(mark)
+    expect(line?.err).not.toHaveProperty('message')
+    expect(JSON.stringify(line)).not.toContain(CANARY.document)
+  }
 })
 
 test('the search of the logs finds each canary, token, secret and row, and passes what is clean', () => {

@@ -3,6 +3,7 @@ import pino from 'pino'
 import pretty from 'pino-pretty'
 import { env } from '#lib/base/env.ts'
 import { databaseFault, isTrocoError } from '#lib/base/errors.ts'
+import { isInvariant } from '#lib/base/invariant.ts'
 
 const HOLDER = Symbol.for('troco.log')
 const holder = globalThis as typeof globalThis & { [HOLDER]?: pino.Logger }
@@ -72,8 +73,8 @@ function contexts(): AsyncLocalStorage<LogContext> {
 }
 
 /**
- * An error as it may be logged. A refusal of ours says what it is; of a database error only code,
- * constraint and table remain, and of an unknown one its kind and stack without the message.
+ * Serializes an error for the log. A refusal and a broken invariant keep their message; a database
+ * error keeps code, constraint and table only, an unknown error its kind and stack.
  */
 export function describeError(error: unknown): Record<string, unknown> {
   if (isTrocoError(error)) {
@@ -83,8 +84,9 @@ export function describeError(error: unknown): Record<string, unknown> {
   const fault = databaseFault(error)
   if (fault.code !== undefined) return { ...fault }
   if (!(error instanceof Error)) return { kind: typeof error }
-  // The engine's own words hold no data of ours; any other message might.
-  const message = /^(Type|Reference)Error$/.test(error.name) ? { message: error.message } : {}
+  // The engine's own messages hold no stored data, and an invariant's must not; any other might.
+  const isSafe = isInvariant(error) || /^(Type|Reference)Error$/.test(error.name)
+  const message = isSafe ? { message: error.message } : {}
   const frames = error.stack?.split('\n').filter(line => /^\s+at /.test(line)) ?? []
   return { kind: error.name, ...message, at: frames.slice(0, 12).map(line => line.trim()) }
 }

@@ -1,3 +1,5 @@
+import { Invariant } from '#lib/base/invariant.ts'
+
 /** The largest amount of one movement: what field 54 of a BR Code can hold (9999999999.99). */
 export const AMOUNT_MAX = 999_999_999_999
 
@@ -8,7 +10,7 @@ export const AMOUNT_MAX = 999_999_999_999
 export function cents(value: bigint | number | string): number {
   const amount = Number(value)
   if (!Number.isSafeInteger(amount))
-    throw new RangeError('An amount must be a whole number of cents')
+    throw new Invariant('an amount must be a whole number of cents')
   return amount
 }
 

@@ -196,8 +196,10 @@ function checkHabits({ path, text }: Source): string[] {
     ...(/\bprocess\.env\b/.test(text) && path !== 'lib/base/env.ts'
       ? [`${path} reads process.env: read a setting of lib/base/env.ts`]
       : []),
-    ...(/\binstanceof TrocoError\b/.test(text)
-      ? [`${path} compares an error's class: one process loads it twice, so compare its code`]
+    ...(/\binstanceof (TrocoError|Invariant)\b/.test(text)
+      ? [
+          `${path} compares an error's class: one process loads it twice, so compare its code or name`,
+        ]
       : []),
     ...(/\bnew TrocoError\(/.test(text) && path !== 'lib/base/errors.ts'
       ? [`${path} words a refusal: use refuse() and the table in lib/base/refusals.ts`]

@@ -1,11 +1,12 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 
 type Values = Parameters<typeof recordAudit>[1]['after']
 
 /** The member who does something in a page of ours. */
 export function actorOf(userId: string | null) {
-  if (userId === null) throw new Error('Only a member can be written down as the one who did it')
+  if (userId === null) throw new Invariant('only a user can be the actor of this audited action')
   return { type: 'user', id: userId } as const
 }
 

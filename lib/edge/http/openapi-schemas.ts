@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Invariant } from '#lib/base/invariant.ts'
 
 /** A JSON Schema, or any other part of the document. */
 export type Json = Record<string, unknown>
@@ -26,7 +27,7 @@ export class Shapes {
       const tidied = this.#tidy(shape)
       const known = this.shared[name] ?? tidied
       if (JSON.stringify(known) !== JSON.stringify(tidied)) {
-        throw new Error(`Two different shapes are named ${name}`)
+        throw new Invariant(`Two different shapes are named ${name}`)
       }
       this.shared[name] = tidied
       if (typeof shape.webhook === 'string') this.webhooks.set(shape.webhook, name)

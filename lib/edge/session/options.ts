@@ -3,6 +3,7 @@ import type { NextAuthOptions } from 'next-auth'
 import { decode, encode, type JWT } from 'next-auth/jwt'
 import CredentialsProvider from 'next-auth/providers/credentials'
 import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import { keyFor } from '#lib/base/keys.ts'
 import { inContext, log } from '#lib/base/log.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
@@ -77,7 +78,7 @@ function credentialsProvider(told: Told) {
 /** At sign-in it opens the session, and ends the one that this browser had; later it is the same. */
 async function secretOf(token: JWT | undefined, beganAt: Date): Promise<string> {
   if (token?.secret) return token.secret
-  if (!token?.sub) throw new TypeError('A session needs a user')
+  if (!token?.sub) throw new Invariant('a session needs a user')
   const [sent, kept] = await Promise.all([headers(), cookies()])
   const previous = kept.get(cookieNames().session)?.value
   if (previous) await endSession(previous)

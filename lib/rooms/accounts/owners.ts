@@ -1,5 +1,6 @@
 import type { Tx } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 
 /**
  * The account's name, and nobody else changes its people until the end of the transaction: owners
@@ -8,7 +9,7 @@ import { refuse } from '#lib/base/errors.ts'
 export async function lockPeople(tx: Tx, accountId: string): Promise<string> {
   const [account] = await tx.$queryRaw<{ name: string }[]>`
     SELECT name FROM accounts WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`
-  if (!account) throw new Error('An account that somebody is in is not there')
+  if (!account) throw new Invariant(`account ${accountId} has members but is missing`)
   return account.name
 }
 

@@ -2,6 +2,7 @@ import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { databaseFault, invalidInput } from '#lib/base/errors.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { AccountChange } from '#lib/rooms/accounts/schema.ts'
 
 /**
@@ -14,7 +15,7 @@ export async function updateAccount(id: string, change: AccountChange, actor: Ac
     const [old] = await tx.$queryRaw<AccountChange[]>`
       SELECT name, city, expires_in, time_zone FROM accounts
       WHERE id = ${id}::uuid FOR NO KEY UPDATE`
-    if (!old) throw new Error('An account that somebody is in is not there')
+    if (!old) throw new Invariant(`account ${id} has members but is missing`)
     const names = (Object.keys(old) as (keyof AccountChange)[]).filter(
       name => old[name] !== change[name],
     )

@@ -4,6 +4,7 @@ import { type Page, toPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { isUuid } from '#lib/base/ids.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
@@ -77,7 +78,7 @@ export async function recallCharge(
   id: string,
 ): Promise<CreatedCharge> {
   const row = await findCharge(account, mode, id)
-  if (!row) throw new Error('A charge that was answered is not there')
+  if (!row) throw new Invariant(`charge ${id} was acknowledged but is missing`)
   return { ...row, status: 'pending' }
 }
 

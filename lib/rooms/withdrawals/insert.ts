@@ -6,6 +6,7 @@ import { columnsOf } from '#lib/base/db/statement.ts'
 import { retried, transaction } from '#lib/base/db/transaction.ts'
 import { databaseFault, refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
 import { requireWithinLimits } from '#lib/rooms/withdrawals/limit.ts'
@@ -47,7 +48,7 @@ export async function insertWithdrawal(
   const written =
     mode === 'live' ? transaction(insert) : retried(() => queryRows<WithdrawalRow>(statement))
   const [row] = await written.catch(refuseTaken)
-  if (!row) throw new Error('The withdrawal was not written')
+  if (!row) throw new Invariant('the statement that inserts a withdrawal returned no row')
   return row
 }
 

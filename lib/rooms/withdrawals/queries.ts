@@ -5,6 +5,7 @@ import { type Page, pageSql, toPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import type { ListQuery } from '#lib/base/fields.ts'
 import { bareId, isUuid } from '#lib/base/ids.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
@@ -66,7 +67,7 @@ export async function recallWithdrawal(
   id: string,
 ): Promise<WithdrawalRow> {
   const row = await findWithdrawal(account, mode, id)
-  if (!row) throw new Error('A withdrawal that was answered is not there')
+  if (!row) throw new Invariant(`withdrawal ${id} was acknowledged but is missing`)
   return { ...row, status: 'pending' }
 }
 

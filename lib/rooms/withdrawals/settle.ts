@@ -4,6 +4,7 @@ import { columnsOf } from '#lib/base/db/statement.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import type { OrderState } from '#lib/services/gateway/gateway.ts'
@@ -41,7 +42,10 @@ export function settleAsSaid(
   said: OrderState,
   lease?: string,
 ): Promise<WithdrawalRow | null> {
-  if (said.state === 'taken') throw new Error('A payout that is on its way was to be settled')
+  if (said.state === 'taken')
+    throw new Invariant(
+      `withdrawal ${withdrawalId} cannot be settled while its payout is on its way`,
+    )
   return said.state === 'done'
     ? approveWithdrawal({ accountId, withdrawalId, lease, endToEndId: said.endToEndId })
     : rejectWithdrawal({ accountId, withdrawalId, lease, reason: said.reason })

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { db, Prisma } from '#lib/base/db/client.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import { cents } from '#lib/base/money.ts'
 import type {
   Answer,
@@ -107,7 +108,7 @@ export async function decideCharge(
       settles_at = CASE WHEN simulator_orders.state = 'paid' THEN simulator_orders.settles_at
         ELSE EXCLUDED.settles_at END
     RETURNING id, amount, state, reason, end_to_end_id, settles_at`
-  if (!row) throw new Error('The simulator kept no order')
+  if (!row) throw new Invariant(`the simulator stored no order for charge ${txid}`)
   return chargeState(row)
 }
 
@@ -161,7 +162,8 @@ export async function decidePayout(
       reason = COALESCE(o.reason, EXCLUDED.reason),
       settles_at = LEAST(o.settles_at, now())`
   const known = await getOrder(id, 'payout')
-  if (known.outcome !== 'ok' || !known.value) throw new Error('The simulator kept no order')
+  if (known.outcome !== 'ok' || !known.value)
+    throw new Invariant(`the simulator stored no order for payout ${id}`)
   return known.value
 }
 

@@ -1,5 +1,6 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 
@@ -56,7 +57,7 @@ export async function findStatementRange(
     SELECT json_build_object('first', b.first, 'end', b."end",
       'opening', ${balance('b.first')}, 'closing', ${balance('b."end"')})::text AS json
     FROM found b`)
-  if (!range) throw new Error('The account has no books')
+  if (!range) throw new Invariant(`account ${accountId} has no ledger in ${mode} mode`)
   cents(range.opening)
   cents(range.closing)
   return range

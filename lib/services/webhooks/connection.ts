@@ -2,6 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Address } from '#lib/services/webhooks/address.ts'
 import { nameOf, portOf, type Target } from '#lib/services/webhooks/target.ts'
 
@@ -76,5 +77,5 @@ function host(options: http.ClientRequestArgs | undefined): string {
 }
 
 function refuseLookup(): never {
-  throw new Error('a webhook connects to checked addresses only')
+  throw new Invariant('a webhook connects to checked addresses only')
 }

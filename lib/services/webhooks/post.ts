@@ -1,3 +1,4 @@
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { inOrder } from '#lib/services/webhooks/connection.ts'
 import { type Call, type Exchange, exchange } from '#lib/services/webhooks/exchange.ts'
@@ -101,7 +102,7 @@ async function callInTurn(call: Call, connectMs: number): Promise<Exchange> {
     if (last.stale) last = await exchange(call, address, shareMs, false)
     if (last.connected || call.signal.aborted) return last
   }
-  if (!last) throw new Error('a target without addresses')
+  if (!last) throw new Invariant('a webhook target has no address')
   return last
 }
 

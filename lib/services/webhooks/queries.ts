@@ -3,6 +3,7 @@ import { type AccountRef, ofAccount, utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { EventRow } from '#lib/services/webhooks/schema.ts'
 import { recallSecret } from '#lib/services/webhooks/secrets.ts'
@@ -78,7 +79,7 @@ export async function readEndpoint(accountId: string, mode: Mode, id: string): P
  */
 export async function recallEndpoint(accountId: string, mode: Mode, id: string) {
   const endpoint = await findEndpoint(accountId, mode, id, true)
-  if (!endpoint) throw new Error('An endpoint that was answered is not there')
+  if (!endpoint) throw new Invariant(`webhook endpoint ${id} was acknowledged but is missing`)
   const { secret } = await recallSecret(accountId, mode, id)
   return { ...endpoint, secret }
 }

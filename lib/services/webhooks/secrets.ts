@@ -6,6 +6,7 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import { keyId, seal, unseal } from '#lib/base/keys.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
 import { keepKey, lockAccount, type Owner } from '#lib/services/webhooks/owner.ts'
@@ -86,7 +87,7 @@ async function readShown(which: Prisma.Sql): Promise<ShownSecret> {
           AND o.retires_at > now() AND o.retires_at < COALESCE(s.retires_at, 'infinity')) b
       WHERE ${which}`,
   )
-  if (!row) throw new Error('A secret that must be there is not')
+  if (!row) throw new Invariant('a stored webhook secret is missing')
   const secret = unseal(Buffer.from(row.sealed, 'base64'), row.id)
   const { created_at, previous_retires_at } = row
   return { secret, created_at, previous_retires_at }

@@ -2,6 +2,7 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { listMigrations } from '#lib/base/db/migrate.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { refusalOf, type ServerSettings } from '#lib/base/db/server.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 
 const SCARCE = 0.8
@@ -57,7 +58,7 @@ export async function examineDurability(): Promise<Finding> {
     SELECT json_build_object('versionNumber', current_setting('server_version_num')::int,
       'fsync', current_setting('fsync'), 'fullPageWrites', current_setting('full_page_writes'),
       'synchronousCommit', current_setting('synchronous_commit'))::text AS json`)
-  if (!settings) throw new Error('The database did not answer what it is')
+  if (!settings) throw new Invariant('PostgreSQL returned no row for its settings')
   return judgeDurability(settings)
 }
 

@@ -1,6 +1,7 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 import { listCharges } from '#lib/rooms/charges/queries.ts'
@@ -114,7 +115,8 @@ async function readPresent(
       'books', (SELECT row_to_json(k) FROM (
         SELECT ${utc('k.checked_at')}, k.wrong FROM ledger_checks k
         WHERE k.account_id = ${accountId}::uuid) k))::text AS json`)
-  if (!found) throw new Error('PostgreSQL answered nothing')
+  if (!found)
+    throw new Invariant(`PostgreSQL returned no row for the balance of account ${accountId}`)
   const { withdrawals, refunds, books } = found
   const outbound = cents(found.outbound ?? 0)
   const isAll = cents(withdrawals.amount) + cents(refunds.amount) === outbound

@@ -1,6 +1,7 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { StatementRange } from '#lib/services/ledger/statement.ts'
 import { readSpan, type Span } from '#lib/views/dashboard/period.ts'
@@ -79,6 +80,9 @@ async function readStatement(
       WHERE c.account_id = e.account_id AND c.id = COALESCE(r.charge_id, e.subject_id)
         AND e.kind IN ('charge_paid', 'refund_held', 'refund_returned') LIMIT 1) c ON true
     ORDER BY e.version`)
-  if (rows.length !== end - first) throw new Error('The book of an account has a gap')
+  if (rows.length !== end - first)
+    throw new Invariant(
+      `the ledger of account ${accountId} has ${rows.length} entries from ${first} to before ${end}`,
+    )
   return rows
 }

@@ -7,6 +7,7 @@ import { retried } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { databaseFault, invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import {
@@ -73,7 +74,7 @@ export async function createRefund(
     returning: refundAsJson,
   })
   const [row] = await retried(() => queryRows<RefundRow>(statement)).catch(refuseInWords)
-  if (!row) throw new Error('The refund was not written')
+  if (!row) throw new Invariant('the statement that inserts a refund returned no row')
   wake('refunds')
   return row
 }

@@ -5,6 +5,7 @@ import { type Page, pageSql, toPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import type { ListQuery } from '#lib/base/fields.ts'
 import { bareId, isUuid } from '#lib/base/ids.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
@@ -42,7 +43,7 @@ export async function recallRefund(
   const [row] = await queryRows<RefundRow>(Prisma.sql`
     SELECT ${refundAsJson}::text AS json FROM refunds r
     WHERE ${ofAccount('r', account)} AND r.mode = ${mode} AND r.id = ${id}::uuid`)
-  if (!row) throw new Error('A refund that was answered is not there')
+  if (!row) throw new Invariant(`refund ${id} was acknowledged but is missing`)
   return { ...row, status: 'pending' }
 }
 
@@ -74,6 +75,6 @@ export async function findRefundOrder({
     WHERE r.account_id = ${accountId}::uuid AND r.id = ${id}::uuid
       AND r.status = 'pending' AND r.lease = ${lease}::uuid`
   if (!row) return null
-  if (!row.endToEndId) throw new Error('A refund that is due has no payment to give back')
+  if (!row.endToEndId) throw new Invariant(`refund ${id} is due, but its charge has no payment`)
   return { id: bareId(id), endToEndId: row.endToEndId, amount: cents(row.amount) }
 }
