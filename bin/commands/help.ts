@@ -1,21 +1,27 @@
-const HELP = `troco <command>
+const HELP = `Usage: npm run -s troco -- <command>
 
-  start                                         web, worker and, without DATABASE_URL, PostgreSQL
-  worker                                        the worker alone
-  migrate                                       bring the database to this version
-  doctor                                        what is set up, and what is wrong with it
-  ledger verify [--account <e-mail|id>]         hold the books against their promises
-  account list                                  a line each: id, owner, state, name
-  account create --name <…> --email <…>         open an account; prints its id
-  account activate|suspend <e-mail|id> --reason <…>
-  user create --email <…> [--name <…>] [--admin]
-  user reset --email <…>                        a link by which to choose a new password
-  token create --account <e-mail|id> --name <…> [--mode test|live] [--permissions a,b]
-  token revoke <id|prefix> [--reason <…>]
+  start                                run the web server, the worker and, without DATABASE_URL, PostgreSQL
+  worker                               run the worker only
+  migrate                              apply pending database migrations
+  doctor                               check the installation
+  ledger verify [--account <e-mail|id>]
+                                       verify the books
+  account list                         print id, owner, state and name of each account, separated by tabs
+  account create --name <name> --email <e-mail>
+                                       open an account and print its id
+  account activate <e-mail|id> --reason <text>
+  account suspend <e-mail|id> --reason <text>
+  user create --email <e-mail> [--name <name>] [--admin]
+                                       create a user and print the id
+  user reset --email <e-mail>          print a link for a new password, valid for one hour
+  token create --account <e-mail|id> --name <name> [--mode test|live] [--permissions a,b]
+                                       create an API token and print it
+  token revoke <id|prefix> [--reason <text>]
   webhook secret --account <e-mail|id> [--mode test|live]
+                                       print the secret that signs webhooks of charges and withdrawals
 `
 
-/** Asked for, it is the answer; after a command that does not exist, it is an error. */
+/** Prints the help to standard output if requested; after an unknown command, to standard error with exit code 1. */
 export function showHelp(words: string[]): void {
   const wanted = words.length === 0 || words[0] === 'help' || words[0] === '--help'
   if (wanted) {
