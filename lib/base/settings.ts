@@ -16,37 +16,44 @@ const schema = z.object({
   TROCO_ENV: z
     .enum(['local', 'production'])
     .optional()
-    .describe('local or production; local without DATABASE_URL, production with it, unless said'),
-  PORT: port.default(3000).describe('the port of the web server'),
-  HOST: z.string().default('127.0.0.1').describe('the address that the web server listens on'),
+    .describe('local or production; production if DATABASE_URL is set, otherwise local'),
+  PORT: port.default(3000).describe('TCP port of the web server'),
+  HOST: z.string().default('127.0.0.1').describe('address that the web server listens on'),
   PUBLIC_URL: z
     .url({
       protocol: /^https?$/,
       error: 'must be an http(s) address such as https://pay.example.com',
     })
     .optional()
-    .describe('the address that people and programs reach it by; default http://localhost:PORT'),
-  TROCO_DATA: z.string().default('.troco').describe('the data folder of the PostgreSQL inside'),
+    .describe(
+      'URL at which users and programs reach this server, https in production; default http://localhost:PORT',
+    ),
+  TROCO_DATA: z
+    .string()
+    .default('.troco')
+    .describe('folder of the embedded PostgreSQL, the generated secrets and demo.json'),
   TROCO_SECRET: z
     .string()
     .optional()
     .describe(
-      `the server key, at least ${SECRET_MIN} characters; made in the data folder in local use`,
+      `server key, at least ${SECRET_MIN} characters; required in production, otherwise generated in the data folder`,
     ),
   TROCO_SECRET_BEFORE: z
     .string()
     .min(SECRET_MIN, `must have at least ${SECRET_MIN} characters`)
     .optional()
-    .describe('the server key before this one: what was made with it goes on working'),
+    .describe('previous TROCO_SECRET, still accepted during a change'),
   SIGNUPS: z
     .enum(['open', 'invite', 'closed'])
     .optional()
-    .describe('open, invite or closed: who may open an account; locally open, else invite'),
+    .describe(
+      'who may open an account: open (anyone), invite (with an invitation from an admin) or closed; default open locally, invite in production',
+    ),
   NEW_ACCOUNTS: z
     .enum(['active', 'pending'])
     .optional()
     .describe(
-      'active or pending: whether an account that somebody opened waits for an admin; locally active, else pending',
+      'state of an account opened without an invitation: active, or pending until an admin activates it; default active locally, pending in production',
     ),
   SMTP_URL: z
     .url({
@@ -56,7 +63,7 @@ const schema = z.object({
     })
     .optional()
     .describe(
-      'the mail server, as in smtps://user:password@mail.example.com; locally mails are printed to the log without it',
+      'mail server, such as smtps://user:password@mail.example.com; without it, mails go to the log locally and are not sent in production',
     ),
   MAIL_FROM: z
     .string()
@@ -64,37 +71,44 @@ const schema = z.object({
       error: 'must be an address such as Troco <troco@example.com>',
     })
     .optional()
-    .describe('whom mails come from; default no-reply at the host of PUBLIC_URL'),
+    .describe('sender of mails; default no-reply at the host of PUBLIC_URL'),
   OIDC_ISSUER: z
     .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
     .optional()
-    .describe('the issuer of an OpenID provider by which people may sign in too'),
-  OIDC_CLIENT_ID: z.string().optional().describe('what the provider calls this installation'),
-  OIDC_CLIENT_SECRET: z.string().optional().describe('the secret that goes with it'),
+    .describe('issuer URL of an OpenID Connect provider for signing in'),
+  OIDC_CLIENT_ID: z.string().optional().describe('client id of this installation at the provider'),
+  OIDC_CLIENT_SECRET: z
+    .string()
+    .optional()
+    .describe('client secret of this installation at the provider'),
   OIDC_NAME: z
     .string()
     .max(40)
     .default('OpenID')
-    .describe('what its button on the sign-in page says'),
+    .describe('name of the provider on the sign-in page'),
   DEMO_PASSWORD: z
     .string()
     .min(12, 'must have at least 12 characters')
     .optional()
-    .describe('the password of both demo sign-ins; made in the data folder when unset'),
+    .describe('password of both demo users; generated in the data folder if unset'),
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgresql://')
     .optional()
-    .describe('a PostgreSQL of yours, 15 or newer; without it the one inside is started'),
+    .describe(
+      'PostgreSQL 15 or newer, such as postgresql://user:password@db.example.com/troco; without it, Troco runs an embedded PostgreSQL',
+    ),
   DATABASE_POOL_MAX: wholeNumber(2, 200)
     .default(10)
-    .describe('database connections of one process'),
+    .describe('maximum size of the connection pool of each process'),
   PG_NAMED_STATEMENTS: flag
     .default(true)
-    .describe('true or false; false behind a PgBouncer older than 1.21'),
+    .describe(
+      'true or false: whether to use named prepared statements; false behind a PgBouncer older than 1.21',
+    ),
   TRUST_PROXY: count
     .default(0)
-    .describe('how many proxies in front of it to believe about addresses'),
+    .describe('number of reverse proxies in front of the server whose X-Forwarded-For is trusted'),
   REDIS_URL: z
     .url({
       protocol: /^rediss?$/,
@@ -102,38 +116,46 @@ const schema = z.object({
       error: 'must begin with redis:// or rediss:// and be a whole address',
     })
     .optional()
-    .describe('a Redis or Valkey in which several processes count their rate limits together'),
-  RATE_TOKEN_PER_SECOND: limit.default(100).describe('requests a second of one token; 0 is off'),
+    .describe('Redis or Valkey in which several web processes share their rate limits'),
+  RATE_TOKEN_PER_SECOND: limit
+    .default(100)
+    .describe('requests per second of one token; 0 disables the limit'),
   RATE_TOKEN_BURST: limit
     .default(200)
-    .describe('requests at once of a token that was quiet; 0 is RATE_TOKEN_PER_SECOND'),
-  RATE_IP_PER_SECOND: limit.default(200).describe('requests a second of one address; 0 is off'),
+    .describe('requests at once of a token that was idle; 0 means RATE_TOKEN_PER_SECOND'),
+  RATE_IP_PER_SECOND: limit
+    .default(200)
+    .describe('requests per second of one client address; 0 disables the limit'),
   RATE_IP_BURST: limit
     .default(400)
-    .describe('requests at once of an address that was quiet; 0 is RATE_IP_PER_SECOND'),
+    .describe('requests at once of a client address that was idle; 0 means RATE_IP_PER_SECOND'),
   RATE_FAILED_BEARERS_PER_MINUTE: limit
     .default(30)
-    .describe('failed bearers a minute of one address; 0 is off'),
+    .describe(
+      'requests with an invalid token per minute of one client address; 0 disables the limit',
+    ),
   API_LANE: z
     .enum(['fast', 'next'])
     .default('fast')
-    .describe('fast or next: whether the front or Next answers under /api'),
+    .describe('fast or next: whether the HTTP front or Next.js serves /api'),
   WEBHOOK_ALLOW_CIDRS: z
     .string()
     .refine(isCidrList, 'must be ranges such as 10.0.0.0/8,fd00::/8')
     .optional()
     .describe(
-      'private ranges that webhooks may go to; locally loopback and this machine, else none',
+      'private address ranges that webhooks may reach, separated by commas; default loopback and this machine locally, none in production',
     ),
-  WORKER: flag.default(true).describe('true or false: whether the web process works off jobs too'),
+  WORKER: flag
+    .default(true)
+    .describe('true or false: whether the web process also runs the background jobs'),
   WORKER_LEASE_SECONDS: wholeNumber(2, 60)
     .default(30)
-    .describe('how soon the work of a worker that was killed is taken up by another'),
+    .describe('seconds after which another worker claims the jobs of a killed one'),
   LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
-    .describe('the least important line that is logged'),
-  LOG_FILE: z.string().optional().describe('a file for the log; standard error when unset'),
+    .describe('lowest level that is logged: debug, info, warn, error or silent'),
+  LOG_FILE: z.string().optional().describe('file for the log; standard error if unset'),
 })
 
 type Parsed = z.infer<typeof schema>
@@ -145,7 +167,7 @@ export interface Env extends Parsed {
   MAIL_FROM: string
 }
 
-/** Name, meaning and default of each variable, for .env.example, the README and `troco doctor`. */
+/** Returns name, meaning and default of each variable, for .env.example and docs/operating.md. */
 export function describeVariables(): { name: string; meaning: string; fallback: string }[] {
   return Object.entries(schema.shape).map(([name, field]) => {
     const empty = field.safeParse(undefined)
