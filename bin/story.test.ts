@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,6 +13,12 @@ import {
 
 const RECEIVER = 'examples/receiver.mjs'
 
+interface Demo {
+  base_url: string
+  merchant: { email: string }
+  token: string
+}
+
 let place: Place
 beforeEach(async () => {
   place = await makePlace()
@@ -22,13 +28,24 @@ afterEach(async () => {
   place.remove()
 })
 
-test('the README shows the receiver that is in the repository', () => {
-  expect(readFileSync('README.md', 'utf8')).toContain(readFileSync(RECEIVER, 'utf8'))
+test('docs/integrating.md shows the receiver that is in the repository', () => {
+  expect(readFileSync('docs/integrating.md', 'utf8')).toContain(readFileSync(RECEIVER, 'utf8'))
 })
 
-test("the README's story: a charge is paid at the simulated bank, and the receiver is told of it", async () => {
+/** The shell commands of a page, with the token and the addresses of this test. */
+function shellOf(page: string, demo: Demo, receiver: string): string {
+  const blocks = readFileSync(page, 'utf8').matchAll(/^```sh\n(.*?)^```/gms)
+  return [...blocks]
+    .map(([, commands = '']) => commands)
+    .join('')
+    .replaceAll('troco_test_…', demo.token)
+    .replaceAll('http://localhost:3000/api', demo.base_url)
+    .replaceAll('http://127.0.0.1:4000/', receiver)
+}
+
+test('the commands of the README and of docs/integrating.md succeed, and the receiver prints the events', async () => {
   const server = await startServer(place)
-  const demo = JSON.parse(readFileSync(join(place.folder, 'data', 'demo.json'), 'utf8'))
+  const demo: Demo = JSON.parse(readFileSync(join(place.folder, 'data', 'demo.json'), 'utf8'))
   const words = ['troco', 'webhook', 'secret', '--account', demo.merchant.email]
   const secret = (await runCommand(words, place.settings)).output.trim().split('\n').at(-1) ?? ''
   expect(secret).toMatch(/^whsec_/)
@@ -37,8 +54,8 @@ test("the README's story: a charge is paid at the simulated bank, and the receiv
   receiver.stdout.on('data', chunk => {
     printed += chunk
   })
-  await expect.poll(() => printed, { timeout: 10_000 }).toContain('waiting at')
-  const webhook_url = printed.trim().split(' ').at(-1)
+  await expect.poll(() => printed, { timeout: 10_000 }).toContain('listening at')
+  const webhook_url = printed.trim().split(' ').at(-1) ?? ''
 
   const post = async (path: string, body: object) => {
     const headers = { authorization: `Bearer ${demo.token}`, 'content-type': 'application/json' }
@@ -55,6 +72,19 @@ test("the README's story: a charge is paid at the simulated bank, and the receiv
   const { data: sent } = await post('/withdrawals', { ...withdrawal, webhook_url })
   const approved = `withdrawal.approved ${sent.id}: 1000 cents`
   await expect.poll(() => printed, { timeout: 20_000 }).toContain(approved)
+
+  for (const page of ['README.md', 'docs/integrating.md']) {
+    const commands = shellOf(page, demo, webhook_url)
+    expect(commands).toContain('/transactions')
+    const failing = 'curl() { command curl --silent --show-error --fail "$@"; }'
+    const { status, stderr } = spawnSync('bash', ['-e', '-c', `${failing}\n${commands}`], {
+      encoding: 'utf8',
+    })
+    expect({ page, status, stderr }).toEqual({ page, status: 0, stderr: '' })
+  }
+  await expect
+    .poll(() => printed.match(/^transaction\.paid/gm)?.length, { timeout: 10_000 })
+    .toBe(2)
   expect(printed).not.toContain('refused')
   receiver.kill()
   await once(receiver, 'exit')

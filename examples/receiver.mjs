@@ -1,10 +1,10 @@
-// node examples/receiver.mjs <whsec_…> prints what it is told, once the signature is right.
+// Prints each webhook after checking its signature: node examples/receiver.mjs <whsec_…> [port]
 import { createServer } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 
 const webhook = new Webhook(process.argv[2] ?? '')
 const port = Number(process.argv[3] ?? 4000)
-const known = new Set()
+const processed = new Set()
 
 const server = createServer(async (request, response) => {
   const chunks = []
@@ -17,15 +17,15 @@ const server = createServer(async (request, response) => {
     response.writeHead(400).end()
     return
   }
-  // The same event may come twice: its id says so.
-  if (!known.has(event.id)) {
-    known.add(event.id)
-    const { id, amount } = event.transaction ?? event.withdrawal
+  // The same event can arrive more than once. A real receiver stores the ids in its database.
+  if (!processed.has(event.id)) {
+    processed.add(event.id)
+    const { id, amount } = event.refund ?? event.transaction ?? event.withdrawal
     console.log(`${event.type} ${id}: ${amount} cents`)
   }
   response.writeHead(204).end()
 })
 
 server.listen(port, '127.0.0.1', () => {
-  console.log(`waiting at http://127.0.0.1:${server.address().port}`)
+  console.log(`listening at http://127.0.0.1:${server.address().port}`)
 })
