@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
+import { applyFunctions } from '#lib/base/db/functions.ts'
 import { requireDurableServer } from '#lib/base/db/server.ts'
 import { refuse } from '#lib/base/errors.ts'
 
@@ -23,7 +24,8 @@ interface Recorded {
 
 /**
  * Brings the database to this version: each migration in a transaction of its own, in order, under
- * one lock, recorded as Prisma records it. Returns the names of those applied.
+ * one lock, recorded as Prisma records it; then the functions of the folder beside the migrations.
+ * Returns the names of those applied.
  */
 export async function migrate(url: string, folder = FOLDER): Promise<string[]> {
   return withClient(url, async client => {
@@ -32,7 +34,8 @@ export async function migrate(url: string, folder = FOLDER): Promise<string[]> {
     await client.query(RECORD_TABLE)
     const waiting = await findWaiting(client, readMigrations(folder))
     for (const migration of waiting) await apply(client, migration)
-    return waiting.map(migration => migration.name)
+    const functions = await applyFunctions(client, join(folder, '../functions'))
+    return [...waiting.map(migration => migration.name), ...functions]
   })
 }
 

@@ -43,7 +43,7 @@ export function fitsSearch(alias: string, q: string): Prisma.Sql {
     OR ${docSql(alias)} = ${docOf(q)} OR ${wordsSql(alias)} LIKE ${patternSql(q)})`
 }
 
-/** The columns of `charge_searches` as they are made of a charge. */
+/** The column `words` of `charge_searches`, made of a charge: prisma/functions/troco_fold.sql. */
 export function wordsSql(alias: string): Prisma.Sql {
   const c = Prisma.raw(alias)
   return Prisma.sql`troco_fold(${c}.client_name || chr(10) || ${c}.client_email)`

@@ -46,7 +46,7 @@ export function rememberCaller(
 /**
  * Whose token this was a moment ago, without asking. Nothing may come of it unless the statement
  * that does the work names the account by `proof`: that one fails with TR401 as soon as the token
- * or the account is not the same any more, in whatever process it was changed.
+ * or the account is not the same any more (prisma/functions/troco_refuse_caller.sql).
  */
 export function recallToken(token: string): (KnownCaller & { proof: Prisma.Sql }) | null {
   if (!isTokenText(token)) return null

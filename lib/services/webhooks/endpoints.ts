@@ -68,6 +68,7 @@ export async function editEndpoint(
   if (!url) return
   await changeDeliveries(
     Prisma.sql`${ofEndpoint(accountId, id)} AND ${isIn('pending', 'paused')} AND d.url <> ${url}`,
+    // prisma/functions/troco_host_of.sql
     Prisma.sql`url = ${url}, host = troco_host_of(${url})`,
   )
 }

@@ -19,7 +19,8 @@ interface EventOptions {
 /**
  * CTEs that follow the CTE `source`: they record the events and enqueue the deliveries in the
  * statement that made them happen. Sequences have no gap: a statement that is rolled back returns
- * its numbers. Deliveries of a disabled endpoint wait for it, without a due time.
+ * its numbers. Deliveries of a disabled endpoint wait for it, without a due time. The limit of calls
+ * per receiver counts by prisma/functions/troco_host_of.sql.
  */
 export function eventCtes(type: EventType, source: string, options: EventOptions = {}): Prisma.Sql {
   const from = Prisma.raw(source)

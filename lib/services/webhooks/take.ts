@@ -26,7 +26,10 @@ export interface DueDelivery {
   secrets: { id: string; sealed: string }[] | null
 }
 
-/** Takes what is due, of each receiver no more than it has room for, under one lease. */
+/**
+ * Claims due deliveries under one lease, respecting the concurrency limit of each receiver. The
+ * statement is prisma/functions/troco_claim_deliveries.sql.
+ */
 export function takeDue(most: number): Promise<DueDelivery[]> {
   return queryRows<DueDelivery>(Prisma.sql`
     SELECT json FROM troco_claim_deliveries(

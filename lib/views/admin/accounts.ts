@@ -54,7 +54,10 @@ export async function listAccountLines(query: AccountsQuery): Promise<Page<Accou
   return toPage(rows, PAGE_SIZE)
 }
 
-/** Whether the account `a` is what is looked for: by its id, its name, or an owner's e-mail. */
+/**
+ * Whether the account `a` matches a search: by its id, its name, or an owner's e-mail, without case
+ * and accents (prisma/functions/troco_fold.sql).
+ */
 export function fitsAccount(q: string | undefined): Prisma.Sql {
   if (!q) return Prisma.sql`true`
   if (isUuid(q)) return Prisma.sql`a.id = ${q}::uuid`

@@ -21,7 +21,8 @@ import { bookMovement } from '#lib/services/movements/book.ts'
 /**
  * Writes the refund, takes its amount off what is left of the charge and holds it, in one statement
  * and before anybody is asked to send it: a crash leaves all of it or nothing. The charge's row is
- * locked first, so refunds of one charge come one after the other and never exceed what was paid.
+ * locked first, so refunds of one charge come one after the other and never exceed what was paid. A
+ * rule that forbids it ends the statement: prisma/functions/troco_refuse_refund.sql.
  */
 export async function createRefund(
   account: AccountRef,

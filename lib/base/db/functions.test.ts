@@ -1,0 +1,166 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readFunctions } from '#lib/base/db/functions.ts'
+import { migrate } from '#lib/base/db/migrate.ts'
+import { query } from '#lib/testing/embedded.ts'
+import { makeDatabase } from '#lib/testing/stage.ts'
+
+/** Each released version of each function by its checksum; a change adds a line, none is ever changed. */
+const RELEASED = [
+  'troco_claim_deliveries 1 c84430c7248b',
+  'troco_fold 1 0c29b28cd23c',
+  'troco_guard_state 1 34a05a2df9e2',
+  'troco_host_of 1 50b033198592',
+  'troco_refuse_caller 1 a8bd743a11a5',
+  'troco_refuse_change 1 121f20daf9c8',
+  'troco_refuse_other_charge 1 bf7b5bd85ae9',
+  'troco_refuse_refund 1 15ea2a1da6c3',
+]
+
+let url: string
+let folder: string
+beforeEach(async () => {
+  url = await makeDatabase({ migrated: false })
+  folder = mkdtempSync(join(tmpdir(), 'troco-functions-'))
+  mkdirSync(join(folder, 'migrations'))
+  mkdirSync(join(folder, 'functions'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const run = () => migrate(url, join(folder, 'migrations'))
+const answer = async () => (await query(url, 'SELECT troco_answer() AS is'))[0]?.is
+
+function write(version: number, body: string, comment = '-- Answers.'): void {
+  const statement = `CREATE OR REPLACE FUNCTION troco_answer() RETURNS int LANGUAGE sql AS '${body}';`
+  const file = join(folder, 'functions', 'troco_answer.sql')
+  writeFileSync(file, `-- version ${version}\n${comment}\n${statement}\n`)
+}
+
+function writeMigration(name: string, sql: string): void {
+  mkdirSync(join(folder, 'migrations', name))
+  writeFileSync(join(folder, 'migrations', name, 'migration.sql'), sql)
+}
+
+describe('the migrator and the functions of the folder beside the migrations', () => {
+  test('a new database gets them after its migrations, and only once', async () => {
+    writeMigration('1_first', 'CREATE TABLE one (id int)')
+    write(1, 'SELECT 1')
+    expect(await run()).toEqual([
+      '1_first',
+      expect.stringMatching(/^functions\/troco_answer@\w{12}$/),
+    ])
+    expect(await answer()).toBe(1)
+    expect(await run()).toEqual([])
+  })
+
+  test('one that a migration made is replaced by its file', async () => {
+    writeMigration(
+      '1_first',
+      `CREATE FUNCTION troco_answer() RETURNS int LANGUAGE sql AS 'SELECT 0'`,
+    )
+    write(1, 'SELECT 1')
+    expect(await run()).toHaveLength(2)
+    expect(await answer()).toBe(1)
+  })
+
+  test('a changed file with a higher version is applied once', async () => {
+    write(1, 'SELECT 1')
+    await run()
+    write(2, 'SELECT 2')
+    expect(await run()).toHaveLength(1)
+    expect(await answer()).toBe(2)
+    expect(await run()).toEqual([])
+  })
+
+  test('an older process leaves a newer function alone', async () => {
+    write(2, 'SELECT 2')
+    await run()
+    write(1, 'SELECT 1')
+    expect(await run()).toEqual([])
+    expect(await answer()).toBe(2)
+  })
+
+  test('a changed file with the same version stops the start; a changed comment does not', async () => {
+    write(1, 'SELECT 1')
+    await run()
+    write(1, 'SELECT 1', '-- Answers one.')
+    expect(await run()).toEqual([])
+    write(1, 'SELECT 2')
+    await expect(run()).rejects.toThrow(/^Function troco_answer was changed after it was applied/)
+    expect(await answer()).toBe(1)
+  })
+
+  test('five at the same moment apply it once', async () => {
+    write(1, 'SELECT 1')
+    const applied = await Promise.all(Array.from({ length: 5 }, run))
+    expect(applied.flat()).toHaveLength(1)
+  })
+
+  test('a change that its callers could not survive fails and leaves the old one', async () => {
+    write(1, 'SELECT 1')
+    await run()
+    const file = join(folder, 'functions', 'troco_answer.sql')
+    const text = readFileSync(file, 'utf8').replace('version 1', 'version 2')
+    writeFileSync(file, text.replace('RETURNS int', 'RETURNS text'))
+    await expect(run()).rejects.toThrow(/^Function troco_answer failed and was taken back whole/)
+    expect(await answer()).toBe(1)
+  })
+
+  test.each([
+    ['no version', 'CREATE OR REPLACE FUNCTION troco_answer() RETURNS int;\n'],
+    ['another name', '-- version 1\nCREATE OR REPLACE FUNCTION troco_other() RETURNS int;\n'],
+  ])('a file with %s stops the start', async (_what, text) => {
+    writeFileSync(join(folder, 'functions', 'troco_answer.sql'), text)
+    await expect(run()).rejects.toThrow(/^troco_answer\.sql must begin with "-- version N"/)
+  })
+})
+
+describe('prisma/functions', () => {
+  test('a changed function has a new version', () => {
+    const now = readFunctions('prisma/functions').map(
+      ({ name, version, checksum }) => `${name} ${version} ${checksum}`,
+    )
+    expect(now.filter(line => !RELEASED.includes(line))).toEqual([])
+  })
+
+  test('version 1 of each function is what the released migrations made', async () => {
+    const first = new Set(
+      readFunctions('prisma/functions').flatMap(({ name, version }) =>
+        version === 1 ? [name] : [],
+      ),
+    )
+    const definitions = async (target: string) => {
+      const rows = await query(
+        target,
+        `SELECT proname AS name, pg_get_functiondef(oid) AS definition FROM pg_proc
+         WHERE proname LIKE 'troco\\_%' ORDER BY proname`,
+      )
+      return rows.filter(({ name }) => first.has(String(name)))
+    }
+    cpSync('prisma/migrations', join(folder, 'migrations'), { recursive: true })
+    await run()
+    const released = await definitions(url)
+    expect(released).toHaveLength(first.size)
+    expect(await definitions(await makeDatabase())).toEqual(released)
+  })
+
+  test('each file names the code that calls it, which names the file', () => {
+    const files = execFileSync('git', ['ls-files', 'lib/*.ts'], { encoding: 'utf8' }).split('\n')
+    const sources = files
+      .filter(path => path !== '' && !path.endsWith('.test.ts'))
+      .map(path => ({ path, text: readFileSync(path, 'utf8') }))
+    for (const { name } of readFunctions('prisma/functions')) {
+      const file = `prisma/functions/${name}.sql`
+      const callers = sources.filter(({ text }) => text.includes(`${name}(`))
+      const about = readFileSync(file, 'utf8')
+      for (const { path, text } of callers) {
+        expect(about, file).toContain(path)
+        expect(text, path).toContain(file)
+      }
+      if (callers.length === 0) expect(about, file).toContain('-- Trigger of ')
+    }
+  })
+})

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { Client } from 'pg'
+import { refuse } from '#lib/base/errors.ts'
+
+/** A function of the database, one per file of prisma/functions, named like its file. */
+export interface DatabaseFunction {
+  name: string
+  /** Raised with each change; only a higher one replaces what the database has. */
+  version: number
+  /** Of the statement without the comments above it. */
+  checksum: string
+  statement: string
+}
+
+const FILE = /^-- version ([1-9]\d*)\n(?:--.*\n)*(CREATE OR REPLACE FUNCTION (\w+)\([\s\S]+;\n)$/
+
+export function readFunctions(folder: string): DatabaseFunction[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .sort()
+    .map(file => parseFunction(file, readFileSync(join(folder, file), 'utf8')))
+}
+
+function parseFunction(file: string, text: string): DatabaseFunction {
+  const name = basename(file, '.sql')
+  const [, version, statement = '', created] = FILE.exec(text) ?? []
+  if (created !== name || `${name}.sql` !== file) {
+    stop(`${file} must begin with "-- version N" and then create the function ${name}`)
+  }
+  const checksum = createHash('sha256').update(statement).digest('hex').slice(0, 12)
+  return { name, version: Number(version), checksum, statement }
+}
+
+/**
+ * Creates or replaces the functions that are older than this version's, each in a transaction, under
+ * the migrator's lock. The record is the function's own comment, "version 1, sha256 …": it is dumped,
+ * restored and dropped with the function. Returns the names of those applied.
+ */
+export async function applyFunctions(client: Client, folder: string): Promise<string[]> {
+  const functions = readFunctions(folder)
+  if (functions.length === 0) return []
+  const recorded = await readRecorded(client)
+  const waiting = functions.filter(given => isNewer(given, recorded.get(given.name)))
+  for (const given of waiting) await apply(client, given)
+  return waiting.map(({ name, checksum }) => `functions/${name}@${checksum}`)
+}
+
+async function readRecorded(client: Client): Promise<Map<string, string | null>> {
+  const { rows } = await client.query<{ name: string; comment: string | null }>(
+    `SELECT proname AS name, obj_description(oid, 'pg_proc') AS comment FROM pg_proc
+     WHERE pronamespace = current_schema()::regnamespace AND proname LIKE 'troco\\_%'`,
+  )
+  return new Map(rows.map(({ name, comment }) => [name, comment]))
+}
+
+/** A newer version of Troco may have replaced it already: its callers' older calls still work. */
+function isNewer({ name, version, checksum }: DatabaseFunction, comment?: string | null): boolean {
+  const [, known, knownChecksum] = /^version (\d+), sha256 (\w+)$/.exec(comment ?? '') ?? []
+  if (known === undefined || version > Number(known)) return true
+  if (version === Number(known) && checksum !== knownChecksum) {
+    stop(`Function ${name} was changed after it was applied: raise the version in its file`)
+  }
+  return false
+}
+
+async function apply(client: Client, given: DatabaseFunction): Promise<void> {
+  const { name, version, checksum, statement } = given
+  await client.query('BEGIN')
+  try {
+    await client.query(statement)
+    await client.query(`COMMENT ON FUNCTION ${name} IS 'version ${version}, sha256 ${checksum}'`)
+    await client.query('COMMIT')
+  } catch (cause) {
+    await client.query('ROLLBACK').catch(() => {})
+    const reason = (cause as Error).message
+    stop(`Function ${name} failed and was taken back whole: ${reason}`)
+  }
+}
+
+function stop(message: string): never {
+  throw refuse('setup_failed', message)
+}
