@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Prisma } from '#lib/base/db/client.ts'
 import { finishKey } from '#lib/base/db/once.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
+import { listCtes } from '#lib/base/db/statement.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { databaseFault, refuse } from '#lib/base/errors.ts'
@@ -53,23 +54,20 @@ async function publishCharge(
   const lifeS = order.expiresInSeconds
   const dueInS = newsInMs === undefined ? lifeS : Math.min(lifeS, newsInMs / 1_000)
   const asked = nextAsk(asksAfterMs)
-  const done = once
-    ? Prisma.sql`, done AS (
-        ${finishKey(once)} AND EXISTS (SELECT 1 FROM published))`
-    : Prisma.empty
-  const [row] = await retried(() =>
-    queryRows<CreatedCharge>(Prisma.sql`
-      WITH published AS (
+  const ctes = listCtes({
+    published: Prisma.sql`
         UPDATE charges c SET status = 'pending', br_code = ${brCode}, updated_at = now(),
           external_id = ${request.external_id ?? order.txid},
           expires_at = now() + make_interval(secs => ${lifeS}::float8),
           due_at = LEAST(now() + make_interval(secs => ${dueInS}::float8), ${asked})
         WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid
           AND c.status = 'opening' AND c.lease IS NULL
-        RETURNING c.id, c.br_code, c.amount, c.status, c.metadata
-      )${done}
-      SELECT row_to_json(p)::text AS json FROM published p`),
-  ).catch(refuseTaken)
+        RETURNING c.id, c.br_code, c.amount, c.status, c.metadata`,
+    done: once ? Prisma.sql`${finishKey(once)} AND EXISTS (SELECT 1 FROM published)` : null,
+  })
+  const statement = Prisma.sql`
+    WITH ${ctes} SELECT row_to_json(p)::text AS json FROM published p`
+  const [row] = await retried(() => queryRows<CreatedCharge>(statement)).catch(refuseTaken)
   if (row && newsInMs !== undefined) wake('charges')
   return row ?? null
 }
