@@ -9,17 +9,22 @@ import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { recallToken } from '#lib/rooms/tokens/recall.ts'
+import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
-import { CHARGE, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+import { CHARGE, makeMerchant, makeToken, openCharge } from '#lib/testing/stage.ts'
 import { formatStatement, recordStatements } from '#lib/testing/statements.ts'
 
 let merchant: Awaited<ReturnType<typeof makeMerchant>>
+let token: string
 let paidId: string
 let withdrawal: { accountId: string; withdrawalId: string }
 let refund: { accountId: string; refundId: string; chargeColumns: Prisma.Sql }
 beforeAll(async () => {
   merchant = await makeMerchant()
+  token = await makeToken(merchant.id)
+  await verifyToken(token)
   paidId = (await openCharge(merchant, 10_000)).id
   await simulateCharge(merchant.id, paidId, 'paid')
   withdrawal = { accountId: merchant.id, withdrawalId: newId() }
@@ -44,6 +49,10 @@ const VERBS: Record<string, Record<string, () => Promise<unknown>>> = {
   'charges/insert': {
     'a charge': () => openCharge(merchant),
     'a charge, with an Idempotency-Key': () => createCharge(merchant, 'test', CHARGE, null, once()),
+    'a charge, for a remembered token': () => {
+      const { proof } = recallToken(token) ?? expect.unreachable()
+      return createCharge({ ...merchant, ref: { id: merchant.id, proof } }, 'test', CHARGE, null)
+    },
   },
   'charges/settle': {
     'charges that were paid': () =>

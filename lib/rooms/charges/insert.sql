@@ -20,3 +20,17 @@ WITH kept AS (
       now() + make_interval(secs => $26::float8))
 )
 SELECT 'null' AS json;
+
+-- a charge, for a remembered token
+INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code, client_name,
+    client_email, client_doc, client_phone, webhook_url, ip, metadata, utms, items, expires_at,
+    due_at)
+VALUES ((SELECT COALESCE((SELECT t.account_id
+    FROM tokens t JOIN accounts a ON a.id = t.account_id WHERE t.hash = $1
+    AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
+    AND a.id IS NOT DISTINCT FROM $2::uuid AND t.mode IS NOT DISTINCT FROM $3::text
+    AND t.permissions IS NOT DISTINCT FROM $4::text[] AND a.name IS NOT DISTINCT FROM $5::text
+    AND a.city IS NOT DISTINCT FROM $6::text AND a.expires_in IS NOT DISTINCT FROM $7::int
+    AND a.status IS NOT DISTINCT FROM $8::text), troco_refuse_caller())), $9::uuid, $10, $11,
+    $12::bigint, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22::json, $23::json, $24::json,
+    now() + make_interval(secs => $25::float8), now() + make_interval(secs => $26::float8));

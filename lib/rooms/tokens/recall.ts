@@ -1,18 +1,17 @@
 import { hash as digest } from 'node:crypto'
 import { Prisma } from '#lib/base/db/client.ts'
-import type { Mode } from '#lib/base/mode.ts'
+import {
+  type CallerRow,
+  isStillCaller,
+  type TokenCaller,
+  toCaller,
+} from '#lib/rooms/tokens/caller.ts'
 import { isTokenActive } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
-/** A caller is looked up afresh after so long, which also notes that the token is in use. */
+/** After this long a caller is looked up again, which also records the token's last use. */
 const REMEMBERED_MS = 60_000
 const REMEMBERED_MAX = 10_000
-
-interface TokenCaller {
-  mode: Mode
-  permissions: string[]
-  account: { id: string; name: string; city: string; expiresIn: number; isActive: boolean }
-}
 
 export interface KnownCaller extends TokenCaller {
   /** A hash of the token, for whoever counts by it. */
@@ -20,45 +19,43 @@ export interface KnownCaller extends TokenCaller {
 }
 
 interface Memory {
+  row: CallerRow
   caller: KnownCaller
   hash: Uint8Array<ArrayBuffer>
   until: number
 }
 
-/** Callers of a moment ago, by the token's hash. What they may is proved again by each statement. */
+/** Recent callers, by the token's hash. Each statement proves again that they are still the same. */
 const remembered = new Map<string, Memory>()
 
 export function rememberCaller(
-  caller: TokenCaller,
+  row: CallerRow,
   token: string,
   hash: Uint8Array<ArrayBuffer>,
 ): KnownCaller {
   const key = nameOf(token)
-  const known = { ...caller, key }
+  const caller = { ...toCaller(row), key }
   const [oldest] = remembered.keys()
   if (remembered.size >= REMEMBERED_MAX && oldest !== undefined) remembered.delete(oldest)
   if (caller.account.isActive) {
-    remembered.set(key, { caller: known, hash, until: performance.now() + REMEMBERED_MS })
+    remembered.set(key, { row, caller, hash, until: performance.now() + REMEMBERED_MS })
   }
-  return known
+  return caller
 }
 
 /**
- * Whose token this was a moment ago, without asking. Nothing may come of it unless the statement
- * that does the work names the account by `proof`: that one fails with TR401 as soon as the token
- * or the account is not the same any more (prisma/functions/troco_refuse_caller.sql).
+ * Returns the remembered caller of a token without a look-up. The statement that does the work must
+ * name the account by `proof`: it fails with TR401 as soon as the token or the account has changed
+ * (prisma/functions/troco_refuse_caller.sql). Saves a look-up per request: docs/decisions/005.
  */
 export function recallToken(token: string): (KnownCaller & { proof: Prisma.Sql }) | null {
   if (!isTokenText(token)) return null
   const memory = remembered.get(nameOf(token))
   if (!memory || memory.until < performance.now()) return null
-  const { permissions, account } = memory.caller
   const proof = Prisma.sql`(SELECT COALESCE((
     SELECT t.account_id FROM tokens t JOIN accounts a ON a.id = t.account_id
     WHERE t.hash = ${memory.hash} AND ${isTokenActive}
-      AND t.permissions = ${permissions}::text[] AND a.status = 'active'
-      AND a.name = ${account.name} AND a.city = ${account.city}
-      AND a.expires_in = ${account.expiresIn}::int), troco_refuse_caller()))`
+      AND ${isStillCaller(memory.row)}), troco_refuse_caller()))`
   return { ...memory.caller, proof }
 }
 

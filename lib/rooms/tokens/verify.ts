@@ -2,21 +2,14 @@ import { db } from '#lib/base/db/client.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
-import type { Mode } from '#lib/base/mode.ts'
+import { type CallerRow, callerColumns } from '#lib/rooms/tokens/caller.ts'
 import { hashToken } from '#lib/rooms/tokens/issue.ts'
 import { type KnownCaller, rememberCaller } from '#lib/rooms/tokens/recall.ts'
 import { isTokenActive } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
-interface Row {
-  mode: Mode
-  permissions: string[]
+interface Row extends CallerRow {
   stale: boolean
-  accountId: string
-  name: string
-  city: string
-  expiresIn: number
-  status: string
 }
 
 /**
@@ -28,12 +21,10 @@ export async function verifyToken(token: string): Promise<KnownCaller | null> {
   const hash = hashToken(token)
   const row = (await readRow(hash)) ?? ((await rehash(token, hash)) ? await readRow(hash) : null)
   if (!row) return null
+  const { stale, ...caller } = row
   // A database that takes no writes just now can still be read.
-  if (row.stale)
-    await noteUse(hash).catch(error => log().warn({ err: error }, 'a use was not kept'))
-  const { accountId: id, name, city, expiresIn, mode, permissions } = row
-  const account = { id, name, city, expiresIn, isActive: row.status === 'active' }
-  return rememberCaller({ mode, permissions, account }, token, hash)
+  if (stale) await noteUse(hash).catch(error => log().warn({ err: error }, 'a use was not kept'))
+  return rememberCaller(caller, token, hash)
 }
 
 /** One that was made under the server key before this one is found under this one from now on. */
@@ -48,8 +39,7 @@ async function rehash(token: string, hash: Uint8Array): Promise<boolean> {
 
 async function readRow(hash: Uint8Array): Promise<Row | null> {
   const [row] = await db().$queryRaw<Row[]>`
-    SELECT t.mode, t.permissions, a.id AS "accountId", a.name, a.city, a.status,
-      a.expires_in AS "expiresIn",
+    SELECT ${callerColumns},
       (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute') AS stale
     FROM tokens t JOIN accounts a ON a.id = t.account_id
     WHERE t.hash = ${hash} AND ${isTokenActive}`

@@ -1,0 +1,55 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import type { Mode } from '#lib/base/mode.ts'
+
+/** The program that a token stands for, as requests see it. */
+export interface TokenCaller {
+  mode: Mode
+  permissions: string[]
+  account: { id: string; name: string; city: string; expiresIn: number; isActive: boolean }
+}
+
+/** A caller as the database holds it. */
+export interface CallerRow {
+  accountId: string
+  mode: Mode
+  permissions: string[]
+  name: string
+  city: string
+  expiresIn: number
+  status: string
+}
+
+/**
+ * The columns of a caller, from tokens `t` and accounts `a`, with their types. The look-up selects
+ * them and the proof of a remembered caller compares them: neither has a list of its own.
+ */
+export const CALLER_COLUMNS: Record<keyof CallerRow, { column: string; type: string }> = {
+  accountId: { column: 'a.id', type: 'uuid' },
+  mode: { column: 't.mode', type: 'text' },
+  permissions: { column: 't.permissions', type: 'text[]' },
+  name: { column: 'a.name', type: 'text' },
+  city: { column: 'a.city', type: 'text' },
+  expiresIn: { column: 'a.expires_in', type: 'int' },
+  status: { column: 'a.status', type: 'text' },
+}
+const FIELDS = Object.keys(CALLER_COLUMNS) as (keyof CallerRow)[]
+
+/** The columns of a CallerRow, for a SELECT. */
+export const callerColumns = Prisma.raw(
+  FIELDS.map(field => `${CALLER_COLUMNS[field].column} AS "${field}"`).join(', '),
+)
+
+/** Whether the caller is still this one, for a WHERE. Uses no index: the token's hash finds the row. */
+export function isStillCaller(row: CallerRow): Prisma.Sql {
+  const conditions = FIELDS.map(field => {
+    const { column, type } = CALLER_COLUMNS[field]
+    return Prisma.sql`${Prisma.raw(column)} IS NOT DISTINCT FROM ${row[field]}::${Prisma.raw(type)}`
+  })
+  return Prisma.join(conditions, ' AND ')
+}
+
+export function toCaller({ mode, permissions, accountId, status, ...row }: CallerRow): TokenCaller {
+  const { name, city, expiresIn } = row
+  const isActive = status === 'active'
+  return { mode, permissions, account: { id: accountId, name, city, expiresIn, isActive } }
+}

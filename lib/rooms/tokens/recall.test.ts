@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import { databaseFault } from '#lib/base/errors.ts'
+import { CALLER_COLUMNS, type CallerRow } from '#lib/rooms/tokens/caller.ts'
+import { recallToken } from '#lib/rooms/tokens/recall.ts'
+import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+import { query } from '#lib/testing/embedded.ts'
+import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
+
+async function remember() {
+  const merchant = await makeMerchant()
+  const token = await makeToken(merchant.id)
+  await verifyToken(token)
+  return { merchant, token }
+}
+
+/** Uses the proof as a statement does that names the account by it. */
+async function prove(token: string): Promise<string> {
+  const known = recallToken(token)
+  if (!known) throw new Error('The caller is not remembered')
+  const [row] = await db().$queryRaw<{ id: string }[]>`SELECT ${known.proof} AS id`
+  return row?.id ?? ''
+}
+
+test('a remembered caller is exactly what its proof compares', async () => {
+  const { merchant, token } = await remember()
+  expect(await prove(token)).toBe(merchant.id)
+  const { key: _key, proof: _proof, account, ...rest } = recallToken(token) ?? expect.unreachable()
+  const { id: _id, isActive: _isActive, ...columns } = account
+  const compared = Object.keys({ ...rest, ...columns, accountId: '', status: '' })
+  expect(compared.sort()).toEqual(Object.keys(CALLER_COLUMNS).sort())
+})
+
+/** Another value for each column of the list; the type asks for all of them. */
+const CHANGES: Record<keyof CallerRow, string> = {
+  accountId: 'UPDATE tokens SET account_id = $2 WHERE account_id = $1',
+  mode: `UPDATE tokens SET mode = 'live' WHERE account_id = $1`,
+  permissions: `UPDATE tokens SET permissions = '{account:read}' WHERE account_id = $1`,
+  name: `UPDATE accounts SET name = 'Outra' WHERE id = $1`,
+  city: `UPDATE accounts SET city = 'SANTOS' WHERE id = $1`,
+  expiresIn: 'UPDATE accounts SET expires_in = 60 WHERE id = $1',
+  status: `UPDATE accounts SET status = 'suspended' WHERE id = $1`,
+}
+
+test.each(Object.entries(CHANGES))(
+  'a statement of a remembered caller is refused once its %s has changed',
+  async (_field, change) => {
+    const { merchant, token } = await remember()
+    const other = await makeMerchant()
+    const statement = change.replace('$1', `'${merchant.id}'`).replace('$2', `'${other.id}'`)
+    await query(env().DATABASE_URL ?? '', statement)
+    const error = await prove(token).catch(reason => reason)
+    expect(databaseFault(error).code).toBe('TR401')
+  },
+)
