@@ -13,7 +13,13 @@ import { readSession } from '#lib/edge/session/read.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 import { recallToken } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
-import { type Allowed, PAGE_PERMISSIONS, permissionsOf } from '#lib/services/people/roles.ts'
+import {
+  type Allowed,
+  isAllowedInactive,
+  isForPagesOnly,
+  needsOpenMode,
+  permissionsOf,
+} from '#lib/services/people/roles.ts'
 
 export interface CallingAccount {
   id: string
@@ -123,14 +129,11 @@ export function authorize(
 ): void {
   const isWrite = writes(incoming.method)
   const wanted = [allow].flat()
-  const mayLeave = caller.kind === 'session' && wanted.includes('members:leave')
-  if (!caller.account.isActive && (isWrite || caller.kind === 'token') && !mayLeave) {
-    throw notActive()
-  }
+  const isHarmless = caller.kind === 'session' && (!isWrite || wanted.some(isAllowedInactive))
+  if (!caller.account.isActive && !isHarmless) throw notActive()
   if (isWrite && caller.kind === 'session') requireOwnPage(incoming)
-  if (caller.kind === 'token' && wanted.every(isForPages)) throw sessionRequired()
-  // Reading an empty world does no harm; nothing may begin in it.
-  if (!isOpen(caller.mode) && wanted.some(beginsSomething)) {
+  if (caller.kind === 'token' && wanted.every(isForPagesOnly)) throw sessionRequired()
+  if (!isOpen(caller.mode) && wanted.some(needsOpenMode)) {
     throw refuse('live_mode_disabled')
   }
   if (!wanted.some(permission => caller.permissions.includes(permission))) {
@@ -138,17 +141,6 @@ export function authorize(
     throw refuse('permission_denied', { permission })
   }
   if (takesProof && caller.user) requireProof(caller.user, caller.mode)
-}
-
-/** Settings and members are of both worlds: to change them is nothing that happens in one. */
-const OF_BOTH_WORLDS: Allowed[] = ['settings:write', 'profile:write', 'members:write']
-
-function beginsSomething(name: Allowed): boolean {
-  return name.endsWith(':write') && !OF_BOTH_WORLDS.includes(name)
-}
-
-function isForPages(name: Allowed): boolean {
-  return (PAGE_PERMISSIONS as readonly string[]).includes(name)
 }
 
 function sessionRequired(): TrocoError {

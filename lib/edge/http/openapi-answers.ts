@@ -7,6 +7,7 @@ import type { Endpoint } from '#lib/edge/http/endpoint.ts'
 import { MEANINGS, WHEN } from '#lib/edge/http/openapi-refusals.ts'
 import { type Json, SHARED } from '#lib/edge/http/openapi-schemas.ts'
 import { REFUND_WINDOW_DAYS } from '#lib/rooms/charges/refunds/schema.ts'
+import { needsOpenMode } from '#lib/services/people/roles.ts'
 
 type Declared = Endpoint['declared']
 
@@ -44,7 +45,7 @@ function codesOf(
   { allow, body, query, refuses, once, takesProof }: Declared,
   writes: boolean,
 ): PublicErrorCode[] {
-  const opens = [allow].flat().some(permission => permission.endsWith(':write'))
+  const opens = [allow].flat().some(needsOpenMode)
   return [
     'unauthenticated',
     'account_not_active',

@@ -4,8 +4,8 @@ import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import {
   lockPeople,
+  requireMay,
   requireOtherOwner,
-  requireOwner,
   revokeInvitationsOf,
 } from '#lib/rooms/accounts/owners.ts'
 import type { Role } from '#lib/rooms/accounts/schema.ts'
@@ -24,7 +24,7 @@ export function assignRole(
 ): Promise<void> {
   return transaction(async tx => {
     const account = await lockPeople(tx, accountId)
-    await requireOwner(tx, accountId, actor.id)
+    await requireMay(tx, { accountId, userId: actor.id }, 'members:write')
     const key = { accountId_userId: { accountId, userId } }
     const member = isUuid(userId)
       ? await tx.membership.findUnique({ where: key, include: { user: true } })

@@ -6,7 +6,7 @@ import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { recipientOf, replaceInvitation } from '#lib/rooms/accounts/invitations.ts'
-import { lockPeople, requireOwner } from '#lib/rooms/accounts/owners.ts'
+import { lockPeople, requireMay } from '#lib/rooms/accounts/owners.ts'
 import { INVITATIONS_MAX, type InvitationRequest } from '#lib/rooms/accounts/schema.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import { keepKey } from '#lib/services/webhooks/owner.ts'
@@ -29,7 +29,7 @@ export function inviteMember(
   return transaction(async tx => {
     const account = await lockPeople(tx, accountId)
     await keepKey(tx, once)
-    await requireOwner(tx, accountId, actor.id)
+    await requireMay(tx, { accountId, userId: actor.id }, 'members:write')
     await refuseTooMany(tx, accountId, email)
     const row = { id: once?.id ?? newId(), accountId, email, role, invitedBy: actor.id }
     const path = await replaceInvitation(tx, row)

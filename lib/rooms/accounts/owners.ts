@@ -1,6 +1,7 @@
 import type { Tx } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { Invariant } from '#lib/base/invariant.ts'
+import { type Allowed, may, type Role } from '#lib/services/people/roles.ts'
 
 /**
  * The account's name, and nobody else changes its people until the end of the transaction: owners
@@ -13,10 +14,15 @@ export async function lockPeople(tx: Tx, accountId: string): Promise<string> {
   return account.name
 }
 
-/** Under the lock once more: whoever asks may have lost their role a moment ago. */
-export async function requireOwner(tx: Tx, accountId: string, userId: string): Promise<void> {
-  if ((await tx.membership.count({ where: { accountId, userId, role: 'owner' } })) > 0) return
-  const permission = 'members:write'
+/** Checks the permission once more under the lock: the member may have lost the role meanwhile. */
+export async function requireMay(
+  tx: Tx,
+  { accountId, userId }: { accountId: string; userId: string },
+  permission: Allowed,
+): Promise<void> {
+  const where = { accountId_userId: { accountId, userId } }
+  const member = await tx.membership.findUnique({ where, select: { role: true } })
+  if (member && may(member.role as Role, permission)) return
   throw refuse('permission_denied', { permission })
 }
 

@@ -5,8 +5,8 @@ import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import {
   lockPeople,
+  requireMay,
   requireOtherOwner,
-  requireOwner,
   revokeInvitationsOf,
 } from '#lib/rooms/accounts/owners.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
@@ -18,7 +18,7 @@ type Somebody = { type: 'user'; id: string }
 export function removeMember(accountId: string, userId: string, actor: Somebody): Promise<void> {
   return transaction(async tx => {
     const account = await lockPeople(tx, accountId)
-    await requireOwner(tx, accountId, actor.id)
+    await requireMay(tx, { accountId, userId: actor.id }, 'members:write')
     const { user, role } = await takeOut(tx, accountId, userId)
     await endSessionsOf(tx, userId)
     const entry = { actor, accountId, target: userId, before: { role } }

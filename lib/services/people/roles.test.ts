@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import {
+  isAllowedInactive,
+  isForPagesOnly,
   MAY,
   mayNow,
+  needsOpenMode,
   PAGE_PERMISSIONS,
   PERMISSIONS,
   permissionsOf,
@@ -39,4 +42,13 @@ test('in an account that is not active nothing is offered but reading and leavin
   expect(mayNow({ ...owner, status: 'active' }, 'transactions:write')).toBe(true)
   expect(mayNow(owner, 'members:write')).toBe(false)
   expect(mayNow(owner, 'members:leave')).toBe(true)
+})
+
+test('what is allowed in an inactive account takes no open mode, so that one table answers both', () => {
+  const names = [...PERMISSIONS, ...PAGE_PERMISSIONS]
+  expect(names.filter(isAllowedInactive)).toEqual(
+    names.filter(name => name.endsWith(':read') || name === 'members:leave'),
+  )
+  expect(names.filter(name => isAllowedInactive(name) && needsOpenMode(name))).toEqual([])
+  expect(names.filter(isForPagesOnly)).toEqual([...PAGE_PERMISSIONS])
 })

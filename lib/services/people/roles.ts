@@ -67,8 +67,25 @@ export function may(role: Role, wanted: Allowed): boolean {
 }
 
 /** In an account that is not active there is only reading, and nobody is held there. */
-function isAllowedInactive(wanted: Allowed): boolean {
+export function isAllowedInactive(wanted: Allowed): boolean {
   return wanted.endsWith(':read') || wanted === 'members:leave'
+}
+
+/** Settings and members are shared by both modes: to change them happens in neither. */
+const OF_BOTH_MODES: Allowed[] = ['settings:write', 'profile:write', 'members:write']
+
+/** Whether it takes an open mode: reading a closed one does no harm, writing there is refused. */
+export function needsOpenMode(wanted: Allowed): boolean {
+  return wanted.endsWith(':write') && !OF_BOTH_MODES.includes(wanted)
+}
+
+export function isForPagesOnly(wanted: Allowed): boolean {
+  return (PAGE_PERMISSIONS as readonly string[]).includes(wanted)
+}
+
+/** Only those who build the receivers see the bytes they were sent; others see documents masked. */
+export function seesSentBytes(role: Role | null): boolean {
+  return role !== null && may(role, 'webhooks:write')
 }
 
 /** Whether a page should offer it. */
