@@ -54,10 +54,14 @@ export function describeCharge(charge: ChargeRow): ChargeDetail {
   return chargeToWire(charge, paymentUrl(charge.id))
 }
 
-/** For whom it is: a program is told the payer's document, a person must ask to see it. */
+/** The same with the payer's document masked, which a person must ask to see. */
+export function describeMaskedCharge(charge: ChargeRow): ChargeDetail {
+  return { ...describeCharge(charge), client_doc: maskTaxId(charge.client_doc) }
+}
+
+/** A program is sent the payer's document, a person is not. */
 export function describeChargeTo(person: unknown): (charge: ChargeRow) => ChargeDetail {
-  if (!person) return describeCharge
-  return charge => ({ ...describeCharge(charge), client_doc: maskTaxId(charge.client_doc) })
+  return person ? describeMaskedCharge : describeCharge
 }
 
 /** What an event tells of a charge: how it stood then, and the refund that it is about. */

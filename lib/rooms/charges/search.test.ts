@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
+import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { listCharges } from '#lib/rooms/charges/queries.ts'
 import { registerCharges, registerLateCharges } from '#lib/rooms/charges/register.ts'
 import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
-import { findChargeIds } from '#lib/rooms/charges/search.ts'
+import { docSql, findChargeIds } from '#lib/rooms/charges/search.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { totalCharges } from '#lib/rooms/charges/total.ts'
 import type { ChargesQuery } from '#lib/rooms/charges/wire.ts'
@@ -130,3 +131,12 @@ test('totals tell how many, how much and how much of it is paid; filters count f
   expect(await total({ amount_to: 999 })).toMatchObject({ count: 0, amount: 0 })
   expect(await total({ q: 'ana beatriz', status: 'paid' })).toMatchObject({ count: 1 })
 })
+
+test.each(['529.982.247-25', '52998224725', '12.abc.345/01de-35', '11 222 333/0001-81', '1./ -A'])(
+  'the database writes the document %s for the search as the process does',
+  async text => {
+    const [found] = await db().$queryRaw<{ doc: string }[]>`
+      SELECT ${docSql('c')} AS doc FROM (SELECT ${text}::text AS client_doc) c`
+    expect(found?.doc).toBe(normalizeTaxId(text))
+  },
+)

@@ -5,11 +5,10 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { instant } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { maskTaxId } from '#lib/base/pix/tax-id.ts'
-import { describeCharge, findCharge } from '#lib/rooms/charges/queries.ts'
+import { describeMaskedCharge, findCharge } from '#lib/rooms/charges/queries.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
-import { RefundDetail, refundToWire } from '#lib/rooms/charges/refunds/wire.ts'
+import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import type { ChargeStep, ChargeStory } from '#lib/views/dashboard/schema.ts'
@@ -39,9 +38,9 @@ export async function readChargeStory(
   const traces = row && (await readTraces(accountId, row.id))
   if (!traces) throw refuse('transaction_not_found')
   return {
-    charge: { ...describeCharge(row), client_doc: maskTaxId(row.client_doc) },
+    charge: describeMaskedCharge(row),
     steps: stepsOf(row, traces),
-    refunds: traces.refunds.map(refundToWire),
+    refunds: traces.refunds,
     refundable: row.status === 'paid' ? traces.refundable : 0,
   }
 }
