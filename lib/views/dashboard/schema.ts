@@ -1,9 +1,10 @@
 import type { BrCodeError } from '#lib/base/pix/br-code.ts'
 import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
 import type { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
-import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 import type { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import type { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
+
+export type { DayReceived, Home, Received, Steps } from '#lib/views/dashboard/wire.ts'
 
 /** The periods that a list or a chart can be asked for by name; `custom` says its days beside it. */
 export const PERIODS = ['today', '7d', '30d', '90d', 'custom'] as const
@@ -66,44 +67,9 @@ export interface WithdrawalStory {
   steps: WithdrawalStep[]
 }
 
-/** What came in within some days, and by how many charges. */
-export interface Received {
-  amount: number
-  count: number
-}
-
-export interface DayReceived extends Received {
-  /** By the merchant's calendar, such as 2026-11-21. */
-  day: string
-}
-
-/** A charge as far as a list shows it: nothing of the payer but the name. */
-export interface Home {
-  balance: {
-    available: number
-    outbound: number
-    /** How many orders `outbound` is held for; null where they are too many to be counted. */
-    held: { withdrawals: number; refunds: number } | null
-  }
-  /** What the last check of the books found; null before the first. */
-  books: { checked_at: string; is_right: boolean } | null
-  /** What was paid, refunds not taken off: as the statement enters it. */
-  received: { today: Received; week: Received; month: Received }
-  /** Of the charges created in the last 30 days that are paid, expired or failed, the share paid. */
-  conversion: number | null
-  /** From creation to payment, of what was paid in the last 30 days. */
-  median_seconds: number | null
-  /** Of the latest deliveries of a week that arrived or were tried; null where there were none. */
-  webhooks: { delivered: number; mean_ms: number | null } | null
-  /** Every day of the chart, those without payments too. */
-  days: DayReceived[]
-  charges: ListedCharge[]
-}
-
 /** The first deeds of a new merchant, in their order. */
 export const STEPS = ['token', 'payment', 'webhook'] as const
 export type Step = (typeof STEPS)[number]
-export type Steps = Record<Step, boolean>
 
 /** Set where somebody wants to see the first steps no more. */
 export const STEPS_COOKIE = 'troco-first-steps'
