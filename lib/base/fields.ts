@@ -63,6 +63,16 @@ export const instant = z
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
   .meta({ ...about('UTC, with microseconds.', '2026-11-21T01:27:00.123456Z'), format: 'date-time' })
 
+/** Copies the fields of a shape from a row, in the shape's order: what else the row has stays out. */
+export function pickFields<Shape extends z.ZodRawShape>(
+  shape: Shape,
+  row: z.infer<z.ZodObject<Shape>>,
+): z.infer<z.ZodObject<Shape>> {
+  const picked: Record<string, unknown> = {}
+  for (const name in shape) picked[name] = (row as Record<string, unknown>)[name]
+  return picked as z.infer<z.ZodObject<Shape>>
+}
+
 /** An object of free keys in an answer. */
 export const anyObject = z.record(z.string(), z.unknown())
 

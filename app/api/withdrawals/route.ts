@@ -2,12 +2,8 @@ import { listQuery } from '#lib/base/fields.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { listWithdrawals, recallWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
-import {
-  toOrder,
-  WITHDRAWAL_STATUSES,
-  type WithdrawalRow,
-  withdrawalRequest,
-} from '#lib/rooms/withdrawals/schema.ts'
+import { toOrder, type WithdrawalRow, withdrawalRequest } from '#lib/rooms/withdrawals/schema.ts'
+import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 import {
   createdWithdrawalToWire,
   WithdrawalCreated,

@@ -1,8 +1,7 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
+import type { AuditValues } from '#lib/base/audit/schema.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import { Invariant } from '#lib/base/invariant.ts'
-
-type Values = Parameters<typeof recordAudit>[1]['after']
 
 /** The member who does something in a page of ours. */
 export function actorOf(userId: string | null) {
@@ -13,6 +12,10 @@ export function actorOf(userId: string | null) {
 /** The audit of what one member does in one account, for a service, which knows none itself. */
 export function notesOf(accountId: string, userId: string | null) {
   const actor = actorOf(userId)
-  return (tx: Tx, action: string, target: string, change: { before?: Values; after?: Values }) =>
-    recordAudit(tx, { actor, accountId, action, target, ...change })
+  return (
+    tx: Tx,
+    action: string,
+    target: string,
+    change: { before?: AuditValues; after?: AuditValues },
+  ) => recordAudit(tx, { actor, accountId, action, target, ...change })
 }

@@ -1,4 +1,4 @@
-import type { Action } from '#lib/base/audit/schema.ts'
+import type { Action, AuditValues } from '#lib/base/audit/schema.ts'
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { contextNow } from '#lib/base/log.ts'
@@ -11,8 +11,8 @@ interface AuditEntry {
   accountId?: string
   target?: string
   reason?: string
-  after?: Record<string, string | number | boolean | string[] | null>
-  before?: Record<string, string | number | boolean | string[] | null>
+  after?: AuditValues
+  before?: AuditValues
 }
 
 /** Writes who did what, in the transaction that does it: without its record it did not happen. */

@@ -1,3 +1,6 @@
+import * as z from 'zod'
+import { instant } from '#lib/base/fields.ts'
+
 /** Every deed that is written down. A test finds one that the code writes and this list lacks. */
 export const ACTIONS = [
   'account.activated',
@@ -74,22 +77,28 @@ export function wordOf(action: string): ActionWord | null {
   return known ? (known.replace('.', '_') as ActionWord) : null
 }
 
-/** Who did it. The operator's staff are so named to a merchant, who learns no more of them. */
-export type ActorKind = 'person' | 'operator' | 'command_line' | 'system'
+const value = z.union([z.string(), z.number(), z.boolean(), z.array(z.string()), z.null()])
+const values = z.record(z.string(), value)
+export type AuditValues = z.infer<typeof values>
 
-export type AuditValues = Record<string, string | number | boolean | string[] | null>
-
-/** A deed as it is listed. What its reader may not know of it is null. */
-export interface AuditLine {
-  id: string
-  created_at: string
-  action: string
-  actor: { kind: ActorKind; id: string | null; name: string | null; email: string | null }
-  account: { id: string; name: string } | null
-  target: string | null
-  reason: string | null
-  before: AuditValues | null
-  after: AuditValues | null
-  ip: string | null
-  request_id: string | null
-}
+/** An action as it is listed. What its reader may not know of it is null. */
+export const AuditLine = z.object({
+  id: z.uuid(),
+  created_at: instant,
+  action: z.string(),
+  actor: z.object({
+    /** The operator's staff are so named to a merchant, who learns no more of them. */
+    kind: z.enum(['person', 'operator', 'command_line', 'system']),
+    id: z.uuid().nullable(),
+    name: z.string().nullable(),
+    email: z.string().nullable(),
+  }),
+  account: z.object({ id: z.uuid(), name: z.string() }).nullable(),
+  target: z.string().nullable(),
+  reason: z.string().nullable(),
+  before: values.nullable(),
+  after: values.nullable(),
+  ip: z.string().nullable(),
+  request_id: z.string().nullable(),
+})
+export type AuditLine = z.infer<typeof AuditLine>

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { actionsOf } from '#lib/base/audit/schema.ts'
-import { instant, listQuery, must, pageOf } from '#lib/base/fields.ts'
+import { AuditLine, actionsOf } from '#lib/base/audit/schema.ts'
+import { listQuery, must, pageOf } from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
 
 const { cursor, limit, created_from, created_to } = listQuery([]).shape
@@ -32,26 +32,4 @@ export type StaffAuditFilters = z.infer<typeof staffAuditFilters>
 export const auditQuery = auditFilters.extend({ cursor, limit })
 export const staffAuditQuery = staffAuditFilters.extend({ cursor, limit })
 
-const value = z.union([z.string(), z.number(), z.boolean(), z.array(z.string()), z.null()])
-const values = z.record(z.string(), value).nullable()
-
-export const AuditPage = pageOf(
-  z.object({
-    id: z.uuid(),
-    created_at: instant,
-    action: z.string(),
-    actor: z.object({
-      kind: z.enum(['person', 'operator', 'command_line', 'system']),
-      id: z.uuid().nullable(),
-      name: z.string().nullable(),
-      email: z.string().nullable(),
-    }),
-    account: z.object({ id: z.uuid(), name: z.string() }).nullable(),
-    target: z.string().nullable(),
-    reason: z.string().nullable(),
-    before: values,
-    after: values,
-    ip: z.string().nullable(),
-    request_id: z.string().nullable(),
-  }),
-)
+export const AuditPage = pageOf(AuditLine)

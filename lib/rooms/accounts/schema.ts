@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { about, must, text, wholeCents } from '#lib/base/fields.ts'
+import { about, instant, must, text, wholeCents } from '#lib/base/fields.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { foldText } from '#lib/base/pix/br-code.ts'
 import { ROLES, type Role } from '#lib/services/people/roles.ts'
@@ -65,26 +65,28 @@ function isTimeZone(name: string): boolean {
 export const INVITATION_DAYS = 7
 export const INVITATIONS_MAX = 50
 
-export interface MemberRow {
-  user_id: string
-  full_name: string
-  email: string
-  role: Role
-  joined_at: string
+export const Member = z.object({
+  user_id: z.uuid(),
+  full_name: z.string(),
+  email: z.string(),
+  role: z.enum(ROLES),
+  joined_at: instant,
   /** Of any of their sessions, in whatever account. */
-  last_used_at: string | null
-  has_second_factor: boolean
-}
+  last_used_at: instant.nullable(),
+  has_second_factor: z.boolean(),
+})
+export type MemberRow = z.infer<typeof Member>
 
-export interface InvitationRow {
-  id: string
-  email: string
-  role: Role
-  invited_by: string | null
-  created_at: string
-  expires_at: string
-  is_expired: boolean
-}
+export const Invitation = z.object({
+  id: z.uuid(),
+  email: z.string(),
+  role: z.enum(ROLES),
+  invited_by: z.string().nullable(),
+  created_at: instant,
+  expires_at: instant,
+  is_expired: z.boolean(),
+})
+export type InvitationRow = z.infer<typeof Invitation>
 
 const E_MAIL = 'be an e-mail address such as ana@example.com'
 const TYPED_MAX = 1_024

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { about, instant } from '#lib/base/fields.ts'
-import { ACCOUNT_STATUSES, ROLES } from '#lib/rooms/accounts/schema.ts'
+import { about } from '#lib/base/fields.ts'
+import { ACCOUNT_STATUSES, Invitation, Member, ROLES } from '#lib/rooms/accounts/schema.ts'
 
 export const AccountRead = z
   .object({
@@ -18,26 +18,6 @@ export const AccountSettings = z.object({
     expires_in: z.int(),
     time_zone: z.string(),
   }),
-})
-
-const Member = z.object({
-  user_id: z.uuid(),
-  full_name: z.string(),
-  email: z.string(),
-  role: z.enum(ROLES),
-  joined_at: instant,
-  last_used_at: instant.nullable(),
-  has_second_factor: z.boolean(),
-})
-
-const Invitation = z.object({
-  id: z.uuid(),
-  email: z.string(),
-  role: z.enum(ROLES),
-  invited_by: z.string().nullable(),
-  created_at: instant,
-  expires_at: instant,
-  is_expired: z.boolean(),
 })
 
 /** Whoever is in an account, and whoever was asked to join it. */

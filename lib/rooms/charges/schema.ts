@@ -14,7 +14,13 @@ import {
 import type { Mode } from '#lib/base/mode.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { isValidCnpj, isValidCpf, taxIdKind } from '#lib/base/pix/tax-id.ts'
-import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
+
+export type {
+  ChargeRow,
+  ChargeTotals,
+  CreatedCharge,
+  ListedCharge,
+} from '#lib/rooms/charges/wire.ts'
 
 export const CHARGE_AMOUNT_MIN = 500
 const METADATA_KEYS_MAX = 20
@@ -140,48 +146,6 @@ export const chargeRequest: Record<Mode, z.ZodType<ChargeRequest>> = {
     webhook_url: httpsUrl.optional(),
   }),
 }
-
-/** A row as the queries of this room select it. */
-export interface ChargeRow {
-  id: string
-  external_id: string
-  mode: Mode
-  status: ChargeStatus
-  amount: number
-  br_code: string
-  metadata: Record<string, unknown> | null
-  client_name: string
-  client_email: string
-  client_doc: string
-  client_phone: string | null
-  ip: string | null
-  items: Record<string, unknown>[] | null
-  utms: Record<string, unknown> | null
-  webhook_url: string | null
-  expires_at: string
-  paid_at: string | null
-  end_to_end_id: string | null
-  refunded_amount: number
-  created_at: string
-  updated_at: string
-}
-
-/** What a row of a list shows. */
-export type ListedCharge = Pick<
-  ChargeRow,
-  'id' | 'status' | 'amount' | 'external_id' | 'client_name' | 'created_at'
->
-
-/** What some charges come to. */
-export interface ChargeTotals {
-  count: number
-  amount: number
-  paid_amount: number
-  /** False: there are more of them, and each of the three says "at least". */
-  is_exact: boolean
-}
-
-export type CreatedCharge = Pick<ChargeRow, 'id' | 'br_code' | 'amount' | 'status' | 'metadata'>
 
 export const OutcomeRequest = z
   .object({

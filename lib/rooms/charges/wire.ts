@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { about, anyObject, instant, listQuery, must, pageOf } from '#lib/base/fields.ts'
+import { about, anyObject, instant, listQuery, must, pageOf, pickFields } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
-import type { ChargeRow, ChargeTotals, CreatedCharge } from '#lib/rooms/charges/schema.ts'
 import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 
 const ID = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
@@ -76,6 +75,16 @@ export const ChargeDetail = z
   .meta({ id: 'Charge' })
 export type ChargeDetail = z.infer<typeof ChargeDetail>
 
+/** A row as the queries of this room select it. */
+export type ChargeRow = Omit<ChargeDetail, 'transaction_id' | 'payment_url'>
+export type CreatedCharge = Pick<ChargeRow, 'id' | 'br_code' | 'amount' | 'status' | 'metadata'>
+
+/** What a row of a list shows. */
+export type ListedCharge = Pick<
+  ChargeRow,
+  'id' | 'status' | 'amount' | 'external_id' | 'client_name' | 'created_at'
+>
+
 export const ChargeRead = z
   .object({ status: success, data: ChargeDetail })
   .meta({ id: 'ChargeRead' })
@@ -105,47 +114,25 @@ export type ChargesQuery = z.infer<typeof chargesQuery>
 export const chargeFilters = chargesQuery.omit({ limit: true, cursor: true })
 export type ChargeFilters = z.infer<typeof chargeFilters>
 
-export const ChargesTotal: z.ZodType<ChargeTotals> = z.object({
+/** What some charges come to. */
+export const ChargesTotal = z.object({
   count: z.int(),
   amount: z.int(),
   paid_amount: z.int(),
+  /** False: there are more of them, and each of the three says "at least". */
   is_exact: z.boolean(),
 })
+export type ChargeTotals = z.infer<typeof ChargesTotal>
 
 /** What a person is shown who asked to see it. */
 export const DocumentShown = z.object({ data: z.object({ document: z.string() }) })
 
 export function createdChargeToWire(charge: CreatedCharge) {
-  return {
-    transaction_id: charge.id,
-    br_code: charge.br_code,
-    amount: charge.amount,
-    status: charge.status,
-    metadata: charge.metadata,
-  }
+  return pickFields(created, { ...charge, transaction_id: charge.id })
 }
 
 /** `paymentUrl` is the address of the payer's page. */
 export function chargeToWire(charge: ChargeRow, paymentUrl: string): ChargeDetail {
-  return {
-    ...createdChargeToWire(charge),
-    id: charge.id,
-    external_id: charge.external_id,
-    mode: charge.mode,
-    client_name: charge.client_name,
-    client_email: charge.client_email,
-    client_doc: charge.client_doc,
-    client_phone: charge.client_phone,
-    ip: charge.ip,
-    items: charge.items,
-    utms: charge.utms,
-    webhook_url: charge.webhook_url,
-    expires_at: charge.expires_at,
-    paid_at: charge.paid_at,
-    end_to_end_id: charge.end_to_end_id,
-    refunded_amount: charge.refunded_amount,
-    payment_url: paymentUrl,
-    created_at: charge.created_at,
-    updated_at: charge.updated_at,
-  }
+  const named = { ...charge, transaction_id: charge.id, payment_url: paymentUrl }
+  return pickFields(ChargeDetail.shape, named)
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { about, must, text } from '#lib/base/fields.ts'
+import { about, instant, must, text } from '#lib/base/fields.ts'
 import { isPermission, PERMISSIONS, type Permission } from '#lib/services/people/roles.ts'
 
 export { isPermission, PERMISSIONS, type Permission }
@@ -17,24 +17,24 @@ export function isActiveStatus(status: TokenStatus): boolean {
 }
 
 /** A row as the queries of this room select it: never the token itself, nor its hash. */
-export interface TokenRow {
-  id: string
-  name: string
-  prefix: string
-  last_four: string
-  permissions: Permission[]
-  status: TokenStatus
-  created_at: string
-  last_used_at: string | null
-  expires_at: string | null
-  revoked_at: string | null
-  revoked_reason: string | null
-  /** Who ended it, where a person did: one of the account's, or the operator's staff. */
-  revoked_by: 'member' | 'operator' | null
-  /** The member's name; staff is not named. */
-  revoker: string | null
-  replaced_by: string | null
-}
+export const Token = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  prefix: z.string().meta(about('How it begins.')),
+  last_four: z.string(),
+  permissions: z.array(z.enum(PERMISSIONS)),
+  status: z.enum(TOKEN_STATUSES),
+  created_at: instant,
+  last_used_at: instant.nullable(),
+  expires_at: instant.nullable(),
+  revoked_at: instant.nullable(),
+  revoked_reason: z.string().nullable(),
+  /** Who ended it, where a person did. Staff of the operator is not named. */
+  revoked_by: z.enum(['member', 'operator']).nullable(),
+  revoker: z.string().nullable().meta(about('The name of the member who ended it.')),
+  replaced_by: z.uuid().nullable(),
+})
+export type TokenRow = z.infer<typeof Token>
 
 /** Maximum active tokens of an account and mode: more are forgotten ones. */
 export const TOKENS_MAX = 100

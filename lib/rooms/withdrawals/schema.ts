@@ -11,15 +11,10 @@ import {
   type PixKeyType,
 } from '#lib/base/pix/pix-key.ts'
 
+export type { WithdrawalRow } from '#lib/rooms/withdrawals/wire.ts'
+
 export const WITHDRAWAL_AMOUNT_MIN = 1_000
 const PIX_KEY_MAX = 77
-
-/**
- * pending: the amount is held; the bank may have been asked. approved: the money has left.
- * rejected: it never will, and the merchant has the amount again. The last two are final.
- */
-export const WITHDRAWAL_STATUSES = ['pending', 'approved', 'rejected'] as const
-export type WithdrawalStatus = (typeof WITHDRAWAL_STATUSES)[number]
 
 const PIX_KEY_TYPE =
   'What kind of key it is. Without it the key tells; live mode asks for it where a key can be read in two ways (eleven digits: a CPF or a mobile phone).'
@@ -126,21 +121,3 @@ export const DecisionRequest = z
   })
   .meta({ id: 'WithdrawalOutcome' })
 export type DecisionRequest = z.infer<typeof DecisionRequest>
-
-/** A row as the queries of this room select it. */
-export interface WithdrawalRow {
-  id: string
-  external_id: string | null
-  mode: Mode
-  status: WithdrawalStatus
-  amount: number
-  pix_key_type: PixKeyType
-  pix_key: string
-  webhook_url: string | null
-  rejection_reason: string | null
-  end_to_end_id: string | null
-  approved_at: string | null
-  rejected_at: string | null
-  created_at: string
-  updated_at: string
-}

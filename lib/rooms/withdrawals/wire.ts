@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { about, instant, pageOf } from '#lib/base/fields.ts'
+import { about, instant, pageOf, pickFields } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
 import { PIX_KEY_TYPES } from '#lib/base/pix/pix-key.ts'
-import { WITHDRAWAL_STATUSES, type WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 
 const STATUS =
   '`pending` while the amount is held; `approved` once it has left, `rejected` once it is back in the balance.'
@@ -45,30 +45,17 @@ export const WithdrawalDetail = z
   .meta({ id: 'Withdrawal' })
 export type WithdrawalDetail = z.infer<typeof WithdrawalDetail>
 
+/** A row as the queries of this room select it, in an order of its own. */
+export type WithdrawalRow = WithdrawalDetail
+
 export const WithdrawalRead = z.object({ data: WithdrawalDetail }).meta({ id: 'WithdrawalRead' })
 export const WithdrawalPage = pageOf(WithdrawalDetail).meta({ id: 'WithdrawalPage' })
 
 export function createdWithdrawalToWire(withdrawal: WithdrawalRow) {
-  return {
-    id: withdrawal.id,
-    amount: withdrawal.amount,
-    status: withdrawal.status,
-    pix_key_type: withdrawal.pix_key_type,
-    pix_key: withdrawal.pix_key,
-    created_at: withdrawal.created_at,
-  }
+  return pickFields(created, withdrawal)
 }
 
+/** In the order of the wire, which rows that older versions stored in events do not have. */
 export function withdrawalToWire(withdrawal: WithdrawalRow): WithdrawalDetail {
-  return {
-    ...createdWithdrawalToWire(withdrawal),
-    external_id: withdrawal.external_id,
-    mode: withdrawal.mode,
-    webhook_url: withdrawal.webhook_url,
-    rejection_reason: withdrawal.rejection_reason,
-    end_to_end_id: withdrawal.end_to_end_id,
-    approved_at: withdrawal.approved_at,
-    rejected_at: withdrawal.rejected_at,
-    updated_at: withdrawal.updated_at,
-  }
+  return pickFields(WithdrawalDetail.shape, withdrawal)
 }

@@ -13,7 +13,7 @@ import { useApi } from '#components/nav/world.tsx'
 import { WithdrawalState } from '#components/status/state-chips.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { WithdrawalStatus } from '#lib/rooms/withdrawals/schema.ts'
+import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
 import type { WithdrawalStory } from '#lib/views/dashboard/schema.ts'
 
 const LIVE_MS = 1_500

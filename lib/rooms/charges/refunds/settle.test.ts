@@ -3,6 +3,7 @@ import { db, disconnect, Prisma } from '#lib/base/db/client.ts'
 import type { Once } from '#lib/base/db/once.ts'
 import { onWake, type Topic } from '#lib/base/db/wake.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
+import { pickFields } from '#lib/base/fields.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
@@ -10,7 +11,7 @@ import { chargeColumns, findCharge } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { findRefund } from '#lib/rooms/charges/refunds/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
-import { refundToWire } from '#lib/rooms/charges/refunds/wire.ts'
+import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
@@ -133,7 +134,7 @@ describe('the event', () => {
       const type = outcome === 'completed' ? 'transaction.refunded' : 'transaction.refund_failed'
       expect(event).toMatchObject({ type, sequence: 2n, mode: 'test', subjectId: chargeId })
       const charge = await findCharge(merchant.id, 'test', chargeId)
-      const refund = row && refundToWire(row)
+      const refund = row && pickFields(RefundDetail.shape, row)
       const resource = { ...plain(charge ?? {}), refund }
       expect(event?.resource).toEqual(resource)
       expect(resource).toMatchObject({ refunded_amount: outcome === 'completed' ? 3_000 : 0 })

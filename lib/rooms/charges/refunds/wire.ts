@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { about, instant, pageOf } from '#lib/base/fields.ts'
+import { about, instant, pageOf, pickFields } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
-import { REFUND_STATUSES, type RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
+import { REFUND_STATUSES } from '#lib/rooms/charges/refunds/states.ts'
 
 const STATUS =
   '`pending` while the amount is held; `completed` once the payer has it, `rejected` once it is back in the balance.'
@@ -39,28 +39,12 @@ export const RefundDetail = z
   .meta({ id: 'Refund' })
 export type RefundDetail = z.infer<typeof RefundDetail>
 
+/** A row as the queries of this room select it: nothing of it is renamed on the wire. */
+export type RefundRow = RefundDetail
+
 export const RefundRead = z.object({ data: RefundDetail }).meta({ id: 'RefundRead' })
 export const RefundPage = pageOf(RefundDetail).meta({ id: 'RefundPage' })
 
 export function createdRefundToWire(refund: RefundRow) {
-  return {
-    id: refund.id,
-    transaction_id: refund.transaction_id,
-    amount: refund.amount,
-    status: refund.status,
-    reason: refund.reason,
-    created_at: refund.created_at,
-  }
-}
-
-export function refundToWire(refund: RefundRow): RefundDetail {
-  return {
-    ...createdRefundToWire(refund),
-    mode: refund.mode,
-    rejection_reason: refund.rejection_reason,
-    return_id: refund.return_id,
-    completed_at: refund.completed_at,
-    rejected_at: refund.rejected_at,
-    updated_at: refund.updated_at,
-  }
+  return pickFields(created, refund)
 }

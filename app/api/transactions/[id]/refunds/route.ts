@@ -4,12 +4,7 @@ import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { listRefunds, recallRefund } from '#lib/rooms/charges/refunds/queries.ts'
 import { type RefundRow, refundRequest, refundsQuery } from '#lib/rooms/charges/refunds/schema.ts'
-import {
-  createdRefundToWire,
-  RefundCreated,
-  RefundPage,
-  refundToWire,
-} from '#lib/rooms/charges/refunds/wire.ts'
+import { createdRefundToWire, RefundCreated, RefundPage } from '#lib/rooms/charges/refunds/wire.ts'
 
 export const POST = endpoint({
   summary: 'Refund a charge',
@@ -45,6 +40,6 @@ export const GET = endpoint({
     const charge = await findCharge(account.ref, mode, params.id ?? '')
     if (!charge) throw refuse('transaction_not_found')
     const { rows, nextCursor } = await listRefunds(account.ref, mode, charge.id, query)
-    return { data: rows.map(refundToWire), next_cursor: nextCursor }
+    return { data: rows, next_cursor: nextCursor }
   },
 })

@@ -2,7 +2,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { findRefund } from '#lib/rooms/charges/refunds/queries.ts'
-import { RefundRead, refundToWire } from '#lib/rooms/charges/refunds/wire.ts'
+import { RefundRead } from '#lib/rooms/charges/refunds/wire.ts'
 
 export const GET = endpoint({
   summary: 'Read a refund',
@@ -16,6 +16,6 @@ export const GET = endpoint({
     if (!charge) throw refuse('transaction_not_found')
     const refund = await findRefund(account.ref, mode, charge.id, params.refund_id ?? '')
     if (!refund) throw refuse('refund_not_found')
-    return { data: refundToWire(refund) }
+    return { data: refund }
   },
 })
