@@ -1,9 +1,7 @@
 import * as z from 'zod'
-import { instant, must } from '#lib/base/fields.ts'
+import { must } from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import { JOB_KINDS } from '#lib/views/admin/schema.ts'
-
-const count = z.int().min(0)
+import { JOB_KINDS, StuckJob, WorkerLine } from '#lib/views/admin/schema.ts'
 
 export const HealthRead = z.object({
   data: z.object({
@@ -16,29 +14,8 @@ export const HealthRead = z.object({
         figures: z.record(z.string(), z.union([z.string(), z.number()])),
       }),
     ),
-    workers: z.array(
-      z.object({
-        id: z.uuid(),
-        host: z.string(),
-        pid: count,
-        started_at: instant,
-        silent_s: count,
-      }),
-    ),
-    jobs: z.array(
-      z.object({
-        kind: z.enum(JOB_KINDS),
-        // The database makes those of deliveries, in no version's form.
-        id: z.guid(),
-        account: z.object({ id: z.uuid(), name: z.string() }).nullable(),
-        attempts: count,
-        created_at: instant,
-        due_at: instant.nullable(),
-        is_held: z.boolean(),
-        can_run: z.boolean(),
-        problem: z.string().nullable(),
-      }),
-    ),
+    workers: z.array(WorkerLine),
+    jobs: z.array(StuckJob),
   }),
 })
 
@@ -58,4 +35,4 @@ export const requeueRequest = z
   })
 export type RequeueRequest = z.infer<typeof requeueRequest>
 
-export const JobsRequeued = z.object({ data: z.object({ requeued: count }) })
+export const JobsRequeued = z.object({ data: z.object({ requeued: z.int().min(0) }) })

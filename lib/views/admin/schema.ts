@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { must, text } from '#lib/base/fields.ts'
+import { instant, must, text } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { AccountLimits, AccountStatus, Role } from '#lib/rooms/accounts/schema.ts'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
@@ -109,33 +109,38 @@ export type Finding = { figures: Record<string, number | string> } & (
 )
 export type Check = Finding & { name: CheckName }
 
-export interface WorkerLine {
-  id: string
-  host: string
-  pid: number
-  started_at: string
-  silent_s: number
-}
+const count = z.int().min(0)
+
+export const WorkerLine = z.object({
+  id: z.uuid(),
+  host: z.string(),
+  pid: count,
+  started_at: instant,
+  silent_s: count,
+})
+export type WorkerLine = z.infer<typeof WorkerLine>
 
 export const JOB_KINDS = ['withdrawal', 'refund', 'charge', 'delivery', 'mail'] as const
 export type JobKind = (typeof JOB_KINDS)[number]
 
 /** Work that does not come to its end by itself. */
-export interface StuckJob {
-  kind: JobKind
-  id: string
-  account: { id: string; name: string } | null
-  attempts: number
-  created_at: string
+export const StuckJob = z.object({
+  kind: z.enum(JOB_KINDS),
+  // The database makes those of deliveries, in no version's form.
+  id: z.guid(),
+  account: z.object({ id: z.uuid(), name: z.string() }).nullable(),
+  attempts: count,
+  created_at: instant,
   /** Null: nobody will try it again by itself. */
-  due_at: string | null
+  due_at: instant.nullable(),
   /** A worker has it just now. */
-  is_held: boolean
+  is_held: z.boolean(),
   /** False: there is nothing left that could be run. */
-  can_run: boolean
+  can_run: z.boolean(),
   /** What came of the last try, in the words of whoever answered it. */
-  problem: string | null
-}
+  problem: z.string().nullable(),
+})
+export type StuckJob = z.infer<typeof StuckJob>
 
 export interface Health {
   at: string
