@@ -26,7 +26,8 @@ export function filterSql(alias: string, query: Omit<ListQuery, 'limit'>): Prism
     ${when(to, Prisma.sql`AND ${row}.created_at < ${to}::timestamptz AND ${row}.id < ${before}::uuid`)}`
 }
 
-function when(given: unknown, sql: Prisma.Sql): Prisma.Sql {
+/** The SQL where a filter is given, nothing otherwise. */
+export function when(given: unknown, sql: Prisma.Sql): Prisma.Sql {
   return given === undefined ? Prisma.empty : sql
 }
 

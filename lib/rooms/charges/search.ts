@@ -2,7 +2,7 @@
 
 import { Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, ofAccount } from '#lib/base/db/columns.ts'
-import { filterSql } from '#lib/base/db/page.ts'
+import { filterSql, when } from '#lib/base/db/page.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -21,8 +21,8 @@ export function chargesWhere(
   return Prisma.sql`
     ${ofAccount('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'
     ${filterSql('c', filters)}
-    ${from === undefined ? Prisma.empty : Prisma.sql`AND c.amount >= ${from}::bigint`}
-    ${to === undefined ? Prisma.empty : Prisma.sql`AND c.amount <= ${to}::bigint`}`
+    ${when(from, Prisma.sql`AND c.amount >= ${from}::bigint`)}
+    ${when(to, Prisma.sql`AND c.amount <= ${to}::bigint`)}`
 }
 
 /**

@@ -1,6 +1,6 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
-import type { Page } from '#lib/base/db/page.ts'
+import { type Page, when } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { CLOCK_SKEW_MS, isUuid } from '#lib/base/ids.ts'
@@ -122,10 +122,6 @@ function periodOf(accountId: string, mode: Mode, query: DeliveriesQuery): Prisma
     ${when(to, Prisma.sql`AND d.sequence <= COALESCE((${last}), ${SEQUENCE_MAX}::bigint)`)}
     ${when(from, Prisma.sql`AND d.created_at >= ${from}::timestamptz`)}
     ${when(to, Prisma.sql`AND d.created_at < ${to}::timestamptz`)}`
-}
-
-function when(given: unknown, sql: Prisma.Sql): Prisma.Sql {
-  return given === undefined ? Prisma.empty : sql
 }
 
 /**
