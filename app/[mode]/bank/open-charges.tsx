@@ -11,16 +11,13 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
-import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
+import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 
 /** While a page is looked at, new charges come from programs that try the API. */
 const REFRESH_MS = 5_000
 
-/** A charge as far as one must know it to choose it. */
-type Choice = Pick<ChargeRow, 'id' | 'client_name' | 'amount' | 'external_id' | 'created_at'>
-
 interface OpenChargesProps {
-  charges: Choice[]
+  charges: ListedCharge[]
   most: number
   chosen: string | undefined
 }
@@ -32,7 +29,7 @@ export function OpenCharges({ charges, most, chosen }: OpenChargesProps) {
   const { data } = useQuery({
     queryKey: ['bank', api.world],
     queryFn: ({ signal }) =>
-      api.get<{ data: Choice[] }>(`/transactions?status=pending&limit=${most}`, signal),
+      api.get<{ data: ListedCharge[] }>(`/transactions?status=pending&limit=${most}`, signal),
     initialData: { data: charges },
     refetchInterval: REFRESH_MS,
   })
@@ -60,7 +57,7 @@ export function OpenCharges({ charges, most, chosen }: OpenChargesProps) {
   )
 }
 
-function OpenCharge({ charge, isChosen }: { charge: Choice; isChosen: boolean }) {
+function OpenCharge({ charge, isChosen }: { charge: ListedCharge; isChosen: boolean }) {
   return (
     <li
       className={`relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-0.5 border-line px-4 py-3 not-first:border-t first:rounded-t-sheet last:rounded-b-sheet has-[a:hover]:bg-paper md:px-[18px] ${isChosen ? 'bg-accent-soft' : ''}`}

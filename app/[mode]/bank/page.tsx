@@ -6,8 +6,7 @@ import { OpenCharges } from '#app/[mode]/bank/open-charges.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMember } from '#lib/edge/session/gate.ts'
-import { findCharge, listCharges } from '#lib/rooms/charges/queries.ts'
-import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
+import { findCharge, listChargeRows } from '#lib/rooms/charges/queries.ts'
 import { readCharge, readCode } from '#lib/views/dashboard/bank.ts'
 import type { BankReading, SearchParams } from '#lib/views/dashboard/schema.ts'
 
@@ -31,7 +30,7 @@ export default async function BankPage({ params, searchParams }: BankPageProps) 
   const [t, reading, open] = await Promise.all([
     getTranslations('bank'),
     readWanted(account.id, code, charge),
-    listCharges(account.id, 'test', { status: 'pending', limit: OPEN_MAX }),
+    listChargeRows(account.id, 'test', { status: 'pending', limit: OPEN_MAX }),
   ])
   const pasted = typeof code === 'string' ? code : ''
   return (
@@ -41,20 +40,11 @@ export default async function BankPage({ params, searchParams }: BankPageProps) 
       <ClientWords of={['bank', 'chargeStatus']}>
         <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,30rem)_minmax(0,1fr)] lg:gap-8">
           <Bank key={reading?.charge?.id ?? pasted} reading={reading} code={pasted} />
-          <OpenCharges
-            charges={open.rows.map(toChoice)}
-            most={OPEN_MAX}
-            chosen={reading?.charge?.id}
-          />
+          <OpenCharges charges={open.rows} most={OPEN_MAX} chosen={reading?.charge?.id} />
         </div>
       </ClientWords>
     </>
   )
-}
-
-/** Nothing of the payer but the name leaves the server. */
-function toChoice({ id, client_name, amount, external_id, created_at }: ChargeRow) {
-  return { id, client_name, amount, external_id, created_at }
 }
 
 async function readWanted(

@@ -8,8 +8,7 @@ import { IfMay } from '#components/nav/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMember } from '#lib/edge/session/gate.ts'
-import { listedColumns, readCharges } from '#lib/rooms/charges/queries.ts'
-import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
+import { listChargeRows } from '#lib/rooms/charges/queries.ts'
 import { readChargesAsked } from '#lib/views/dashboard/charge-filters.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
@@ -28,12 +27,7 @@ export default async function ChargesPage({ params, searchParams }: ChargesPageP
   const { account, mode } = await requireMember(params)
   const [t, given] = await Promise.all([getTranslations('charges'), searchParams])
   const { asked, query } = readChargesAsked(given, account.timeZone, SHOWN)
-  const { rows, nextCursor } = await readCharges<ListedCharge>(
-    listedColumns,
-    account.id,
-    mode,
-    query,
-  )
+  const { rows, nextCursor } = await listChargeRows(account.id, mode, query)
   const { limit, cursor, ...filters } = asked
   return (
     <ClientWords of={['charges', 'chargeStatus']}>

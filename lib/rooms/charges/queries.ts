@@ -8,7 +8,7 @@ import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
-import type { ChargeRow, CreatedCharge } from '#lib/rooms/charges/schema.ts'
+import type { ChargeRow, CreatedCharge, ListedCharge } from '#lib/rooms/charges/schema.ts'
 import { chargeOfEach, chargesWhere, fitsSearch, foundCte } from '#lib/rooms/charges/search.ts'
 import { type ChargeDetail, type ChargesQuery, chargeToWire } from '#lib/rooms/charges/wire.ts'
 
@@ -30,7 +30,7 @@ export const eventColumns = {
 }
 
 /** The columns of a ListedCharge. */
-export const listedColumns = Prisma.sql`
+const listedColumns = Prisma.sql`
   c.id, c.status, c.amount, c.external_id, c.client_name, ${utc('c.created_at')}`
 
 /** By its id, or by the merchant's own reference; text in the form of a UUID is always an id. */
@@ -92,6 +92,15 @@ export function listCharges(
   query: ChargesQuery,
 ): Promise<Page<ChargeRow>> {
   return readCharges<ChargeRow>(chargeColumns, account, mode, query)
+}
+
+/** Returns the same page with no more than the row of a list shows: of the payer the name alone. */
+export function listChargeRows(
+  account: AccountRef,
+  mode: Mode,
+  query: ChargesQuery,
+): Promise<Page<ListedCharge>> {
+  return readCharges<ListedCharge>(listedColumns, account, mode, query)
 }
 
 /** Of a page of the charges that fit, newest first, these columns; `id` must be one of them. */

@@ -75,15 +75,20 @@ export const ChargeDetail = z
   .meta({ id: 'Charge' })
 export type ChargeDetail = z.infer<typeof ChargeDetail>
 
-/** A row as the queries of this room select it. */
+/** A charge as the row of a list shows it. */
+export const ListedCharge = ChargeDetail.pick({
+  id: true,
+  status: true,
+  amount: true,
+  external_id: true,
+  client_name: true,
+  created_at: true,
+})
+export type ListedCharge = z.infer<typeof ListedCharge>
+
+/** A row as the queries of this room select it: what the wire shows under two more names is left out. */
 export type ChargeRow = Omit<ChargeDetail, 'transaction_id' | 'payment_url'>
 export type CreatedCharge = Pick<ChargeRow, 'id' | 'br_code' | 'amount' | 'status' | 'metadata'>
-
-/** What a row of a list shows. */
-export type ListedCharge = Pick<
-  ChargeRow,
-  'id' | 'status' | 'amount' | 'external_id' | 'client_name' | 'created_at'
->
 
 export const ChargeRead = z
   .object({ status: success, data: ChargeDetail })

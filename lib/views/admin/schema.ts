@@ -53,12 +53,8 @@ export interface TokenLine extends TokenRow {
 export const TOKEN_FILTERS = ['in_force', 'revoked', 'expired'] as const
 
 /** What one charge is found for: never more of its payer than that. */
-export interface FoundCharge {
-  id: string
+export interface FoundCharge extends Pick<ListedCharge, 'id' | 'status' | 'amount' | 'created_at'> {
   mode: Mode
-  status: ListedCharge['status']
-  amount: number
-  created_at: string
   payer: string
 }
 

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { instant, must } from '#lib/base/fields.ts'
+import { must } from '#lib/base/fields.ts'
 import { parseBrCode } from '#lib/base/pix/br-code.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
-import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
+import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import { CODE_PLACE } from '#lib/services/gateway/simulated-code.ts'
 import type { BankProblem, BankReading } from '#lib/views/dashboard/schema.ts'
 
@@ -22,13 +22,13 @@ const PROBLEMS = [
   ...['target', 'unsupported', 'location', 'amount', 'no_code', 'real', 'foreign'],
 ] as BankProblem[]
 
-const charge = z.object({
-  id: z.uuid(),
-  br_code: z.string(),
-  amount: z.int(),
-  status: z.enum(CHARGE_STATUSES),
-  external_id: z.string(),
-  expires_at: instant,
+const charge = ChargeDetail.pick({
+  id: true,
+  br_code: true,
+  amount: true,
+  status: true,
+  external_id: true,
+  expires_at: true,
 })
 const none = z.null()
 

@@ -4,7 +4,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
-import { listCharges } from '#lib/rooms/charges/queries.ts'
+import { listChargeRows } from '#lib/rooms/charges/queries.ts'
 import { summarizeCharges, sumPaid } from '#lib/rooms/charges/summarize.ts'
 import { readDelivered } from '#lib/services/webhooks/delivered.ts'
 import { addDays, chartDays, dayOf, listDays, midnight } from '#lib/views/dashboard/period.ts'
@@ -39,7 +39,7 @@ export async function readHome(
     summarizeCharges(id, mode, since),
     readPresent(id, mode),
     readDelivered(id, mode),
-    listCharges(id, mode, { limit: CHARGES_SHOWN }),
+    listChargeRows(id, mode, { limit: CHARGES_SHOWN }),
   ])
   return {
     ...present,
@@ -51,9 +51,7 @@ export async function readHome(
     ...summary,
     webhooks,
     days: chart,
-    charges: latest.rows.map(({ id, external_id, client_name, status, amount, created_at }) => {
-      return { id, external_id, client_name, status, amount, created_at }
-    }),
+    charges: latest.rows,
   }
 }
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { instant } from '#lib/base/fields.ts'
 import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
+import { ListedCharge } from '#lib/rooms/charges/wire.ts'
 
 const Received = z.object({ amount: z.int(), count: z.int() })
 /** What came in within some days, and by how many charges. */
@@ -31,16 +32,7 @@ const Home = z.object({
     .nullable(),
   /** Every day of the chart, those without payments too. */
   days: z.array(DayReceived),
-  charges: z.array(
-    z.object({
-      id: z.uuid(),
-      external_id: z.string(),
-      client_name: z.string(),
-      status: z.enum(CHARGE_STATUSES),
-      amount: z.int(),
-      created_at: instant,
-    }),
-  ),
+  charges: z.array(ListedCharge),
 })
 export type Home = z.infer<typeof Home>
 export const HomeRead = z.object({ data: Home })
