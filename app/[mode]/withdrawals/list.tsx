@@ -18,7 +18,8 @@ import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import { maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
-import { WITHDRAWAL_STATUSES, type WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 
 const LIVE_MS = 2_000
 const UNSET = { status: null, period: null, from: null, to: null, q: null }

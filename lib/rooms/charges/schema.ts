@@ -15,14 +15,12 @@ import type { Mode } from '#lib/base/mode.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { isValidCnpj, isValidCpf, taxIdKind } from '#lib/base/pix/tax-id.ts'
 
-
 export type {
   ChargeRow,
   ChargeTotals,
   CreatedCharge,
   ListedCharge,
 } from '#lib/rooms/charges/wire.ts'
-
 
 export const CHARGE_AMOUNT_MIN = 500
 const METADATA_KEYS_MAX = 20

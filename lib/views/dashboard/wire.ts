@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { instant } from '#lib/base/fields.ts'
-import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 import { ListedCharge } from '#lib/rooms/charges/wire.ts'
 
 const Received = z.object({ amount: z.int(), count: z.int() })
