@@ -5,8 +5,8 @@ import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { CodeForm } from '#app/[mode]/bank/code-form.tsx'
-import { Confirm, type Outcome } from '#app/[mode]/bank/confirm.tsx'
-import { Decided } from '#app/[mode]/bank/decided.tsx'
+import { ConfirmPayment, type Outcome } from '#app/[mode]/bank/confirm-payment.tsx'
+import { PaymentOutcome } from '#app/[mode]/bank/payment-outcome.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { BankReading } from '#lib/views/dashboard/schema.ts'
@@ -52,9 +52,9 @@ export function Bank({ reading: first, code }: BankProps) {
         {!reading?.charge ? (
           <CodeForm code={code} problem={reading?.problem ?? null} read={read} />
         ) : outcome ? (
-          <Decided charge={reading.charge} outcome={outcome} restart={restart} />
+          <PaymentOutcome charge={reading.charge} outcome={outcome} restart={restart} />
         ) : (
-          <Confirm {...reading} decide={decide} restart={restart} />
+          <ConfirmPayment {...reading} decide={decide} restart={restart} />
         )}
       </Sheet>
     </section>

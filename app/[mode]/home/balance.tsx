@@ -2,7 +2,7 @@ import { ArrowUpRight, Plus, ScrollText } from 'lucide-react'
 import Link from 'next/link'
 import { useFormatter, useLocale, useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
-import { Books } from '#app/[mode]/home/books.tsx'
+import { LedgerCheck } from '#app/[mode]/home/ledger-check.tsx'
 import { HeroMoney, Money, moneyText } from '#components/format/format.tsx'
 import { IfMay } from '#components/nav/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
@@ -20,12 +20,12 @@ export function Balance({ balance, books, mode }: BalanceProps) {
   return (
     <section aria-label={t('title')} className="md:px-7 md:py-7">
       <p className="flex min-h-6 flex-wrap items-center gap-x-2 gap-y-1 text-muted text-small max-md:pr-14">
-        {t('available')} <Books books={books} />
+        {t('available')} <LedgerCheck books={books} />
       </p>
       <p className="mt-2.5 text-[42px] leading-none md:text-[50px]">
         <HeroMoney cents={balance.available} testId="balance" />
       </p>
-      <Said available={balance.available} />
+      <BalanceAnnouncement available={balance.available} />
       <p className="mt-2.5 text-muted text-small">
         <Held {...balance} />
       </p>
@@ -80,7 +80,7 @@ function Held({ outbound, held }: Home['balance']) {
 const QUIET_MS = 30_000
 
 /** Tells a screen reader that the balance is another now. */
-function Said({ available }: { available: number }) {
+function BalanceAnnouncement({ available }: { available: number }) {
   const t = useTranslations('balance')
   const locale = useLocale()
   const known = useRef(available)

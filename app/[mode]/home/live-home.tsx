@@ -6,8 +6,8 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Balance } from '#app/[mode]/home/balance.tsx'
-import { BooksWrong } from '#app/[mode]/home/books.tsx'
 import { ChartCard } from '#app/[mode]/home/chart-card.tsx'
+import { LedgerWarning } from '#app/[mode]/home/ledger-check.tsx'
 import { Received } from '#app/[mode]/home/received.tsx'
 import { IfMay } from '#components/nav/may.tsx'
 import { useApi } from '#components/nav/world.tsx'
@@ -46,7 +46,7 @@ export function LiveHome({ first, query, children }: LiveHomeProps) {
   })
   return (
     <>
-      <BooksWrong books={home.books} />
+      <LedgerWarning books={home.books} />
       <div className="flex flex-col gap-6 md:grid md:grid-cols-[minmax(0,5fr)_minmax(0,4fr)] md:gap-x-0 md:gap-y-8">
         <div
           aria-hidden

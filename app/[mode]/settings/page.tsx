@@ -3,7 +3,7 @@ import type { Metadata } from 'next'
 import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { AccountForm } from '#app/[mode]/settings/account-form.tsx'
-import { Look } from '#app/[mode]/settings/look.tsx'
+import { PreferencesForm } from '#app/[mode]/settings/preferences-form.tsx'
 import { ProfileForm } from '#app/[mode]/settings/profile-form.tsx'
 import { Section } from '#app/[mode]/settings/section.tsx'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
@@ -46,7 +46,7 @@ export default async function SettingsPage({ params }: { params: Promise<{ mode:
             <ProfileForm name={user.name} />
           </Section>
           <Section title={t('look.title')} text={t('look.text')}>
-            <Look theme={theme} />
+            <PreferencesForm theme={theme} />
           </Section>
           <Section title={t('identity.title')} text={t('identity.text')}>
             <Facts>

@@ -1,5 +1,5 @@
 import { useLocale, useTranslations } from 'next-intl'
-import { Identifiers, PayerDocument } from '#app/[mode]/charges/[id]/identifiers.tsx'
+import { Identifiers, PayerDocument } from '#app/[mode]/charges/[id]/live-facts.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'

@@ -4,8 +4,8 @@ import { useTranslations } from 'next-intl'
 import { getLocale, getTranslations } from 'next-intl/server'
 import { QRCodeSVG } from 'qrcode.react'
 import { cache } from 'react'
-import { ChargeActions, StatusChip } from '#app/[mode]/charges/[id]/actions.tsx'
 import { ChargeDetails } from '#app/[mode]/charges/[id]/details.tsx'
+import { ChargeActions, LiveChargeState } from '#app/[mode]/charges/[id]/head.tsx'
 import { PayPanel } from '#app/[mode]/charges/[id]/pay-panel.tsx'
 import { Refunds } from '#app/[mode]/charges/[id]/refunds.tsx'
 import { LiveCharge } from '#app/[mode]/charges/[id]/story.tsx'
@@ -59,7 +59,7 @@ export default async function ChargePage({ params }: PageProps) {
               <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[20ch]">
                 {charge.external_id}
               </span>
-              <StatusChip />
+              <LiveChargeState />
             </>
           }
         >

@@ -3,7 +3,7 @@
 import { useLocale, useTranslations } from 'next-intl'
 import { type SyntheticEvent, useState } from 'react'
 import { rowName, sumOfItems } from '#app/[mode]/charges/new/new-charge.ts'
-import { AddRow, RemoveRow, RowInput, useRows } from '#app/[mode]/charges/new/row-input.tsx'
+import { AddRow, RemoveRow, RowInput, useRows } from '#app/[mode]/charges/new/rows.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { parseReais, reaisText } from '#lib/base/money.ts'
 

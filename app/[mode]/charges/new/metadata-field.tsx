@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { rowName } from '#app/[mode]/charges/new/new-charge.ts'
-import { AddRow, RemoveRow, RowInput, useRows } from '#app/[mode]/charges/new/row-input.tsx'
+import { AddRow, RemoveRow, RowInput, useRows } from '#app/[mode]/charges/new/rows.tsx'
 
 interface MetadataFieldProps {
   onRows: (ids: number[]) => void

@@ -24,7 +24,7 @@ export function KeyFields({ mode, problems, isTypeMissing }: KeyFieldsProps) {
   const t = useTranslations()
   const [key, setKey] = useState('')
   const [chosen, setChosen] = useState<PixKeyType | ''>('')
-  const isAmbiguous = mayBeTwo(key)
+  const isAmbiguous = isAmbiguousKey(key)
   const read = isAmbiguous ? null : readPixKey(mode, { pix_key: key })
   const told = read?.ok ? read.type : ''
   const type = chosen || told
@@ -95,7 +95,7 @@ function useKeyProblem(
 }
 
 /** Eleven digits that can be a CPF as well as a mobile phone: the money would go to a stranger. */
-export function mayBeTwo(key: string): boolean {
+export function isAmbiguousKey(key: string): boolean {
   const read = inferPixKeyType(key, 'dict')
   return !read.ok && read.reason === 'ambiguous'
 }

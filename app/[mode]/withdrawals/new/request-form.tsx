@@ -5,8 +5,8 @@ import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
-import { mayBeTwo } from '#app/[mode]/withdrawals/new/key-fields.tsx'
-import { Purse } from '#app/[mode]/withdrawals/new/purse.tsx'
+import { AvailableBalance } from '#app/[mode]/withdrawals/new/available-balance.tsx'
+import { isAmbiguousKey } from '#app/[mode]/withdrawals/new/key-fields.tsx'
 import { RequestFields } from '#app/[mode]/withdrawals/new/request-fields.tsx'
 import { Review } from '#app/[mode]/withdrawals/new/review.tsx'
 import { useForm } from '#components/form/form.ts'
@@ -55,7 +55,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
   }
 
   function review(body: WithdrawalRequest) {
-    const isAmbiguous = !body.pix_key_type && mayBeTwo(body.pix_key)
+    const isAmbiguous = !body.pix_key_type && isAmbiguousKey(body.pix_key)
     setTypeMissing(isAmbiguous)
     if (isAmbiguous) return focusOn('pix_key_type')
     setReviewed(body)
@@ -112,7 +112,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
           {reviewed ? t('reviewing') : ''}
         </p>
       </Sheet>
-      <Purse balance={balance.data.balance} amount={reviewed?.amount ?? amount} />
+      <AvailableBalance balance={balance.data.balance} amount={reviewed?.amount ?? amount} />
     </form>
   )
 }

@@ -12,13 +12,13 @@ import type { BankReading } from '#lib/views/dashboard/schema.ts'
 export type Outcome = 'paid' | 'failed' | 'expired'
 export type Payable = Extract<BankReading, { problem: null }>
 
-interface ConfirmProps extends Payable {
+interface ConfirmPaymentProps extends Payable {
   decide: (id: string, outcome: Outcome, idempotencyKey: string) => Promise<void>
   restart: () => void
 }
 
 /** What a bank shows before one pays, and what one may do here besides. */
-export function Confirm({ receiver, city, charge, decide, restart }: ConfirmProps) {
+export function ConfirmPayment({ receiver, city, charge, decide, restart }: ConfirmPaymentProps) {
   const t = useTranslations('bank')
   const keys = useRef<Partial<Record<Outcome, string>>>({})
   const [busy, setBusy] = useState<Outcome | null>(null)

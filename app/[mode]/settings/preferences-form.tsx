@@ -16,7 +16,7 @@ const LANGUAGES: [Locale, string][] = [
 ]
 
 /** In which language, and how bright: in force at once. */
-export function Look({ theme }: { theme: Theme }) {
+export function PreferencesForm({ theme }: { theme: Theme }) {
   const t = useTranslations('settings')
   const locale = useLocale()
   // At once, not when the page has come in the other language.

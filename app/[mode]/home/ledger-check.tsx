@@ -7,7 +7,7 @@ import { Notice } from '#components/ui/notice.tsx'
 import type { Home } from '#lib/views/dashboard/schema.ts'
 
 /** What the last check of the books found; nothing before the first, a minute after the account. */
-export function Books({ books }: Pick<Home, 'books'>) {
+export function LedgerCheck({ books }: Pick<Home, 'books'>) {
   const t = useTranslations('books')
   const text = useTimeText()
   if (!books) return null
@@ -28,7 +28,7 @@ export function Books({ books }: Pick<Home, 'books'>) {
 }
 
 /** What to do when the books do not balance: above everything else. */
-export function BooksWrong({ books }: Pick<Home, 'books'>) {
+export function LedgerWarning({ books }: Pick<Home, 'books'>) {
   const t = useTranslations('books')
   if (!books || books.is_right) return null
   return (

@@ -3,14 +3,14 @@ import { useTranslations } from 'next-intl'
 import { HeroMoney, Money } from '#components/format/format.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 
-interface PurseProps {
+interface AvailableBalanceProps {
   balance: number
   /** What is about to leave; null while it is no amount. */
   amount: number | null
 }
 
 /** What can be withdrawn, and what remains of it. */
-export function Purse({ balance, amount }: PurseProps) {
+export function AvailableBalance({ balance, amount }: AvailableBalanceProps) {
   const t = useTranslations('withdrawalRequest')
   const rest = balance - (amount ?? 0)
   return (

@@ -63,7 +63,7 @@ function Refund() {
 }
 
 /** The state of the page's charge, as it stands now. */
-export function StatusChip() {
+export function LiveChargeState() {
   const { status } = useStory().story.charge
   return (
     <span data-testid="charge-status">

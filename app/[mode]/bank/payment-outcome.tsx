@@ -4,7 +4,7 @@ import { Check, type LucideIcon, TimerOff, X } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { useEffect, useRef } from 'react'
-import type { Outcome, Payable } from '#app/[mode]/bank/confirm.tsx'
+import type { Outcome, Payable } from '#app/[mode]/bank/confirm-payment.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 
@@ -14,14 +14,14 @@ const LOOKS: Record<Outcome, { tone: string; icon: LucideIcon }> = {
   expired: { tone: 'bg-off-soft text-off', icon: TimerOff },
 }
 
-interface DecidedProps {
+interface PaymentOutcomeProps {
   charge: Payable['charge']
   outcome: Outcome
   restart: () => void
 }
 
 /** What became of it, and where the merchant sees the same. */
-export function Decided({ charge, outcome, restart }: DecidedProps) {
+export function PaymentOutcome({ charge, outcome, restart }: PaymentOutcomeProps) {
   const t = useTranslations('bank')
   const locale = useLocale()
   const title = useRef<HTMLHeadingElement>(null)
