@@ -15,9 +15,11 @@ import { expectBalancedBooks, inOwnDatabase, makeMerchant, openCharge } from '#l
 
 inOwnDatabase()
 
-afterEach(() => {
+afterEach(async () => {
   vi.useRealTimers()
   vi.restoreAllMocks()
+  // What one test leaves open is asked about again in 15 s, which may be during another.
+  await db().$executeRaw`UPDATE charges SET due_at = NULL`
 })
 
 async function openDueCharge(merchant: Account, amount = 1_000): Promise<string> {
@@ -26,6 +28,17 @@ async function openDueCharge(merchant: Account, amount = 1_000): Promise<string>
     UPDATE charges SET expires_at = now() - interval '1 second', due_at = now() - interval '1 second'
     WHERE account_id = ${merchant.id}::uuid AND id = ${id}::uuid`
   return id
+}
+
+/**
+ * Sweeps until no charge is due. One sweep may skip rows of a statement that has just failed:
+ * PostgreSQL reports an error before it releases the locks, and a claim skips what is locked.
+ */
+async function expireAllDue(): Promise<number> {
+  let ended = 0
+  do ended += await expireDueCharges()
+  while ((await db().charge.count({ where: { dueAt: { lte: new Date() } } })) > 0)
+  return ended
 }
 
 async function statusOf(merchant: Account, id: string): Promise<string | undefined> {
@@ -155,7 +168,7 @@ test('one that cannot be closed keeps nobody else waiting either', async () => {
   await db().$executeRaw`
     CREATE TRIGGER broken BEFORE UPDATE OF status ON charges FOR EACH ROW
     WHEN (NEW.id = ${Prisma.raw(`'${broken}'`)}::uuid) EXECUTE FUNCTION troco_refuse_change()`
-  expect(await expireDueCharges()).toBe(3)
+  expect(await expireAllDue()).toBe(3)
   await db().$executeRaw`DROP TRIGGER broken ON charges`
   expect(await statusOf(merchant, first)).toBe('expired')
   expect(await statusOf(merchant, third)).toBe('expired')
@@ -173,11 +186,14 @@ test('many accounts, in strokes with rests between: one event each, numbered wit
   for (let round = 0; round < 20; round++)
     await Promise.all(merchants.map(one => openDueCharge(one)))
   let rests = 0
+  let others: Promise<number>[] = []
+  // The others begin at the first rest: the first sweep has seen all 60 by then, and rests twice.
   const rest = async () => {
+    if (rests === 0) others = [expireDueCharges(), expireDueCharges()]
     rests++
   }
-  const sweeps = [expireDueCharges(gatewayOf, rest), expireDueCharges(), expireDueCharges()]
-  const taken = await Promise.all(sweeps)
+  const first = await expireDueCharges(gatewayOf, rest)
+  const taken = [first, ...(await Promise.all(others)), await expireAllDue()]
   expect(taken.reduce((sum, count) => sum + count)).toBe(60)
   expect(rests).toBe(2)
   for (const { id: accountId } of merchants) {

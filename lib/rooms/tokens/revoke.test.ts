@@ -58,7 +58,7 @@ test('how it begins is enough to name it', async () => {
 
 test('a whole token names itself, and is not repeated in an answer', async () => {
   const { token, id } = await issue()
-  const other = `${token.slice(0, -1)}x`
+  const other = `${token.slice(0, -1)}${token.endsWith('x') ? 'y' : 'x'}`
   await expect(revokeToken(other, 'leaked', ACTOR)).rejects.not.toThrow(other)
   expect(await revokeToken(token, 'leaked', ACTOR)).toEqual({ id })
   expect(await verifyToken(token)).toBeNull()
