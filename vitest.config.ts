@@ -13,6 +13,8 @@ export default defineConfig({
     // Money tests keep a whole connection pool busy; more files at once only wait for each other.
     maxWorkers: 3,
     testTimeout: 60_000,
+    // A busy machine is late; what never comes fails a little later.
+    expect: { poll: { timeout: 10_000 } },
     hookTimeout: 60_000,
   },
 })

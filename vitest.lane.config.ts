@@ -17,6 +17,8 @@ export default defineConfig({
     env: { MODEL_RUNS: '15' },
     maxWorkers: 2,
     testTimeout: 60_000,
+    // A busy machine is late; what never comes fails a little later.
+    expect: { poll: { timeout: 10_000 } },
     hookTimeout: 60_000,
   },
 })

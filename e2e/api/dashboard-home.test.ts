@@ -63,7 +63,14 @@ test('an account in which nothing happened yet says so, with every day of the ch
   expect(new Set(home.days.map(({ amount }) => amount))).toEqual(new Set([0]))
 })
 
+/** A time zone in which it is about noon now: no midnight and no month's end comes in between. */
+function zoneAtNoon(): string {
+  const ahead = 12 - new Date().getUTCHours()
+  return `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`
+}
+
 test('it tells what came in, how many paid, and what is held for which orders', async () => {
+  await db().account.update({ where: { id: merchant.id }, data: { timeZone: zoneAtNoon() } })
   await receive(merchant, 5_000)
   await receive(merchant, 7_000)
   for (const outcome of ['expired', 'failed'] as const) {

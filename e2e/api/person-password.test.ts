@@ -14,6 +14,7 @@ import { call } from '#lib/testing/call.ts'
 import { linkTo, mailsTo } from '#lib/testing/mailbox.ts'
 import { expectShape } from '#lib/testing/member.ts'
 import { type Api, startApi } from '#lib/testing/stage.ts'
+import { fastestMs } from '#lib/testing/timing.ts'
 
 const OLD = 'girassol verde 88'
 const NEW = 'tulipa azul no cais 7'
@@ -246,14 +247,17 @@ describe('a password that was forgotten', () => {
 
   test('nobody learns whose e-mail is known, by words or by time', async () => {
     const timed = async (of: string) => {
-      const startedAt = performance.now()
-      const { status, text } = await reset(of)
-      return { said: [status, text], tookMs: performance.now() - startedAt }
+      const said: unknown[] = []
+      const tookMs = await fastestMs(async () => {
+        const { status, text } = await reset(of)
+        said.push(status, text)
+      })
+      return { said, tookMs }
     }
     const known = await timed(email)
     const unknown = await timed(`nobody-${newId()}@troco.example`)
     expect(unknown.said).toEqual(known.said)
-    expect(known.said).toEqual([200, '{"data":{}}'])
+    expect(known.said.slice(0, 2)).toEqual([200, '{"data":{}}'])
     for (const { tookMs } of [known, unknown]) expect(tookMs).toBeGreaterThan(290)
     expect(Math.abs(unknown.tookMs - known.tookMs)).toBeLessThan(150)
     expect((await reset('ana')).status).toBe(422)

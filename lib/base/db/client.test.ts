@@ -10,6 +10,7 @@ import { migrate } from '#lib/base/db/migrate.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { isDatabaseGone } from '#lib/base/errors.ts'
 import { cleanUp, kill, livingIn, makeFolder, open } from '#lib/testing/embedded.ts'
+import { freePort } from '#lib/testing/server.ts'
 import { makeDatabase, makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
 /** What a request may take at most when the database does not answer: the 503 included. */
@@ -108,10 +109,8 @@ describe('a pool of which every connection is busy', () => {
 
 test('a database that stands still, dies and comes back needs no restart of the API', async () => {
   const dataFolder = makeFolder()
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const port = `${(probe.address() as AddressInfo).port}`
-  probe.close()
+  // Kept while the database is away: the kernel gives out none of these.
+  const port = `${await freePort()}`
   const embedded = await open(dataFolder, { settings: { port } })
   await migrate(embedded.url)
   const ask = await serve(embedded.url, 4)

@@ -96,7 +96,7 @@ describe('a worker', () => {
     start()
     await expect.poll(heartbeats).toHaveLength(1)
     const overdue = await openOverdue()
-    await expect.poll(() => statusOf(overdue), { timeout: 2_000 }).toBe('expired')
+    await expect.poll(() => statusOf(overdue), { timeout: 5_000 }).toBe('expired')
   })
 
   test('goes on after a run that failed, with its heartbeat in place', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
+import { computedMs } from '#lib/testing/timing.ts'
 
 const ANA = { email: 'ana.rocha@padaria.example', name: 'Ana Rocha' }
 
@@ -50,7 +51,6 @@ test.each([
 test('what is as long as allowed is judged in a moment, however it is made up', async () => {
   const hard = Array.from({ length: 128 }, (_, at) => '4a@s$1i!l0o3e7t5z'[(at * 7) % 17]).join('')
   await requireGoodPassword('girassol verde 88', ANA)
-  const startedAt = performance.now()
-  await requireGoodPassword(hard, ANA).catch(() => {})
-  expect(performance.now() - startedAt).toBeLessThan(500)
+  const judge = () => requireGoodPassword(hard, ANA).catch(() => {})
+  expect(await computedMs(judge)).toBeLessThan(500)
 })

@@ -3,6 +3,10 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { forgetTries } from '#lib/edge/jobs/prune.ts'
 import { type Attempt, count, countTry, forgiveTry } from '#lib/services/people/throttle.ts'
+import { inOwnDatabase } from '#lib/testing/stage.ts'
+
+// Its tests let every pause end, which other tests would feel.
+inOwnDatabase()
 
 let host = 0
 function someAddress(): string {

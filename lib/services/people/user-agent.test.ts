@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { readUserAgent } from '#lib/services/people/user-agent.ts'
+import { computedMs } from '#lib/testing/timing.ts'
 
 const KIT = 'AppleWebKit/537.36 (KHTML, like Gecko)'
 const APPLE = 'AppleWebKit/605.1.15 (KHTML, like Gecko)'
@@ -42,8 +43,7 @@ test.each([
   expect(readUserAgent(text)).toEqual({ browser, system })
 })
 
-test('what is as long as one may say is read in a moment', () => {
-  const startedAt = performance.now()
-  readUserAgent(`Version/1 ${'Mobile/a Version/1.'.repeat(30)}`.slice(0, 512))
-  expect(performance.now() - startedAt).toBeLessThan(50)
+test('what is as long as one may say is read in a moment', async () => {
+  const hard = `Version/1 ${'Mobile/a Version/1.'.repeat(30)}`.slice(0, 512)
+  expect(await computedMs(() => readUserAgent(hard))).toBeLessThan(50)
 })

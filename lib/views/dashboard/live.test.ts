@@ -54,36 +54,48 @@ async function listen(id: string) {
 }
 const statuses = (heard: { status: string }[]) => heard.map(one => one.status)
 
+/** The middle of three: a busy machine delays one, and one may be early by the regular look. */
+async function middleMs(once: () => Promise<number>): Promise<number> {
+  const tookMs = [await once(), await once(), await once()]
+  return tookMs.toSorted((one, other) => one - other)[1] as number
+}
+
 test('a live charge says how the charge stands, and within a second that it was paid', async () => {
-  const { id } = await openCharge(merchant)
-  const { response, heard, hangUp, reading } = await listen(id)
-  expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
-  await expect.poll(() => statuses(heard)).toEqual(['pending'])
-  const paidAt = performance.now()
-  await simulateCharge(merchant.id, id, 'paid')
-  await expect.poll(() => statuses(heard)).toContain('paid')
-  expect((heard.at(-1)?.at ?? Number.POSITIVE_INFINITY) - paidAt).toBeLessThan(1_000)
-  hangUp.abort()
-  await reading
+  const tookMs = await middleMs(async () => {
+    const { id } = await openCharge(merchant)
+    const { response, heard, hangUp, reading } = await listen(id)
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    await expect.poll(() => statuses(heard)).toEqual(['pending'])
+    const paidAt = performance.now()
+    await simulateCharge(merchant.id, id, 'paid')
+    await expect.poll(() => statuses(heard)).toContain('paid')
+    hangUp.abort()
+    await reading
+    return (heard.at(-1)?.at ?? Number.POSITIVE_INFINITY) - paidAt
+  })
+  expect(tookMs).toBeLessThan(1_000)
 })
 
 test('a live charge hears it from another process, which says so in the database', async () => {
-  const { id } = await openCharge(merchant)
-  const { heard, hangUp, reading } = await listen(id)
-  await expect.poll(() => statuses(heard)).toEqual(['pending'])
   const url = env().DATABASE_URL ?? ''
   const ears = `SELECT 1 FROM pg_stat_activity
     WHERE application_name = 'troco listener' AND datname = current_database() AND state = 'idle'`
-  await expect.poll(async () => (await query(url, ears)).length).toBeGreaterThan(0)
-  // Past the look that follows the first word, so that only what is said can bring the next.
-  await sleep(600)
-  const changedAt = performance.now()
-  await query(url, `UPDATE charges SET viewed_at = now() WHERE id = '${id}'`)
-  await query(url, "SELECT pg_notify('troco', 'somebody deliveries')")
-  await expect.poll(() => heard.length).toBe(2)
-  expect((heard.at(-1)?.at ?? Number.POSITIVE_INFINITY) - changedAt).toBeLessThan(1_000)
-  hangUp.abort()
-  await reading
+  const tookMs = await middleMs(async () => {
+    const { id } = await openCharge(merchant)
+    const { heard, hangUp, reading } = await listen(id)
+    await expect.poll(() => statuses(heard)).toEqual(['pending'])
+    await expect.poll(async () => (await query(url, ears)).length).toBeGreaterThan(0)
+    // Past the look that follows the first word, so that only what is said can bring the next.
+    await sleep(600)
+    const changedAt = performance.now()
+    await query(url, `UPDATE charges SET viewed_at = now() WHERE id = '${id}'`)
+    await query(url, "SELECT pg_notify('troco', 'somebody deliveries')")
+    await expect.poll(() => heard.length).toBe(2)
+    hangUp.abort()
+    await reading
+    return (heard.at(-1)?.at ?? Number.POSITIVE_INFINITY) - changedAt
+  })
+  expect(tookMs).toBeLessThan(1_000)
 })
 
 test('a live charge hears what nobody says within some seconds', async () => {
