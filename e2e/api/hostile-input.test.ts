@@ -1,9 +1,14 @@
-import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Random } from '#e2e/fuzz/random.ts'
 import { call, speak } from '#lib/testing/call.ts'
 import { addressIn, makeWorld, OPERATIONS, type World } from '#lib/testing/route-table.ts'
+import { chooseSeed } from '#lib/testing/seed.ts'
 import { type Api, expectBalancedBooks, startApi } from '#lib/testing/stage.ts'
+
+const random = new Random(chooseSeed(), 0)
+const hexDigits = (count: number) =>
+  Array.from({ length: count }, () => random.between(0, 15).toString(16)).join('')
 
 /** The server's own patience with a request is ten seconds; a slow machine may look later. */
 const PATIENCE_MS = 20_000
@@ -139,7 +144,7 @@ describe.each(POSTS)('POST $path', ({ path }) => {
   test('404 or 422, and never a fault, for an address longer than any', async () => {
     for (const size of [3_000, 20_000]) {
       // Nothing that repeats: an index would compress that until it fits.
-      const where = path.replace('[id]', randomBytes(size).toString('hex').slice(0, size))
+      const where = path.replace('[id]', hexDigits(size))
       const key = 'Idempotency-Key: long-address\r\nContent-Length: 2\r\n'
       const [status, text] = await hear(write(`POST /api${where}`, authorization() + key, '{}'))
       expect([404, 422]).toContain(status)

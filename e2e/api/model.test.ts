@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#lib/base/ids.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { type Answered, call } from '#lib/testing/call.ts'
+import fc from '#lib/testing/property.ts'
 import {
   type Api,
   CHARGE,

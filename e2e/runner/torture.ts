@@ -1,8 +1,9 @@
-import { randomInt } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { Random } from '#e2e/fuzz/random.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { run } from '#lib/testing/run.ts'
+import { chooseSeed } from '#lib/testing/seed.ts'
 
 /**
  * `npm run torture`: the tests whose figures `npm test` keeps small, with their full ones, unless the
@@ -15,7 +16,9 @@ const FUZZ_SEEDS = 5
 
 mkdirSync('.cache', { recursive: true })
 for (const file of [REPORT, FIGURES]) rmSync(file, { force: true })
-const seeds = Array.from({ length: FUZZ_SEEDS }, () => randomInt(2 ** 31))
+const random = new Random(chooseSeed(), 0)
+const seeds = Array.from({ length: FUZZ_SEEDS }, () => random.between(0, 2 ** 31 - 1))
+process.stdout.write(`TEST_SEED=${chooseSeed()}\n`)
 const settings = {
   FUZZ_SEED: seeds.join(','),
   FUZZ_REQUESTS: '50000',

@@ -2,10 +2,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Random } from '#e2e/fuzz/random.ts'
 import { figure, recordFigures } from '#e2e/torture/figures.ts'
 import { db } from '#lib/base/db/client.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
+import { chooseSeed } from '#lib/testing/seed.ts'
 import {
   CHARGE,
   expectBalancedBooks,
@@ -13,6 +15,8 @@ import {
   makeMerchant,
   makeToken,
 } from '#lib/testing/stage.ts'
+
+const random = new Random(chooseSeed(), 0)
 
 const CHARGES = figure(10, 100)
 const RACES = figure(60, 500)
@@ -130,7 +134,7 @@ describe.each([
     await bringNear([...due, ...paid], 0)
     await bringNear(races, RACE_MS)
     const payments = races.map(async id => {
-      await sleep(Math.random() * RACE_MS)
+      await sleep(random.fraction() * RACE_MS)
       return pay(id)
     })
     // 409: the worker asked the bank in between and has credited it.

@@ -1,13 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Random } from '#e2e/fuzz/random.ts'
 import { figure, recordFigures } from '#e2e/torture/figures.ts'
 import { db } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import { addEndpoint } from '#lib/testing/deliveries.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
+import { chooseSeed } from '#lib/testing/seed.ts'
 import { expectBalancedBooks, inOwnDatabase, makeMerchant, makeToken } from '#lib/testing/stage.ts'
 import { startWorkerProcess, type WorkerProcess } from '#lib/testing/worker-process.ts'
+
+const random = new Random(chooseSeed(), 0)
 
 inOwnDatabase()
 
@@ -94,9 +98,9 @@ async function trade(client: number, until: number, told: Told): Promise<void> {
 async function killOneAfterAnother(until: number): Promise<number> {
   let kills = 0
   for (; Date.now() < until; kills++) {
-    await sleep(Math.random() * KILL_EVERY_MS)
+    await sleep(random.fraction() * KILL_EVERY_MS)
     const at = kills % 2
-    if (Math.random() < 0.5) {
+    if (random.fraction() < 0.5) {
       await webs[at]?.close()
       webs[at] = await startApiProcess()
     } else {

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Random } from '#e2e/fuzz/random.ts'
 import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
@@ -10,12 +11,15 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { listEvents } from '#lib/services/webhooks/queries.ts'
 import { addEndpoint, deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
 import { openReceiver, type Received, type Receiver, status } from '#lib/testing/receiver.ts'
+import { chooseSeed } from '#lib/testing/seed.ts'
 import { expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
 import {
   LEASE_SECONDS,
   startWorkerProcess,
   type WorkerProcess,
 } from '#lib/testing/worker-process.ts'
+
+const random = new Random(chooseSeed(), 0)
 
 inOwnDatabase()
 
@@ -152,7 +156,7 @@ test(`${KILLS} workers are killed at any moment: every event arrives, and few of
   for (let kill = 0; kill < KILLS; kill++) {
     const worker = await start()
     await Promise.all(Array.from({ length: 30 }, () => payAndTell(merchant, receiver.url)))
-    await sleep(Math.random() * 200)
+    await sleep(random.fraction() * 200)
     await worker.kill()
   }
   await start()

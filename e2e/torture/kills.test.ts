@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Random } from '#e2e/fuzz/random.ts'
 import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
 import {
   killEverything,
@@ -12,6 +13,9 @@ import {
   startServer,
   untilGone,
 } from '#lib/testing/process.ts'
+import { chooseSeed } from '#lib/testing/seed.ts'
+
+const random = new Random(chooseSeed(), 0)
 
 const KILLS = figure(3, 20)
 const CLIENTS = 16
@@ -122,7 +126,7 @@ test(`after kill -9 of everything, ${KILLS} times under load: nothing acknowledg
   }
   for (let kill = 1; kill <= KILLS; kill++) {
     await untilAnswers(ANSWERS_BETWEEN)
-    await sleep(Math.random() * MOMENT_MAX_MS)
+    await sleep(random.fraction() * MOMENT_MAX_MS)
     await killEverything(place)
     server = await startServer(place)
     expect(readDemo().token).toBe(demo.token)

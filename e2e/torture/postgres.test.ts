@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Random } from '#e2e/fuzz/random.ts'
 import { type Clients, readBooks, WHOLE } from '#e2e/torture/clients.ts'
 import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
 import { OwnPostgres, removeOwnPostgres } from '#e2e/torture/own-postgres.ts'
 import { type OwnStage, openOwnStage } from '#e2e/torture/own-stage.ts'
+import { chooseSeed } from '#lib/testing/seed.ts'
+
+const random = new Random(chooseSeed(), 0)
 
 const KILLS = figure(2, 10)
 const CLIENTS = 16
@@ -46,7 +50,7 @@ test(`after kill -9 of PostgreSQL, ${KILLS} times under load: everything acknowl
   clients.start(CLIENTS)
   for (let kill = 1; kill <= KILLS; kill++) {
     await clients.untilCreated(CREATED_BETWEEN)
-    await sleep(Math.random() * MOMENT_MAX_MS)
+    await sleep(random.fraction() * MOMENT_MAX_MS)
     const killedAt = Date.now()
     await postgres.kill()
     await postgres.start()

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CSV_BOM, csvLine, plainAmount } from '#lib/base/csv.ts'
+import fc from '#lib/testing/property.ts'
 
 /** Reads one line as RFC 4180 says, so that the writer is not judged by itself. */
 function readLine(line: string, separator: string): string[] {

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { hmac, keyFor, keyId, seal, unseal } from '#lib/base/keys.ts'
+import fc from '#lib/testing/property.ts'
 
 const secret = env().TROCO_SECRET ?? ''
 afterEach(() => supplyEnv({ TROCO_SECRET: secret }))

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { AMOUNT_MAX, parseReais, reaisText } from '#lib/base/money.ts'
+import fc from '#lib/testing/property.ts'
 
 test.each([
   ['15', 1_500],

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
 import { migrate } from '#lib/base/db/migrate.ts'
+import { chooseSeed } from '#lib/testing/seed.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 
 /** Everything that the tests of one run log; a last test searches it for what must not be there. */
@@ -10,6 +11,7 @@ export const TEST_LOG = resolve('.cache/test.log')
 
 /** One PostgreSQL per run, migrated once; each test brings its own merchant. */
 export default async function openStage(): Promise<() => Promise<void>> {
+  if (!process.env.TEST_SEED) process.stdout.write(`TEST_SEED=${chooseSeed()}\n`)
   const folder = mkdtempSync(join(tmpdir(), 'troco-test-'))
   // Under root PostgreSQL runs as another user, who must be able to pass through.
   chmodSync(folder, 0o755)

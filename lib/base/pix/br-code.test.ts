@@ -1,8 +1,8 @@
 // Longer than the budget: every way to break a code has its line, and the formatter spreads them.
 import { generatePixPayload } from '@brazilian-utils/brazilian-utils/generate-pix-payload'
 import { getPixPayloadInfo } from '@brazilian-utils/brazilian-utils/get-pix-payload-info'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import fc from '#lib/testing/property.ts'
 import { buildDynamicCode, buildStaticCode, crc16, foldText, parseBrCode } from './br-code.ts'
 
 const tlv = (id: string, value: string) => id + String(value.length).padStart(2, '0') + value

@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import fc from '#lib/testing/property.ts'
 import { crc16, foldText, readFields, writeField } from './emv.ts'
 
 describe('folding', () => {

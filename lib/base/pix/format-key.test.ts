@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import fc from '#lib/testing/property.ts'
 import { formatPixKey } from './format-key.ts'
 import { inferPixKeyType, normalizePixKey, PIX_KEY_TYPES } from './pix-key.ts'
 

@@ -1,6 +1,6 @@
 import { getPixKeyInfo } from '@brazilian-utils/brazilian-utils/get-pix-key-info'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import fc from '#lib/testing/property.ts'
 import { inferPixKeyType, maskPixKey, normalizePixKey, PIX_KEY_TYPES } from './pix-key.ts'
 
 const UUID = '123e4567-e12b-12d1-a456-426655440000'

@@ -1,7 +1,7 @@
 import { isValidCnpj as theirCnpj } from '@brazilian-utils/brazilian-utils/is-valid-cnpj'
 import { isValidCpf as theirCpf } from '@brazilian-utils/brazilian-utils/is-valid-cpf'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import fc from '#lib/testing/property.ts'
 import {
   formatTaxId,
   isValidCnpj,

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isTokenText, makeToken } from '#lib/rooms/tokens/token-text.ts'
+import fc from '#lib/testing/property.ts'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
@@ -12,6 +11,7 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { ASK_FATES, type Fate, SEND_FATES, StubBank } from '#lib/testing/bank.ts'
+import fc from '#lib/testing/property.ts'
 import { expectBalancedBooks, inOwnDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
 
 const RUNS = Number(process.env.MODEL_RUNS || 100)

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, type Database, Prisma } from '#lib/base/db/client.ts'
@@ -6,6 +5,7 @@ import { newId } from '#lib/base/ids.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
+import fc from '#lib/testing/property.ts'
 import { makeDatabase } from '#lib/testing/stage.ts'
 
 const RUNS = 1_000

@@ -1,0 +1,9 @@
+import { randomInt } from 'node:crypto'
+
+/** Returns the seed of this run's random choices; the first caller's becomes that of its children. */
+export function chooseSeed(): number {
+  process.env.TEST_SEED ||= String(randomInt(2 ** 31))
+  const seed = Number(process.env.TEST_SEED)
+  if (Number.isInteger(seed)) return seed
+  throw new Error('TEST_SEED must be a whole number')
+}
