@@ -5,7 +5,11 @@ export default defineConfig({
   testMatch: '*.spec.ts',
   outputDir: '.cache/playwright',
   workers: 2,
-  timeout: 30_000,
+  // No story is run again: one that passes the second time only is a failure.
+  retries: 0,
+  timeout: 60_000,
+  // A busy machine is late; what never comes fails a little later.
+  expect: { timeout: 15_000 },
   reporter: [['list'], ['json']],
   use: {
     baseURL: process.env.E2E_BASE_URL,

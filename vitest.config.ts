@@ -8,7 +8,7 @@ export default defineConfig({
       'bin/**/*.test.ts',
       'prisma/**/*.test.ts',
       '{app,components}/**/*.test.ts',
-      'e2e/{api,client,fuzz,torture}/*.test.ts',
+      'e2e/{api,client,fuzz,runner,torture}/*.test.ts',
     ],
     // Money tests keep a whole connection pool busy; more files at once only wait for each other.
     maxWorkers: 3,

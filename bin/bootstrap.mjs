@@ -23,7 +23,8 @@ const PROGRAMS = {
 }
 
 try {
-  await prepare({ pages: ['start', 'test', 'torture', 'bench'].includes(words[0]) })
+  // The test runner asks for the pages itself, once it knows which tests need them.
+  await prepare({ pages: ['start', 'torture', 'bench'].includes(words[0]) })
 } catch (error) {
   process.stderr.write(`${error.message}\n`)
   process.exit(1)

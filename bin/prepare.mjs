@@ -19,6 +19,8 @@ const NODE_MIN = [24, 7]
 /** A step that says nothing for this long looks like one that hangs. */
 const SIGN_OF_LIFE_MS = 10_000
 const BUILDS_KEPT = 2
+/** Below the sources of a build, but in none. */
+const NOT_BUILT = ['lib/base/db/generated', 'lib/testing']
 const LOCK_TOUCHED_MS = 500
 const LOCK_STALE_MS = 5_000
 
@@ -96,9 +98,9 @@ function removeOldBuilds() {
 function fingerprint(paths) {
   const hash = createHash('sha256').update(`${process.platform} ${process.arch}`)
   const add = path => {
-    if (!existsSync(path)) return
+    if (!existsSync(path) || NOT_BUILT.some(folder => path === join(folder))) return
     if (statSync(path).isDirectory()) {
-      for (const name of readdirSync(path).sort()) if (name !== 'generated') add(join(path, name))
+      for (const name of readdirSync(path).sort()) add(join(path, name))
     } else if (!/\.(test|spec)\.tsx?$/.test(path)) {
       hash.update(`\0${path}\0`).update(readFileSync(path))
     }

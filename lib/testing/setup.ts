@@ -9,30 +9,42 @@ import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 /** Everything that the tests of one run log; a last test searches it for what must not be there. */
 export const TEST_LOG = resolve('.cache/test.log')
 
-/** One PostgreSQL per run, migrated once; each test brings its own merchant. */
+/**
+ * One PostgreSQL per run, migrated once; each test brings its own merchant. The runner leaves it out
+ * where no test of the run reaches the database.
+ */
 export default async function openStage(): Promise<() => Promise<void>> {
   if (!process.env.TEST_SEED) process.stdout.write(`TEST_SEED=${chooseSeed()}\n`)
+  if (process.env.TEST_DATABASE === 'none') {
+    supply()
+    return async () => {}
+  }
   const folder = mkdtempSync(join(tmpdir(), 'troco-test-'))
   // Under root PostgreSQL runs as another user, who must be able to pass through.
   chmodSync(folder, 0o755)
-  mkdirSync('.cache', { recursive: true })
   const embedded = await openEmbedded({
     dataFolder: folder,
     password: 'only-for-this-run',
     settings: { max_connections: '300' },
   })
   await migrate(embedded.url)
+  supply({ DATABASE_URL: embedded.url })
+  return async () => {
+    await embedded.release()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Sets what every test finds in its environment. */
+function supply(settings: Record<string, string> = {}): void {
+  mkdirSync('.cache', { recursive: true })
   Object.assign(process.env, {
     TROCO_ENV: 'local',
-    DATABASE_URL: embedded.url,
     TROCO_SECRET: 'a-server-key-that-only-the-tests-know-0123456789',
     PUBLIC_URL: 'http://localhost:3000',
     LOG_FILE: TEST_LOG,
     LOG_LEVEL: 'debug',
     ...WITHOUT_RATE_LIMITS,
+    ...settings,
   })
-  return async () => {
-    await embedded.release()
-    rmSync(folder, { recursive: true, force: true })
-  }
 }

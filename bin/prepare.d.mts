@@ -1,0 +1,1 @@
+export function prepare(wants: { pages: boolean }): Promise<void>

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest'
+import { selectByChange } from '#e2e/runner/changed.ts'
+import { ImportGraph } from '#e2e/runner/import-graph.ts'
+
+const FILES = {
+  'package.json': '',
+  'messages/en.json': '',
+  'prisma/schema.prisma': '',
+  'docs/setup.md': '',
+  'lib/base/money.ts': '',
+  'lib/base/money.test.ts': "import { format } from '#lib/base/money.ts'",
+  'lib/rooms/charges/create.ts': "import '../../base/money.ts'",
+  'lib/rooms/withdrawals/create.ts': '',
+  'lib/edge/server/routes.ts': '',
+  'lib/edge/server/front.ts': "import { loadRoutes } from '#lib/edge/server/routes.ts'",
+  'lib/testing/stage.ts': "import { createFront } from '#lib/edge/server/front.ts'",
+  'lib/testing/child.ts': "import '#lib/rooms/withdrawals/create.ts'",
+  'app/layout.tsx': "import '#components/logo.tsx'",
+  'components/logo.tsx': '',
+  'components/money.tsx': '',
+  'app/[mode]/charges/page.tsx': "import '#components/money.tsx'",
+  'app/[mode]/home/page.tsx': '',
+  'app/[mode]/withdrawals/page.tsx': "import '#app/[mode]/withdrawals/list.tsx'",
+  'app/[mode]/withdrawals/list.tsx': '',
+  'app/[mode]/withdrawals/[id]/page.tsx': '',
+  'app/admin/audit/page.tsx': '',
+  'app/api/transactions/route.ts': "import '#lib/rooms/charges/create.ts'",
+  'app/api/withdrawals/[id]/route.ts': "import '#lib/rooms/withdrawals/create.ts'",
+  'e2e/api/transactions.test.ts': "import '#lib/testing/stage.ts'; call('POST', '/transactions')",
+  'e2e/api/withdrawals.test.ts': "import '#lib/testing/stage.ts'; call(`/withdrawals/x1`)",
+  'e2e/api/routes.test.ts': "import '#lib/testing/stage.ts'; import '#lib/edge/server/routes.ts'",
+  'e2e/api/child.test.ts': "fork('lib/testing/child.ts')",
+  'e2e/browser/charges.spec.ts': "page.goto('/test/charges')",
+  'e2e/browser/audit.spec.ts': "page.goto('/admin/audit')",
+  'e2e/browser/withdrawals.spec.ts': "import '#e2e/browser/merchant.ts'",
+  'e2e/browser/merchant.ts': 'page.goto(`/test/withdrawals/x1`)',
+}
+const ALL = {
+  tests: Object.keys(FILES).filter(file => file.endsWith('.test.ts')),
+  stories: Object.keys(FILES).filter(file => file.endsWith('.spec.ts')),
+}
+const graph = new ImportGraph(new Map(Object.entries(FILES)))
+
+function selected(...changed: string[]): string[] {
+  const { tests, stories } = selectByChange(ALL, changed, graph)
+  return [...tests, ...stories]
+}
+
+describe('a change touches', () => {
+  test.each([
+    ['the test itself', 'lib/base/money.test.ts', ['lib/base/money.test.ts']],
+    [
+      'what imports it, and what asks a route that does',
+      'lib/base/money.ts',
+      ['lib/base/money.test.ts', 'e2e/api/transactions.test.ts', 'e2e/api/routes.test.ts'],
+    ],
+    [
+      'the API tests that name its route, and what starts it as a program',
+      'lib/rooms/withdrawals/create.ts',
+      ['e2e/api/withdrawals.test.ts', 'e2e/api/routes.test.ts', 'e2e/api/child.test.ts'],
+    ],
+    [
+      'every API test that reaches the front',
+      'lib/edge/server/front.ts',
+      ['e2e/api/transactions.test.ts', 'e2e/api/withdrawals.test.ts', 'e2e/api/routes.test.ts'],
+    ],
+    [
+      "the stories of a page's section, by the addresses of their support too",
+      'app/[mode]/withdrawals/list.tsx',
+      ['e2e/browser/withdrawals.spec.ts'],
+    ],
+    ['the stories of the pages with a component', 'components/money.tsx', [ALL.stories[0]]],
+    ['one page of the admins only', 'app/admin/audit/page.tsx', ['e2e/browser/audit.spec.ts']],
+    ['all stories as part of the layout', 'components/logo.tsx', ALL.stories],
+    ['all stories as a text', 'messages/en.json', ALL.stories],
+    ['everything as a package', 'package.json', [...ALL.tests, ...ALL.stories]],
+    ['everything as a table', 'prisma/schema.prisma', [...ALL.tests, ...ALL.stories]],
+    ['nothing as a page of the handbook', 'docs/setup.md', []],
+  ])('%s: %s', (_what, changed, expected) => {
+    expect(selected(changed)).toEqual(expected)
+  })
+})
+
+test('the repository itself: a verb touches its own test, its route, and not the other rooms', () => {
+  const real = ImportGraph.read()
+  const own = 'lib/rooms/withdrawals/create.test.ts'
+  const api = 'e2e/api/withdrawals.test.ts'
+  const other = 'lib/base/money.test.ts'
+  const all = { tests: [own, api, other], stories: [] }
+  const { tests } = selectByChange(all, ['lib/rooms/withdrawals/create.ts'], real)
+  expect(tests).toEqual([own, api])
+})

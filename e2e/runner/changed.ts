@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process'
+import { dirname } from 'node:path'
+import type { ImportGraph } from '#e2e/runner/import-graph.ts'
+import type { Selection } from '#e2e/runner/selection.ts'
+
+/** Needed by every test without an import: settings, packages, the schema, the run's own set-up. */
+const NEEDED_BY_ALL = [
+  /^[^/]+\.(json|js|mjs|ts)$/,
+  /^prisma\/(?!.*\.test\.ts$)/,
+  /^bin\/(bootstrap|prepare)\.mjs$/,
+  /^e2e\/runner\/(?!.*\.test\.ts$)/,
+  /^lib\/testing\/(setup|server|run)\.ts$/,
+]
+/** Loaded by pages without an import that names the file. */
+const NEEDED_BY_PAGES = /^(messages|public)\//
+const FRONT = 'lib/edge/server/front.ts'
+/** Loads every route file by walking the folder. */
+const ROUTES = 'lib/edge/server/routes.ts'
+/** What tests import to ask and to look: it may name addresses in their stead. */
+const SUPPORT = /^(e2e|lib\/testing)\//
+/** Around every page below its folder, without being imported. */
+const AROUND = ['layout', 'template', 'loading', 'error', 'not-found', 'global-error']
+/** Reached from more pages than this share, a file is part of them all. */
+const SHARED = 0.5
+
+/** Returns the commit that changes are compared with, and the files changed since then. */
+export function listChanges(): { base: string; files: string[] } {
+  const base = git('merge-base', 'HEAD', 'origin/main') ?? git('rev-parse', 'HEAD') ?? 'HEAD'
+  const lists = [
+    git('diff', '--name-only', '--no-renames', '-z', base),
+    git('ls-files', '--others', '--exclude-standard', '-z'),
+  ]
+  const files = lists.flatMap(list => (list ?? '').split('\0')).filter(file => file !== '')
+  return { base: base.slice(0, 7), files: [...new Set(files)].sort() }
+}
+
+function git(...args: string[]): string | null {
+  try {
+    const stdio = ['ignore', 'pipe', 'ignore'] as const
+    return execFileSync('git', args, { encoding: 'utf8', stdio: [...stdio] }).trim()
+  } catch {
+    return null
+  }
+}
+
+/**
+ * The tests that a change touches: by import; by a route, where an API test names its address; by a
+ * page, where a story names an address of the same section.
+ */
+export function selectByChange(
+  all: Selection,
+  changed: readonly string[],
+  graph: ImportGraph,
+): Selection {
+  if (changed.some(file => NEEDED_BY_ALL.some(pattern => pattern.test(file)))) return all
+  const isTouched = (file: string) => changed.some(one => graph.reach(file).has(one))
+  const routes = graph.files.filter(file => /^app\/.*\/route\.ts$/.test(file) && isTouched(file))
+  const sections = touchedSections(changed, graph)
+  return {
+    tests: all.tests.filter(test => isTouched(test) || asksOne(test, routes, graph)),
+    stories: all.stories.filter(story => isTouched(story) || showsOne(story, sections, graph)),
+  }
+}
+
+function asksOne(test: string, routes: readonly string[], graph: ImportGraph): boolean {
+  if (routes.length === 0 || !graph.reach(test).has(FRONT)) return false
+  const near = [test, ...graph.importsOf(test).filter(file => SUPPORT.test(file))]
+  if (near.some(file => graph.importsOf(file).includes(ROUTES))) return true
+  const text = addressesIn(near, graph)
+  return routes.some(route => fixedSegments(route).every(segment => names(text, segment)))
+}
+
+/** The parts of an address that are the same at every request, without /api and /pay. */
+function fixedSegments(file: string): string[] {
+  const segments = dirname(file).split('/').slice(1)
+  return segments.filter(segment => !/^(\[.*\]|\(.*\)|api)$/.test(segment))
+}
+
+/** The texts of these files without what they import, whose paths look like addresses. */
+function addressesIn(files: readonly string[], graph: ImportGraph): string {
+  return files.map(file => graph.textOf(file).replaceAll(/'[#.][^']*'/g, '')).join('\n')
+}
+
+function names(text: string, segment: string): boolean {
+  return new RegExp(`/${RegExp.escape(segment)}(?![\\w-])`).test(text)
+}
+
+/** The first fixed segments of the changed pages; `all` where a shared part of them has changed. */
+function touchedSections(changed: readonly string[], graph: ImportGraph): Set<string> | 'all' {
+  if (changed.some(file => NEEDED_BY_PAGES.test(file))) return 'all'
+  const pages = graph.files.filter(file => /^app\/.*page\.tsx$/.test(file))
+  const touched = pages.filter(page =>
+    [page, ...around(page, graph)].some(part => changed.some(one => graph.reach(part).has(one))),
+  )
+  if (touched.length > pages.length * SHARED) return 'all'
+  return new Set(touched.map(sectionOf))
+}
+
+function around(page: string, graph: ImportGraph): string[] {
+  const above = graph.files.filter(file => page.startsWith(`${dirname(file)}/`))
+  return above.filter(file => AROUND.some(name => file.endsWith(`/${name}.tsx`)))
+}
+
+/** `admin` is one section for each of its pages, as the modes are. */
+function sectionOf(page: string): string {
+  const [first = '', second] = fixedSegments(page)
+  return first === 'admin' && second ? second : first
+}
+
+function showsOne(story: string, sections: Set<string> | 'all', graph: ImportGraph): boolean {
+  if (sections === 'all') return true
+  const near = [story, ...graph.importsOf(story).filter(file => SUPPORT.test(file))]
+  const text = addressesIn(near, graph)
+  return [...sections].some(section => names(text, section))
+}

@@ -1,0 +1,51 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+
+/** Every quoted text that may name a file: an import, or a program that a test starts by its path. */
+const QUOTED = /(['"`])(#|\.{1,2}\/|[a-z0-9]+\/)([^'"`\s]+)\1/g
+const SOURCE = /\.(ts|tsx|mjs|js)$/
+
+/** Which file of the repository names which other. */
+export class ImportGraph {
+  readonly files: readonly string[]
+  readonly #texts: ReadonlyMap<string, string>
+  readonly #reached = new Map<string, ReadonlySet<string>>()
+
+  constructor(texts: ReadonlyMap<string, string>) {
+    this.#texts = texts
+    this.files = [...texts.keys()]
+  }
+
+  /** Reads what git knows or would add, below a folder. */
+  static read(root = '.'): ImportGraph {
+    const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard']
+    const files = execFileSync('git', list, { cwd: root, encoding: 'utf8' }).split('\0')
+    const present = files.filter(file => file !== '' && existsSync(join(root, file)))
+    const textOf = (file: string) =>
+      SOURCE.test(file) ? readFileSync(join(root, file), 'utf8') : ''
+    return new ImportGraph(new Map(present.map(file => [file, textOf(file)])))
+  }
+
+  textOf(file: string): string {
+    return this.#texts.get(file) ?? ''
+  }
+
+  importsOf(file: string): string[] {
+    const named = [...this.textOf(file).matchAll(QUOTED)].map(([, , start = '', rest = '']) => {
+      if (start === '#') return rest
+      return start.startsWith('.') ? posix.join(dirname(file), start + rest) : start + rest
+    })
+    return [...new Set(named)].filter(target => target !== file && this.#texts.has(target))
+  }
+
+  /** The file itself and everything that it needs, over any number of steps. */
+  reach(file: string): ReadonlySet<string> {
+    const known = this.#reached.get(file)
+    if (known) return known
+    const found = new Set([file])
+    for (const one of found) for (const next of this.importsOf(one)) found.add(next)
+    this.#reached.set(file, found)
+    return found
+  }
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { countPlaywright, countVitest, tallyOf } from '#e2e/runner/reports.ts'
+
+const spec = (title: string, status: string) => ({ title, tests: [{ status }] })
+
+test('a story that passed only when it was retried counts as failed, and is named', () => {
+  const report = JSON.stringify({
+    stats: { expected: 2, unexpected: 1, flaky: 2 },
+    suites: [
+      {
+        title: 'webhooks.spec.ts',
+        specs: [spec('resends', 'flaky'), spec('lists', 'expected'), spec('fails', 'unexpected')],
+        suites: [{ title: 'on a phone', specs: [spec('filters', 'flaky')] }],
+      },
+      { title: 'docs.spec.ts', specs: [spec('opens', 'expected')] },
+    ],
+  })
+  expect(countPlaywright(report)).toEqual({
+    passed: 2,
+    failed: 3,
+    retried: ['webhooks.spec.ts › resends', 'webhooks.spec.ts › on a phone › filters'],
+  })
+})
+
+test('a file that could not be loaded counts as failed', () => {
+  const report = { numPassedTests: 3, numFailedTests: 0, numFailedTestSuites: 1 }
+  expect(countVitest(JSON.stringify(report))).toEqual({ passed: 3, failed: 1 })
+})
+
+test('a report that was never written counts nothing', () => {
+  expect(tallyOf('.cache/no-such-report.json', countVitest)).toEqual({ passed: 0, failed: 0 })
+})

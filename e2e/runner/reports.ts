@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+
+/** How many checks of one kind held. */
+export interface Tally {
+  passed: number
+  failed: number
+  /** Stories that passed only when they were run again. They count as failed. */
+  retried?: string[]
+}
+
+export function tallyOf(report: string, count: (report: string) => Tally): Tally {
+  try {
+    return count(readFileSync(report, 'utf8'))
+  } catch {
+    return { passed: 0, failed: 0 }
+  }
+}
+
+export function countVitest(report: string): Tally {
+  const { numPassedTests, numFailedTests, numFailedTestSuites } = JSON.parse(report)
+  return { passed: numPassedTests, failed: numFailedTests || numFailedTestSuites }
+}
+
+interface Suite {
+  title: string
+  suites?: Suite[]
+  specs?: { title: string; tests: { status: string }[] }[]
+}
+
+export function countPlaywright(report: string): Tally {
+  const { stats, suites = [] } = JSON.parse(report) as {
+    stats: { expected: number; unexpected: number; flaky: number }
+    suites?: Suite[]
+  }
+  return {
+    passed: stats.expected,
+    failed: stats.unexpected + stats.flaky,
+    retried: suites.flatMap(suite => listRetried(suite, [])),
+  }
+}
+
+function listRetried({ title, suites = [], specs = [] }: Suite, above: string[]): string[] {
+  const path = [...above, title]
+  const here = specs.filter(({ tests }) => tests.some(({ status }) => status === 'flaky'))
+  return [
+    ...here.map(spec => [...path, spec.title].join(' › ')),
+    ...suites.flatMap(suite => listRetried(suite, path)),
+  ]
+}

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import { listTests, parseRequest, selectByWords } from '#e2e/runner/selection.ts'
+
+const ALL = {
+  tests: [
+    'e2e/api/withdrawals.test.ts',
+    'lib/base/money.test.ts',
+    'lib/rooms/tokens/issue.test.ts',
+  ],
+  stories: ['e2e/browser/tokens.spec.ts', 'e2e/browser/withdrawals.spec.ts'],
+}
+
+test('every kind of test is listed', () => {
+  const { tests, stories } = listTests()
+  expect(tests).toContain('lib/base/money.test.ts')
+  expect(tests).toContain('e2e/api/withdrawals.test.ts')
+  expect(tests).toContain('e2e/runner/selection.test.ts')
+  expect(tests).toContain('bin/start.test.ts')
+  expect(stories).toContain('e2e/browser/tokens.spec.ts')
+})
+
+describe('words', () => {
+  test.each([
+    [['lib/base/money'], ['lib/base/money.test.ts']],
+    [['./lib/base/money.ts'], ['lib/base/money.test.ts']],
+    [['lib/base/money.test.ts'], ['lib/base/money.test.ts']],
+    [['TOKENS'], ['lib/rooms/tokens/issue.test.ts', 'e2e/browser/tokens.spec.ts']],
+    [['e2e/api/withdrawals'], ['e2e/api/withdrawals.test.ts']],
+    [
+      ['money', 'issue'],
+      ['lib/base/money.test.ts', 'lib/rooms/tokens/issue.test.ts'],
+    ],
+  ])('%j select the files with any of them in their path', (words, expected) => {
+    const { tests, stories } = selectByWords(ALL, words)
+    expect([...tests, ...stories]).toEqual(expected)
+  })
+
+  test('one that matches no file is refused by name, even beside one that does', () => {
+    expect(() => selectByWords(ALL, ['money', 'mony'])).toThrow('No test file has mony in its path')
+  })
+
+  test('none at all select everything', () => {
+    expect(selectByWords(ALL, [])).toEqual(ALL)
+  })
+})
+
+describe('the command line', () => {
+  test('holds words, a title and options in any order', () => {
+    expect(parseRequest(['money', '-t', 'a title', '--watch', 'tokens', '--changed'])).toEqual({
+      words: ['money', 'tokens'],
+      title: 'a title',
+      watch: true,
+      changed: true,
+    })
+  })
+
+  test.each([[['--wach']], [['-t']]])('%j is refused with the usage', args => {
+    expect(() => parseRequest(args)).toThrow('npm test -- [path or words]')
+  })
+})

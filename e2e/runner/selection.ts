@@ -1,0 +1,59 @@
+import { globSync } from 'node:fs'
+import vitestConfig from '../../vitest.config.ts'
+
+const STORIES = 'e2e/browser/*.spec.ts'
+
+/** What `npm test -- …` was asked for. */
+export interface Request {
+  words: string[]
+  /** Only the tests whose titles contain it. */
+  title: string | null
+  watch: boolean
+  changed: boolean
+}
+
+export interface Selection {
+  /** Files that vitest runs: unit and API tests. */
+  tests: string[]
+  /** Files that Playwright runs. */
+  stories: string[]
+}
+
+export function parseRequest(args: readonly string[]): Request {
+  const request: Request = { words: [], title: null, watch: false, changed: false }
+  const left = args.values()
+  for (const arg of left) {
+    if (arg === '--watch') request.watch = true
+    else if (arg === '--changed') request.changed = true
+    else if (arg === '-t') request.title = left.next().value ?? null
+    else if (arg.startsWith('-')) throw new Error(`Unknown option ${arg}: ${USAGE}`)
+    else request.words.push(arg)
+  }
+  if (args.includes('-t') && request.title === null) throw new Error(`-t needs a title: ${USAGE}`)
+  return request
+}
+
+const USAGE = 'npm test -- [path or words] [-t title] [--changed] [--watch]'
+
+/** Every test file of the repository. */
+export function listTests(): Selection {
+  const include = vitestConfig.test?.include ?? []
+  return { tests: globSync(include).sort(), stories: globSync(STORIES).sort() }
+}
+
+/** The files whose path contains any of the words; a source file stands for the tests beside it. */
+export function selectByWords(all: Selection, words: readonly string[]): Selection {
+  if (words.length === 0) return all
+  const wanted = words.map(stemOf)
+  const hasWord = (file: string) => wanted.some(word => file.toLowerCase().includes(word))
+  const found = [...all.tests, ...all.stories]
+  for (const [nth, word] of wanted.entries())
+    if (!found.some(file => file.toLowerCase().includes(word)))
+      throw new Error(`No test file has ${words[nth]} in its path`)
+  return { tests: all.tests.filter(hasWord), stories: all.stories.filter(hasWord) }
+}
+
+function stemOf(word: string): string {
+  const path = word.toLowerCase().replace(/^\.\//, '')
+  return /\.(test|spec)\.ts$/.test(path) ? path : path.replace(/\.tsx?$/, '.')
+}
