@@ -11,10 +11,10 @@ export async function fastestMs(work: () => unknown): Promise<number> {
   return Math.min(...tookMs)
 }
 
-/** What this thread computed meanwhile, however long it had to wait for its turn. */
+/** What this process computed meanwhile on all its threads, however long they waited for a turn. */
 export async function computedMs(work: () => unknown): Promise<number> {
-  const before = process.threadCpuUsage()
+  const before = process.cpuUsage()
   await work()
-  const { user, system } = process.threadCpuUsage(before)
+  const { user, system } = process.cpuUsage(before)
   return (user + system) / 1_000
 }

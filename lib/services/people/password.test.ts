@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { hashPassword, isPassword } from '#lib/services/people/password.ts'
-import { fastestMs } from '#lib/testing/timing.ts'
+import { computedMs } from '#lib/testing/timing.ts'
 
 test('the right password is known again, and any other is not', async () => {
   const encoded = await hashPassword('correct horse battery')
@@ -49,7 +49,10 @@ test('a hash that was made at another cost still counts', async () => {
 
 test('an unknown e-mail takes as long as a wrong password', async () => {
   const encoded = await hashPassword('a password')
-  const time = (kept: string | null) => fastestMs(() => isPassword('wrong', kept))
+  const time = (kept: string | null) =>
+    computedMs(async () => {
+      for (let nth = 0; nth < 3; nth++) await isPassword('wrong', kept)
+    })
   await time(encoded)
   const [known, unknown] = [await time(encoded), await time(null)]
   expect(unknown).toBeGreaterThan(known / 5)
