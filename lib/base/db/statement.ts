@@ -54,7 +54,12 @@ export function columnsOf<Column extends string>(
 
 function selectSource({ from, columns }: Source<string>): Prisma.Sql {
   const selected = Object.entries(columns).map(([name, value]) =>
-    value.text.endsWith(`.${name}`) ? value : Prisma.sql`${value} AS ${Prisma.raw(name)}`,
+    isColumn(value, name) ? value : Prisma.sql`${value} AS ${Prisma.raw(name)}`,
   )
   return Prisma.sql`SELECT ${Prisma.join(selected, ', ')} FROM ${from}`
+}
+
+/** Whether it is nothing but the column of that name, which then needs no AS. */
+function isColumn({ strings, values }: Prisma.Sql, name: string): boolean {
+  return values.length === 0 && /^\w+\.(\w+)$/.exec(strings.join(''))?.[1] === name
 }

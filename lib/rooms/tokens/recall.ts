@@ -18,15 +18,11 @@ export interface KnownCaller extends TokenCaller {
   key: string
 }
 
-interface Memory {
-  row: CallerRow
-  caller: KnownCaller
-  hash: Uint8Array<ArrayBuffer>
-  until: number
-}
+/** A remembered caller, with SQL that yields the account's id or refuses the statement. */
+type RecalledCaller = KnownCaller & { proof: Prisma.Sql }
 
 /** Recent callers, by the token's hash. Each statement proves again that they are still the same. */
-const remembered = new Map<string, Memory>()
+const remembered = new Map<string, { caller: RecalledCaller; until: number }>()
 
 export function rememberCaller(
   row: CallerRow,
@@ -38,7 +34,8 @@ export function rememberCaller(
   const [oldest] = remembered.keys()
   if (remembered.size >= REMEMBERED_MAX && oldest !== undefined) remembered.delete(oldest)
   if (caller.account.isActive) {
-    remembered.set(key, { row, caller, hash, until: performance.now() + REMEMBERED_MS })
+    const proof = proofOf(row, hash)
+    remembered.set(key, { caller: { ...caller, proof }, until: performance.now() + REMEMBERED_MS })
   }
   return caller
 }
@@ -48,15 +45,17 @@ export function rememberCaller(
  * name the account by `proof`: it fails with TR401 as soon as the token or the account has changed
  * (prisma/functions/troco_refuse_caller.sql). Saves a look-up per request: docs/decisions/005.
  */
-export function recallToken(token: string): (KnownCaller & { proof: Prisma.Sql }) | null {
+export function recallToken(token: string): RecalledCaller | null {
   if (!isTokenText(token)) return null
   const memory = remembered.get(nameOf(token))
-  if (!memory || memory.until < performance.now()) return null
-  const proof = Prisma.sql`(SELECT COALESCE((
+  return memory && memory.until >= performance.now() ? memory.caller : null
+}
+
+function proofOf(row: CallerRow, hash: Uint8Array<ArrayBuffer>): Prisma.Sql {
+  return Prisma.sql`(SELECT COALESCE((
     SELECT t.account_id FROM tokens t JOIN accounts a ON a.id = t.account_id
-    WHERE t.hash = ${memory.hash} AND ${isTokenActive}
-      AND ${isStillCaller(memory.row)}), troco_refuse_caller()))`
-  return { ...memory.caller, proof }
+    WHERE t.hash = ${hash} AND ${isTokenActive}
+      AND ${isStillCaller(row)}), troco_refuse_caller()))`
 }
 
 /** The token itself is never kept. Its HMAC would do as well, and costs ten times as much. */

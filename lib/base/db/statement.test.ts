@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { Prisma } from '#lib/base/db/client.ts'
+import { buildStatement, columnsOf, listCtes } from '#lib/base/db/statement.ts'
+import { formatStatement } from '#lib/testing/statements.ts'
+
+test('each column of a source has the name of its key, whatever its expression ends with', () => {
+  const statement = buildStatement({
+    ctes: { made: Prisma.sql`SELECT 1`, unused: null },
+    source: {
+      from: Prisma.sql`made m`,
+      columns: {
+        ...columnsOf('m', ['id']),
+        amount: Prisma.sql`m.fee + m.amount`,
+        mode: Prisma.sql`${'test'}`,
+      },
+    },
+    parts: [null, Prisma.sql`last AS (SELECT id FROM source)`],
+    returning: Prisma.sql`to_json(m.id)`,
+  })
+  expect(formatStatement(statement.text)).toBe(`WITH made AS (
+  SELECT 1
+), source AS (
+  SELECT m.id, m.fee + m.amount AS amount, $1 AS mode
+  FROM made m
+), last AS (
+  SELECT id
+  FROM source
+)
+SELECT to_json(m.id)::text AS json
+FROM made m;
+`)
+})
+
+test('a part that is null leaves no comma behind', () => {
+  const one = Prisma.sql`SELECT 1`
+  expect(listCtes({ a: null, b: one, c: null, d: one }).text).toBe(
+    'b AS (SELECT 1), d AS (SELECT 1)',
+  )
+})
