@@ -32,6 +32,7 @@ const code = await run('vitest', ['run', '--no-file-parallelism', ...reporters, 
   ...settings,
   ...inheritedEnv(),
   TORTURE_FIGURES: FIGURES,
+  TEST_ON_DISK: '1',
 })
 
 const { numPassedTests: passed, numFailedTests, numFailedTestSuites } = readReport()

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { type Embedded, openEmbedded } from '#lib/base/db/embedded.ts'
+import { makeScratch } from '#lib/testing/scratch.ts'
 
 const password = 'a p@ss/word: of ours'
 const folders: string[] = []
@@ -14,8 +14,7 @@ const opened: Embedded[] = []
 
 /** An empty folder that everybody may enter, as mkdtemp's own are not. */
 export function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'troco-embedded-'))
-  chmodSync(folder, 0o755)
+  const folder = makeScratch('troco-embedded-')
   folders.push(folder)
   return folder
 }

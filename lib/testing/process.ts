@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { makeScratch } from '#lib/testing/scratch.ts'
 import { freePort } from '#lib/testing/server.ts'
 
 const READY_MAX_MS = 50_000
@@ -24,8 +24,7 @@ export interface Place {
 
 /** A data folder and a port of the test's own; nothing of the run's database. */
 export async function makePlace(): Promise<Place> {
-  const folder = mkdtempSync(join(tmpdir(), 'troco-place-'))
-  chmodSync(folder, 0o755)
+  const folder = makeScratch('troco-place-')
   const port = await freePort()
   const settings = {
     TROCO_DATA: join(folder, 'data'),

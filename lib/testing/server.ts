@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inheritedEnv } from '#lib/base/env.ts'
+import { makeScratch } from '#lib/testing/scratch.ts'
 
 const START_MAX_MS = 60_000
 
@@ -22,9 +22,7 @@ export async function withServer<T>(
   logFile: string,
   work: (settings: Record<string, string>) => Promise<T>,
 ): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'troco-e2e-'))
-  // Under root PostgreSQL runs as another user, who must be able to pass through.
-  chmodSync(folder, 0o755)
+  const folder = makeScratch('troco-e2e-')
   const port = await freePort()
   const settings = {
     PORT: String(port),

@@ -1,8 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { mkdirSync, rmSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
-import { migrate } from '#lib/base/db/migrate.ts'
+import { migrateRun } from '#lib/testing/database.ts'
+import { makeScratch } from '#lib/testing/scratch.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 
@@ -19,15 +19,13 @@ export default async function openStage(): Promise<() => Promise<void>> {
     supply()
     return async () => {}
   }
-  const folder = mkdtempSync(join(tmpdir(), 'troco-test-'))
-  // Under root PostgreSQL runs as another user, who must be able to pass through.
-  chmodSync(folder, 0o755)
+  const folder = makeScratch('troco-test-')
   const embedded = await openEmbedded({
     dataFolder: folder,
     password: 'only-for-this-run',
     settings: { max_connections: '300' },
   })
-  await migrate(embedded.url)
+  await migrateRun(embedded.url)
   supply({ DATABASE_URL: embedded.url })
   return async () => {
     await embedded.release()

@@ -1,9 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { Client } from 'pg'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { db, disconnect } from '#lib/base/db/client.ts'
-import { migrate } from '#lib/base/db/migrate.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { createFront } from '#lib/edge/server/front.ts'
@@ -17,9 +15,10 @@ import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { CANARY } from '#lib/testing/canary.ts'
 import { holdToDocument } from '#lib/testing/conformity.ts'
+import { makeDatabase } from '#lib/testing/database.ts'
 import type { Document } from '#lib/testing/strict.ts'
 
-export { CANARY }
+export { CANARY, makeDatabase }
 
 const ACTOR = { type: 'system' } as const
 
@@ -58,19 +57,6 @@ export async function receive(merchant: Account, amount: number): Promise<void> 
 export async function expectBalancedBooks(accountId: string): Promise<void> {
   const { findings } = await verifyLedger(db(), accountId)
   expect(findings.filter(finding => finding.wrong)).toEqual([])
-}
-
-/** A database of the test's own, on the run's server. `migrated: false` leaves it empty. */
-export async function makeDatabase(options: { migrated?: boolean } = {}): Promise<string> {
-  const name = `test_${newId().replaceAll('-', '')}`
-  const url = new URL(env().DATABASE_URL ?? '')
-  const client = new Client({ connectionString: url.href })
-  await client.connect()
-  await client.query(`CREATE DATABASE ${name}`)
-  await client.end()
-  url.pathname = `/${name}`
-  if (options.migrated ?? true) await migrate(url.href)
-  return url.href
 }
 
 /** For what takes all that is due, whoever's it is: a database that no other test works in. */

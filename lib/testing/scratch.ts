@@ -1,0 +1,38 @@
+import { chmodSync, mkdtempSync, readFileSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** `npm run torture` sets it: what it kills and fills is to be on a real disk. */
+const { TEST_ON_DISK } = process.env
+
+const MEMORY = '/dev/shm'
+/** The databases of one run take about 1 GB. */
+const ROOM_MIN_BYTES = 4 * 1024 ** 3
+
+/**
+ * Makes a folder for a PostgreSQL of the tests: in memory where the machine has room, since a commit
+ * otherwise waits some milliseconds for the disk. PostgreSQL's own settings stay as in production.
+ */
+export function makeScratch(prefix: string): string {
+  const folder = mkdtempSync(join(hasMemory() ? MEMORY : tmpdir(), prefix))
+  // Under root PostgreSQL runs as another user, who must be able to pass through.
+  chmodSync(folder, 0o755)
+  return folder
+}
+
+function hasMemory(): boolean {
+  if (TEST_ON_DISK) return false
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY)
+    return bavail * bsize >= ROOM_MIN_BYTES && mayRunPrograms()
+  } catch {
+    return false
+  }
+}
+
+/** PostgreSQL's programs may be copied there; containers often mount it without that right. */
+function mayRunPrograms(): boolean {
+  const mounts = readFileSync('/proc/mounts', 'utf8').split('\n')
+  const options = mounts.map(line => line.split(' ')).findLast(([, place]) => place === MEMORY)?.[3]
+  return options !== undefined && !options.split(',').includes('noexec')
+}
