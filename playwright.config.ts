@@ -3,6 +3,8 @@ import { defineConfig } from 'playwright/test'
 export default defineConfig({
   testDir: 'e2e/browser',
   testMatch: '*.spec.ts',
+  // Stories that repeat another one's steps at another size: `npm run torture` tells them all.
+  grepInvert: process.env.ALL_STORIES ? [] : /@torture/,
   outputDir: '.cache/playwright',
   workers: 2,
   // No story is run again: one that passes the second time only is a failure.

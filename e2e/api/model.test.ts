@@ -14,7 +14,7 @@ import {
 } from '#lib/testing/stage.ts'
 
 /** So many histories of so many steps; `npm run torture` asks for more. */
-const RUNS = Number(process.env.MODEL_RUNS || 100)
+const RUNS = Number(process.env.MODEL_RUNS || 50)
 const STEPS = Number(process.env.MODEL_COMMANDS || 30)
 /** What one step may take on a slow machine; the whole is given up after all of them. */
 const STEP_MAX_MS = 500

@@ -207,7 +207,7 @@ test.describe('on a phone, in English', () => {
     await expectAccessible(page)
   })
 
-  test.describe('and it is not there', () => {
+  test.describe('and it is not there', { tag: '@torture' }, () => {
     test.use({ refusals: [404] })
 
     test('a charge of another merchant is not found', async ({ page, context, browser }) => {

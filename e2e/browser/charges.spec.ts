@@ -33,7 +33,7 @@ for (const [name, width] of [
   ['at a desk', 1280],
   ['on a phone', 390],
 ] as const) {
-  test(`a merchant narrows the charges down and saves what is left, ${name}`, async ({
+  test(`a merchant narrows the charges down and saves what is left, ${name}${width === 390 ? ' @torture' : ''}`, async ({
     page,
     context,
   }) => {
@@ -56,7 +56,10 @@ for (const [name, width] of [
     await expect(payers(page)).toHaveCount(3)
   })
 
-  test(`what lies between two amounts is saved as a table, ${name}`, async ({ page, context }) => {
+  test(`what lies between two amounts is saved as a table, ${name}${width === 1280 ? ' @torture' : ''}`, async ({
+    page,
+    context,
+  }) => {
     await page.setViewportSize({ width, height: 844 })
     const shop = await openShop(context)
     await charge(shop, { client_name: 'Mercearia Ñandú', amount: 99_900 })

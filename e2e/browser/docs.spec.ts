@@ -136,11 +136,11 @@ test.describe('everybody can use the reference', () => {
   // The page is large, and is judged in both themes.
   test.describe.configure({ timeout: 60_000 })
 
-  for (const { locale, width, hash } of [
-    { locale: 'pt-BR', width: 1280, hash: OPERATION },
-    { locale: 'en-US', width: 390, hash: OPERATION },
+  for (const { locale, width, hash, details } of [
+    { locale: 'pt-BR', width: 1280, hash: OPERATION, details: { tag: '@torture' } },
+    { locale: 'en-US', width: 390, hash: OPERATION, details: {} },
   ]) {
-    test.describe(`${locale}, ${width} px`, () => {
+    test.describe(`${locale}, ${width} px`, details, () => {
       test.use({ locale, viewport: { width, height: 860 } })
 
       test(`at ${hash || 'its beginning'}`, async ({ page }) => {

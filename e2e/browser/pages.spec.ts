@@ -159,11 +159,11 @@ test.describe('the operator', () => {
 })
 
 // The pages themselves are examined in e2e/browser/tour.spec.ts.
-for (const { locale, width } of [
-  { locale: 'pt-BR', width: 1280 },
-  { locale: 'en-US', width: 390 },
+for (const { locale, width, details } of [
+  { locale: 'pt-BR', width: 1280, details: { tag: '@torture' } },
+  { locale: 'en-US', width: 390, details: {} },
 ]) {
-  test.describe(`everybody can use it, ${locale}, ${width} px`, () => {
+  test.describe(`everybody can use it, ${locale}, ${width} px`, details, () => {
     test.use({ locale, viewport: { width, height: 860 } })
 
     test('the menu of the account', async ({ page }) => {

@@ -51,7 +51,8 @@ for (const [name, width, height] of [
   ['a phone', 360, 740],
   ['a desk', 1280, 900],
 ] as const) {
-  test.describe(`on ${name}`, () => {
+  const details = width === 1280 ? { tag: '@torture' } : {}
+  test.describe(`on ${name}`, details, () => {
     test.use({
       locale: 'pt-BR',
       viewport: { width, height },

@@ -18,7 +18,7 @@ async function openBusyShop(context: Parameters<typeof openShop>[0]) {
 
 for (const [size, width] of [
   ['desk', 1280],
-  ['phone', 390],
+  ['phone @torture', 390],
 ] as const) {
   test(`a merchant reads the statement at a ${size}: sums that add up, and where each came from`, async ({
     page,

@@ -47,9 +47,10 @@ const PAGES = [
   ['admin-health', '/admin/health'],
 ] as const
 
-/** Kept as what this run looked like; the other language in both themes too when TOUR_ALL is set. */
+/** `npm run torture` keeps what its run looked like; in every language and theme when TOUR_ALL is set. */
 const PICTURES = '.cache/pictures'
 const ALL = Boolean(process.env.TOUR_ALL)
+const TAKES_PICTURES = ALL || Boolean(process.env.TOUR_PICTURES)
 const THEMES = ['light', 'dark'] as const
 /** Gzipped, beyond what every page of Next's must load. */
 const SCRIPT_BYTES_MAX = 110 * 1024
@@ -80,6 +81,7 @@ for (const size of ['desk', 'phone'] as const) {
           const width = await page.locator('html').evaluate(html => html.scrollWidth)
           expect(width, name).toBeLessThanOrEqual(SIZES[size].width)
           if (isExamined) await expectAccessible(page, EXAMINED_IN[size])
+          if (!TAKES_PICTURES) return
           for (const colorScheme of isExamined || ALL ? THEMES : (['light'] as const)) {
             await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
             const path = `${PICTURES}/${name}-${size}-${colorScheme}-${locale.slice(0, 2)}.png`

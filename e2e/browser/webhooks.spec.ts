@@ -186,7 +186,7 @@ test.describe('on a phone, in English', () => {
   })
 })
 
-test.describe('another merchant’s ids', () => {
+test.describe('another merchant’s ids', { tag: '@torture' }, () => {
   test.use({ refusals: [404] })
 
   test('open nothing', async ({ page, context, browser }) => {

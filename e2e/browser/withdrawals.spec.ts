@@ -7,7 +7,7 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 test.use({ locale: 'pt-BR' })
 
 const SIZES = [
-  ['desk', 1280],
+  ['desk @torture', 1280],
   ['phone', 390],
 ] as const
 

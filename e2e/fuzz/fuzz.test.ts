@@ -6,10 +6,11 @@ import { disconnect } from '#lib/base/db/client.ts'
 import { findLeak } from '#lib/testing/log-search.ts'
 import { expectBalancedBooks } from '#lib/testing/stage.ts'
 
-const { FUZZ_SEED = '1', FUZZ_REQUESTS = '5000', FUZZ_ONLY } = process.env
+const { FUZZ_SEED = '1', FUZZ_REQUESTS = '2500', FUZZ_ONLY } = process.env
 /** What a secret or a person's own state opens cannot be asked for by chance, and one owner must stay. */
 const DOORS = /\/(visitor|person|admin)\/|\/members\/leave$/
 const MB = 1024 * 1024
+const WARM_UP_MIN = 1_000
 const WARM_UP_MAX = 5_000
 const GROWTH_MAX = 0.1
 /** Fewer do not meet everything, so what they did not meet and how the memory is say nothing. */
@@ -19,7 +20,7 @@ const requests = Number(FUZZ_REQUESTS)
 const plan: Plan = {
   seeds: FUZZ_SEED.split(',').map(Number),
   requests,
-  warmUp: Math.min(WARM_UP_MAX, Math.floor(requests / 5)),
+  warmUp: Math.min(WARM_UP_MAX, Math.max(WARM_UP_MIN, Math.floor(requests / 5))),
   only: FUZZ_ONLY ? Number(FUZZ_ONLY) : undefined,
 }
 

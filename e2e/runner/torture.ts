@@ -4,14 +4,20 @@ import { Random } from '#e2e/fuzz/random.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { run } from '#lib/testing/run.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
+import { findBrowser } from '#e2e/runner/browser.ts'
+import { withServer } from '#lib/testing/server.ts'
 
 /**
  * `npm run torture`: the tests whose figures `npm test` keeps small, with their full ones, unless the
- * environment says others. The fuzzer's seeds are new each time: each run looks where none has.
+ * environment says others, and those that `npm test` leaves out because another test checks the same
+ * in another place. The fuzzer's seeds are new each time: each run looks where none has.
  */
 const REPORT = '.cache/torture.json'
 const FIGURES = resolve('.cache/torture-figures')
-const TESTS = ['e2e/fuzz', 'e2e/torture', 'model.test.ts', 'parallel.test.ts']
+const MATRIX = 'e2e/api/permissions.test.ts'
+const TESTS = ['e2e/fuzz', 'e2e/torture', 'model.test.ts', 'parallel.test.ts', MATRIX]
+const STORIES = '@torture|tour\\.spec'
+const SERVER_LOG = '.cache/torture-server.log'
 const FUZZ_SEEDS = 5
 
 mkdirSync('.cache', { recursive: true })
@@ -25,6 +31,7 @@ const settings = {
   MODEL_RUNS: '1000',
   MODEL_COMMANDS: '100',
   PARALLEL_WITHDRAWALS: '10000',
+  MATRIX_FULL: '1',
 }
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${REPORT}`]
 // One after the other: each wants the machine for itself.
@@ -36,9 +43,34 @@ const code = await run('vitest', ['run', '--no-file-parallelism', ...reporters, 
 })
 
 const { numPassedTests: passed, numFailedTests, numFailedTestSuites } = readReport()
-const failed = numFailedTests || numFailedTestSuites || (code === 0 ? 0 : 1)
+const others = [await repeatBehindNext(), await repeatInBrowser()]
+const failed =
+  (numFailedTests || numFailedTestSuites || (code === 0 ? 0 : 1)) +
+  others.filter(ended => ended !== 0).length
 process.stdout.write(`\n${table()}\n\n${passed} passed, ${failed} failed\n`)
 process.exit(failed > 0 || passed === 0 ? 1 : 0)
+
+/** Every caller, method and guise once more, with Next serving the API. */
+function repeatBehindNext(): Promise<number> {
+  return run('vitest', ['run', '--config', 'vitest.lane.config.ts', MATRIX, 'model.test.ts'], {
+    MATRIX_FULL: '1',
+    MODEL_RUNS: '15',
+  })
+}
+
+/** The stories that repeat another one's steps at another size, and pictures of every page. */
+async function repeatInBrowser(): Promise<number> {
+  const executable = await findBrowser()
+  return withServer(SERVER_LOG, settings =>
+    run('playwright', ['test', '--grep', STORIES], {
+      ...settings,
+      E2E_BROWSER: executable,
+      ALL_STORIES: '1',
+      TOUR_PICTURES: '1',
+      PLAYWRIGHT_JSON_OUTPUT_FILE: '.cache/torture-playwright.json',
+    }),
+  )
+}
 
 function readReport() {
   const nothing = '{"numPassedTests":0,"numFailedTests":0,"numFailedTestSuites":0}'

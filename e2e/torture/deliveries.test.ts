@@ -23,7 +23,7 @@ const random = new Random(chooseSeed(), 0)
 
 inOwnDatabase()
 
-const KILLS = figure(3, 20)
+const KILLS = figure(2, 20)
 const CALLS_AT_ONCE = 4
 const SETTLED_MS = (LEASE_SECONDS + 30) * 1_000
 

@@ -17,7 +17,7 @@ import { chooseSeed } from '#lib/testing/seed.ts'
 
 const random = new Random(chooseSeed(), 0)
 
-const KILLS = figure(3, 20)
+const KILLS = figure(2, 20)
 const CLIENTS = 16
 /** Each kill falls at another moment, and no earlier than after so many answers. */
 const ANSWERS_BETWEEN = figure(60, 1_500)

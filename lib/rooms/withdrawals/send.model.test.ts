@@ -14,7 +14,7 @@ import { ASK_FATES, type Fate, SEND_FATES, StubBank } from '#lib/testing/bank.ts
 import fc from '#lib/testing/property.ts'
 import { expectBalancedBooks, inOwnDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
 
-const RUNS = Number(process.env.MODEL_RUNS || 100)
+const RUNS = Number(process.env.MODEL_RUNS || 40)
 const COMMANDS = Number(process.env.MODEL_COMMANDS || 30)
 const ACTOR = { type: 'system' } as const
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const

@@ -8,7 +8,8 @@ import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import fc from '#lib/testing/property.ts'
 import { makeDatabase } from '#lib/testing/stage.ts'
 
-const RUNS = 1_000
+/** `npm run torture` plays 1,000 histories. */
+const RUNS = Number(process.env.MODEL_RUNS || 200)
 /** Two accounts in both modes; so few subjects that the same one often comes again. */
 const BOOKS = 4
 const SUBJECTS = 12
@@ -280,7 +281,7 @@ afterAll(async () => {
   await database.$disconnect()
 })
 
-test('1,000 histories of movements leave the same books as plain arithmetic', async () => {
+test(`${RUNS} histories of movements leave the same books as plain arithmetic`, async () => {
   const met = { moved: 0, refused: 0 }
   async function holds(commands: Command[]): Promise<void> {
     const model = new Model()

@@ -9,7 +9,7 @@ import { makeDatabase } from '#lib/testing/stage.ts'
 
 const CONNECTIONS = 64
 /** `npm run torture` tries 10,000. */
-const WITHDRAWALS = Number(process.env.PARALLEL_WITHDRAWALS ?? 2_000)
+const WITHDRAWALS = Number(process.env.PARALLEL_WITHDRAWALS ?? 1_000)
 const AMOUNT_MIN = 1_000
 const AMOUNT_MAX = 10_000
 /** Each row is fought over by 8: all 64 at one would mostly measure how PostgreSQL queues them. */
