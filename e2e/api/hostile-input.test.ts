@@ -5,6 +5,7 @@ import { call, speak } from '#lib/testing/call.ts'
 import { addressIn, makeWorld, OPERATIONS, type World } from '#lib/testing/route-table.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { type Api, expectBalancedBooks, startApi } from '#lib/testing/stage.ts'
+import { addressIn, makeWorld, type World } from '#lib/testing/world.ts'
 
 const random = new Random(chooseSeed(), 0)
 const hexDigits = (count: number) =>

@@ -7,9 +7,10 @@ import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
 import { type Answered, call } from '#lib/testing/call.ts'
-import { addressIn, makeWorld, OPERATIONS, type World } from '#lib/testing/route-table.ts'
+import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
+import { addressIn, makeWorld, type World } from '#lib/testing/world.ts'
 
 const ACTOR = { type: 'system' } as const
 /** One a second: whoever is refused once is refused again at once, on the slowest machine. */

@@ -5,8 +5,9 @@ import { newId } from '#lib/base/ids.ts'
 import { parseBrCode } from '#lib/base/pix/br-code.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { call } from '#lib/testing/call.ts'
-import { addressIn, makeWorld, OPERATIONS, type World } from '#lib/testing/route-table.ts'
+import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { type Api, CHARGE, expectBalancedBooks, makeToken, startApi } from '#lib/testing/stage.ts'
+import { addressIn, makeWorld, type World } from '#lib/testing/world.ts'
 
 const GUARDED = OPERATIONS.filter(({ allow }) => allow !== null)
 

@@ -24,7 +24,13 @@ test('each page opens to those of the table alone, in whatever guise Next is ask
   const found = readdirSync('app', { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('page.tsx') && file !== 'page.tsx')
     .map(file => `/${file.slice(0, -'/page.tsx'.length)}`)
-  expect(Object.keys(PAGES).toSorted()).toEqual(found.toSorted())
+  const problems = [
+    ...found.filter(path => !(path in PAGES)).map(path => `${path} has no row: say who opens it`),
+    ...Object.keys(PAGES)
+      .filter(path => !found.includes(path))
+      .map(path => `${path} is no page: take its row out`),
+  ]
+  expect(problems, 'e2e/browser/page-table.ts').toEqual([])
   const { people, idFor } = await makeWorld()
   const wrong: string[] = []
   for (const [path, opensTo] of Object.entries(PAGES)) {

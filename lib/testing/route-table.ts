@@ -4,329 +4,245 @@ import type { Permission } from '#lib/rooms/tokens/schema.ts'
 import type { PagePermission } from '#lib/services/people/roles.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, receive } from '#lib/testing/stage.ts'
+import type { Door } from '#lib/edge/http/door.ts'
+import type { Endpoint } from '#lib/edge/http/endpoint.ts'
+import { loadRoutes } from '#lib/edge/server/routes.ts'
+import type { PagePermission } from '#lib/edge/session/roles.ts'
+import { sampleOf } from '#lib/testing/sample.ts'
 
-/** One method of one address, as the contract has it. */
-export interface Operation {
-  method: 'GET' | 'POST'
-  /** As its folder below app/api is called. */
-  path: string
-  /** What a token needs; of several any will do. Null: anybody may read it. */
-  allow: Permission[] | null
-  /** A body that is taken, for a POST. */
+/** What a row says beside who may call, where neither path nor declaration can. */
+interface More<Allow> {
+  allow: Allow
+  /** A body or a query that differs from the first that the declared schema takes. */
   body?: object
-  /** What a stranger hears who names something of another account. */
-  missing?: string
-}
-
-const DECIDES: Permission[] = ['transactions:write', 'withdrawals:write']
-const NO_CHARGE = 'Transaction not found'
-const NO_WITHDRAWAL = 'Withdrawal not found'
-const WITHDRAWAL = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
-
-/** Every operation of the API. A route that is not in here fails e2e/api/permissions.test.ts. */
-export const OPERATIONS: Operation[] = [
-  { method: 'GET', path: '/account', allow: ['account:read'] },
-  { method: 'GET', path: '/events', allow: ['events:read'] },
-  { method: 'GET', path: '/transactions', allow: ['transactions:read'] },
-  { method: 'POST', path: '/transactions', allow: ['transactions:write'], body: CHARGE },
-  {
-    method: 'GET',
-    path: '/transactions/[id]',
-    allow: ['transactions:read'],
-    missing: NO_CHARGE,
-  },
-  {
-    method: 'GET',
-    path: '/transactions/[id]/refunds',
-    allow: ['transactions:read'],
-    missing: NO_CHARGE,
-  },
-  {
-    method: 'POST',
-    path: '/transactions/[id]/refunds',
-    allow: ['refunds:write'],
-    body: { amount: 1 },
-    missing: NO_CHARGE,
-  },
-  {
-    method: 'GET',
-    path: '/transactions/[id]/refunds/[refund_id]',
-    allow: ['transactions:read'],
-    missing: NO_CHARGE,
-  },
-  { method: 'GET', path: '/withdrawals', allow: ['withdrawals:read'] },
-  { method: 'POST', path: '/withdrawals', allow: ['withdrawals:write'], body: WITHDRAWAL },
-  {
-    method: 'GET',
-    path: '/withdrawals/[id]',
-    allow: ['withdrawals:read'],
-    missing: NO_WITHDRAWAL,
-  },
-  {
-    method: 'POST',
-    path: '/sandbox/transactions/[id]',
-    allow: DECIDES,
-    body: { outcome: 'failed' },
-    missing: NO_CHARGE,
-  },
-  {
-    method: 'POST',
-    path: '/sandbox/withdrawals/[id]',
-    allow: DECIDES,
-    body: { outcome: 'rejected' },
-    missing: NO_WITHDRAWAL,
-  },
-]
-
-/** One method of an address that serves our own pages only: no token opens it. */
-export interface PageOperation extends Omit<Operation, 'method' | 'allow'> {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  allow: PagePermission
-  /** What a right request asks, such as `?q=ana`. */
   query?: string
   /** It answers for as long as somebody listens. */
   isEndless?: boolean
   /** Whoever it succeeds for is no member any more. */
   endsMembership?: boolean
 }
+type Row<Allow> = Allow | More<Allow>
 
-const ENDPOINT = '/dashboard/webhooks/endpoints/[id]'
-const NO_ENDPOINT = 'Endpoint not found'
-const NO_DELIVERY = 'Delivery not found'
-const reads = { method: 'GET', allow: 'webhooks:read' } as const
-const writes = { method: 'POST', allow: 'webhooks:write' } as const
+const DECIDES: Permission[] = ['transactions:write', 'withdrawals:write']
 
-const TOKEN = '/dashboard/tokens/[id]'
-const NO_TOKEN = 'Token not found'
-const SETTINGS = { name: 'Loja', city: 'Recife', expires_in: 3_600, time_zone: 'America/Recife' }
+/**
+ * Who may call each operation, said here once more and apart from the route, so that the tests find a
+ * route that asks for the wrong permission. Everything else comes from the route's own declaration.
+ */
+const API: Record<string, Row<Permission | Permission[]>> = {
+  'GET /account': 'account:read',
+  'GET /events': 'events:read',
+  'GET /transactions': 'transactions:read',
+  'POST /transactions': 'transactions:write',
+  'GET /transactions/[id]': 'transactions:read',
+  'GET /transactions/[id]/refunds': 'transactions:read',
+  'POST /transactions/[id]/refunds': { allow: 'refunds:write', body: { amount: 1 } },
+  'GET /transactions/[id]/refunds/[refund_id]': 'transactions:read',
+  'GET /withdrawals': 'withdrawals:read',
+  'POST /withdrawals': 'withdrawals:write',
+  'GET /withdrawals/[id]': 'withdrawals:read',
+  'POST /sandbox/transactions/[id]': { allow: DECIDES, body: { outcome: 'failed' } },
+  'POST /sandbox/withdrawals/[id]': { allow: DECIDES, body: { outcome: 'rejected' } },
+}
 
-const MEMBER = '/dashboard/members/[id]'
-const INVITATION = '/dashboard/invitations/[id]'
-const people = { allow: 'members:write' } as const
+const ANY_PAGE = 'dashboard:read'
+const HOOKS = '/dashboard/webhooks'
 
-export const PAGE_OPERATIONS: PageOperation[] = [
-  { method: 'GET', path: '/dashboard/members', allow: 'members:read' },
-  {
-    ...people,
-    method: 'PATCH',
-    path: MEMBER,
-    body: { role: 'viewer' },
-    missing: 'Member not found',
-  },
-  { ...people, method: 'DELETE', path: MEMBER, missing: 'Member not found' },
-  {
-    method: 'POST',
-    path: '/dashboard/members/leave',
-    allow: 'members:leave',
-    endsMembership: true,
-  },
-  {
-    ...people,
-    method: 'POST',
-    path: '/dashboard/invitations',
+/** The same of what serves our own pages only: no token opens it. */
+const PAGES: Record<string, Row<PagePermission>> = {
+  'GET /dashboard/members': 'members:read',
+  'PATCH /dashboard/members/[id]': { allow: 'members:write', body: { role: 'viewer' } },
+  'DELETE /dashboard/members/[id]': 'members:write',
+  'POST /dashboard/members/leave': { allow: 'members:leave', endsMembership: true },
+  'POST /dashboard/invitations': {
+    allow: 'members:write',
     body: { email: 'ana@example.com', role: 'viewer' },
   },
-  { ...people, method: 'DELETE', path: INVITATION, missing: 'Invitation not found' },
-  { method: 'GET', allow: 'dashboard:read', path: '/dashboard/home' },
-  { method: 'GET', allow: 'dashboard:read', path: '/dashboard/steps' },
-  { method: 'GET', allow: 'dashboard:read', path: '/dashboard/bank/read', query: '?code=x' },
-  { method: 'GET', allow: 'dashboard:read', path: '/dashboard/charges/totals' },
-  {
-    method: 'GET',
-    path: '/dashboard/charges/export',
-    allow: 'dashboard:read',
-    query: '?locale=en',
-  },
-  { method: 'GET', path: '/dashboard/audit', allow: 'audit:read' },
-  { method: 'GET', path: '/dashboard/audit/export', allow: 'audit:read', query: '?locale=en' },
-  { method: 'GET', path: '/dashboard/tokens', allow: 'tokens:read' },
-  {
-    method: 'POST',
-    path: '/dashboard/tokens',
-    allow: 'tokens:write',
-    body: { name: 'Loja virtual', permissions: ['account:read'] },
-  },
-  {
-    method: 'POST',
-    path: `${TOKEN}/revoke`,
-    allow: 'tokens:write',
-    body: { reason: 'leaked' },
-    missing: NO_TOKEN,
-  },
-  {
-    method: 'POST',
-    path: `${TOKEN}/rotate`,
-    allow: 'tokens:write',
-    body: { overlap_hours: 24 },
-    missing: NO_TOKEN,
-  },
-  { method: 'PATCH', path: '/dashboard/account', allow: 'settings:write', body: SETTINGS },
-  {
-    method: 'PATCH',
-    path: '/dashboard/profile',
-    allow: 'profile:write',
-    body: { theme: 'dark' },
-  },
-  {
-    method: 'POST',
-    path: '/dashboard/charges/[id]/document',
-    allow: 'documents:reveal',
-    missing: NO_CHARGE,
-  },
-  { method: 'GET', path: '/dashboard/find', allow: 'dashboard:read', query: '?q=x' },
-  {
-    method: 'GET',
-    path: '/dashboard/charges/[id]/timeline',
-    allow: 'dashboard:read',
-    missing: NO_CHARGE,
-  },
-  {
-    method: 'GET',
-    path: '/dashboard/charges/[id]/live',
-    allow: 'dashboard:read',
-    missing: NO_CHARGE,
-    isEndless: true,
-  },
-  {
-    method: 'GET',
-    path: '/dashboard/statement/export',
-    allow: 'dashboard:read',
-    query: '?format=csv&locale=en',
-  },
-  {
-    method: 'GET',
-    path: '/dashboard/withdrawals/[id]/timeline',
-    allow: 'dashboard:read',
-    missing: NO_WITHDRAWAL,
-  },
-  { ...reads, path: '/dashboard/webhooks/endpoints' },
-  {
-    ...writes,
-    path: '/dashboard/webhooks/endpoints',
-    body: { url: 'http://127.0.0.1:9/hook', event_types: '*' },
-  },
-  { ...reads, path: ENDPOINT, missing: NO_ENDPOINT },
-  {
-    ...writes,
-    method: 'PATCH',
-    path: ENDPOINT,
+  'DELETE /dashboard/invitations/[id]': 'members:write',
+  'GET /dashboard/home': ANY_PAGE,
+  'GET /dashboard/steps': ANY_PAGE,
+  'GET /dashboard/bank/read': ANY_PAGE,
+  'GET /dashboard/charges/totals': ANY_PAGE,
+  'GET /dashboard/charges/export': ANY_PAGE,
+  'GET /dashboard/audit': 'audit:read',
+  'GET /dashboard/audit/export': 'audit:read',
+  'GET /dashboard/tokens': 'tokens:read',
+  'POST /dashboard/tokens': 'tokens:write',
+  'POST /dashboard/tokens/[id]/revoke': { allow: 'tokens:write', body: { reason: 'leaked' } },
+  'POST /dashboard/tokens/[id]/rotate': { allow: 'tokens:write', body: { overlap_hours: 24 } },
+  'PATCH /dashboard/account': 'settings:write',
+  'PATCH /dashboard/profile': { allow: 'profile:write', body: { theme: 'dark' } },
+  'POST /dashboard/charges/[id]/document': 'documents:reveal',
+  'GET /dashboard/find': ANY_PAGE,
+  'GET /dashboard/charges/[id]/timeline': ANY_PAGE,
+  'GET /dashboard/charges/[id]/live': { allow: ANY_PAGE, isEndless: true },
+  'GET /dashboard/statement/export': ANY_PAGE,
+  'GET /dashboard/withdrawals/[id]/timeline': ANY_PAGE,
+  [`GET ${HOOKS}/endpoints`]: 'webhooks:read',
+  [`POST ${HOOKS}/endpoints`]: 'webhooks:write',
+  [`GET ${HOOKS}/endpoints/[id]`]: 'webhooks:read',
+  [`PATCH ${HOOKS}/endpoints/[id]`]: {
+    allow: 'webhooks:write',
     body: { event_types: ['transaction.paid'] },
-    missing: NO_ENDPOINT,
   },
-  { ...writes, method: 'DELETE', path: ENDPOINT, missing: NO_ENDPOINT },
-  { ...writes, path: `${ENDPOINT}/disable`, missing: NO_ENDPOINT },
-  { ...writes, path: `${ENDPOINT}/enable`, body: {}, missing: NO_ENDPOINT },
-  { ...writes, path: `${ENDPOINT}/rotate`, missing: NO_ENDPOINT },
-  { ...writes, path: `${ENDPOINT}/test`, body: {}, missing: NO_ENDPOINT },
-  { ...writes, method: 'GET', path: '/dashboard/webhooks/secret' },
-  { ...writes, path: '/dashboard/webhooks/secret/rotate' },
-  { ...reads, path: '/dashboard/webhooks/deliveries' },
-  { ...reads, path: '/dashboard/webhooks/deliveries/[id]', missing: NO_DELIVERY },
-  { ...writes, path: '/dashboard/webhooks/deliveries/[id]/resend', missing: NO_DELIVERY },
-  {
-    method: 'GET',
-    allow: 'dashboard:read',
-    path: '/dashboard/webhooks/deliveries/resend',
-    query: `?from=${new Date(Date.now() - 3_600_000).toISOString()}`,
-  },
-  {
-    ...writes,
-    path: '/dashboard/webhooks/deliveries/resend',
-    body: { from: new Date(Date.now() - 3_600_000).toISOString() },
-  },
-]
+  [`DELETE ${HOOKS}/endpoints/[id]`]: 'webhooks:write',
+  [`POST ${HOOKS}/endpoints/[id]/disable`]: 'webhooks:write',
+  [`POST ${HOOKS}/endpoints/[id]/enable`]: 'webhooks:write',
+  [`POST ${HOOKS}/endpoints/[id]/rotate`]: 'webhooks:write',
+  [`POST ${HOOKS}/endpoints/[id]/test`]: 'webhooks:write',
+  [`GET ${HOOKS}/secret`]: 'webhooks:write',
+  [`POST ${HOOKS}/secret/rotate`]: 'webhooks:write',
+  [`GET ${HOOKS}/deliveries`]: 'webhooks:read',
+  [`GET ${HOOKS}/deliveries/[id]`]: 'webhooks:read',
+  [`POST ${HOOKS}/deliveries/[id]/resend`]: 'webhooks:write',
+  [`GET ${HOOKS}/deliveries/resend`]: { allow: ANY_PAGE, query: `?from=${anHourAgo()}` },
+  [`POST ${HOOKS}/deliveries/resend`]: { allow: 'webhooks:write', body: { from: anHourAgo() } },
+}
 
-/** One method of an address that belongs to no account. */
+function anHourAgo(): string {
+  return new Date(Date.now() - 3_600_000).toISOString()
+}
+
+/** Of what belongs to no account: those who are asked again who they are. The folder says who may. */
+const DOORS: Record<string, 'with proof' | 'without'> = {
+  'POST /admin/accounts/[id]/activate': 'with proof',
+  'POST /admin/accounts/[id]/suspend': 'with proof',
+  'PUT /admin/accounts/[id]/limits': 'with proof',
+  'POST /admin/accounts/[id]/tokens/revoke': 'with proof',
+  'POST /admin/accounts/[id]/tokens/[token_id]/revoke': 'with proof',
+  'POST /admin/accounts/[id]/charges/[charge_id]/document': 'with proof',
+  'GET /person/proof': 'without',
+  'POST /person/proof': 'without',
+  'POST /person/proof/passkey': 'without',
+  'POST /person/authenticator': 'with proof',
+  'DELETE /person/authenticator': 'with proof',
+  'POST /person/authenticator/confirm': 'with proof',
+  'POST /person/passkeys': 'with proof',
+  'POST /person/passkeys/options': 'with proof',
+  'DELETE /person/passkeys/[id]': 'with proof',
+  'POST /person/recovery-codes': 'without',
+  'POST /visitor/passkey': 'without',
+  'POST /visitor/reset': 'without',
+  'POST /visitor/reset/confirm': 'without',
+  'POST /person/password': 'without',
+  'GET /person/sessions': 'without',
+  'DELETE /person/sessions': 'without',
+  'DELETE /person/sessions/[id]': 'without',
+  'GET /admin/audit': 'without',
+  'GET /admin/audit/export': 'without',
+  'GET /admin/health': 'without',
+  'POST /admin/jobs/requeue': 'with proof',
+  'POST /visitor/join': 'without',
+  'POST /visitor/signup': 'without',
+  'POST /person/join': 'without',
+  'POST /person/accounts': 'without',
+  'GET /admin/invitations': 'without',
+  'POST /admin/invitations': 'with proof',
+  'DELETE /admin/invitations/[id]': 'with proof',
+}
+
+/** One method of one address. */
+interface Described<Method, Allow> {
+  method: Method
+  /** As its folder below app/api is called. */
+  path: string
+  /** What a token or a member needs; of several any will do. */
+  allow: Allow
+  /** A body and a query that are taken, where the route declares one. */
+  body?: object
+  query?: string
+  /** What a stranger hears who names something of another account. */
+  missing?: string
+  isEndless?: boolean
+  endsMembership?: boolean
+}
+export type Operation = Described<'GET' | 'POST', Permission[]>
+export type PageOperation = Described<'GET' | 'POST' | 'PATCH' | 'DELETE', PagePermission>
+
 export interface DoorOperation {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   who: 'visitor' | 'person' | 'admin'
-  /** Asked again who one is, where that is asked. */
-  takesProof?: boolean
+  takesProof: boolean
 }
 
-const ADMIN_ACCOUNT = '/admin/accounts/[id]'
-const ofAdmins = { method: 'POST', who: 'admin', takesProof: true } as const
+/** What is said of a thing that is not there, by the folder of its ids. */
+const MISSING: Record<string, string> = {
+  transactions: 'Transaction not found',
+  charges: 'Transaction not found',
+  withdrawals: 'Withdrawal not found',
+  endpoints: 'Endpoint not found',
+  deliveries: 'Delivery not found',
+  tokens: 'Token not found',
+  members: 'Member not found',
+  invitations: 'Invitation not found',
+}
 
-/** A route of app/api/{visitor,person,admin} that is not in here fails e2e/api/admin-person-visitor.test.ts. */
-export const DOOR_OPERATIONS: DoorOperation[] = [
-  { ...ofAdmins, path: `${ADMIN_ACCOUNT}/activate` },
-  { ...ofAdmins, path: `${ADMIN_ACCOUNT}/suspend` },
-  { ...ofAdmins, path: `${ADMIN_ACCOUNT}/limits`, method: 'PUT' },
-  { ...ofAdmins, path: `${ADMIN_ACCOUNT}/tokens/revoke` },
-  { ...ofAdmins, path: `${ADMIN_ACCOUNT}/tokens/[token_id]/revoke` },
-  { ...ofAdmins, path: `${ADMIN_ACCOUNT}/charges/[charge_id]/document` },
-  { method: 'GET', path: '/person/proof', who: 'person' },
-  { method: 'POST', path: '/person/proof', who: 'person' },
-  { method: 'POST', path: '/person/proof/passkey', who: 'person' },
-  { method: 'POST', path: '/person/authenticator', who: 'person', takesProof: true },
-  { method: 'DELETE', path: '/person/authenticator', who: 'person', takesProof: true },
-  { method: 'POST', path: '/person/authenticator/confirm', who: 'person', takesProof: true },
-  { method: 'POST', path: '/person/passkeys', who: 'person', takesProof: true },
-  { method: 'POST', path: '/person/passkeys/options', who: 'person', takesProof: true },
-  { method: 'DELETE', path: '/person/passkeys/[id]', who: 'person', takesProof: true },
-  { method: 'POST', path: '/person/recovery-codes', who: 'person' },
-  { method: 'POST', path: '/visitor/passkey', who: 'visitor' },
-  { method: 'POST', path: '/visitor/reset', who: 'visitor' },
-  { method: 'POST', path: '/visitor/reset/confirm', who: 'visitor' },
-  { method: 'POST', path: '/person/password', who: 'person' },
-  { method: 'GET', path: '/person/sessions', who: 'person' },
-  { method: 'DELETE', path: '/person/sessions', who: 'person' },
-  { method: 'DELETE', path: '/person/sessions/[id]', who: 'person' },
-  { method: 'GET', path: '/admin/audit', who: 'admin' },
-  { method: 'GET', path: '/admin/audit/export', who: 'admin' },
-  { method: 'GET', path: '/admin/health', who: 'admin' },
-  { method: 'POST', path: '/admin/jobs/requeue', who: 'admin', takesProof: true },
-  { method: 'POST', path: '/visitor/join', who: 'visitor' },
-  { method: 'POST', path: '/visitor/signup', who: 'visitor' },
-  { method: 'POST', path: '/person/join', who: 'person' },
-  { method: 'POST', path: '/person/accounts', who: 'person' },
-  { method: 'GET', path: '/admin/invitations', who: 'admin' },
-  { method: 'POST', path: '/admin/invitations', who: 'admin', takesProof: true },
-  { method: 'DELETE', path: '/admin/invitations/[id]', who: 'admin', takesProof: true },
-]
+const routes = new Map(
+  (await loadRoutes()).flatMap(({ segments, handlers }) =>
+    [...handlers]
+      .filter(([method]) => method !== 'HEAD')
+      .map(([method, handler]): [string, Endpoint | Door] => [
+        `${method} /${segments.join('/')}`,
+        handler,
+      ]),
+  ),
+)
+
+/** What is wrong with the tables above, each with what to do; the matrices expect nothing. */
+export function tableProblems(): string[] {
+  const rows = Object.keys({ ...API, ...PAGES, ...DOORS })
+  return [
+    ...[...routes.keys()]
+      .filter(name => !rows.includes(name))
+      .map(name => `${name} has no row: say who may call it in lib/testing/route-table.ts`),
+    ...rows
+      .filter(name => !routes.has(name))
+      .map(name => `${name} is no route: take its row out of lib/testing/route-table.ts`),
+  ]
+}
+
+function describe<Method extends string, Allow>([name, row]: [string, More<Allow>]) {
+  const [method = '', path = ''] = name.split(' ')
+  const { body, query } = (routes.get(name) as Endpoint | undefined)?.declared ?? {}
+  const missing = MISSING[/(\w+)\/\[id\]/.exec(path)?.[1] ?? '']
+  const asked = query && `?${new URLSearchParams(sampleOf(query) as Record<string, string>)}`
+  return {
+    method: method as Method,
+    path,
+    ...(body ? { body: sampleOf(body.test) } : {}),
+    ...(asked && asked !== '?' ? { query: asked } : {}),
+    ...(missing ? { missing } : {}),
+    ...row,
+  }
+}
+
+function isLong<Allow>(row: Row<Allow>): row is More<Allow> {
+  return typeof row === 'object' && row !== null && 'allow' in row
+}
+
+/** Every operation of the API. */
+export const OPERATIONS: Operation[] = Object.entries(API).map(([name, row]) => {
+  const { allow, ...more } = isLong(row) ? row : { allow: row }
+  return describe([name, { ...more, allow: [allow].flat() }])
+})
+
+/** Every operation that serves our own pages. */
+export const PAGE_OPERATIONS: PageOperation[] = Object.entries(PAGES).map(([name, row]) =>
+  describe([name, isLong(row) ? row : { allow: row }]),
+)
+
+/** Every operation that belongs to no account. */
+export const DOOR_OPERATIONS: DoorOperation[] = Object.entries(DOORS).map(([name, proof]) => {
+  const [method = '', path = ''] = name.split(' ')
+  return {
+    method: method as DoorOperation['method'],
+    path,
+    who: path.split('/')[1] as DoorOperation['who'],
+    takesProof: proof === 'with proof',
+  }
+})
 
 export const PAGE_PATHS = [...new Set(PAGE_OPERATIONS.map(({ path }) => path))]
 
 export const PATHS = [...new Set(OPERATIONS.map(({ path }) => path))]
-
-/** What stands behind the open parts of a path, in one merchant's account. */
-export interface World {
-  merchant: Account
-  token: string
-  charge: string
-  paid: string
-  withdrawal: string
-  refund: string
-}
-
-/** A merchant with one of everything, in which `word` stands wherever somebody can write. */
-export async function makeWorld(api: Api, word = 'plain'): Promise<World> {
-  const merchant = await makeMerchant(`Loja ${word}`)
-  const token = await makeToken(merchant.id)
-  await receive(merchant, 100_000)
-  const send = async (path: string, body: object) =>
-    (await call(api.url, 'POST', path, { token, body })).body.data
-  const webhook_url = `https://${word}.example/hook`
-  const words = { metadata: { [word]: word }, utms: { [word]: word }, webhook_url }
-  const payer = { client_name: `Ana ${word}`, client_email: `${word}@example.com` }
-  const items = [{ name: word }]
-  const order = { ...CHARGE, ...words, ...payer, items }
-  const [charge, paid] = [newId(), newId()].map(id => ({ ...order, external_id: `${word}${id} x` }))
-  const chargeId = (await send('/transactions', charge ?? {})).transaction_id
-  const paidId = (await send('/transactions', paid ?? {})).transaction_id
-  await send(`/sandbox/transactions/${paidId}`, { outcome: 'paid' })
-  const key = { pix_key: `hold@${word}.example`, pix_key_type: 'email', external_id: `${word} 1` }
-  const withdrawal = await send('/withdrawals', { amount: 1_000, ...key, webhook_url })
-  const refund = await send(`/transactions/${paidId}/refunds`, { amount: 100, reason: word })
-  const ids = { charge: chargeId, paid: paidId, withdrawal: withdrawal.id, refund: refund.id }
-  return { merchant, token, ...ids }
-}
-
-/** The address of an operation in somebody's account. */
-export function addressIn(world: World, path: string): string {
-  const charge = path.includes('/refunds') ? world.paid : world.charge
-  return path
-    .replace('[refund_id]', world.refund)
-    .replace('[id]', path.includes('/withdrawals/') ? world.withdrawal : charge)
-}

@@ -4,8 +4,8 @@ import { bareId, newId } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
 import { deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
 import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
-import { addressIn, makeWorld, type World } from '#lib/testing/route-table.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
+import { addressIn, makeWorld, type World } from '#lib/testing/world.ts'
 import { Found, find } from '#lib/views/dashboard/find.ts'
 
 let api: Api

@@ -1,0 +1,81 @@
+import * as z from 'zod'
+import { CANARY } from '#lib/testing/canary.ts'
+
+/** Chooses where a schema leaves a choice. */
+export interface Chooser {
+  pick<T>(list: readonly T[]): T
+  between(least: number, most: number): number
+  some<T>(list: readonly T[]): T[]
+}
+
+/** The same every time: the first and the least of everything, and nothing optional. */
+export const FIRST: Chooser = {
+  pick: <T>(list: readonly T[]) => list[0] as T,
+  between: least => least,
+  some: () => [],
+}
+
+type Shape = Record<string, unknown>
+
+/** What a schema cannot say: by the name of a field, a value that works anywhere. */
+const FIELDS: Record<string, unknown> = {
+  client_doc: CANARY.formattedDocument,
+  client_email: 'ana@example.com',
+  email: 'ana@example.com',
+  pix_key: 'hold@example.com',
+  pix_key_type: 'email',
+  time_zone: 'America/Recife',
+  // Nobody listens there.
+  url: 'http://127.0.0.1:9/hook',
+  webhook_url: 'http://127.0.0.1:9/hook',
+}
+
+/** A body or a query that an endpoint takes, made from the schema that it declares. */
+export function sampleOf(schema: z.ZodType, chooser: Chooser = FIRST): Record<string, unknown> {
+  const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Shape
+  return sampleObject(json, json, chooser)
+}
+
+function sampleObject(given: Shape, root: Shape, chooser: Chooser): Record<string, unknown> {
+  const { properties = {}, required = [], oneOf, anyOf } = find(given, root)
+  const options = (oneOf ?? anyOf) as Shape[] | undefined
+  if (options) return sampleObject(chooser.pick(options), root, chooser)
+  const parts = Object.entries(properties as Record<string, Shape>)
+  const isRequired = ([name]: [string, Shape]) => (required as string[]).includes(name)
+  const optional = chooser.some(parts.filter(part => !isRequired(part)))
+  return Object.fromEntries(
+    [...parts.filter(isRequired), ...optional].map(([name, part]) => [
+      name,
+      FIELDS[name] ?? sampleValue(part, root, chooser),
+    ]),
+  )
+}
+
+function sampleValue(given: Shape, root: Shape, chooser: Chooser): unknown {
+  const shape = find(given, root)
+  const { examples, enum: choices, items, type, minimum, maximum, pattern, maxLength } = shape
+  if (shape.const !== undefined) return shape.const
+  if (Array.isArray(choices)) return chooser.pick(choices)
+  if (Array.isArray(examples)) return examples[0]
+  const options = (shape.oneOf ?? shape.anyOf) as Shape[] | undefined
+  if (options) return sampleValue(chooser.pick(options), root, chooser)
+  if (items) return [sampleValue(items as Shape, root, chooser)]
+  if (type === 'boolean') return chooser.pick([true, false])
+  if (type === 'integer' || type === 'number') {
+    const least = Math.max(Number(minimum ?? 1), 1)
+    return chooser.between(least, Math.min(Number(maximum ?? least), least * 20))
+  }
+  if (type === 'object') return sampleObject(shape, root, chooser)
+  if (String(pattern).startsWith('^\\d{1,')) return `${chooser.between(1, 100)}`
+  if (shape.format === 'date-time') return new Date(Date.now() - HOUR_MS).toISOString()
+  if (shape.format === 'date') return new Date(Date.now() - DAY_MS).toISOString().slice(0, 10)
+  return 'Recife'.slice(0, Number(maxLength ?? Number.POSITIVE_INFINITY))
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+function find(shape: Shape, root: Shape): Shape {
+  const name = String(shape.$ref ?? '').replace('#/$defs/', '')
+  return (root.$defs as Record<string, Shape> | undefined)?.[name] ?? shape
+}
