@@ -1,20 +1,33 @@
+import { globSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
+
+const FILES = globSync([
+  '{lib,bin,prisma,app,components}/**/*.test.ts',
+  'e2e/{api,client,fuzz,runner,torture}/*.test.ts',
+])
+/** What changes a process for every test that runs in it, or needs one that nothing else used. */
+const CHANGES_ITS_PROCESS =
+  /supplyEnv|inOwnDatabase|openOwnStage|process\.env\.?\[?\w+\]? ?=|Object\.assign\(process\.env|\bvi\.|--expose-gc|memoryUsage|process\.(on|emit)\(/
+const OF_THEIR_OWN = /^(lib\/(base|edge|testing)|bin|e2e\/(client|fuzz|runner|torture))\//
+
+const alone = FILES.filter(
+  file => OF_THEIR_OWN.test(file) || CHANGES_ITS_PROCESS.test(readFileSync(file, 'utf8')),
+)
+const shared = FILES.filter(file => !alone.includes(file))
 
 export default defineConfig({
   test: {
     globalSetup: ['lib/testing/setup.ts'],
-    include: [
-      'lib/**/*.test.ts',
-      'bin/**/*.test.ts',
-      'prisma/**/*.test.ts',
-      '{app,components}/**/*.test.ts',
-      'e2e/{api,client,fuzz,runner,torture}/*.test.ts',
-    ],
     // Money tests keep a whole connection pool busy; more files at once only wait for each other.
     maxWorkers: 3,
     testTimeout: 60_000,
     // A busy machine is late; what never comes fails a little later.
     expect: { poll: { timeout: 10_000 } },
     hookTimeout: 60_000,
+    projects: [
+      // Loading the API takes a second of each file: these share what is loaded.
+      { extends: true, test: { name: 'shared', include: shared, isolate: false } },
+      { extends: true, test: { name: 'alone', include: alone } },
+    ],
   },
 })
