@@ -49,12 +49,10 @@ export function makeRequest(
   const first = pairsOf(routes)[number]
   const [route, method] = first ?? pickRoute(routes, random)
   const path = `/${route.segments.join('/')}`
-  const valid = makeValid(`${method === 'HEAD' ? 'GET' : method} ${path}`, {
-    random,
-    world,
-    seed,
-    number,
-  })
+  const about = { random, world, seed, number }
+  const handler = route.handlers.get(method)
+  if (!handler) throw new Error(`${method} ${path} has no handler`)
+  const valid = makeValid(`${method === 'HEAD' ? 'GET' : method} ${path}`, about, handler)
   const isRight = first !== undefined || random.chance(VALID_SHARE)
   const disturbed = isRight
     ? []

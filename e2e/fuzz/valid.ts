@@ -1,5 +1,9 @@
+import type { ZodType } from 'zod'
 import type { Random } from '#e2e/fuzz/random.ts'
 import type { World } from '#e2e/fuzz/world.ts'
+import type { Door } from '#lib/edge/http/door.ts'
+import type { Endpoint } from '#lib/edge/http/endpoint.ts'
+import { sampleOf } from '#lib/testing/sample.ts'
 import { CANARY } from '#lib/testing/stage.ts'
 
 /** The fields of a body, each value as JSON text, so that it can be what no value can be. */
@@ -19,264 +23,174 @@ interface About {
   number: number
 }
 
-/** What each route takes. One without a row gets UUIDs and no fields, and then shows as unreached. */
-const VALID: Record<string, (about: About) => Valid> = {
-  'POST /transactions': about => ({ fields: chargeFields(about) }),
-  'GET /transactions': ({ random }) => ({ query: listQuery(random, 'paid') }),
-  'GET /transactions/[id]': about => ({ params: [someCharge(about)] }),
-  'POST /sandbox/transactions/[id]': about => ({
-    params: [someCharge(about)],
-    fields: toFields({ outcome: about.random.pick(['paid', 'failed', 'expired']) }),
-  }),
-  'POST /withdrawals': about => ({ fields: withdrawalFields(about) }),
-  'GET /withdrawals': ({ random }) => ({ query: listQuery(random, 'approved') }),
-  'GET /withdrawals/[id]': ({ random, world }) => ({ params: [random.pick(world.withdrawals)] }),
-  'POST /sandbox/withdrawals/[id]': ({ random, world }) => ({
-    params: [random.pick(world.withdrawals)],
-    fields: toFields({ outcome: random.pick(['approved', 'rejected']), reason: 'fuzz' }),
-  }),
-  'POST /transactions/[id]/refunds': ({ random, world }) => ({
-    params: [random.pick(world.paid)],
-    fields: toFields({ amount: random.between(1, 20), reason: 'fuzz' }),
-  }),
-  'GET /transactions/[id]/refunds': ({ random, world }) => ({ params: [random.pick(world.paid)] }),
-  'GET /transactions/[id]/refunds/[refund_id]': ({ random, world }) => ({
-    params: random.pick(world.refunds),
-  }),
-  'GET /events': ({ random }) => ({
-    query: random.some([
-      ['after', `${random.between(0, 40)}`],
-      ['limit', '5'],
-    ]),
-  }),
-}
-
-const ENDPOINT = '/dashboard/webhooks/endpoints/[id]'
-const DELIVERY = '/dashboard/webhooks/deliveries/[id]'
-const HOOK = 'http://127.0.0.1:9999/hook'
-const ADMIN_ACCOUNT = '/admin/accounts/[id]'
-const WHY = toFields({ reason: 'fuzz' })
 /** Only some are deleted: the others are there to the end. */
 const DELETED = 3
+const ACCOUNT = '/admin/accounts/[id]'
 const PASSWORD = 'quatro palavras sem nexo'
 /** Looks like one, and opens nothing. */
 const NO_SECRET = 'x'.repeat(43)
 
-/** What only our own pages ask for. */
-const OF_PAGES: Record<string, (about: About) => Valid> = {
-  'PATCH /dashboard/members/[id]': ({ random, world }) => ({
-    params: [random.pick(world.spareMembers)],
-    fields: toFields({ role: random.pick(['finance', 'developer', 'viewer']) }),
-  }),
-  'DELETE /dashboard/members/[id]': ({ random, world }) => ({
-    params: [random.pick(world.spareMembers.slice(0, DELETED))],
-  }),
-  'POST /dashboard/invitations': ({ random }) => ({
-    fields: toFields({
+/** Whose id stands in an address, by the folder before it. */
+const IDS: Record<string, (about: About) => string[]> = {
+  transactions: about => [someCharge(about)],
+  charges: about => [someCharge(about)],
+  refunds: ({ random, world }) => random.pick(world.refunds),
+  withdrawals: ({ random, world }) => [random.pick(world.withdrawals)],
+  members: ({ random, world }) => [random.pick(world.spareMembers)],
+  invitations: ({ random, world }) => [random.pick(world.invitations)],
+  tokens: ({ random, world }) => [random.pick(world.spareTokens)],
+  endpoints: ({ random, world }) => [random.pick(world.endpoints)],
+  deliveries: ({ random, world }) => [random.pick(world.deliveries)],
+  // Of the three accounts the one that nobody else needs.
+  accounts: ({ world }) => [world.accounts[2] ?? ''],
+}
+
+/** Where the folder alone does not say which one. */
+const PARAMS: Record<string, (about: About) => string[]> = {
+  'POST /transactions/[id]/refunds': paidCharge,
+  'GET /transactions/[id]/refunds': paidCharge,
+  'GET /transactions/[id]/refunds/[refund_id]': about => IDS.refunds?.(about) ?? [],
+  'DELETE /dashboard/members/[id]': ({ random, world }) => [
+    random.pick(world.spareMembers.slice(0, DELETED)),
+  ],
+  'DELETE /dashboard/webhooks/endpoints/[id]': ({ random, world }) => [
+    random.pick(world.endpoints.slice(0, DELETED)),
+  ],
+  [`PUT ${ACCOUNT}/limits`]: ({ random, world }) => [random.pick(world.accounts)],
+  [`POST ${ACCOUNT}/tokens/[token_id]/revoke`]: ({ random, world }) => [
+    world.accounts[0] ?? '',
+    random.pick(world.spareTokens),
+  ],
+  [`POST ${ACCOUNT}/charges/[charge_id]/document`]: ({ random, world }) => [
+    world.accounts[0] ?? '',
+    random.pick(world.paid),
+  ],
+}
+
+/** Values by the name of their field, wherever it stands: what a schema cannot say. */
+function named({ random, world, seed, number }: About): Record<string, unknown> {
+  return {
+    email: `fuzz-${seed}-${number}@troco.example`,
+    url: 'http://127.0.0.1:9999/hook',
+    from: world.since,
+    reason: 'fuzz',
+    full_name: 'Ana',
+    account_name: 'Outra 🦊',
+    name: random.pick(['Loja 🦊', 'João d’Ávila']),
+    code: random.pick(['000201', 'hello', '00020126']) + random.between(0, 9_999),
+    current: 'girassol verde 88',
+    password: PASSWORD,
+    secret: NO_SECRET,
+    challenge: NO_SECRET,
+    passkey: {
+      id: NO_SECRET,
+      rawId: NO_SECRET,
+      type: 'public-key',
+      clientExtensionResults: {},
+      response: { clientDataJSON: 'e30', attestationObject: 'oA', transports: ['usb'] },
+    },
+  }
+}
+
+/** Bodies that are more than their schema: what must meet again, or depends on another field. */
+const FIELDS: Record<string, (about: About) => Fields> = {
+  'POST /transactions': chargeFields,
+  'POST /withdrawals': withdrawalFields,
+  'PATCH /dashboard/members/[id]': ({ random }) =>
+    toFields({ role: random.pick(['finance', 'developer', 'viewer']) }),
+  'POST /dashboard/invitations': ({ random }) =>
+    toFields({
       email: `Invited-${random.between(1, 20)}@troco.example`,
       role: random.pick(['owner', 'viewer']),
     }),
-  }),
-  'DELETE /dashboard/invitations/[id]': ({ random, world }) => ({
-    params: [random.pick(world.invitations)],
-  }),
-  'POST /visitor/join': () => ({
-    fields: toFields({ secret: NO_SECRET, full_name: 'Ana', password: PASSWORD }),
-  }),
-  'POST /visitor/signup': ({ seed, number }) => ({
-    fields: toFields({
-      account_name: 'Loja do Fuzz',
-      full_name: 'Ana',
-      email: `fuzz-${seed}-${number}@troco.example`,
-      password: PASSWORD,
-    }),
-  }),
-  'POST /person/join': () => ({ fields: toFields({ secret: NO_SECRET }) }),
-  'POST /person/accounts': () => ({ fields: toFields({ account_name: 'Outra 🦊' }) }),
-  'POST /admin/invitations': ({ random }) => ({
-    fields: toFields({ email: `shop-${random.between(1, 20)}@troco.example` }),
-  }),
-  'GET /dashboard/bank/read': ({ random }) => ({
-    query: [['code', random.pick(['000201', 'hello', '00020126']) + random.between(0, 9_999)]],
-  }),
-  'GET /dashboard/charges/totals': ({ random }) => ({
-    query: random.some<[string, string]>([
-      ['status', 'paid'],
-      ['q', 'ana'],
-      ['amount_from', '1500'],
-    ]),
-  }),
-  'GET /dashboard/charges/export': ({ random }) => ({
-    query: [
-      ['locale', random.pick(['pt-BR', 'en'])],
-      ...random.some<[string, string]>([
-        ['status', 'paid'],
-        ['q', 'ana'],
-        ['amount_to', '99999'],
-      ]),
-    ],
-  }),
-  'GET /dashboard/home': ({ random }) => ({
-    query: random.some([
-      ['period', random.pick(['7d', '90d', 'custom'])],
-      ['from', '2026-01-31'],
-      ['to', '2026-02-28'],
-    ]),
-  }),
-  'GET /dashboard/statement/export': ({ random }) => ({
-    query: [
-      ['format', random.pick(['csv', 'ofx'])],
-      ['locale', random.pick(['pt-BR', 'en'])],
-      ...random.some<[string, string]>([
-        ['period', random.pick(['7d', 'all', 'custom'])],
-        ['from', '2026-01-01'],
-        ['to', '2026-12-31'],
-      ]),
-    ],
-  }),
-  'GET /dashboard/withdrawals/[id]/timeline': ({ random, world }) => ({
-    params: [random.pick(world.withdrawals)],
-  }),
-  'GET /dashboard/audit': ({ random }) => ({ query: auditQuery(random) }),
-  'GET /dashboard/audit/export': ({ random }) => ({
-    query: [['locale', random.pick(['pt-BR', 'en'])], ...auditQuery(random)],
-  }),
-  'GET /admin/audit': ({ random }) => ({ query: auditQuery(random) }),
-  'GET /admin/audit/export': ({ random }) => ({
-    query: [['locale', random.pick(['pt-BR', 'en'])], ...auditQuery(random)],
-  }),
-  'POST /admin/jobs/requeue': ({ random }) => ({
-    fields: toFields({ kind: random.pick(['withdrawal', 'refund', 'charge', 'mail']) }),
-  }),
-  'POST /dashboard/tokens': ({ random }) => ({
-    fields: toFields({
+  'POST /admin/invitations': ({ random }) =>
+    toFields({ email: `shop-${random.between(1, 20)}@troco.example` }),
+  'POST /dashboard/tokens': ({ random }) =>
+    toFields({
       name: 'Loja 🦊',
       permissions: random.pick([['account:read'], ['events:read', 'refunds:write']]),
       expires_in_days: random.between(1, 365),
     }),
-  }),
-  'POST /dashboard/tokens/[id]/revoke': ({ random, world }) => ({
-    params: [random.pick(world.spareTokens)],
-    fields: toFields({ reason: 'fuzz' }),
-  }),
-  'POST /dashboard/tokens/[id]/rotate': ({ random, world }) => ({
-    params: [random.pick(world.spareTokens)],
-    fields: toFields({ overlap_hours: random.pick([0, 1, 24, 168]) }),
-  }),
-  'PATCH /dashboard/account': ({ random }) => ({
-    fields: toFields({
-      name: random.pick(['Padaria do Fuzz', 'João d’Ávila 🦊']),
-      city: 'São Luís',
-      expires_in: random.between(3_600, 2_592_000),
-      time_zone: random.pick(['America/Manaus', 'UTC']),
-    }),
-  }),
-  'PATCH /dashboard/profile': ({ random }) => ({
-    fields: toFields({ full_name: 'Ana', theme: random.pick(['light', 'dark', 'system']) }),
-  }),
-  'POST /dashboard/charges/[id]/document': about => ({ params: [someCharge(about)] }),
-  [`POST ${ADMIN_ACCOUNT}/activate`]: ({ world }) => ({ params: [stopped(world)], fields: [] }),
-  [`POST ${ADMIN_ACCOUNT}/suspend`]: ({ world }) => ({ params: [stopped(world)], fields: WHY }),
-  [`PUT ${ADMIN_ACCOUNT}/limits`]: ({ random, world }) => ({
-    params: [random.pick(world.accounts)],
-    fields: toFields({
+  'PATCH /dashboard/profile': ({ random }) =>
+    toFields({ full_name: 'Ana', theme: random.pick(['light', 'dark', 'system']) }),
+  [`PUT ${ACCOUNT}/limits`]: ({ random }) =>
+    toFields({
       charge_max: random.between(500, 1_000_000),
       withdrawal_max: null,
       night_max: random.between(0, 1_000_000),
     }),
-  }),
-  [`POST ${ADMIN_ACCOUNT}/tokens/revoke`]: ({ world }) => ({
-    params: [stopped(world)],
-    fields: WHY,
-  }),
-  [`POST ${ADMIN_ACCOUNT}/tokens/[token_id]/revoke`]: ({ random, world }) => ({
-    params: [world.accounts[0] ?? '', random.pick(world.spareTokens)],
-    fields: WHY,
-  }),
-  [`POST ${ADMIN_ACCOUNT}/charges/[charge_id]/document`]: ({ random, world }) => ({
-    params: [world.accounts[0] ?? '', random.pick(world.paid)],
-    fields: WHY,
-  }),
-  'POST /visitor/passkey': () => ({ fields: toFields({ challenge: NO_SECRET }) }),
-  'POST /person/proof': () => ({ fields: toFields({ password: PASSWORD }) }),
-  'POST /person/authenticator/confirm': () => ({ fields: toFields({ code: '000000' }) }),
-  'POST /person/recovery-codes': () => ({ fields: toFields({ code: 'abcde-fghjk' }) }),
-  'POST /person/passkeys': () => ({
-    fields: toFields({
-      name: 'Celular 🦊',
-      challenge: NO_SECRET,
-      passkey: {
-        id: NO_SECRET,
-        rawId: NO_SECRET,
-        type: 'public-key',
-        clientExtensionResults: {},
-        response: { clientDataJSON: 'e30', attestationObject: 'oA', transports: ['usb'] },
-      },
-    }),
-  }),
-  'POST /person/password': () => ({
-    fields: toFields({ current: 'girassol verde 88', password: 'girassol verde 88' }),
-  }),
-  'POST /visitor/reset': ({ number }) => ({
-    fields: toFields({ email: `fuzz-${number}@troco.example` }),
-  }),
-  'POST /visitor/reset/confirm': () => ({
-    fields: toFields({ secret: 'x'.repeat(43), password: 'girassol verde 88' }),
-  }),
-  'GET /dashboard/find': about => ({ query: [['q', someCharge(about)]] }),
-  'POST /dashboard/webhooks/endpoints': ({ random }) => ({
-    fields: toFields({ url: HOOK, event_types: random.pick(['*', ['transaction.paid']]) }),
-  }),
-  [`GET ${ENDPOINT}`]: about => ({ params: [someEndpoint(about)] }),
-  [`PATCH ${ENDPOINT}`]: about => ({
-    params: [someEndpoint(about)],
-    fields: toFields({ url: HOOK, event_types: ['withdrawal.approved'] }),
-  }),
-  [`DELETE ${ENDPOINT}`]: ({ random, world }) => ({
-    params: [random.pick(world.endpoints.slice(0, DELETED))],
-  }),
-  [`POST ${ENDPOINT}/disable`]: about => ({ params: [someEndpoint(about)] }),
-  [`POST ${ENDPOINT}/enable`]: about => ({
-    params: [someEndpoint(about)],
-    fields: toFields({ send_missed: about.random.chance(0.5) }),
-  }),
-  [`POST ${ENDPOINT}/rotate`]: about => ({ params: [someEndpoint(about)] }),
-  [`POST ${ENDPOINT}/test`]: about => ({
-    params: [someEndpoint(about)],
-    fields: toFields({ type: 'withdrawal.rejected' }),
-  }),
-  'GET /dashboard/webhooks/deliveries': ({ random }) => ({
-    query: random.some([
-      ['limit', `${random.between(1, 100)}`],
-      ['status', random.pick(['pending', 'paused', 'stopped'])],
-      ['type', random.pick(['transaction.paid', 'withdrawal.*'])],
-      ['endpoint_id', 'none'],
-      ['reference', 'order-1'],
-      ['created_from', '2026-01-01'],
-    ]),
-  }),
-  'GET /dashboard/charges/[id]/timeline': about => ({ params: [someCharge(about)] }),
-  [`GET ${DELIVERY}`]: about => ({ params: [someDelivery(about)] }),
-  [`POST ${DELIVERY}/resend`]: about => ({ params: [someDelivery(about)] }),
-  'GET /dashboard/webhooks/deliveries/resend': ({ random, world }) => ({
-    query: [
-      ['from', world.since],
-      ...random.some<[string, string]>([
-        ['type', 'transaction.*'],
-        ['endpoint_id', 'none'],
-        ['reference', 'order-1'],
-        ['status', 'exhausted'],
-      ]),
-    ],
-  }),
-  'POST /dashboard/webhooks/deliveries/resend': ({ world }) => ({
-    fields: toFields({ from: world.since }),
-  }),
+  'PATCH /dashboard/webhooks/endpoints/[id]': about =>
+    toFields({ url: named(about).url, event_types: ['withdrawal.approved'] }),
+  'POST /dashboard/webhooks/deliveries/resend': ({ world }) => toFields({ from: world.since }),
+  'POST /person/authenticator/confirm': () => toFields({ code: '000000' }),
+  'POST /person/recovery-codes': () => toFields({ code: 'abcde-fghjk' }),
 }
 
-/** Of the three accounts the one that nobody else needs. */
-function stopped({ accounts }: World): string {
-  return accounts[2] ?? ''
+type Query = [name: string, value: string][]
+
+/** Queries in which one field depends on another, or that look for something. */
+const QUERIES: Record<string, (about: About) => Query> = {
+  'GET /dashboard/find': about => [['q', someCharge(about)]],
+  'GET /dashboard/home': ({ random }) =>
+    random.some([
+      ['period', random.pick(['7d', '90d', 'custom'])],
+      ['from', '2026-01-31'],
+      ['to', '2026-02-28'],
+    ]),
+  'GET /dashboard/statement/export': ({ random }) => [
+    ['format', random.pick(['csv', 'ofx'])],
+    ['locale', random.pick(['pt-BR', 'en'])],
+    ...random.some<[string, string]>([
+      ['period', random.pick(['7d', 'all', 'custom'])],
+      ['from', '2026-01-01'],
+      ['to', '2026-12-31'],
+    ]),
+  ],
+  'GET /dashboard/webhooks/deliveries': ({ random }) => deliveriesQuery(random, 'paused'),
+  'GET /dashboard/webhooks/deliveries/resend': ({ random, world }) => [
+    ['from', world.since],
+    ...deliveriesQuery(random, 'exhausted'),
+  ],
+  'GET /dashboard/audit': ({ random }) => auditQuery(random),
+  'GET /admin/audit': ({ random }) => auditQuery(random),
+}
+
+/** What a handler declares, by whichever way it is opened. */
+type Handler = Endpoint | Door
+
+/** A request as its route wants it, made from what the route declares. */
+export function makeValid(route: string, about: About, handler: Handler): Valid {
+  const { body, query } = schemasOf(handler)
+  const take = (schema: ZodType) => sampleOf(schema, about.random, named(about))
+  const asked = () =>
+    Object.entries(query ? take(query) : {}).map(([name, value]): Query[number] => [
+      name,
+      encodeURIComponent(`${value}`),
+    ])
+  const fields = FIELDS[route]?.(about) ?? (body && toFields(take(body)))
+  const params = PARAMS[route]?.(about) ?? paramsOf(route, about)
+  return { params, query: QUERIES[route]?.(about) ?? asked(), ...(fields ? { fields } : {}) }
+}
+
+function schemasOf({ declared, opens }: Handler): { body?: ZodType; query?: ZodType } {
+  return declared ? { body: declared.body?.test, query: declared.query } : { ...opens }
+}
+
+function paramsOf(route: string, about: About): string[] {
+  return IDS[/(\w[\w-]*)\/\[/.exec(route)?.[1] ?? '']?.(about) ?? []
+}
+
+function paidCharge({ random, world }: About): string[] {
+  return [random.pick(world.paid)]
+}
+
+function deliveriesQuery(random: Random, status: string): Query {
+  return random.some<[string, string]>([
+    ['status', status],
+    ['type', random.pick(['transaction.*', 'withdrawal.*'])],
+    ['endpoint_id', 'none'],
+    ['reference', 'order-1'],
+  ])
 }
 
 function auditQuery(random: Random): [string, string][] {
@@ -288,18 +202,6 @@ function auditQuery(random: Random): [string, string][] {
     ['created_from', '2026-01-01'],
     ['created_to', '2099-01-01T00:00:00Z'],
   ])
-}
-
-function someEndpoint({ random, world }: About): string {
-  return random.pick(world.endpoints)
-}
-
-function someDelivery({ random, world }: About): string {
-  return random.pick(world.deliveries)
-}
-
-export function makeValid(route: string, about: About): Valid {
-  return (VALID[route] ?? OF_PAGES[route])?.(about) ?? {}
 }
 
 /** One that was there from the start, or one that an earlier request of this seed may have made. */
@@ -353,18 +255,6 @@ function withdrawalFields({ random, seed, number }: About): Fields {
     pix_key,
     ...Object.fromEntries(random.some(Object.entries(optional))),
   })
-}
-
-function listQuery(random: Random, status: string): [string, string][] {
-  return random.some([
-    ['limit', `${random.between(1, 100)}`],
-    ['status', random.pick(['pending', status])],
-    ['created_from', '2026-01-01'],
-    ['created_to', '2099-01-01T00:00:00Z'],
-    ['q', 'fuzz'],
-    ['external_id', externalId(1, random.between(0, 100))],
-    ['cursor', '0190e5c8-7b9a-7c3e-8d1f-123456789abc'],
-  ])
 }
 
 function toFields(body: Record<string, unknown>): Fields {

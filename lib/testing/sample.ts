@@ -30,10 +30,25 @@ const FIELDS: Record<string, unknown> = {
   webhook_url: 'http://127.0.0.1:9/hook',
 }
 
+const shapes = new WeakMap<z.ZodType, Shape>()
+
+function shapeOf(schema: z.ZodType): Shape {
+  const known = shapes.get(schema)
+  const shape = known ?? (z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Shape)
+  shapes.set(schema, shape)
+  return shape
+}
+
 /** A body or a query that an endpoint takes, made from the schema that it declares. */
-export function sampleOf(schema: z.ZodType, chooser: Chooser = FIRST): Record<string, unknown> {
-  const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Shape
-  return sampleObject(json, json, chooser)
+export function sampleOf(
+  schema: z.ZodType,
+  chooser: Chooser = FIRST,
+  named: Record<string, unknown> = {},
+): Record<string, unknown> {
+  const json = shapeOf(schema)
+  const sample = sampleObject(json, json, chooser)
+  const replaced = Object.keys(sample).filter(name => name in named)
+  return { ...sample, ...Object.fromEntries(replaced.map(name => [name, named[name]])) }
 }
 
 function sampleObject(given: Shape, root: Shape, chooser: Chooser): Record<string, unknown> {

@@ -45,7 +45,13 @@ export interface DoorDeclaration<Body, Query, User> {
 
 export interface Door extends Served {
   declared?: undefined
-  opens: { who: Who; takesProof: boolean; answer: z.ZodType }
+  opens: {
+    who: Who
+    takesProof: boolean
+    answer: z.ZodType
+    body?: z.ZodType
+    query?: z.ZodType
+  }
 }
 
 /** For anybody at a page of ours who has not signed in: to join, or to find back in. */
@@ -100,7 +106,8 @@ function door<User extends SessionUser | null>(
     return isStreamed(said) ? stream(said) : json(200, said)
   }
   const serve = (incoming: Incoming) => answering(incoming, 'field_messages', open)
-  return Object.assign(routeOf(serve), { opens: { who, takesProof, answer: declared.answer } })
+  const { answer, body, query } = declared
+  return Object.assign(routeOf(serve), { opens: { who, takesProof, answer, body, query } })
 }
 
 async function requirePerson(incoming: Incoming): Promise<SessionUser> {
