@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Random } from '#e2e/fuzz/random.ts'
+import { findBrowser } from '#e2e/runner/browser.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { run } from '#lib/testing/run.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
-import { findBrowser } from '#e2e/runner/browser.ts'
 import { withServer } from '#lib/testing/server.ts'
 
 /**

@@ -1,13 +1,8 @@
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import type { Permission } from '#lib/rooms/tokens/schema.ts'
-import type { PagePermission } from '#lib/services/people/roles.ts'
-import { call } from '#lib/testing/call.ts'
-import { type Api, CHARGE, makeMerchant, makeToken, receive } from '#lib/testing/stage.ts'
 import type { Door } from '#lib/edge/http/door.ts'
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
-import type { PagePermission } from '#lib/edge/session/roles.ts'
+import type { Permission } from '#lib/rooms/tokens/schema.ts'
+import type { PagePermission } from '#lib/services/people/roles.ts'
 import { sampleOf } from '#lib/testing/sample.ts'
 
 /** What a row says beside who may call, where neither path nor declaration can. */
