@@ -6,13 +6,12 @@ WITH locked AS (
   WHERE c.account_id = $1::uuid AND c.mode = $2 AND c.id = $3::uuid AND c.status <> 'opening'
   FOR UPDATE
 ), judged AS (
-  SELECT k.account_id, k.id, CASE WHEN k.id IS NULL THEN
-      troco_refuse_refund('refunds_charge_known')
-      WHEN k.status <> 'paid' THEN troco_refuse_refund('refunds_charge_paid')
+  SELECT k.account_id, k.id, CASE WHEN k.id IS NULL THEN troco_refuse('transaction_not_found')
+      WHEN k.status <> 'paid' THEN troco_refuse('not_paid')
       WHEN k.paid_at < now() - make_interval(days => $4::int) THEN
-      troco_refuse_refund('refunds_charge_recent')
-      WHEN COALESCE($5::bigint, 1) > k.unspent THEN troco_refuse_refund('refunds_within_' ||
-      k.unspent) ELSE COALESCE($6::bigint, k.unspent) END AS amount
+      troco_refuse('refund_window_closed')
+      WHEN COALESCE($5::bigint, 1) > k.unspent THEN troco_refuse('above_left',
+      json_build_object('left', k.unspent)) ELSE COALESCE($6::bigint, k.unspent) END AS amount
   FROM (SELECT) one
   LEFT JOIN locked k ON true
 ), charged AS (
@@ -87,13 +86,12 @@ WITH kept AS (
   WHERE c.account_id = $8::uuid AND c.mode = $9 AND c.id = $10::uuid AND c.status <> 'opening'
   FOR UPDATE
 ), judged AS (
-  SELECT k.account_id, k.id, CASE WHEN k.id IS NULL THEN
-      troco_refuse_refund('refunds_charge_known')
-      WHEN k.status <> 'paid' THEN troco_refuse_refund('refunds_charge_paid')
+  SELECT k.account_id, k.id, CASE WHEN k.id IS NULL THEN troco_refuse('transaction_not_found')
+      WHEN k.status <> 'paid' THEN troco_refuse('not_paid')
       WHEN k.paid_at < now() - make_interval(days => $11::int) THEN
-      troco_refuse_refund('refunds_charge_recent')
-      WHEN COALESCE($12::bigint, 1) > k.unspent THEN troco_refuse_refund('refunds_within_' ||
-      k.unspent) ELSE COALESCE($13::bigint, k.unspent) END AS amount
+      troco_refuse('refund_window_closed')
+      WHEN COALESCE($12::bigint, 1) > k.unspent THEN troco_refuse('above_left',
+      json_build_object('left', k.unspent)) ELSE COALESCE($13::bigint, k.unspent) END AS amount
   FROM (SELECT) one
   LEFT JOIN locked k ON true
 ), charged AS (

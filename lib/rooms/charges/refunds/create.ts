@@ -1,11 +1,12 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, ofAccount } from '#lib/base/db/columns.ts'
 import type { Once } from '#lib/base/db/once.ts'
+import { refusalOf } from '#lib/base/db/refusal.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { databaseFault, invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
+import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -22,7 +23,7 @@ import { bookMovement } from '#lib/services/movements/book.ts'
  * Writes the refund, takes its amount off what is left of the charge and holds it, in one statement
  * and before anybody is asked to send it: a crash leaves all of it or nothing. The charge's row is
  * locked first, so refunds of one charge come one after the other and never exceed what was paid. A
- * rule that forbids it ends the statement: prisma/functions/troco_refuse_refund.sql.
+ * rule that forbids it ends the statement: prisma/functions/troco_refuse.sql.
  */
 export async function createRefund(
   account: AccountRef,
@@ -45,12 +46,12 @@ export async function createRefund(
           AND ${which} AND c.status <> 'opening' FOR UPDATE`,
       judged: Prisma.sql`
         SELECT k.account_id, k.id, CASE
-            WHEN k.id IS NULL THEN troco_refuse_refund('refunds_charge_known')
-            WHEN k.status <> 'paid' THEN troco_refuse_refund('refunds_charge_paid')
+            WHEN k.id IS NULL THEN troco_refuse('transaction_not_found')
+            WHEN k.status <> 'paid' THEN troco_refuse('not_paid')
             WHEN k.paid_at < now() - make_interval(days => ${REFUND_WINDOW_DAYS}::int)
-              THEN troco_refuse_refund('refunds_charge_recent')
+              THEN troco_refuse('refund_window_closed')
             WHEN COALESCE(${wanted}, 1) > k.unspent
-              THEN troco_refuse_refund('refunds_within_' || k.unspent)
+              THEN troco_refuse('above_left', json_build_object('left', k.unspent))
             ELSE COALESCE(${wanted}, k.unspent) END AS amount
         FROM (SELECT) one LEFT JOIN locked k ON true`,
       charged: Prisma.sql`
@@ -81,18 +82,17 @@ export async function createRefund(
 }
 
 const REFUSED: Record<string, () => TrocoError> = {
-  refunds_charge_known: () => refuse('transaction_not_found'),
-  refunds_charge_paid: () => refuse('not_paid'),
-  refunds_charge_recent: () => refuse('refund_window_closed', { days: REFUND_WINDOW_DAYS }),
+  transaction_not_found: () => refuse('transaction_not_found'),
+  not_paid: () => refuse('not_paid'),
+  refund_window_closed: () => refuse('refund_window_closed', { days: REFUND_WINDOW_DAYS }),
 }
 
 function refuseInWords(error: unknown): never {
-  const { constraint: rule = '' } = databaseFault(error)
-  const refused = REFUSED[rule]
+  const refusal = refusalOf(error)
+  if (!refusal) return refuseOverdraft(error)
+  const refused = REFUSED[refusal.code]
   if (refused) throw refused()
-  const left = /^refunds_within_(\d+)$/.exec(rule)?.[1]
-  if (!left) return refuseOverdraft(error)
-  if (left === '0')
-    throw invalidInput('amount', 'cannot be refunded: nothing is left of the charge')
+  const { left } = refusal.params
+  if (left === 0) throw invalidInput('amount', 'cannot be refunded: nothing is left of the charge')
   throw invalidInput('amount', `must be at most ${left}, what is left of the charge`)
 }
