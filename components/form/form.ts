@@ -111,12 +111,9 @@ function judge<Wire>(schema: ZodType<Wire>, given: unknown): Judged<Wire> {
 }
 
 /** Which of the server's fields stand in this form. */
-function fieldsOf({ fields, code, message }: ApiProblem, form: HTMLFormElement): Form['problems'] {
+function fieldsOf({ fields, code }: ApiProblem, form: HTMLFormElement): Form['problems'] {
   if (code !== 'invalid_input') return {}
-  const named = Object.keys(fields)
-  // One message for the first wrong field: it begins with its name.
-  const names = named.length > 0 ? named : [message.split(/[ .[]/)[0] ?? '']
-  const here = names.filter(name => form.elements.namedItem(name))
+  const here = Object.keys(fields).filter(name => form.elements.namedItem(name))
   return Object.fromEntries(here.map(name => [name, 'invalid' as const]))
 }
 

@@ -233,6 +233,7 @@ describe('what JSON can say and JavaScript would lose', () => {
     }
     const answer = await send('"items":[{"price":"abc"}]')
     expect(await answer.json()).toEqual({ errors: 'items[0].price must be a number' })
+    expect(answer.headers.get('x-error-fields')).toBe('items')
   })
 
   test('items are kept as sent, whatever else they hold and in whatever order', async () => {

@@ -86,8 +86,10 @@ export function visitorApi(): Api {
 async function problemOf(answer: Response): Promise<ApiProblem> {
   const code = answer.headers.get('x-error-code') ?? String(answer.status)
   const said = await answer.json().catch(() => ({}))
-  const fields = typeof said.errors === 'object' ? said.errors : {}
   const message = typeof said.errors === 'string' ? said.errors : said.error
+  const names = answer.headers.get('x-error-fields')?.split(' ') ?? []
+  const named = Object.fromEntries(names.map(name => [name, [message]]))
+  const fields = typeof said.errors === 'object' ? said.errors : named
   return new ApiProblem(answer.status, code, {
     fields,
     message,

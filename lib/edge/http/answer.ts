@@ -54,13 +54,22 @@ export function answerError(error: unknown, invalid: InvalidForm): Answer {
 function answerRefusal(error: TrocoError, invalid: InvalidForm): Answer {
   const { status } = REFUSALS[error.code]
   const body = status === 422 ? invalidBody(error, invalid) : { error: error.message }
-  return json(status, body, headersOf(error))
+  const fields = invalid === 'first_message' ? fieldsHeader(error) : {}
+  return json(status, body, { ...headersOf(error), ...fields })
 }
 
 function invalidBody(error: TrocoError, invalid: InvalidForm): { errors: unknown } {
   const fields = error.fields ?? { body: [error.message] }
   if (invalid === 'field_messages') return { errors: fields }
   return { errors: Object.values(fields)[0]?.[0] ?? error.message }
+}
+
+const FIELD = /^\w{1,64}$/
+
+/** Names the wrong fields beside a body that holds the first message only. */
+function fieldsHeader({ fields = {} }: TrocoError): Record<string, string> {
+  const names = Object.keys(fields).filter(name => FIELD.test(name))
+  return names.length > 0 ? { 'x-error-fields': names.join(' ') } : {}
 }
 
 function headersOf(error: TrocoError): Record<string, string> {
