@@ -1,9 +1,12 @@
 import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { problemText } from '#lib/services/webhooks/problem.ts'
 
 /** As a webhook is tried, without the chance in it. */
 const TRIED_AFTER_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000]
+
+const FAILED = { code: 'status', params: { status: 500 } } as const
 
 /** One delivery that arrived, and one whose tries are used up. */
 export async function tellDeliveries(account: Account): Promise<void> {
@@ -27,7 +30,9 @@ export async function tellDeliveries(account: Account): Promise<void> {
       const answer = {
         responseStatus: 500,
         responseBody: 'Internal Server Error',
-        problem: 'The receiver answered 500: a webhook is received with a status from 200 to 299',
+        problem: problemText(FAILED),
+        problemCode: FAILED.code,
+        problemParams: FAILED.params,
         durationMs: 112,
       }
       const since = Date.now() - TRIED_AFTER_S.reduce((sum, pause) => sum + pause, 0) * 1_000

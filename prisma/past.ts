@@ -136,7 +136,7 @@ async function withdraw(
       endToEndId: endToEndId(after),
     })
   } else if (outcome === 'rejected') {
-    await rejectWithdrawal({ ...settlement, reason: 'The receiving bank refused the key' })
+    await rejectWithdrawal({ ...settlement, reason: { code: 'key_refused', params: {} } })
   } else {
     await simulator.sendPayout({ id: bareId(withdrawalId), amount, dictKey: key })
   }

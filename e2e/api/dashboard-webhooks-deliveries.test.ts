@@ -96,6 +96,8 @@ describe('GET deliveries', () => {
       endpoint_id: null,
       last_response_status: 502,
       last_problem: 'No. 2',
+      last_problem_code: 'other',
+      last_problem_params: { text: 'No. 2' },
     })
     expect(first.next_attempt_at).not.toBeNull()
     const listed = body.data.map(({ id }: { id: string }) => id)

@@ -1,24 +1,22 @@
-import { useTranslations } from 'next-intl'
-import { problemKind } from '#app/[mode]/webhooks/problem-kind.ts'
 import { useDurations } from '#components/format/duration.ts'
+import { useDeliveryProblem } from '#components/status/problem-text.ts'
+import type { Attempt } from '#lib/services/webhooks/schema.ts'
 
-interface Answered {
-  status: number | null
-  problem: string | null
-}
+type Answered = Pick<Attempt, 'response_status' | 'problem_code' | 'problem_params'>
 
-/** What a try brought: its status, or why there was none, and how long that took. */
+/** What an attempt brought: its status, or why there was none, and how long that took. */
 export function useAnswerText() {
-  const t = useTranslations('deliveryProblem')
+  const problem = useDeliveryProblem()
   const { took } = useDurations()
-  const brief = ({ status, problem }: Answered) =>
-    status === null ? t(`${problemKind(problem ?? '')}.brief`, { status: '' }) : `${status}`
+  const brief = (answered: Answered) =>
+    answered.response_status === null
+      ? (problem.brief(answered) ?? '')
+      : `${answered.response_status}`
   return {
     brief,
     withTime: (answered: Answered, ms: number | null) =>
       ms === null ? '—' : `${brief(answered)} · ${took(ms)}`,
     /** What it means for whoever runs the receiver; null after a success. */
-    meaning: ({ status, problem }: Answered) =>
-      problem === null ? null : t(`${problemKind(problem)}.meaning`, { status: status ?? '' }),
+    meaning: problem.meaning,
   }
 }

@@ -27,7 +27,7 @@ export function AttemptSteps({ delivery, shown, onChoose }: AttemptStepsProps) {
       <h3 className="mb-3.5 font-semibold text-small">{t('attempts')}</h3>
       <Timeline label={t('attempts')}>
         {attempts.map(attempt => {
-          const { response_status: status, problem } = attempt
+          const { problem } = attempt
           return (
             <Step
               key={attempt.number}
@@ -41,7 +41,7 @@ export function AttemptSteps({ delivery, shown, onChoose }: AttemptStepsProps) {
                   onClick={() => onChoose(attempt.number)}
                   className="min-h-6 text-left hover:underline aria-pressed:text-accent"
                 >
-                  {brief({ status, problem })}
+                  {brief(attempt)}
                 </button>
               }
             >

@@ -35,7 +35,7 @@ export function AttemptView({ delivery, attempt, before }: AttemptViewProps) {
           {t('attemptOf', { number, total })}
         </h3>
         <Chip tone={isReceived ? 'ok' : 'bad'} icon={isReceived ? Check : X}>
-          {brief({ status, problem })}
+          {brief(attempt)}
         </Chip>
       </div>
       <p className="mt-1 text-muted text-small">
@@ -66,7 +66,7 @@ export function Exchange({ url, attempt, before }: ExchangeProps) {
   const [part, setPart] = useState<Part>('response')
   const { response_status: status, problem, request_headers: headers, request_body: body } = attempt
   const said = (one: ExchangeProps['attempt']) =>
-    one.response_status === null ? (one.problem ?? '') : responseText(one.response_status, one)
+    one.response_status === null ? (meaning(one) ?? '') : responseText(one.response_status, one)
   const difference = before ? differenceOf(said(before), said(attempt)) : []
   const parts: Part[] = [
     'response',
@@ -91,7 +91,7 @@ export function Exchange({ url, attempt, before }: ExchangeProps) {
         ))}
       </fieldset>
       {part === 'response' && problem ? (
-        <p className="mt-3 font-medium text-bad text-small">{meaning({ status, problem })}</p>
+        <p className="mt-3 font-medium text-bad text-small">{meaning(attempt)}</p>
       ) : null}
       {part === 'difference' ? (
         <CodeBlock label={t('part.difference')} lines={difference} />

@@ -17,7 +17,7 @@ interface DeliveryRowProps {
 
 export function DeliveryRow({ delivery, href, isSelected }: DeliveryRowProps) {
   const { withTime } = useAnswerText()
-  const { type, last_response_status: status, last_problem: problem } = delivery
+  const { type } = delivery
   return (
     <li
       data-testid="delivery-row"
@@ -50,10 +50,19 @@ export function DeliveryRow({ delivery, href, isSelected }: DeliveryRowProps) {
         <p className="relative z-10 inline-block">
           <When at={delivery.created_at} side="end" />
         </p>
-        <p>{withTime({ status, problem }, delivery.last_duration_ms)}</p>
+        <p>{withTime(lastOf(delivery), delivery.last_duration_ms)}</p>
       </div>
     </li>
   )
+}
+
+/** The last attempt of a delivery. */
+function lastOf(delivery: Delivery) {
+  return {
+    response_status: delivery.last_response_status,
+    problem_code: delivery.last_problem_code,
+    problem_params: delivery.last_problem_params,
+  }
 }
 
 /** Host and path, as one tells receivers apart. */

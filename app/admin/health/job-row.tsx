@@ -3,8 +3,10 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { When } from '#components/format/format.tsx'
+import { useDeliveryProblem } from '#components/status/problem-text.ts'
 import { Button } from '#components/ui/button.tsx'
-import type { StuckJob } from '#lib/views/admin/schema.ts'
+import type { Attempt } from '#lib/services/webhooks/schema.ts'
+import { CALL_CODES, type StuckJob } from '#lib/views/admin/schema.ts'
 
 interface JobRowProps {
   job: StuckJob
@@ -16,6 +18,7 @@ interface JobRowProps {
 export function JobRow({ job, isBusy, onRun }: JobRowProps) {
   const t = useTranslations('health')
   const kind = t(`jobKind.${job.kind}`)
+  const problem = useLastProblem(job)
   const lost = job.kind === 'mail' ? t('jobs.gone') : t('jobs.disabled')
   return (
     <li
@@ -41,9 +44,9 @@ export function JobRow({ job, isBusy, onRun }: JobRowProps) {
           <Mini name={t('jobs.due')}>
             {job.is_held ? t('jobs.held') : job.due_at ? <When at={job.due_at} /> : t('jobs.never')}
           </Mini>
-          {job.problem ? (
+          {problem ? (
             <Mini name={t('jobs.problem')}>
-              <span className="break-all font-mono text-[12.5px]">{job.problem}</span>
+              <span className="break-words">{problem}</span>
             </Mini>
           ) : null}
         </dl>
@@ -64,6 +67,15 @@ export function JobRow({ job, isBusy, onRun }: JobRowProps) {
       )}
     </li>
   )
+}
+
+/** What came of the last attempt, in the reader's language; a bank is quoted. */
+function useLastProblem({ problem_code: code, problem_params }: StuckJob): string | null {
+  const t = useTranslations('health')
+  const { meaning } = useDeliveryProblem()
+  const call = CALL_CODES.find(one => one === code)
+  if (call) return t(`jobs.call.${call}`, problem_params ?? {})
+  return meaning({ problem_code: code as Attempt['problem_code'], problem_params })
 }
 
 function Mini({ name, children }: { name: string; children: ReactNode }) {

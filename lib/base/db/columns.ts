@@ -28,3 +28,17 @@ export function ofAccount(alias: string, account: AccountRef): Prisma.Sql {
     ? Prisma.sql`${row}.account_id = ${account}::uuid`
     : Prisma.sql`${account.proof} IS NOT NULL AND ${row}.account_id = ${account.id}::uuid`
 }
+
+/**
+ * Code and parameters of a reason that a row `alias` holds in `<name>_code` and `<name>_params`, with
+ * its sentence in `text`. A row that an older process wrote has the sentence only: code `other`.
+ */
+export function factColumns(alias: string, name: string, text = name, as = name): Prisma.Sql {
+  const [code, params, sentence] = [`${name}_code`, `${name}_params`, text].map(
+    column => `${alias}.${column}`,
+  )
+  return Prisma.raw(`
+    COALESCE(${code}, CASE WHEN ${sentence} IS NOT NULL THEN 'other' END) AS ${as}_code,
+    COALESCE(${params}, CASE WHEN ${sentence} IS NOT NULL
+      THEN json_build_object('text', ${sentence}) END) AS ${as}_params`)
+}

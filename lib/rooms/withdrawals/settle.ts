@@ -8,6 +8,7 @@ import { Invariant } from '#lib/base/invariant.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import type { OrderState } from '#lib/services/gateway/gateway.ts'
+import { type BankReason, rejectedFor } from '#lib/services/gateway/rejection.ts'
 import { bookMovement } from '#lib/services/movements/book.ts'
 
 interface Settlement {
@@ -29,10 +30,9 @@ export function approveWithdrawal(
 
 /** The bank refused it for good: the held amount comes back. Null: it was no longer pending. */
 export function rejectWithdrawal(
-  settlement: Settlement & { reason: string },
+  settlement: Settlement & { reason: BankReason },
 ): Promise<WithdrawalRow | null> {
-  const { reason } = settlement
-  return settle(settlement, 'rejected', Prisma.sql`rejection_reason = ${reason}`)
+  return settle(settlement, 'rejected', rejectedFor(settlement.reason))
 }
 
 /** Does what the bank says of a payout that it has settled. */

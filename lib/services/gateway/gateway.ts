@@ -1,4 +1,5 @@
 import type { Prisma } from '#lib/base/db/client.ts'
+import type { BankReason } from '#lib/services/gateway/rejection.ts'
 
 /**
  * Whoever really moves PIX. Every order carries an id of ours that was fixed before the first
@@ -100,4 +101,4 @@ export interface RefundOrder {
 export type OrderState =
   | { state: 'taken' }
   | { state: 'done'; endToEndId: string }
-  | { state: 'refused'; reason: string }
+  | { state: 'refused'; reason: BankReason }

@@ -4,7 +4,8 @@ import { bareId, newId } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { inferPixKeyType, maskPixKey } from '#lib/base/pix/pix-key.ts'
-import type { Answer, Gateway } from '#lib/services/gateway/gateway.ts'
+import type { Answer, Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
+import { rejectionText } from '#lib/services/gateway/rejection.ts'
 
 /** Longer than any bank needs that will answer at all; what became of the call is asked later. */
 const CALL_TIMEOUT_MS = 10_000
@@ -43,7 +44,7 @@ interface Call<Value> {
 /** What is kept of requests and answers: nothing of the payer, and a payout's key masked. */
 const KEPT = [
   ...['id', 'txid', 'amount', 'dictKey', 'endToEndId', 'expiresInSeconds'],
-  ...['state', 'paidAt', 'brCode', 'newsInMs', 'reason'],
+  ...['state', 'paidAt', 'brCode', 'newsInMs', 'reason', 'code'],
 ]
 
 /**
@@ -66,16 +67,16 @@ export function journaled(
     operation: keyof Calls,
     request: { id: string; dictKey?: string } | { txid: string },
     make: () => Promise<Answer<Value>>,
-    hidden?: Record<string, string>,
+    more: Pick<Call<Value>, 'part' | 'hidden'> = {},
   ) => {
     const about = ['id' in request ? request.id : request.txid]
-    return call({ operation, about, request: () => request, make, hidden })
+    return call({ operation, about, request: () => request, make, ...more })
   }
   return {
     createCharge(order) {
       const { payerName, payerEmail, payerDoc } = order
       const hidden = { [payerName]: '***', [payerEmail]: '***', [payerDoc]: '***' }
-      return one('createCharge', order, () => gateway.createCharge(order), hidden)
+      return one('createCharge', order, () => gateway.createCharge(order), { hidden })
     },
     getCharges: txids =>
       call({
@@ -89,12 +90,19 @@ export function journaled(
     sendPayout(order) {
       const dictKey = maskKey(order.dictKey)
       const make = () => gateway.sendPayout(order)
-      return one('sendPayout', { ...order, dictKey }, make, { [order.dictKey]: dictKey })
+      const hidden = { [order.dictKey]: dictKey }
+      return one('sendPayout', { ...order, dictKey }, make, { part: inWords, hidden })
     },
-    getPayout: id => one('getPayout', { id }, () => gateway.getPayout(id)),
-    refundCharge: order => one('refundCharge', order, () => gateway.refundCharge(order)),
-    getRefund: id => one('getRefund', { id }, () => gateway.getRefund(id)),
+    getPayout: id => one('getPayout', { id }, () => gateway.getPayout(id), { part: inWords }),
+    refundCharge: order =>
+      one('refundCharge', order, () => gateway.refundCharge(order), { part: inWords }),
+    getRefund: id => one('getRefund', { id }, () => gateway.getRefund(id), { part: inWords }),
   }
+}
+
+/** The journal holds the sentence of a refusal, whatever the gateway gave as its reason. */
+function inWords(order: OrderState | null): unknown {
+  return order?.state === 'refused' ? { ...order, reason: rejectionText(order.reason) } : order
 }
 
 async function keep<Value>(
@@ -115,7 +123,7 @@ async function keep<Value>(
       AS c (account_id, id, mode, subject_id, request)`
   const answer = await answered(operation, make, timeoutMs)
   const responses = subjects.map(({ id }) => {
-    const told = answer.outcome === 'ok' ? part(answer.value, bareId(id)) : answer
+    const told = answer.outcome === 'ok' ? part(answer.value, bareId(id)) : coded(answer)
     return hide(JSON.stringify(told, KEPT), hidden)
   })
   // A known answer is acted on even where it cannot be written down.
@@ -137,15 +145,20 @@ function hide(json: string, hidden: Record<string, string>): string {
   }, json)
 }
 
+const TIMED_OUT = { outcome: 'unknown', reason: 'no answer in time' } as const
+
+/** The one reason of our own that a page shows is journaled with a code. */
+function coded(answer: Answer<unknown>): object {
+  return answer === TIMED_OUT ? { ...answer, code: 'timeout' } : answer
+}
+
 async function answered<Value>(
   operation: string,
   make: () => Promise<Answer<Value>>,
   timeoutMs: number,
 ): Promise<Answer<Value>> {
   const over = new AbortController()
-  const late = sleep(timeoutMs, undefined, { signal: over.signal }).then(
-    () => ({ outcome: 'unknown', reason: 'no answer in time' }) as const,
-  )
+  const late = sleep(timeoutMs, undefined, { signal: over.signal }).then(() => TIMED_OUT)
   // What is thrown may hold what was sent, so only its kind is told.
   const asked = (async () => make())().catch(error => {
     const { code, name } = error as { code?: unknown; name?: unknown }

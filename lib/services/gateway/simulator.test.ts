@@ -59,7 +59,8 @@ describe('a payout', () => {
     const order = orderTo('reject@example.com')
     expect(await simulator.sendPayout(order)).toEqual(TAKEN)
     await letSettle(order.id)
-    const refused = { state: 'refused', reason: 'The receiving bank refused the key' }
+    const reason = { code: 'key_refused', params: {} }
+    const refused = { state: 'refused', reason }
     expect(await simulator.getPayout(order.id)).toEqual({ outcome: 'ok', value: refused })
   })
 

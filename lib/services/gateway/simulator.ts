@@ -11,6 +11,7 @@ import type {
   OrderState,
   PayoutOrder,
 } from '#lib/services/gateway/gateway.ts'
+import { type BankReason, REJECTIONS, type RejectionCode } from '#lib/services/gateway/rejection.ts'
 import { simulatedCode } from '#lib/services/gateway/simulated-code.ts'
 
 /** About as long as a real PIX takes to settle. */
@@ -18,11 +19,18 @@ const SETTLES_AFTER_MS = 1_000
 /** No bank has this number. */
 const ISPB = '00000000'
 
+/** What the simulated bank itself gives as a reason; other words come from whoever decides. */
+type OwnReason = Exclude<RejectionCode, 'other'>
+
+interface Refusal {
+  reason: string | null
+  reason_code: OwnReason | null
+}
+
 interface OrderRow {
   id: string
   amount: bigint
   state: string
-  reason: string | null
   end_to_end_id: string | null
   settles_at: Date
 }
@@ -70,7 +78,7 @@ const CHARGE_DECIDED = Prisma.sql`kind = 'charge' AND settles_at <= now()`
 
 async function getCharges(txids: string[]): Promise<Answer<Map<string, ChargeState>>> {
   const rows = await db().$queryRaw<OrderRow[]>`
-    SELECT id, amount, state, reason, end_to_end_id, settles_at FROM simulator_orders
+    SELECT id, amount, state, end_to_end_id, settles_at FROM simulator_orders
     WHERE id = ANY (${txids}) AND ${CHARGE_DECIDED}`
   return ok(new Map(rows.map(row => [row.id, chargeState(row)])))
 }
@@ -107,7 +115,7 @@ export async function decideCharge(
       end_to_end_id = COALESCE(simulator_orders.end_to_end_id, EXCLUDED.end_to_end_id),
       settles_at = CASE WHEN simulator_orders.state = 'paid' THEN simulator_orders.settles_at
         ELSE EXCLUDED.settles_at END
-    RETURNING id, amount, state, reason, end_to_end_id, settles_at`
+    RETURNING id, amount, state, end_to_end_id, settles_at`
   if (!row) throw new Invariant(`the simulator stored no order for charge ${txid}`)
   return chargeState(row)
 }
@@ -115,13 +123,7 @@ export async function decideCharge(
 async function sendPayout(order: PayoutOrder): Promise<Answer<OrderState>> {
   if (order.dictKey.startsWith('unavailable@')) return down()
   if (order.dictKey.startsWith('reject@')) {
-    return takeOrder(
-      'payout',
-      order.id,
-      order.amount,
-      'refused',
-      'The receiving bank refused the key',
-    )
+    return takeOrder('payout', order.id, order.amount, 'refused', 'key_refused')
   }
   const wish = order.dictKey.startsWith('hold@') ? 'taken' : 'done'
   return takeOrder('payout', order.id, order.amount, wish, null)
@@ -133,11 +135,13 @@ async function takeOrder(
   id: string,
   amount: number,
   wish: OrderState['state'],
-  reason: string | null,
+  code: OwnReason | null,
 ): Promise<Answer<OrderState>> {
+  const reason = code && REJECTIONS[code]
   await db().$executeRaw`
-    INSERT INTO simulator_orders (id, kind, amount, state, reason, end_to_end_id, settles_at)
-    VALUES (${id}, ${kind}, ${amount}::bigint, ${wish}, ${reason}, ${endToEndId()},
+    INSERT INTO simulator_orders
+      (id, kind, amount, state, reason, reason_code, end_to_end_id, settles_at)
+    VALUES (${id}, ${kind}, ${amount}::bigint, ${wish}, ${reason}, ${code}, ${endToEndId()},
       now() + make_interval(secs => ${SETTLES_AFTER_MS}::float8 / 1000))
     ON CONFLICT (id) DO NOTHING`
   const known = await getOrder(id, kind)
@@ -151,13 +155,17 @@ export async function decidePayout(
   id: string,
   amount: number,
   outcome: 'approved' | 'rejected',
-  reason = 'Rejected at the simulated bank',
+  words?: string,
 ): Promise<OrderState> {
   const state = outcome === 'approved' ? 'done' : 'refused'
+  const code: OwnReason | null = words === undefined ? 'simulated' : null
+  const reason = words ?? REJECTIONS.simulated
   await db().$executeRaw`
-    INSERT INTO simulator_orders AS o (id, kind, amount, state, reason, end_to_end_id, settles_at)
-    VALUES (${id}, 'payout', ${amount}::bigint, ${state}, ${reason}, ${endToEndId()}, now())
+    INSERT INTO simulator_orders AS o
+      (id, kind, amount, state, reason, reason_code, end_to_end_id, settles_at)
+    VALUES (${id}, 'payout', ${amount}::bigint, ${state}, ${reason}, ${code}, ${endToEndId()}, now())
     ON CONFLICT (id) DO UPDATE SET
+      reason_code = CASE WHEN o.reason IS NULL THEN EXCLUDED.reason_code ELSE o.reason_code END,
       state = CASE WHEN o.state = 'taken' OR o.settles_at > now() THEN EXCLUDED.state ELSE o.state END,
       reason = COALESCE(o.reason, EXCLUDED.reason),
       settles_at = LEAST(o.settles_at, now())`
@@ -168,13 +176,19 @@ export async function decidePayout(
 }
 
 async function getOrder(id: string, kind: string): Promise<Answer<OrderState | null>> {
-  const [row] = await db().$queryRaw<(OrderRow & { settled: boolean })[]>(Prisma.sql`
-    SELECT id, amount, state, reason, end_to_end_id, settles_at, settles_at <= now() AS settled
+  const [row] = await db().$queryRaw<(OrderRow & Refusal & { settled: boolean })[]>(Prisma.sql`
+    SELECT id, amount, state, reason, reason_code, end_to_end_id, settles_at,
+      settles_at <= now() AS settled
     FROM simulator_orders WHERE id = ${id} AND kind = ${kind}`)
   if (!row) return ok(null)
   if (!row.settled || row.state === 'taken') return ok({ state: 'taken' })
-  if (row.state === 'refused') return ok({ state: 'refused', reason: row.reason ?? 'Refused' })
+  if (row.state === 'refused') return ok({ state: 'refused', reason: reasonOf(row) })
   return ok({ state: 'done', endToEndId: row.end_to_end_id ?? '' })
+}
+
+/** A row that an older process wrote has no code: its words are quoted. */
+function reasonOf({ reason, reason_code: code }: Refusal): BankReason {
+  return code === null && reason !== null ? reason : { code: code ?? 'unspecified', params: {} }
 }
 
 /** E, the bank's number, the minute in UTC, eleven characters of its own: 32 in all. */

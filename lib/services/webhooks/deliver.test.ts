@@ -233,6 +233,10 @@ describe('a receiver that fails', () => {
       { number: 2, requestBody: null, responseStatus: null, responseBody: null },
     ])
     for (const { problem } of delivery?.tries ?? []) expect(problem).toBeTruthy()
+    expect(delivery?.tries[0]).toMatchObject({
+      problemCode: 'status',
+      problemParams: { status: 500 },
+    })
     receiver = await openReceiver()
   })
 
@@ -374,7 +378,8 @@ describe('a worker that', () => {
     await passTime()
     await deliverAll()
     const sent = { headers: {}, body: stalled?.body ?? '{}' }
-    const failed = { status: 500, headers: null, body: null, problem: 'HTTP 500' }
+    const problem = { code: 'status', params: { status: 500 } } as const
+    const failed = { status: 500, headers: null, body: null, problem }
     const outcome = { ...failed, address: null, durationMs: 1, retryAfterMs: null }
     if (stalled) await finishDelivery({ due: stalled, sent, outcome })
     const [delivery] = await deliveriesOf(merchant)
@@ -433,7 +438,7 @@ describe('an endpoint', () => {
   test('that is disabled is not called, and keeps what it misses', async () => {
     const { id } = await addEndpoint(merchant, receiver.url)
     await payAndTell(merchant)
-    await disableEndpoint(merchant.id, id, 'for a test')
+    await disableEndpoint(merchant.id, id, 'gone')
     await payAndTell(merchant)
     await deliverAll()
     expect(receiver.calls).toEqual([])

@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { utc } from '#lib/base/db/columns.ts'
+import { factColumns, utc } from '#lib/base/db/columns.ts'
 import { type Page, when } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
@@ -28,7 +28,7 @@ const columns = Prisma.sql`
   d.id, d.event_id, d.type, d.sequence, d.subject_id, d.resource->>'external_id' AS subject_reference,
   d.endpoint_id, d.url, ${stateOf} AS status, n.is_under_way, d.attempts AS attempt_count,
   l.response_status AS last_response_status, l.problem AS last_problem,
-  l.duration_ms AS last_duration_ms, ${utc('n.next_attempt_at')}, ${utc('d.delivered_at')},
+  ${factColumns('l', 'problem', 'problem', 'last_problem')}, l.duration_ms AS last_duration_ms, ${utc('n.next_attempt_at')}, ${utc('d.delivered_at')},
   ${utc('d.created_at')}, ${utc('d.updated_at')}`
 const deliveryAsJson = asJson(columns)
 const withTries = asJson(Prisma.sql`${columns}, d.attempts - d.attempts_before AS tried`)
@@ -38,7 +38,8 @@ const around = Prisma.sql`
     SELECT d.lease IS NOT NULL AND d.due_at > now() AS is_under_way,
       CASE WHEN d.lease IS NULL OR d.due_at <= now() THEN d.due_at END AS next_attempt_at) n
   LEFT JOIN LATERAL (
-    SELECT a.response_status, a.problem, a.duration_ms FROM delivery_attempts a
+    SELECT a.response_status, a.problem, a.problem_code, a.problem_params, a.duration_ms
+    FROM delivery_attempts a
     WHERE a.account_id = d.account_id AND a.delivery_id = d.id
     ORDER BY a.number DESC LIMIT 1) l ON true`
 
@@ -169,5 +170,6 @@ export async function readDelivery(
 }
 
 const attemptAsJson = asJson(Prisma.sql`
-  a.number, ${utc('a.created_at')}, a.response_status, a.problem, a.address, a.duration_ms,
+  a.number, ${utc('a.created_at')}, a.response_status, a.problem, ${factColumns('a', 'problem')},
+  a.address, a.duration_ms,
   a.request_headers, a.request_body, a.response_headers, a.response_body`)

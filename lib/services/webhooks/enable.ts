@@ -4,11 +4,9 @@ import { wake } from '#lib/base/db/wake.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { changeDeliveries, ofEndpoint, pauseDeliveries } from '#lib/services/webhooks/backlog.ts'
 import { isIn } from '#lib/services/webhooks/delivery-queries.ts'
+import { disabledNow } from '#lib/services/webhooks/disabled.ts'
 import { lockEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import type { Owner } from '#lib/services/webhooks/owner.ts'
-
-/** The reason that stands where nobody but the merchant wanted it. */
-const BY_MEMBER = 'Disabled in the dashboard'
 
 /** Calls it no more, because the merchant says so. Nothing changes where it is disabled already. */
 export async function pauseEndpoint(owner: Owner, id: string): Promise<void> {
@@ -18,7 +16,7 @@ export async function pauseEndpoint(owner: Owner, id: string): Promise<void> {
     if (disabledAt) return false
     await tx.webhookEndpoint.update({
       where: { accountId_id: { accountId, id } },
-      data: { disabledAt: new Date(), disabledReason: BY_MEMBER },
+      data: disabledNow('by_member'),
     })
     await note(tx, 'webhook_endpoint.disabled', id, {})
     return true
@@ -47,7 +45,10 @@ export async function enableEndpoint(
     if (!current.disabledAt) return
     await tx.webhookEndpoint.update({
       where: { accountId_id: { accountId, id } },
-      data: { disabledAt: null, disabledReason: null, failingSince: null, exhausted: 0 },
+      data: {
+        ...{ disabledAt: null, disabledReason: null, disabledCode: null },
+        ...{ failingSince: null, exhausted: 0 },
+      },
     })
     await note(tx, 'webhook_endpoint.enabled', id, { after: { send_missed: sendMissed } })
   })

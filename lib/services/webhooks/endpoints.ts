@@ -8,6 +8,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { denialOf } from '#lib/services/webhooks/address.ts'
 import { changeDeliveries, ofEndpoint, pauseDeliveries } from '#lib/services/webhooks/backlog.ts'
 import { isIn } from '#lib/services/webhooks/delivery-queries.ts'
+import { type DisabledCode, disabledNow } from '#lib/services/webhooks/disabled.ts'
 import { keepKey, lockAccount, type Owner } from '#lib/services/webhooks/owner.ts'
 import {
   ENDPOINTS_MAX,
@@ -124,11 +125,11 @@ function refuseInnerAddress(url: string, mode: Mode): void {
 export async function disableEndpoint(
   accountId: string,
   id: string,
-  reason: string,
+  code: DisabledCode,
 ): Promise<void> {
   await db().webhookEndpoint.updateMany({
     where: { accountId, id, disabledAt: null },
-    data: { disabledAt: new Date(), disabledReason: reason },
+    data: disabledNow(code),
   })
   await pauseDeliveries(accountId, id)
 }

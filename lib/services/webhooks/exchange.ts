@@ -2,7 +2,7 @@ import http, { type ClientRequest } from 'node:http'
 import https from 'node:https'
 import type { Address } from '#lib/services/webhooks/address.ts'
 import { pinnedTo } from '#lib/services/webhooks/connection.ts'
-import { Stopped } from '#lib/services/webhooks/failure.ts'
+import { stoppedBy } from '#lib/services/webhooks/failure.ts'
 import { type Answer, readAnswer } from '#lib/services/webhooks/response.ts'
 import type { Target } from '#lib/services/webhooks/target.ts'
 
@@ -32,10 +32,6 @@ const NOTHING_YET: Exchange = {
 const BEFORE_HEAD_BYTES_MAX = 128 * 1024
 /** These decide where the post goes and where it ends. */
 const OURS = /^(host|content-length|transfer-encoding|connection|expect|upgrade|cookie)$/i
-const UNREACHED = 'The receiver could not be reached in time: check that it runs and lets us in'
-const FLOOD = 'The receiver sends much, but no answer'
-const UPGRADE = 'The receiver wants another protocol than HTTP (101)'
-const NO_ANSWER = 'The receiver closed the connection before it answered'
 
 /** Sends the post to one address. It ends with whatever comes first, and leaves nothing open. */
 export function exchange(
@@ -48,7 +44,7 @@ export function exchange(
   const found = { ...NOTHING_YET }
   return new Promise(done => {
     const request = open(call, address, reuse)
-    const timer = setTimeout(() => fail(new Stopped(UNREACHED)), connectMs)
+    const timer = setTimeout(() => fail(stoppedBy('connect_timeout')), connectMs)
     const interrupt = () => fail(signal.reason)
     const seen = watchHead(request, fail)
     signal.addEventListener('abort', interrupt)
@@ -62,7 +58,7 @@ export function exchange(
       end()
     })
     request.on('error', fail)
-    request.once('close', () => fail(new Stopped(NO_ANSWER)))
+    request.once('close', () => fail(stoppedBy('closed')))
     if (signal.aborted) interrupt()
     else request.end(call.body)
 
@@ -106,7 +102,7 @@ function watchHead(request: ClientRequest, fail: (error: Error) => void) {
   const seen = { head: false, bytes: 0 }
   const count = (chunk: Buffer) => {
     seen.bytes += chunk.length
-    if (seen.bytes > BEFORE_HEAD_BYTES_MAX) fail(new Stopped(FLOOD))
+    if (seen.bytes > BEFORE_HEAD_BYTES_MAX) fail(stoppedBy('no_answer'))
   }
   request.once('socket', socket => {
     socket.on('data', count)
@@ -114,7 +110,7 @@ function watchHead(request: ClientRequest, fail: (error: Error) => void) {
   })
   request.once('upgrade', (_response, socket) => {
     socket.destroy()
-    fail(new Stopped(UPGRADE))
+    fail(stoppedBy('other_protocol'))
   })
   return seen
 }

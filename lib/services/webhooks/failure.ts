@@ -1,34 +1,40 @@
-/** Why we hung up ourselves. The message is for the merchant. */
+import type { BareCode, Problem } from '#lib/services/webhooks/problem.ts'
+
+/** Why we hung up ourselves. */
 export class Stopped extends Error {
   override readonly name = 'Stopped'
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    super(problem.code)
+    this.problem = problem
+  }
+}
+
+export function stoppedBy(code: BareCode): Stopped {
+  return new Stopped({ code, params: {} })
 }
 
 /** What each code of Node, OpenSSL and the parser means for the one who runs the receiver. */
-const WORDS: [RegExp, (name: string) => string][] = [
-  [/^ECONNREFUSED$/, () => 'The receiver refuses connections: check that it runs and the port'],
-  [
-    /^(ECONNRESET|EPIPE|ECONNABORTED)$/,
-    () => 'The receiver closed the connection before it answered',
-  ],
+const MEANINGS: [RegExp, BareCode][] = [
+  [/^ECONNREFUSED$/, 'refused'],
+  [/^(ECONNRESET|EPIPE|ECONNABORTED)$/, 'closed'],
   [
     /^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EHOSTDOWN|ENETDOWN|EACCES|EPERM)$/,
-    () => 'The receiver could not be reached: check its network and firewall',
+    'unreachable',
   ],
-  [/^HPE_HEADER_OVERFLOW$/, () => "The head of the receiver's answer is too large"],
-  [/^HPE_/, () => "The receiver's answer is not valid HTTP"],
-  [/^ERR_TLS_CERT_ALTNAME/, name => `The receiver's certificate is not for ${name}`],
-  [/^CERT_HAS_EXPIRED$/, () => "The receiver's certificate has expired: renew it"],
-  [
-    /CERT|^UNABLE_TO_|^HOSTNAME_MISMATCH$/,
-    () => "The receiver's certificate is not trusted: let it send the whole chain of a public one",
-  ],
-  [/^(EPROTO|ERR_SSL_|ERR_TLS_)/, () => 'The receiver does not speak TLS 1.2 or newer correctly'],
+  [/^HPE_HEADER_OVERFLOW$/, 'header_too_large'],
+  [/^HPE_/, 'not_http'],
+  [/^CERT_HAS_EXPIRED$/, 'certificate_expired'],
+  [/CERT|^UNABLE_TO_|^HOSTNAME_MISMATCH$/, 'certificate_untrusted'],
+  [/^(EPROTO|ERR_SSL_|ERR_TLS_)/, 'tls'],
 ]
 
-export function problemOfFailure(error: unknown, name: string): string {
+export function problemOfFailure(error: unknown, name: string): Problem {
   // By name and code: one process can hold these classes twice.
-  const { name: kind, message, code } = error as NodeJS.ErrnoException
-  if (kind === 'Stopped') return message
-  const found = WORDS.find(([pattern]) => pattern.test(code ?? ''))
-  return found?.[1](name) ?? 'The receiver could not be called'
+  const { name: kind, problem, code = '' } = error as Stopped & NodeJS.ErrnoException
+  if (kind === 'Stopped') return problem
+  if (/^ERR_TLS_CERT_ALTNAME/.test(code)) return { code: 'certificate_name', params: { name } }
+  const found = MEANINGS.find(([pattern]) => pattern.test(code))
+  return { code: found?.[1] ?? 'not_called', params: {} }
 }

@@ -4,6 +4,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 import { disableEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import type { Outcome } from '#lib/services/webhooks/post.ts'
+import { problemText } from '#lib/services/webhooks/problem.ts'
 import { nextPauseMs } from '#lib/services/webhooks/schedule.ts'
 import type { DueDelivery } from '#lib/services/webhooks/take.ts'
 
@@ -31,9 +32,9 @@ export async function finishDelivery(tried: Tried): Promise<void> {
   const isGivenUp = await finishWithOthers(tried)
   if (endpointId === null) return
   if (tried.outcome.status === GONE) {
-    await disableEndpoint(accountId, endpointId, 'The receiver answered 410 Gone')
+    await disableEndpoint(accountId, endpointId, 'gone')
   } else if (isGivenUp) {
-    await disableEndpoint(accountId, endpointId, 'No success for 5 days, and 10 events given up')
+    await disableEndpoint(accountId, endpointId, 'given_up')
   }
 }
 
@@ -61,11 +62,12 @@ async function finishAll(tries: Tried[]): Promise<boolean[]> {
       ), kept AS (
         INSERT INTO delivery_attempts (account_id, delivery_id, number, request_headers,
           request_body, address, response_status, response_headers, response_body, problem,
-          duration_ms)
+          problem_code, problem_params, duration_ms)
         SELECT t.account_id, t.id, 1 + COALESCE((SELECT max(a.number) FROM delivery_attempts a
             WHERE a.account_id = t.account_id AND a.delivery_id = t.id), 0),
           t.request_headers, t.request_body, t.address, t.response_status,
-          t.response_headers, t.response_body, t.problem, t.duration_ms
+          t.response_headers, t.response_body, t.problem, t.problem_code, t.problem_params,
+          t.duration_ms
         FROM tried t
       ), freed AS (
         UPDATE deliveries n SET due_at = now() FROM finished f
@@ -107,7 +109,9 @@ function asRows(tries: Tried[]): Prisma.Sql {
       response_status: outcome.status,
       response_headers: outcome.headers,
       response_body: outcome.body,
-      problem: outcome.problem,
+      problem: problemText(outcome.problem),
+      problem_code: outcome.problem?.code ?? null,
+      problem_params: outcome.problem?.params ?? null,
       duration_ms: Math.round(outcome.durationMs),
     }
   })
@@ -115,7 +119,8 @@ function asRows(tries: Tried[]): Prisma.Sql {
     SELECT * FROM json_to_recordset(${JSON.stringify(rows)}::json) AS t (account_id uuid, id uuid,
       lease uuid, endpoint_id uuid, status text, due_in_ms float8, request_headers json,
       request_body text, address text, response_status integer, response_headers json,
-      response_body text, problem text, duration_ms integer)`
+      response_body text, problem text, problem_code text, problem_params json,
+      duration_ms integer)`
 }
 
 function verdictOn({ due, outcome }: Tried): { status: string; due_in_ms: number | null } {

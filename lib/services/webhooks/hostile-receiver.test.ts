@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { supplyEnv } from '#lib/base/env.ts'
 import { closeConnections } from '#lib/services/webhooks/connection.ts'
 import { postWebhook } from '#lib/services/webhooks/post.ts'
+import { problemText } from '#lib/services/webhooks/problem.ts'
 import { type Listener, openListener } from '#lib/testing/listeners.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\n'
@@ -22,7 +23,8 @@ async function postTo(act: (socket: Socket) => void, totalMs = 15_000, body = '{
   const listener = await openListener(socket => socket.once('data', () => act(socket)))
   opened.push(listener)
   const url = `http://127.0.0.1:${listener.port}/`
-  return postWebhook({ url, mode: 'test', headers: {}, body }, { totalMs })
+  const outcome = await postWebhook({ url, mode: 'test', headers: {}, body }, { totalMs })
+  return { ...outcome, problem: problemText(outcome.problem) }
 }
 
 function says(text: string | Buffer) {

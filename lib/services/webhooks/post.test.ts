@@ -15,6 +15,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { supplyEnv } from '#lib/base/env.ts'
 import { closeConnections } from '#lib/services/webhooks/connection.ts'
 import { type Post, postWebhook } from '#lib/services/webhooks/post.ts'
+import { problemText } from '#lib/services/webhooks/problem.ts'
 import type { Resolve } from '#lib/services/webhooks/target.ts'
 import { makeCertificate } from '#lib/testing/certificate.ts'
 import { type Listener, listen, openCanaries, openListener } from '#lib/testing/listeners.ts'
@@ -32,8 +33,10 @@ function to(...addresses: string[]): Resolve {
   return async () => addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
 }
 
-function post(url: string, options?: Options, more: Partial<Post> = {}) {
-  return postWebhook({ url, mode: 'test', headers: {}, body: '{"paid":true}', ...more }, options)
+async function post(url: string, options?: Options, more: Partial<Post> = {}) {
+  const sent = { url, mode: 'test', headers: {}, body: '{"paid":true}', ...more } as const
+  const outcome = await postWebhook(sent, options)
+  return { ...outcome, problem: problemText(outcome.problem) }
 }
 
 async function keep(listener: Promise<Listener>): Promise<Listener> {

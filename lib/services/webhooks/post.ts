@@ -2,7 +2,8 @@ import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { inOrder } from '#lib/services/webhooks/connection.ts'
 import { type Call, type Exchange, exchange } from '#lib/services/webhooks/exchange.ts'
-import { problemOfFailure, Stopped } from '#lib/services/webhooks/failure.ts'
+import { problemOfFailure, Stopped, stoppedBy } from '#lib/services/webhooks/failure.ts'
+import type { Problem } from '#lib/services/webhooks/problem.ts'
 import { problemOfAnswer, retryAfterOf } from '#lib/services/webhooks/response.ts'
 import { findTarget, nameOf, type Resolve } from '#lib/services/webhooks/target.ts'
 
@@ -17,8 +18,8 @@ export interface Outcome {
   status: number | null
   headers: Record<string, string> | null
   body: string | null
-  /** What went wrong, in words for the merchant; null after a 2xx. */
-  problem: string | null
+  /** What went wrong; null after a 2xx. */
+  problem: Problem | null
   /** The address that was connected to. */
   address: string | null
   durationMs: number
@@ -45,8 +46,8 @@ export async function postWebhook(post: Post, options: Options = {}): Promise<Ou
   const { connectMs = CONNECT_MS, totalMs = TOTAL_MS } = options
   const startedAt = performance.now()
   const clock = new AbortController()
-  const interrupt = () => clock.abort(new Stopped('Interrupted'))
-  const late = new Stopped(`The receiver did not answer within ${totalMs / 1_000} s`)
+  const interrupt = () => clock.abort(stoppedBy('interrupted'))
+  const late = new Stopped({ code: 'timeout', params: { seconds: totalMs / 1_000 } })
   const timer = setTimeout(() => clock.abort(late), totalMs)
   options.signal?.addEventListener('abort', interrupt)
   if (options.signal?.aborted) interrupt()

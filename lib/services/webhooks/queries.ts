@@ -56,7 +56,9 @@ const health = Prisma.sql`(
 const endpointAsJson = asJson(Prisma.sql`
   p.id, p.url, p.event_types,
   CASE WHEN p.disabled_at IS NULL THEN 'enabled' ELSE 'disabled' END AS status,
-  ${utc('p.disabled_at')}, p.disabled_reason, ${utc('p.failing_since')}, ${utc('p.created_at')},
+  ${utc('p.disabled_at')}, p.disabled_reason,
+  CASE WHEN p.disabled_at IS NOT NULL THEN COALESCE(p.disabled_code, 'other') END AS disabled_code,
+  ${utc('p.failing_since')}, ${utc('p.created_at')},
   ${utc('p.updated_at')}, ${health}`)
 
 /** The endpoints of an account in one mode, the oldest first. */

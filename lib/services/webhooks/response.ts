@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Problem } from '#lib/services/webhooks/problem.ts'
 
 export interface Answer {
   status: number
@@ -84,10 +85,8 @@ export function isSuccess(status: number): boolean {
 }
 
 /** What an answer means for the merchant; null after a success. */
-export function problemOfAnswer({ status }: Answer): string | null {
+export function problemOfAnswer({ status }: Answer): Problem | null {
   if (isSuccess(status)) return null
-  if ([301, 302, 303, 307, 308].includes(status)) {
-    return `The receiver redirects to another address (${status}): give the final address`
-  }
-  return `The receiver answered ${status}: a webhook is received with a status from 200 to 299`
+  const isRedirect = [301, 302, 303, 307, 308].includes(status)
+  return { code: isRedirect ? 'redirect' : 'status', params: { status } }
 }

@@ -4,6 +4,7 @@ import { supplyEnv } from '#lib/base/env.ts'
 import { denialOf } from '#lib/services/webhooks/address.ts'
 import { closeConnections } from '#lib/services/webhooks/connection.ts'
 import { postWebhook } from '#lib/services/webhooks/post.ts'
+import { problemText } from '#lib/services/webhooks/problem.ts'
 import { findTarget, type Resolve } from '#lib/services/webhooks/target.ts'
 import { type Canaries, openCanaries } from '#lib/testing/listeners.ts'
 
@@ -172,9 +173,17 @@ afterEach(() => {
   supplyEnv(LOCAL)
 })
 
-function post(url: string, names: Resolve | undefined = resolve) {
+async function post(url: string, names: Resolve | undefined = resolve) {
   const filled = url.replaceAll('PORT', String(canaries.port))
-  return postWebhook({ url: filled, mode: 'test', headers: {}, body: '{}' }, { resolve: names })
+  const sent = { url: filled, mode: 'test', headers: {}, body: '{}' } as const
+  const outcome = await postWebhook(sent, { resolve: names })
+  return { ...outcome, problem: problemText(outcome.problem) }
+}
+
+/** A target, or the sentence that a merchant reads of a refusal. */
+async function find(...asked: Parameters<typeof findTarget>) {
+  const found = await findTarget(...asked)
+  return 'problem' in found ? { problem: problemText(found.problem) } : found
 }
 
 describe('in production no webhook goes', () => {
@@ -205,10 +214,10 @@ describe('in production no webhook goes', () => {
 
   test('by http in live mode', async () => {
     supplyEnv(PRODUCTION)
-    expect(await findTarget('http://good.example/', 'live', resolve)).toEqual({
+    expect(await find('http://good.example/', 'live', resolve)).toEqual({
       problem: 'The webhook must be an https address in live mode',
     })
-    expect(await findTarget('https://good.example/', 'live', resolve)).toMatchObject({
+    expect(await find('https://good.example/', 'live', resolve)).toMatchObject({
       addresses: [{ address: PUBLIC, family: 4 }],
     })
   })
@@ -289,21 +298,21 @@ describe('what the operator opened', () => {
     expect((await post('http://127.0.0.1:22/')).problem).toContain('port 22')
     expect((await post('http://me@127.0.0.1:PORT/')).problem).toContain('user name')
     expect((await post('ftp://127.0.0.1:PORT/')).problem).toContain('http or https')
-    expect(await findTarget('http://127.0.0.1/', 'live')).toHaveProperty('problem')
+    expect(await find('http://127.0.0.1/', 'live')).toHaveProperty('problem')
   })
 
   test('may be a metadata address: that is the will of the operator', async () => {
     supplyEnv({ ...PRODUCTION, WEBHOOK_ALLOW_CIDRS: '169.254.169.254/32, fd00::/8' })
-    expect(await findTarget('http://169.254.169.254/', 'test')).toHaveProperty('addresses')
-    expect(await findTarget('http://[fd00::7]/', 'test')).toHaveProperty('addresses')
-    expect(await findTarget('http://169.254.169.253/', 'test')).toHaveProperty('problem')
+    expect(await find('http://169.254.169.254/', 'test')).toHaveProperty('addresses')
+    expect(await find('http://[fd00::7]/', 'test')).toHaveProperty('addresses')
+    expect(await find('http://169.254.169.253/', 'test')).toHaveProperty('problem')
   })
 
   test('in IPv6 opens no IPv4 address', async () => {
     supplyEnv({ ...PRODUCTION, WEBHOOK_ALLOW_CIDRS: '::/0' })
-    expect(await findTarget('http://10.0.0.1/', 'test')).toHaveProperty('problem')
-    expect(await findTarget('http://[::ffff:10.0.0.1]/', 'test')).toHaveProperty('problem')
-    expect(await findTarget('http://[fd00::1]/', 'test')).toHaveProperty('addresses')
+    expect(await find('http://10.0.0.1/', 'test')).toHaveProperty('problem')
+    expect(await find('http://[::ffff:10.0.0.1]/', 'test')).toHaveProperty('problem')
+    expect(await find('http://[fd00::1]/', 'test')).toHaveProperty('addresses')
   })
 })
 
@@ -315,28 +324,28 @@ describe('in local use', () => {
     const own = Object.values(networkInterfaces()).flatMap(entries => entries ?? [])
     for (const { address, family } of own) {
       const host = family === 'IPv6' ? `[${address}]` : address
-      expect(await findTarget(`http://${host}:4000/`, 'test')).toHaveProperty('addresses')
+      expect(await find(`http://${host}:4000/`, 'test')).toHaveProperty('addresses')
     }
   })
 
   test('they reach no other machine of the network', async () => {
     const own = Object.values(networkInterfaces()).flatMap(entries => entries ?? [])
     const foreign = ['10.0.0.1', '10.0.0.2'].find(address => own.every(o => o.address !== address))
-    expect(await findTarget(`http://${foreign}/`, 'test')).toEqual({
+    expect(await find(`http://${foreign}/`, 'test')).toEqual({
       problem: `The address ${foreign} is private: webhooks go to public addresses only`,
     })
-    expect(await findTarget('http://169.254.169.254/', 'test')).toHaveProperty('problem')
-    expect(await findTarget('http://0.0.0.0:4000/', 'test')).toHaveProperty('problem')
+    expect(await find('http://169.254.169.254/', 'test')).toHaveProperty('problem')
+    expect(await find('http://0.0.0.0:4000/', 'test')).toHaveProperty('problem')
   })
 
   test.each(['localhost', '127.0.0.1', '[::1]', '127.9.9.9', 'loopback.example'])(
     'the gateway does not call itself as %s',
     async host => {
-      const found = await findTarget(`http://${host}:3000/api/x`, 'test', resolve)
+      const found = await find(`http://${host}:3000/api/x`, 'test', resolve)
       expect(found).toEqual({
         problem: 'The webhook leads back to this gateway: give the address of your own server',
       })
-      expect(await findTarget(`http://${host}:3001/`, 'test', resolve)).toHaveProperty('addresses')
+      expect(await find(`http://${host}:3001/`, 'test', resolve)).toHaveProperty('addresses')
     },
   )
 })
@@ -359,14 +368,14 @@ describe('a name', () => {
   test('that nobody knows, or whose resolver fails, is told in words', async () => {
     const words = 'could not be found: check its spelling and its DNS'
     for (const name of ['no-such-name.example', 'empty.example']) {
-      const found = await findTarget(`https://${name}/`, 'test', resolve)
+      const found = await find(`https://${name}/`, 'test', resolve)
       expect(found).toEqual({ problem: `The name ${name} ${words}` })
     }
   })
 
   test('that nobody answers for in 5 s is given up', async () => {
     const silent: Resolve = () => new Promise(() => {})
-    expect(await findTarget('https://slow.example/', 'test', silent)).toEqual({
+    expect(await find('https://slow.example/', 'test', silent)).toEqual({
       problem: 'The name slow.example could not be found: check its spelling and its DNS',
     })
   })
@@ -374,7 +383,7 @@ describe('a name', () => {
   test('with many addresses keeps the first 16', async () => {
     const many: Resolve = async () =>
       Array.from({ length: 40 }, (_, at) => ({ address: `8.8.4.${at}`, family: 4 }))
-    const found = await findTarget('https://many.example/', 'test', many)
+    const found = await find('https://many.example/', 'test', many)
     expect('addresses' in found && found.addresses.map(({ address }) => address)).toEqual(
       Array.from({ length: 16 }, (_, at) => `8.8.4.${at}`),
     )

@@ -9,6 +9,7 @@ import {
   readAddress,
 } from '#lib/services/webhooks/address.ts'
 import { resolveName } from '#lib/services/webhooks/name.ts'
+import type { BareCode, Problem } from '#lib/services/webhooks/problem.ts'
 
 export type Resolve = (hostname: string) => Promise<{ address: string; family: number }[]>
 
@@ -19,7 +20,7 @@ export interface Target {
 }
 
 interface Refusal {
-  problem: string
+  problem: Problem
 }
 
 const RESOLVE_MS = 5_000
@@ -46,29 +47,28 @@ export async function findTarget(
   resolve: Resolve = resolveName,
 ): Promise<Target | Refusal> {
   const url = URL.parse(text)
-  const problem = url ? problemOf(url, mode) : 'The address of the webhook is not a URL'
-  if (!url || problem) return { problem: problem ?? '' }
+  if (!url) return refuse('not_a_url')
+  const problem = problemOf(url, mode)
+  if (problem) return { problem }
   const name = nameOf(url)
   const literal = isIP(name) !== 0
   const found = literal ? [{ address: name }] : await answerOf(name, resolve)
-  if (found.length === 0) {
-    return { problem: `The name ${name} could not be found: check its spelling and its DNS` }
-  }
+  if (found.length === 0) return { problem: { code: 'name_unknown', params: { name } } }
   const allowed = allowedRanges()
   for (const { address } of found) {
-    const denial = denialOf(address, allowed)
-    const whose = literal ? `The address ${name}` : `The address of ${name}`
-    if (denial) return { problem: `${whose} is ${denial}: webhooks go to public addresses only` }
+    const range = denialOf(address, allowed)
+    if (!range) continue
+    return literal
+      ? { problem: { code: 'address_denied', params: { address: name, range } } }
+      : { problem: { code: 'name_denied', params: { name, range } } }
   }
   const addresses = found.flatMap(({ address }) => {
     const read = readAddress(address)
     return read ? [{ address: read.address, family: read.family }] : []
   })
-  if (portOf(url) === env().PORT && addresses.some(ownRanges().has)) return { problem: SELF }
+  if (portOf(url) === env().PORT && addresses.some(ownRanges().has)) return refuse('leads_back')
   return { url, addresses: addresses.slice(0, ADDRESSES_MAX) }
 }
-
-const SELF = 'The webhook leads back to this gateway: give the address of your own server'
 
 /** The host of a URL without the brackets of IPv6 and without the dot that may end a name. */
 export function nameOf(url: URL): string {
@@ -80,22 +80,20 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80
 }
 
-function problemOf(url: URL, mode: Mode): string | null {
-  if (!/^https?:$/.test(url.protocol)) return 'The webhook must be an http or https address'
-  if (mode === 'live' && url.protocol !== 'https:') {
-    return 'The webhook must be an https address in live mode'
-  }
-  if (url.username || url.password) {
-    return 'The webhook must not hold a user name or password: check our signature instead'
-  }
+function refuse(code: BareCode): Refusal {
+  return { problem: { code, params: {} } }
+}
+
+function problemOf(url: URL, mode: Mode): Problem | null {
+  if (!/^https?:$/.test(url.protocol)) return { code: 'not_web', params: {} }
+  if (mode === 'live' && url.protocol !== 'https:') return { code: 'https_required', params: {} }
+  if (url.username || url.password) return { code: 'credentials', params: {} }
   const port = portOf(url)
   if (port < 1024 && port !== 80 && port !== 443) {
-    return `The webhook must not go to port ${port}: use 443, 80 or one from 1024`
+    return { code: 'port_low', params: { port } }
   }
-  if (INTERNAL_PORTS.has(port)) {
-    return `The webhook must not go to port ${port}, which belongs to another service: use 443`
-  }
-  return isGateway(url) ? SELF : null
+  if (INTERNAL_PORTS.has(port)) return { code: 'port_internal', params: { port } }
+  return isGateway(url) ? { code: 'leads_back', params: {} } : null
 }
 
 /** Behind a proxy on the usual ports the gateway has both of them. */

@@ -3,6 +3,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { postWebhook } from '#lib/services/webhooks/post.ts'
+import { problemText } from '#lib/services/webhooks/problem.ts'
 import { eventToIntegration } from '#lib/services/webhooks/schema.ts'
 import { readSigningSecrets } from '#lib/services/webhooks/secrets.ts'
 import { signatureHeaders } from '#lib/services/webhooks/sign.ts'
@@ -38,7 +39,9 @@ export async function sendTestEvent(
   return {
     delivered: outcome.problem === null,
     status: outcome.status,
-    problem: outcome.problem,
+    problem: problemText(outcome.problem),
+    problem_code: outcome.problem?.code ?? null,
+    problem_params: outcome.problem?.params ?? null,
     address: outcome.address,
     duration_ms: Math.round(outcome.durationMs),
     request_headers: headers,

@@ -1,5 +1,8 @@
 import * as z from 'zod'
+import { factParams } from '#lib/base/fact.ts'
 import { about, instant, pageOf } from '#lib/base/fields.ts'
+import { DISABLED_CODES } from '#lib/services/webhooks/disabled.ts'
+import { PROBLEM_CODES } from '#lib/services/webhooks/problem.ts'
 import { DELIVERY_STATUSES, EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 
 const headers = z.record(z.string(), z.string())
@@ -19,6 +22,7 @@ export const Endpoint = z.object({
   status: z.enum(['enabled', 'disabled']),
   disabled_at: instant.nullable(),
   disabled_reason: z.string().nullable(),
+  disabled_code: z.enum(DISABLED_CODES).nullable(),
   failing_since: instant.nullable().meta(about('No success since; null while it works.')),
   created_at: instant,
   updated_at: instant,
@@ -51,8 +55,13 @@ export const SecretShown = z.object({
 
 export type ShownSecret = z.infer<typeof SecretShown>['data']
 
+const problemCode = z.enum(PROBLEM_CODES).nullable()
+const problemParams = factParams.nullable()
+
 const answer = {
   problem: z.string().nullable().meta(about('What went wrong; null after a 2xx.')),
+  problem_code: problemCode,
+  problem_params: problemParams,
   address: z.string().nullable().meta(about('The address that was connected to.')),
   duration_ms: z.int(),
   request_headers: headers,
@@ -87,6 +96,8 @@ export const Delivery = z.object({
   attempt_count: z.int(),
   last_response_status: z.int().nullable(),
   last_problem: z.string().nullable(),
+  last_problem_code: problemCode,
+  last_problem_params: problemParams,
   last_duration_ms: z.int().nullable(),
   next_attempt_at: instant.nullable(),
   delivered_at: instant.nullable(),

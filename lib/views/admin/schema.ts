@@ -1,9 +1,11 @@
 import * as z from 'zod'
+import { factParams } from '#lib/base/fact.ts'
 import { instant, must, text } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { AccountLimits, AccountStatus, Role } from '#lib/rooms/accounts/schema.ts'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 import type { TokenRow } from '#lib/rooms/tokens/schema.ts'
+import { PROBLEM_CODES } from '#lib/services/webhooks/problem.ts'
 
 /** Why the operator does something to somebody, who reads it. */
 export const reasoned = z.object({
@@ -119,6 +121,10 @@ export type WorkerLine = z.infer<typeof WorkerLine>
 export const JOB_KINDS = ['withdrawal', 'refund', 'charge', 'delivery', 'mail'] as const
 export type JobKind = (typeof JOB_KINDS)[number]
 
+/** What became of the last call to the bank; `call_reason` quotes the bank. */
+export const CALL_CODES = ['call_open', 'call_ok', 'call_timeout', 'call_reason'] as const
+export type CallCode = (typeof CALL_CODES)[number]
+
 /** Work that does not come to its end by itself. */
 export const StuckJob = z.object({
   kind: z.enum(JOB_KINDS),
@@ -133,8 +139,10 @@ export const StuckJob = z.object({
   is_held: z.boolean(),
   /** False: there is nothing left that could be run. */
   can_run: z.boolean(),
-  /** What came of the last try, in the words of whoever answered it. */
+  /** What came of the last attempt, in the words of whoever answered it. */
   problem: z.string().nullable(),
+  problem_code: z.enum([...PROBLEM_CODES, ...CALL_CODES]).nullable(),
+  problem_params: factParams.nullable(),
 })
 export type StuckJob = z.infer<typeof StuckJob>
 

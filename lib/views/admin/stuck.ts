@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { utcText } from '#lib/base/db/columns.ts'
+import { factColumns, utcText } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { JOB_KINDS, type JobKind, type StuckJob } from '#lib/views/admin/schema.ts'
 
@@ -26,9 +26,11 @@ export function listStuckOf(kind: JobKind, most: number): Promise<StuckJob[]> {
         THEN json_build_object('id', a.id, 'name', a.name) END,
       'attempts', j.attempts, 'created_at', ${utcText('j.created_at')},
       'due_at', ${utcText('j.due_at')}, 'is_held', j.is_held, 'can_run', j.can_run,
-      'problem', ${kind === 'mail' ? Prisma.sql`NULL` : lastProblem[kind]})::text AS json
+      'problem', l.problem, 'problem_code', l.problem_code,
+      'problem_params', l.problem_params)::text AS json
     FROM (${stuckSql[kind]} LIMIT ${most}) j
     LEFT JOIN accounts a ON a.id = j.account_id
+    LEFT JOIN LATERAL (${lastProblem[kind]}) l ON true
     ORDER BY j.created_at, j.id`)
 }
 
@@ -90,16 +92,23 @@ const stuckSql: Record<JobKind, Prisma.Sql> = {
     ORDER BY j.created_at`,
 }
 
-/** What the bank last said of it; what it said stands in our journal without what it is about. */
-const saidByBank = Prisma.sql`(
-  SELECT COALESCE(g.response ->> 'reason', g.outcome, 'no answer yet') FROM gateway_calls g
-  WHERE g.account_id = j.account_id AND g.subject_id = j.id ORDER BY g.id DESC LIMIT 1)`
+/** The last call to the bank: its outcome, and the bank's words as the journal holds them. */
+const lastCall = Prisma.sql`
+  SELECT COALESCE(g.response ->> 'reason', g.outcome, 'no answer yet') AS problem,
+    CASE WHEN g.response ->> 'code' = 'timeout' THEN 'call_timeout'
+      WHEN g.response ->> 'reason' IS NOT NULL THEN 'call_reason'
+      WHEN g.outcome IS NULL THEN 'call_open' ELSE 'call_ok' END AS problem_code,
+    json_build_object('text', COALESCE(g.response ->> 'reason', '')) AS problem_params
+  FROM gateway_calls g
+  WHERE g.account_id = j.account_id AND g.subject_id = j.id ORDER BY g.id DESC LIMIT 1`
 
-const lastProblem: Record<Exclude<JobKind, 'mail'>, Prisma.Sql> = {
-  withdrawal: saidByBank,
-  refund: saidByBank,
-  charge: saidByBank,
-  delivery: Prisma.sql`(
-    SELECT COALESCE(t.problem, t.response_status::text) FROM delivery_attempts t
-    WHERE t.account_id = j.account_id AND t.delivery_id = j.id ORDER BY t.number DESC LIMIT 1)`,
+const lastProblem: Record<JobKind, Prisma.Sql> = {
+  withdrawal: lastCall,
+  refund: lastCall,
+  charge: lastCall,
+  delivery: Prisma.sql`
+    SELECT a.problem, ${factColumns('a', 'problem')} FROM delivery_attempts a
+    WHERE a.account_id = j.account_id AND a.delivery_id = j.id ORDER BY a.number DESC LIMIT 1`,
+  mail: Prisma.sql`
+    SELECT NULL::text AS problem, NULL::text AS problem_code, NULL::json AS problem_params`,
 }

@@ -1,25 +1,27 @@
 import * as z from 'zod'
 import { Prisma } from '#lib/base/db/client.ts'
-import { utc } from '#lib/base/db/columns.ts'
+import { factColumns, utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { instant } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { describeMaskedCharge, findCharge } from '#lib/rooms/charges/queries.ts'
-import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
+import { refundColumns } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
-import type { ChargeStep, ChargeStory } from '#lib/views/dashboard/schema.ts'
+import type { ChargeStep, ChargeStory, RejectionFields } from '#lib/views/dashboard/schema.ts'
+import { rejectionFields, toldColumns, toldStep } from '#lib/views/dashboard/told.ts'
 
 type Bare<What extends ChargeStep['what']> = Omit<Extract<ChargeStep, { what: What }>, 'what'>
+type Refund = RefundRow & RejectionFields
 
 interface Traces {
   viewed_at: string | null
   refundable: number
   ends: { at: string; type: 'transaction.expired' | 'transaction.failed' }[]
-  refunds: RefundRow[]
+  refunds: Refund[]
   entries: Bare<'entry'>[]
   told: Bare<'told'>[]
   next: Bare<'next_try'>[]
@@ -40,7 +42,7 @@ export async function readChargeStory(
   return {
     charge: describeMaskedCharge(row),
     steps: stepsOf(row, traces),
-    refunds: traces.refunds,
+    refunds: traces.refunds.map(refund => ({ ...refund, ...rejectionOf(refund) })),
     refundable: row.status === 'paid' ? traces.refundable : 0,
   }
 }
@@ -76,20 +78,35 @@ function endsOf({ status, updated_at }: ChargeRow, ends: Traces['ends']): Charge
   }))
 }
 
-function stepsOfRefund(refund: RefundRow): ChargeStep[] {
-  const { amount, status, created_at, completed_at, rejected_at } = refund
-  const step = (of: typeof status, at: string | null, reason: string | null): ChargeStep[] =>
-    at ? [{ what: 'refund', at, status: of, amount, reason }] : []
+const NOT_REJECTED: RejectionFields = { rejection_code: null, rejection_params: null }
+
+function stepsOfRefund(refund: Refund): ChargeStep[] {
+  const { amount, created_at, completed_at, rejected_at } = refund
+  const at = { pending: created_at, completed: completed_at, rejected: rejected_at }
+  const step = (
+    status: keyof typeof at,
+    reason: string | null,
+    why = NOT_REJECTED,
+  ): ChargeStep[] =>
+    at[status] ? [{ what: 'refund', at: at[status], status, amount, reason, ...why }] : []
   return [
-    ...step('pending', created_at, refund.reason),
-    ...step('completed', completed_at, null),
-    ...step('rejected', rejected_at, refund.rejection_reason),
+    ...step('pending', refund.reason),
+    ...step('completed', null),
+    ...step('rejected', refund.rejection_reason, rejectionOf(refund)),
   ]
+}
+
+function rejectionOf({ rejection_code, rejection_params }: RejectionFields): RejectionFields {
+  return { rejection_code, rejection_params }
 }
 
 function list(from: Prisma.Sql, name: string): Prisma.Sql {
   return Prisma.sql`(SELECT COALESCE(json_agg(x), '[]') FROM (${from}) x) AS ${Prisma.raw(name)}`
 }
+
+const refundWithRejection = asJson(
+  Prisma.sql`${refundColumns}, ${factColumns('r', 'rejection', 'rejection_reason')}`,
+)
 
 async function readTraces(accountId: string, id: string): Promise<Traces | null> {
   const mine = (alias: string) =>
@@ -105,7 +122,7 @@ async function readTraces(accountId: string, id: string): Promise<Traces | null>
         CROSS JOIN (VALUES ('refund_held'), ('refund_returned')) k(kind))
     ORDER BY e.version`
   const told = Prisma.sql`
-    SELECT d.host, a.number, a.response_status, a.problem, a.duration_ms, ${utc('a.created_at', 'at')}
+    SELECT ${toldColumns}, a.duration_ms
     FROM deliveries d
     JOIN delivery_attempts a ON a.account_id = d.account_id AND a.delivery_id = d.id
     WHERE ${mine('d')} AND d.subject_id = ${id}::uuid
@@ -128,7 +145,8 @@ async function readTraces(accountId: string, id: string): Promise<Traces | null>
         ORDER BY e.sequence`,
       'ends',
     )},
-    (SELECT COALESCE(json_agg(${refundAsJson} ORDER BY r.id), '[]') FROM (${refunds}) r) AS refunds,
+    (SELECT COALESCE(json_agg(${refundWithRejection} ORDER BY r.id), '[]')
+      FROM (${refunds}) r) AS refunds,
     ${list(entries, 'entries')}, ${list(told, 'told')}, ${list(next, 'next')}`
   const [found] = await queryRows<Traces>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM charges c
@@ -147,21 +165,14 @@ const step: z.ZodType<ChargeStep> = z.union([
     amount: z.int(),
     balance_after: z.int(),
   }),
-  z.object({
-    what: z.literal('told'),
-    at: instant,
-    host: z.string(),
-    number: z.int(),
-    response_status: z.int().nullable(),
-    problem: z.string().nullable(),
-    duration_ms: z.int(),
-  }),
+  toldStep.extend({ duration_ms: z.int() }),
   z.object({
     what: z.literal('refund'),
     at: instant,
     status: z.enum(['pending', 'completed', 'rejected']),
     amount: z.int(),
     reason: z.string().nullable(),
+    ...rejectionFields,
   }),
   z.object({
     what: z.literal('next_try'),
@@ -175,7 +186,7 @@ export const ChargeStoryRead = z.object({
   data: z.object({
     charge: ChargeDetail,
     steps: z.array(step),
-    refunds: z.array(RefundDetail),
+    refunds: z.array(RefundDetail.extend(rejectionFields)),
     refundable: z.int(),
   }),
 })

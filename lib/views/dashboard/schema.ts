@@ -1,8 +1,11 @@
+import type { FactParams } from '#lib/base/fact.ts'
 import type { BrCodeError } from '#lib/base/pix/br-code.ts'
 import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
 import type { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import type { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import type { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
+import type { RejectionCode } from '#lib/services/gateway/rejection.ts'
+import type { Attempt } from '#lib/services/webhooks/schema.ts'
 
 export type { DayReceived, Home, Received, Steps } from '#lib/views/dashboard/wire.ts'
 
@@ -37,7 +40,7 @@ export type WithdrawalStep =
   | { what: 'requested' | 'sent' | 'approved'; at: string }
   | { what: 'held' | 'returned'; at: string; balance_after: number }
   | { what: 'asked_again'; at: null; times: number }
-  | { what: 'rejected'; at: string; reason: string }
+  | ({ what: 'rejected'; at: string; reason: string } & RejectionFields)
   | {
       what: 'call'
       at: string
@@ -46,18 +49,28 @@ export type WithdrawalStep =
       outcome: 'ok' | 'rejected' | 'retryable' | 'unknown' | null
       /** What the bank said of the order, in the words of the gateway. */
       said: string | null
+      /** Set where `said` is a reason of our own. */
+      said_code: 'timeout' | null
       /** So many of the same followed each other, the last of them at `last_at`. */
       times: number
       last_at: string
     }
-  | {
-      what: 'told'
-      at: string
-      host: string
-      number: number
-      response_status: number | null
-      problem: string | null
-    }
+  | ToldStep
+
+/** An attempt to send a webhook, and why it failed. */
+export type ToldStep = {
+  what: 'told'
+  at: string
+  host: string
+  number: number
+  response_status: number | null
+} & Pick<Attempt, 'problem' | 'problem_code' | 'problem_params'>
+
+/** Why the bank rejected an order; null where it did not. */
+export interface RejectionFields {
+  rejection_code: RejectionCode | null
+  rejection_params: FactParams | null
+}
 
 /** A withdrawal as its page shows it. */
 export interface WithdrawalStory {
@@ -102,23 +115,15 @@ export type ChargeStep =
       amount: number
       balance_after: number
     }
-  | {
-      what: 'told'
-      at: string
-      host: string
-      number: number
-      response_status: number | null
-      problem: string | null
-      duration_ms: number
-    }
-  | {
+  | (ToldStep & { duration_ms: number })
+  | ({
       what: 'refund'
       at: string
       status: 'pending' | 'completed' | 'rejected'
       amount: number
       /** Why it was asked for, or why the bank refused it. */
       reason: string | null
-    }
+    } & RejectionFields)
   /** A try of a webhook that is under way (null) or waits for its time. */
   | { what: 'next_try'; at: string | null; host: string; number: number }
 
@@ -126,7 +131,7 @@ export type ChargeStep =
 export interface ChargeStory {
   charge: ChargeDetail
   steps: ChargeStep[]
-  refunds: RefundDetail[]
+  refunds: (RefundDetail & RejectionFields)[]
   /** What may still be given back, in cents. */
   refundable: number
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { bareId, newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
@@ -66,6 +66,30 @@ test('held, then rejected: the money goes and comes back, with the balance after
   await expectBalancedBooks(merchant.id)
 })
 
+test('why it was rejected is a code with parameters: that of the bank, or its own words', async () => {
+  const rejectionOf = async (which: string) => {
+    const { steps } = await readWithdrawalStory(merchant.id, 'test', which)
+    return steps.find(({ what }) => what === 'rejected')
+  }
+  await simulateWithdrawal(merchant.id, id, { outcome: 'rejected' })
+  expect(await rejectionOf(id)).toMatchObject({
+    reason: 'Rejected at the simulated bank',
+    rejection_code: 'simulated',
+    rejection_params: {},
+  })
+  const other = await createWithdrawal(merchant.id, 'test', { ...KEY, amount: 1_000 })
+  await simulateWithdrawal(merchant.id, other.id, { outcome: 'rejected', reason: 'closed' })
+  expect(await rejectionOf(other.id)).toMatchObject({
+    reason: 'closed',
+    rejection_code: 'other',
+    rejection_params: { text: 'closed' },
+  })
+  const old = { rejectionCode: null, rejectionParams: Prisma.DbNull }
+  const where = { accountId_id: { accountId: merchant.id, id: other.id } }
+  await db().withdrawal.update({ where, data: old })
+  expect(await rejectionOf(other.id)).toMatchObject({ rejection_params: { text: 'closed' } })
+})
+
 test('a webhook that nobody took and one that was taken stand there with what was answered', async () => {
   await simulateWithdrawal(merchant.id, id, { outcome: 'approved' })
   const event = await db().event.findFirstOrThrow({ where: { subjectId: id } })
@@ -95,6 +119,10 @@ test('a webhook that nobody took and one that was taken stand there with what wa
   expect(body.data.steps.slice(-2)).toMatchObject([
     { host: 'shop.example', number: 1, response_status: null, problem: 'timeout' },
     { host: 'shop.example', number: 2, response_status: 204, problem: null },
+  ])
+  expect(body.data.steps.slice(-2)).toMatchObject([
+    { problem_code: 'other', problem_params: { text: 'timeout' } },
+    { problem_code: null, problem_params: null },
   ])
   expect(JSON.stringify(body)).not.toContain('hidden')
   await expectBalancedBooks(merchant.id)

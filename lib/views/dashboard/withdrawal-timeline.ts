@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Prisma } from '#lib/base/db/client.ts'
-import { utc, utcText } from '#lib/base/db/columns.ts'
+import { factColumns, utc, utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { instant } from '#lib/base/fields.ts'
@@ -9,18 +9,23 @@ import type { Mode } from '#lib/base/mode.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
-import type { WithdrawalStep, WithdrawalStory } from '#lib/views/dashboard/schema.ts'
+import type {
+  RejectionFields,
+  ToldStep,
+  WithdrawalStep,
+  WithdrawalStory,
+} from '#lib/views/dashboard/schema.ts'
+import { rejectionFields, toldColumns, toldStep } from '#lib/views/dashboard/told.ts'
 
 type Call = Extract<WithdrawalStep, { what: 'call' }>
-type Told = Extract<WithdrawalStep, { what: 'told' }>
 type Entry = Extract<WithdrawalStep, { what: 'held' | 'returned' }>
 
-interface Traces {
+interface Traces extends RejectionFields {
   dict_key: string
   attempts: number
   entries: (Omit<Entry, 'what'> & { kind: string })[]
   calls: Omit<Call, 'what' | 'times' | 'last_at'>[]
-  told: Omit<Told, 'what'>[]
+  told: Omit<ToldStep, 'what'>[]
   /** When the simulated bank took it: its calls stand in no journal. */
   taken_at: string | null
 }
@@ -55,14 +60,17 @@ function stepsOf(row: WithdrawalRow, traces: Traces): WithdrawalStep[] {
     ...(traces.taken_at ? [{ what: 'sent' as const, at: traces.taken_at }] : []),
     ...(again > 0 ? [{ what: 'asked_again' as const, at: null, times: again }] : []),
     ...(row.approved_at ? [{ what: 'approved' as const, at: row.approved_at }] : []),
-    ...(row.rejected_at
-      ? [{ what: 'rejected' as const, at: row.rejected_at, reason: row.rejection_reason ?? '' }]
-      : []),
+    ...(row.rejected_at ? [rejectedAt(row.rejected_at, row.rejection_reason ?? '', traces)] : []),
     ...(returned
       ? [{ what: 'returned' as const, at: returned.at, balance_after: returned.balance_after }]
       : []),
     ...traces.told.map(one => ({ what: 'told' as const, ...one })),
   ]
+}
+
+function rejectedAt(at: string, reason: string, traces: RejectionFields): WithdrawalStep {
+  const { rejection_code, rejection_params } = traces
+  return { what: 'rejected', at, reason, rejection_code, rejection_params }
 }
 
 /** The same question with the same answer, however often in a row, is one line. */
@@ -83,7 +91,7 @@ async function readTraces(accountId: string, id: string): Promise<Traces | null>
   const rows = (from: Prisma.Sql) =>
     Prisma.sql`(SELECT COALESCE(json_agg(r), '[]') FROM (${from}) r)`
   const columns = Prisma.sql`
-    w.dict_key, w.attempts,
+    w.dict_key, w.attempts, ${factColumns('w', 'rejection', 'rejection_reason')},
     ${rows(Prisma.sql`
       SELECT e.kind, e.balance_after, ${utc('e.created_at', 'at')}
       FROM ledger_entries e
@@ -91,11 +99,12 @@ async function readTraces(accountId: string, id: string): Promise<Traces | null>
         AND e.kind IN ('withdrawal_held', 'withdrawal_returned') AND e.ledger = 'available'`)} AS entries,
     ${rows(Prisma.sql`
       SELECT g.operation, g.outcome, ${utc('g.created_at', 'at')},
-        COALESCE(g.response ->> 'state', g.response ->> 'reason') AS said
+        COALESCE(g.response ->> 'state', g.response ->> 'reason') AS said,
+        CASE WHEN g.outcome = 'unknown' THEN g.response ->> 'code' END AS said_code
       FROM (SELECT * FROM gateway_calls WHERE ${mine} ORDER BY id LIMIT ${ROWS_MAX}) g
       ORDER BY g.id`)} AS calls,
     ${rows(Prisma.sql`
-      SELECT ${utc('a.created_at', 'at')}, d.host, a.number, a.response_status, a.problem
+      SELECT ${toldColumns}
       FROM deliveries d JOIN delivery_attempts a
         ON a.account_id = d.account_id AND a.delivery_id = d.id
       WHERE d.account_id = ${accountId}::uuid AND d.subject_id = ${id}::uuid
@@ -113,24 +122,18 @@ const step: z.ZodType<WithdrawalStep> = z.union([
   z.object({ what: z.enum(['requested', 'sent', 'approved']), at: instant }),
   held,
   z.object({ what: z.literal('asked_again'), at: z.null(), times: z.int() }),
-  z.object({ what: z.literal('rejected'), at: instant, reason: z.string() }),
+  z.object({ what: z.literal('rejected'), at: instant, reason: z.string(), ...rejectionFields }),
   z.object({
     what: z.literal('call'),
     at: instant,
     operation: z.string(),
     outcome: z.enum(['ok', 'rejected', 'retryable', 'unknown']).nullable(),
     said: z.string().nullable(),
+    said_code: z.literal('timeout').nullable(),
     times: z.int(),
     last_at: instant,
   }),
-  z.object({
-    what: z.literal('told'),
-    at: instant,
-    host: z.string(),
-    number: z.int(),
-    response_status: z.int().nullable(),
-    problem: z.string().nullable(),
-  }),
+  toldStep,
 ])
 
 export const StoryRead = z.object({

@@ -4,6 +4,7 @@ import { Check, Clock, type LucideIcon, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
 import { Money, When } from '#components/format/format.tsx'
+import { useRejection } from '#components/status/problem-text.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { ChargeStory } from '#lib/views/dashboard/schema.ts'
@@ -20,6 +21,7 @@ const LOOKS: Record<Refund['status'], { tone: Tone; icon: LucideIcon }> = {
 export function Refunds() {
   const t = useTranslations('refund')
   const { refunds } = useStory().story
+  const rejection = useRejection()
   if (refunds.length === 0) return null
   return (
     <Sheet className="px-5 py-5 md:px-6">
@@ -37,7 +39,7 @@ export function Refunds() {
               <Chip {...LOOKS[refund.status]}>{t(`status.${refund.status}`)}</Chip>
             </span>
             <span className="min-w-0 break-words text-muted text-small">
-              {refund.rejection_reason ?? refund.reason ?? ''}
+              {rejection(refund) ?? refund.reason ?? ''}
             </span>
             <span className="justify-self-end text-muted text-small">
               <When

@@ -18,6 +18,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { moneyText } from '#components/format/format.tsx'
+import { useDeliveryProblem, useRejection } from '#components/status/problem-text.ts'
 import type { Tone } from '#components/ui/chip.tsx'
 import { Step } from '#components/ui/timeline.tsx'
 import type { ChargeStep } from '#lib/views/dashboard/schema.ts'
@@ -51,6 +52,8 @@ function useWords(created: string): (step: ChargeStep) => Said {
   const t = useTranslations('chargeTimeline')
   const locale = useLocale()
   const took = useDuration()
+  const problem = useDeliveryProblem()
+  const rejection = useRejection()
   const money = (amount: number) => moneyText(Math.abs(amount), locale)
   return step => {
     switch (step.what) {
@@ -86,7 +89,7 @@ function useWords(created: string): (step: ChargeStep) => Said {
         const status = step.response_status ? t('status', { status: step.response_status }) : null
         const words = [
           t('try', { host: step.host, number: step.number }),
-          status ?? step.problem,
+          status ?? problem.brief(step),
           t('duration', { ms: step.duration_ms }),
         ]
         return {
@@ -103,7 +106,7 @@ function useWords(created: string): (step: ChargeStep) => Said {
           rejected: { tone: 'bad', icon: X },
         } as const
         const title = t(`refund.${step.status}`, { amount: money(step.amount) })
-        return { ...looks[step.status], title, more: step.reason }
+        return { ...looks[step.status], title, more: rejection(step) ?? step.reason }
       }
       case 'next_try':
         return {

@@ -27,22 +27,15 @@ export function EndpointState({ endpoint }: { endpoint: Standing }) {
   )
 }
 
-/** The server's own words for why an endpoint is disabled, by what they mean. */
-const REASONS = [
-  ['byMember', /^Disabled in the dashboard/],
-  ['gone', /410 Gone/],
-  ['givenUp', /^No success for 5 days/],
-] as const
-
 /** Since when it fails, or why it is not called; nothing while all is well. */
 export function EndpointTrouble({ endpoint }: { endpoint: Endpoint }) {
   const t = useTranslations('endpoints')
-  const { disabled_at, disabled_reason, failing_since } = endpoint
+  const { disabled_at, disabled_code: code, disabled_reason, failing_since } = endpoint
   if (disabled_at) {
-    const reason = REASONS.find(([, pattern]) => pattern.test(disabled_reason ?? ''))?.[0]
+    const reason = code && code !== 'other' ? t(`reason.${code}`) : disabled_reason
     return (
       <>
-        {reason ? t(`reason.${reason}`) : disabled_reason} (<When at={disabled_at} />)
+        {reason} (<When at={disabled_at} />)
       </>
     )
   }

@@ -15,6 +15,7 @@ import {
 import { useTranslations } from 'next-intl'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
+import { useDeliveryProblem, useRejection } from '#components/status/problem-text.ts'
 import type { Tone } from '#components/ui/chip.tsx'
 import { Step, Timeline } from '#components/ui/timeline.tsx'
 import type { WithdrawalStep, WithdrawalStory } from '#lib/views/dashboard/schema.ts'
@@ -53,7 +54,7 @@ const LOOKS: Record<Exclude<WithdrawalStep['what'], 'call' | 'told'>, [Tone, Luc
 
 function OneStep({ step, amount }: { step: WithdrawalStep; amount: number }) {
   const t = useTranslations('withdrawal')
-  const reason = useReason()
+  const rejection = useRejection()
   if (step.what === 'call') return <CallStep step={step} />
   if (step.what === 'told') return <ToldStep step={step} />
   const [tone, icon] = LOOKS[step.what]
@@ -67,22 +68,12 @@ function OneStep({ step, amount }: { step: WithdrawalStep; amount: number }) {
             balance: () => <Money cents={step.balance_after} />,
           })
         : step.what === 'rejected'
-          ? reason(step.reason)
+          ? rejection(step)
           : step.what === 'sent'
             ? t('sentText')
             : null}
     </Step>
   )
-}
-
-/** What the simulated bank says, in the reader's language; a real one is quoted. */
-function useReason(): (reason: string) => string {
-  const t = useTranslations('withdrawal')
-  return reason => {
-    if (reason === 'The receiving bank refused the key') return t('reason.key')
-    if (reason === 'Rejected at the simulated bank') return t('reason.simulated')
-    return t('reason.said', { reason })
-  }
 }
 
 type Call = Extract<WithdrawalStep, { what: 'call' }>
@@ -97,7 +88,7 @@ const OUTCOMES: Record<NonNullable<Call['outcome']>, Tone> = {
 /** A call of the gateway's journal: what was asked of the bank, and what it answered. */
 function CallStep({ step }: { step: Call }) {
   const t = useTranslations('withdrawal')
-  const { operation, outcome, said, times } = step
+  const { operation, outcome, said, said_code, times } = step
   const isSending = operation === 'sendPayout'
   const known = said === 'taken' || said === 'done' || said === 'refused' ? said : null
   const answer =
@@ -105,7 +96,7 @@ function CallStep({ step }: { step: Call }) {
       ? t('call.open')
       : outcome === 'ok'
         ? t(`call.${known ?? 'none'}`)
-        : t(`call.${outcome}`, { reason: said ?? '—' })
+        : t(`call.${outcome}`, { reason: said_code ? t('call.timedOut') : (said ?? '—') })
   return (
     <Step
       tone={outcome ? OUTCOMES[outcome] : 'off'}
@@ -126,6 +117,7 @@ function CallStep({ step }: { step: Call }) {
 
 function ToldStep({ step }: { step: Extract<WithdrawalStep, { what: 'told' }> }) {
   const t = useTranslations('withdrawal')
+  const { brief } = useDeliveryProblem()
   const { host, number, problem, response_status: status } = step
   const title = problem === null ? t('told.delivered') : t('told.failed')
   return (
@@ -135,7 +127,7 @@ function ToldStep({ step }: { step: Extract<WithdrawalStep, { what: 'told' }> })
       title={title}
       aside={<ExactTime at={step.at} look="dated" />}
     >
-      {t('told.try', { host, number })} · {status ?? t('told.noAnswer')}
+      {t('told.try', { host, number })} · {status ?? brief(step)}
     </Step>
   )
 }

@@ -6,6 +6,7 @@ import { wake } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
+import { type BankReason, rejectedFor } from '#lib/services/gateway/rejection.ts'
 import { bookMovement } from '#lib/services/movements/book.ts'
 
 interface Settlement {
@@ -27,10 +28,9 @@ export function completeRefund(
 
 /** The bank refused it for good: the held amount comes back. Null: it was no longer pending. */
 export function rejectRefund(
-  settlement: Settlement & { reason: string },
+  settlement: Settlement & { reason: BankReason },
 ): Promise<RefundRow | null> {
-  const told = Prisma.sql`rejection_reason = ${settlement.reason}`
-  return settle(settlement, 'rejected', told, Prisma.sql`0`)
+  return settle(settlement, 'rejected', rejectedFor(settlement.reason), Prisma.sql`0`)
 }
 
 /**

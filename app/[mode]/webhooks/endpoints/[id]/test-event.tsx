@@ -54,7 +54,7 @@ export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
       <div role="status" className="mt-4 empty:mt-0">
         {answer ? (
           <Chip tone={answer.delivered ? 'ok' : 'bad'} icon={answer.delivered ? Check : X}>
-            {withTime(answer, answer.duration_ms)}
+            {withTime({ ...answer, response_status: answer.status }, answer.duration_ms)}
           </Chip>
         ) : null}
       </div>

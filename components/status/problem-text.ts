@@ -1,0 +1,23 @@
+import { useTranslations } from 'next-intl'
+import type { Attempt } from '#lib/services/webhooks/schema.ts'
+import type { RejectionFields } from '#lib/views/dashboard/schema.ts'
+
+type Failed = Pick<Attempt, 'problem_code' | 'problem_params'>
+
+/** Why a webhook's attempt failed: in a word, and what it means; null after a success. */
+export function useDeliveryProblem() {
+  const t = useTranslations('deliveryProblem')
+  return {
+    brief: ({ problem_code: code, problem_params: params }: Failed) =>
+      code && t(`${code}.brief`, params ?? {}),
+    meaning: ({ problem_code: code, problem_params: params }: Failed) =>
+      code && t(`${code}.meaning`, params ?? {}),
+  }
+}
+
+/** Why the bank rejected a withdrawal or a refund; null where it did not. */
+export function useRejection() {
+  const t = useTranslations('rejection')
+  return ({ rejection_code: code, rejection_params: params }: RejectionFields) =>
+    code && t(`${code}`, params ?? {})
+}

@@ -1,0 +1,37 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { type FactOf, sentenceOf } from '#lib/base/fact.ts'
+
+/**
+ * Why a withdrawal or a refund was rejected, by code. The codes are those of the CHECKs on
+ * rejection_code; `other` quotes the bank in its own words.
+ */
+export const REJECTIONS = {
+  key_refused: 'The receiving bank refused the key',
+  simulated: 'Rejected at the simulated bank',
+  unspecified: 'Refused',
+  other: '{text}',
+} as const
+
+export type Rejection = FactOf<typeof REJECTIONS>
+export type RejectionCode = Rejection['code']
+export const REJECTION_CODES = Object.keys(REJECTIONS) as RejectionCode[]
+
+/** A reason that has a code, or the bank's own words. */
+export type BankReason = Rejection | string
+
+/** Returns the assignments of an UPDATE that rejects an order: code, parameters and sentence. */
+export function rejectedFor(reason: BankReason): Prisma.Sql {
+  const rejection = toRejection(reason)
+  return Prisma.sql`rejection_code = ${rejection.code},
+    rejection_params = ${JSON.stringify(rejection.params)}::json,
+    rejection_reason = ${rejectionText(rejection)}`
+}
+
+/** Returns the sentence of a reason, for programs and for the journal of the gateway's calls. */
+export function rejectionText(reason: BankReason): string {
+  return sentenceOf(REJECTIONS, toRejection(reason))
+}
+
+function toRejection(reason: BankReason): Rejection {
+  return typeof reason === 'string' ? { code: 'other', params: { text: reason } } : reason
+}

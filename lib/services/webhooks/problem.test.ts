@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { problemOfFailure, Stopped } from '#lib/services/webhooks/failure.ts'
+import { problemOfAnswer } from '#lib/services/webhooks/response.ts'
+
+test.each([
+  ['ECONNREFUSED', 'refused'],
+  ['ECONNRESET', 'closed'],
+  ['EHOSTUNREACH', 'unreachable'],
+  ['CERT_HAS_EXPIRED', 'certificate_expired'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate_name'],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'certificate_untrusted'],
+  ['EPROTO', 'tls'],
+  ['HPE_INVALID_CONSTANT', 'not_http'],
+  ['HPE_HEADER_OVERFLOW', 'header_too_large'],
+  ['EWHATEVER', 'not_called'],
+])('what %s becomes is told as %s', (code, problem) => {
+  const error = Object.assign(new Error(code), { code })
+  expect(problemOfFailure(error, 'shop.example').code).toBe(problem)
+})
+
+test('so is what we hang up for, and every status that is no success', () => {
+  const late = { code: 'timeout', params: { seconds: 15 } } as const
+  expect(problemOfFailure(new Stopped(late), 'shop.example')).toEqual(late)
+  const answer = { headers: {}, body: '' }
+  const codeOf = (status: number) => problemOfAnswer({ ...answer, status })?.code
+  expect([500, 404, 302, 101, 410].map(codeOf)).toEqual([
+    'status',
+    'status',
+    'redirect',
+    'status',
+    'status',
+  ])
+})

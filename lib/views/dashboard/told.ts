@@ -1,0 +1,29 @@
+import * as z from 'zod'
+import { Prisma } from '#lib/base/db/client.ts'
+import { factColumns, utc } from '#lib/base/db/columns.ts'
+import { factParams } from '#lib/base/fact.ts'
+import { instant } from '#lib/base/fields.ts'
+import { REJECTION_CODES } from '#lib/services/gateway/rejection.ts'
+import { Attempt } from '#lib/services/webhooks/wire.ts'
+
+const { problem, problem_code, problem_params, response_status } = Attempt.shape
+
+/** An attempt to send a webhook, in a timeline. */
+export const toldStep = z.object({
+  what: z.literal('told'),
+  at: instant,
+  host: z.string(),
+  number: z.int(),
+  ...{ response_status, problem, problem_code, problem_params },
+})
+
+/** The same of an attempt `a` of a delivery `d`. */
+export const toldColumns = Prisma.sql`
+  ${utc('a.created_at', 'at')}, d.host, a.number, a.response_status, a.problem,
+  ${factColumns('a', 'problem')}`
+
+/** Why the bank rejected a withdrawal or a refund. */
+export const rejectionFields = {
+  rejection_code: z.enum(REJECTION_CODES).nullable(),
+  rejection_params: factParams.nullable(),
+}

@@ -1,0 +1,135 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { listMigrations, migrate } from '#lib/base/db/migrate.ts'
+import { type FactParams, sentenceOf } from '#lib/base/fact.ts'
+import { newId } from '#lib/base/ids.ts'
+import { REJECTION_CODES, REJECTIONS } from '#lib/services/gateway/rejection.ts'
+import { DISABLED, DISABLED_CODES } from '#lib/services/webhooks/disabled.ts'
+import { PROBLEM_CODES, PROBLEMS } from '#lib/services/webhooks/problem.ts'
+import { query } from '#lib/testing/embedded.ts'
+import { makeDatabase } from '#lib/testing/stage.ts'
+
+/** The first migration that knows of codes. */
+const WITH_CODES = '20261122030000'
+const SAMPLES: FactParams = {
+  ...{ status: 503, seconds: 0.3, port: 5432, name: 'shop.example' },
+  ...{ address: '10.0.0.1', range: 'link-local', text: 'The moon was full\nthat night' },
+}
+/** Sentences that begin or end as one of ours does. */
+const STRANGE = [
+  'The receiver answered 500',
+  'The receiver answered : a webhook is received with a status from 200 to 299',
+  'The receiver did not answer within a day s',
+  'The address of the moon is private: webhooks go to public addresses only',
+  'interrupted',
+  '',
+]
+const ACCOUNT = newId()
+
+interface Stored {
+  code: string
+  params: FactParams
+  text: string
+}
+
+/** Every sentence of a set with sample values, as it was stored before there were codes. */
+function samplesOf(sentences: Record<string, string>): Stored[] {
+  const ours = Object.entries(sentences).map(([code, sentence]) => {
+    const names = [...sentence.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+    const params = Object.fromEntries(names.map(name => [name, SAMPLES[name] ?? '']))
+    return { code, params, text: sentenceOf(sentences, { code, params }) }
+  })
+  return [...ours, ...STRANGE.map(text => ({ code: 'other', params: { text }, text }))]
+}
+
+let url: string
+let folder: string
+beforeAll(async () => {
+  url = await makeDatabase({ migrated: false })
+  folder = mkdtempSync(join(tmpdir(), 'troco-migrations-'))
+  for (const name of listMigrations().filter(name => name < WITH_CODES)) {
+    cpSync(join('prisma/migrations', name), join(folder, name), { recursive: true })
+  }
+  await migrate(url, folder)
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const FOREIGN_KEYS = {
+  delivery_attempts: 'delivery_attempts_account_id_delivery_id_fkey',
+  refunds: 'refunds_account_id_charge_id_fkey',
+  withdrawals: 'withdrawals_account_id_fkey',
+  webhook_endpoints: 'webhook_endpoints_account_id_fkey',
+}
+
+/** Inserts a row for each sentence, without the rows that it would belong to. */
+function insertAll(
+  table: keyof typeof FOREIGN_KEYS,
+  columns: string,
+  values: string,
+  rows: Pick<Stored, 'text'>[],
+) {
+  const texts = JSON.stringify(rows.map(({ text }, nth) => ({ nth, text, id: newId() })))
+  return query(
+    url,
+    `ALTER TABLE ${table} DROP CONSTRAINT ${FOREIGN_KEYS[table]};
+     INSERT INTO ${table} (${columns})
+     SELECT ${values.replaceAll('ACCOUNT', `'${ACCOUNT}'::uuid`)}
+     FROM json_to_recordset($rows$${texts}$rows$) AS r (nth integer, id uuid, text text)`,
+  )
+}
+
+test('every old sentence has its code and parameters, and stays byte for byte', async () => {
+  const problems = samplesOf(PROBLEMS)
+  const rejections = samplesOf(REJECTIONS)
+  const attempt = 'account_id, delivery_id, number, request_headers, duration_ms, problem'
+  await insertAll('delivery_attempts', attempt, `ACCOUNT, r.id, r.nth, '{}', 1, r.text`, problems)
+  const order = 'account_id, id, mode, status, amount, rejected_at, rejection_reason'
+  const rejected = `ACCOUNT, r.id, 'test', 'rejected', 1000 + r.nth, now(), r.text`
+  await insertAll('refunds', `${order}, charge_id`, `${rejected}, r.id`, rejections)
+  const key = 'pix_key_type, pix_key, dict_key'
+  await insertAll('withdrawals', `${order}, ${key}`, `${rejected}, 'email', '', ''`, rejections)
+  const disabled = [...Object.values(DISABLED), 'for a test'].map(text => ({ text }))
+  const endpoint = 'account_id, id, mode, url, disabled_at, disabled_reason'
+  await insertAll(
+    'webhook_endpoints',
+    endpoint,
+    `ACCOUNT, r.id, 'test', r.nth, now(), r.text`,
+    disabled,
+  )
+  await migrate(url)
+  const stored = (table: string, name: string, text: string, by: string) =>
+    query(
+      url,
+      `SELECT ${name}_code AS code, ${name}_params AS params, ${text} AS text FROM ${table} ORDER BY ${by}`,
+    )
+  expect(await stored('delivery_attempts', 'problem', 'problem', 'number')).toEqual(problems)
+  const reason = ['rejection', 'rejection_reason', 'amount'] as const
+  expect(await stored('refunds', ...reason)).toEqual(rejections)
+  expect(await stored('withdrawals', ...reason)).toEqual(rejections)
+  const endpoints =
+    'SELECT disabled_code, disabled_reason AS text FROM webhook_endpoints ORDER BY url'
+  expect(await query(url, endpoints)).toEqual(
+    disabled.map(({ text }, nth) => ({ disabled_code: DISABLED_CODES[nth], text })),
+  )
+})
+
+test('the CHECKs know the same codes as the program', async () => {
+  const rows = await query(
+    await makeDatabase(),
+    `SELECT conname, convalidated, pg_get_constraintdef(oid) AS rule FROM pg_constraint
+     WHERE conname ~ '_(problem|rejection|reason|disabled)_code_(known|complete)$'`,
+  )
+  const codesOf = (name: string) => {
+    const { rule } = rows.find(({ conname }) => conname === name) ?? {}
+    return [...String(rule).matchAll(/'(\w+)'/g)].map(([, code]) => code).sort()
+  }
+  expect(codesOf('delivery_attempts_problem_code_known')).toEqual([...PROBLEM_CODES].sort())
+  for (const table of ['withdrawals', 'refunds']) {
+    expect(codesOf(`${table}_rejection_code_known`)).toEqual([...REJECTION_CODES].sort())
+  }
+  expect(codesOf('webhook_endpoints_disabled_code_known')).toEqual([...DISABLED_CODES].sort())
+  expect(rows.every(({ convalidated }) => convalidated)).toBe(true)
+  expect(rows).toHaveLength(8)
+})
