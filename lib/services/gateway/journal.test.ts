@@ -69,7 +69,9 @@ test('a call that takes too long is unknown, even if its answer comes later', as
   const lost = await journaled(bank, [order], 50).sendPayout(payout(order.id))
   expect(lost).toEqual({ outcome: 'unknown', reason: 'no answer in time' })
   answer()
-  expect(await callsOf(order.id)).toMatchObject([{ outcome: 'unknown' }])
+  expect(await callsOf(order.id)).toMatchObject([
+    { outcome: 'unknown', response: { reason: 'no answer in time', code: 'timeout' } },
+  ])
   expect(await journaled(bank, [order]).getPayout(bareId(order.id))).toEqual({
     outcome: 'ok',
     value: { state: 'taken' },
@@ -79,6 +81,18 @@ test('a call that takes too long is unknown, even if its answer comes later', as
     ['sendPayout', 'unknown'],
     ['getPayout', 'ok'],
   ])
+})
+
+test('a refusal with a code of ours is journaled as its sentence', async () => {
+  const order = subject()
+  const reason = { code: 'key_refused', params: {} } as const
+  const refuse = async () => ({ outcome: 'ok', value: { state: 'refused', reason } }) as const
+  const bank = Object.assign(new StubBank(), { getPayout: refuse })
+  await journaled(bank, [order]).getPayout(bareId(order.id))
+  expect((await callsOf(order.id))[0]?.response).toEqual({
+    state: 'refused',
+    reason: 'The receiving bank refused the key',
+  })
 })
 
 test('a call that throws is unknown, and only the kind of the error is kept', async () => {

@@ -69,6 +69,7 @@ describe('a withdrawal that has no end', () => {
     expect(await stuck(id)).toMatchObject({
       ...{ kind: 'withdrawal', account: { id: shop.id, name: 'Loja Parada' }, attempts: 1 },
       ...{ is_held: false, can_run: true, problem: 'the connection broke' },
+      ...{ problem_code: 'call_reason', problem_params: { text: 'the connection broke' } },
     })
     bank.isQuick = true
     await requeue({ kind: 'withdrawal', account_id: shop.id, id })

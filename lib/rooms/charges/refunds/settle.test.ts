@@ -111,6 +111,9 @@ test('rejected: the held amount comes back, and can be refunded again', async ()
     completed_at: null,
     return_id: null,
   })
+  const kept = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
+  const params = { text: 'The account was closed' }
+  expect(kept).toMatchObject({ rejectionCode: 'other', rejectionParams: params })
   expect(await countedOn(merchant, chargeId)).toEqual({ refunded: 0, held: 0 })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
   expect(await createRefund(merchant.id, 'test', chargeId, {})).toMatchObject({ amount: 10_000 })
