@@ -13,7 +13,7 @@ export default async function HealthPage() {
   await requireAdmin()
   const [t, health] = await Promise.all([getTranslations('health'), readHealth()])
   return (
-    <ClientWords of={['health']}>
+    <ClientWords of={['health', 'deliveryProblem']}>
       <h1 className="mb-1 text-head">{t('title')}</h1>
       <p className="mb-6 text-muted text-small">{t('text')}</p>
       <LiveHealth first={health} />

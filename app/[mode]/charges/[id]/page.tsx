@@ -49,7 +49,9 @@ export default async function ChargePage({ params }: PageProps) {
   const { charge } = story
   const above = { href: `/${charge.mode}/charges`, label: t('nav.place.charges') }
   return (
-    <ClientWords of={['charge', 'chargeTimeline', 'chargeStatus', 'refund']}>
+    <ClientWords
+      of={['charge', 'chargeTimeline', 'chargeStatus', 'refund', 'rejection', 'deliveryProblem']}
+    >
       <LiveCharge key={charge.id} first={story}>
         <PageHead
           title={<Money cents={charge.amount} />}

@@ -21,7 +21,12 @@ export default async function WithdrawalPage({ params }: WithdrawalPageProps) {
   const { id } = await params
   const story = await readStory(account.id, mode, id)
   return (
-    <ClientWords of={['withdrawals', 'withdrawal', 'withdrawalStatus', 'pixKey']}>
+    <ClientWords
+      of={[
+        ...(['withdrawals', 'withdrawal', 'withdrawalStatus', 'pixKey'] as const),
+        ...(['rejection', 'deliveryProblem'] as const),
+      ]}
+    >
       <WithdrawalView first={story} />
     </ClientWords>
   )

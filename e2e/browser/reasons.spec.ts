@@ -1,0 +1,54 @@
+import { expect, setting, test } from '#e2e/browser/app.ts'
+import { openShop } from '#e2e/browser/merchant.ts'
+import { newId } from '#lib/base/ids.ts'
+import { call } from '#lib/testing/call.ts'
+
+/** Nothing listens there. */
+const WEBHOOK = 'http://127.0.0.1:9999/hook'
+const PAYER = {
+  client_name: 'Ana Beatriz Rocha',
+  client_email: 'ana@example.com',
+  client_doc: '529.982.247-25',
+}
+const SAID = {
+  'pt-BR': {
+    rejected: 'Foi recusado no banco simulado.',
+    brief: 'conexão recusada',
+    meaning: 'O servidor recusa conexões.',
+  },
+  en: {
+    rejected: 'It was rejected at the simulated bank.',
+    brief: 'connection refused',
+    meaning: 'The server refuses connections.',
+  },
+}
+
+for (const [locale, { rejected, brief, meaning }] of Object.entries(SAID)) {
+  test.describe(locale, () => {
+    test.use({ locale })
+
+    test('why a withdrawal and a webhook failed is said in this language', async ({
+      page,
+      context,
+    }) => {
+      const { token } = await openShop(context)
+      const reference = `pedido-${newId().slice(-12)}`
+      const send = async (path: string, body: object) =>
+        (await call(setting('BASE_URL'), 'POST', path, { token, body })).body.data
+      const order = { amount: 15_000, ...PAYER, external_id: reference, webhook_url: WEBHOOK }
+      const { transaction_id } = await send('/transactions', order)
+      await send(`/sandbox/transactions/${transaction_id}`, { outcome: 'paid' })
+      const payout = { amount: 1_000, pix_key: 'hold@example.com', webhook_url: WEBHOOK }
+      const { id } = await send('/withdrawals', payout)
+      await send(`/sandbox/withdrawals/${id}`, { outcome: 'rejected' })
+      await page.goto(`/test/withdrawals/${id}`)
+      await expect(page.getByText(rejected)).toBeVisible()
+      await expect(page.getByText(brief).first()).toBeVisible({ timeout: 15_000 })
+      await page.goto(`/test/charges/${transaction_id}`)
+      await expect(page.getByText(brief).first()).toBeVisible({ timeout: 15_000 })
+      await page.goto(`/test/webhooks?reference=${reference}`)
+      await page.getByTestId('delivery-row').getByRole('link').first().click()
+      await expect(page.getByText(meaning)).toBeVisible()
+    })
+  })
+}
