@@ -1,8 +1,9 @@
 -- Translates the sentences that were stored before there were codes; a sentence that is not one of
 -- ours becomes `other`, with its text. The sentences themselves stay, byte for byte.
 --
--- Locks: none that a reader or another writer waits for, except on the very rows that are updated,
--- which are final. Each UPDATE is one scan of its table; it rewrites rows with a sentence only.
+-- Locks: the updated rows until the commit, so that pruning those attempts and enabling a disabled
+-- endpoint wait; reads and new rows do not. Each UPDATE is one scan of its table and rewrites rows with
+-- a sentence only: 200,000 attempts took 10 s on a busy machine with two cores.
 
 -- A sentence is its head, a value (or none) and its tail.
 UPDATE delivery_attempts a SET
