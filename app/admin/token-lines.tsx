@@ -7,7 +7,7 @@ import { useState } from 'react'
 import { When } from '#components/format/format.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { isActiveStatus } from '#lib/rooms/tokens/schema.ts'
+import { isActiveStatus } from '#lib/rooms/tokens/states.ts'
 import type { TokenLine } from '#lib/views/admin/schema.ts'
 
 const ReasonDialog = dynamic(() =>

@@ -1,5 +1,6 @@
 import { useTranslations } from 'next-intl'
-import { type AuditLine, wordOf } from '#lib/base/audit/schema.ts'
+import { wordOf } from '#lib/base/audit/actions.ts'
+import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 /** What was done, in plain words; a deed of another version by its code. */
 export function useActionText(): (action: string) => string {

@@ -2,7 +2,7 @@ import { Ban, Check, CircleX, Clock, type LucideIcon, RefreshCw, TimerOff, X } f
 import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
-import type { TokenStatus } from '#lib/rooms/tokens/schema.ts'
+import type { TokenStatus } from '#lib/rooms/tokens/states.ts'
 import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
 
 export const CHARGE_LOOKS: Record<ChargeStatus, { tone: Tone; icon: LucideIcon }> = {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { recordAudit } from '#lib/base/audit/record.ts'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
-import { AuditPage } from '#lib/base/audit/wire.ts'
+import { AuditPage } from '#lib/base/audit/schema.ts'
 import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { newId } from '#lib/base/ids.ts'

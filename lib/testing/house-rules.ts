@@ -27,7 +27,7 @@ export const PLACES: Record<string, string[]> = {
 /** What the browser may load: shapes, states and pure rules; never a verb or the database. */
 export const SHAPES = [
   /^lib\/(services|rooms|views)\/.+\/(schema|states|roles)\.ts$/,
-  /^lib\/base\/(audit\/schema|locale|money|mode|pix\/[a-z-]+)\.ts$/,
+  /^lib\/base\/(audit\/(actions|schema)|locale|money|mode|pix\/[a-z-]+)\.ts$/,
   /^lib\/edge\/client\/[a-z-]+\.ts$/,
   /^lib\/edge\/session\/(schema|preferences|words)\.ts$/,
 ]

@@ -1,5 +1,5 @@
-import { type AuditLine, actionsOf } from '#lib/base/audit/schema.ts'
-import type { StaffAuditFilters } from '#lib/base/audit/wire.ts'
+import { actionsOf } from '#lib/base/audit/actions.ts'
+import type { AuditLine, StaffAuditFilters } from '#lib/base/audit/schema.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { filterSql, type Page, toPage } from '#lib/base/db/page.ts'

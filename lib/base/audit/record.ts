@@ -1,4 +1,5 @@
-import type { Action, AuditValues } from '#lib/base/audit/schema.ts'
+import type { Action } from '#lib/base/audit/actions.ts'
+import type { AuditValues } from '#lib/base/audit/schema.ts'
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { contextNow } from '#lib/base/log.ts'

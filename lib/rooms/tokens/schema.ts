@@ -1,20 +1,9 @@
 import * as z from 'zod'
 import { about, instant, must, text } from '#lib/base/fields.ts'
+import { TOKEN_STATUSES } from '#lib/rooms/tokens/states.ts'
 import { isPermission, PERMISSIONS, type Permission } from '#lib/services/people/roles.ts'
 
 export { isPermission, PERMISSIONS, type Permission }
-
-/**
- * active: works. expiring: works for another week at most. replaced: works until another one has
- * taken its place. expired, revoked: refused.
- */
-export const TOKEN_STATUSES = ['active', 'expiring', 'replaced', 'expired', 'revoked'] as const
-export type TokenStatus = (typeof TOKEN_STATUSES)[number]
-
-/** Whether a token of this status is accepted; in SQL: `isTokenActive` of status.ts. */
-export function isActiveStatus(status: TokenStatus): boolean {
-  return status !== 'expired' && status !== 'revoked'
-}
 
 /** A row as the queries of this room select it: never the token itself, nor its hash. */
 export const Token = z.object({

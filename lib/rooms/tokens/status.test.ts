@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
-import { isActiveStatus, TOKEN_STATUSES, type TokenStatus } from '#lib/rooms/tokens/schema.ts'
+import { isActiveStatus, TOKEN_STATUSES, type TokenStatus } from '#lib/rooms/tokens/states.ts'
 import { isTokenActive, tokenStatus } from '#lib/rooms/tokens/status.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { makeMerchant, makeToken } from '#lib/testing/stage.ts'

@@ -123,7 +123,6 @@ export type JobKind = (typeof JOB_KINDS)[number]
 
 /** What became of the last call to the bank; `call_reason` quotes the bank. */
 export const CALL_CODES = ['call_open', 'call_ok', 'call_timeout', 'call_reason'] as const
-export type CallCode = (typeof CALL_CODES)[number]
 
 /** Work that does not come to its end by itself. */
 export const StuckJob = z.object({

@@ -2,7 +2,7 @@ import {
   type AuditFilters,
   type StaffAuditFilters,
   staffAuditFilters,
-} from '#lib/base/audit/wire.ts'
+} from '#lib/base/audit/schema.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { readSpan } from '#lib/views/dashboard/period.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'

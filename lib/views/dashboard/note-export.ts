@@ -1,6 +1,6 @@
+import type { Action } from '#lib/base/audit/actions.ts'
 import { actorOf } from '#lib/base/audit/note.ts'
 import { recordAudit } from '#lib/base/audit/record.ts'
-import type { Action } from '#lib/base/audit/schema.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 
 /** What may be kept of how it was asked for: what was searched may be a payer's name or document. */

@@ -4,7 +4,8 @@ import { wordOf } from '#app/[mode]/settings/tokens/permission-words.ts'
 import { When } from '#components/format/format.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { isActiveStatus, PERMISSIONS, type TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
+import { PERMISSIONS, type TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
+import { isActiveStatus } from '#lib/rooms/tokens/states.ts'
 
 interface TokenRowProps {
   token: Token

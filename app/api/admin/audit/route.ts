@@ -1,5 +1,5 @@
 import { listAudit } from '#lib/base/audit/queries.ts'
-import { AuditPage, staffAuditQuery } from '#lib/base/audit/wire.ts'
+import { AuditPage, staffAuditQuery } from '#lib/base/audit/schema.ts'
 import { adminDoor } from '#lib/edge/http/door.ts'
 
 export const GET = adminDoor({

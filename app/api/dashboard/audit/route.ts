@@ -1,5 +1,5 @@
 import { listAudit } from '#lib/base/audit/queries.ts'
-import { AuditPage, auditQuery } from '#lib/base/audit/wire.ts'
+import { AuditPage, auditQuery } from '#lib/base/audit/schema.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 
 export const GET = endpoint({
