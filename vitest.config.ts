@@ -1,19 +1,20 @@
 import { globSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 
-const FILES = globSync([
+/** Every test file but the browser's stories. */
+export const TESTS = [
   '{lib,bin,prisma,app,components}/**/*.test.ts',
   'e2e/{api,client,fuzz,runner,torture}/*.test.ts',
-])
+]
 /** What changes a process for every test that runs in it, or needs one that nothing else used. */
 const CHANGES_ITS_PROCESS =
   /supplyEnv|inOwnDatabase|openOwnStage|process\.env\.?\[?\w+\]? ?=|Object\.assign\(process\.env|\bvi\.|--expose-gc|memoryUsage|process\.(on|emit)\(/
-const OF_THEIR_OWN = /^(lib\/(base|edge|testing)|bin|e2e\/(client|fuzz|runner|torture))\//
+const MAY_SHARE = /^(lib\/(services|rooms|views)|prisma|components|e2e\/api)\//
 
-const alone = FILES.filter(
-  file => OF_THEIR_OWN.test(file) || CHANGES_ITS_PROCESS.test(readFileSync(file, 'utf8')),
+/** Loading the API takes each file a second: these files share one process's modules. */
+const shared = globSync(TESTS).filter(
+  file => MAY_SHARE.test(file) && !CHANGES_ITS_PROCESS.test(readFileSync(file, 'utf8')),
 )
-const shared = FILES.filter(file => !alone.includes(file))
 
 export default defineConfig({
   test: {
@@ -25,9 +26,8 @@ export default defineConfig({
     expect: { poll: { timeout: 10_000 } },
     hookTimeout: 60_000,
     projects: [
-      // Loading the API takes a second of each file: these share what is loaded.
       { extends: true, test: { name: 'shared', include: shared, isolate: false } },
-      { extends: true, test: { name: 'alone', include: alone } },
+      { extends: true, test: { name: 'alone', include: TESTS, exclude: shared } },
     ],
   },
 })

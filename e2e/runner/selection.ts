@@ -1,5 +1,5 @@
 import { globSync } from 'node:fs'
-import vitestConfig from '../../vitest.config.ts'
+import { TESTS } from '../../vitest.config.ts'
 
 const STORIES = 'e2e/browser/*.spec.ts'
 
@@ -37,8 +37,7 @@ const USAGE = 'npm test -- [path or words] [-t title] [--changed] [--watch]'
 
 /** Every test file of the repository. */
 export function listTests(): Selection {
-  const include = vitestConfig.test?.include ?? []
-  return { tests: globSync(include).sort(), stories: globSync(STORIES).sort() }
+  return { tests: globSync(TESTS).sort(), stories: globSync(STORIES).sort() }
 }
 
 /** The files whose path contains any of the words; a source file stands for the tests beside it. */
