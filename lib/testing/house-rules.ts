@@ -9,8 +9,8 @@ export const FLOORS = ['base', 'services', 'rooms', 'views', 'edge'] as const
 /** Imports between folders of one floor, each with its reason. Folders of `base` are free. */
 export const NEIGHBORS: Record<string, string> = {
   'services/people services/mail': 'a sign-in or a changed password is confirmed by mail',
-  'services/movements services/ledger': 'money moves in the statement that names it',
-  'services/movements services/webhooks': 'a movement and its event are one statement',
+  'services/booking services/ledger': 'money moves in the statement that names it',
+  'services/booking services/webhooks': 'a movement and its event are one statement',
   'edge/http edge/session': 'the dashboard calls the API with the cookie of its session',
   'edge/server edge/http': 'the front serves the endpoints',
 }

@@ -7,7 +7,7 @@ import { wake } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
 import { chargeAsJson, eventColumns } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
-import { bookMovement } from '#lib/services/movements/book.ts'
+import { bookMovement } from '#lib/services/booking/book.ts'
 
 export interface Payment {
   accountId: string

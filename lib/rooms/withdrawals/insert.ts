@@ -12,8 +12,8 @@ import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
 import { requireWithinLimits } from '#lib/rooms/withdrawals/limit.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { bookMovement } from '#lib/services/booking/book.ts'
 import { refuseOverdraft } from '#lib/services/ledger/transfer.ts'
-import { bookMovement } from '#lib/services/movements/book.ts'
 
 export interface WithdrawalOrder {
   amount: number

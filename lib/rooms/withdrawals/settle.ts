@@ -7,9 +7,9 @@ import { newId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { bookMovement } from '#lib/services/booking/book.ts'
 import type { OrderState } from '#lib/services/gateway/gateway.ts'
 import { type BankReason, rejectedFor } from '#lib/services/gateway/rejection.ts'
-import { bookMovement } from '#lib/services/movements/book.ts'
 
 interface Settlement {
   accountId: string

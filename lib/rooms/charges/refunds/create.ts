@@ -15,8 +15,8 @@ import {
   type RefundRequest,
   type RefundRow,
 } from '#lib/rooms/charges/refunds/schema.ts'
+import { bookMovement } from '#lib/services/booking/book.ts'
 import { refuseOverdraft } from '#lib/services/ledger/transfer.ts'
-import { bookMovement } from '#lib/services/movements/book.ts'
 
 /**
  * Writes the refund, takes its amount off what is left of the charge and holds it, in one statement

@@ -6,8 +6,8 @@ import { wake } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
+import { bookMovement } from '#lib/services/booking/book.ts'
 import { type BankReason, rejectedFor } from '#lib/services/gateway/rejection.ts'
-import { bookMovement } from '#lib/services/movements/book.ts'
 
 interface Settlement {
   accountId: string

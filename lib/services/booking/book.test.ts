@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { db, disconnect, Prisma } from '#lib/base/db/client.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { newId } from '#lib/base/ids.ts'
-import { bookMovement, recordEvent } from '#lib/services/movements/book.ts'
+import { bookMovement, recordEvent } from '#lib/services/booking/book.ts'
 
 afterAll(disconnect)
 
