@@ -129,6 +129,8 @@ test('the CHECKs know the same codes as the program', async () => {
   for (const table of ['withdrawals', 'refunds']) {
     expect(codesOf(`${table}_rejection_code_known`)).toEqual([...REJECTION_CODES].sort())
   }
+  const simulated = REJECTION_CODES.filter(code => code !== 'other')
+  expect(codesOf('simulator_orders_reason_code_known')).toEqual(simulated.sort())
   expect(codesOf('webhook_endpoints_disabled_code_known')).toEqual([...DISABLED_CODES].sort())
   expect(rows.every(({ convalidated }) => convalidated)).toBe(true)
   expect(rows).toHaveLength(8)

@@ -2,8 +2,8 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { type FactOf, sentenceOf } from '#lib/base/fact.ts'
 
 /**
- * Why a withdrawal or a refund was rejected, by code. The codes are those of the CHECKs on
- * rejection_code; `other` quotes the bank in its own words.
+ * Reasons why a withdrawal or a refund was rejected, by code. A CHECK on withdrawals, refunds and
+ * simulator_orders lists the same codes; `other` quotes the bank in its own words.
  */
 export const REJECTIONS = {
   key_refused: 'The receiving bank refused the key',
