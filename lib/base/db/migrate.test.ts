@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils'
 import { SchemaEngine } from '@prisma/schema-engine-wasm'
-import { Pool } from 'pg'
+import { Client, Pool } from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { migrate } from '#lib/base/db/migrate.ts'
 import { query } from '#lib/testing/embedded.ts'
@@ -43,6 +43,23 @@ async function expectStop(work: Promise<unknown>, line: RegExp | string): Promis
 }
 
 describe('migrate', () => {
+  test('waits for a table that is in use, and lets others use it meanwhile', async () => {
+    write('1_first', 'CREATE TABLE steps (step int)')
+    await run()
+    const reader = new Client({ connectionString: url })
+    await reader.connect()
+    await reader.query('BEGIN; SELECT FROM steps')
+    write('2_second', 'ALTER TABLE steps ADD COLUMN note text')
+    const applied = run()
+    const waiting = `SELECT FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND query LIKE 'ALTER TABLE steps%' AND datname = current_database()`
+    await expect.poll(() => query(url, waiting)).toHaveLength(1)
+    await query(url, 'INSERT INTO steps VALUES (1)')
+    await reader.end()
+    expect(await applied).toEqual(['2_second'])
+    expect(await query(url, 'SELECT * FROM steps')).toEqual([{ step: 1, note: null }])
+  })
+
   test('applies in the order of the names, each in a transaction of its own', async () => {
     write('2_second', `INSERT INTO steps VALUES (2, txid_current()), (2, txid_current())`)
     write(

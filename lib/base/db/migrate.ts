@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client } from 'pg'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client, type DatabaseError } from 'pg'
 import { applyFunctions } from '#lib/base/db/functions.ts'
 import { requireDurableServer } from '#lib/base/db/server.ts'
 import { refuse } from '#lib/base/errors.ts'
@@ -9,6 +10,13 @@ import { refuse } from '#lib/base/errors.ts'
 /** Prisma's own lock number, so that `prisma migrate deploy` and we wait for each other. */
 const LOCK = 72_707_369
 const FOLDER = 'prisma/migrations'
+/** A migration waits for a table's lock no longer: statements of other processes queue behind it. */
+const LOCK_WAIT_MS = 2_000
+/** Attempts to get the locks, with a rest between two in which those statements run. */
+const LOCK_ATTEMPTS_MAX = 60
+const LOCK_REST_MS = 1_000
+/** lock_not_available and deadlock_detected. */
+const LOCKED = /^(55P03|40P01)$/
 
 interface Migration {
   name: string
@@ -110,9 +118,10 @@ async function findWaiting(client: Client, migrations: Migration[]): Promise<Mig
   return migrations.filter(migration => !done.has(migration.name))
 }
 
-async function apply(client: Client, migration: Migration): Promise<void> {
+async function apply(client: Client, migration: Migration, attempt = 1): Promise<void> {
   await client.query('BEGIN')
   try {
+    await client.query(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`)
     await client.query(migration.sql)
     await client.query(
       `INSERT INTO _prisma_migrations
@@ -123,6 +132,10 @@ async function apply(client: Client, migration: Migration): Promise<void> {
     await client.query('COMMIT')
   } catch (cause) {
     await client.query('ROLLBACK').catch(() => {})
+    if (LOCKED.test((cause as DatabaseError).code ?? '') && attempt < LOCK_ATTEMPTS_MAX) {
+      await sleep(LOCK_REST_MS)
+      return apply(client, migration, attempt + 1)
+    }
     const reason = (cause as Error).message
     stop(`Migration ${migration.name} failed and was taken back whole: ${reason}`)
   }

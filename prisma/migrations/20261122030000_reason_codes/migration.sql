@@ -1,8 +1,9 @@
 -- Why something failed, as a code with parameters; the sentence beside it is English for programs.
 -- Nullable, because an older process that still runs writes the sentence alone.
 --
--- Locks: ACCESS EXCLUSIVE on five tables for as long as the catalog is written (milliseconds). No row
--- is read or rewritten: the columns have no default, and the CHECKs are validated by the next migration.
+-- Locks: ACCESS EXCLUSIVE on five tables, held for milliseconds once granted; the migrator waits two
+-- seconds for them and tries again. No row is read or rewritten: the columns have no default, and the
+-- CHECKs are validated by the next migration.
 ALTER TABLE delivery_attempts
   ADD COLUMN problem_code text,
   ADD COLUMN problem_params json,
