@@ -15,8 +15,8 @@ import { recallToken } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import {
   type Allowed,
-  isAllowedInactive,
   isForPagesOnly,
+  isWriteAllowedInactive,
   needsOpenMode,
   permissionsOf,
 } from '#lib/services/people/roles.ts'
@@ -129,8 +129,8 @@ export function authorize(
 ): void {
   const isWrite = writes(incoming.method)
   const wanted = [allow].flat()
-  const isHarmless = caller.kind === 'session' && (!isWrite || wanted.some(isAllowedInactive))
-  if (!caller.account.isActive && !isHarmless) throw notActive()
+  const isHarmless = isWrite ? wanted.some(isWriteAllowedInactive) : true
+  if (!caller.account.isActive && !(caller.kind === 'session' && isHarmless)) throw notActive()
   if (isWrite && caller.kind === 'session') requireOwnPage(incoming)
   if (caller.kind === 'token' && wanted.every(isForPagesOnly)) throw sessionRequired()
   if (!isOpen(caller.mode) && wanted.some(needsOpenMode)) {

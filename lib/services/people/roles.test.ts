@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import {
   isAllowedInactive,
   isForPagesOnly,
+  isWriteAllowedInactive,
   MAY,
   mayNow,
   needsOpenMode,
@@ -9,6 +10,11 @@ import {
   PERMISSIONS,
   permissionsOf,
 } from '#lib/services/people/roles.ts'
+
+test('in an account that is not active nothing is written, but members may leave', () => {
+  const all = Object.keys(MAY) as (keyof typeof MAY)[]
+  expect(all.filter(isWriteAllowedInactive)).toEqual(['members:leave'])
+})
 
 test('everything that can be allowed stands in the table, and nothing else', () => {
   expect(Object.keys(MAY).sort()).toEqual([...PERMISSIONS, ...PAGE_PERMISSIONS].sort())

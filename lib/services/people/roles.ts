@@ -66,9 +66,14 @@ export function may(role: Role, wanted: Allowed): boolean {
   return MAY[wanted].includes(role)
 }
 
-/** In an account that is not active there is only reading, and nobody is held there. */
+/** In an account that is not active, members may read, and they may leave. */
 export function isAllowedInactive(wanted: Allowed): boolean {
-  return wanted.endsWith(':read') || wanted === 'members:leave'
+  return wanted.endsWith(':read') || isWriteAllowedInactive(wanted)
+}
+
+/** Whether a request that changes something may use this permission in an account that is not active. */
+export function isWriteAllowedInactive(wanted: Allowed): boolean {
+  return wanted === 'members:leave'
 }
 
 /** Settings and members are shared by both modes: to change them happens in neither. */
