@@ -39,6 +39,18 @@ async function exhaust(): Promise<void> {
   }
 }
 
+test('a reason that an older process changed is shown as it is, not as the code of the one before', async () => {
+  await pauseEndpoint(owner, id)
+  expect(await readEndpoint(merchant.id, 'test', id)).toMatchObject({ disabled_code: 'by_member' })
+  const disabledReason = 'The receiver answered 410 Gone'
+  const accountId_id = { accountId: merchant.id, id }
+  await db().webhookEndpoint.update({ where: { accountId_id }, data: { disabledReason } })
+  expect(await readEndpoint(merchant.id, 'test', id)).toMatchObject({
+    disabled_code: 'other',
+    disabled_reason: disabledReason,
+  })
+})
+
 describe('enabling', () => {
   test('sends what waited, in the order of the events', async () => {
     await pauseEndpoint(owner, id)

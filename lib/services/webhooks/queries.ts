@@ -5,6 +5,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { DISABLED } from '#lib/services/webhooks/disabled.ts'
 import type { EventRow } from '#lib/services/webhooks/schema.ts'
 import { recallSecret } from '#lib/services/webhooks/secrets.ts'
 import type { Endpoint } from '#lib/services/webhooks/wire.ts'
@@ -53,11 +54,16 @@ const health = Prisma.sql`(
     WHERE d.updated_at > now() - interval '24 hours' AND a.created_at > now() - interval '24 hours'
   ) t) AS health`
 
+/** An older process changes the sentence alone: then the code that is stored belongs to another one. */
+const disabledCode = Prisma.sql`
+  (CASE WHEN p.disabled_reason = (${JSON.stringify(DISABLED)}::json ->> p.disabled_code)
+    THEN p.disabled_code ELSE 'other' END)`
+
 const endpointAsJson = asJson(Prisma.sql`
   p.id, p.url, p.event_types,
   CASE WHEN p.disabled_at IS NULL THEN 'enabled' ELSE 'disabled' END AS status,
   ${utc('p.disabled_at')}, p.disabled_reason,
-  CASE WHEN p.disabled_at IS NOT NULL THEN COALESCE(p.disabled_code, 'other') END AS disabled_code,
+  CASE WHEN p.disabled_at IS NOT NULL THEN ${disabledCode} END AS disabled_code,
   ${utc('p.failing_since')}, ${utc('p.created_at')},
   ${utc('p.updated_at')}, ${health}`)
 
