@@ -28,6 +28,15 @@ const EXCEPTION = 'Over the house budget:'
 
 const EVERYWHERE = /^(app|bench|bin|components|e2e|lib|prisma)\//
 
+/** Tables of the schema by the name of their model in code, such as `ledgerAccount`. */
+const TABLE_OF_MODEL = new Map(
+  [
+    ...readFileSync('prisma/schema.prisma', 'utf8').matchAll(
+      /^model (\w+) \{[^}]*@@map\("(\w+)"\)/gm,
+    ),
+  ].map(([, model = '', table = '']) => [model.charAt(0).toLowerCase() + model.slice(1), table]),
+)
+
 interface Source {
   path: string
   text: string
@@ -106,11 +115,18 @@ function isAllowed(from: string, target: string): boolean {
   return [to, floor, folder].some(name => name !== '' && allowed.includes(name))
 }
 
-/** Table names in SQL: only the owner's folder writes. */
+/** Tables that are written in SQL or through Prisma's models: only the owner's folder writes. */
 function checkTables({ path, text }: Source): string[] {
-  if (!path.startsWith('lib/')) return []
-  const written = text.matchAll(/\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+([a-z_]+)\b/g)
-  return [...new Set([...written].map(([, table = '']) => table))]
+  if (!/^(lib|bin|app)\//.test(path)) return []
+  const inSql = text.matchAll(/\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+([a-z_]+)\b/g)
+  const byModel = text.matchAll(
+    /\.(\w+)\.(?:create|update|upsert|delete)(?:Many)?(?:AndReturn)?\(/g,
+  )
+  const written = [
+    ...[...inSql].map(([, table = '']) => table),
+    ...[...byModel].map(([, model = '']) => TABLE_OF_MODEL.get(model) ?? ''),
+  ]
+  return [...new Set(written)]
     .filter(table => table in TABLES)
     .filter(table => !path.startsWith(`lib/${TABLES[table]}/`))
     .filter(table => !(`${path} ${table}` in FOREIGN_WRITES))
@@ -277,6 +293,9 @@ test('a foreign write, a vague name, a long file and a bad habit are found', () 
   const writing = (path: string) => inspect([{ path, text: 'INSERT INTO charges (id)' }])
   expect(writing('lib/rooms/charges/insert.ts')).toEqual([])
   expect(writing('lib/rooms/withdrawals/insert.ts')).toHaveLength(1)
+  expect(writing('bin/commands/account.ts')).toHaveLength(1)
+  const byModel = { path: 'lib/rooms/withdrawals/x.ts', text: 'await tx.token.updateMany({})' }
+  expect(inspect([byModel])).toHaveLength(1)
   expect(inspect([{ path: 'lib/rooms/charges/utils.ts', text: '' }])).toHaveLength(1)
   expect(inspect([{ path: 'lib/rooms/charges/create.ts', text: long }])[0]).toContain('at most 80')
   expect(inspect([{ path: 'app/api/account/route.ts', text: long }])[0]).toContain('at most 30')
