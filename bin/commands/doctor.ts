@@ -12,6 +12,7 @@ export async function examine(): Promise<void> {
   await withRuntime(async ({ folder, location, migrated }) => {
     const { TROCO_ENV, PUBLIC_URL } = env()
     say(true, `Node ${process.versions.node} on ${process.platform} ${process.arch}`)
+    const applied = migrated.filter(name => !name.startsWith('functions/'))
     say(true, `environment ${TROCO_ENV}, address ${PUBLIC_URL}`)
     if (folder) say(true, `data folder ${folder}`)
     if (location) say(true, `the PostgreSQL inside keeps its files in ${location}`)
@@ -24,7 +25,7 @@ export async function examine(): Promise<void> {
       say(true, `PostgreSQL ${server?.version}, ${server?.size}, durable settings on`)
       say(
         true,
-        migrated.length > 0 ? `${migrated.length} migrations applied now` : 'migrations up to date',
+        applied.length > 0 ? `${applied.length} migrations applied now` : 'migrations up to date',
       )
       const workers = await database.$queryRaw<{ seen: number }[]>`
         SELECT count(*)::int AS seen FROM worker_heartbeats WHERE beat_at > now() - interval '60 s'`

@@ -37,7 +37,7 @@ const failed = tallies.reduce((sum, tally) => sum + tally.failed, 0)
 for (const title of tallies.flatMap(({ retried = [] }) => retried))
   process.stdout.write(`\nretried: ${title}`)
 process.stdout.write(`\n${passed} passed, ${failed} failed\n`)
-process.exit(failed > 0 || (passed === 0 && tallies.length > 0) ? 1 : 0)
+process.exit(failed > 0 || (passed === 0 && !args.includes('--changed')) ? 1 : 0)
 
 async function work(): Promise<Tally[]> {
   if (command === 'verify') return [...(await verify()), await checkHouse()]

@@ -72,7 +72,11 @@ function answerOf(declared: Declared, status: number, codes: PublicErrorCode[]):
   const first = declared.invalid === 'first_message' ? 'FirstError' : 'FieldErrors'
   const schema = { $ref: `${SHARED}${status === 422 ? first : 'Error'}` }
   const content = { 'application/json': { schema, examples } }
-  return { description: MEANINGS[status], headers: headersOf(status, codes), content }
+  const headers = {
+    ...headersOf(status, codes),
+    ...(schema.$ref.endsWith('FirstError') ? headerRefs(['X-Error-Fields']) : {}),
+  }
+  return { description: MEANINGS[status], headers, content }
 }
 
 function examplesOf(declared: Declared, code: PublicErrorCode): Json {

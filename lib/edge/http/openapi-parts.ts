@@ -56,6 +56,12 @@ export const HEADERS: Record<string, Json> = {
     schema: text,
     example: 'withdrawals:write',
   },
+  'X-Error-Fields': {
+    description:
+      'Fields that are wrong, separated by a space, where the body names the first only.',
+    schema: text,
+    example: 'amount client_doc',
+  },
   'WWW-Authenticate': { description: 'How to say who calls.', schema: text, example: 'Bearer' },
   'Retry-After': { description: 'Whole seconds to wait.', schema: seconds, example: 2 },
   'RateLimit-Policy': {

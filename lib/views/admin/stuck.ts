@@ -107,7 +107,8 @@ const lastProblem: Record<JobKind, Prisma.Sql> = {
   refund: lastCall,
   charge: lastCall,
   delivery: Prisma.sql`
-    SELECT a.problem, ${factColumns('a', 'problem')} FROM delivery_attempts a
+    SELECT COALESCE(a.problem, a.response_status::text) AS problem, ${factColumns('a', 'problem')}
+    FROM delivery_attempts a
     WHERE a.account_id = j.account_id AND a.delivery_id = j.id ORDER BY a.number DESC LIMIT 1`,
   mail: Prisma.sql`
     SELECT NULL::text AS problem, NULL::text AS problem_code, NULL::json AS problem_params`,
