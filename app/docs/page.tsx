@@ -7,6 +7,7 @@ import { Reference } from '#app/docs/reference.tsx'
 import { Switches } from '#components/nav/switches.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Mark } from '#components/ui/mark.tsx'
+import { languageOf } from '#lib/base/locale.ts'
 import { currentUser } from '#lib/edge/session/gate.ts'
 import packages from '../../package.json' with { type: 'json' }
 import './reference.css'
@@ -32,7 +33,7 @@ export default async function DocsPage() {
   ])
   preload(SCRIPT, { as: 'script', nonce: given.get('x-nonce') ?? undefined })
   const words = {
-    locale: locale === 'pt-BR' ? 'pt' : 'en',
+    locale: languageOf(locale),
     token: t('token'),
     tryIt: t('tryIt'),
     markdown: t('markdown'),

@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { LOCALES } from '#lib/base/locale.ts'
 
 /** A key that only the running code knows: any one of its space. */
 const ANY = '*'
 
 type Words = { [key: string]: string | Words }
 
-const [en, ptBR] = [wordsOf('en'), wordsOf('pt-BR')]
+const ptBR = wordsOf('pt-BR')
+const others = LOCALES.filter(locale => locale !== 'pt-BR').map(wordsOf)
 
 /** Each file holds spaces of its own, and none of them stands in two. */
 function wordsOf(locale: string): Words {
@@ -17,16 +19,18 @@ function wordsOf(locale: string): Words {
   return Object.fromEntries(spaces)
 }
 
-test('every message stands in both languages, and none is empty', () => {
-  expect(keysOf(en)).toEqual(keysOf(ptBR))
-  for (const words of [en, ptBR]) {
+test('every message stands in every language, and none is empty', () => {
+  for (const words of [ptBR, ...others]) {
+    expect(keysOf(words)).toEqual(keysOf(ptBR))
     for (const key of keysOf(words)) expect(textOf(words, key).trim(), key).not.toBe('')
   }
 })
 
-test('both languages fill in the same values', () => {
-  for (const key of keysOf(ptBR)) {
-    expect(valuesIn(textOf(en, key)), key).toEqual(valuesIn(textOf(ptBR, key)))
+test('every language fills in the same values', () => {
+  for (const words of others) {
+    for (const key of keysOf(ptBR)) {
+      expect(valuesIn(textOf(words, key)), key).toEqual(valuesIn(textOf(ptBR, key)))
+    }
   }
 })
 

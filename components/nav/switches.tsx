@@ -1,5 +1,6 @@
 import { getLocale, getTranslations } from 'next-intl/server'
 import { LanguageSwitch, ThemeSwitch } from '#components/nav/preference-switches.tsx'
+import { LANGUAGE_NAMES, nextLocale } from '#lib/base/locale.ts'
 import { readTheme } from '#lib/edge/session/preferences.ts'
 
 /** Language and theme, side by side. */
@@ -9,10 +10,11 @@ export async function Switches() {
     getLocale(),
     readTheme(),
   ])
+  const other = nextLocale(locale)
   const names = { light: t('light'), dark: t('dark'), system: t('system') }
   return (
     <div className="flex items-center justify-between gap-2">
-      <LanguageSwitch other={locale === 'en' ? 'pt-BR' : 'en'} name={t('otherLanguage')} />
+      <LanguageSwitch other={other} name={LANGUAGE_NAMES[other]} />
       <ThemeSwitch label={t('theme')} names={names} theme={theme} />
     </div>
   )

@@ -2,13 +2,16 @@
 
 import { Button } from '#components/ui/button.tsx'
 import { MessagePage } from '#components/ui/message-page.tsx'
+import { type Locale, preferredLocale } from '#lib/base/locale.ts'
 import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
 import en from '#messages/en/crash.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/crash.json' with { type: 'json' }
 
+const WORDS: Record<Locale, typeof en> = { 'pt-BR': ptBR, en }
+
 /** What people see when a page broke. The reference leads to the line in the server's log. */
 export function Crash({ error, again }: { error: Error & { digest?: string }; again: () => void }) {
-  const words = language().startsWith('pt') ? ptBR.crash : en.crash
+  const words = WORDS[preferredLocale(language())].crash
   return (
     <MessagePage code={error.digest ?? '500'} title={words.title} text={words.text}>
       <Button look="primary" onClick={again}>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { preferredLocale } from '#lib/base/locale.ts'
+import { LANGUAGE_NAMES, LOCALES, nextLocale, preferredLocale } from '#lib/base/locale.ts'
 
 test.each([
   ['pt-BR,pt;q=0.9,en;q=0.8', 'pt-BR'],
@@ -14,4 +14,10 @@ test.each([
   ['', 'en'],
 ])('a browser that asks for %j reads %s', (header, locale) => {
   expect(preferredLocale(header)).toBe(locale)
+})
+
+test('a switch offers every other language by its own name before it comes back', () => {
+  const offered = LOCALES.map(nextLocale)
+  expect(offered).toEqual([...LOCALES.slice(1), LOCALES[0]])
+  expect(new Set(offered.map(locale => LANGUAGE_NAMES[locale])).size).toBe(LOCALES.length)
 })

@@ -1,16 +1,30 @@
 export const LOCALES = ['pt-BR', 'en'] as const
 export type Locale = (typeof LOCALES)[number]
 
-/** Returns the language that a browser prefers of the two; English where it prefers neither. */
+/** Name of each language in that language, for readers of no other. */
+export const LANGUAGE_NAMES: Record<Locale, string> = { 'pt-BR': 'Português', en: 'English' }
+
+/** Returns the language of a locale without its region: `pt` for `pt-BR`. */
+export function languageOf(locale: string): string {
+  return locale.split('-')[0] ?? locale
+}
+
+/** Returns the locale that follows in the list, for a switch that goes round. */
+export function nextLocale(locale: Locale): Locale {
+  return LOCALES[(LOCALES.indexOf(locale) + 1) % LOCALES.length] ?? locale
+}
+
+/** Returns the locale that a browser prefers; English if it prefers none of the list. */
 export function preferredLocale(acceptLanguage: string): Locale {
   const wishes = acceptLanguage
     .split(',')
-    .map(part => {
+    .flatMap(part => {
       const [tag = '', ...parameters] = part.trim().toLowerCase().split(';')
       const quality = parameters.find(parameter => parameter.trim().startsWith('q='))
-      return { tag, weight: quality ? Number(quality.split('=')[1]) : 1 }
+      const locale = LOCALES.find(known => languageOf(known) === languageOf(tag))
+      return locale ? [{ locale, weight: quality ? Number(quality.split('=')[1]) : 1 }] : []
     })
-    .filter(({ tag, weight }) => /^(pt|en)(-|$)/.test(tag) && weight > 0)
+    .filter(({ weight }) => weight > 0)
     .sort((one, other) => other.weight - one.weight)
-  return wishes[0]?.tag.startsWith('pt') ? 'pt-BR' : 'en'
+  return wishes[0]?.locale ?? 'en'
 }

@@ -14,6 +14,7 @@ import { useApi } from '#components/form/api.ts'
 import { signOut } from '#components/form/auth-calls.ts'
 import { keepLocale, keepTheme } from '#components/format/preferences.ts'
 import { useMay } from '#components/nav/may.tsx'
+import { nextLocale } from '#lib/base/locale.ts'
 import { ApiProblem } from '#lib/edge/client/api.ts'
 
 /** An id, a document, an address: nobody types those to find a page. */
@@ -128,7 +129,7 @@ function useTargets(onClose: () => void) {
       return setFailure(new ApiProblem(0, 'network'))
     }
     if (deed === 'language') {
-      keepLocale(locale === 'en' ? 'pt-BR' : 'en', api)
+      keepLocale(nextLocale(locale), api)
       router.refresh()
     } else if (deed) keepTheme(deed.theme, api)
     onClose()

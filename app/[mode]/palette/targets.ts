@@ -20,6 +20,7 @@ import {
   Users,
   Webhook,
 } from 'lucide-react'
+import type { Locale } from '#lib/base/locale.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { Theme } from '#lib/edge/session/schema.ts'
 import type { Allowed } from '#lib/services/people/roles.ts'
@@ -27,7 +28,7 @@ import en from '#messages/en/palette.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/palette.json' with { type: 'json' }
 
 /** Both languages, wherever the reader is: who works in two thinks of either word. */
-export const WORDS = { en, 'pt-BR': ptBR }
+export const WORDS: Record<Locale, typeof en> = { en, 'pt-BR': ptBR }
 
 export type TargetName = keyof typeof en.palette.target
 type Deed = { theme: Theme } | 'language' | 'signOut'

@@ -6,14 +6,8 @@ import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { keepLocale } from '#components/format/preferences.ts'
 import { ThemeSwitch } from '#components/nav/preference-switches.tsx'
-import type { Locale } from '#lib/base/locale.ts'
+import { LANGUAGE_NAMES, LOCALES, type Locale } from '#lib/base/locale.ts'
 import type { Theme } from '#lib/edge/session/schema.ts'
-
-/** Each language calls itself by its own name, for whoever reads no other. */
-const LANGUAGES: [Locale, string][] = [
-  ['pt-BR', 'Português'],
-  ['en', 'English'],
-]
 
 /** In which language, and how bright: in force at once. */
 export function PreferencesForm({ theme }: { theme: Theme }) {
@@ -29,7 +23,7 @@ export function PreferencesForm({ theme }: { theme: Theme }) {
       <fieldset>
         <legend className="mb-1.5 font-semibold text-small">{t('look.language')}</legend>
         <div className="inline-flex rounded-control bg-sunk p-[3px]">
-          {LANGUAGES.map(([language, name]) => (
+          {LOCALES.map(language => (
             <label
               key={language}
               lang={language}
@@ -46,7 +40,7 @@ export function PreferencesForm({ theme }: { theme: Theme }) {
                   router.refresh()
                 }}
               />
-              {name}
+              {LANGUAGE_NAMES[language]}
             </label>
           ))}
         </div>

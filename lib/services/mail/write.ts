@@ -1,11 +1,10 @@
 import { env } from '#lib/base/env.ts'
-import en from '#messages/en/mail.json' with { type: 'json' }
-import ptBR from '#messages/pt-BR/mail.json' with { type: 'json' }
+import { LOCALES, type Locale } from '#lib/base/locale.ts'
+import { MAIL_WORDS } from '#messages/words.ts'
 
-const WORDS = { 'pt-BR': ptBR, en }
-
-type Change = keyof typeof ptBR.mailChange
-type Role = keyof typeof ptBR.mailRole
+type MailWords = (typeof MAIL_WORDS)[Locale]
+type Change = keyof MailWords['mailChange']
+type Role = keyof MailWords['mailRole']
 
 /** What a mail is about. A `path` is one of ours; the mail shows the whole address. */
 export type Message =
@@ -44,8 +43,8 @@ const DEFAULT_PATHS: Partial<Record<Message['kind'], string>> = { passwordChange
 
 /** The words of a mail in the language of who gets it. */
 export function writeLetter({ email, locale }: Recipient, message: Message): Letter {
-  const language = locale === 'en' ? 'en' : 'pt-BR'
-  const words = WORDS[language]
+  const language = LOCALES.find(known => known === locale) ?? 'pt-BR'
+  const words = MAIL_WORDS[language]
   const path = 'path' in message ? message.path : (DEFAULT_PATHS[message.kind] ?? '/login')
   const values: Record<string, string> = { link: env().PUBLIC_URL + path, ip: '?' }
   for (const [name, value] of Object.entries(message)) {

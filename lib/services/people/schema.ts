@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { invalidInput } from '#lib/base/errors.ts'
 import { instant, must, text } from '#lib/base/fields.ts'
+import { LOCALES } from '#lib/base/locale.ts'
 
 // ASCII only: an e-mail that merely looks like another one must not become a second user.
 const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/
@@ -25,7 +26,7 @@ const ProfileChange = z.object({
   full_name: text(1, 100)
     .regex(/^[^\p{C}]+$/u, must('be on one line'))
     .optional(),
-  locale: z.enum(['pt-BR', 'en'], must('be pt-BR or en')).optional(),
+  locale: z.enum(LOCALES, must(`be ${LOCALES.join(' or ')}`)).optional(),
   theme: z.enum(['light', 'dark', 'system'], must('be light, dark or system')).optional(),
 })
 export type ProfileChange = z.infer<typeof ProfileChange>

@@ -5,16 +5,13 @@ import type { AuditLine } from '#lib/base/audit/schema.ts'
 import { auditFilters, type StaffAuditFilters, staffAuditFilters } from '#lib/base/audit/schema.ts'
 import { CSV_BOM, csvLine, csvTime } from '#lib/base/csv.ts'
 import { must } from '#lib/base/fields.ts'
+import { LOCALES, type Locale } from '#lib/base/locale.ts'
 import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
 import { noteExport } from '#lib/views/dashboard/note-export.ts'
 import { dayOf } from '#lib/views/dashboard/period.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
-import en from '#messages/en/audit.json' with { type: 'json' }
-import ptBR from '#messages/pt-BR/audit.json' with { type: 'json' }
+import { MESSAGES } from '#messages/words.ts'
 
-const WORDS = { 'pt-BR': ptBR, en }
-type Language = keyof typeof WORDS
-const LOCALES = ['pt-BR', 'en'] as const
 const locale = z.enum(LOCALES, must(`be one of ${LOCALES.join(', ')}`))
 
 /** As the list is filtered, and in which language it is written. */
@@ -29,12 +26,12 @@ const HOUSE_ZONE = 'America/Sao_Paulo'
 export async function exportAudit(
   reader: AuditReader,
   userId: string,
-  { locale, ...filters }: StaffAuditFilters & { locale: Language },
+  { locale, ...filters }: StaffAuditFilters & { locale: Locale },
 ) {
   const ofAccount = reader.staff ? filters.account : reader.accountId
   const timeZone = reader.staff ? HOUSE_ZONE : await readTimeZone(reader.accountId)
   await noteExport('audit.exported', userId, ofAccount, filters)
-  const name = `${WORDS[locale].audit.file}-${dayOf(new Date(), timeZone)}`
+  const name = `${MESSAGES[locale].audit.file}-${dayOf(new Date(), timeZone)}`
   return {
     headers: {
       'content-type': 'text/csv; charset=utf-8',
@@ -46,10 +43,10 @@ export async function exportAudit(
 
 async function* csvOf(
   pages: AsyncIterable<AuditLine[]>,
-  locale: Language,
+  locale: Locale,
   timeZone: string,
 ): AsyncGenerator<string> {
-  const { audit: t, auditAction, auditActor } = WORDS[locale]
+  const { audit: t, auditAction, auditActor } = MESSAGES[locale]
   const time = csvTime(locale, timeZone)
   const actor = [t.actor, t.email]
   const change = [t.reason, t.before, t.after]

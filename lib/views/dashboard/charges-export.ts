@@ -3,6 +3,7 @@ import { CSV_BOM, csvLine, csvTime } from '#lib/base/csv.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { must } from '#lib/base/fields.ts'
+import { LOCALES } from '#lib/base/locale.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
@@ -11,11 +12,7 @@ import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { type ChargeFilters, chargeFilters } from '#lib/rooms/charges/wire.ts'
 import { dayOf } from '#lib/views/dashboard/period.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
-import en from '#messages/en/charges.json' with { type: 'json' }
-import ptBR from '#messages/pt-BR/charges.json' with { type: 'json' }
-
-const WORDS = { 'pt-BR': ptBR, en }
-const LOCALES = ['pt-BR', 'en'] as const
+import { MESSAGES } from '#messages/words.ts'
 
 /** What is exported: as the list is filtered, and in which language it is written. */
 export const chargesExportQuery = chargeFilters.extend({
@@ -37,7 +34,7 @@ export async function exportCharges(
   { locale, ...filters }: z.infer<typeof chargesExportQuery>,
 ) {
   const timeZone = await readTimeZone(accountId)
-  const { charges: t } = WORDS[locale]
+  const { charges: t } = MESSAGES[locale]
   const name = `${t.file}-${dayOf(new Date(), timeZone)}`
   return {
     headers: {
@@ -62,10 +59,10 @@ async function* walk(accountId: string, mode: Mode, filters: ChargeFilters) {
 
 async function* csvOf(
   pages: AsyncIterable<Row[]>,
-  locale: keyof typeof WORDS,
+  locale: keyof typeof MESSAGES,
   timeZone: string,
 ): AsyncGenerator<string> {
-  const { charges: t, chargeStatus } = WORDS[locale]
+  const { charges: t, chargeStatus } = MESSAGES[locale]
   const time = csvTime(locale, timeZone)
   const at = (text: string | null) => text && time(text)
   const payer = [t.payer, t.column.email, t.column.document]

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { CSV_BOM, csvLine, csvTime } from '#lib/base/csv.ts'
 import { must } from '#lib/base/fields.ts'
+import { LOCALES, type Locale } from '#lib/base/locale.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { maskPixKey } from '#lib/base/pix/pix-key.ts'
 import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
@@ -9,14 +10,8 @@ import { ofxEnd, ofxHead, ofxLine } from '#lib/views/dashboard/ofx.ts'
 import { dayOf } from '#lib/views/dashboard/period.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 import { statementSpan, walkStatement } from '#lib/views/dashboard/statement.ts'
-import en from '#messages/en/statement.json' with { type: 'json' }
-import ptBR from '#messages/pt-BR/statement.json' with { type: 'json' }
+import { MESSAGES } from '#messages/words.ts'
 
-/** The languages that a file can be had in, with the words of the page that it is taken from. */
-const STATEMENT_WORDS = { 'pt-BR': ptBR.statement, en: en.statement }
-type StatementLocale = keyof typeof STATEMENT_WORDS
-
-const LOCALES = Object.keys(STATEMENT_WORDS) as StatementLocale[]
 const shortText = z.string().max(40, must('have at most 40 characters')).optional()
 
 /** What is exported: the period as in the address of the page, and how the file is written. */
@@ -48,7 +43,7 @@ export async function exportStatement(
     query.format === 'csv'
       ? csvOf(pages, query.locale, timeZone)
       : ofxOf(pages, query.locale, about)
-  const name = `${query.locale === 'en' ? 'statement' : 'extrato'}-${dayOf(last, timeZone)}`
+  const name = `${query.locale === 'pt-BR' ? 'extrato' : 'statement'}-${dayOf(last, timeZone)}`
   return {
     headers: {
       'content-type': TYPES[query.format],
@@ -60,12 +55,8 @@ export async function exportStatement(
 
 type Pages = AsyncIterable<StatementRow[]>
 
-async function* csvOf(
-  pages: Pages,
-  locale: StatementLocale,
-  timeZone: string,
-): AsyncGenerator<string> {
-  const { column, kind } = STATEMENT_WORDS[locale]
+async function* csvOf(pages: Pages, locale: Locale, timeZone: string): AsyncGenerator<string> {
+  const { column, kind } = MESSAGES[locale].statement
   const time = csvTime(locale, timeZone)
   const names = [column.when, column.what, column.with, column.reference, column.id]
   yield CSV_BOM + csvLine([...names, column.amount, column.balance], locale)
@@ -90,10 +81,10 @@ async function* csvOf(
 
 async function* ofxOf(
   pages: Pages,
-  locale: StatementLocale,
+  locale: Locale,
   about: Parameters<typeof ofxHead>[0],
 ): AsyncGenerator<string> {
-  const { kind } = STATEMENT_WORDS[locale]
+  const { kind } = MESSAGES[locale].statement
   yield ofxHead(about)
   for await (const rows of pages) {
     const lines = rows.map(row => {

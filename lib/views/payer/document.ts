@@ -1,3 +1,4 @@
+import { LANGUAGE_NAMES, languageOf, nextLocale } from '#lib/base/locale.ts'
 import { Html, html } from '#lib/views/payer/html.ts'
 import { FAVICON, icon } from '#lib/views/payer/icons.ts'
 import { SCRIPT } from '#lib/views/payer/script.ts'
@@ -19,7 +20,8 @@ export interface Shown {
 export function documentOf(shown: Shown, { locale, t }: Words, nonce: string): string {
   const { title, main, isTest, refreshS, isLive } = shown
   const refresh = refreshS > 0 && html`<meta http-equiv="refresh" content="${refreshS}">`
-  const other = locale === 'en' ? 'pt' : 'en'
+  const next = nextLocale(locale)
+  const other = languageOf(next)
   return html`<!doctype html>
 <html lang="${locale}">
 <head>
@@ -35,7 +37,7 @@ ${isLive ? html`<noscript><style nonce="${nonce}">${PLAIN_STYLES}</style>${refre
 <body>
 ${isTest && html`<aside class="r" data-testid="test-ribbon"><b>${icon('test')}${t('test')}</b>${t('testText')}</aside>`}
 ${main}
-<footer><a href="?lang=${other}" lang="${other}" hreflang="${other}">${t('other')}</a></footer>
+<footer><a href="?lang=${other}" lang="${other}" hreflang="${other}">${LANGUAGE_NAMES[next]}</a></footer>
 ${
   isLive &&
   html`<p id="said" class="sr" role="status"></p>

@@ -1,8 +1,7 @@
-import { type Locale, preferredLocale } from '#lib/base/locale.ts'
-import en from '#messages/en/payer.json' with { type: 'json' }
-import ptBR from '#messages/pt-BR/payer.json' with { type: 'json' }
+import { LOCALES, type Locale, languageOf, preferredLocale } from '#lib/base/locale.ts'
+import { PAYER_WORDS } from '#messages/words.ts'
 
-type Word = keyof typeof ptBR.payer
+type Word = keyof (typeof PAYER_WORDS)[Locale]['payer']
 
 /** What the payer's pages say in one language. */
 export interface Words {
@@ -20,9 +19,9 @@ interface MoneyParts {
 
 /** What a link says goes before what the browser wishes. */
 export function wordsFor(lang: string | null, acceptLanguage: string | null): Words {
-  const asked = lang === 'pt' ? 'pt-BR' : lang === 'en' ? 'en' : null
+  const asked = LOCALES.find(known => languageOf(known) === lang)
   const locale = asked ?? preferredLocale(acceptLanguage ?? '')
-  const words = { en, 'pt-BR': ptBR }[locale].payer
+  const words = PAYER_WORDS[locale].payer
   const format = new Intl.NumberFormat(locale, { minimumFractionDigits: 2 })
   const money = (cents: number) => {
     const text = format.format(cents / 100)

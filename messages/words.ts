@@ -1,0 +1,90 @@
+import type { Locale } from '#lib/base/locale.ts'
+import enAdmin from '#messages/en/admin.json' with { type: 'json' }
+import enAudit from '#messages/en/audit.json' with { type: 'json' }
+import enBank from '#messages/en/bank.json' with { type: 'json' }
+import enBase from '#messages/en/base.json' with { type: 'json' }
+import enCharge from '#messages/en/charge.json' with { type: 'json' }
+import enCharges from '#messages/en/charges.json' with { type: 'json' }
+import enCrash from '#messages/en/crash.json' with { type: 'json' }
+import enHealth from '#messages/en/health.json' with { type: 'json' }
+import enHome from '#messages/en/home.json' with { type: 'json' }
+import enJoin from '#messages/en/join.json' with { type: 'json' }
+import enMail from '#messages/en/mail.json' with { type: 'json' }
+import enMembers from '#messages/en/members.json' with { type: 'json' }
+import enPalette from '#messages/en/palette.json' with { type: 'json' }
+import enPayer from '#messages/en/payer.json' with { type: 'json' }
+import enSecurity from '#messages/en/security.json' with { type: 'json' }
+import enSettings from '#messages/en/settings.json' with { type: 'json' }
+import enStatement from '#messages/en/statement.json' with { type: 'json' }
+import enTokens from '#messages/en/tokens.json' with { type: 'json' }
+import enWebhooks from '#messages/en/webhooks.json' with { type: 'json' }
+import enWithdrawals from '#messages/en/withdrawals.json' with { type: 'json' }
+import ptAdmin from '#messages/pt-BR/admin.json' with { type: 'json' }
+import ptAudit from '#messages/pt-BR/audit.json' with { type: 'json' }
+import ptBank from '#messages/pt-BR/bank.json' with { type: 'json' }
+import ptBase from '#messages/pt-BR/base.json' with { type: 'json' }
+import ptCharge from '#messages/pt-BR/charge.json' with { type: 'json' }
+import ptCharges from '#messages/pt-BR/charges.json' with { type: 'json' }
+import ptCrash from '#messages/pt-BR/crash.json' with { type: 'json' }
+import ptHealth from '#messages/pt-BR/health.json' with { type: 'json' }
+import ptHome from '#messages/pt-BR/home.json' with { type: 'json' }
+import ptJoin from '#messages/pt-BR/join.json' with { type: 'json' }
+import ptMail from '#messages/pt-BR/mail.json' with { type: 'json' }
+import ptMembers from '#messages/pt-BR/members.json' with { type: 'json' }
+import ptPalette from '#messages/pt-BR/palette.json' with { type: 'json' }
+import ptPayer from '#messages/pt-BR/payer.json' with { type: 'json' }
+import ptSecurity from '#messages/pt-BR/security.json' with { type: 'json' }
+import ptSettings from '#messages/pt-BR/settings.json' with { type: 'json' }
+import ptStatement from '#messages/pt-BR/statement.json' with { type: 'json' }
+import ptTokens from '#messages/pt-BR/tokens.json' with { type: 'json' }
+import ptWebhooks from '#messages/pt-BR/webhooks.json' with { type: 'json' }
+import ptWithdrawals from '#messages/pt-BR/withdrawals.json' with { type: 'json' }
+
+const en = {
+  ...enBase,
+  ...enBank,
+  ...enCharge,
+  ...enCharges,
+  ...enCrash,
+  ...enHome,
+  ...enAdmin,
+  ...enHealth,
+  ...enAudit,
+  ...enJoin,
+  ...enMembers,
+  ...enSecurity,
+  ...enPalette,
+  ...enSettings,
+  ...enStatement,
+  ...enTokens,
+  ...enWebhooks,
+  ...enWithdrawals,
+}
+const ptBR = {
+  ...ptBase,
+  ...ptBank,
+  ...ptCharge,
+  ...ptCharges,
+  ...ptCrash,
+  ...ptHome,
+  ...ptAdmin,
+  ...ptHealth,
+  ...ptAudit,
+  ...ptJoin,
+  ...ptMembers,
+  ...ptSecurity,
+  ...ptPalette,
+  ...ptSettings,
+  ...ptStatement,
+  ...ptTokens,
+  ...ptWebhooks,
+  ...ptWithdrawals,
+}
+
+export type Messages = typeof ptBR
+
+/** Messages of the pages. The browser is sent the namespaces that a page names, no others. */
+export const MESSAGES: Record<Locale, Messages> = { 'pt-BR': ptBR, en }
+
+export const MAIL_WORDS: Record<Locale, typeof ptMail> = { 'pt-BR': ptMail, en: enMail }
+export const PAYER_WORDS: Record<Locale, typeof ptPayer> = { 'pt-BR': ptPayer, en: enPayer }
