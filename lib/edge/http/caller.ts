@@ -4,7 +4,7 @@ import type { AccountRef } from '#lib/base/db/columns.ts'
 import { env } from '#lib/base/env.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import { isOpen, MODES, type Mode } from '#lib/base/mode.ts'
+import { MODES, type Mode } from '#lib/base/mode.ts'
 import type { Incoming } from '#lib/edge/http/exchange.ts'
 import { countFailedBearer } from '#lib/edge/http/rate-limit.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
@@ -13,6 +13,7 @@ import { readSession } from '#lib/edge/session/read.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 import { recallToken } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+import { isOpen } from '#lib/services/gateway/choose.ts'
 import {
   type Allowed,
   isForPagesOnly,

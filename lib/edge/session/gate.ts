@@ -1,10 +1,11 @@
 import { headers } from 'next/headers'
 import { notFound, redirect } from 'next/navigation'
 import { PATH_HEADER } from '#lib/base/headers.ts'
-import { isOpen, MODES, type Mode } from '#lib/base/mode.ts'
+import { MODES, type Mode } from '#lib/base/mode.ts'
 import { currentUser } from '#lib/edge/session/current.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
+import { isOpen } from '#lib/services/gateway/choose.ts'
 import { isSecondFactorMissing } from '#lib/services/people/factors.ts'
 import { type Allowed, may } from '#lib/services/people/roles.ts'
 

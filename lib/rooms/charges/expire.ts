@@ -2,10 +2,10 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { isDatabaseGone } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
-import { isOpen, MODES } from '#lib/base/mode.ts'
+import { MODES } from '#lib/base/mode.ts'
 import { type Closing, closeUnheard } from '#lib/rooms/charges/close.ts'
 import { verifyDueCharges } from '#lib/rooms/charges/verify.ts'
-import { gatewayOf } from '#lib/services/gateway/choose.ts'
+import { gatewayOf, isOpen } from '#lib/services/gateway/choose.ts'
 
 /** Looked for at once: each look passes the index entries of all that was ended before. */
 const LOOK_MAX = 1_000

@@ -1,8 +1,8 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { env } from '#lib/base/env.ts'
-import { isOpen, MODES } from '#lib/base/mode.ts'
-import { gatewayOf } from '#lib/services/gateway/choose.ts'
+import { MODES } from '#lib/base/mode.ts'
+import { gatewayOf, isOpen } from '#lib/services/gateway/choose.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 
