@@ -19,6 +19,7 @@ import { problemText } from '#lib/services/webhooks/problem.ts'
 import type { Resolve } from '#lib/services/webhooks/target.ts'
 import { makeCertificate } from '#lib/testing/certificate.ts'
 import { type Listener, listen, openCanaries, openListener } from '#lib/testing/listeners.ts'
+import { freePort } from '#lib/testing/server.ts'
 
 type Options = Parameters<typeof postWebhook>[1]
 
@@ -293,7 +294,7 @@ describe('with TLS', () => {
   })
 
   test('a handshake that never ends is given up, and a second address has its turn', async () => {
-    const silent = await keep(openListener(() => {}, '127.0.0.2'))
+    const silent = await keep(openListener(() => {}, '127.0.0.2', await freePort()))
     const url = `https://shop.example:${silent.port}/`
     const alone = await post(url, { resolve: to('127.0.0.2'), connectMs: 300 })
     expect(alone).toMatchObject({ status: null, address: '127.0.0.2' })
@@ -306,7 +307,7 @@ describe('with TLS', () => {
 
 describe('of several addresses', () => {
   test('the next is called when the first refuses, and none when the first has answered', async () => {
-    const second = await openHttp(ok, '127.0.0.2')
+    const second = await openHttp(ok, '127.0.0.2', await freePort())
     const url = `http://shop.example:${second.port}/`
     expect(await post(url, { resolve: to('127.0.0.1', '127.0.0.3', '127.0.0.2') })).toMatchObject({
       ...{ status: 200, address: '127.0.0.2' },
@@ -324,8 +325,7 @@ describe('of several addresses', () => {
   })
 
   test('none that answers is a problem', async () => {
-    const { port, close } = await openListener()
-    await close()
+    const port = await freePort()
     expect(
       await post(`http://shop.example:${port}/`, { resolve: to('127.0.0.1', '127.0.0.2') }),
     ).toMatchObject({
