@@ -2,10 +2,9 @@ import { useLocale, useTranslations } from 'next-intl'
 import { moneyText } from '#components/format/format.tsx'
 import type { AuditLine, AuditValues } from '#lib/base/audit/schema.ts'
 
-/** In cents. */
+/** Names of the audited values that hold cents. */
 const MONEY = ['amount', 'charge_max', 'withdrawal_max', 'night_max']
 
-/** What was before and what is since, a line for each thing that changed. */
 export function Changes({ before, after }: Pick<AuditLine, 'before' | 'after'>) {
   const t = useTranslations('audit')
   const label = useFieldLabel()

@@ -16,11 +16,10 @@ interface DetailsProps {
   line: AuditLine
   isStaff: boolean
   onClose: () => void
-  /** Shows the list of this one person, account or target. */
+  /** Filters the list by one user, account or target. */
   onNarrow: (changes: Record<string, string>) => void
 }
 
-/** All that was kept of one deed. */
 export function AuditDetails({ line, isStaff, onClose, onNarrow }: DetailsProps) {
   const t = useTranslations('audit')
   const { mode } = useApi().world
@@ -105,7 +104,7 @@ function Narrow({ onPress, children }: { onPress: () => void; children: ReactNod
   )
 }
 
-/** Where the target of a deed can be looked at by whoever reads of it; null: nowhere. */
+/** Returns the page that shows the target of an action; null: it has none. */
 function placeOf(line: AuditLine, shown: Mode, isStaff: boolean): string | null {
   const { action, account, target, before, after } = line
   const group = action.split('.')[0]

@@ -11,16 +11,15 @@ import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ACTION_GROUPS } from '#lib/base/audit/actions.ts'
 
-/** Each names one thing exactly. */
 const EXACT = { account: 'accountFilter', actor: 'personFilter', target: 'targetFilter' } as const
 type Exact = keyof typeof EXACT
 
-/** Every filter of the list, let go. */
+/** Clears every filter of the list. */
 export const UNSET = Object.fromEntries(
   [...Object.keys(EXACT), 'action', 'q', 'period', 'from', 'to'].map(name => [name, null]),
 )
 
-/** What no merchant's own log holds. */
+/** Groups of actions that only the operator's log contains. */
 const OF_STAFF = ['demo', 'merchant', 'user']
 
 interface FiltersProps extends Pick<ReturnType<typeof useFilters>, 'get' | 'set'> {

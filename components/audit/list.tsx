@@ -17,15 +17,13 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 interface AuditListProps {
-  /** The operator's staff see every account; a merchant sees their own. */
   isStaff: boolean
-  /** What the address asks for, as the API takes it. */
+  /** Filters from the page's address, named as the API expects them. */
   asked: Record<string, string>
   isFiltered: boolean
   first: ListPage<AuditLine>
 }
 
-/** Who did what, newest first; one press shows all that was kept of it. */
 export function AuditList({ isStaff, asked, isFiltered, first }: AuditListProps) {
   const t = useTranslations('audit')
   const api = useApi()

@@ -2,7 +2,7 @@ import { useTranslations } from 'next-intl'
 import { wordOf } from '#lib/base/audit/actions.ts'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
 
-/** What was done, in plain words; a deed of another version by its code. */
+/** Translates an action; one recorded by another version is shown by its code. */
 export function useActionText(): (action: string) => string {
   const t = useTranslations('auditAction')
   return action => {
@@ -11,7 +11,6 @@ export function useActionText(): (action: string) => string {
   }
 }
 
-/** Who did it: a person by their name, the rest by what it is. */
 export function ActorName({ actor }: { actor: AuditLine['actor'] }) {
   const t = useTranslations('auditActor')
   return actor.name ?? t(actor.kind)

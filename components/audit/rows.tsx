@@ -11,7 +11,6 @@ interface RowsProps {
   onShow: (line: AuditLine) => void
 }
 
-/** A table where there is room, else a card each; the whole of a row opens what was kept of it. */
 export function AuditRows(props: RowsProps) {
   return (
     <Sheet>

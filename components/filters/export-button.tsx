@@ -11,7 +11,7 @@ import { ApiProblem } from '#lib/edge/client/api.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 
 interface ExportButtonProps {
-  /** What answers the table, filters and language included. */
+  /** Endpoint that streams the CSV, including filters and language. */
   path: string
   words: {
     save: string
@@ -22,7 +22,7 @@ interface ExportButtonProps {
   }
 }
 
-/** Saves exactly what is filtered: all of it, or, where the stream breaks, nothing and the reason. */
+/** Saves every matching row as CSV; if the stream breaks, saves nothing and shows an error. */
 export function ExportButton({ path, words }: ExportButtonProps) {
   const api = useApi()
   const problemText = useProblemText()
@@ -81,7 +81,7 @@ interface Table {
   rows: number
 }
 
-/** Reads a table as it comes; fails unless it ends with the number of rows that have arrived. */
+/** Reads the streamed CSV; throws unless its last line confirms the number of rows received. */
 async function receiveTable(answer: Response, onRows: (rows: number) => void): Promise<Table> {
   if (!answer.body) throw new Error('the answer has no body')
   const parts: string[] = []
@@ -92,7 +92,7 @@ async function receiveTable(answer: Response, onRows: (rows: number) => void): P
     .getReader()
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
     const text: string = (end ?? '') + read.value
-    // Only what closes the table begins with this: what follows it is held back until it is over.
+    // Only the closing line begins with EXPORT_END; a possible one is held back until the end.
     const at = text.lastIndexOf(EXPORT_END)
     const isEnd = at >= 0 && /^\d*$/.test(text.slice(at + 1))
     const body = isEnd ? text.slice(0, at) : text

@@ -12,16 +12,14 @@ const SET = 'border-accent bg-accent-soft text-accent'
 
 interface FilterChipProps {
   label: string
-  /** What it is set to, in words; null when it lets everything pass. */
+  /** The chosen value, translated; null when the filter is not set. */
   value: string | null
   onClear: () => void
-  /** How its language says "any" of what it filters by. */
+  /** The translation of "any" that agrees with the label. */
   any?: string
-  /** The list that it opens. */
   children: ReactNode
 }
 
-/** A filter as a chip: it says what it is set to, opens its choices, and can be cleared. */
 export function FilterChip({ label, value, onClear, any, children }: FilterChipProps) {
   const t = useTranslations('ui')
   const look = value === null ? UNSET : SET
@@ -60,7 +58,7 @@ interface ChoiceFilterProps {
   value: string
   choices: { value: string; label: string }[]
   any?: string
-  /** '' lets everything pass. */
+  /** '' clears the filter. */
   onChoose: (value: string) => void
 }
 
@@ -81,7 +79,7 @@ interface SetFilterProps {
   onClear: () => void
 }
 
-/** A filter that was set elsewhere, such as by a link; here it can only be let go. */
+/** A filter set elsewhere, such as by a link; its chip can only clear it. */
 export function SetFilter({ label, value, onClear }: SetFilterProps) {
   const t = useTranslations('ui')
   return (

@@ -9,7 +9,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 
-/** Leads on to older rows, and back to the newest; each page has an address of its own. */
+/** Links to older rows and back to the newest; each page has its own address. */
 export function Pager({ nextCursor }: { nextCursor: string | null }) {
   const t = useTranslations('ui')
   const path = usePathname()
@@ -44,13 +44,11 @@ export function Pager({ nextCursor }: { nextCursor: string | null }) {
 
 interface ListBodyProps {
   error: unknown
-  /** Other filters were chosen, and what fits them is on its way. */
   isPending: boolean
   nextCursor: string | null
   children: ReactNode
 }
 
-/** What stands below the filters of a list. */
 export function ListBody({ error, isPending, nextCursor, children }: ListBodyProps) {
   return (
     <>
@@ -73,7 +71,7 @@ interface NoneFitProps {
   clear: () => void
 }
 
-/** There are some, but none that the filters let through. */
+/** Empty state of a list that has rows, but none that match the filters. */
 export function NoneFit({ title, text, clear }: NoneFitProps) {
   const t = useTranslations('ui')
   return (

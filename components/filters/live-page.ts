@@ -8,7 +8,7 @@ export interface ListPage<Row> {
   next_cursor: string | null
 }
 
-/** A page of a list, as it was first read and again every so often while something in it is pending. */
+/** Returns one page of a list, refetched every `everyMs` while one of its rows is pending. */
 export function useLivePage<Row extends { status: string }>(
   path: string,
   first: ListPage<Row>,

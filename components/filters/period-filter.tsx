@@ -14,7 +14,7 @@ interface PeriodFilterProps {
   set: (changes: Record<string, string | null>) => void
 }
 
-/** Which days a list or a chart is about, in the merchant's time zone. */
+/** Filters by days in the merchant's time zone. */
 export function PeriodFilter({ get, set }: PeriodFilterProps) {
   const t = useTranslations('period')
   const [isChoosing, setChoosing] = useState(false)

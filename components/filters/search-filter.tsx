@@ -11,12 +11,11 @@ interface SearchFilterProps {
   onSearch: (text: string) => void
 }
 
-/** Looks while one types. */
 export function SearchFilter({ label, value, onSearch }: SearchFilterProps) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => () => clearTimeout(timer.current), [])
-  // Going back changes the address, which the input must then say.
+  // Back and forward change the address without changing the input's value.
   useEffect(() => {
     if (input.current && document.activeElement !== input.current) input.current.value = value
   }, [value])

@@ -5,14 +5,14 @@ import type { Api } from '#lib/edge/client/api.ts'
 
 export const ApiContext = createContext<Api | null>(null)
 
-/** The API in the world that this page shows. */
+/** Returns the API client for the account and mode of this page. */
 export function useApi(): Api {
   const api = use(ApiContext)
   if (!api) throw new Error('useApi() is called outside <WorldOf>')
   return api
 }
 
-/** The same for what also stands in pages that belong to no world: the operator's, the sign-in. */
+/** Returns the API client, or null on pages without an account, such as sign-in. */
 export function useApiIfAny(): Api | null {
   return use(ApiContext)
 }

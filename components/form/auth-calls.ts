@@ -1,14 +1,14 @@
 import type { Factor } from '#lib/services/people/schema.ts'
 
-/** What is still to be shown after the right password. */
+/** Second factor still required after the correct password. */
 export interface Step {
   challenge: string
   methods: Factor[]
 }
 
 /**
- * wrong: not this e-mail with this password, or not this passkey. wrong_code: it may be tried again.
- * challenge_ended: it took too long, or too many tries. cookies: the browser kept none of ours.
+ * wrong: no such e-mail and password, or unknown passkey. wrong_code: another attempt is allowed.
+ * challenge_ended: expired, or too many attempts. cookies: the browser stored none of Troco's.
  */
 export type SignInOutcome =
   | 'ok'
@@ -19,7 +19,7 @@ export type SignInOutcome =
   | 'cookies'
   | 'failed'
 
-/** Asks for a session: what the browser gets is a cookie that no script can read. Or for more. */
+/** Signs in with an HTTP-only session cookie. Returns a Step if a second factor is required. */
 export async function signIn(fields: Record<string, string>): Promise<SignInOutcome | Step> {
   try {
     const answer = await post('/api/auth/callback/credentials', fields)
@@ -28,7 +28,7 @@ export async function signIn(fields: Record<string, string>): Promise<SignInOutc
     if (said.error === 'wrong_code' || said.error === 'challenge_ended') return said.error
     if (answer.status === 401) return 'wrong'
     if (answer.status === 429) return 'busy'
-    // Refused as another's page: what helps is our own address, which that problem names.
+    // The request was refused as cross-origin; the `cookies` message names the address to use.
     if (answer.status === 403) return 'cookies'
     if (!answer.ok) return 'failed'
     return said.url?.includes('csrf=true') ? 'cookies' : 'ok'
@@ -37,7 +37,7 @@ export async function signIn(fields: Record<string, string>): Promise<SignInOutc
   }
 }
 
-/** The same by a passkey; null when its owner would rather not. */
+/** Signs in with a passkey; null when the user cancels. */
 export async function signInByPasskey(step: Step | null): Promise<SignInOutcome | Step | null> {
   try {
     const body = JSON.stringify(step ? { challenge: step.challenge } : {})
@@ -55,7 +55,7 @@ export async function signInByPasskey(step: Step | null): Promise<SignInOutcome 
   }
 }
 
-/** Where the provider asks who one is; null where it could not be reached. */
+/** Returns the sign-in address of the provider; null if it could not be reached. */
 export async function addressOfProvider(provider: string, next: string): Promise<string | null> {
   try {
     const answer = await post(`/api/auth/signin/${provider}`, { callbackUrl: next })
@@ -66,7 +66,6 @@ export async function addressOfProvider(provider: string, next: string): Promise
   }
 }
 
-/** Ends the session on the server too. */
 export async function signOut(): Promise<boolean> {
   try {
     return (await post('/api/auth/signout', {})).ok

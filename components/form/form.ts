@@ -4,24 +4,23 @@ import { type FocusEvent, type InputEvent, type SubmitEvent, useRef, useState } 
 import type { ZodType } from 'zod'
 import { ApiProblem } from '#lib/edge/client/api.ts'
 
-/** Of a field that is wrong: whether it is empty, or holds what it may not. */
+/** required: the field is empty. invalid: its value is not allowed. */
 export type FieldProblem = 'required' | 'invalid'
 
 interface FormRules<Wire> {
-  /** The schema by which the server judges, too. */
+  /** The schema that the server validates with. */
   schema: ZodType<Wire>
-  /** What the fields hold, as it goes over the wire; an empty one is undefined. */
+  /** Builds the request body; an empty field is undefined. */
   read: (data: FormData) => unknown
-  /** Sends it. The key stays the same until something in the form is changed. */
+  /** Sends the body. The idempotency key stays the same until an input changes. */
   send: (body: Wire, idempotencyKey: string) => Promise<void>
 }
 
 export interface Form {
   problems: Record<string, FieldProblem>
-  /** Why the server refused, unless it named a field. */
+  /** The server's error, unless it named a field of this form. */
   failure: unknown
   isBusy: boolean
-  /** For the <form> itself. */
   props: {
     noValidate: true
     onSubmit: (event: SubmitEvent<HTMLFormElement>) => Promise<void>
@@ -30,7 +29,7 @@ export interface Form {
   }
 }
 
-/** Judges a form as it is filled in, sends it once, and puts what the server refuses at its field. */
+/** Validates a form as it is filled in, sends it once, and shows server errors at their fields. */
 export function useForm<Wire>({ schema, read, send }: FormRules<Wire>): Form {
   const [problems, setProblems] = useState<Form['problems']>({})
   const [failure, setFailure] = useState<unknown>(null)
@@ -61,10 +60,10 @@ export function useForm<Wire>({ schema, read, send }: FormRules<Wire>): Form {
 
   function onBlur(event: FocusEvent<HTMLFormElement>) {
     const { name: whole, value } = event.target as unknown as HTMLInputElement
-    // An input of a row is called after its list, as in items.1.price.
+    // Inputs of rows are named after their list, such as items.1.price.
     const name = whole?.split('.')[0]
     if (!name || (value === '' && !problems[name])) return
-    // Sending judges it anyway; words that go meanwhile would move the button away from the pointer.
+    // Removing a message here would move the button before the click ends; submitting validates.
     if (event.relatedTarget?.matches('[type=submit]')) return
     const judged = judge(schema, read(new FormData(event.currentTarget)))
     const { [name]: _, ...others } = problems
@@ -78,10 +77,7 @@ export function useForm<Wire>({ schema, read, send }: FormRules<Wire>): Form {
   return { problems, failure, isBusy, props: { noValidate: true, onSubmit, onBlur, onInput } }
 }
 
-/**
- * For a form that shows what is kept already: while it says the same there is nothing to send, and
- * `onEdit` hears of each change.
- */
+/** Props of a form that edits stored values: submits only after a change, and reports each edit. */
 export function editing({ props }: Form, isUnchanged: boolean, onEdit: (data: FormData) => void) {
   return {
     ...props,
@@ -110,7 +106,7 @@ function judge<Wire>(schema: ZodType<Wire>, given: unknown): Judged<Wire> {
   return { ok: false, problems }
 }
 
-/** Which of the server's fields stand in this form. */
+/** Returns the invalid fields of the response that exist in this form. */
 function fieldsOf({ fields, code }: ApiProblem, form: HTMLFormElement): Form['problems'] {
   if (code !== 'invalid_input') return {}
   const here = Object.keys(fields).filter(name => form.elements.namedItem(name))

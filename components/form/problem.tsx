@@ -27,7 +27,6 @@ const KNOWN = [
   'not_found',
 ] as const
 
-/** What went wrong and what to do about it, in the reader's language. */
 export function useProblemText(): (error: unknown) => string {
   const t = useTranslations('problem')
   return error => {
@@ -37,7 +36,6 @@ export function useProblemText(): (error: unknown) => string {
   }
 }
 
-/** The same as a notice that is read aloud when it appears; nothing where there is no problem. */
 export function Problem({ error }: { error: unknown }) {
   const text = useProblemText()
   if (!error) return null

@@ -1,4 +1,4 @@
-/** Under which name the server wants an answer to be saved. */
+/** Returns the file name of the content-disposition header, or the given default. */
 export function fileNameOf(answer: Response, unlessSaid: string): string {
   const header = answer.headers.get('content-disposition') ?? ''
   return /filename="([^"]+)"/.exec(header)?.[1] ?? unlessSaid
@@ -7,6 +7,6 @@ export function fileNameOf(answer: Response, unlessSaid: string): string {
 export function saveAs(file: Blob, name: string): void {
   const href = URL.createObjectURL(file)
   Object.assign(document.createElement('a'), { href, download: name }).click()
-  // Some browsers read it only after the click has been dealt with.
+  // Some browsers read the file only after the click event has finished.
   setTimeout(() => URL.revokeObjectURL(href), 60_000)
 }

@@ -9,11 +9,9 @@ interface SaveProps {
   isBusy: boolean
   isSaved: boolean
   failure: unknown
-  /** Nothing was changed yet, so that there is nothing to save. */
   isUnchanged: boolean
 }
 
-/** The end of a form of the settings: the button, and what came of it. */
 export function Save({ isBusy, isSaved, failure, isUnchanged }: SaveProps) {
   const t = useTranslations('settings')
   return (

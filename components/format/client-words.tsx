@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 
 type Spaces = keyof ReturnType<typeof useMessages>
 
-/** What the kit of components/ui and the frame say, wherever they stand. */
+/** Messages of components/ui and of the frame, which appear on every page. */
 const ALWAYS: Spaces[] = ['nav', 'when', 'ui', 'period', 'problem', 'connection', 'proof']
 
 interface ClientWordsProps {
@@ -11,7 +11,7 @@ interface ClientWordsProps {
   children: ReactNode
 }
 
-/** Sends the browser only the messages that the components below it may say. */
+/** Limits the messages sent to the browser to those that the components below need. */
 export function ClientWords({ of = [], children }: ClientWordsProps) {
   const messages = useMessages()
   const wanted = new Set([...ALWAYS, ...of])

@@ -4,7 +4,7 @@ const MINUTE_S = 60
 const HOUR_S = 60 * MINUTE_S
 const DAY_S = 24 * HOUR_S
 
-/** Symbols of the units of time, the same in every language of the interface. */
+/** Symbols of the units, equal in every language of the interface. */
 const UNITS = [
   ['d', DAY_S],
   ['h', HOUR_S],
@@ -18,15 +18,14 @@ interface Durations {
   took: (ms: number) => string
   /** A pause in its largest unit, rounded up: 3 min. */
   pause: (seconds: number) => string
-  /** The time that is left, in its two largest units: 3 min 12 s. */
+  /** The remaining time in its two largest units: 3 min 12 s. */
   left: (seconds: number) => string
   /** A span in its largest unit and the next one, which may be zero: 3 min 0 s. */
   span: (seconds: number) => string
-  /** A span in words, in the largest unit that it fills twice: 90 minutes. */
+  /** A span in words, in the largest unit that fits at least twice: 90 minutes. */
   words: (seconds: number) => string
 }
 
-/** Durations in the reader's language. */
 export function useDurations(): Durations {
   const locale = useLocale()
   const t = useTranslations('when')
@@ -66,7 +65,7 @@ export function durationWords(seconds: number, locale: string): string {
   return new Intl.NumberFormat(locale, options).format(Math.floor(seconds / length))
 }
 
-/** A countdown as a clock shows it: 23:41:08, and from a day on 29 d 23:41:08. */
+/** Formats a countdown as a clock: 23:41:08, and from one day on 29 d 23:41:08. */
 export function clockText(seconds: number): string {
   const [days = 0, ...clock] = partsOf(seconds).map(([value]) => value)
   const text = clock.map(value => String(value).padStart(2, '0')).join(':')
@@ -75,7 +74,7 @@ export function clockText(seconds: number): string {
 
 const TICK_MS = 1_000
 
-/** The seconds until a moment, counted down while the page is open. */
+/** Returns the seconds until a moment, counting down while the page is open. */
 export function useSecondsTo(at: string): number {
   const now = useNow({ updateInterval: TICK_MS })
   return (Date.parse(at) - now.getTime()) / 1_000

@@ -1,8 +1,7 @@
 import { useLocale, useNow, useTimeZone } from 'next-intl'
 
-/** The exact time in full, as a tooltip shows it. */
+/** The exact time in full, for tooltips. */
 export const EXACT = { dateStyle: 'long', timeStyle: 'medium' } as const
-/** The exact time beside other facts. */
 export const DATED = { dateStyle: 'medium', timeStyle: 'medium' } as const
 
 const TO_MILLISECOND = {
@@ -14,13 +13,13 @@ const TO_MILLISECOND = {
 } as const
 const DAY = { year: 'numeric', month: 'short', day: 'numeric' } as const
 
-/** The format of a moment of today, and of one of another day. */
+/** Formats of a moment today, and of one on another day. */
 const LOOKS = {
   /** Below a heading that names the day. */
   minute: [{ timeStyle: 'short' }, { timeStyle: 'short' }],
   second: [{ timeStyle: 'medium' }, { dateStyle: 'short', timeStyle: 'medium' }],
   millisecond: [TO_MILLISECOND, { ...DAY, ...TO_MILLISECOND }],
-  /** With the day, even today's. */
+  /** With the date, even today. */
   dated: [DATED, DATED],
 } as const satisfies Record<string, [Intl.DateTimeFormatOptions, Intl.DateTimeFormatOptions]>
 
@@ -29,7 +28,6 @@ interface ExactTimeProps {
   look: keyof typeof LOOKS
 }
 
-/** A moment by the merchant's clock. */
 export function ExactTime({ at, look }: ExactTimeProps) {
   const text = useTimeText()
   const timeZone = useTimeZone()
@@ -42,20 +40,19 @@ export function ExactTime({ at, look }: ExactTimeProps) {
   )
 }
 
-/** The day of a moment, in words. */
 export function Day({ at }: { at: string }) {
   const text = useTimeText()
   return <>{text(at, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' })}</>
 }
 
-/** Formats moments in the reader's language and the merchant's time zone. */
+/** Formats moments in the user's language and the merchant's time zone. */
 export function useTimeText(): (at: string, look: Intl.DateTimeFormatOptions) => string {
   const locale = useLocale()
   const timeZone = useTimeZone()
   return (at, look) => new Intl.DateTimeFormat(locale, { ...look, timeZone }).format(new Date(at))
 }
 
-/** The calendar day of a moment as YYYY-MM-DD. */
+/** Returns the calendar day of a moment as YYYY-MM-DD. */
 export function calendarDay(date: Date, timeZone: string | undefined): string {
   return new Intl.DateTimeFormat('en-CA', { timeZone }).format(date)
 }

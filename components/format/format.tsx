@@ -2,7 +2,7 @@ import { useLocale } from 'next-intl'
 
 export { When } from '#components/format/when.tsx'
 
-/** Cents as people read them: R$ 1.234,56, or R$ 1,234.56 in English. */
+/** Formats cents: R$ 1.234,56, or R$ 1,234.56 in English. */
 export function moneyText(cents: number, locale: string): string {
   const { sign, integer, decimal, fraction } = moneyParts(cents, locale)
   return `${sign}R$ ${integer}${decimal}${fraction}`
@@ -32,10 +32,10 @@ export function Money({ cents }: MoneyProps) {
   return <span className="whitespace-nowrap">{moneyText(cents, useLocale())}</span>
 }
 
-/** From ten million on an amount at full size is wider than a small phone. */
+/** From R$ 10.000.000 on (10 characters), an amount at full size is wider than a small phone. */
 const LONG_MIN = 9
 
-/** The amount that a page is about: R$ small, cents raised; read aloud it is one plain amount. */
+/** The main amount of a page, in large type; screen readers get it as plain text. */
 export function HeroMoney({ cents, testId }: MoneyProps & { testId: string }) {
   const locale = useLocale()
   const { sign, integer, decimal, fraction } = moneyParts(cents, locale)

@@ -5,14 +5,14 @@ import { LOCALE_COOKIE, THEME_COOKIE, type Theme } from '#lib/edge/session/schem
 const YEAR_SECONDS = 365 * 86_400
 const THEME_CHANGED = 'troco-theme'
 
-/** Kept in a cookie, so that the server's first answer already looks as chosen. */
+/** Stores a choice in a cookie, so that the server renders the first page with it. */
 export function keepPreference(name: string, value: string): void {
   const secure = location.protocol === 'https:' ? '; Secure' : ''
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is missing in older Safaris
   document.cookie = `${name}=${value}; Path=/; Max-Age=${YEAR_SECONDS}; SameSite=Lax${secure}`
 }
 
-/** Shown at once here, and kept with the person for wherever they sign in next. */
+/** Applies the theme here and stores it in the user's profile, for their other devices. */
 export function keepTheme(theme: Theme, api: Api | null): void {
   keepPreference(THEME_COOKIE, theme)
   document.documentElement.dataset.theme = theme
@@ -25,12 +25,11 @@ export function keepLocale(locale: Locale, api: Api | null): void {
   keepWithPerson({ locale }, api)
 }
 
-/** This browser keeps the choice in any case, so nothing is lost where the server refuses it. */
+/** Ignores a failure: the cookie of this browser already has the choice. */
 function keepWithPerson(body: { theme?: Theme; locale?: Locale }, api: Api | null): void {
   api?.send('PATCH', '/dashboard/profile', { body }).catch(() => {})
 }
 
-/** Calls back whenever the theme is changed, by whichever switch of the page. */
 export function watchTheme(onChange: () => void): () => void {
   addEventListener(THEME_CHANGED, onChange)
   return () => removeEventListener(THEME_CHANGED, onChange)

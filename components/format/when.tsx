@@ -4,18 +4,17 @@ import { useLocale, useNow, useTimeZone, useTranslations } from 'next-intl'
 import { useId } from 'react'
 import { calendarDay, EXACT, useTimeText } from '#components/format/exact-time.tsx'
 
-/** So often "há 4 min" becomes "há 5 min". */
+/** Refresh interval, so that "há 4 min" becomes "há 5 min" in time. */
 const TICK_MS = 30_000
 
 const SIDES = { start: 'left-0', end: 'right-0' }
 
 interface WhenProps {
   at: string
-  /** Which edge of the words the exact time is flush with: end near the right edge of the page. */
+  /** The edge the exact time is aligned with; use `end` near the right edge of the page. */
   side?: keyof typeof SIDES
 }
 
-/** How long ago, with the exact time for whoever points at it or tabs to it. */
 export function When({ at, side = 'start' }: WhenProps) {
   const locale = useLocale()
   const timeZone = useTimeZone()
@@ -53,9 +52,9 @@ export function When({ at, side = 'start' }: WhenProps) {
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** Until here "há 5 h" says more than "ontem". */
+/** Hours up to which "há 5 h" is clearer than "ontem". */
 const HOURS_MAX = 12
-/** Until here "em 20 dias" says more than a date. */
+/** Days up to which "em 20 dias" is clearer than a date. */
 const DAYS_AHEAD_MAX = 31
 
 function timeAgo(date: Date, now: Date, locale: string, timeZone: string | undefined): string {

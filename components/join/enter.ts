@@ -3,16 +3,16 @@ import { keepPreference } from '#components/format/preferences.ts'
 import { createApi } from '#lib/edge/client/api.ts'
 import { ACCOUNT_COOKIE } from '#lib/edge/session/schema.ts'
 
-/** For pages that belong to no account, and often to nobody yet. */
+/** API client for pages without an account or a session. */
 export const openApi = createApi({ mode: 'test', accountId: null })
 
-/** A whole new page, in the account that somebody is in from now on. */
+/** Opens the given account with a full page load. */
 export function goInto(accountId: string): void {
   keepPreference(ACCOUNT_COOKIE, accountId)
   location.assign('/test/home')
 }
 
-/** The same for somebody who is new here: with what they just chose. */
+/** Signs in a new user with the password they just chose, then opens the account. */
 export async function signInto(accountId: string, email: string, password: string): Promise<void> {
   keepPreference(ACCOUNT_COOKIE, accountId)
   if ((await signIn({ email, password })) === 'ok') return goInto(accountId)

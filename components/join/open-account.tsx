@@ -12,11 +12,11 @@ import { ApiProblem } from '#lib/edge/client/api.ts'
 import { accountRequest, signUpRequest } from '#lib/rooms/accounts/schema.ts'
 
 interface SignUpFormProps {
-  /** The operator's invitation, and whom it is for. */
+  /** The operator's invitation: its secret and the e-mail invited. */
   invited?: { secret: string; email: string }
 }
 
-/** An account of one's own, for whoever is new here. */
+/** Creates a user and their first account. */
 export function SignUpForm({ invited }: SignUpFormProps) {
   const t = useTranslations('signUp')
   const [isTaken, setTaken] = useState(false)
@@ -87,7 +87,7 @@ export function SignUpForm({ invited }: SignUpFormProps) {
   )
 }
 
-/** Another account for somebody who is signed in. */
+/** Creates another account for the signed-in user. */
 export function OpenForm({ secret }: { secret?: string }) {
   const t = useTranslations('signUp')
   const { problems, failure, isBusy, props } = useForm({

@@ -17,11 +17,11 @@ interface AccountMenuProps {
   account: SessionAccount | null
   name: string
   mode: Mode | undefined
-  /** What the phone's bar has no room for. */
+  /** Places that do not fit in the phone's bar. */
   places: Place[]
 }
 
-/** Who is signed in, how it looks, and the way out. The browser itself opens and closes it. */
+/** Menu of the signed-in user. The browser's popover API opens and closes it. */
 export function AccountMenu({ user, account, name, mode, places }: AccountMenuProps) {
   const t = useTranslations('nav')
   return (
@@ -91,7 +91,6 @@ const LOOKS = {
   live: { text: 'text-muted', track: 'bg-faint', knob: 'translate-x-0' },
 }
 
-/** Says which world this is and leads to the other one. */
 export function ModeSwitch({ mode }: { mode: Mode }) {
   const t = useTranslations('nav')
   const { text, track, knob } = LOOKS[mode]

@@ -11,7 +11,6 @@ interface AccountSwitchProps {
   label: string
 }
 
-/** For whoever works for several merchants: whose pages these are. */
 export function AccountSwitch({ accounts, chosen, label }: AccountSwitchProps) {
   return (
     <ul aria-label={label} className="mb-2 max-h-56 overflow-y-auto">
@@ -23,7 +22,7 @@ export function AccountSwitch({ accounts, chosen, label }: AccountSwitchProps) {
             className="w-full justify-between"
             onClick={() => {
               keepPreference(ACCOUNT_COOKIE, id)
-              // A whole new page: nothing that this one holds belongs to the other account.
+              // Full page load: the cached data of this page belongs to the previous account.
               location.assign('/')
             }}
           >

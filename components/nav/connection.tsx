@@ -9,7 +9,7 @@ import { ApiProblem } from '#lib/edge/client/api.ts'
 
 const LOOK_AGAIN_MS = 3_000
 
-/** Says that the server cannot be reached, looks for it, and reads everything again when it is back. */
+/** Shows when the server is unreachable, polls it, and refetches everything once it responds. */
 export function Connection() {
   const t = useTranslations('connection')
   const queries = useQueryClient()

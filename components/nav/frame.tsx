@@ -12,14 +12,13 @@ import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 
 interface FrameProps {
   user: SessionUser
-  /** Absent for somebody of the operator's who belongs to no account. */
+  /** Null for an operator who belongs to no account. */
   account: SessionAccount | null
-  /** Absent on the operator's pages, which belong to neither world. */
+  /** Absent on the operator's pages, which have no mode. */
   mode?: Mode
   children: ReactNode
 }
 
-/** What stands around every page of a signed-in person. */
 export function Frame({ user, account, mode, children }: FrameProps) {
   const t = useTranslations('nav')
   const { main, more, phone } = placesOf(user, account, mode ?? 'test')
@@ -66,7 +65,6 @@ interface BottomBarProps {
 const ITEM =
   'flex min-w-0 flex-1 flex-col items-center justify-center gap-1 font-semibold text-[11.5px] text-muted aria-[current]:text-accent'
 
-/** The phone's navigation. */
 function BottomBar({ places, menu }: BottomBarProps) {
   const t = useTranslations('nav')
   return (

@@ -6,7 +6,7 @@ import { type Allowed, mayNow } from '#lib/services/people/roles.ts'
 
 export const MemberContext = createContext<Pick<SessionAccount, 'role' | 'status'> | null>(null)
 
-/** Tells what the member who looks may do: what they may not is not offered. */
+/** Returns a check of the member's permissions; the interface hides what they may not do. */
 export function useMay(): (wanted: Allowed) => boolean {
   const member = use(MemberContext)
   return wanted => member !== null && mayNow(member, wanted)
@@ -17,7 +17,6 @@ interface IfMayProps {
   children: ReactNode
 }
 
-/** What stands here only for those who may do it. */
 export function IfMay({ do: wanted, children }: IfMayProps) {
   return useMay()(wanted) ? children : null
 }

@@ -7,7 +7,7 @@ import type { ReactNode } from 'react'
 
 interface NavLinkProps {
   href: string
-  /** What belongs to the place, where that is more than what stands below it. */
+  /** Path prefix of the place, where it differs from `href`. */
   within?: string
   except?: string
   icon: ReactNode
@@ -15,7 +15,6 @@ interface NavLinkProps {
   children: ReactNode
 }
 
-/** A place in the navigation: marked when one is there, and turning while it is on its way. */
 export function NavLink({ href, within = href, except, icon, className, children }: NavLinkProps) {
   const path = usePathname()
   const isBelow = (place: string) => path === place || path.startsWith(`${place}/`)
@@ -26,7 +25,7 @@ export function NavLink({ href, within = href, except, icon, className, children
       prefetch={false}
       aria-current={isHere ? 'page' : undefined}
       className={className}
-      // The page changes below a menu that would stay open.
+      // Navigation does not close a popover by itself.
       onClick={event => event.currentTarget.closest<HTMLElement>('[popover]')?.hidePopover()}
     >
       <IconOrWheel icon={icon} />

@@ -31,22 +31,22 @@ export interface Place {
   name: PlaceName
   href: string
   icon: LucideIcon
-  /** What belongs to it, where that is more than what stands below its address. */
+  /** Path prefix of the place, where it differs from `href`. */
   within?: string
-  /** A place of its own below this one, which is not this one. */
+  /** Path below this one that is a place of its own. */
   except?: string
 }
 
 interface Places {
-  /** What one does here every day. */
+  /** Places of daily use. */
   main: Place[]
-  /** What one sets up, or looks up. */
+  /** Places for configuration and reference. */
   more: Place[]
-  /** The phone's bar; the rest is behind its last button. */
+  /** The phone's bar; its last button opens the rest. */
   phone: Place[]
 }
 
-/** The places that exist for a person, in the order of the rail. */
+/** Returns the places that a user may open, in the order of the rail. */
 export function placesOf(user: SessionUser, account: SessionAccount | null, mode: Mode): Places {
   const at = `/${mode}`
   const home: Place = { name: 'home', href: `${at}/home`, icon: House }

@@ -15,11 +15,10 @@ interface ThemeSwitchProps {
   label: string
   names: Record<Theme, string>
   theme: Theme
-  /** With the names beside the icons. */
+  /** Shows the names beside the icons. */
   isWide?: boolean
 }
 
-/** However many there are in a page, all of them say the same. */
 export function ThemeSwitch({ label, names, theme, isWide }: ThemeSwitchProps) {
   const api = useApiIfAny()
   const group = useId()
@@ -53,7 +52,7 @@ export function ThemeSwitch({ label, names, theme, isWide }: ThemeSwitchProps) {
 }
 
 interface LanguageSwitchProps {
-  /** The other language, and its name in itself. */
+  /** The other language, and its name in that language. */
   other: Locale
   name: string
 }

@@ -17,7 +17,6 @@ const ROW = 'flex min-h-10 w-full items-center gap-3 rounded-control px-2.5 text
 const QUIET = 'font-medium text-muted transition-colors duration-150 hover:bg-sunk hover:text-ink'
 const LINK = `${ROW} ${QUIET} aria-[current]:bg-accent-soft aria-[current]:font-semibold aria-[current]:text-accent`
 
-/** The desktop's navigation; a phone has the bottom bar. */
 export function Rail({ main, more, mode, name }: RailProps) {
   const t = useTranslations('nav')
   const link = ({ name: key, href, within, except, icon: Icon }: Place) => (

@@ -4,7 +4,7 @@ import { Search } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useSyncExternalStore } from 'react'
 
-/** Looks like a search field, and opens the palette: so does Ctrl or ⌘ K. */
+/** Looks like a search field; opens the palette, as Ctrl or ⌘ K does. */
 export function SearchButton() {
   const t = useTranslations('nav')
   const isApple = useSyncExternalStore(
@@ -33,12 +33,12 @@ export function SearchButton() {
 
 const ASKED = 'troco-palette'
 
-/** From wherever one stands: the layout holds the one palette of a page. */
+/** Opens the palette by an event, because the layout owns the only one of the page. */
 function openPalette(): void {
   dispatchEvent(new Event(ASKED))
 }
 
-/** Calls back when somebody asks for the palette, with the keyboard too: Ctrl or ⌘ K. */
+/** Calls back when a button or the keyboard (Ctrl or ⌘ K) asks for the palette. */
 export function watchPalette(onAsked: () => void, onKey: () => void): () => void {
   const listen = (event: KeyboardEvent) => {
     if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return

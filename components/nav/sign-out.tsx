@@ -7,9 +7,9 @@ import { Button } from '#components/ui/button.tsx'
 
 interface SignOutProps {
   label: string
-  /** Said in place of the label when the server could not be asked. */
+  /** Replaces the label when the server could not be reached. */
   again: string
-  /** Where one is then. */
+  /** Where signing out leads. */
   to?: string
 }
 

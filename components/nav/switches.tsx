@@ -3,7 +3,6 @@ import { LanguageSwitch, ThemeSwitch } from '#components/nav/preference-switches
 import { LANGUAGE_NAMES, nextLocale } from '#lib/base/locale.ts'
 import { readTheme } from '#lib/edge/session/preferences.ts'
 
-/** Language and theme, side by side. */
 export async function Switches() {
   const [t, locale, theme] = await Promise.all([
     getTranslations('preferences'),

@@ -15,7 +15,7 @@ const ProofDialog = dynamic(
   async () => (await import('#components/proof/proof-dialog.tsx')).ProofDialog,
 )
 
-/** A refusal stays one however often it is asked for; only what never arrived is tried again. */
+/** Retries network failures and service_unavailable; other error responses would not change. */
 function mayRetry(failures: number, error: Error): boolean {
   const code = error instanceof ApiProblem ? error.code : ''
   return failures < 3 && ['network', 'service_unavailable'].includes(code)
@@ -23,12 +23,12 @@ function mayRetry(failures: number, error: Error): boolean {
 
 interface WorldOfProps {
   mode: Mode
-  /** Absent on pages that belong to no account: the operator's, a person's own. */
+  /** Null on pages that belong to no account: the operator's and the user's own. */
   account: Pick<SessionAccount, 'id' | 'role' | 'status'> | null
   children: ReactNode
 }
 
-/** Gives what is below it the API of one account and mode, and a memory of what it answered. */
+/** Provides the API client of one account and mode, and a query cache, to its children. */
 export function WorldOf({ mode, account, children }: WorldOfProps) {
   const accountId = account?.id ?? null
   const [asked, setAsked] = useState<((isProved: boolean) => void) | null>(null)

@@ -7,7 +7,6 @@ interface CodeFieldProps {
   problem?: string | null
 }
 
-/** Where a code is typed: digits of the app, which a phone may fill in, or a recovery code. */
 export function CodeField({ label, id, isRecovery = false, problem }: CodeFieldProps) {
   return (
     <Field

@@ -14,16 +14,14 @@ import { codeProof, type Factor, type FactorAnswer } from '#lib/services/people/
 
 type Options = Parameters<typeof showPasskey>[0]['options']
 
-/** Its own, since it may stand over a form that asks for a code, too. */
+/** An id of its own: the dialog may cover a form that also asks for a code. */
 const CODE = 'proof-code'
 
 interface FactorFormProps {
   methods: Factor[]
-  /** What is done with what was shown. */
   onShown: (answer: FactorAnswer) => Promise<void>
 }
 
-/** Asks for a second factor of whoever is signed in: a code of theirs, or a passkey. */
 export function FactorForm({ methods, onShown }: FactorFormProps) {
   const t = useTranslations('proof')
   const api = useApi()
@@ -33,7 +31,7 @@ export function FactorForm({ methods, onShown }: FactorFormProps) {
   const hasApp = methods.includes('code')
   const [isRecovery, setRecovery] = useState(!hasApp)
   const mayShow = methods.includes('passkey') && canPasskeys !== false
-  // Who has passkeys alone types a code only when they are out of reach.
+  // Users who have only passkeys enter a recovery code when no passkey is at hand.
   const [isTyping, setTyping] = useState(hasApp)
   const hasField = isTyping || !mayShow
   // biome-ignore lint/correctness/useExhaustiveDependencies: each field is another one

@@ -11,7 +11,7 @@ interface NewPasswordFieldProps {
   problem: FieldProblem | undefined
 }
 
-/** Where a password is chosen. How long it is stands below; whether it is common, the server says. */
+/** Input of a new password. Length is checked here; whether it is common, by the server. */
 export function NewPasswordField({ label, problem }: NewPasswordFieldProps) {
   const t = useTranslations('newPassword')
   const [value, setValue] = useState('')

@@ -5,13 +5,13 @@ import {
   startRegistration,
 } from '@simplewebauthn/browser'
 
-/** What the server asks, with the secret of the question. */
+/** WebAuthn options, with the challenge secret to send back. */
 export interface Asked<Options> {
   challenge: string
   options: Options
 }
 
-/** Shows a passkey; null when its owner would rather not, or took too long. */
+/** Asks the browser for a passkey; null when the user cancels or it times out. */
 export async function showPasskey({
   challenge,
   options,

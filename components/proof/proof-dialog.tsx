@@ -16,7 +16,7 @@ import { type ProofMethod, type ProofRequest, passwordProof } from '#lib/service
 
 const PATH = '/person/proof'
 
-/** Asks whoever is there to show again who they are, before what they began goes on. */
+/** Asks the signed-in user to authenticate again before an action continues. */
 export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
   const t = useTranslations('proof')
   const api = useApi()
@@ -25,7 +25,7 @@ export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
     setOpen(false)
     onEnd(isProved)
   }
-  // Never remembered: a factor may have been added, or taken away, since the last time.
+  // Never cached: a factor may have been added or removed since the last time.
   const { data: methods, error } = useQuery({
     queryKey: ['proof'],
     gcTime: 0,
@@ -45,7 +45,7 @@ export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
       title={t('title')}
       description={methods?.length === 0 ? t('none') : t('text')}
     >
-      {/* As high as the form that comes, so that nothing jumps. */}
+      {/* The height of the form that loads, to avoid a layout shift. */}
       <div aria-busy={!methods && !error} className={methods ? '' : 'min-h-[138px]'}>
         <Problem error={error} />
         {factors.length > 0 ? (
@@ -85,7 +85,7 @@ function PasswordProof({ onTyped }: { onTyped: (body: ProofRequest) => Promise<v
   )
 }
 
-/** A new session is a proof, too; with the one that is here nobody is asked anything at the door. */
+/** Signs out first: a new session counts as a proof, and /login skips users who have a session. */
 function SignInAgain() {
   const t = useTranslations('proof')
   const [failure, setFailure] = useState<unknown>(null)

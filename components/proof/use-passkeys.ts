@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'react'
 
-/** Whether passkeys work here; null until the browser was asked. An IP address has none. */
+/** Returns whether passkeys work; null until known. On an IP address they do not exist. */
 export function useCanPasskeys(): boolean | null {
   const [can, setCan] = useState<boolean | null>(null)
   useEffect(() => {

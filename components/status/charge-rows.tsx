@@ -10,12 +10,11 @@ import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 
 interface ChargeRowsProps {
   label: string
-  /** What the column of their times is called. */
+  /** Heading of the time column. */
   created: string
   charges: ListedCharge[]
 }
 
-/** Charges by their payers; the whole of a row leads to its charge. */
 export function ChargeRows({ label, created, charges }: ChargeRowsProps) {
   const t = useTranslations('charges')
   const { mode } = useApi().world

@@ -4,7 +4,7 @@ import type { RejectionFields } from '#lib/views/dashboard/schema.ts'
 
 type Failed = Pick<Attempt, 'problem_code' | 'problem_params'>
 
-/** Why a webhook's attempt failed: in a word, and what it means; null after a success. */
+/** Translates why a webhook attempt failed, short and in full; null after a success. */
 export function useDeliveryProblem() {
   const t = useTranslations('deliveryProblem')
   return {
@@ -15,7 +15,7 @@ export function useDeliveryProblem() {
   }
 }
 
-/** Why the bank rejected a withdrawal or a refund; null where it did not. */
+/** Translates why the bank rejected a withdrawal or a refund; null if it did not. */
 export function useRejection() {
   const t = useTranslations('rejection')
   return ({ rejection_code: code, rejection_params: params }: RejectionFields) =>

@@ -2,7 +2,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import type { Role } from '#lib/rooms/accounts/schema.ts'
 import { type Allowed, may } from '#lib/services/people/roles.ts'
 
-/** What tells the roles apart, and the permission that stands for it. */
+/** Actions that differ between roles, each with the permission it requires. */
 export const DEEDS = [
   { name: 'see', needs: 'dashboard:read' },
   { name: 'charge', needs: 'transactions:write' },
@@ -16,7 +16,6 @@ export const DEEDS = [
   { name: 'audit', needs: 'audit:read' },
 ] as const satisfies { name: string; needs: Allowed }[]
 
-/** What a role may do, as a sentence. */
 export function useRoleText(): (role: Role) => string {
   const t = useTranslations('members')
   const list = new Intl.ListFormat(useLocale(), { type: 'conjunction' })

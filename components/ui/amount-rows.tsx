@@ -5,9 +5,9 @@ import { Cell, Head, Row, Table } from '#components/ui/table.tsx'
 
 export interface AmountRow {
   id: string
-  /** Whose money it is, or where it goes: a link with ROW_LINK, which the whole row then is. */
+  /** Payer or destination. Use a link with ROW_LINK to make the whole row clickable. */
   subject: ReactNode
-  /** The subject as text, for whoever points at what is cut off. */
+  /** The subject as text, for the tooltip of a truncated cell. */
   title?: string
   external_id: string | null
   state: ReactNode
@@ -21,7 +21,6 @@ interface AmountRowsProps {
   rows: AmountRow[]
 }
 
-/** Charges or withdrawals: a table where there is room, else a card each. */
 export function AmountRows(props: AmountRowsProps) {
   return (
     <Sheet>

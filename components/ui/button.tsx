@@ -6,7 +6,7 @@ const LOOKS = {
   plain: 'px-2.5 text-muted hover:bg-sunk hover:text-ink',
 }
 
-/** Also for a link that looks like a button. */
+/** Returns the classes of a button, also for links that look like one. */
 export function buttonClass(look: keyof typeof LOOKS): string {
   return `inline-flex min-h-10 items-center gap-2 rounded-control font-semibold text-body transition-[background-color,filter] duration-150 ${LOOKS[look]}`
 }

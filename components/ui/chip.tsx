@@ -1,6 +1,5 @@
 import type { LucideIcon } from 'lucide-react'
 
-/** Background and text of each tone. */
 export const TONES = {
   ok: 'bg-ok-soft text-ok',
   wait: 'bg-wait-soft text-wait',
@@ -16,7 +15,7 @@ interface ChipProps {
   children: string
 }
 
-/** A state: icon and word, so that colour never speaks alone. */
+/** A state, as icon and word, so that colour is never the only signal. */
 export function Chip({ tone, icon: Icon, children }: ChipProps) {
   return (
     <span

@@ -14,7 +14,6 @@ interface CopyButtonProps {
   className?: string
 }
 
-/** Copies a text, and says so to eye and ear. */
 export function CopyButton({ text, label, look = 'quiet', className = '' }: CopyButtonProps) {
   const t = useTranslations('ui')
   const [outcome, setOutcome] = useState<'copied' | 'copyFailed' | null>(null)
@@ -36,7 +35,7 @@ export function CopyButton({ text, label, look = 'quiet', className = '' }: Copy
   )
 }
 
-/** On plain http beside localhost a browser has no clipboard for scripts, but still the old way. */
+/** Falls back to execCommand: browsers have no clipboard API on plain http, except on localhost. */
 export async function writeToClipboard(text: string): Promise<boolean> {
   if (navigator.clipboard) {
     return navigator.clipboard.writeText(text).then(

@@ -9,7 +9,7 @@ import ptBR from '#messages/pt-BR/crash.json' with { type: 'json' }
 
 const WORDS: Record<Locale, typeof en> = { 'pt-BR': ptBR, en }
 
-/** What people see when a page broke. The reference leads to the line in the server's log. */
+/** Error page of the browser. The reference finds the error in the server's log. */
 export function Crash({ error, again }: { error: Error & { digest?: string }; again: () => void }) {
   const words = WORDS[preferredLocale(language())].crash
   return (
@@ -21,7 +21,7 @@ export function Crash({ error, again }: { error: Error & { digest?: string }; ag
   )
 }
 
-// A page that broke on the server arrives without its `lang`.
+// A page that failed on the server has no `lang` attribute.
 function language(): string {
   if (typeof document === 'undefined') return 'pt-BR'
   const chosen = document.cookie.split('; ').find(pair => pair.startsWith(`${LOCALE_COOKIE}=`))

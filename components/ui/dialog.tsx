@@ -11,12 +11,11 @@ interface DialogProps {
   isOpen: boolean
   onClose: () => void
   title: string
-  /** What it is about, in a sentence, read aloud with the title. */
+  /** A sentence about the dialog, read aloud with the title. */
   description?: ReactNode
   children: ReactNode
 }
 
-/** A question or a small form over the page: in its middle, or from the bottom of a phone. */
 export function Dialog({ isOpen, onClose, title, description, children }: DialogProps) {
   const t = useTranslations('ui')
   return (
@@ -49,19 +48,18 @@ export function Dialog({ isOpen, onClose, title, description, children }: Dialog
 }
 
 interface DialogActionsProps {
-  /** What the button does, in a verb, and what it says meanwhile. */
+  /** The button's label: a verb, and its text while busy. */
   action: string
   busy: string
   isBusy: boolean
   failure: unknown
-  /** It takes something away from somebody. */
+  /** For destructive actions. */
   isHarsh?: boolean
   onCancel: () => void
-  /** What it does where there is no form that it submits. */
+  /** For dialogs without a form to submit. */
   onAct?: () => void
 }
 
-/** The end of a dialog: why it failed, the way out, and the deed. */
 export function DialogActions(props: DialogActionsProps) {
   const { action, busy, isBusy, failure, isHarsh, onCancel, onAct } = props
   const t = useTranslations('ui')

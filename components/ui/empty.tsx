@@ -5,11 +5,9 @@ interface EmptyProps {
   icon: LucideIcon
   title: string
   text?: ReactNode
-  /** What to do next. */
   children?: ReactNode
 }
 
-/** A list without rows: why, and what to do about it. */
 export function Empty({ icon: Icon, title, text, children }: EmptyProps) {
   return (
     <div className="flex flex-col items-center px-6 py-14 text-center">

@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react'
 
-/** Names and values under each other: what is known of one thing. */
 export function Facts({ children }: { children: ReactNode }) {
   return (
     <dl className="grid gap-y-3 sm:grid-cols-[max-content_minmax(0,1fr)] sm:gap-x-10">

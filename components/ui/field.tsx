@@ -10,11 +10,12 @@ const CONTROL =
 interface Labelled {
   label: string
   name: string
-  /** Where the page below a dialog may hold a field of the same name; else it is the name. */
+  /**
+   * Default: the name. Set it in dialogs, where the page below may have a field of the same name.
+   */
   id?: string
-  /** What to enter, below it. */
   hint?: ReactNode
-  /** What is wrong and what to do; the input is marked invalid with it. */
+  /** What is wrong and what to do; also marks the input as invalid. */
   problem?: string | null
   /** Beside the label, such as "optional". */
   note?: string
@@ -50,7 +51,9 @@ function Around({
   )
 }
 
-/** What a control shows apart from itself, and the control with its words tied to it. */
+/**
+ * Splits the props of a field into its texts and its control, and links the two for screen readers.
+ */
 function tied<Props extends Labelled & { className?: string }>(props: Props, size: string) {
   const { label, name, id = name, hint, problem, note, className = '', ...rest } = props
   const words = problem ? `${id}-problem` : hint ? `${id}-hint` : undefined
@@ -62,7 +65,6 @@ function tied<Props extends Labelled & { className?: string }>(props: Props, siz
   }
 }
 
-/** An input under a label that stays visible. */
 export function Field(props: Labelled & ComponentProps<'input'>) {
   const { words, control } = tied(props, 'h-11')
   return (
@@ -85,7 +87,7 @@ interface SelectProps extends Labelled, Omit<ComponentProps<'select'>, 'name'> {
   children: ReactNode
 }
 
-/** The system's own list of choices: the best there is on a phone. */
+/** The native select: phones show it best. */
 export function Select(props: SelectProps) {
   const { words, control } = tied(props, 'h-11')
   return (
@@ -97,7 +99,7 @@ export function Select(props: SelectProps) {
 
 type MoneyFieldProps = Omit<ComponentProps<typeof Field>, 'type' | 'inputMode'>
 
-/** An amount in reais, however it is typed or pasted; it takes its usual form when one leaves it. */
+/** Input of an amount in reais; accepts any notation and normalizes it on blur. */
 export function MoneyField({ onBlur, className = '', ...rest }: MoneyFieldProps) {
   const locale = useLocale()
   return (

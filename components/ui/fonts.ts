@@ -1,6 +1,6 @@
 import localFont from 'next/font/local'
 
-// Next's compiler reads these calls, so that they must be spelled out. The letters beyond Latin-1
+// Next's compiler reads these calls, so their arguments must be literals. Letters beyond Latin-1
 // are in app/fonts.css.
 
 const text = localFont({

@@ -6,14 +6,13 @@ import { Notice } from '#components/ui/notice.tsx'
 import { INVITATION_DAYS } from '#lib/rooms/accounts/schema.ts'
 
 interface LinkShownProps {
-  /** Null: it was told already, and is kept nowhere. */
+  /** Null: it was shown before and is not stored. */
   link: string | null
   email: string
-  /** The way on. */
   children: ReactNode
 }
 
-/** The link of an invitation, for as long as one stays here. */
+/** The link of an invitation, shown only once. */
 export function LinkShown({ link, email, children }: LinkShownProps) {
   const t = useTranslations('invitationLink')
   return (

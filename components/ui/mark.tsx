@@ -1,4 +1,3 @@
-/** A coin with a crescent of change. */
 export function Mark({ size = 24 }: { size?: number }) {
   return (
     <span className="inline-flex items-center gap-2.5">

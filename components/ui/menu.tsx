@@ -14,7 +14,6 @@ interface MenuProps {
   align?: 'start' | 'end'
 }
 
-/** What else can be done here: a button that opens a list. */
 export function Menu({ trigger, children, align = 'end' }: MenuProps) {
   return (
     <DropdownMenu.Root modal={false}>
@@ -34,7 +33,6 @@ interface MenuChoiceProps {
   onChoose: (value: string) => void
 }
 
-/** One of several, with the chosen one marked. */
 export function MenuChoice({ value, choices, onChoose }: MenuChoiceProps) {
   return (
     <DropdownMenu.RadioGroup value={value} onValueChange={onChoose}>

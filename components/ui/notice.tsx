@@ -10,7 +10,6 @@ interface NoticeProps {
   role?: 'alert' | 'status'
 }
 
-/** What happened and what to do next, beside where it happened. */
 export function Notice({ tone, icon: Icon, children, role }: NoticeProps) {
   return (
     <p

@@ -5,18 +5,16 @@ import { SearchButton } from '#components/nav/search-button.tsx'
 
 interface PageHeadProps {
   title: ReactNode
-  /** The page above this one, and what stands beside its name (a reference, a chip). */
+  /** The parent page, and what is shown beside its name (a reference, a chip). */
   above?: { href: string; label: string }
   beside?: ReactNode
-  /** The one primary action, and others before it. */
   children?: ReactNode
-  /** A phone shows what the page is about at once. */
+  /** Hides the title on phones, where the content comes first. */
   isTitleForDesk?: boolean
-  /** Of the operator's, which belongs to no account: there is nothing of one to look for. */
+  /** For the operator's pages, which have no account to search in. */
   isOfStaff?: boolean
 }
 
-/** The head of a page: where one is, the search, and what can be done. */
 export function PageHead(props: PageHeadProps) {
   const { title, above, beside, children, isTitleForDesk, isOfStaff } = props
   return (

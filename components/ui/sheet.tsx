@@ -1,6 +1,5 @@
 import type { ComponentProps } from 'react'
 
-/** White paper with a hairline. */
 export function Sheet({ className = '', ...rest }: ComponentProps<'div'>) {
   return (
     <div
@@ -10,7 +9,6 @@ export function Sheet({ className = '', ...rest }: ComponentProps<'div'>) {
   )
 }
 
-/** The place of something that is still being read. */
 export function Skeleton({ className = '' }: { className?: string }) {
   return <span aria-hidden className={`block animate-pulse rounded-[6px] bg-sunk ${className}`} />
 }

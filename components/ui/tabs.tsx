@@ -8,7 +8,7 @@ interface Tab {
   href: string
   label: string
   isCurrent: boolean
-  /** Not offered to members who may not do this. */
+  /** Hides the tab from members without this permission. */
   onlyFor?: Allowed
 }
 
@@ -17,7 +17,6 @@ interface TabsProps {
   tabs: Tab[]
 }
 
-/** Pages that belong together, as chips. */
 export function Tabs({ label, tabs }: TabsProps) {
   const may = useMay()
   const offered = tabs.filter(({ onlyFor }) => onlyFor === undefined || may(onlyFor))

@@ -2,7 +2,6 @@ import type { LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { TONES, type Tone } from '#components/ui/chip.tsx'
 
-/** What happened, in order, the oldest first. */
 export function Timeline({ children, label }: { children: ReactNode; label: string }) {
   return <ol aria-label={label}>{children}</ol>
 }
@@ -11,7 +10,7 @@ interface StepProps {
   tone: Tone
   icon: LucideIcon
   title: ReactNode
-  /** When, or how often: at the right edge. */
+  /** Time or count, at the right edge. */
   aside?: ReactNode
   children?: ReactNode
 }

@@ -6,12 +6,12 @@ import { Sheet } from '#components/ui/sheet.tsx'
 interface VisitorPageProps {
   title: string
   subtitle: ReactNode
-  /** The form; below it what may stand outside the sheet. */
+  /** The form; `below` is shown outside the sheet. */
   children: ReactNode
   below?: ReactNode
 }
 
-/** A page for whoever has not signed in: one sheet, and nothing that leads away. */
+/** A page for visitors without a session, with no links elsewhere. */
 export function VisitorPage({ title, subtitle, children, below }: VisitorPageProps) {
   return (
     <div className="mx-auto flex min-h-dvh max-w-[420px] flex-col px-4 py-6">
