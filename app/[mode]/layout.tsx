@@ -41,7 +41,7 @@ export default async function ModeLayout({ params, children }: ModeLayoutProps) 
   )
 }
 
-/** Why an account only shows, what still works in it, and whom to ask: at the top of its pages. */
+/** Explains why an account is read-only, what still works, and whom to contact. */
 function AccountNotice({
   account: { status, statusReason: reason },
 }: {

@@ -3,7 +3,7 @@ import { useTranslations } from 'next-intl'
 import { Empty } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 
-/** What one looked for is not in this account, or not in this mode. */
+/** Shown for a record that does not exist in this account and mode. */
 export default function NotInThisWorld() {
   const t = useTranslations('notFound')
   return (

@@ -16,7 +16,7 @@ interface BankProps {
   code: string
 }
 
-/** A bank's three screens: the code, what would be paid, and what became of it. */
+/** A simulated bank in three steps: the PIX code, the payment to confirm, and its outcome. */
 export function Bank({ reading: first, code }: BankProps) {
   const api = useApi()
   const queries = useQueryClient()
@@ -40,7 +40,7 @@ export function Bank({ reading: first, code }: BankProps) {
   }
 
   function restart() {
-    // What came from the address goes with it: else the same charge could not be chosen again.
+    // Removes the code from the address; otherwise the same charge could not be chosen again.
     if (location.search) return router.push('/test/bank', { scroll: false })
     setReading(null)
     setOutcome(null)

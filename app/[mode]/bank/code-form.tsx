@@ -7,17 +7,16 @@ import { Button } from '#components/ui/button.tsx'
 import { TextArea } from '#components/ui/field.tsx'
 import type { BankProblem } from '#lib/views/dashboard/schema.ts'
 
-/** What the address can hold; no code is longer. */
+/** Maximum length of a code in the address; no valid code is longer. */
 const CODE_MAX = 600
 
 interface CodeFormProps {
   code: string
   problem: BankProblem | null
-  /** Why it cannot be paid; null when it can. */
+  /** Returns why the code cannot be paid; null when it can. */
   read: (code: string) => Promise<BankProblem | null>
 }
 
-/** Where a code is pasted, and what is wrong with it. */
 export function CodeForm({ code, problem: first, read }: CodeFormProps) {
   const t = useTranslations('bank')
   const ui = useTranslations('ui')

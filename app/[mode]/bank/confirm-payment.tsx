@@ -17,7 +17,6 @@ interface ConfirmPaymentProps extends Payable {
   restart: () => void
 }
 
-/** What a bank shows before one pays, and what one may do here besides. */
 export function ConfirmPayment({ receiver, city, charge, decide, restart }: ConfirmPaymentProps) {
   const t = useTranslations('bank')
   const keys = useRef<Partial<Record<Outcome, string>>>({})

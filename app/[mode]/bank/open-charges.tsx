@@ -13,7 +13,7 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 
-/** While a page is looked at, new charges come from programs that try the API. */
+/** Refresh interval: while the page is open, test programs create new charges through the API. */
 const REFRESH_MS = 5_000
 
 interface OpenChargesProps {
@@ -22,7 +22,7 @@ interface OpenChargesProps {
   chosen: string | undefined
 }
 
-/** The latest charges that wait for a payment, to be taken instead of a pasted code. */
+/** The latest pending charges, to choose one instead of pasting its code. */
 export function OpenCharges({ charges, most, chosen }: OpenChargesProps) {
   const t = useTranslations('bank')
   const api = useApi()

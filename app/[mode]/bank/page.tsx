@@ -10,7 +10,7 @@ import { findCharge, listChargeRows } from '#lib/rooms/charges/queries.ts'
 import { readCharge, readCode } from '#lib/views/dashboard/bank.ts'
 import type { BankReading, SearchParams } from '#lib/views/dashboard/schema.ts'
 
-/** So many of the latest are offered. */
+/** Maximum pending charges listed; the latest come first. */
 const OPEN_MAX = 8
 
 interface BankPageProps {
@@ -22,7 +22,7 @@ export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('bank'))('title') }
 }
 
-/** A bank for test mode, where a merchant is their own payer. */
+/** A simulated bank for test mode, where merchants pay their own charges. */
 export default async function BankPage({ params, searchParams }: BankPageProps) {
   const { account, mode } = await requireMember(params)
   if (mode !== 'test') notFound()

@@ -20,12 +20,11 @@ interface PaymentOutcomeProps {
   restart: () => void
 }
 
-/** What became of it, and where the merchant sees the same. */
 export function PaymentOutcome({ charge, outcome, restart }: PaymentOutcomeProps) {
   const t = useTranslations('bank')
   const locale = useLocale()
   const title = useRef<HTMLHeadingElement>(null)
-  // The button that was pressed is gone, and a reader without eyes must learn what came of it.
+  // The pressed button is gone: focusing the title makes screen readers announce the outcome.
   useEffect(() => title.current?.focus(), [])
   const { tone, icon: Icon } = LOOKS[outcome]
   const values = { amount: moneyText(charge.amount, locale) }

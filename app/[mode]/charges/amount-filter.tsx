@@ -19,7 +19,7 @@ interface AmountFilterProps {
   set: (changes: Record<string, string | null>) => void
 }
 
-/** How much a charge may be: from, to or both; the address holds cents. */
+/** Filters by minimum and maximum amount, which the address holds in cents. */
 export function AmountFilter({ get, set }: AmountFilterProps) {
   const t = useTranslations()
   const [isOpen, setOpen] = useState(false)
@@ -110,7 +110,7 @@ function Amounts({ from, to, onChoose }: AmountsProps) {
   )
 }
 
-/** Null where the address holds none; what is no amount counts as none, as on the server. */
+/** Parses cents; null for an absent or invalid value, which the server ignores, too. */
 function centsOf(text: string): number | null {
   return /^\d{1,12}$/.test(text) ? Number(text) : null
 }

@@ -22,13 +22,13 @@ import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 const LIVE_MS = 4_000
 
 interface ChargeListProps {
-  /** What the address asks for, as the API takes it; the filters are the same for every page. */
+  /** `asked`: API parameters of this page. `filters`: the same without limit and cursor. */
   asked: Record<string, string>
   filters: Record<string, string>
   first: ListPage<ListedCharge>
 }
 
-/** The charges that the address asks for; they are read again while one of them is pending. */
+/** The charges that match the filters, refetched while one of them is pending. */
 export function ChargeList({ asked, filters, first }: ChargeListProps) {
   const t = useTranslations('charges')
   const address = useFilters()
@@ -77,7 +77,7 @@ function NoCharges({ clear }: { clear: (() => void) | null }) {
   )
 }
 
-/** Every filter of the list, let go. */
+/** Clears every filter of the list. */
 const UNSET = Object.fromEntries(
   ['status', 'q', 'period', 'from', 'to', 'amount_from', 'amount_to'].map(name => [name, null]),
 )
@@ -101,7 +101,6 @@ interface StatusChipsProps {
   onChoose: (status: string | null) => void
 }
 
-/** One press to the charges of one state: on a phone they stand in a line that scrolls. */
 function StatusChips({ chosen, onChoose }: StatusChipsProps) {
   const t = useTranslations('charges')
   return (

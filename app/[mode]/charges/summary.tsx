@@ -16,7 +16,7 @@ interface ChargeSummaryProps {
   clear: () => void
 }
 
-/** What the charges that fit come to, read after the list, and that some may be hidden. */
+/** Totals of the charges that match the filters, and the number of filters set. */
 export function ChargeSummary({ filters, clear }: ChargeSummaryProps) {
   const t = useTranslations()
   const count = countFilters(filters)
@@ -43,7 +43,7 @@ export function ChargeSummary({ filters, clear }: ChargeSummaryProps) {
   )
 }
 
-/** Two ends of a period or of an amount are one filter. */
+/** Counts the two ends of a period or of an amount as one filter. */
 function countFilters(filters: Record<string, string>): number {
   return new Set(Object.keys(filters).map(name => name.replace(/_(from|to)$/, ''))).size
 }

@@ -13,7 +13,6 @@ interface BalanceProps extends Pick<Home, 'balance' | 'books'> {
   mode: Mode
 }
 
-/** The hero of the page: what can be withdrawn now, and what can be done with it. */
 export function Balance({ balance, books, mode }: BalanceProps) {
   const t = useTranslations('balance')
   const at = `/${mode}`
@@ -76,10 +75,10 @@ function Held({ outbound, held }: Home['balance']) {
   return t.rich('plusHeldIn', { amount, orders: format.list(orders) })
 }
 
-/** A busy shop's balance changes all the time; nobody wants to hear it more often than this. */
+/** Minimum pause between announcements: the balance of a busy shop changes all the time. */
 const QUIET_MS = 30_000
 
-/** Tells a screen reader that the balance is another now. */
+/** Announces a changed balance to screen readers. */
 function BalanceAnnouncement({ available }: { available: number }) {
   const t = useTranslations('balance')
   const locale = useLocale()

@@ -6,12 +6,12 @@ import { Money, moneyText } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { DayReceived } from '#lib/views/dashboard/schema.ts'
 
-/** Loaded after the page, into a place of its own size. */
+/** Loaded after the page; its space is reserved. */
 const Chart = dynamic(() => import('#app/[mode]/home/chart.tsx').then(found => found.Chart), {
   ssr: false,
 })
 
-/** What was paid on each day, as bars for the eye and as a table for the ear. */
+/** The amount paid per day: a chart, and a table for screen readers. */
 export function ChartCard({ days }: { days: DayReceived[] }) {
   const t = useTranslations('chart')
   const filters = useFilters()
@@ -59,10 +59,10 @@ function Nothing({ text }: { text: string }) {
   )
 }
 
-/** So few bars are wide, and each has its name below it. */
+/** Up to this many bars are wide enough for a label each. */
 const FEW = 10
 
-/** Below the bars that they name; of many bars five, the first and the last flush with the edges. */
+/** Labels below the bars: five when there are many, the outer two aligned with the edges. */
 function Labels({ days }: { days: string[] }) {
   const format = useDayText()
   const isFew = days.length <= FEW
@@ -120,14 +120,14 @@ function DayTable({ days }: { days: DayReceived[] }) {
   )
 }
 
-/** A day of the calendar, which is the same in every time zone: 6 nov, or Nov 6. */
+/** Formats a calendar day without a time zone: 6 nov, or Nov 6. */
 function useDayText(): (day: string) => string {
   const format = useFormatter()
   const look = { day: 'numeric', month: 'short', timeZone: 'UTC' } as const
   return day => format.dateTime(new Date(day), look).replace(' de ', ' ').replace('.', '')
 }
 
-/** How many days are shown, or which where they were chosen. */
+/** Describes the days shown: how many, or which if the user chose them. */
 function useRangeText(days: DayReceived[], isChosen: boolean): string {
   const t = useTranslations('chart')
   const locale = useLocale()

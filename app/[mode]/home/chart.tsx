@@ -9,7 +9,7 @@ import type { DayReceived } from '#lib/views/dashboard/schema.ts'
 const QUIET = 'color-mix(in srgb, var(--accent) 32%, var(--surface))'
 const LOUD = 'var(--accent)'
 
-/** A bar for each day, the best one standing out; pointer and arrow keys tell of any other. */
+/** One bar per day, the best highlighted; pointer and arrow keys show the others' values. */
 export function Chart({ days }: { days: DayReceived[] }) {
   const t = useTranslations('chart')
   const best = Math.max(...days.map(({ amount }) => amount))

@@ -11,7 +11,6 @@ interface ChooseDaysProps {
   onClose: () => void
 }
 
-/** From which day to which, asked for only when neither of the usual periods will do. */
 export function ChooseDays({ onClose, ...days }: ChooseDaysProps) {
   const t = useTranslations('period')
   return (

@@ -14,7 +14,7 @@ const PLACES: Record<Step, string> = {
 interface FirstStepProps {
   step: Step
   isDone: boolean
-  /** The first that is not done: it alone says more than its name. */
+  /** The first step not done; only this one shows details. */
   isNext: boolean
   origin: string
   isLocal: boolean
@@ -56,7 +56,6 @@ export function FirstStep({ step, isDone, isNext, origin, isLocal }: FirstStepPr
   )
 }
 
-/** Where the step is made. */
 function Ways({ step, isNext }: { step: Step; isNext: boolean }) {
   const t = useTranslations('steps')
   return (
@@ -77,7 +76,6 @@ function Ways({ step, isNext }: { step: Step; isNext: boolean }) {
   )
 }
 
-/** What is typed into a terminal. */
 function Line({ text }: { text: string }) {
   const t = useTranslations('steps')
   return (

@@ -11,19 +11,19 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { STEPS, STEPS_COOKIE, type Steps } from '#lib/views/dashboard/schema.ts'
 
 const REFRESH_MS = 3_000
-/** Long enough to see that all is done. */
+/** Time the finished list stays visible. */
 const STAYS_MS = 4_000
 
 interface FirstStepsProps {
   first: Steps
   origin: string
-  /** Whether webhooks may go to this machine. */
+  /** Whether webhooks may be sent to this machine. */
   isLocal: boolean
 }
 
 const isAll = (steps: Steps) => STEPS.every(step => steps[step])
 
-/** The way from an empty account to an integration that works; each step ticks itself off. */
+/** Steps from an empty account to a working integration, each checked off automatically. */
 export function FirstSteps({ first, origin, isLocal }: FirstStepsProps) {
   const t = useTranslations('steps')
   const api = useApi()
@@ -41,7 +41,7 @@ export function FirstSteps({ first, origin, isLocal }: FirstStepsProps) {
   const done = STEPS.filter(step => steps[step]).length
   const isDone = isAll(steps)
   const queries = useQueryClient()
-  // A step that was made shows in the figures around it, too.
+  // A finished step changes the figures of the page, too.
   useEffect(() => {
     if (done > 0) queries.invalidateQueries({ queryKey: ['home'] })
   }, [done, queries])

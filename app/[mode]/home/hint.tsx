@@ -5,12 +5,12 @@ const SIDES = { start: 'left-0', end: 'right-0' }
 interface HintProps {
   text: ReactNode
   side?: keyof typeof SIDES
-  /** Words that say of themselves that there is more to know, as a chip does, need no dots. */
+  /** Omits the dotted underline, for content that already looks interactive, such as a chip. */
   isPlain?: boolean
   children: ReactNode
 }
 
-/** What a word or figure means exactly, for whoever points at it, taps it or tabs to it. */
+/** Explains a word or a figure on hover, tap and keyboard focus. */
 export function Hint({ text, side = 'start', isPlain = false, children }: HintProps) {
   const id = useId()
   const dots = isPlain

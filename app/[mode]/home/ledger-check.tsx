@@ -6,7 +6,7 @@ import { Chip } from '#components/ui/chip.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import type { Home } from '#lib/views/dashboard/schema.ts'
 
-/** What the last check of the books found; nothing before the first, a minute after the account. */
+/** Result of the last ledger check; the first runs a minute after the account is created. */
 export function LedgerCheck({ books }: Pick<Home, 'books'>) {
   const t = useTranslations('books')
   const text = useTimeText()
@@ -27,7 +27,7 @@ export function LedgerCheck({ books }: Pick<Home, 'books'>) {
   )
 }
 
-/** What to do when the books do not balance: above everything else. */
+/** Warns at the top of the page when the ledger does not balance. */
 export function LedgerWarning({ books }: Pick<Home, 'books'>) {
   const t = useTranslations('books')
   if (!books || books.is_right) return null

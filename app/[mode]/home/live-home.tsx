@@ -23,13 +23,13 @@ const REFRESH_MS = 10_000
 
 interface LiveHomeProps {
   first: Home
-  /** What the address says of the chart's days, as the API takes it. */
+  /** The days of the chart, as query parameters of the API. */
   query: string
-  /** Between what there is and what came in. */
+  /** Shown between the balance and the payments received. */
   children: ReactNode
 }
 
-/** The page as it was first read, read again every few seconds while somebody looks at it. */
+/** The home page, refetched every few seconds while it is visible. */
 export function LiveHome({ first, query, children }: LiveHomeProps) {
   const api = useApi()
   const { mode, accountId } = api.world
@@ -41,7 +41,7 @@ export function LiveHome({ first, query, children }: LiveHomeProps) {
     },
     initialData: first,
     refetchInterval: REFRESH_MS,
-    // Whoever comes back later gets what the server read then.
+    // A later visit must start from the server's data, not from this cache.
     gcTime: 0,
   })
   return (
@@ -75,7 +75,6 @@ interface LatestChargesProps {
   mode: Mode
 }
 
-/** The latest charges, and where the others are. */
 function LatestCharges({ charges, mode }: LatestChargesProps) {
   const t = useTranslations('home')
   return (

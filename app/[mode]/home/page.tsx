@@ -67,7 +67,7 @@ async function OpenWorld({ account, mode, name, search }: OpenWorldProps) {
   const { PUBLIC_URL, TROCO_ENV } = env()
   return (
     <div className="relative">
-      {/* A phone begins with the amount; beside it there is room for the search. */}
+      {/* Phones start with the amount; the search button is placed beside it. */}
       <div className="max-md:absolute max-md:top-0 max-md:right-0 max-md:z-10 max-md:[&>div>div:first-child]:basis-0">
         <PageHead title={<Greeting name={name} />} isTitleForDesk>
           <IfMay do="transactions:write">
@@ -93,7 +93,7 @@ async function OpenWorld({ account, mode, name, search }: OpenWorldProps) {
   )
 }
 
-/** What of the page's address says which days the chart shows. */
+/** Returns the query parameters that choose the days of the chart. */
 function addressOf(search: SearchParams): string {
   const given = ['period', 'from', 'to'].flatMap(name => {
     const value = search[name]
@@ -131,7 +131,7 @@ async function NoAccount() {
   )
 }
 
-/** By the clock of the merchant. */
+/** Greets by the merchant's time zone. */
 function Greeting({ name }: { name: string }) {
   const t = useTranslations('greeting')
   const format = new Intl.DateTimeFormat('en', {
@@ -141,7 +141,7 @@ function Greeting({ name }: { name: string }) {
   })
   const hour = Number(format.format(useNow()))
   const time = hour < 5 || hour >= 18 ? 'evening' : hour < 12 ? 'morning' : 'afternoon'
-  // Someone who was invited by e-mail only has no name yet.
+  // A member invited by e-mail has no name yet.
   const first = name.includes('@') ? '' : (name.split(/\s+/)[0] ?? '')
   return first ? t('named', { greeting: t(time), name: first }) : t(time)
 }

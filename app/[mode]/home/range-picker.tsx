@@ -13,7 +13,6 @@ interface RangePickerProps {
   set: (changes: Record<string, string | null>) => void
 }
 
-/** Which days the chart shows; they stand in the page's address. */
 export function RangePicker({ get, set }: RangePickerProps) {
   const t = useTranslations('chart')
   const [isChoosing, setChoosing] = useState(false)

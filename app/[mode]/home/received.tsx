@@ -10,7 +10,6 @@ import type { Home } from '#lib/views/dashboard/schema.ts'
 
 type Shown = 'received' | 'conversion' | 'median_seconds' | 'webhooks'
 
-/** What came in, how well charges do, and whether the merchant's programs hear of it. */
 export function Received({ home, mode }: { home: Pick<Home, Shown>; mode: Mode }) {
   const t = useTranslations('home')
   const { span } = useDurations()
@@ -93,7 +92,7 @@ function Share({ of, digits }: { of: number | null; digits: number }) {
   return of === null ? '–' : shareText(of, locale, digits)
 }
 
-/** Cut, not rounded: what is called 100 % has no exception. */
+/** Truncates instead of rounding: 100 % must mean no exception. */
 function shareText(share: number, locale: string, digits: number): string {
   const cut = Math.floor(share * 100 * 10 ** digits + 1e-9) / 10 ** digits / 100
   const options = { style: 'percent', maximumFractionDigits: digits } as const

@@ -53,7 +53,6 @@ interface HitItemProps {
   onSelect: () => void
 }
 
-/** One that was found: what it is, of whom, how much, and how it stands. */
 export function HitItem({ hit, onSelect }: HitItemProps) {
   const t = useTranslations('palette')
   const { kind, label, detail, amount, status } = hit
@@ -91,7 +90,6 @@ interface TargetGroupProps {
   children?: ReactNode
 }
 
-/** Some of what can be chosen, under its name. */
 export function TargetGroup({ heading, targets = [], onSelect, children }: TargetGroupProps) {
   const t = useTranslations('palette')
   if (!children && targets.length === 0) return null

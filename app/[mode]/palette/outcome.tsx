@@ -8,11 +8,11 @@ interface OutcomeProps {
   found: number
   targets: number
   error: Error | null
-  /** Something stands in the field. */
+  /** The search field is not empty. */
   isAsked: boolean
 }
 
-/** What came of the search: seen where nothing else is, and always read aloud. */
+/** Status of the search: visible when there are no results, always announced to screen readers. */
 export function Outcome({ isLooking, found, targets, error, isAsked }: OutcomeProps) {
   const t = useTranslations('palette')
   const isEmpty = found + targets === 0
@@ -46,7 +46,6 @@ const KEYS = [
   ['esc', 'leave'],
 ] as const
 
-/** For whoever has a keyboard. */
 export function Hints() {
   const t = useTranslations('palette')
   return (

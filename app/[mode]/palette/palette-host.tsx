@@ -8,7 +8,7 @@ const Palette = dynamic(() =>
   import('#app/[mode]/palette/palette.tsx').then(found => found.Palette),
 )
 
-/** The one palette of a page: there from the first time that somebody asks for it. */
+/** The only palette of the page; loaded when it is first opened. */
 export function PaletteHost() {
   const [isOpen, setOpen] = useState(false)
   useEffect(

@@ -5,7 +5,7 @@ import { Dialog } from 'radix-ui'
 import { Search } from '#app/[mode]/palette/search.tsx'
 import { WORDS } from '#app/[mode]/palette/targets.ts'
 
-/** Goes anywhere, does anything, and finds whatever is pasted. It brings its words along. */
+/** Opens pages, runs actions and finds records. Loads its own messages. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const locale = useLocale()
   const messages = { ...useMessages(), ...WORDS[locale] }

@@ -17,7 +17,7 @@ import { useMay } from '#components/nav/may.tsx'
 import { nextLocale } from '#lib/base/locale.ts'
 import { ApiProblem } from '#lib/edge/client/api.ts'
 
-/** An id, a document, an address: nobody types those to find a page. */
+/** Matches ids, documents and e-mails: text that is not the name of a page. */
 const IS_NAME = /[\d@]/
 
 export function Search({ onClose }: { onClose: () => void }) {
@@ -27,7 +27,7 @@ export function Search({ onClose }: { onClose: () => void }) {
   const [selected, setSelected] = useState('')
   const { hits, isLooking, error } = useFind(typed)
   const { go, act, failure } = useTargets(onClose)
-  /** What stood in the field when Enter was pressed before the answer had come. */
+  /** The text when Enter was pressed before the results arrived. */
   const landing = useRef<string | null>(null)
   const text = typed.trim()
   const isAllowed = useMay()
@@ -109,7 +109,6 @@ export function Search({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** What happens when something of the palette is chosen. */
 function useTargets(onClose: () => void) {
   const router = useRouter()
   const locale = useLocale()

@@ -27,7 +27,7 @@ import type { Allowed } from '#lib/services/people/roles.ts'
 import en from '#messages/en/palette.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/palette.json' with { type: 'json' }
 
-/** Both languages, wherever the reader is: who works in two thinks of either word. */
+/** Both languages are searched: users who work in two may type either word. */
 export const WORDS: Record<Locale, typeof en> = { en, 'pt-BR': ptBR }
 
 export type TargetName = keyof typeof en.palette.target
@@ -36,9 +36,9 @@ type Deed = { theme: Theme } | 'language' | 'signOut'
 export interface Target {
   name: TargetName
   icon: LucideIcon
-  /** Where it leads, or else what it does. */
+  /** The page to open; without one, `deed` is the action to run. */
   href?: string
-  /** What one must be allowed to do, to be led there. */
+  /** Permission required to see this target. */
   needs?: Allowed
   deed?: Deed
 }
@@ -83,7 +83,7 @@ export function actionsIn(mode: Mode): Target[] {
   ]
 }
 
-/** Other words that people try, in both languages; they are never shown. */
+/** Search synonyms in both languages, never shown. */
 const ALSO: Record<TargetName, string> = {
   home: 'painel saldo resumo gráfico dashboard balance overview chart',
   charges: 'pix recebimentos vendas pagamentos transações pix payments sales transactions',
@@ -111,7 +111,7 @@ const ALSO: Record<TargetName, string> = {
   signOut: 'logout encerrar sessão logout leave session',
 }
 
-/** Whether each word that was typed begins a word of the target, in either language. */
+/** Returns whether each typed word is the start of a word of the target, in either language. */
 export function fits({ name }: Target, typed: string): boolean {
   const names = [en, ptBR].map(({ palette }) => palette.target[name])
   const words = fold([...names, ALSO[name]].join(' ')).split(/[\s:]+/)

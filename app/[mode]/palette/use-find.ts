@@ -5,14 +5,14 @@ import { useEffect, useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import type { Hit } from '#lib/views/dashboard/schema.ts'
 
-/** Nobody reads what comes between two keys; a paste is one. */
+/** Debounce: results between two keystrokes would not be read. */
 const AFTER_MS = 160
 const LENGTH_MIN = 2
-/** Of a whole token only this much is ever sent: addresses are written into logs on the way. */
+/** Only the start of a pasted token is sent: addresses are written to logs on the way. */
 const TOKEN = /^(troco_(?:test|live)_\w{9})\w+$/
 
 export interface Find {
-  /** What was found for exactly what stands in the field now; null until that is known. */
+  /** Results for the current text; null until they arrive. */
   hits: Hit[] | null
   isLooking: boolean
   error: Error | null

@@ -22,7 +22,7 @@ const SPANS_S = [
 interface AccountFormProps {
   account: AccountChange
   mayWrite: boolean
-  /** The options of the time zone, several hundred: written by the server. */
+  /** Options of the time zone, rendered on the server: there are several hundred. */
   timeZones: ReactNode
 }
 
@@ -129,7 +129,6 @@ function readFields(data: FormData) {
   return { name: name || undefined, city: city || undefined, ...rest }
 }
 
-/** A span in the largest unit that it is a whole number of. */
 function useSpan(): (seconds: number) => string {
   const t = useTranslations('settings')
   return seconds => {

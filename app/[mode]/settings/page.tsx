@@ -87,7 +87,7 @@ async function AccountSection({ account }: { account: SessionAccount }) {
   )
 }
 
-/** What the operator lets the account move in live mode. */
+/** Limits that the operator sets for live mode. */
 function Limits({ limits }: { limits: AccountLimits }) {
   const t = useTranslations('settings')
   return (

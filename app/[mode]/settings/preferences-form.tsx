@@ -9,11 +9,10 @@ import { ThemeSwitch } from '#components/nav/preference-switches.tsx'
 import { LANGUAGE_NAMES, LOCALES, type Locale } from '#lib/base/locale.ts'
 import type { Theme } from '#lib/edge/session/schema.ts'
 
-/** In which language, and how bright: in force at once. */
 export function PreferencesForm({ theme }: { theme: Theme }) {
   const t = useTranslations('settings')
   const locale = useLocale()
-  // At once, not when the page has come in the other language.
+  // Marks the choice immediately, before the page has reloaded in the other language.
   const [chosen, setChosen] = useState<Locale>(locale)
   const router = useRouter()
   const api = useApi()

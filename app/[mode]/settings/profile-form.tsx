@@ -9,7 +9,7 @@ import { Save } from '#components/form/save.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { profileChange } from '#lib/services/people/schema.ts'
 
-/** The form asks for a name, which whoever calls the API may leave out. */
+/** The form requires a name; the API does not. */
 const schema = profileChange.test.required({ full_name: true })
 
 export function ProfileForm({ name }: { name: string }) {

@@ -7,7 +7,6 @@ interface SettingsTabsProps {
   current: 'general' | 'members' | 'tokens' | 'security' | 'audit'
 }
 
-/** The settings of an account, its tokens, which are a part of them, and what is each person's own. */
 export function SettingsTabs({ mode, current }: SettingsTabsProps) {
   const t = useTranslations('settings')
   const at = `/${mode}/settings`

@@ -1,6 +1,6 @@
 import { useLocale } from 'next-intl'
 
-/** With the names that people there write; everywhere else the name of the zone has to do. */
+/** Brazilian zones with their local names; other zones show their identifier. */
 const BRAZIL: Record<string, string> = {
   'America/Sao_Paulo': 'São Paulo, Brasília',
   'America/Bahia': 'Salvador',
@@ -25,7 +25,7 @@ interface TimeZonesProps {
   world: string
 }
 
-/** The choices of a time zone, the merchant's own country first. */
+/** Options of time zones, Brazil's first. */
 export function TimeZones({ brazil, world }: TimeZonesProps) {
   const locale = useLocale()
   const known = Intl.supportedValuesOf('timeZone')

@@ -12,7 +12,7 @@ import { Notice } from '#components/ui/notice.tsx'
 
 type Outcome = 'exporting' | 'exported' | null
 
-/** Saves what is filtered as a file: all of it, or, where the stream breaks, nothing and the reason. */
+/** Saves every matching row as a file; if the stream breaks, saves nothing and shows an error. */
 export function ExportButton({ format }: { format: 'csv' | 'ofx' }) {
   const t = useTranslations('statement')
   const api = useApi()

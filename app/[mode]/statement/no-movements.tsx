@@ -7,7 +7,7 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 
 interface NoMovementsProps {
-  /** It is all of time that holds nothing. */
+  /** The account has no movements at all, not only in this period. */
   isEver: boolean
   mode: Mode
 }

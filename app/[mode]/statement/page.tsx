@@ -66,7 +66,7 @@ interface TotalsProps {
   range: StatementRange
 }
 
-/** Adding up a long period takes longer than reading a page of it, so it comes after. */
+/** Streamed after the rows: adding up a long period takes longer than reading one page. */
 async function Totals({ accountId, mode, range }: TotalsProps) {
   const totals = await totalStatement(accountId, mode, range).catch(error => {
     log().error({ err: error }, 'a statement could not be added up')

@@ -6,16 +6,15 @@ import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 
 interface StatementFiltersProps {
-  /** The period of an address that says none; all of time has to be said here. */
+  /** Default period of the page; "all" must be explicit in the address. */
   unlessSaid: string
   children: ReactNode
 }
 
-/** The period of a statement above what it chooses, which is dimmed while another one is read. */
 export function StatementFilters({ unlessSaid, children }: StatementFiltersProps) {
   const { get, set, isPending } = useFilters()
   const router = useRouter()
-  // Whoever comes back to the page sees what has moved meanwhile.
+  // Refreshes when the user returns to the browser tab.
   useEffect(() => {
     const refresh = () => document.visibilityState === 'visible' && router.refresh()
     document.addEventListener('visibilitychange', refresh)

@@ -10,12 +10,11 @@ import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 
 interface StatementRowsProps {
   rows: StatementRow[]
-  /** The merchant's day of each row. */
+  /** Day of each row in the merchant's time zone. */
   days: string[]
   mode: Mode
 }
 
-/** Movements, newest first, under the day on which they were: a table, or a card each. */
 export function StatementRows({ rows, days, mode }: StatementRowsProps) {
   const t = useTranslations('statement')
   const groups = groupByDay(rows, days)
@@ -72,7 +71,6 @@ const COLUMNS = [
 
 const DAY = 'py-2 font-semibold text-small text-ink'
 
-/** Rows that follow each other on one day. */
 function groupByDay(rows: StatementRow[], days: string[]): [StatementRow, ...StatementRow[]][] {
   const groups: [StatementRow, ...StatementRow[]][] = []
   rows.forEach((row, at) => {

@@ -1,7 +1,6 @@
 import { useLocale } from 'next-intl'
 import { moneyText } from '#components/format/format.tsx'
 
-/** An amount with its sign in front: what came in with a plus, what left with a minus. */
 export function SignedMoney({ cents }: { cents: number }) {
   const sign = cents > 0 ? '+' : cents < 0 ? '\u2212' : ''
   return (

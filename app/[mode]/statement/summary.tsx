@@ -7,11 +7,10 @@ import { Sheet, Skeleton } from '#components/ui/sheet.tsx'
 interface StatementSummaryProps {
   opening: number
   closing: number
-  /** What came in and what went out between the two. */
+  /** Sums of credits and debits, shown between the two balances. */
   children: ReactNode
 }
 
-/** What a period began with, what moved, and what it ended with: the line an accountant checks. */
 export function StatementSummary({ opening, closing, children }: StatementSummaryProps) {
   const t = useTranslations('statement')
   return (
@@ -50,7 +49,7 @@ function Sum({ name, className = '', children }: SumProps) {
   )
 }
 
-/** The two sums; null where they could not be read. */
+/** Null: the sums could not be read. */
 export function Sums({ totals }: { totals: { in: number; out: number } | null }) {
   const t = useTranslations('statement')
   if (!totals) {
@@ -72,7 +71,6 @@ export function Sums({ totals }: { totals: { in: number; out: number } | null })
   )
 }
 
-/** Their place, until they are added up. */
 export function AddingUp() {
   const t = useTranslations('statement')
   return (

@@ -19,7 +19,6 @@ interface WhatProps {
   mode: Mode
 }
 
-/** What moved and with whom; it leads to the charge or the withdrawal. */
 export function What({ row, mode }: WhatProps) {
   const t = useTranslations('statement')
   const { kind, subject_id, charge_id, client_name, pix_key_type, dict_key } = row

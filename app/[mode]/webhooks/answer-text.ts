@@ -4,7 +4,7 @@ import type { Attempt } from '#lib/services/webhooks/schema.ts'
 
 type Answered = Pick<Attempt, 'response_status' | 'problem_code' | 'problem_params'>
 
-/** What an attempt brought: its status, or why there was none, and how long that took. */
+/** Describes the result of an attempt: its status or why it has none, and its duration. */
 export function useAnswerText() {
   const problem = useDeliveryProblem()
   const { took } = useDurations()
@@ -16,7 +16,7 @@ export function useAnswerText() {
     brief,
     withTime: (answered: Answered, ms: number | null) =>
       ms === null ? '—' : `${brief(answered)} · ${took(ms)}`,
-    /** What it means for whoever runs the receiver; null after a success. */
+    /** What the failure means for the operator of the receiver; null after a success. */
     meaning: problem.meaning,
   }
 }

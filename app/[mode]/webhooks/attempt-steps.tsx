@@ -10,12 +10,12 @@ import type { DeliveryDetail } from '#lib/services/webhooks/schema.ts'
 
 interface AttemptStepsProps {
   delivery: DeliveryDetail
-  /** The number of the try that is shown above. */
+  /** Number of the selected attempt. */
   shown: number | null
   onChoose: (number: number) => void
 }
 
-/** Every try in order, and those that are still to come. */
+/** Past attempts in order, then those still planned. */
 export function AttemptSteps({ delivery, shown, onChoose }: AttemptStepsProps) {
   const t = useTranslations('deliveries')
   const { brief } = useAnswerText()

@@ -15,11 +15,10 @@ import type { Attempt, DeliveryDetail } from '#lib/services/webhooks/schema.ts'
 interface AttemptViewProps {
   delivery: DeliveryDetail
   attempt: Attempt
-  /** The try before it, to compare. */
+  /** The previous attempt, to compare with. */
   before: Attempt | undefined
 }
 
-/** One try: where it went, how long it took, what was sent and what came back. */
 export function AttemptView({ delivery, attempt, before }: AttemptViewProps) {
   const t = useTranslations('deliveries')
   const { brief } = useAnswerText()
@@ -59,7 +58,6 @@ export interface ExchangeProps {
   before?: Attempt | undefined
 }
 
-/** Both sides of a call, as text to read and to copy. */
 export function Exchange({ url, attempt, before }: ExchangeProps) {
   const t = useTranslations('deliveries')
   const { meaning } = useAnswerText()

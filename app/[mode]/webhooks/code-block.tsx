@@ -5,11 +5,11 @@ const MARKS = { '+': 'bg-ok-soft text-ok', '-': 'bg-bad-soft text-bad', ' ': '' 
 interface CodeBlockProps {
   label: string
   text?: string
-  /** In place of the text: what was added and taken away. */
+  /** Replaces the text by a diff. */
   lines?: Line[]
 }
 
-/** What went over the wire, as it was; long parts scroll in their own box. */
+/** Shows text unchanged; long content scrolls inside the box. */
 export function CodeBlock({ label, text, lines }: CodeBlockProps) {
   return (
     <section

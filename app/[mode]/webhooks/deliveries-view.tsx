@@ -30,7 +30,7 @@ export interface DeliveriesViewProps {
   searchParams: Promise<SearchParams>
 }
 
-/** The list of deliveries, and beside it (on a phone in place of it) the one of the address. */
+/** The deliveries, and the one of the address: beside the list, or instead of it on phones. */
 export async function DeliveriesView({ params, searchParams }: DeliveriesViewProps) {
   const { account, mode } = await requireMember(params)
   const { id } = await params

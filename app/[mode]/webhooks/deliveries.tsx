@@ -26,14 +26,13 @@ interface DeliveriesProps {
   page: DeliveryPage
   failed: { wanted: Failed; count: number } | null
   endpoints: Pick<Endpoint, 'id' | 'url'>[]
-  /** The one whose tries are shown beside the list; on a phone in place of it. */
+  /** The delivery shown beside the list, or instead of it on phones. */
   selected?: string
   children?: ReactNode
 }
 
 const NAMES = ['status', 'type', 'endpoint_id', 'reference', 'period', 'from', 'to', 'cursor']
 
-/** The filters and the list of deliveries to whatever receiver. */
 export function Deliveries({
   query,
   page,
@@ -130,7 +129,6 @@ function List({ deliveries, selected }: { deliveries: DeliveryPage['data']; sele
   )
 }
 
-/** Nothing was sent to anybody yet: what a webhook is, and how the first one comes about. */
 function NoDeliveries({ hasEndpoint }: { hasEndpoint: boolean }) {
   const t = useTranslations('deliveries')
   const { world } = useApi()

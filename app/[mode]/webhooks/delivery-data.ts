@@ -10,18 +10,18 @@ import type {
   DeliveryPage,
 } from '#lib/services/webhooks/schema.ts'
 
-/** What has just happened comes to the top of the list within this time. */
+/** Poll interval of the newest page, so that new deliveries appear. */
 const NEWS_MS = 4_000
 const SOON_MS = 1_000
 const WAITING_MS = 8_000
-/** So near its time, a delivery is looked at as if it were under way. */
+/** A delivery due within this time is polled as often as one in progress. */
 const NEAR_MS = 5_000
 
 export const ROOT = '/dashboard/webhooks/deliveries'
 
 export const keyOf = ({ accountId, mode }: World) => ['deliveries', accountId, mode] as const
 
-/** A page of the list, read again while something on it moves; the newest page, always. */
+/** Reads a page of deliveries; refetched while one is pending, the newest page always. */
 export function useDeliveries(query: DeliveriesQuery, first: DeliveryPage) {
   const api = useApi()
   const asked = new URLSearchParams(
@@ -38,7 +38,7 @@ export function useDeliveries(query: DeliveriesQuery, first: DeliveryPage) {
   })
 }
 
-/** One delivery with its tries, read again until nothing more comes by itself. */
+/** Reads a delivery with its attempts, refetched while it is pending. */
 export function useDelivery(first: DeliveryDetail) {
   const api = useApi()
   return useQuery({

@@ -18,7 +18,6 @@ interface DeliveryFiltersProps {
   endpoints: Pick<Endpoint, 'id' | 'url'>[]
 }
 
-/** Which deliveries the list shows; all of it stands in the address. */
 export function DeliveryFilters({ get, set, endpoints }: DeliveryFiltersProps) {
   const t = useTranslations('deliveries')
   const statuses = DELIVERY_STATUSES.map(value => ({ value, label: t(`status.${value}`) }))

@@ -17,7 +17,6 @@ import type { DeliveryDetail } from '#lib/services/webhooks/schema.ts'
 
 const WIDE = '(min-width: 80rem)'
 
-/** One delivery with all that was sent and answered. */
 export function DeliveryPanel({ delivery: first }: { delivery: DeliveryDetail }) {
   const t = useTranslations('deliveries')
   const { data } = useDelivery(first)
@@ -25,7 +24,7 @@ export function DeliveryPanel({ delivery: first }: { delivery: DeliveryDetail })
   const { data: delivery } = data
   const { attempts } = delivery
   const shown = attempts.find(({ number }) => number === chosen) ?? attempts.at(-1)
-  // In place of the list it begins at its top; beside the list nothing moves.
+  // On phones the panel replaces the list, so it starts at the top.
   useEffect(() => {
     if (!matchMedia(WIDE).matches) scrollTo(0, 0)
   }, [])
@@ -81,7 +80,6 @@ function BackToList() {
   )
 }
 
-/** What it is about, and where it goes. */
 function Ends({ delivery }: { delivery: DeliveryDetail }) {
   const t = useTranslations('deliveries')
   const { world } = useApi()

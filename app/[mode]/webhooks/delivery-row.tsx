@@ -6,7 +6,7 @@ import { When } from '#components/format/format.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import type { Delivery } from '#lib/services/webhooks/schema.ts'
 
-/** The columns of the list, where there is room for them. */
+/** Columns of the list in wide windows. */
 export const COLUMNS = 'md:grid-cols-[minmax(0,1fr)_196px_116px]'
 
 interface DeliveryRowProps {
@@ -56,7 +56,6 @@ export function DeliveryRow({ delivery, href, isSelected }: DeliveryRowProps) {
   )
 }
 
-/** The last attempt of a delivery. */
 function lastOf(delivery: Delivery) {
   return {
     response_status: delivery.last_response_status,
@@ -65,7 +64,7 @@ function lastOf(delivery: Delivery) {
   }
 }
 
-/** Host and path, as one tells receivers apart. */
+/** Returns host and path, without scheme and query. */
 export function placeOf(url: string): string {
   return url.replace(/^https?:\/\//, '').replace(/[?#].*$/, '')
 }

@@ -17,7 +17,6 @@ const LOOKS = {
 
 type Standing = Pick<Delivery, 'status' | 'is_under_way' | 'attempt_count' | 'next_attempt_at'>
 
-/** What has become of a delivery, or when it is tried again. */
 export function DeliveryState({ delivery }: { delivery: Standing }) {
   const t = useTranslations('deliveries')
   const { status, is_under_way, attempt_count, next_attempt_at } = delivery

@@ -3,10 +3,10 @@ export interface Line {
   text: string
 }
 
-/** It differs with every answer and says nothing. */
+/** Headers that differ in every response and carry no information. */
 const NOISE = /^(date|age|x-request-id|cf-ray|etag): /i
 
-/** What one answer says that the one before did not; empty when they say the same. */
+/** Returns a line diff of two responses; empty when they are equal. */
 export function differenceOf(before: string, after: string): Line[] {
   const [old, now] = [before, after].map(text =>
     text.split('\n').filter(line => !NOISE.test(line)),
@@ -15,7 +15,7 @@ export function differenceOf(before: string, after: string): Line[] {
   return lines.some(({ sign }) => sign !== ' ') ? lines : []
 }
 
-/** [i][j]: how many lines the rests from i and j have in common, in their order. */
+/** Longest common subsequence: [i][j] is its length for the lines from i and from j on. */
 function commonLengths(old: string[], now: string[]): number[][] {
   const lengths = Array.from({ length: old.length + 1 }, () => Array(now.length + 1).fill(0))
   for (let i = old.length - 1; i >= 0; i--) {

@@ -2,7 +2,7 @@ import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
 import { RESEND_DAYS_MAX } from '#lib/services/webhooks/states.ts'
 
 const DAY_MS = 86_400_000
-/** A page may stand open so long before the first of its days is too far back. */
+/** Time a page may stay open before its first day is too old to resend. */
 const LEEWAY_MS = 3_600_000
 
 export type Failed = Pick<DeliveriesQuery, 'type' | 'endpoint_id' | 'reference'> & {
@@ -11,7 +11,7 @@ export type Failed = Pick<DeliveriesQuery, 'type' | 'endpoint_id' | 'reference'>
   status: 'exhausted' | 'stopped'
 }
 
-/** What failed of all that a list shows, as far back as may be sent again; null where it shows none. */
+/** Returns the failed deliveries of a list that can still be resent; null if it shows none. */
 export function failedOf(query: DeliveriesQuery, now = Date.now()): Failed | null {
   const { type, endpoint_id, reference, status = 'exhausted', created_from, created_to: to } = query
   if (status !== 'exhausted' && status !== 'stopped') return null

@@ -21,10 +21,10 @@ function message(first: string, headers: Record<string, string>, body: string | 
 }
 
 const STRINGS = /"(?:\\.|[^"\\])*"/g
-/** Numbers that JavaScript would write in another way. */
+/** Numbers that JavaScript would serialize differently. */
 const FRAGILE = /\d{16}|\.\d*0(?!\d)|\d[eE]/
 
-/** JSON over several lines, unless reading and writing it would change a value: a long number. */
+/** Formats JSON over several lines, unless parsing would change a value, such as a long number. */
 export function pretty(body: string): string {
   try {
     const value: unknown = JSON.parse(body)
@@ -40,10 +40,10 @@ interface Call {
   body: string
 }
 
-/** A line for a shell that sends the same bytes: nothing in it is read as anything but text. */
+/** Returns a curl command that sends the same bytes; every value is quoted for the shell. */
 export function curlOf({ url, headers, body }: Call): string {
   const given = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)
-  // Without globoff curl would read brackets in an address as a pattern.
+  // Without --globoff, curl would expand brackets in a URL.
   return [`curl --globoff ${quoted(url)}`, ...given, `--data-raw ${quoted(body)}`].join(' \\\n  ')
 }
 

@@ -6,7 +6,6 @@ import { ApiProblem } from '#lib/edge/client/api.ts'
 
 const OWN = ['endpoint_disabled', 'under_way', 'limit_reached'] as const
 
-/** Why something about webhooks was refused, and what to do. */
 export function Refusal({ error }: { error: unknown }) {
   const t = useTranslations('webhooks')
   const code = error instanceof ApiProblem ? OWN.find(one => one === error.code) : undefined

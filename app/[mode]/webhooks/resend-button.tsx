@@ -16,7 +16,7 @@ interface ResendButtonProps {
   onSent: () => void
 }
 
-/** Sends the same bytes again; where the receiver has them already, it asks before. */
+/** Sends the same bytes again; asks first if the receiver already has them. */
 export function ResendButton({ delivery, onSent }: ResendButtonProps) {
   const t = useTranslations('deliveries')
   const api = useApi()

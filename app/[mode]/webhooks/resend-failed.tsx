@@ -17,11 +17,11 @@ const RECOUNT_MS = 15_000
 
 interface ResendFailedProps {
   wanted: Failed
-  /** How many that were when the page was made. */
+  /** Number of them when the page was rendered. */
   first: number
 }
 
-/** Sends again all that failed of what the list shows, after saying how many and from when. */
+/** Resends every failed delivery of the list, after showing how many and from when. */
 export function ResendFailed({ wanted, first }: ResendFailedProps) {
   const t = useTranslations('deliveries')
   const api = useApi()

@@ -4,7 +4,6 @@ import { useTranslations } from 'next-intl'
 import { useApi } from '#components/nav/world.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 
-/** The two halves of the webhooks: what was sent, and where to. */
 export function WebhookTabs({ current }: { current: 'deliveries' | 'endpoints' }) {
   const t = useTranslations('webhooks')
   const { mode } = useApi().world

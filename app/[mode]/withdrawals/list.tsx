@@ -25,12 +25,12 @@ const LIVE_MS = 2_000
 const UNSET = { status: null, period: null, from: null, to: null, q: null }
 
 interface ListProps {
-  /** The page's filters as the API takes them. */
+  /** API path with the filters of the page. */
   path: string
   first: ListPage<WithdrawalRow>
 }
 
-/** The withdrawals that the address asks for; they are read again while one of them is pending. */
+/** The withdrawals that match the filters, refetched while one of them is pending. */
 export function WithdrawalList({ path, first }: ListProps) {
   const filters = useFilters()
   const { data, error } = useLivePage(path, first, LIVE_MS)
@@ -97,7 +97,6 @@ function NoWithdrawals({ clear }: { clear: (() => void) | null }) {
   )
 }
 
-/** Withdrawals by where they go. */
 function WithdrawalRows({ withdrawals }: { withdrawals: WithdrawalRow[] }) {
   const t = useTranslations('withdrawals')
   const rows = withdrawals.map(withdrawal => ({
@@ -115,7 +114,6 @@ function WithdrawalRows({ withdrawals }: { withdrawals: WithdrawalRow[] }) {
   return <AmountRows label={t('title')} heads={heads} rows={rows} />
 }
 
-/** Where it goes, as far as a list may show it; it leads to the withdrawal. */
 function Target({ withdrawal }: { withdrawal: WithdrawalRow }) {
   const t = useTranslations('pixKey')
   const { id, mode, pix_key_type: type, pix_key } = withdrawal

@@ -56,7 +56,7 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
 
 const Query = listQuery(WITHDRAWAL_STATUSES)
 
-/** The filters in the address as the API takes them; what it would refuse is left out. */
+/** Returns the filters of the address as API parameters; drops those the API would refuse. */
 function askedFor(given: SearchParams, timeZone: string): Record<string, string> {
   const { from, to } = readSpan(given, timeZone)
   const wanted = {
@@ -69,7 +69,7 @@ function askedFor(given: SearchParams, timeZone: string): Record<string, string>
   const isTaken = ([name, value]: [string, unknown]) =>
     typeof value === 'string' &&
     value !== '' &&
-    // The database takes neither.
+    // PostgreSQL text accepts neither lone surrogates nor NUL.
     value.isWellFormed() &&
     !value.includes('\0') &&
     Query.safeParse({ [name]: value }).success

@@ -5,7 +5,6 @@ import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { ChargeStory } from '#lib/views/dashboard/schema.ts'
 
-/** Who pays, for what, and what the merchant's own systems wrote on it. */
 export function ChargeDetails({ charge }: Pick<ChargeStory, 'charge'>) {
   const t = useTranslations('charge')
   const { client_name, client_email, client_phone, webhook_url, items, utms, metadata } = charge
@@ -65,7 +64,6 @@ interface WrittenProps {
   values: Record<string, unknown> | null
 }
 
-/** Free keys, as somebody reads them. */
 function Written({ name, values }: WrittenProps) {
   const entries = Object.entries(values ?? {})
   if (entries.length === 0) return null

@@ -14,7 +14,6 @@ const RefundDialog = dynamic(() =>
   import('#app/[mode]/charges/[id]/refund-dialog.tsx').then(module => module.RefundDialog),
 )
 
-/** What can be done with a charge: send it to the payer, or give its money back. */
 export function ChargeActions() {
   const t = useTranslations()
   const { story } = useStory()
@@ -62,7 +61,6 @@ function Refund() {
   )
 }
 
-/** The state of the page's charge, as it stands now. */
 export function LiveChargeState() {
   const { status } = useStory().story.charge
   return (

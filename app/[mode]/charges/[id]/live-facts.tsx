@@ -11,7 +11,7 @@ import { writeToClipboard } from '#components/ui/copy.tsx'
 import { Fact } from '#components/ui/facts.tsx'
 import { formatTaxId } from '#lib/base/pix/tax-id.ts'
 
-/** By which it is found elsewhere; the payment's own id comes with the payment. */
+/** Ids to find the charge in other systems; the payment's id exists once it is paid. */
 export function Identifiers() {
   const t = useTranslations('charge')
   const { id, external_id, end_to_end_id } = useStory().story.charge
@@ -32,12 +32,10 @@ export function Identifiers() {
 const SAID_FOR_MS = 2_000
 
 interface CopyValueProps {
-  /** What it is called, such as the identifier. */
   name: string
   value: string
 }
 
-/** A code that is copied by a press on itself; its name for a screen reader is what it says. */
 function CopyValue({ name, value }: CopyValueProps) {
   const t = useTranslations()
   const [outcome, setOutcome] = useState<'copied' | 'copyFailed' | null>(null)
@@ -64,7 +62,7 @@ function CopyValue({ name, value }: CopyValueProps) {
   )
 }
 
-/** Covered until somebody who may wants to see it: then it leaves the server, which writes that down. */
+/** Masked until a member with the permission reveals it; the server audits each reveal. */
 export function PayerDocument() {
   const t = useTranslations('charge')
   const problemText = useProblemText()

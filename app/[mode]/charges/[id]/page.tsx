@@ -22,7 +22,7 @@ interface PageProps {
   params: Promise<{ mode: string; id: string }>
 }
 
-/** For the title and for the page. */
+/** Cached: the title and the page both read it. */
 const readStory = cache(async (accountId: string, mode: Mode, id: string) =>
   readChargeStory(accountId, mode, decodeURIComponent(id)).catch(error => {
     if (isTrocoError(error)) return notFound()
@@ -80,12 +80,12 @@ export default async function ChargePage({ params }: PageProps) {
   )
 }
 
-/** The fewest points across that a camera reads well from a screen. */
+/** Minimum size in CSS pixels that a camera reads well from a screen. */
 const SIZE_MIN = 240
-/** What the standard wants to be left white around it, in modules. */
+/** Quiet zone around the QR code that the standard requires, in modules. */
 const QUIET_ZONE = 4
 
-/** Drawn on the server: dark on white in both themes, or no camera reads it. */
+/** Rendered on the server, dark on white in both themes: cameras cannot read it otherwise. */
 function ChargeQr({ code }: { code: string }) {
   const t = useTranslations('charge')
   return (

@@ -10,7 +10,7 @@ import { moneyText } from '#components/format/format.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 
-/** What the payer needs as long as it can be paid; then how it ended. */
+/** Shows the QR code while the charge can be paid, then its outcome. */
 export function PayPanel({ qr }: { qr: ReactNode }) {
   const { status } = useStory().story.charge
   return (
@@ -65,7 +65,7 @@ const LOOKS: Record<End, { icon: LucideIcon; tone: string }> = {
   failed: { icon: X, tone: 'bg-bad-soft text-bad' },
 }
 
-/** In the place of the QR, so that nothing else moves where somebody was looking at it. */
+/** Has the size of the QR code it replaces, so that the layout does not shift. */
 const TURNED =
   'aspect-square transition-[opacity,scale] duration-200 starting:scale-95 starting:opacity-0 motion-reduce:transition-none'
 
@@ -97,7 +97,7 @@ function Ended({ status }: { status: End }) {
   )
 }
 
-/** How long the payer has left, by the second; nobody is told aloud each time. */
+/** Remaining time by the second; screen readers do not announce each change. */
 function Countdown({ until }: { until: string }) {
   const t = useTranslations('charge')
   const leftS = Math.floor(useSecondsTo(until))

@@ -13,7 +13,6 @@ import { Field, MoneyField } from '#components/ui/field.tsx'
 import { parseReais, reaisText } from '#lib/base/money.ts'
 import { refundRequest } from '#lib/rooms/charges/refunds/schema.ts'
 
-/** Gives back what was paid, or some of it; it says what that means before it is done. */
 export function RefundDialog({ onClose }: { onClose: () => void }) {
   const t = useTranslations()
   const locale = useLocale()
@@ -23,7 +22,7 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
   const [amount, setAmount] = useState<number | null>(refundable)
   const form = useForm({
     schema: refundRequest[api.world.mode],
-    // Zero is refused by the schema, as what is no amount must be.
+    // An invalid amount becomes zero, which the schema refuses.
     read: data => ({
       amount: within(parseReais(String(data.get('amount'))), refundable),
       reason: String(data.get('reason')).trim() || undefined,
@@ -78,7 +77,7 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** More than what is left is as wrong as no amount at all. */
+/** Returns zero (invalid) for an amount above the refundable one, or for no amount. */
 function within(amount: number | null, most: number): number {
   return amount !== null && amount <= most ? amount : 0
 }

@@ -17,7 +17,6 @@ const LOOKS: Record<Refund['status'], { tone: Tone; icon: LucideIcon }> = {
   rejected: { tone: 'bad', icon: X },
 }
 
-/** What was given back of a charge, and how far each has come. */
 export function Refunds() {
   const t = useTranslations('refund')
   const { refunds } = useStory().story

@@ -32,7 +32,6 @@ interface Said {
 
 interface StoryStepProps {
   step: ChargeStep
-  /** When the charge was created. */
   created: string
 }
 

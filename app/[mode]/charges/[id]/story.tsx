@@ -9,21 +9,21 @@ import { useApi } from '#components/nav/world.tsx'
 import type { ChargeStory } from '#lib/views/dashboard/schema.ts'
 
 const SOON_MS = 2_000
-/** The bank may still report a payment of what expired or failed. */
+/** Poll interval after a charge expired or failed: the bank may still report its payment. */
 const LATE_MS = 15_000
-/** A try of a webhook that is nearer than this is waited for. */
+/** Polls fast while the next webhook attempt is due within this time. */
 const NEAR_MS = 30_000
 
 interface Live {
   story: ChargeStory
-  /** The state is another than when the page was opened. */
+  /** The status has changed since the page was opened. */
   hasTurned: boolean
   refresh: () => void
 }
 
 const LiveContext = createContext<Live | null>(null)
 
-/** The charge that the page is about, as it stands now. */
+/** Returns the charge of the page, kept up to date. */
 export function useStory(): Live {
   const live = use(LiveContext)
   if (!live) throw new Error('useStory() is called outside <LiveCharge>')
@@ -35,7 +35,7 @@ interface LiveChargeProps {
   children: ReactNode
 }
 
-/** Keeps the charge of a page up to date for as long as something may happen to it, and says so. */
+/** Refetches the charge of the page while it can still change, and announces a new status. */
 export function LiveCharge({ first, children }: LiveChargeProps) {
   const api = useApi()
   const [seen] = useState(first.charge.status)
@@ -75,7 +75,7 @@ function Announcement({ story, hasTurned }: Omit<Live, 'refresh'>) {
   )
 }
 
-/** How long nothing can be missed; false: nothing can happen any more. */
+/** Returns the poll interval; false: nothing can change any more. */
 function pauseOf({ charge, refunds, steps }: ChargeStory): number | false {
   const isNear = (at: string | null) => at === null || Date.parse(at) < Date.now() + NEAR_MS
   const isAwaited =

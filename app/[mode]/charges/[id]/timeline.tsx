@@ -8,7 +8,6 @@ import { StoryStep } from '#app/[mode]/charges/[id]/story-step.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Step, Timeline } from '#components/ui/timeline.tsx'
 
-/** What became of the charge, and what is to come. */
 export function ChargeTimeline() {
   const t = useTranslations()
   const { charge, steps } = useStory().story

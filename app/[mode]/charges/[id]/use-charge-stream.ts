@@ -3,22 +3,22 @@
 import { useEffect, useRef } from 'react'
 import { useApi } from '#components/nav/world.tsx'
 
-/** Many a page is left before this; until then it asks. */
+/** Delay before the stream opens: many visits end earlier. Until then the page polls. */
 const OPEN_AFTER_MS = 2_000
-/** After one that was refused or broke; meanwhile the page asks. */
+/** Delay after a refused or broken stream; meanwhile the page polls. */
 const AGAIN_AFTER_MS = 20_000
-/** The server says something every 15 s; whoever hears nothing for so long hears nobody. */
+/** Silence after which the stream counts as broken: the server sends something every 15 s. */
 const SILENT_MAX_MS = 40_000
 
 interface ChargeStream {
   path: string
   isWanted: boolean
   onNews: () => void
-  /** Whether somebody tells, so that nobody need ask. */
+  /** Reports whether the stream is open, so that polling can stop. */
   setStreaming: (isStreaming: boolean) => void
 }
 
-/** Hears the server's events of a charge, through fetch: an EventSource sends no headers. */
+/** Listens to the server-sent events of a charge. Uses fetch: EventSource cannot send headers. */
 export function useChargeStream({ path, isWanted, onNews, setStreaming }: ChargeStream): void {
   const { open } = useApi()
   const latest = useRef(onNews)
@@ -48,7 +48,7 @@ export function useChargeStream({ path, isWanted, onNews, setStreaming }: Charge
 
 type Open = ReturnType<typeof useApi>['open']
 
-/** True: the server ended it as it should. */
+/** Reads the stream until it ends. Returns true when the server closed it normally. */
 async function hear(
   open: Open,
   path: string,

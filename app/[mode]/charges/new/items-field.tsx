@@ -8,13 +8,13 @@ import { moneyText } from '#components/format/format.tsx'
 import { parseReais, reaisText } from '#lib/base/money.ts'
 
 interface ItemsFieldProps {
-  /** What stands in the amount, as it was typed. */
+  /** The text of the amount field. */
   amountText: string
   onRows: (ids: number[]) => void
   problem: string | null
 }
 
-/** What is paid for; their sum is shown beside, and need not be the amount. */
+/** Items of the charge. Their sum is shown, but may differ from the amount. */
 export function ItemsField({ amountText, onRows, problem }: ItemsFieldProps) {
   const t = useTranslations('newCharge')
   const locale = useLocale()

@@ -9,7 +9,7 @@ interface MetadataFieldProps {
   problem: string | null
 }
 
-/** Whatever the merchant wants to find on the charge again: keys and values. */
+/** Keys and values that the merchant wants to find on the charge again. */
 export function MetadataField({ onRows, problem }: MetadataFieldProps) {
   const t = useTranslations('newCharge')
   const { ids, add, remove } = useRows(onRows)

@@ -13,13 +13,13 @@ const FOLDED = ['external_id', 'expires_in', 'webhook_url', 'items', 'metadata']
 interface MoreOptionsProps {
   expiresIn: number
   wrong: Wrong
-  /** The reference was used already. */
+  /** The reference belongs to another charge. */
   isTaken: boolean
   problems: Record<string, unknown>
   children: ReactNode
 }
 
-/** What most charges do without: folded, until it is wanted or wrong. */
+/** Optional fields, collapsed until opened or invalid. */
 export function MoreOptions({ expiresIn, wrong, isTaken, problems, children }: MoreOptionsProps) {
   const t = useTranslations()
   const { mode } = useApi().world
@@ -87,7 +87,7 @@ interface ExpiryFieldProps {
   problem: string | null
 }
 
-/** How long the charge can be paid: a usual time, the account's own, or any other. */
+/** Lifetime of the charge: a common one, the account's default, or a custom one. */
 function ExpiryField({ expiresIn, problem }: ExpiryFieldProps) {
   const t = useTranslations('newCharge')
   const [isCustom, setCustom] = useState(false)

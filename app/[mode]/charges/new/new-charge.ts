@@ -1,25 +1,25 @@
 import { parseReais } from '#lib/base/money.ts'
 
-/** In the order of the form; the seconds of each. */
+/** Seconds of each unit, in the order of the form. */
 export const UNITS = { minutes: 60, hours: 3_600, days: 86_400 } as const
 export type Unit = keyof typeof UNITS
 
-/** Besides the account's own. */
+/** Lifetimes offered besides the account's default, in seconds. */
 export const EXPIRIES = [900, 3_600, 86_400, 604_800, 2_592_000]
 
-/** A time in the largest unit that it is a whole number of. */
+/** Expresses seconds in the largest unit that divides them. */
 export function inUnits(seconds: number): { count: number; unit: Unit | 'seconds' } {
   const units = Object.entries(UNITS).reverse() as [Unit, number][]
   const found = units.find(([, length]) => seconds % length === 0)
   return found ? { unit: found[0], count: seconds / found[1] } : { unit: 'seconds', count: seconds }
 }
 
-/** What a form with rows calls the inputs of one of them. */
+/** Names an input of a row, such as items.1.price. */
 export function rowName(list: 'items' | 'metadata', id: number, part: string): string {
   return `${list}.${id}.${part}`
 }
 
-/** The request as the API takes it, of what stands in the form; an empty field is undefined. */
+/** Builds the request body from the form; an empty field is undefined. */
 export function readCharge(data: FormData, itemIds: number[], metadataIds: number[]) {
   const text = (name: string) => String(data.get(name) ?? '').trim() || undefined
   const amount = text('amount')
@@ -43,7 +43,7 @@ function readExpiry(text: Read): number | undefined {
   const chosen = text('expires_in')
   if (chosen !== 'custom') return Number(chosen)
   const length = UNITS[(text('expiry_unit') ?? 'minutes') as Unit]
-  // What is no number is as wrong as too short a time: the schema refuses both.
+  // An invalid number becomes 0, which the schema refuses as too short.
   return Math.round(Number(text('expiry_count')?.replace(',', '.') ?? 0) * length) || 0
 }
 
@@ -64,7 +64,7 @@ function readItems(text: Read, ids: number[]): Record<string, unknown>[] | undef
   return items.length > 0 ? items : undefined
 }
 
-/** A key that stands twice is no object: the schema is given what it refuses. */
+/** Returns text, which the schema refuses, when a key occurs twice. */
 function readMetadata(text: Read, ids: number[]): Record<string, string> | string | undefined {
   const entries = ids.flatMap(id => {
     const [key, value] = ['key', 'value'].map(part => text(rowName('metadata', id, part)))
@@ -76,7 +76,7 @@ function readMetadata(text: Read, ids: number[]): Record<string, string> | strin
   return Object.fromEntries(entries)
 }
 
-/** What the items come to, in cents; null where none has a price that can be read. */
+/** Sums the items in cents; null when none has a valid price. */
 export function sumOfItems(data: FormData, ids: number[]): number | null {
   const parts = ids.flatMap(id => {
     const price = parseReais(String(data.get(rowName('items', id, 'price')) ?? ''))

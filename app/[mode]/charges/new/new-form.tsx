@@ -22,11 +22,11 @@ interface Created {
 }
 
 interface NewChargeFormProps {
-  /** How long a charge of this account lives unless it says otherwise. */
+  /** Default lifetime of the account's charges, in seconds. */
   expiresIn: number
 }
 
-/** What is judged here as the API judges it; what was typed stays whatever is answered. */
+/** Validates with the schema of the API; the input is preserved when a request fails. */
 export function NewChargeForm({ expiresIn }: NewChargeFormProps) {
   const t = useTranslations()
   const api = useApi()

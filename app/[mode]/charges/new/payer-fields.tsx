@@ -5,10 +5,8 @@ import { useApi } from '#components/nav/world.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { formatTaxId } from '#lib/base/pix/tax-id.ts'
 
-/** What is wrong with a field, in words; null where nothing is. */
 export type Wrong = (name: string, text: string) => string | null
 
-/** Who is to pay. */
 export function PayerFields({ wrong }: { wrong: Wrong }) {
   const t = useTranslations()
   const { mode } = useApi().world

@@ -5,11 +5,10 @@ import { type ComponentProps, type MouseEvent, useRef, useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 
 interface RowInputProps extends ComponentProps<'input'> {
-  /** Which row and what of it: rows have no room for visible labels of their own. */
+  /** Accessible name: the row and the field. Rows have no room for visible labels. */
   label: string
 }
 
-/** An input in a row of several. */
 export function RowInput({ label, className = '', ...rest }: RowInputProps) {
   return (
     <input
@@ -43,7 +42,7 @@ export function AddRow({ label, onClick }: { label: string; onClick: () => void 
   )
 }
 
-/** Rows of a form that are added and taken away; each keeps its id, and so what was typed in it. */
+/** Manages rows of a form; stable ids keep the typed values when another row is removed. */
 export function useRows(onRows: (ids: number[]) => void) {
   const [ids, setIds] = useState<number[]>([])
   const last = useRef(0)

@@ -12,12 +12,11 @@ import type { InvitationRow as Invitation } from '#lib/rooms/accounts/schema.ts'
 
 interface InvitationRowProps {
   invitation: Invitation
-  /** Absent for whoever may only look. */
+  /** Absent for members who may only read. */
   onAgain?: () => void
   onDone: () => Promise<unknown>
 }
 
-/** Somebody who was asked and has not come yet. */
 export function InvitationRow({ invitation, onAgain, onDone }: InvitationRowProps) {
   const t = useTranslations('members')
   const api = useApi()

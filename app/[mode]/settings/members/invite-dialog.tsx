@@ -12,13 +12,12 @@ import { LinkShown } from '#components/ui/link-shown.tsx'
 import { type InvitationRow, invitationRequest } from '#lib/rooms/accounts/schema.ts'
 
 interface InviteDialogProps {
-  /** One that is sent once more: its link holds no longer then. */
+  /** Invitation to send again; its earlier link stops working. */
   again?: InvitationRow
   onClose: () => void
   onDone: () => void
 }
 
-/** Asks somebody to join, and then shows the link that the mail has, too. */
 export function InviteDialog({ again, onClose, onDone }: InviteDialogProps) {
   const t = useTranslations()
   const api = useApi()

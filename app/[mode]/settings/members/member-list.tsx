@@ -34,7 +34,7 @@ type Asked = { deed: 'role' | 'remove' | 'leave'; member: Member } | { again: In
 
 interface MemberListProps {
   people: People
-  /** Whoever looks. */
+  /** Id of the signed-in user. */
   me: string
 }
 

@@ -7,11 +7,9 @@ import type { MemberRow as Member } from '#lib/rooms/accounts/schema.ts'
 interface MemberRowProps {
   member: Member
   isMe: boolean
-  /** What can be done about them, for whoever may. */
   children: ReactNode
 }
 
-/** One person of the account: who they are, as what, and whether they still come. */
 export function MemberRow({ member, isMe, children }: MemberRowProps) {
   const t = useTranslations('members')
   const { user_id, full_name, email, role, joined_at, last_used_at, has_second_factor } = member

@@ -13,7 +13,7 @@ interface RemoveDialogProps {
   onDone: () => void
 }
 
-/** Somebody goes: because an owner says so, or because they say so themselves. */
+/** Removes a member, or lets one leave. */
 export function RemoveDialog({ deed, member, onClose, onDone }: RemoveDialogProps) {
   const t = useTranslations()
   const api = useApi()
@@ -26,7 +26,7 @@ export function RemoveDialog({ deed, member, onClose, onDone }: RemoveDialogProp
     try {
       if (deed === 'leave') {
         await api.send('POST', '/dashboard/members/leave')
-        // A whole new page: nothing that this one holds is theirs any more.
+        // Full page load: the cached data belongs to the account just left.
         return location.assign('/')
       }
       await api.send('DELETE', `/dashboard/members/${id}`)

@@ -24,7 +24,7 @@ export function RoleDialog({ member, me, onClose, onDone }: RoleDialogProps) {
     read: data => ({ role: data.get('role') ?? undefined }),
     send: async body => {
       await api.send('PATCH', `/dashboard/members/${id}`, { body })
-      // With a new role of one's own, this session has ended like all others.
+      // Changing one's own role ends every session of the user, this one included.
       if (isMe && body.role !== role) return location.assign('/login')
       onDone()
       onClose()

@@ -2,7 +2,6 @@ import { useTranslations } from 'next-intl'
 import { useRoleText } from '#components/status/role-permissions.ts'
 import { ROLES, type Role } from '#lib/rooms/accounts/schema.ts'
 
-/** The roles to choose from, each with what it may do. */
 export function RoleFields({ first }: { first: Role }) {
   const t = useTranslations('members')
   const tell = useRoleText()

@@ -6,7 +6,6 @@ import { Table } from '#components/ui/table.tsx'
 import { ROLES, type Role } from '#lib/rooms/accounts/schema.ts'
 import { type Allowed, may } from '#lib/services/people/roles.ts'
 
-/** Who may do what, as the server judges it. */
 export function RolesTable() {
   const t = useTranslations('members')
   const tell = useRoleText()

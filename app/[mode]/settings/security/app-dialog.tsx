@@ -20,7 +20,6 @@ interface AppDialogProps {
   onDone: (codes: string[] | null) => void
 }
 
-/** The secret, to scan or to type, and the first code that shows it has arrived. */
 export function AppDialog({ begun, onClose, onDone }: AppDialogProps) {
   const t = useTranslations()
   const api = useApi()

@@ -13,7 +13,6 @@ interface CodesDialogProps {
   onClose: () => void
 }
 
-/** The recovery codes, this once: to print, to copy or to save. */
 export function CodesDialog({ codes, email, onClose }: CodesDialogProps) {
   const t = useTranslations('factor')
   const text = `${t('codes.file', { email })}\n\n${codes.join('\n')}\n`

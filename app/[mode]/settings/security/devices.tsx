@@ -12,7 +12,6 @@ import type { Device } from '#lib/services/people/schema.ts'
 
 const PATH = '/person/sessions'
 
-/** Where one is signed in, and the way out of there. */
 export function Devices({ devices: initialData }: { devices: Device[] }) {
   const t = useTranslations('devices')
   const api = useApi()

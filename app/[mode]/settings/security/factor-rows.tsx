@@ -10,7 +10,6 @@ interface PasskeyRowsProps {
   onRemove: (passkey: ShownPasskey) => void
 }
 
-/** The passkeys by name, with their last use; nothing where there are none. */
 export function PasskeyRows({ passkeys, onRemove }: PasskeyRowsProps) {
   const t = useTranslations('factor')
   if (passkeys.length === 0) return null
@@ -50,12 +49,10 @@ interface FactorRowProps {
   title: string
   text: string
   state?: ReactNode
-  /** What can be done about it. */
   children: ReactNode
   below?: ReactNode
 }
 
-/** One way to show who one is, whether it is on, and what to do about it. */
 export function FactorRow({ icon: Icon, title, text, state, children, below }: FactorRowProps) {
   return (
     <div className="border-line py-5 not-first:border-t">

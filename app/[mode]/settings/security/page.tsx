@@ -18,7 +18,7 @@ export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('security'))('title') }
 }
 
-/** A person's own: whoever signs in has one, an account or none. */
+/** Belongs to the user, not to an account: users without an account see it, too. */
 export default async function SecurityPage({ params }: { params: Promise<{ mode: string }> }) {
   const mode = requireMode((await params).mode)
   const user = await requireUser()

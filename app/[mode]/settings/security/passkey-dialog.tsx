@@ -16,7 +16,6 @@ interface PasskeyDialogProps {
 
 type Options = Parameters<typeof makePasskey>[0]['options']
 
-/** A name for it, then the browser makes the passkey. */
 export function PasskeyDialog({ onClose, onDone }: PasskeyDialogProps) {
   const t = useTranslations()
   const api = useApi()

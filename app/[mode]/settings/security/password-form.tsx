@@ -14,7 +14,7 @@ import { passwordChange } from '#lib/services/people/schema.ts'
 
 interface PasswordFormProps {
   email: string
-  /** Somebody who came in by OpenID may have none yet. */
+  /** False for users who sign in through OpenID and never set a password. */
   hasPassword: boolean
 }
 
@@ -40,7 +40,7 @@ export function PasswordForm({ email, hasPassword: hadPassword }: PasswordFormPr
   return (
     <form {...props} method="post" className="grid gap-5">
       <Problem error={failure} />
-      {/* Another key after each change: what was typed before is gone from the page. */}
+      {/* A new key after each change empties the fields. */}
       <Fragment key={changes}>
         <input type="email" autoComplete="username" value={email} readOnly hidden />
         {hasPassword ? (

@@ -7,14 +7,13 @@ import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import type { ShownPasskey } from '#lib/services/people/schema.ts'
 
 interface RemoveDialogProps {
-  /** Null: the app. */
+  /** Null: the authenticator app. */
   passkey: ShownPasskey | null
   isLast: boolean
   onClose: () => void
   onDone: () => void
 }
 
-/** Asks once more before somebody has one factor less, and says what that means. */
 export function RemoveDialog({ passkey, isLast, onClose, onDone }: RemoveDialogProps) {
   const t = useTranslations()
   const api = useApi()

@@ -12,7 +12,7 @@ interface RenewDialogProps {
   onDone: (codes: string[]) => void
 }
 
-/** Whoever wants new recovery codes shows a factor for them, however lately they did. */
+/** New recovery codes require a second factor, however recent the last proof was. */
 export function RenewDialog({ methods, onClose, onDone }: RenewDialogProps) {
   const t = useTranslations('factor')
   const api = useApi()

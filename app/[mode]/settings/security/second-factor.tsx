@@ -30,7 +30,6 @@ const CodesDialog = dynamic(
   async () => (await import('#app/[mode]/settings/security/codes-dialog.tsx')).CodesDialog,
 )
 
-/** What is open over the page, if anything. */
 type Open =
   | { kind: 'app'; begun: AppBegun }
   | { kind: 'passkey' }
@@ -38,7 +37,6 @@ type Open =
   | { kind: 'renew' }
   | { kind: 'codes'; codes: string[] }
 
-/** All that somebody signs in with beside the password: app, passkeys, and codes for a bad day. */
 export function SecondFactor({ factors, email }: { factors: Factors; email: string }) {
   const t = useTranslations('factor')
   const api = useApi()

@@ -4,12 +4,11 @@ type Word<Name extends string> = Name extends `${infer What}:${infer Deed}`
   ? `${What}_${Deed}`
   : never
 
-/** The key of its message: a colon may not stand in one. */
+/** Returns the message key of a permission: keys cannot contain a colon. */
 export function wordOf<Name extends Permission>(name: Name): Word<Name> {
   return name.replace(':', '_') as Word<Name>
 }
 
-/** Sets of permissions that programs usually need. */
 export const PRESETS = {
   all: [...PERMISSIONS],
   charges: ['transactions:read', 'transactions:write'],

@@ -19,7 +19,6 @@ interface RotateDialogProps {
   onDone: () => void
 }
 
-/** First how long both work, then the new one, shown this once. */
 export function RotateDialog({ token, origin, onClose, onDone }: RotateDialogProps) {
   const t = useTranslations()
   const api = useApi()

@@ -9,12 +9,11 @@ import { isActiveStatus } from '#lib/rooms/tokens/states.ts'
 
 interface TokenRowProps {
   token: Token
-  /** Absent for whoever may only look. */
+  /** Absent for members who may only read. */
   onRevoke?: () => void
   onRotate?: () => void
 }
 
-/** One token: what it is called, what it may do, and whether anybody still uses it. */
 export function TokenRow({ token, onRevoke, onRotate }: TokenRowProps) {
   const t = useTranslations('tokens')
   const { id, name, prefix, last_four, status } = token
@@ -54,7 +53,6 @@ export function TokenRow({ token, onRevoke, onRotate }: TokenRowProps) {
   )
 }
 
-/** Who ended it, and why. */
 function WhyRevoked({ token }: { token: Token }) {
   const t = useTranslations('tokens')
   const { revoked_by: by, revoker, revoked_reason: reason } = token

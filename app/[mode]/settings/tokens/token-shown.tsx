@@ -12,11 +12,10 @@ export type ShownToken = TokenRow & { token: string | null }
 interface TokenShownProps {
   made: ShownToken
   origin: string
-  /** The way on. */
   children: ReactNode
 }
 
-/** A new token, whole, for as long as one stays here. */
+/** Shows a new token in full, only once. */
 export function TokenShown({ made, origin, children }: TokenShownProps) {
   const t = useTranslations('tokens')
   const { token } = made
@@ -73,7 +72,7 @@ const READS: [Permission, string][] = [
 const CHARGE =
   '{"amount":1500,"client_name":"Ana Rocha","client_email":"ana@example.com","client_doc":"529.982.247-25"}'
 
-/** Something that this very token may do, and that does no harm. */
+/** Returns an example command that this token may run and that does no harm. */
 function commandFor(token: string, permissions: Permission[], origin: string): string | null {
   const header = `-H "Authorization: Bearer ${token}"`
   const read = READS.find(([name]) => permissions.includes(name))

@@ -17,13 +17,12 @@ import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 const ENDPOINTS = '/dashboard/webhooks/endpoints'
 
 interface EndpointFormProps {
-  /** The one that is changed; without it a new one is made. */
+  /** The endpoint to edit; absent to create one. */
   endpoint?: Endpoint
-  /** Whether this installation lets webhooks go to the machine it runs on. */
+  /** Whether this installation allows webhooks to the machine it runs on. */
   isLoopbackOpen: boolean
 }
 
-/** Where to, and of what. */
 export function EndpointForm({ endpoint, isLoopbackOpen }: EndpointFormProps) {
   const t = useTranslations()
   const api = useApi()
@@ -98,7 +97,6 @@ interface NewEndpointProps {
   secret: string
 }
 
-/** The only time that an endpoint's secret is shown. */
 function NewEndpoint({ id, secret }: NewEndpointProps) {
   const t = useTranslations('endpoints')
   const { mode } = useApi().world

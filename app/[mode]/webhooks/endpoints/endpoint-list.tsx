@@ -16,7 +16,6 @@ interface EndpointListProps {
   mode: Mode
 }
 
-/** The endpoints of the account: where, of what, and how they do. */
 export function EndpointList({ endpoints, mode }: EndpointListProps) {
   const t = useTranslations('endpoints')
   return (

@@ -27,7 +27,6 @@ export function EndpointState({ endpoint }: { endpoint: Standing }) {
   )
 }
 
-/** Since when it fails, or why it is not called; nothing while all is well. */
 export function EndpointTrouble({ endpoint }: { endpoint: Endpoint }) {
   const t = useTranslations('endpoints')
   const { disabled_at, disabled_code: code, disabled_reason, failing_since } = endpoint
@@ -42,7 +41,6 @@ export function EndpointTrouble({ endpoint }: { endpoint: Endpoint }) {
   return failing_since ? t.rich('failingSince', { when: () => <When at={failing_since} /> }) : null
 }
 
-/** How many tries of the last day succeeded, and how fast its answers are. */
 export function EndpointHealth({ health }: { health: Endpoint['health'] }) {
   const t = useTranslations('endpoints')
   const locale = useLocale()
@@ -51,7 +49,7 @@ export function EndpointHealth({ health }: { health: Endpoint['health'] }) {
   const tries = delivered + failed
   if (tries === 0) return t('quiet')
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
-  // Rounding must not call it perfect.
+  // Rounding must not show 100 % after a failure.
   const share = failed > 0 ? Math.min(delivered / tries, 0.999) : 1
   const time = p95_ms === null ? '' : took(p95_ms)
   return t('health', { share: percent.format(share), tries, time })

@@ -16,11 +16,11 @@ interface EventChoiceProps {
 
 const BOX = 'mt-0.5 size-[18px] shrink-0 accent-accent'
 
-/** Which events an endpoint is told of: all, or some of each kind. */
+/** Chooses the events an endpoint receives: all, or some of each kind. */
 export function EventChoice({ chosen: first, problem: found }: EventChoiceProps) {
   const t = useTranslations('endpoints')
   const [chosen, choose] = useState(new Set(first))
-  // Gone with the first choice: were it to go with the press of the button, that would move away.
+  // Disappears with the first choice: on submit it would move the button before the click ends.
   const problem = chosen.size === 0 ? found : undefined
   const isAll = chosen.size === EVENT_TYPES.length
   function toggle(type: EventType) {
@@ -77,7 +77,7 @@ export function EventChoice({ chosen: first, problem: found }: EventChoiceProps)
   )
 }
 
-/** A message's key cannot hold a dot. */
+/** Returns the message key of an event: keys cannot contain a dot. */
 function keyOf<Type extends string>(type: Type) {
   return type.replace('.', '_') as Type extends `${infer A}.${infer B}` ? `${A}_${B}` : never
 }

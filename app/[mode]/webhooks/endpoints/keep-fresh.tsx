@@ -4,11 +4,11 @@ import { useRouter } from 'next/navigation'
 import { useEffect } from 'react'
 
 const REFRESH_MS = 15_000
-/** A page that nobody touched for so long is let be: to open it again would keep its session alive. */
+/** Refreshing stops after this time without input: each refresh extends the session. */
 const ATTENDED_MS = 5 * 60_000
 const TOUCHES = ['pointermove', 'pointerdown', 'keydown', 'scroll'] as const
 
-/** Reads the page again now and then while somebody looks at it: states and counts stay true. */
+/** Refreshes states and counts while the page is visible and in use. */
 export function KeepFresh() {
   const router = useRouter()
   useEffect(() => {

@@ -13,13 +13,12 @@ import { Dialog } from '#components/ui/dialog.tsx'
 import type { ShownSecret } from '#lib/services/webhooks/schema.ts'
 
 interface RotateSecretProps {
-  /** The route that replaces it. */
+  /** Route that rotates the secret. */
   path: string
-  /** The route that shows the one in force, where that is told more than once. */
+  /** Route that reveals the active secret, where it may be shown more than once. */
   revealPath?: string
 }
 
-/** Shows a secret where it may be shown, and replaces it after a warning. */
 export function RotateSecret({ path, revealPath }: RotateSecretProps) {
   const t = useTranslations('endpoints')
   const api = useApi()

@@ -3,7 +3,6 @@
 import { useTranslations } from 'next-intl'
 import { CopyButton } from '#components/ui/copy.tsx'
 
-/** A secret to copy, and how a receiver uses it. */
 export function SecretValue({ secret }: { secret: string }) {
   const t = useTranslations('endpoints')
   return (

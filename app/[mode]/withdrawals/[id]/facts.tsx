@@ -14,7 +14,6 @@ interface FactsProps {
   dictKey: string
 }
 
-/** What is known of a withdrawal; the key is shown whole only to who asks for it. */
 export function WithdrawalFacts({ withdrawal, dictKey }: FactsProps) {
   const t = useTranslations('withdrawals')
   return (

@@ -14,7 +14,7 @@ interface SimulatedBankProps {
   onDecided: () => Promise<unknown>
 }
 
-/** A hold@ key is one that the simulated bank never answers by itself: here a person answers for it. */
+/** The simulated bank never decides a withdrawal to a hold@ key: the user decides it here. */
 export function SimulatedBank({ withdrawal, onDecided }: SimulatedBankProps) {
   const t = useTranslations('withdrawal')
   const api = useApi()

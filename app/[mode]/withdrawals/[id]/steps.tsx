@@ -20,7 +20,7 @@ import type { Tone } from '#components/ui/chip.tsx'
 import { Step, Timeline } from '#components/ui/timeline.tsx'
 import type { WithdrawalStep, WithdrawalStory } from '#lib/views/dashboard/schema.ts'
 
-/** What happened to it, the oldest first; while it is pending, what it waits for stands at the end. */
+/** Past steps, oldest first; a pending withdrawal ends with what it waits for. */
 export function WithdrawalSteps({ story }: { story: WithdrawalStory }) {
   const t = useTranslations('withdrawal')
   const { withdrawal, steps } = story
@@ -85,7 +85,7 @@ const OUTCOMES: Record<NonNullable<Call['outcome']>, Tone> = {
   unknown: 'wait',
 }
 
-/** A call of the gateway's journal: what was asked of the bank, and what it answered. */
+/** One call to the bank, from the gateway's journal. */
 function CallStep({ step }: { step: Call }) {
   const t = useTranslations('withdrawal')
   const { operation, outcome, said, said_code, times } = step

@@ -17,11 +17,10 @@ import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
 import type { WithdrawalStory } from '#lib/views/dashboard/schema.ts'
 
 const LIVE_MS = 1_500
-/** After its end the receivers are told: until then the page looks now and then. */
+/** Poll interval after the outcome, until its webhook is delivered. */
 const AFTERWARDS_MS = 5_000
 const LOOKS_AFTERWARDS = 24
 
-/** One withdrawal with all that became of it, read again while there is more to come. */
 export function WithdrawalView({ first }: { first: WithdrawalStory }) {
   const t = useTranslations('withdrawals')
   const api = useApi()
@@ -79,13 +78,12 @@ export function WithdrawalView({ first }: { first: WithdrawalStory }) {
   )
 }
 
-/** Its receiver has not been reached yet. */
 function isAwaited(story: WithdrawalStory | undefined): boolean {
   const told = story?.steps.filter(step => step.what === 'told') ?? []
   return story?.withdrawal.webhook_url !== null && !told.some(({ problem }) => problem === null)
 }
 
-/** Says the end of it when it comes, to who cannot see the chip change. */
+/** Announces the outcome to screen readers. */
 function Announcement({ status }: { status: WithdrawalStatus }) {
   const t = useTranslations('withdrawal')
   const before = useRef(status)

@@ -5,11 +5,10 @@ import { Notice } from '#components/ui/notice.tsx'
 
 interface AvailableBalanceProps {
   balance: number
-  /** What is about to leave; null while it is no amount. */
+  /** Amount to withdraw; null while it is invalid. */
   amount: number | null
 }
 
-/** What can be withdrawn, and what remains of it. */
 export function AvailableBalance({ balance, amount }: AvailableBalanceProps) {
   const t = useTranslations('withdrawalRequest')
   const rest = balance - (amount ?? 0)

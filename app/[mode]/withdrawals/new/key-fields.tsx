@@ -19,7 +19,7 @@ interface KeyFieldsProps {
   isTypeMissing: boolean
 }
 
-/** A key, and what kind it is: told by the key while one types, and always the person's to change. */
+/** The key and its type: inferred while typing, and always editable. */
 export function KeyFields({ mode, problems, isTypeMissing }: KeyFieldsProps) {
   const t = useTranslations()
   const [key, setKey] = useState('')
@@ -94,7 +94,7 @@ function useKeyProblem(
   return t(`withdrawalRequest.keyProblem.${read.reason}`)
 }
 
-/** Eleven digits that can be a CPF as well as a mobile phone: the money would go to a stranger. */
+/** Eleven digits that are both a valid CPF and a mobile phone: a wrong guess pays a stranger. */
 export function isAmbiguousKey(key: string): boolean {
   const read = inferPixKeyType(key, 'dict')
   return !read.ok && read.reason === 'ambiguous'

@@ -23,7 +23,7 @@ interface RequestFormProps {
   available: number
 }
 
-/** Asks for a withdrawal in two steps of one form: what is wanted, then as the bank will read it. */
+/** Requests a withdrawal in two steps: the fields, then a review of what the bank will receive. */
 export function RequestForm({ mode, available }: RequestFormProps) {
   const t = useTranslations('withdrawalRequest')
   const api = useApi()
@@ -60,7 +60,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
     if (isAmbiguous) return focusOn('pix_key_type')
     setReviewed(body)
   }
-  /** The fields are there all the time, hidden, so that what was typed stays typed. */
+  /** The fields stay mounted while hidden, so that their values are not lost. */
   function goBackTo(name: string) {
     flushSync(() => setReviewed(null))
     focusOn(name)
@@ -117,7 +117,6 @@ export function RequestForm({ mode, available }: RequestFormProps) {
   )
 }
 
-/** Where to go to set right what the server refused. */
 function fieldOf(error: unknown): string | null {
   if (!(error instanceof ApiProblem)) return null
   if (error.code === 'insufficient_balance') return 'amount'

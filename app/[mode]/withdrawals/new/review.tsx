@@ -16,7 +16,6 @@ interface ReviewProps {
   onBack: () => void
 }
 
-/** The last look before money leaves: how much, to whom as the bank reads it, and what remains. */
 export function Review({ mode, body, available, isBusy, onBack }: ReviewProps) {
   const t = useTranslations()
   const title = useRef<HTMLHeadingElement>(null)

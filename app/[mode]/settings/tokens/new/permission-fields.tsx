@@ -7,7 +7,7 @@ import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 
 const NAMES = ['all', 'charges', 'read'] as const
 
-/** All ticked at first, as a token without a choice has always had them; narrowed with one press. */
+/** All are checked at first: a token created without a choice has every permission. */
 export function PermissionFields({ isWrong }: { isWrong: boolean }) {
   const t = useTranslations('tokens')
   const [ticked, setTicked] = useState<readonly Permission[]>(PERMISSIONS)

@@ -14,7 +14,7 @@ import { Field, Select } from '#components/ui/field.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { tokenRequest } from '#lib/rooms/tokens/schema.ts'
 
-/** Asks for a token, and then shows it: the form is gone by then. */
+/** Creates a token, then shows it in place of the form. */
 export function TokenForm({ origin }: { origin: string }) {
   const t = useTranslations('tokens')
   const api = useApi()
@@ -26,7 +26,7 @@ export function TokenForm({ origin }: { origin: string }) {
     send: async (body, idempotencyKey) => {
       const order = { body, idempotencyKey }
       const said = await api.send<{ data: ShownToken }>('POST', '/dashboard/tokens', order)
-      // The list is read anew when one goes back to it.
+      // The list must be read again when the user returns to it.
       client.removeQueries({ queryKey: ['tokens'] })
       setMade(said.data)
     },
@@ -79,14 +79,14 @@ function readFields(data: FormData) {
     name: String(data.get('name')).trim() || undefined,
     permissions: data.getAll('permissions'),
     expires_in_days: isDate || life === 'never' ? undefined : Number(life),
-    // An empty date is told to be chosen, not taken for none.
+    // An empty date is an error; without the field the token would never expire.
     expires_on: isDate ? String(data.get('expires_on') ?? '') : undefined,
   }
 }
 
 const LIVES = ['never', '30', '90', '365', 'date'] as const
 
-/** How long a token works: some usual spans, or a last day. */
+/** Lifetime of a token: a common span, or a last day. */
 function ExpiryFields({ isWrong }: { isWrong: boolean }) {
   const t = useTranslations('tokens')
   const [life, setLife] = useState<string>('never')

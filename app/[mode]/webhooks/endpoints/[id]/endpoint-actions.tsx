@@ -13,13 +13,12 @@ import type { Endpoint } from '#lib/services/webhooks/schema.ts'
 
 interface EndpointActionsProps {
   endpoint: Endpoint
-  /** What waits for it while it is disabled. */
+  /** Deliveries waiting while the endpoint is disabled. */
   missed: number
 }
 
 type Deed = 'enable' | 'enableWithout' | 'disable' | 'delete'
 
-/** Stops calling an endpoint, calls it again, or forgets it: each says before what that does. */
 export function EndpointActions({ endpoint, missed }: EndpointActionsProps) {
   const t = useTranslations('endpoints')
   const api = useApi()

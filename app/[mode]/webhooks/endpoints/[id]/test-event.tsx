@@ -14,7 +14,6 @@ import { Select } from '#components/ui/field.tsx'
 import type { Endpoint, TestAnswer } from '#lib/services/webhooks/schema.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 
-/** Sends an event that never happened, and shows what came back. */
 export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
   const t = useTranslations('endpoints')
   const api = useApi()
