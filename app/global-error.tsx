@@ -4,7 +4,6 @@ import { Crash } from '#components/ui/crash.tsx'
 import { fontVariables } from '#components/ui/fonts.ts'
 import './globals.css'
 
-/** In place of the root layout, when that one broke. */
 export default function GlobalErrorPage({ error }: { error: Error & { digest?: string } }) {
   return (
     <html lang="pt-BR" className={fontVariables}>

@@ -23,7 +23,7 @@ export const viewport: Viewport = {
 }
 
 export default async function RootLayout({ children }: { children: ReactNode }) {
-  // A page made at build time would lack the nonce of its scripts.
+  // A page rendered at build time would lack the nonce of its scripts.
   await connection()
   const [locale, theme] = await Promise.all([getLocale(), readTheme()])
   return (

@@ -6,7 +6,6 @@ import { Tabs } from '#components/ui/tabs.tsx'
 
 const NAMES = ['accounts', 'tokens', 'audit', 'health'] as const
 
-/** The pages of the operator's staff. */
 export function AdminTabs() {
   const t = useTranslations('adminTabs')
   const path = usePathname()

@@ -12,14 +12,11 @@ import { Sheet } from '#components/ui/sheet.tsx'
 interface FilteredListProps {
   of: 'accounts' | 'adminTokens'
   statuses: { value: string; label: string }[]
-  /** How many accounts wait for an admin. */
   pending?: number
   nextCursor: string | null
-  /** The rows; null where nothing fits. */
   children: ReactNode
 }
 
-/** A list of the operator's below its filters, which stand in the address. */
 export function FilteredList({ of, statuses, pending = 0, ...list }: FilteredListProps) {
   const t = useTranslations()
   const { get, set, isPending } = useFilters()
@@ -64,7 +61,7 @@ export function FilteredList({ of, statuses, pending = 0, ...list }: FilteredLis
   )
 }
 
-/** Of a whole token that somebody pastes only the beginning goes into an address, which is kept. */
+/** Returns only the start of a pasted token: addresses are written to logs on the way. */
 function withoutSecret(q: string): string {
   return q.replace(/^(troco_(?:test|live)_[0-9A-Za-z]{9})[0-9A-Za-z]*$/, '$1')
 }

@@ -11,17 +11,15 @@ import { maybeReasoned, reasoned } from '#lib/views/admin/schema.ts'
 interface ReasonDialogProps {
   title: string
   description: string
-  /** What the button does, in a verb. */
   action: string
   path: string
   isOptional?: boolean
-  /** It takes something away from somebody. */
+  /** For destructive actions. */
   isHarsh?: boolean
   onClose: () => void
   onDone?: (said: unknown) => void
 }
 
-/** Asks the operator's staff why, before it is done; what it changes is then shown afresh. */
 export function ReasonDialog(props: ReasonDialogProps) {
   const { title, description, action, path, isOptional, isHarsh, onClose, onDone } = props
   const t = useTranslations()

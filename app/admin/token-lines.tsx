@@ -16,11 +16,10 @@ const ReasonDialog = dynamic(() =>
 
 interface TokenLinesProps {
   tokens: TokenLine[]
-  /** Said where it is not the page's own account. */
+  /** The list spans several accounts, so each token shows its account. */
   isOfMany?: boolean
 }
 
-/** Tokens as the operator knows them: how they begin and end, and whether they are used. */
 export function TokenLines({ tokens, isOfMany }: TokenLinesProps) {
   const t = useTranslations('adminTokens')
   const [asked, setAsked] = useState<TokenLine | null>(null)

@@ -12,7 +12,7 @@ import { currentUser } from '#lib/edge/session/gate.ts'
 import packages from '../../package.json' with { type: 'json' }
 import './reference.css'
 
-/** Kept by browsers for as long as the version in it is ours. */
+/** The version in the URL lets browsers cache the file until Scalar is upgraded. */
 const SCRIPT = `/docs/scalar.js?v=${packages.dependencies['@scalar/api-reference']}`
 const DOCUMENT = '/api/openapi.json'
 
@@ -20,10 +20,7 @@ export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('docs'))('title') }
 }
 
-/**
- * The reference of the API, for whoever writes a program against it; nobody has to sign in. Its
- * links leave by a whole new page, since Scalar's style is made for pages of its own.
- */
+/** The public API reference. Links load full pages: Scalar expects a page of its own. */
 export default async function DocsPage() {
   const [t, locale, user, given] = await Promise.all([
     getTranslations('docs'),

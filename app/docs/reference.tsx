@@ -4,7 +4,6 @@ import { CircleAlert } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { Notice } from '#components/ui/notice.tsx'
 
-/** What Scalar's own file adds to the window. */
 interface Scalar {
   createApiReference: (host: HTMLElement, settings: object) => { destroy: () => void }
 }
@@ -16,7 +15,7 @@ interface ReferenceProps {
 }
 
 interface Words {
-  /** Scalar has its own words in both languages; where they are too long for their place, ours. */
+  /** Language of Scalar's own texts; the words below replace those too long for their place. */
   locale: string
   token: string
   tryIt: string
@@ -26,7 +25,7 @@ interface Words {
   failed: string
 }
 
-/** Draws the API's document with Scalar, which is fetched from us like everything else here. */
+/** Renders the API document with Scalar, whose script this server hosts. */
 export function Reference({ script, document: url, words }: ReferenceProps) {
   const host = useRef<HTMLDivElement>(null)
   const [state, setState] = useState<'loading' | 'there' | 'failed'>('loading')
@@ -67,11 +66,11 @@ export function Reference({ script, document: url, words }: ReferenceProps) {
   )
 }
 
-/** Nothing here may call anybody but us, so whatever of Scalar's does is off. */
+/** Turns off every Scalar feature that calls another server. */
 function settingsOf(url: string, words: Words): object {
   return {
     url,
-    // The address that this page was reached by, which is the only one that it may call.
+    // The origin of this page is the only one it may call.
     servers: [{ url: `${location.origin}/api` }],
     localization: {
       locale: words.locale,
@@ -86,7 +85,7 @@ function settingsOf(url: string, words: Words): object {
     theme: 'none',
     withDefaultFonts: false,
     hideDarkModeToggle: true,
-    // The document brings its samples along.
+    // The document contains its own code samples.
     hiddenClients: true,
     hideClientButton: true,
     documentDownloadType: 'none',
@@ -100,7 +99,7 @@ function settingsOf(url: string, words: Words): object {
 
 function loadScalar(src: string): Promise<Scalar> {
   const place = window as typeof window & { Scalar?: Scalar; __zod_globalConfig?: object }
-  // Else the zod inside it tries whether it may eval, which is a violation of our policy.
+  // Without it, Scalar's zod tests whether eval is allowed, which violates the CSP.
   place.__zod_globalConfig = { ...place.__zod_globalConfig, jitless: true }
   if (place.Scalar) return Promise.resolve(place.Scalar)
   return new Promise((resolve, reject) => {
@@ -111,7 +110,7 @@ function loadScalar(src: string): Promise<Scalar> {
   })
 }
 
-/** Scalar tells dark from light by a class; which of them holds is our switch's to say. */
+/** Sets the class that Scalar reads as dark or light, following the theme of the page. */
 function followTheme(): () => void {
   const { documentElement: root, body } = document
   const system = matchMedia('(prefers-color-scheme: dark)')

@@ -61,7 +61,7 @@ export default async function LoginPage({ searchParams }: LoginPageProps) {
     failed: t('problem.failed'),
   }
   const [provider] = openidProviders()
-  // next-auth says what failed on the way to a provider or back, ours who may not come in.
+  // next-auth sets `error` if the provider's flow fails; Troco sets `problem` to refuse a user.
   const known = (['unknown', 'unverified'] as const).find(name => name === asked.problem)
   const refusal = known ?? (asked.error ? 'failed' : null)
   return (

@@ -13,7 +13,7 @@ interface ProviderButtonProps {
   next: string
 }
 
-/** The way in by a provider. No form leads there: a page of ours may send one to nobody else. */
+/** Signs in through a provider by script: the CSP forbids forms that lead to other sites. */
 export function ProviderButton({ provider, label, failed, next }: ProviderButtonProps) {
   const [state, setState] = useState<'waiting' | 'ready' | 'busy' | 'failed'>('waiting')
   useEffect(() => setState('ready'), [])

@@ -26,21 +26,19 @@ type Way = 'code' | 'recovery' | 'passkey'
 
 interface SecondStepProps {
   words: SecondStepWords
-  /** What went wrong before, if anything. */
   notice: ReactNode
   isBusy: boolean
-  /** Until then a press would send the form the browser's way, which leads nowhere. */
+  /** False until hydration: a submit by the browser itself does not work. */
   isReady: boolean
   hasApp: boolean
   onCode: (code: string) => Promise<void>
-  /** Null: there is none, or this browser cannot. */
+  /** Null: no passkey is registered, or this browser does not support them. */
   onPasskey: (() => Promise<void>) | null
-  /** What went wrong is of the way before. */
+  /** Clears the error of the previous method. */
   onSwitch: () => void
   onBack: () => void
 }
 
-/** What signing in asks beside the password: by whichever way its owner has at hand. */
 export function SecondStep({
   words,
   notice,

@@ -24,15 +24,14 @@ interface SignInFormProps {
     step: SecondStepWords
   }
   problems: Record<Exclude<SignInOutcome, 'ok'> | 'passkey', string>
-  /** Where one was on the way to. */
+  /** Path to open after signing in. */
   next: string
-  /** What is still asked of whoever came back from a provider. */
+  /** Second step still required after returning from a provider. */
   firstStep: Step | null
-  /** Other ways in, below the form. */
   children: ReactNode
 }
 
-/** First the password, or a passkey instead of it; then what the password alone is not enough for. */
+/** Asks for the password or a passkey, then for a second factor if one is required. */
 export function SignInForm({ words, problems, next, firstStep, children }: SignInFormProps) {
   const [problem, setProblem] = useState<keyof typeof problems | null>(null)
   const [step, setStep] = useState<Step | null>(firstStep)
@@ -41,7 +40,7 @@ export function SignInForm({ words, problems, next, firstStep, children }: SignI
   const canPasskeys = useCanPasskeys()
   const form = useRef<HTMLFormElement>(null)
   const ready = canPasskeys !== null
-  // Coming back from the second step: the password is what is asked for again.
+  // After an expired second step, the password is required again.
   useEffect(() => {
     if (problem === 'challenge_ended') passwordIn(form.current)?.focus()
   }, [problem])
@@ -49,7 +48,7 @@ export function SignInForm({ words, problems, next, firstStep, children }: SignI
   async function attempt(ask: () => Promise<SignInOutcome | Step | null>, byPasskey = false) {
     setBusy(true)
     const outcome = await ask()
-    // A whole new page: nothing that this one cached belongs to whoever signed in now.
+    // Full page load: the cached data may belong to another user.
     if (outcome === 'ok') return location.assign(next)
     setBusy(false)
     if (outcome !== null && typeof outcome === 'object') {
@@ -115,7 +114,7 @@ export function SignInForm({ words, problems, next, firstStep, children }: SignI
           required
           aria-invalid={wrong}
         />
-        {/* Until React is here a press would send the form the browser's way, which leads nowhere. */}
+        {/* Disabled until hydration: a submit by the browser itself does not work. */}
         <div className="grid gap-3">
           <Button look="primary" type="submit" disabled={!ready || busy} className="h-11 w-full">
             {busy ? words.busy : words.submit}

@@ -10,7 +10,7 @@ import { Field } from '#components/ui/field.tsx'
 import { visitorApi } from '#lib/edge/client/api.ts'
 import { resetRequest } from '#lib/services/people/schema.ts'
 
-/** Asks for the link. What comes after it is the same whether anybody has the e-mail. */
+/** Asks for a reset link. The response is the same whether or not the e-mail is known. */
 export function AskReset() {
   const t = useTranslations('reset')
   const [sentTo, setSentTo] = useState<string | null>(null)

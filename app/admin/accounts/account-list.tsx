@@ -6,7 +6,6 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { Cell, Head, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
 import type { AccountLine, OfModes } from '#lib/views/admin/schema.ts'
 
-/** Merchants by name, with what they hold and move. */
 export function AccountList({ accounts }: { accounts: AccountLine[] }) {
   const t = useTranslations('accounts')
   return (
@@ -76,7 +75,6 @@ function AccountName({ account }: { account: AccountLine }) {
   )
 }
 
-/** Live money first; what is not real stays small. */
 function BothModes({ amounts }: { amounts: OfModes }) {
   const t = useTranslations('accounts')
   return (

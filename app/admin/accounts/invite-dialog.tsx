@@ -15,7 +15,6 @@ import { type InvitationRow, openingRequest } from '#lib/rooms/accounts/schema.t
 
 const QUERY = ['operator invitations']
 
-/** Whom to ask, the link once, and who was asked and has not come yet. */
 export function InviteDialog({ onClose }: { onClose: () => void }) {
   const t = useTranslations('inviteMerchant')
   const api = useApi()

@@ -10,7 +10,6 @@ const InviteDialog = dynamic(
   async () => (await import('#app/admin/accounts/invite-dialog.tsx')).InviteDialog,
 )
 
-/** The operator asks somebody to open an account, and sees who was asked and has not come yet. */
 export function InviteMerchant() {
   const t = useTranslations('inviteMerchant')
   const [isOpen, setOpen] = useState(false)

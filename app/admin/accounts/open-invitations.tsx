@@ -11,7 +11,6 @@ interface OpenInvitationsProps {
   onDone: () => Promise<unknown>
 }
 
-/** Whom the operator asked to open an account, and who has not come yet. */
 export function OpenInvitations({ invitations, onDone }: OpenInvitationsProps) {
   const t = useTranslations('inviteMerchant')
   const api = useApi()

@@ -13,7 +13,6 @@ const GROUPS = {
 } as const satisfies Record<string, readonly CheckName[]>
 type GroupName = keyof typeof GROUPS
 
-/** Every respect in which the system was looked at, what belongs together under each other. */
 export function Checks({ checks }: { checks: Check[] }) {
   return (
     <div className="grid gap-6">
@@ -85,7 +84,7 @@ function LevelChip({ level }: { level: Level }) {
 
 const SIZES = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
 
-/** Figures as people read them: what a name ends in says what it is. */
+/** Formats figures by the unit suffix of their name: _s, _ms, _bytes. */
 function useFigures() {
   const locale = useLocale()
   const { words } = useDurations()

@@ -14,7 +14,6 @@ interface JobRowProps {
   onRun: () => void
 }
 
-/** One piece of work: whose it is, how often it was tried, and what came of it. */
 export function JobRow({ job, isBusy, onRun }: JobRowProps) {
   const t = useTranslations('health')
   const kind = t(`jobKind.${job.kind}`)
@@ -69,7 +68,7 @@ export function JobRow({ job, isBusy, onRun }: JobRowProps) {
   )
 }
 
-/** What came of the last attempt, in the reader's language; a bank is quoted. */
+/** Translates the result of the last attempt; a bank's own message is quoted. */
 function useLastProblem({ problem_code: code, problem_params }: StuckJob): string | null {
   const t = useTranslations('health')
   const { meaning } = useDeliveryProblem()

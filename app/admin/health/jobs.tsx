@@ -16,7 +16,6 @@ interface Wanted {
   account_id?: string
 }
 
-/** Work that does not end by itself, and the way to run it. */
 export function Jobs({ jobs }: { jobs: StuckJob[] }) {
   const t = useTranslations('health')
   const api = useApi()

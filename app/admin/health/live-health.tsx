@@ -12,7 +12,6 @@ import type { Check as CheckLine, Health } from '#lib/views/admin/schema.ts'
 
 const REFRESH_MS = 5_000
 
-/** How the system stands, as long as somebody looks at it. */
 export function LiveHealth({ first }: { first: Health }) {
   const api = useApi()
   const { data, error } = useQuery({
@@ -32,7 +31,6 @@ export function LiveHealth({ first }: { first: Health }) {
   )
 }
 
-/** The whole in a word, read aloud when it changes. */
 function Verdict({ checks }: { checks: CheckLine[] }) {
   const t = useTranslations('health')
   const count = (level: CheckLine['level']) => checks.filter(one => one.level === level).length

@@ -5,7 +5,7 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { Cell, Head, Row, Table } from '#components/ui/table.tsx'
 import type { WorkerLine } from '#lib/views/admin/schema.ts'
 
-/** The processes that work, and those that fell silent within the last day. */
+/** Active workers, and those that stopped reporting within the last day. */
 export function Workers({ workers }: { workers: WorkerLine[] }) {
   const t = useTranslations('health')
   const { words } = useDurations()

@@ -9,15 +9,13 @@ import { buttonClass } from '#components/ui/button.tsx'
 interface InvitationProps {
   secret: string
   email: string
-  /** Whether it is to join an account, or to open one. */
+  /** True: joins an account; false: opens one. */
   isToJoin: boolean
-  /** Who is signed in here. */
   reader: string | null
-  /** Somebody with this e-mail may sign in already. */
+  /** The invited e-mail already belongs to a user. */
   isKnown: boolean
 }
 
-/** What to do with an invitation that holds, for whoever came by its link. */
 export function Invitation({ secret, email, isToJoin, reader, isKnown }: InvitationProps) {
   const t = useTranslations('join')
   const here = `/join/${secret}`

@@ -6,7 +6,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { goInto, openApi } from '#components/join/enter.ts'
 import { Button } from '#components/ui/button.tsx'
 
-/** Whoever is signed in with the e-mail of the invitation needs only say yes. */
+/** For users signed in with the invited e-mail: they only confirm. */
 export function JoinButton({ secret }: { secret: string }) {
   const t = useTranslations('join')
   const [isBusy, setBusy] = useState(false)

@@ -9,7 +9,6 @@ import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { newcomerRequest } from '#lib/rooms/accounts/schema.ts'
 
-/** Whoever was invited and is new here: they say who they are, and are in. */
 export function NewcomerForm({ secret, email }: { secret: string; email: string }) {
   const t = useTranslations('join')
   const { problems, failure, isBusy, props } = useForm({

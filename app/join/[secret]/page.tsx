@@ -12,7 +12,7 @@ import { currentUser } from '#lib/edge/session/gate.ts'
 import { type FoundInvitation, findInvitation } from '#lib/rooms/accounts/people-queries.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
-  // The address is the invitation: it is told to nobody.
+  // The address contains the secret, so it must not be sent as a referrer.
   return { title: (await getTranslations('join'))('title'), referrer: 'no-referrer' }
 }
 
@@ -64,7 +64,7 @@ function Head({ found, children }: { found: FoundInvitation; children: React.Rea
 
 type Why = Exclude<FoundInvitation['state'], 'open'> | 'unknown' | 'closed'
 
-/** Nothing more than why: what it was about is no business of whoever came too late. */
+/** Shows only why the invitation ended; its other details stay private. */
 function Ended({ why }: { why: Why }) {
   const t = useTranslations('join')
   return (

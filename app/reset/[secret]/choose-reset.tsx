@@ -32,7 +32,7 @@ export function ChooseReset({ secret, email }: ChooseResetProps) {
         <CircleCheck size={22} strokeWidth={1.8} aria-hidden className="text-ok" />
         <p className="mt-3 font-semibold">{t('done')}</p>
         <p className="mt-1.5 mb-5 text-muted text-small">{t('doneText')}</p>
-        {/* A whole new page: this one's address is of no more use. */}
+        {/* Full page load: the secret in this address is used up. */}
         <a href="/login" className={`${buttonClass('primary')} h-11 w-full`}>
           {t('signIn')}
         </a>

@@ -11,7 +11,7 @@ import { findReset } from '#lib/services/people/reset.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   const title = (await getTranslations('reset'))('chooseTitle')
-  // The address of this page is as good as a password: nothing that it loads hears of it.
+  // The address works like a password, so it must not be sent as a referrer.
   return { title, referrer: 'no-referrer' }
 }
 

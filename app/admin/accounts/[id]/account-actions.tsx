@@ -13,7 +13,6 @@ const ReasonDialog = dynamic(() =>
 
 type Deed = 'activate' | 'suspend'
 
-/** Lets an account work, or stops it. */
 export function AccountActions({ account }: { account: AccountDetail }) {
   const t = useTranslations('adminAccount')
   const [asked, setAsked] = useState<Deed | null>(null)

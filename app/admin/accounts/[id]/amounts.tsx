@@ -4,7 +4,6 @@ import type { AccountDetail } from '#lib/views/admin/schema.ts'
 
 const NAMES = ['balance', 'outbound', 'volume'] as const
 
-/** What an account holds and moves, in both worlds. */
 export function Amounts({ account }: { account: AccountDetail }) {
   const t = useTranslations('adminAccount')
   return (

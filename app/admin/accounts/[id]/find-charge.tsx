@@ -18,12 +18,12 @@ const ReasonDialog = dynamic(() =>
 
 interface FindChargeProps {
   accountId: string
-  /** What the address asks for, and what was found. */
+  /** The charge id in the page's address; `charge` is the result. */
   asked: string
   charge: FoundCharge | null
 }
 
-/** A charge that a merchant writes about, by its id: the only place where staff sees anything of a payer. */
+/** Finds a charge by id for a support request: the only place where operators see payer data. */
 export function FindCharge({ accountId, asked, charge }: FindChargeProps) {
   const t = useTranslations('adminAccount')
   const { set, isPending } = useFilters()

@@ -9,7 +9,6 @@ interface LatestRecordsProps {
   lines: AuditLine[]
 }
 
-/** What was done last in an account; all of it stands in the audit log. */
 export function LatestRecords({ accountId, lines }: LatestRecordsProps) {
   const t = useTranslations('adminAccount')
   const actionText = useActionText()

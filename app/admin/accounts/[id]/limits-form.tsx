@@ -14,7 +14,7 @@ interface LimitsFormProps {
   limits: AccountLimits
 }
 
-/** What an account may move in live mode; an empty field is no limit. */
+/** Limits of an account in live mode; an empty field means no limit. */
 export function LimitsForm({ accountId, limits }: LimitsFormProps) {
   const t = useTranslations('adminAccount')
   const locale = useLocale()
@@ -62,7 +62,7 @@ export function LimitsForm({ accountId, limits }: LimitsFormProps) {
   )
 }
 
-/** What is no amount is judged as one that is none. */
+/** Reads the limits; an invalid amount becomes NaN, which the schema refuses. */
 function readLimits(data: FormData): Record<(typeof LIMIT_NAMES)[number], number | null> {
   const limit = (name: string) => {
     const text = String(data.get(name) ?? '').trim()

@@ -2,7 +2,6 @@ import { ShieldAlert, ShieldCheck } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { AccountMember } from '#lib/views/admin/schema.ts'
 
-/** Who belongs to an account, and whether signing in takes more of them than a password. */
 export function MemberLines({ members }: { members: AccountMember[] }) {
   const t = useTranslations()
   return (

@@ -35,7 +35,7 @@ interface AccountPageProps {
   searchParams: Promise<SearchParams>
 }
 
-/** For the title and for the page. */
+/** Cached: the title and the page both read it. */
 const findAccount = cache(async (id: string) => (await readAccount(id)) ?? notFound())
 
 export async function generateMetadata({ params }: AccountPageProps): Promise<Metadata> {
@@ -109,7 +109,7 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
   )
 }
 
-/** Why it does not work, before all else. */
+/** Explains why the account is not active. */
 async function Standing({ account }: { account: AccountDetail }) {
   const t = await getTranslations('adminAccount')
   const { status, standing } = account
@@ -152,12 +152,10 @@ async function About({ account }: { account: AccountDetail }) {
 interface SectionProps {
   title: string
   text?: string
-  /** At the right of the title. */
   aside?: ReactNode
   children: ReactNode
 }
 
-/** A part of one of the operator's pages. */
 function Section({ title, text, aside, children }: SectionProps) {
   return (
     <Sheet className="min-w-0 px-4 py-5 md:px-6">

@@ -10,7 +10,7 @@ type Context = { params: Promise<{ nextauth: string[] }> }
 
 async function answer(request: NextRequest, context: Context): Promise<Response> {
   const [action] = (await context.params).nextauth
-  // next-auth would let anybody write into our log through this one, and fails on some texts at the next.
+  // next-auth lets anyone write to the server's log through this route, and throws on some texts.
   if (action === '_log') return new Response(null, { status: 404 })
   const location = failedSignIn(request.nextUrl?.searchParams.get('error'))
   if (action === 'error') return new Response(null, { status: 302, headers: { location } })

@@ -12,7 +12,7 @@ export const POST = endpoint({
   body: invitationRequest,
   answer: InvitationMade,
   refuses: ['member_already', 'limit_reached'],
-  // Told again without the link: of the secret in it there is only a hash.
+  // A retry gets no link: only a hash of its secret is stored.
   once: { keptS: 86_400, recall: async (_call, id) => ({ data: { id, link: null } }) },
   async handle({ account, body, userId, once }) {
     const { id, path } = await inviteMember(account.id, body, actorOf(userId), once)

@@ -21,7 +21,7 @@ export const POST = endpoint({
   body: tokenRequest,
   answer: TokenShown,
   refuses: ['limit_reached'],
-  // Told again without the token itself: of that there is only an HMAC to tell it from.
+  // A retry gets no token: only its HMAC is stored.
   once: {
     keptS: 86_400,
     recall: async ({ account, mode }, id) => ({ data: await recallIssued(account, mode, id) }),

@@ -10,7 +10,7 @@ export const POST = personDoor({
   answer: z.object({ data: z.object({}) }),
   refuses: ['too_many_requests'],
   async handle({ user, body }) {
-    // The current one is proof enough where it opens the door alone; by OpenID one has none to show.
+    // The current password is sufficient proof if it alone signs in; OpenID users may not have one.
     if (user.hasSecondFactor || !(await hasPassword(user.id))) requireProof(user, null)
     await changePassword(user, body)
     return { data: {} }

@@ -5,7 +5,7 @@ import { renewRecoveryCodes } from '#lib/services/people/second-factor.ts'
 import { FactorAdded } from '#lib/services/people/wire.ts'
 
 export const POST = personDoor({
-  // Not by an earlier proof: whoever gets these codes needs nothing else of the second factor.
+  // An earlier proof is not accepted: these codes alone pass the second factor.
   summary: 'Put new recovery codes in the place of the old ones, by a second factor',
   body: factorAnswer,
   answer: FactorAdded,

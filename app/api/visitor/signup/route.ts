@@ -14,7 +14,7 @@ export const POST = visitorDoor({
   async handle({ body, ip }) {
     await requireFew([['sign_up', ip]])
     const account = await signUp(body)
-    // The account is there and whole without it: a fault here must not read as if it were not.
+    // The account is complete without this charge, so a failure here must not fail the sign-up.
     await payWelcomeCharge(account).catch(err => log().error({ err }, 'no welcome was paid'))
     return { data: { account_id: account.id, status: account.status } }
   },

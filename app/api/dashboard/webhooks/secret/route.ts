@@ -5,7 +5,7 @@ import { SecretShown } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
   summary: 'Show the secret that signs the webhooks of charges and withdrawals',
-  // Whoever knows it can forge a payment, so that it is not for those who may only read.
+  // Requires write permission: the secret is enough to forge a payment notification.
   allow: 'webhooks:write',
   takesProof: true,
   answer: SecretShown,

@@ -9,7 +9,7 @@ export const POST = endpoint({
   takesProof: true,
   answer: DocumentShown,
   refuses: ['transaction_not_found'],
-  // Only for as long as a lost answer is asked for again: it holds the document.
+  // Only long enough to retry a lost response: the stored response contains the document.
   once: { keptS: 60 },
   async handle({ account, mode, params: { id = '' }, userId }) {
     const document = await revealDocument({ accountId: account.id, mode, id }, actorOf(userId))

@@ -12,7 +12,7 @@ export const POST = endpoint({
   body: rotateRequest,
   answer: TokenShown,
   refuses: ['token_not_found', 'token_ended'],
-  // Told again without the token itself: of that there is only an HMAC to tell it from.
+  // A retry gets no token: only its HMAC is stored.
   once: {
     keptS: 86_400,
     recall: async ({ account, mode }, id) => ({ data: await recallIssued(account, mode, id) }),

@@ -9,7 +9,7 @@ export const POST = endpoint({
   takesProof: true,
   answer: SecretShown,
   refuses: ['limit_reached'],
-  // Told again from the row, in which the secret lies sealed: with the key it is kept nowhere.
+  // A retry reads the encrypted secret from its row; the idempotency key stores no secret.
   once: {
     keptS: 86_400,
     recall: async ({ account, mode }, id) => ({ data: await recallSecret(account, mode, id) }),

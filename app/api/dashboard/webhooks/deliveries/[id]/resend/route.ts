@@ -13,7 +13,7 @@ export const POST = endpoint({
   async handle({ account, mode, userId, params: { id = '' } }) {
     const note = notesOf(account.id, userId)
     await resendDelivery({ accountId: account.id, mode, note }, id)
-    // Without its tries, whose bodies would be kept with the key.
+    // Without the attempts: their bodies would be stored with the idempotency key.
     const { attempts: _, later_pauses_s: __, ...data } = await readDelivery(account.id, mode, id)
     return { data }
   },
