@@ -6,7 +6,9 @@ import type { NewCharge } from '#lib/rooms/charges/insert.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { journaled } from '#lib/services/gateway/journal.ts'
 
-/** Cancels at the bank what nobody finished, and forgets it. False: the bank could not be asked. */
+/**
+ * Cancels an unfinished opening at the bank and deletes it. Returns false if it must be retried.
+ */
 export async function cancelOpening(gateway: Gateway, held: Claim): Promise<boolean> {
   const answer = await journaled(gateway, [held]).cancelCharge(bareId(held.id))
   if (answer.outcome === 'retryable' || answer.outcome === 'unknown') return false
@@ -16,7 +18,10 @@ export async function cancelOpening(gateway: Gateway, held: Claim): Promise<bool
   return true
 }
 
-/** A 503 leaves nothing to pay and frees the reference. What may exist at the bank is cancelled there. */
+/**
+ * Undoes an opening before a 503: nothing can be paid, and the merchant's reference is free. If the
+ * bank may have the charge, its row stays for the worker to cancel.
+ */
 export async function takeBackOpening(
   { accountId, id, order, once }: NewCharge,
   mayExist: boolean,

@@ -12,15 +12,15 @@ import { recordEvent } from '#lib/services/booking/book.ts'
 export interface Closing {
   accountId: string
   chargeId: string
-  /** Nobody said that it is over: only if its time is up, by the database's clock. */
+  /** Closes only if expired by the database's clock, because the bank has reported no end. */
   ifTimeUp?: boolean
-  /** The lease of the job that closes it: without it any more, it writes nothing. */
+  /** Lease of the job that closes it. A job that has lost the lease writes nothing. */
   lease?: string
 }
 
 /**
- * Ends pending charges without money and records the events, in one statement; the ids of those
- * that were closed. What is missing was no longer pending: somebody else has ended it.
+ * Ends pending charges without money and records their events in one statement. Returns the ids it
+ * closed; the others had ended already, had lost their lease or had not expired yet.
  */
 export async function closeCharges(
   closings: Closing[],
@@ -32,8 +32,8 @@ export async function closeCharges(
 }
 
 /**
- * The same for charges that nobody holds, as far as they are due and `unheard` holds of `c`. What
- * somebody else works on is left to him, and the caller wakes whoever delivers.
+ * Expires due, unclaimed charges that match `unheard`, a condition on `c`. Skips locked rows. The
+ * caller must wake the deliveries.
  */
 export function closeUnheard(
   closings: Omit<Closing, 'lease'>[],
@@ -81,7 +81,7 @@ function close<Told>(
   return retried(() => queryRows<Told>(statement))
 }
 
-/** Null: it was no longer pending. */
+/** Returns null if the charge was no longer pending. */
 export async function closeCharge(
   accountId: string,
   chargeId: string,

@@ -18,8 +18,8 @@ interface Merchant {
 }
 
 /**
- * Opens a charge. Where the gateway's code follows from the charge alone, the one INSERT is all:
- * what is answered is durable, and a refusal or a crash before it leaves nothing behind.
+ * Opens a charge. If the gateway derives the code from the charge alone, one INSERT is enough: a
+ * refusal or crash before it leaves nothing behind, and an acknowledged charge is durable.
  */
 export async function createCharge(
   merchant: Merchant,

@@ -7,21 +7,21 @@ import { type Closing, closeUnheard } from '#lib/rooms/charges/close.ts'
 import { verifyDueCharges } from '#lib/rooms/charges/verify.ts'
 import { gatewayOf, isOpen } from '#lib/services/gateway/choose.ts'
 
-/** Looked for at once: each look passes the index entries of all that was ended before. */
+/** Due charges read at once: every read also scans the index entries of charges ended before. */
 const LOOK_MAX = 1_000
-/** More keep a core for so long that the requests which come meanwhile wait for it. */
+/** Charges ended per statement: more would occupy a core so long that API requests wait. */
 const AT_A_STROKE = 20
 
 /**
- * Ends charges whose time is up by the database's clock. The bank is asked first: a payment that
- * nobody told us of is credited instead. Returns how many were due; rests between its statements.
+ * Ends due charges. The bank is asked first: a payment it did not notify is credited instead.
+ * Returns how many were due; rests between statements.
  */
 export async function expireDueCharges(choose = gatewayOf, rest = async () => {}): Promise<number> {
   const { due, ended } = await expireUnheard(choose, rest)
   return due === ended ? ended : ended + (await verifyDueCharges(choose))
 }
 
-/** Where the bank keeps what it knows in our database, the statement that ends a charge asks it. */
+/** Expires charges of gateways that store their state here: the same statement checks it. */
 async function expireUnheard(choose: typeof gatewayOf, rest: () => Promise<void>) {
   const conditions = MODES.filter(isOpen).flatMap(mode => {
     const { remote, hasNoWordOf } = choose(mode)
@@ -45,7 +45,7 @@ async function expireUnheard(choose: typeof gatewayOf, rest: () => Promise<void>
   return { due: due.length, ended }
 }
 
-/** By account, so that a stroke counts on few event sequences. */
+/** Sorts by account, so that one statement advances few event sequences. */
 function findDue(): Promise<Closing[]> {
   return db().$queryRaw`
     SELECT account_id AS "accountId", id AS "chargeId", true AS "ifTimeUp" FROM (

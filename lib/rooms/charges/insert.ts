@@ -11,13 +11,13 @@ import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { ChargeOrder } from '#lib/services/gateway/gateway.ts'
 
-/** An opening that nobody finished is given up after this long. */
+/** Age at which the worker cancels an opening that never finished. */
 const GIVEN_UP_AFTER_S = 60
 
-/** A charge before anybody was asked: every id in it is fixed, so that asking twice asks for one. */
+/** A charge before the bank is called. Its ids are fixed, so a retry creates no second one. */
 export interface NewCharge {
   accountId: string
-  /** For the first statement, which may have to prove the caller. */
+  /** Account for the first statement, which may have to verify the caller (`proof`). */
   account: AccountRef
   id: string
   mode: Mode
@@ -27,7 +27,7 @@ export interface NewCharge {
   once: Once | undefined
 }
 
-/** Writes the row, and the caller's key with it. Without a code it is `opening`: nobody sees it. */
+/** Inserts the charge and its idempotency key. Without a code it is `opening` and hidden. */
 export async function insertCharge(charge: NewCharge, brCode: string | null): Promise<void> {
   const { request, order, once } = charge
   if (charge.mode === 'live') await refuseOverLimit(charge.accountId, request.amount)
@@ -52,7 +52,7 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
   await retried(() => queryRows(statement)).catch(refuseTaken)
 }
 
-/** Asked by itself, since a bank is asked next anyway; test mode knows no limits and asks nothing. */
+/** Uses a separate query: only live mode has limits, and a bank call follows anyway. */
 async function refuseOverLimit(accountId: string, amount: number): Promise<void> {
   const [account] = await db().$queryRaw<{ most: bigint | null }[]>`
     SELECT charge_max AS most FROM accounts WHERE id = ${accountId}::uuid`

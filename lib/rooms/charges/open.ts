@@ -13,16 +13,16 @@ import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
 import type { Answer, ChargeOrder, Gateway, OpenedCharge } from '#lib/services/gateway/gateway.ts'
 import { type Calls, journaled } from '#lib/services/gateway/journal.ts'
 
-/** Pauses before a bank whose answer got lost is asked the same again. */
+/** Pauses before retrying a bank call whose response was lost. */
 const ASK_AGAIN_AFTER_MS = [100, 400]
 
 /**
- * Opens a charge at a bank that must be asked. The row stands first, so a crash at any point leaves
- * one that the worker cancels. An answer that got lost is asked for again under the same id.
+ * Opens a charge at a bank. The row is inserted first, so that after a crash at any point the
+ * worker cancels it. A lost response is retried under the same id.
  */
 export async function openAtBank(gateway: Gateway, charge: NewCharge): Promise<CreatedCharge> {
   await insertCharge(charge, null).catch(error => {
-    // The one who began it is gone; its caller came back with the same key.
+    // The process that inserted it is gone, and its caller retried with the same idempotency key.
     if (!charge.once || databaseFault(error).constraint !== 'charges_pkey') throw error
   })
   const answer = await askUntilKnown(journaled(gateway, [charge]), charge.order)
@@ -45,7 +45,7 @@ async function askUntilKnown(gateway: Calls, order: ChargeOrder): Promise<Answer
   return answer
 }
 
-/** Null: the worker has given it up and is cancelling it. */
+/** Returns null if the worker has claimed the charge to cancel it. */
 async function publishCharge(
   { accountId, id, request, order, once }: NewCharge,
   { brCode, newsInMs }: OpenedCharge,

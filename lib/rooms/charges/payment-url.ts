@@ -4,21 +4,18 @@ import { bareId } from '#lib/base/ids.ts'
 import { keyFor } from '#lib/base/keys.ts'
 
 const CIPHER = 'aes-256-ecb'
-/** One block; of the last character only two bits count. */
+/** One AES block in base64url: the last character carries only two bits. */
 const NAME = /^[\w-]{21}[AQgw]$/
 
-/**
- * The payer's page of a charge. Its name is the charge's id, one AES block long, enciphered under a
- * key of ours: nobody can guess one, and none has to be kept.
- */
+/** Returns the payer's page. Its name, the encrypted charge id, is unguessable and not stored. */
 export function paymentUrl(chargeId: string): string {
   const block = cipher().update(Buffer.from(bareId(chargeId), 'hex'))
   return `${env().PUBLIC_URL}/pay/${block.toString('base64url')}`
 }
 
 /**
- * The txids that a page's name may stand for: one for each server key; none for what can be no name.
- * Any 22 characters stand for some txid: that there is no such charge, only the database tells.
+ * Returns the txids that a page's name may mean, one per server key; none if malformed. Any 22
+ * valid characters decrypt to a txid: only the database knows whether the charge exists.
  */
 export function txidsOfPage(name: string): string[] {
   if (!NAME.test(name)) return []
@@ -33,7 +30,7 @@ export function txidsOfPage(name: string): string[] {
 
 let made: { cipher: Cipheriv; key: KeyObject } | undefined
 
-/** One for all: each block stands for itself. */
+/** One cipher for all calls: ECB blocks are independent. */
 function cipher(): Cipheriv {
   const key = keyFor('payment-pages')
   if (made?.key !== key) {

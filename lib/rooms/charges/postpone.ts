@@ -2,7 +2,7 @@ import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 
-/** Gives charges back that have not ended; those whose lease has passed to somebody else stay his. */
+/** Releases charges that have not ended. Skips those whose lease was lost. */
 export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<void> {
   if (due.length === 0) return
   await retried(
@@ -15,8 +15,8 @@ export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<
 }
 
 /**
- * When the bank of an open charge named `c` is asked next; null: not before it expires. The times
- * are counted from its creation; after the last one it is asked each time that has passed.
+ * Returns when to query the bank again about an open charge `c`; null: not before it expires. Times
+ * count from its creation; after the last one, every multiple of that one.
  */
 export function nextAsk(asksAfterMs: readonly number[] = []): Prisma.Sql {
   const last = Prisma.sql`${asksAfterMs.at(-1) ?? null}::float8`
@@ -27,7 +27,6 @@ export function nextAsk(asksAfterMs: readonly number[] = []): Prisma.Sql {
     WHERE after_ms > ${age})`
 }
 
-/** For a bank that could not be asked. */
 export function inMs(ms: number): Prisma.Sql {
   return Prisma.sql`now() + make_interval(secs => ${ms}::float8 / 1000)`
 }

@@ -12,28 +12,26 @@ import type { ChargeRow, CreatedCharge, ListedCharge } from '#lib/rooms/charges/
 import { chargeOfEach, chargesWhere, fitsSearch, foundCte } from '#lib/rooms/charges/search.ts'
 import { type ChargeDetail, type ChargesQuery, chargeToWire } from '#lib/rooms/charges/wire.ts'
 
-/** The columns of a ChargeRow, from a table or CTE named `c`. */
+/** Columns of a ChargeRow, from a table or CTE named `c`. */
 export const chargeColumns = Prisma.sql`
   c.id, c.external_id, c.mode, c.status, c.amount, c.br_code, c.metadata, c.client_name,
   c.client_email, c.client_doc, c.client_phone, c.ip, c.items, c.utms, c.webhook_url,
   ${utc('c.expires_at')}, ${utc('c.paid_at')}, c.end_to_end_id, c.refunded_amount,
   ${utc('c.created_at')}, ${utc('c.updated_at')}`
 
-/** The same columns as one JSON value: how an event keeps the row. */
 export const chargeAsJson = asJson(chargeColumns)
 
-/** What an event says of a charge, from a CTE named `c` that also has the event's id. */
+/** Event columns of a charge, from a CTE named `c` that also has `event_id`. */
 export const eventColumns = {
   ...columnsOf('c', ['account_id', 'mode', 'event_id', 'webhook_url']),
   subject_id: Prisma.sql`c.id`,
   resource: chargeAsJson,
 }
 
-/** The columns of a ListedCharge. */
 const listedColumns = Prisma.sql`
   c.id, c.status, c.amount, c.external_id, c.client_name, ${utc('c.created_at')}`
 
-/** By its id, or by the merchant's own reference; text in the form of a UUID is always an id. */
+/** Finds by id or by the merchant's reference. Text in UUID form is always an id. */
 export async function findCharge(
   account: AccountRef,
   mode: Mode,
@@ -49,25 +47,23 @@ export async function findCharge(
   return row ?? null
 }
 
-/** A charge as it goes over the wire. */
 export function describeCharge(charge: ChargeRow): ChargeDetail {
   return chargeToWire(charge, paymentUrl(charge.id))
 }
 
-/** The same with the payer's document masked, which a person must ask to see. */
+/** Masks the payer's document: users see it only after an audited request. */
 export function describeMaskedCharge(charge: ChargeRow): ChargeDetail {
   return { ...describeCharge(charge), client_doc: maskTaxId(charge.client_doc) }
 }
 
-/** A program is sent the payer's document, a person is not. */
+/** Returns the serializer: API tokens receive the payer's document, users see it masked. */
 export function describeChargeTo(person: unknown): (charge: ChargeRow) => ChargeDetail {
   return person ? describeMaskedCharge : describeCharge
 }
 
-/** What an event tells of a charge: how it stood then, and the refund that it is about. */
+/** Serializes an event's charge as it was then, with the refund that the event is about. */
 export const tellCharge = tellChargeTo(null)
 
-/** The same for whoever it is told to, as with a charge. */
 export function tellChargeTo(person: unknown) {
   return (resource: unknown): { transaction: ChargeDetail; refund?: unknown } => {
     const { refund, ...charge } = resource as ChargeRow & { refund?: unknown }
@@ -75,7 +71,7 @@ export function tellChargeTo(person: unknown) {
   }
 }
 
-/** What was answered when the charge was created, whatever has become of it since. */
+/** Returns the response to the charge's creation, whatever its status is now. */
 export async function recallCharge(
   account: AccountRef,
   mode: Mode,
@@ -94,7 +90,7 @@ export function listCharges(
   return readCharges<ChargeRow>(chargeColumns, account, mode, query)
 }
 
-/** Returns the same page with no more than the row of a list shows: of the payer the name alone. */
+/** Returns the page with only what a list row shows: of the payer, the name. */
 export function listChargeRows(
   account: AccountRef,
   mode: Mode,
@@ -103,7 +99,7 @@ export function listChargeRows(
   return readCharges<ListedCharge>(listedColumns, account, mode, query)
 }
 
-/** Of a page of the charges that fit, newest first, these columns; `id` must be one of them. */
+/** Reads a page of matching charges, newest first. `columns` must include `id`. */
 export async function readCharges<Row extends { id: string }>(
   columns: Prisma.Sql,
   account: AccountRef,

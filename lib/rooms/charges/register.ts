@@ -2,9 +2,9 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { earliestIdAt, firstIdAt } from '#lib/base/ids.ts'
 import { docSql, wordsSql } from '#lib/rooms/charges/search.ts'
 
-/** By then a charge that was begun is written, or its statement was given up. */
+/** Minimum age for registration: by then an INSERT has committed or was abandoned. */
 const SETTLED_AFTER_MS = 10_000
-/** Where the worker is further behind than this, it does not rest: searching reads what it has not. */
+/** Backlog above which the worker does not rest: searches scan unregistered charges. */
 const BEHIND_MS = 60_000
 const ACCOUNTS_MAX = 20
 const ROWS_MAX = 2_000
@@ -12,9 +12,9 @@ const ROWS_MAX = 2_000
 const columns = Prisma.sql`c.account_id, c.id, c.mode, ${wordsSql('c')} AS words, ${docSql('c')} AS doc`
 
 /**
- * Writes what new charges are searched by, the account that is furthest behind first, and moves its
- * mark in the same statement. Two workers at once only do it twice. Says how many there were when
- * there is more to do at once.
+ * Adds new charges to the search index, the account furthest behind first, and advances its mark in
+ * the same statement. Safe to run concurrently. Returns how many if the backlog needs another run
+ * at once, otherwise 0.
  */
 export async function registerCharges(now = Date.now() - SETTLED_AFTER_MS): Promise<number> {
   const [written] = await db().$queryRaw<{ count: number; reached: string | null }[]>`
@@ -43,14 +43,13 @@ export async function registerCharges(now = Date.now() - SETTLED_AFTER_MS): Prom
   return reached && reached < firstIdAt(Date.now() - BEHIND_MS) ? count : 0
 }
 
-/** Charges of an account after its mark, as far as they are settled. */
 function fresh(account: Prisma.Sql, mode: Prisma.Sql, mark: Prisma.Sql, now: number): Prisma.Sql {
   return Prisma.sql`FROM charges c
     WHERE c.account_id = ${account} AND c.mode = ${mode} AND c.status <> 'opening'
       AND c.id > COALESCE(${mark}, ${firstIdAt(0)}::uuid) AND c.id < ${firstIdAt(now)}::uuid`
 }
 
-/** Those whose clock was slow, or whose bank was: they were written behind the mark. */
+/** Registers charges that a slow clock or a slow bank left behind the mark. */
 export function registerLateCharges(): Promise<number> {
   return db().$executeRaw`
     INSERT INTO charge_searches (account_id, id, mode, words, doc)

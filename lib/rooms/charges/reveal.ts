@@ -6,12 +6,12 @@ import type { Mode } from '#lib/base/mode.ts'
 
 interface Which {
   accountId: string
-  /** Of a member's page, which shows one world. */
+  /** Mode of a member's page; without it, a charge of either mode is found. */
   mode?: Mode
   id: string
 }
 
-/** Tells a payer's document to a person, who is written down as having seen it before it is told. */
+/** Returns a payer's document to a user, after the access is committed to the audit log. */
 export async function revealDocument(
   { accountId, mode, id }: Which,
   actor: Actor,

@@ -52,7 +52,7 @@ const Item = z
   )
   .meta({ id: 'Item', ...about('Something that is paid for. Other keys are kept too.') })
 
-/** Judged, but kept as sent: a parsed copy would order and drop keys. */
+/** Validates items but leaves them as sent: a parsed copy would reorder and drop keys. */
 function judgeItems(items: Record<string, unknown>[], context: z.RefinementCtx): void {
   for (const [at, item] of items.entries()) {
     for (const issue of Item.safeParse(item).error?.issues ?? []) {
@@ -135,7 +135,7 @@ const ChargeRequest = z
   .meta({ id: 'ChargeRequest' })
 export type ChargeRequest = z.infer<typeof ChargeRequest>
 
-/** Live mode judges a document as the bank will; test mode takes any that is well formed. */
+/** Validates documents as the bank will in live mode; test mode accepts any well-formed one. */
 export const chargeRequest: Record<Mode, z.ZodType<ChargeRequest>> = {
   test: ChargeRequest,
   live: ChargeRequest.extend({

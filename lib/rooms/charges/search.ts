@@ -11,7 +11,7 @@ import type { ChargeFilters } from '#lib/rooms/charges/wire.ts'
 
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
-/** The charges `c` that are listed at all, narrowed to these filters; `q` apart. */
+/** Returns the condition for listed charges `c` that match the filters, except `q`. */
 export function chargesWhere(
   account: AccountRef,
   mode: Mode,
@@ -26,8 +26,8 @@ export function chargesWhere(
 }
 
 /**
- * The charge `c` of each (account_id, id) of `keys`, by its key and before anything else is asked of
- * it: where statistics are stale, a planner would fold the words of all rows for each of the keys.
+ * Joins each (account_id, id) of `keys` to its charge `c` by primary key before other conditions
+ * apply: with stale statistics, the planner would fold the words of all rows for each key.
  */
 export function chargeOfEach(keys: string): Prisma.Sql {
   const k = Prisma.raw(keys)
@@ -35,7 +35,7 @@ export function chargeOfEach(keys: string): Prisma.Sql {
     WHERE c.account_id = ${k}.account_id AND c.id = ${k}.id OFFSET 0) c`
 }
 
-/** Whether a charge is what is looked for, judged by the row itself. */
+/** Returns the condition that a charge's own row matches the search. */
 export function fitsSearch(alias: string, q: string): Prisma.Sql {
   const c = Prisma.raw(alias)
   const id = isUuid(q) ? q : null
@@ -43,7 +43,7 @@ export function fitsSearch(alias: string, q: string): Prisma.Sql {
     OR ${docSql(alias)} = ${docOf(q)} OR ${wordsSql(alias)} LIKE ${patternSql(q)})`
 }
 
-/** The column `words` of `charge_searches`, made of a charge: prisma/functions/troco_fold.sql. */
+/** Computes `charge_searches.words` for a charge: prisma/functions/troco_fold.sql. */
 export function wordsSql(alias: string): Prisma.Sql {
   const c = Prisma.raw(alias)
   return Prisma.sql`troco_fold(${c}.client_name || chr(10) || ${c}.client_email)`
@@ -57,19 +57,19 @@ function docOf(q: string): string | null {
   return taxIdKind(q) ? normalizeTaxId(q) : null
 }
 
-/** Made once per statement, and escaped after folding, which makes a plain % of a wide one. */
+/** Escapes after folding, which makes a full-width % plain. Evaluated once per statement. */
 function patternSql(q: string): Prisma.Sql {
   return Prisma.sql`(SELECT '%' || regexp_replace(troco_fold(${q}), '([\\\\%_])', '\\\\\\1', 'g') || '%')`
 }
 
-/** Fewer than three letters in a row make no trigram: reading the words is faster then. */
+/** Without three letters in a row there is no trigram: `|| ''` avoids the slower index. */
 function indexedWords(q: string): Prisma.Sql {
   return /[\p{L}\p{N}]{3}/u.test(q) ? Prisma.sql`c.words` : Prisma.sql`(c.words || '')`
 }
 
 /**
- * A CTE `found` (account_id, id) of all that is looked for: named exactly, by the search index, and
- * by the rows themselves where the worker has not yet been. `mode IN` is what its index is for.
+ * Builds a CTE `found` (account_id, id): exact matches, matches in the search index, and matching
+ * rows not registered yet. The partial index needs `mode IN`.
  */
 export function foundCte(account: AccountRef, mode: Mode, q: string): Prisma.Sql {
   const ours = Prisma.sql`${ofAccount('c', account)} AND c.mode = ${mode}`
@@ -90,7 +90,6 @@ function exactSql(listed: Prisma.Sql, q: string): Prisma.Sql {
     UNION ${listed} AND c.end_to_end_id = ${q}`
 }
 
-/** The charges that this id, reference or end-to-end id names: one, if any. */
 export async function findChargeIds(
   account: AccountRef,
   mode: Mode,

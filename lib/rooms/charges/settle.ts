@@ -14,15 +14,15 @@ export interface Payment {
   chargeId: string
   endToEndId: string
   paidAt: Date
-  /** When the books say it came; now, but for the demo world's past. */
+  /** Booking time; defaults to now, set only for demo data. */
   bookedAt?: Date
-  /** The lease of the job that learned of it: without it any more, it writes nothing. */
+  /** Lease of the job that settles it. A job that has lost the lease writes nothing. */
   lease?: string
 }
 
 /**
- * Marks charges as paid, credits each and records the event, all in one statement: a crash leaves
- * all of it or nothing. Called twice, the second finds no charge to move and returns no row.
+ * Marks charges as paid, credits them and records the events in one statement: a crash leaves all
+ * of it or nothing. A second call returns no row.
  */
 export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
   const ids = payments.map(payment => payment.chargeId)
@@ -65,13 +65,13 @@ export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
   return rows
 }
 
-/** The row of each payment, in their order; null: that charge has been paid already. */
+/** Returns the row of each payment in order; null if the charge was already paid. */
 export async function settleInOrder(payments: Payment[]): Promise<(ChargeRow | null)[]> {
   const rows = new Map((await settleCharges(payments)).map(row => [row.id, row]))
   return payments.map(({ chargeId }) => rows.get(chargeId) ?? null)
 }
 
-/** One payment, with whatever else reaches the account meanwhile: its balance is one row. */
+/** Settles one payment, batched with others of its account: they all update one balance row. */
 export const settleCharge = batched({
   run: settleInOrder,
   queueOf: ({ accountId }: Payment) => accountId,

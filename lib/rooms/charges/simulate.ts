@@ -8,8 +8,8 @@ import type { ChargeState } from '#lib/services/gateway/gateway.ts'
 import { decideCharge } from '#lib/services/gateway/simulator.ts'
 
 /**
- * What a payer does at the simulated bank, test mode only. The bank's word is kept first, so a
- * crash before ours is made good when the charge falls due.
+ * Applies a payer's action at the simulated bank. The bank's state is stored first: after a crash,
+ * the worker ends the charge when it is due.
  */
 export async function simulateCharge(
   accountId: string,
@@ -26,7 +26,7 @@ export async function simulateCharge(
   return changed
 }
 
-/** Does what the bank says of a charge whose end was reported. Null: it has had that end already. */
+/** Ends a charge as the bank reports. Returns null if it is still open or had already ended. */
 export async function endAsSaid(
   accountId: string,
   chargeId: string,

@@ -1,7 +1,7 @@
 /**
- * opening: a bank is being asked for a code; nobody may pay yet, nobody is told of it.
- * pending: payable. paid: the amount is in `available`; final.
- * expired, failed: no money has come. The bank may still report a payment later: then it is paid.
+ * opening: waiting for the bank's code; not payable, hidden from everyone. pending: payable. paid:
+ * the amount is in `available`; final. expired, failed: no money received; a payment that the bank
+ * reports later still makes it paid.
  */
 export const CHARGE_STATUSES = ['pending', 'paid', 'expired', 'failed'] as const
 export type ChargeStatus = (typeof CHARGE_STATUSES)[number]

@@ -10,8 +10,8 @@ interface Sum {
 }
 
 /**
- * What was paid from each of these moments to the next, refunds not taken off. The moments are the
- * merchant's midnights, so that a day on which clocks change is as long as it was.
+ * Sums payments between the merchant's midnights (a day with a clock change has its real length),
+ * refunds not deducted.
  */
 export async function sumPaid(accountId: string, mode: Mode, moments: Date[]): Promise<Sum[]> {
   const [first, last] = [moments[0], moments.at(-1)]
@@ -30,9 +30,9 @@ export async function sumPaid(accountId: string, mode: Mode, moments: Date[]): P
 }
 
 /**
- * Of the charges created since that are decided, the share that was paid, and how long payers took:
- * half of what was paid since took no longer. Null where there is none. Ids sort by their time, and
- * each of the two indexes holds all that is asked of it.
+ * Returns the paid share of the ended charges created since, and the median seconds from creation
+ * to payment of those paid since; null if none. Ids sort by time, and each scan needs only its
+ * index.
  */
 export async function summarizeCharges(
   accountId: string,

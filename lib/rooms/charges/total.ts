@@ -6,10 +6,9 @@ import type { ChargeTotals } from '#lib/rooms/charges/schema.ts'
 import { chargeOfEach, chargesWhere, foundCte } from '#lib/rooms/charges/search.ts'
 import type { ChargeFilters } from '#lib/rooms/charges/wire.ts'
 
-/** Up to so many rows are counted; of more it is only said that there are more. */
+/** Maximum rows counted: above it, the response only says that there are more. */
 const COUNTED_MAX = 100_000
 
-/** How many charges fit, what they come to and how much of it is paid. */
 export async function totalCharges(
   account: AccountRef,
   mode: Mode,

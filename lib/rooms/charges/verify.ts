@@ -13,12 +13,12 @@ import type { ChargeState, Gateway } from '#lib/services/gateway/gateway.ts'
 import { journaled } from '#lib/services/gateway/journal.ts'
 
 const BATCH_MAX = 250
-/** How many openings of a batch are cancelled at once. */
+/** Maximum openings of a batch cancelled concurrently. */
 const AT_ONCE = 8
-/** How long to wait for a bank that could not say what became of a charge. */
+/** Pause before retrying a bank that could not report the state of a charge. */
 const ASK_AGAIN_MS = 15_000
 
-/** Takes charges that are due, asks their bank what became of them and ends each as it says. */
+/** Claims due charges, queries the bank and ends each as it reports. */
 export function verifyDueCharges(choose: typeof gatewayOf): Promise<number> {
   return holding('charges', BATCH_MAX, async due => {
     for (const mode of MODES) {
@@ -59,7 +59,7 @@ function asClosing({ accountId, id, lease }: Claim) {
   return { accountId, chargeId: id, lease }
 }
 
-/** One that fails keeps its lease and comes back; the others, which are returned, go on without it. */
+/** Returns those that succeeded. One that fails holds its lease until it expires. */
 async function endEach<Held extends Claim>(
   due: Held[],
   end: (due: Held[]) => Promise<unknown[]>,

@@ -1,9 +1,6 @@
 import { db } from '#lib/base/db/client.ts'
 
-/**
- * Notes when the payer's page was first opened. The condition makes it once, however many open it
- * at the same time; it is no change of the charge, so `updated_at` stays.
- */
+/** Stores the first view only. `updated_at` stays: the charge itself does not change. */
 export async function viewCharge(accountId: string, chargeId: string): Promise<void> {
   await db().$executeRaw`
     UPDATE charges SET viewed_at = now()

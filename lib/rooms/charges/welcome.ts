@@ -4,7 +4,7 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 
 const WELCOME = { amount: 100_000, reference: 'welcome' }
 
-/** A new account's test world opens with one paid charge, so that a first withdrawal works. */
+/** Gives a new account one paid charge in test mode, so that a first withdrawal works. */
 export async function payWelcomeCharge(
   merchant: Parameters<typeof createCharge>[0],
 ): Promise<void> {

@@ -75,7 +75,6 @@ export const ChargeDetail = z
   .meta({ id: 'Charge' })
 export type ChargeDetail = z.infer<typeof ChargeDetail>
 
-/** A charge as the row of a list shows it. */
 export const ListedCharge = ChargeDetail.pick({
   id: true,
   status: true,
@@ -86,7 +85,7 @@ export const ListedCharge = ChargeDetail.pick({
 })
 export type ListedCharge = z.infer<typeof ListedCharge>
 
-/** A row as the queries of this room select it: what the wire shows under two more names is left out. */
+/** Row as this room's queries select it. `chargeToWire` adds the two fields omitted here. */
 export type ChargeRow = Omit<ChargeDetail, 'transaction_id' | 'payment_url'>
 export type CreatedCharge = Pick<ChargeRow, 'id' | 'br_code' | 'amount' | 'status' | 'metadata'>
 
@@ -108,35 +107,30 @@ function centsFilter(description: string, example: number) {
     .meta({ like: z.int().min(0).optional(), ...about(description, example) })
 }
 
-/** How a list of charges is asked for. */
 export const chargesQuery = listQuery(CHARGE_STATUSES, FIND).extend({
   amount_from: centsFilter('Only of this amount or more, in cents.', 1500),
   amount_to: centsFilter('Only of this amount or less, in cents.', 9900),
 })
 export type ChargesQuery = z.infer<typeof chargesQuery>
 
-/** What a list of charges is narrowed to, whichever page of it. */
 export const chargeFilters = chargesQuery.omit({ limit: true, cursor: true })
 export type ChargeFilters = z.infer<typeof chargeFilters>
 
-/** What some charges come to. */
 export const ChargesTotal = z.object({
   count: z.int(),
   amount: z.int(),
   paid_amount: z.int(),
-  /** False: there are more of them, and each of the three says "at least". */
+  /** False: there are more charges, and the other three values are lower bounds. */
   is_exact: z.boolean(),
 })
 export type ChargeTotals = z.infer<typeof ChargesTotal>
 
-/** What a person is shown who asked to see it. */
 export const DocumentShown = z.object({ data: z.object({ document: z.string() }) })
 
 export function createdChargeToWire(charge: CreatedCharge) {
   return pickFields(created, { ...charge, transaction_id: charge.id })
 }
 
-/** `paymentUrl` is the address of the payer's page. */
 export function chargeToWire(charge: ChargeRow, paymentUrl: string): ChargeDetail {
   const named = { ...charge, transaction_id: charge.id, payment_url: paymentUrl }
   return pickFields(ChargeDetail.shape, named)

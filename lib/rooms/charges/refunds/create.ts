@@ -19,10 +19,9 @@ import { bookMovement } from '#lib/services/booking/book.ts'
 import { refuseOverdraft } from '#lib/services/ledger/transfer.ts'
 
 /**
- * Writes the refund, takes its amount off what is left of the charge and holds it, in one statement
- * and before anybody is asked to send it: a crash leaves all of it or nothing. The charge's row is
- * locked first, so refunds of one charge come one after the other and never exceed what was paid. A
- * rule that forbids it ends the statement: prisma/functions/troco_refuse.sql.
+ * Inserts the refund and holds its amount in one statement before the bank is called: a crash
+ * leaves all or nothing. Locks the charge first, so that refunds never exceed the payment. A broken
+ * rule aborts the statement: prisma/functions/troco_refuse.sql.
  */
 export async function createRefund(
   account: AccountRef,

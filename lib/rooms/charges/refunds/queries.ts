@@ -11,13 +11,12 @@ import { cents } from '#lib/base/money.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
 import type { RefundOrder } from '#lib/services/gateway/gateway.ts'
 
-/** The columns of a RefundRow, from a table or CTE named `r`, in the order of the wire. */
+/** Columns of a RefundRow in wire order, from a table or CTE named `r`. */
 export const refundColumns = Prisma.sql`
   r.id, r.charge_id AS transaction_id, r.amount, r.status, r.reason, ${utc('r.created_at')},
   r.mode, r.rejection_reason, r.return_id, ${utc('r.completed_at')}, ${utc('r.rejected_at')},
   ${utc('r.updated_at')}`
 
-/** The same columns as one JSON value: how an event keeps the row. */
 export const refundAsJson = asJson(refundColumns)
 
 export async function findRefund(
@@ -34,7 +33,7 @@ export async function findRefund(
   return row ?? null
 }
 
-/** What was answered when it was asked for, whatever has become of it since. */
+/** Returns the response to the refund's creation, whatever its status is now. */
 export async function recallRefund(
   account: AccountRef,
   mode: Mode,
@@ -60,10 +59,7 @@ export async function listRefunds(
   return toPage(rows, query.limit)
 }
 
-/**
- * What the bank is told to give back, of which payment, and under which id. Null: the lease has
- * passed to somebody else, so that it is no longer for this caller to send.
- */
+/** Returns the order for the bank; null if the lease was lost or the refund has ended. */
 export async function findRefundOrder({
   accountId,
   id,

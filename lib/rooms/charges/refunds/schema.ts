@@ -6,7 +6,7 @@ import { REFUND_STATUSES } from '#lib/rooms/charges/refunds/states.ts'
 
 export type { RefundRow } from '#lib/rooms/charges/refunds/wire.ts'
 
-/** How long after its payment a charge can be refunded: the rule of Pix for returns. */
+/** Maximum age of a payment that can be refunded: the Pix rule for returns. */
 export const REFUND_WINDOW_DAYS = 90
 
 const RefundRequest = z
@@ -28,5 +28,5 @@ export const refundRequest: Record<Mode, z.ZodType<RefundRequest>> = {
   live: RefundRequest,
 }
 
-/** A refund has no reference of the merchant's own, and no text that a search would find. */
+/** Filters for refunds, which have no merchant reference and no searchable text. */
 export const refundsQuery = listQuery(REFUND_STATUSES).omit({ external_id: true, q: true })

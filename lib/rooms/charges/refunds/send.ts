@@ -9,8 +9,8 @@ import { journaled } from '#lib/services/gateway/journal.ts'
 import { askAgainInMs, placeOrder, sendDue } from '#lib/services/gateway/order.ts'
 
 /**
- * Sends refunds that are due, each under its own id, and asks again about those that the bank has
- * not settled. Nothing is rejected because an answer got lost. Returns how many were due.
+ * Sends due refunds, each under its own id, and queries those the bank has not settled. A lost
+ * response never rejects one. Returns how many were due.
  */
 export function sendDueRefunds(chargeColumns: Prisma.Sql, choose = gatewayOf): Promise<number> {
   return sendDue('refund', held => sendRefund(held, chargeColumns, choose))

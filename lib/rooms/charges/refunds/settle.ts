@@ -12,13 +12,13 @@ import { type BankReason, rejectedFor } from '#lib/services/gateway/rejection.ts
 interface Settlement {
   accountId: string
   refundId: string
-  /** How the room of charges tells of one named `c`: the event is about the charge. */
+  /** Columns of the charge, from a CTE named `c`: the event is about the charge. */
   chargeColumns: Prisma.Sql
-  /** The lease of the job that learned of it: without it any more, it writes nothing. */
+  /** Lease of the job that settles it. A job that has lost the lease writes nothing. */
   lease?: string
 }
 
-/** The bank gave it back: the held amount leaves. Null: it was no longer pending. */
+/** Books the held amount out after the bank returned it. Returns null if no longer pending. */
 export function completeRefund(
   settlement: Settlement & { returnId: string },
 ): Promise<RefundRow | null> {
@@ -26,7 +26,7 @@ export function completeRefund(
   return settle(settlement, 'completed', told, Prisma.sql`s.amount`)
 }
 
-/** The bank refused it for good: the held amount comes back. Null: it was no longer pending. */
+/** Releases the held amount after the bank's final refusal. Returns null if no longer pending. */
 export function rejectRefund(
   settlement: Settlement & { reason: BankReason },
 ): Promise<RefundRow | null> {
@@ -34,8 +34,8 @@ export function rejectRefund(
 }
 
 /**
- * All in one statement, which locks in the one order of refunds: the charge, the refund, the ledger,
- * the event's sequence. Its event belongs to the charge, so it is delivered after the payment's.
+ * Settles in one statement with the lock order of all refunds: charge, refund, ledger, event
+ * sequence. The event belongs to the charge, so it is delivered after the payment's.
  */
 async function settle(
   { accountId, refundId, chargeColumns, lease = '' }: Settlement,

@@ -39,7 +39,6 @@ export const RefundDetail = z
   .meta({ id: 'Refund' })
 export type RefundDetail = z.infer<typeof RefundDetail>
 
-/** A row as the queries of this room select it: nothing of it is renamed on the wire. */
 export type RefundRow = RefundDetail
 
 export const RefundRead = z.object({ data: RefundDetail }).meta({ id: 'RefundRead' })
