@@ -18,20 +18,20 @@ import { refuseOverdraft } from '#lib/services/ledger/transfer.ts'
 export interface WithdrawalOrder {
   amount: number
   pixKeyType: PixKeyType
-  /** As the merchant wrote it, and as the bank's directory wants it. */
+  /** The key as the merchant wrote it; `dictKey` is its form in the bank's key directory. */
   pixKey: string
   dictKey: string
   webhookUrl?: string
   externalId?: string
-  /** When the books say it was asked for; now, but for the demo world's past. */
+  /** Booking time; defaults to now, set only for demo data. */
   bookedAt?: Date
-  /** The member who asks for it; absent for a program. */
+  /** Member who requested it; absent for an API token. */
   by?: string | null
 }
 
 /**
- * Writes the withdrawal and holds its amount in one statement: a crash leaves both or neither, and a
- * balance that is too small refuses both. Live mode has limits, which it may not pass either.
+ * Inserts the withdrawal and holds its amount in one statement: a crash leaves both or neither, an
+ * insufficient balance neither. Live mode also enforces the account's limits.
  */
 export async function insertWithdrawal(
   account: AccountRef,

@@ -6,15 +6,14 @@ import { cents, reaisText } from '#lib/base/money.ts'
 interface Limits {
   withdrawalMax: bigint | null
   nightMax: bigint | null
-  /** The night in which it is asked for, 20:00 to 06:00 in São Paulo; null by day. */
+  /** Night of the request, 20:00 to 06:00 in São Paulo; null by day. */
   began: Date | null
   ends: Date | null
 }
 
 /**
- * Refuses a withdrawal that passes a limit of the account in live mode, and with it the transaction
- * that has just written it. That holds the balance, which every withdrawal of the account must take:
- * those that came before are counted, and none comes between.
+ * Refuses a withdrawal over a live-mode limit, which rolls back the caller's transaction. That has
+ * locked the balance, so no other withdrawal of the account can come in between.
  */
 export async function requireWithinLimits(
   tx: Tx,

@@ -12,16 +12,15 @@ import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { type WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
 import type { PayoutOrder } from '#lib/services/gateway/gateway.ts'
 
-/** The columns of a WithdrawalRow, from a table or CTE named `w`. */
+/** Columns of a WithdrawalRow, from a table or CTE named `w`. */
 export const withdrawalColumns = Prisma.sql`
   w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key, w.webhook_url,
   w.rejection_reason, w.end_to_end_id, ${utc('w.approved_at')}, ${utc('w.rejected_at')},
   ${utc('w.created_at')}, ${utc('w.updated_at')}`
 
-/** The same columns as one JSON value: how an event keeps the row. */
 export const withdrawalAsJson = asJson(withdrawalColumns)
 
-/** By its id, or by the merchant's own reference; text in the form of a UUID is always an id. */
+/** Finds by id or by the merchant's reference. Text in UUID form is always an id. */
 export async function findWithdrawal(
   account: AccountRef,
   mode: Mode,
@@ -37,8 +36,8 @@ export async function findWithdrawal(
 }
 
 /**
- * What the bank is told to send, and under which id; a suspended account's waits. Null: the lease
- * has passed to somebody else, so that it is no longer for this caller to send.
+ * Returns the order for the bank; only an active account's may be sent. Null if the lease was lost
+ * or the withdrawal has ended.
  */
 export async function findPayout({
   accountId,
@@ -55,12 +54,12 @@ export async function findPayout({
   return { order, mayBeSent: row.mayBeSent }
 }
 
-/** What an event tells of a withdrawal: how it stood then. */
+/** Serializes an event's withdrawal as it was at that time. */
 export function tellWithdrawal(resource: unknown): { withdrawal: WithdrawalDetail } {
   return { withdrawal: withdrawalToWire(resource as WithdrawalRow) }
 }
 
-/** What was answered when it was asked for, whatever has become of it since. */
+/** Returns the response to the withdrawal's creation, whatever its status is now. */
 export async function recallWithdrawal(
   account: AccountRef,
   mode: Mode,

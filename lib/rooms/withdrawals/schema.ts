@@ -38,7 +38,7 @@ const WithdrawalRequest = z.object({
 })
 export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>
 
-/** Test mode takes any key that is well formed; live mode asks what the bank's directory will ask. */
+/** Accepts any well-formed key in test mode; live mode applies the bank directory's rules. */
 export const withdrawalRequest: Record<Mode, z.ZodType<WithdrawalRequest>> = {
   test: WithdrawalRequest.check(judgeKey('test')).meta({
     id: 'WithdrawalRequest',
@@ -49,7 +49,7 @@ export const withdrawalRequest: Record<Mode, z.ZodType<WithdrawalRequest>> = {
 
 const STRICTNESS = { test: 'form', live: 'dict' } as const
 
-/** The key's type and its form in the bank's directory; or the field that is wrong, and why. */
+/** Returns the key's type and its form in the bank's directory, or what is wrong with it. */
 export function readPixKey(
   mode: Mode,
   { pix_key: text, pix_key_type: given }: Pick<WithdrawalRequest, 'pix_key' | 'pix_key_type'>,
@@ -69,7 +69,6 @@ export function readPixKey(
   return { ok: false, field: 'pix_key', rule: ruleOf(type, reading.reason) }
 }
 
-/** A request that was judged, as the order that it is. */
 export function toOrder(mode: Mode, body: WithdrawalRequest) {
   const read = readPixKey(mode, body)
   if (!read.ok) throw invalidInput(read.field, `must ${read.rule}`)
@@ -98,7 +97,7 @@ function ruleOf(type: PixKeyType, problem: PixKeyProblem): string {
   return `be ${FORMS[type]}`
 }
 
-/** Beside the other fields' problems, not after them: all are told at once. */
+/** Checks the key even if other fields are invalid: one response reports all problems. */
 function judgeKey(mode: Mode) {
   return z.superRefine<WithdrawalRequest>(
     (body, context) => {

@@ -8,12 +8,12 @@ import type { Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
 import { journaled } from '#lib/services/gateway/journal.ts'
 import { askAgainInMs, placeOrder, sendDue } from '#lib/services/gateway/order.ts'
 
-/** How soon after its activation an account's waiting withdrawals are sent. */
+/** Pause of an inactive account's withdrawals: the longest wait after its activation. */
 const WAITS_S = 15
 
 /**
- * Sends withdrawals that are due, each under its own id, and asks again about those that the bank
- * has not settled. Nothing is rejected because an answer got lost. Returns how many were due.
+ * Sends due withdrawals, each under its own id, and queries those the bank has not settled. A lost
+ * response never rejects one. Returns how many were due.
  */
 export function sendDueWithdrawals(choose = gatewayOf): Promise<number> {
   return sendDue('withdrawal', held => sendOne(held, choose))
@@ -40,7 +40,7 @@ function askBank(held: Claim, gateway: Gateway): Promise<OrderState | null> {
   })
 }
 
-/** Gives it back as if it had not been tried, so that the pauses are short when it is sent at last. */
+/** Postpones without counting an attempt: retries must be frequent after activation. */
 async function waitForAccount({ accountId, id, lease }: Claim): Promise<void> {
   await db().$executeRaw`
     UPDATE withdrawals SET due_at = now() + make_interval(secs => ${WAITS_S}::int), lease = NULL,

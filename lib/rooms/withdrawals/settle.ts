@@ -14,13 +14,13 @@ import { type BankReason, rejectedFor } from '#lib/services/gateway/rejection.ts
 interface Settlement {
   accountId: string
   withdrawalId: string
-  /** When it was settled; now, but for the demo world's past. */
+  /** Settlement time; defaults to now, set only for demo data. */
   bookedAt?: Date
-  /** The lease of the job that learned of it: without it any more, it writes nothing. */
+  /** Lease of the job that settles it. A job that has lost the lease writes nothing. */
   lease?: string
 }
 
-/** The bank sent it: the held amount leaves. Null: it was no longer pending. */
+/** Books the held amount out after the bank sent it. Returns null if no longer pending. */
 export function approveWithdrawal(
   settlement: Settlement & { endToEndId: string },
 ): Promise<WithdrawalRow | null> {
@@ -28,14 +28,13 @@ export function approveWithdrawal(
   return settle(settlement, 'approved', Prisma.sql`end_to_end_id = ${endToEndId}`)
 }
 
-/** The bank refused it for good: the held amount comes back. Null: it was no longer pending. */
+/** Releases the held amount after the bank's final refusal. Returns null if no longer pending. */
 export function rejectWithdrawal(
   settlement: Settlement & { reason: BankReason },
 ): Promise<WithdrawalRow | null> {
   return settle(settlement, 'rejected', rejectedFor(settlement.reason))
 }
 
-/** Does what the bank says of a payout that it has settled. */
 export function settleAsSaid(
   accountId: string,
   withdrawalId: string,

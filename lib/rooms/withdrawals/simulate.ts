@@ -6,8 +6,8 @@ import { settleAsSaid } from '#lib/rooms/withdrawals/settle.ts'
 import { decidePayout } from '#lib/services/gateway/simulator.ts'
 
 /**
- * What the simulated bank is told to do with a payout, test mode only. The bank's word is kept
- * first and its first word stands, so a crash before ours is made good when it is asked again.
+ * Decides a payout at the simulated bank. The bank's state is stored first and its first decision
+ * is final: after a crash, the worker settles it on its next query.
  */
 export async function simulateWithdrawal(
   accountId: string,

@@ -1,6 +1,6 @@
 /**
- * pending: the amount is held; the bank may have been asked. approved: the money has left.
- * rejected: it never will, and the merchant has the amount again. The last two are final.
+ * pending: the amount is held; the bank may have been called. approved: the money has left; final.
+ * rejected: the amount is back in the balance; final.
  */
 export const WITHDRAWAL_STATUSES = ['pending', 'approved', 'rejected'] as const
 export type WithdrawalStatus = (typeof WITHDRAWAL_STATUSES)[number]

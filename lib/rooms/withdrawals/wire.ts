@@ -45,7 +45,6 @@ export const WithdrawalDetail = z
   .meta({ id: 'Withdrawal' })
 export type WithdrawalDetail = z.infer<typeof WithdrawalDetail>
 
-/** A row as the queries of this room select it, in an order of its own. */
 export type WithdrawalRow = WithdrawalDetail
 
 export const WithdrawalRead = z.object({ data: WithdrawalDetail }).meta({ id: 'WithdrawalRead' })
@@ -55,7 +54,7 @@ export function createdWithdrawalToWire(withdrawal: WithdrawalRow) {
   return pickFields(created, withdrawal)
 }
 
-/** In the order of the wire, which rows that older versions stored in events do not have. */
+/** Serializes in wire order, which rows stored in events by older versions do not have. */
 export function withdrawalToWire(withdrawal: WithdrawalRow): WithdrawalDetail {
   return pickFields(WithdrawalDetail.shape, withdrawal)
 }
