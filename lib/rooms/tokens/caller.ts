@@ -1,14 +1,12 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
-/** The program that a token stands for, as requests see it. */
 export interface TokenCaller {
   mode: Mode
   permissions: string[]
   account: { id: string; name: string; city: string; expiresIn: number; isActive: boolean }
 }
 
-/** A caller as the database holds it. */
 export interface CallerRow {
   accountId: string
   mode: Mode
@@ -20,8 +18,8 @@ export interface CallerRow {
 }
 
 /**
- * The columns of a caller, from tokens `t` and accounts `a`, with their types. The look-up selects
- * them and the proof of a remembered caller compares them: neither has a list of its own.
+ * SQL columns and types of a caller, from tokens `t` and accounts `a`: one list for the lookup and
+ * for the proof of a remembered caller.
  */
 export const CALLER_COLUMNS: Record<keyof CallerRow, { column: string; type: string }> = {
   accountId: { column: 'a.id', type: 'uuid' },
@@ -34,12 +32,11 @@ export const CALLER_COLUMNS: Record<keyof CallerRow, { column: string; type: str
 }
 const FIELDS = Object.keys(CALLER_COLUMNS) as (keyof CallerRow)[]
 
-/** The columns of a CallerRow, for a SELECT. */
 export const callerColumns = Prisma.raw(
   FIELDS.map(field => `${CALLER_COLUMNS[field].column} AS "${field}"`).join(', '),
 )
 
-/** Whether the caller is still this one, for a WHERE. Uses no index: the token's hash finds the row. */
+/** Condition that the caller is unchanged. Needs no index: the token's hash finds the row. */
 export function isStillCaller(row: CallerRow): Prisma.Sql {
   const conditions = FIELDS.map(field => {
     const { column, type } = CALLER_COLUMNS[field]

@@ -7,7 +7,7 @@ import { endTokens } from '#lib/rooms/tokens/revoke.ts'
 import { queueMailToOwners } from '#lib/services/mail/owners.ts'
 import { lockAccount } from '#lib/services/webhooks/owner.ts'
 
-/** Ends somebody's token for the operator; the owners are told which one, and why. Null: it had ended. */
+/** Revokes a token as the operator and mails the owners why. Null: it was already revoked. */
 export async function cancelToken(
   { accountId, id }: { accountId: string; id: string },
   reason: string,
@@ -32,7 +32,7 @@ export async function cancelToken(
   })
 }
 
-/** The same for all that an account still has, in both worlds, with one mail. Says how many. */
+/** Revokes an account's active tokens in both modes, with one mail. Returns how many. */
 export async function cancelTokens(
   accountId: string,
   reason: string,
@@ -40,7 +40,7 @@ export async function cancelTokens(
 ): Promise<number> {
   if (!isUuid(accountId)) return 0
   return transaction(async tx => {
-    // Whoever is just making one, or replacing one, is waited for.
+    // Waits for transactions that are issuing or rotating a token of this account.
     await lockAccount(tx, accountId)
     const ended = await endTokens(tx, { accountId }, reason, actor)
     if (ended.length > 0) {

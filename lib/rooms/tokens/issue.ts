@@ -21,7 +21,7 @@ export interface NewToken {
   expiresAt?: Date
 }
 
-/** Makes a token and tells it this once: only its HMAC, its beginning and its end are kept. */
+/** Returns the token only this once: just its HMAC, its start and its end are stored. */
 export function issueToken(
   wanted: NewToken,
   actor: Actor,
@@ -35,7 +35,6 @@ export function issueToken(
   })
 }
 
-/** The row of a token and its record, for whoever makes one. */
 export async function writeToken(tx: Tx, wanted: NewToken, actor: Actor, id = newId()) {
   const { accountId, mode, name, permissions, expiresAt } = wanted
   const token = makeToken(mode)
@@ -58,7 +57,7 @@ export async function writeToken(tx: Tx, wanted: NewToken, actor: Actor, id = ne
   return { id, token }
 }
 
-/** One that was replaced does not count: its successor does. */
+/** Refuses at the limit. A replaced token does not count: its successor does. */
 async function refuseTooMany(tx: Tx, { accountId, mode }: NewToken): Promise<void> {
   const [found] = await tx.$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM tokens t

@@ -7,11 +7,11 @@ import type { Mode } from '#lib/base/mode.ts'
 import type { TokenRequest, TokenRow } from '#lib/rooms/tokens/schema.ts'
 import { isTokenActive, tokenStatus } from '#lib/rooms/tokens/status.ts'
 
-/** Ended ones are shown for what became of them, not for ever. */
+/** Maximum ended tokens in a list, which shows what happened to recent ones. */
 const ENDED_MAX = 50
 const LIFE_YEARS_MAX = 10
 
-/** Staff that belongs to the account, too, acts there as its member. */
+/** Operator staff who are also members of the account count as members there. */
 const revoker = Prisma.sql`FROM users u
   LEFT JOIN memberships m ON m.account_id = t.account_id AND m.user_id = u.id
   WHERE u.id = t.revoked_by`
@@ -24,7 +24,7 @@ export const tokenAsJson = asJson(Prisma.sql`
     ${revoker}) AS revoked_by,
   (SELECT CASE WHEN u.is_admin AND m.user_id IS NULL THEN NULL ELSE u.name END ${revoker}) AS revoker`)
 
-/** Active tokens, then the latest that ended, each newest first. */
+/** Lists active tokens, then the latest ended ones, each newest first. */
 export function listTokens(accountId: string, mode: Mode): Promise<TokenRow[]> {
   const those = Prisma.sql`t.account_id = ${accountId}::uuid AND t.mode = ${mode}`
   return queryRows<TokenRow>(Prisma.sql`
@@ -47,15 +47,12 @@ export async function readToken(accountId: string, mode: Mode, id: string): Prom
   return token
 }
 
-/**
- * What is answered when the same request for a new token comes again: everything but the token,
- * which is kept nowhere.
- */
+/** Returns the response to a repeated request: without the token, which is not stored. */
 export async function recallIssued(accountId: string, mode: Mode, id: string) {
   return { ...(await readToken(accountId, mode, id)), token: null }
 }
 
-/** When a token ends that is wanted for so long; a day ends where the account is. */
+/** Returns when the requested token expires. A day ends at midnight in the account's time zone. */
 export async function readExpiry(
   accountId: string,
   { expires_in_days: days, expires_on: day }: TokenRequest,

@@ -9,19 +9,19 @@ import {
 import { isTokenActive } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
-/** After this long a caller is looked up again, which also records the token's last use. */
+/** Lifetime of a remembered caller. The lookup after it also records the token's last use. */
 const REMEMBERED_MS = 60_000
 const REMEMBERED_MAX = 10_000
 
 export interface KnownCaller extends TokenCaller {
-  /** A hash of the token, for whoever counts by it. */
+  /** Hash of the token, for counters per token. */
   key: string
 }
 
-/** A remembered caller, with SQL that yields the account's id or refuses the statement. */
+/** Remembered caller, with SQL that yields the account's id or refuses the statement. */
 type RecalledCaller = KnownCaller & { proof: Prisma.Sql }
 
-/** Recent callers, by the token's hash. Each statement proves again that they are still the same. */
+/** Recent callers by token hash. Each statement verifies again that the caller is unchanged. */
 const remembered = new Map<string, { caller: RecalledCaller; until: number }>()
 
 export function rememberCaller(
@@ -41,9 +41,9 @@ export function rememberCaller(
 }
 
 /**
- * Returns the remembered caller of a token without a look-up. The statement that does the work must
- * name the account by `proof`: it fails with TR401 as soon as the token or the account has changed
- * (prisma/functions/troco_refuse_caller.sql). Saves a look-up per request: docs/decisions/005.
+ * Returns the caller without a lookup (docs/decisions/005). The statement must name the account by
+ * `proof`: it fails with TR401 once the token or account has changed
+ * (prisma/functions/troco_refuse_caller.sql).
  */
 export function recallToken(token: string): RecalledCaller | null {
   if (!isTokenText(token)) return null
@@ -58,7 +58,7 @@ function proofOf(row: CallerRow, hash: Uint8Array<ArrayBuffer>): Prisma.Sql {
       AND ${isStillCaller(row)}), troco_refuse_caller()))`
 }
 
-/** The token itself is never kept. Its HMAC would do as well, and costs ten times as much. */
+/** Hashes the token, so that it is never held in memory. An HMAC would cost ten times as much. */
 function nameOf(token: string): string {
   return digest('sha256', token, 'base64')
 }

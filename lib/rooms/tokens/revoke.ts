@@ -8,7 +8,7 @@ import { hashToken } from '#lib/rooms/tokens/issue.ts'
 import { isTokenActive } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
-/** Ends a token from the next request on, in every process. Null: it had ended already. */
+/** Revokes from the next request on, in every process. Returns null if already revoked. */
 export async function revokeToken(
   named: string,
   reason: string,
@@ -17,7 +17,6 @@ export async function revokeToken(
   return endToken(await findToken(named), reason, actor)
 }
 
-/** The same for a page, which names a token of its account and mode. */
 export async function revokeOwnToken(
   { accountId, mode, id }: { accountId: string; mode: Mode; id: string },
   reason: string | undefined,
@@ -40,10 +39,7 @@ async function endToken(
   return ended ? { id: ended.id } : null
 }
 
-/**
- * Revokes one token, expired or not, or all active tokens of the account, each with its audit
- * record. Returns those that were not revoked before.
- */
+/** Revokes one token, expired or not, or all active ones. Returns those not revoked before. */
 export async function endTokens(
   tx: Tx,
   which: { accountId: string; id?: string },
@@ -70,7 +66,7 @@ async function findToken(named: string) {
   const found = where ? await db().token.findMany({ where, take: 2, select }) : []
   const [only] = found
   if (only && found.length === 1) return only
-  // What was given may be a whole token, so it is not repeated.
+  // The input may be a whole token, so the message does not repeat it.
   const message =
     found.length === 0
       ? 'No such token: give its id, the token, or how it begins (troco_test_…)'
@@ -78,7 +74,7 @@ async function findToken(named: string) {
   throw refuse('not_found', message)
 }
 
-/** A token is named by its id, by itself when it leaked, or by how it begins. */
+/** Returns the filter for an id, for the full text of a leaked token or for its start. */
 function conditionOf(named: string) {
   if (isUuid(named)) return { id: named }
   if (isTokenText(named)) return { hash: hashToken(named) }

@@ -14,7 +14,6 @@ interface Rotation {
   accountId: string
   mode: Mode
   id: string
-  /** How long the old one goes on working. */
   overlapHours: number
 }
 
@@ -23,13 +22,13 @@ interface Old {
   permissions: Permission[]
   isActive: boolean
   replacedBy: string | null
-  /** When a new one ends that lasts as long as the old one was meant to. */
+  /** Expiry of a successor with the same lifetime as the old token. */
   nextExpiry: Date | null
 }
 
 /**
- * Makes a token that may do the same, and lets the old one end after the overlap or at its own time,
- * whichever is sooner. Of several rotations at once the first wins: a token has one successor.
+ * Issues a successor with the same permissions. The old token expires after the overlap or at its
+ * own time, whichever is sooner. A token has one successor: the first rotation wins.
  */
 export function rotateToken(
   { accountId, mode, id, overlapHours }: Rotation,

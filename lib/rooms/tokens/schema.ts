@@ -5,7 +5,7 @@ import { isPermission, PERMISSIONS, type Permission } from '#lib/services/people
 
 export { isPermission, PERMISSIONS, type Permission }
 
-/** A row as the queries of this room select it: never the token itself, nor its hash. */
+/** Row as queries select it: never the token itself or its hash. */
 export const Token = z.object({
   id: z.uuid(),
   name: z.string(),
@@ -18,17 +18,17 @@ export const Token = z.object({
   expires_at: instant.nullable(),
   revoked_at: instant.nullable(),
   revoked_reason: z.string().nullable(),
-  /** Who ended it, where a person did. Staff of the operator is not named. */
+  /** Kind of user who revoked it, if a user did. Operator staff are not named in `revoker`. */
   revoked_by: z.enum(['member', 'operator']).nullable(),
   revoker: z.string().nullable().meta(about('The name of the member who ended it.')),
   replaced_by: z.uuid().nullable(),
 })
 export type TokenRow = z.infer<typeof Token>
 
-/** Maximum active tokens of an account and mode: more are forgotten ones. */
+/** Maximum active tokens per account and mode: with more, some are probably unused. */
 export const TOKENS_MAX = 100
 const LIFE_DAYS_MAX = 3_650
-/** How long a replaced token may go on working: until every program has the new one. */
+/** Overlap choices for a replaced token: time until every program uses the new one. */
 export const OVERLAP_HOURS = [0, 1, 24, 168] as const
 
 const PERMISSION = `be one or more of: ${PERMISSIONS.join(', ')}`

@@ -1,10 +1,10 @@
 import { Prisma } from '#lib/base/db/client.ts'
 
-/** Active token, of a row `t`: not revoked, and not expired by the database's clock. */
+/** Condition that a token `t` is active: not revoked, and not expired by the database's clock. */
 export const isTokenActive = Prisma.sql`
   (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))`
 
-/** The TokenStatus of a row `t`; `isActiveStatus` agrees with `isTokenActive`. */
+/** TokenStatus of a row `t`. `isActiveStatus` must agree with `isTokenActive`. */
 export const tokenStatus = Prisma.sql`
   (CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked' WHEN NOT ${isTokenActive} THEN 'expired'
     WHEN t.replaced_by IS NOT NULL THEN 'replaced'

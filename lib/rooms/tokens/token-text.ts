@@ -3,19 +3,19 @@ import { crc32 } from 'node:zlib'
 import type { Mode } from '#lib/base/mode.ts'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** 32 of 62 characters are 190 bits. */
+/** Random part: 32 base-62 characters are 190 bits. */
 const RANDOM_LENGTH = 32
 const CHECKSUM_LENGTH = 6
 const FORM = /^troco_(test|live)_[0-9A-Za-z]{38}$/
 
-/** A new token: its checksum lets a scanner of leaked secrets tell it from noise, offline. */
+/** Adds a checksum, by which secret scanners recognize a leaked token offline. */
 export function makeToken(mode: Mode): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => BASE62[randomInt(BASE62.length)])
   const body = `troco_${mode}_${random.join('')}`
   return body + checksum(body)
 }
 
-/** Whether a text can be a token at all, before the database is asked. */
+/** Returns whether a text has the form and checksum of a token, without a database query. */
 export function isTokenText(text: string): boolean {
   if (!FORM.test(text)) return false
   return checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)

@@ -13,8 +13,8 @@ interface Row extends CallerRow {
 }
 
 /**
- * Whose token this is; null for one that is unknown, revoked or past its time. The database is
- * asked each time, so that a revocation acts on the next request in every process.
+ * Returns null if the token is unknown, revoked or expired. Queries the database each time: a
+ * revocation applies from the next request on in every process.
  */
 export async function verifyToken(token: string): Promise<KnownCaller | null> {
   if (!isTokenText(token)) return null
@@ -22,18 +22,18 @@ export async function verifyToken(token: string): Promise<KnownCaller | null> {
   const row = (await readRow(hash)) ?? ((await rehash(token, hash)) ? await readRow(hash) : null)
   if (!row) return null
   const { stale, ...caller } = row
-  // A database that takes no writes just now can still be read.
+  // A database that accepts no writes can still be read.
   if (stale) await noteUse(hash).catch(error => log().warn({ err: error }, 'a use was not kept'))
   return rememberCaller(caller, token, hash)
 }
 
-/** One that was made under the server key before this one is found under this one from now on. */
+/** Moves a token from the previous server key to the current one. Returns whether it exists. */
 async function rehash(token: string, hash: Uint8Array): Promise<boolean> {
   const before = env().TROCO_SECRET_BEFORE
   if (!before) return false
   const changed = await db().$executeRaw`
     UPDATE tokens SET hash = ${hash} WHERE hash = ${hashToken(token, before)}`
-  // Another request may have done it a moment ago.
+  // A concurrent request may have moved it just before.
   return changed === 1 || (await db().token.count({ where: { hash: new Uint8Array(hash) } })) === 1
 }
 
@@ -46,7 +46,7 @@ async function readRow(hash: Uint8Array): Promise<Row | null> {
   return row ?? null
 }
 
-/** At most once a minute: a busy token must not become a hot row. */
+/** Records use at most once a minute, so that a busy token does not become a hot row. */
 async function noteUse(hash: Uint8Array): Promise<void> {
   await retried(
     () => db().$executeRaw`

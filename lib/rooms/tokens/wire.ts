@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { about } from '#lib/base/fields.ts'
 import { Token } from '#lib/rooms/tokens/schema.ts'
 
-/** Active tokens first, then the latest that ended, each newest first. */
 export const TokenList = z.object({ data: z.array(Token) })
 export const TokenRead = z.object({ data: Token })
 
