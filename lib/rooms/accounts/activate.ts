@@ -4,12 +4,12 @@ import { isUuid } from '#lib/base/ids.ts'
 import type { AccountStatus } from '#lib/rooms/accounts/schema.ts'
 import { queueMailToOwners } from '#lib/services/mail/owners.ts'
 
-/** Lets an account work (again). Null: it was active already. */
+/** Activates a pending or suspended account. Null: it was already active. */
 export function activateAccount(accountId: string, reason: string | undefined, actor: Actor) {
   return moveAccount(accountId, ['pending', 'suspended'], 'active', reason, actor)
 }
 
-/** Stops an account's tokens from the next request on. Null: it was suspended already. */
+/** Suspends: tokens are refused from the next request on. Null: it was already suspended. */
 export function suspendAccount(accountId: string, reason: string, actor: Actor) {
   return moveAccount(accountId, ['active', 'pending'], 'suspended', reason, actor)
 }

@@ -13,8 +13,8 @@ import { queueMail } from '#lib/services/mail/queue.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
 /**
- * Gives a member another role, and ends what they have open: whatever they see was made for the
- * role before. The last owner keeps theirs; the role that they have already changes nothing.
+ * Changes a role and ends the member's sessions, because open pages show what the old role could
+ * see. Refuses to change the last owner.
  */
 export function assignRole(
   accountId: string,

@@ -11,15 +11,15 @@ import { openWebhooks } from '#lib/services/webhooks/secrets.ts'
 interface NewAccount {
   name: string
   ownerEmail: string
-  /** For an owner who is no user yet; without it nobody can sign in as them. */
+  /** For an owner who is not a user yet; without it they cannot sign in. */
   ownerPasswordHash?: string
 }
 
 export type OpenedAccount = Account & { ownerIsNew: boolean }
 
 /**
- * Opens an account with its books, its event numbering and its owner, all or nothing. The owner is
- * the user with that e-mail, whose password stays, or a new one.
+ * Opens an account with ledger, event numbering and owner in one transaction. The owner is the user
+ * with that e-mail, whose password does not change, or a new one.
  */
 export function createAccount(wanted: NewAccount, actor: Actor): Promise<OpenedAccount> {
   const name = wanted.name.trim()
@@ -34,7 +34,7 @@ export function createAccount(wanted: NewAccount, actor: Actor): Promise<OpenedA
   })
 }
 
-/** The same together with whatever else must happen with it, for an owner who is there. */
+/** Opens an account for an existing user, within the caller's transaction. */
 export async function addAccount(
   tx: Tx,
   { name, status }: Pick<Account, 'name' | 'status'>,

@@ -13,7 +13,7 @@ interface NewInvitation {
   invitedBy: string
 }
 
-/** Writes one that holds in place of what was open, and answers the path of its link. */
+/** Revokes open invitations for the same e-mail. Returns the path of the new link. */
 export async function replaceInvitation(tx: Tx, row: NewInvitation): Promise<string> {
   const { accountId, email } = row
   await tx.invitation.updateMany({
@@ -26,13 +26,13 @@ export async function replaceInvitation(tx: Tx, row: NewInvitation): Promise<str
   return `/join/${secret}`
 }
 
-/** In their own language where they are known, else in that of whoever asks them. */
+/** Uses the user's own language, or `locale` if the e-mail belongs to no user. */
 export async function recipientOf(tx: Tx, email: string, locale: string | null) {
   const known = await tx.user.findUnique({ where: { email }, select: { locale: true } })
   return { email, locale: known?.locale ?? locale }
 }
 
-/** Whoever comes second finds it taken: an invitation is used once, by the one whom it is for. */
+/** Accepts an invitation for its own e-mail, once: of concurrent calls the first wins. */
 export async function takeInvitation(tx: Tx, secret: string, email: string) {
   const [taken] = await tx.$queryRaw<{ accountId: string | null; role: string }[]>`
     UPDATE invitations i SET accepted_at = now()
@@ -49,7 +49,7 @@ export async function takeInvitation(tx: Tx, secret: string, email: string) {
   throw refuse('account_not_active')
 }
 
-/** Before anything is said about this e-mail: who was sent none learns nothing of it. */
+/** Requires the invitation first: without it, a caller learns nothing about the e-mail. */
 export async function requireRecipient(secret: string, email: string): Promise<void> {
   const found = await db().invitation.findUnique({ where: { hash: hashSecret(secret) } })
   if (!found) throw invitationEnded()

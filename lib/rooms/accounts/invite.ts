@@ -11,15 +11,15 @@ import { INVITATIONS_MAX, type InvitationRequest } from '#lib/rooms/accounts/sch
 import { queueMail } from '#lib/services/mail/queue.ts'
 import { keepKey } from '#lib/services/webhooks/owner.ts'
 
-/** An account's mails to strangers within a day: it is no way to write to the whole world. */
+/** Maximum invitations per account and day: prevents using Troco to send mail in bulk. */
 const PER_DAY_MAX = 200
 const DAY_MS = 86_400_000
 
 type Inviter = { type: 'user'; id: string }
-/** The path is told this once: of the secret in it only a hash is kept. */
+/** `path` is returned only once: just a hash of the secret in it is stored. */
 type Invited = { id: string; path: string }
 
-/** Asks somebody to join an account. Asked again, the earlier invitation holds no more. */
+/** Invites a user to an account. A repeated invitation invalidates the earlier one. */
 export function inviteMember(
   accountId: string,
   { email, role }: InvitationRequest,
@@ -33,7 +33,8 @@ export function inviteMember(
     await refuseTooMany(tx, accountId, email)
     const row = { id: once?.id ?? newId(), accountId, email, role, invitedBy: actor.id }
     const path = await replaceInvitation(tx, row)
-    // Only now: it waits for whoever is just taking the one before.
+    // Checked after `replaceInvitation`, which waits for a concurrent acceptance of the earlier
+    // one.
     if ((await tx.membership.count({ where: { accountId, user: { email } } })) > 0) {
       throw refuse('member_already')
     }
@@ -46,13 +47,13 @@ export function inviteMember(
   })
 }
 
-/** The operator asks somebody to open an account of their own. */
+/** Invites a merchant, as the operator, to open an account. */
 export async function inviteMerchant(email: string, actor: Inviter): Promise<Invited> {
   if (env().SIGNUPS === 'closed') {
     throw refuse('sign_up_closed', 'No accounts are opened here: see SIGNUPS')
   }
   return transaction(async tx => {
-    // The operator's have no account whose row could be locked.
+    // An advisory lock, because operator invitations have no account row to lock.
     await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('operator invites', 0))::text`
     const row = { id: newId(), accountId: null, email, role: 'owner', invitedBy: actor.id }
     const path = await replaceInvitation(tx, row)
@@ -63,7 +64,7 @@ export async function inviteMerchant(email: string, actor: Inviter): Promise<Inv
   })
 }
 
-/** One that is replaced does not count twice. */
+/** Refuses at the limits. The invitation to be replaced does not count as open. */
 async function refuseTooMany(tx: Tx, accountId: string, email: string): Promise<void> {
   const open = { accountId, acceptedAt: null, revokedAt: null, email: { not: email } }
   const since = { accountId, createdAt: { gt: new Date(Date.now() - DAY_MS) } }

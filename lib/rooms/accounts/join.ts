@@ -14,18 +14,16 @@ interface Person {
   email: string
 }
 
-/** What an invitation brought: the account whose member one is now, and as what. */
 interface Joined {
   id: string
   role: string
 }
 
-/** Somebody who is signed in takes an invitation that was sent to them. */
 export function joinAccount(secret: string, person: Person): Promise<Joined> {
   return transaction(tx => join(tx, secret, person))
 }
 
-/** Whoever is new here becomes a user and a member, or neither. Their e-mail is the invitation's. */
+/** Registers a user with the invitation's e-mail and adds them as a member, or does neither. */
 export async function joinAsNew({ secret, full_name: name, password }: NewcomerRequest) {
   const found = await db().invitation.findUnique({ where: { hash: hashSecret(secret) } })
   if (!found?.accountId) throw invitationEnded()
@@ -45,7 +43,7 @@ async function join(tx: Tx, secret: string, { id: userId, email }: Person): Prom
   const { accountId, role } = await takeInvitation(tx, secret, email)
   if (accountId === null) throw invitationEnded()
   const member = { accountId, userId, role }
-  // Whoever is a member by now keeps the role that they have.
+  // An existing member's role does not change.
   await tx.membership.createMany({ data: member, skipDuplicates: true })
   const entry = { accountId, target: userId, after: { role } }
   await recordAudit(tx, { actor: { type: 'user', id: userId }, action: 'member.joined', ...entry })

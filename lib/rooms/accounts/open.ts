@@ -15,7 +15,7 @@ interface Person {
   email: string
 }
 
-/** Whoever is new here becomes a user with an account of their own, or nothing of it. */
+/** Registers a user and opens their account in one transaction. */
 export async function signUp(wanted: SignUpRequest): Promise<Account> {
   requireOpenDoor(wanted)
   const { full_name: name, email, password, secret } = wanted
@@ -30,13 +30,12 @@ export async function signUp(wanted: SignUpRequest): Promise<Account> {
   })
 }
 
-/** Somebody who is signed in opens another account, of which they are the owner. */
 export async function openAccount(wanted: AccountRequest, person: Person): Promise<Account> {
   requireOpenDoor(wanted)
   return transaction(tx => openFor(tx, person, wanted))
 }
 
-/** Whom the operator invited is waited for: their account works at once. */
+/** Opens the account: with an operator's invitation it is active at once. */
 async function openFor(
   tx: Tx,
   { id, email }: Person,

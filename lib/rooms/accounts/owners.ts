@@ -4,8 +4,8 @@ import { Invariant } from '#lib/base/invariant.ts'
 import { type Allowed, may, type Role } from '#lib/services/people/roles.ts'
 
 /**
- * The account's name, and nobody else changes its people until the end of the transaction: owners
- * are counted under this lock.
+ * Locks the account's members until the transaction ends; owners are counted under this lock.
+ * Returns the account's name.
  */
 export async function lockPeople(tx: Tx, accountId: string): Promise<string> {
   const [account] = await tx.$queryRaw<{ name: string }[]>`
@@ -14,7 +14,7 @@ export async function lockPeople(tx: Tx, accountId: string): Promise<string> {
   return account.name
 }
 
-/** Checks the permission once more under the lock: the member may have lost the role meanwhile. */
+/** Checks the permission again under the lock: the member may have lost the role meanwhile. */
 export async function requireMay(
   tx: Tx,
   { accountId, userId }: { accountId: string; userId: string },
@@ -26,14 +26,14 @@ export async function requireMay(
   throw refuse('permission_denied', { permission })
 }
 
-/** Without an owner nobody could let anybody in; one who cannot sign in does not count. */
+/** Requires another owner who can sign in: only owners can invite members. */
 export async function requireOtherOwner(tx: Tx, accountId: string, userId: string): Promise<void> {
   const where = { accountId, role: 'owner', userId: { not: userId }, user: { disabledAt: null } }
   if ((await tx.membership.count({ where })) > 0) return
   throw refuse('last_owner')
 }
 
-/** Whoever is an owner no more lets nobody in either, not by what they sent before. */
+/** Revokes the open invitations of a former owner, who may no longer invite anyone. */
 export async function revokeInvitationsOf(
   tx: Tx,
   accountId: string,

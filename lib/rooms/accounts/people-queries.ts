@@ -11,7 +11,6 @@ const memberAsJson = asJson(Prisma.sql`
     WHERE s.user_id = u.id) AS last_used_at,
   ${hasSecondFactor} AS has_second_factor`)
 
-/** Whoever is in an account, the one who came first at the top. */
 export function listMembers(accountId: string): Promise<MemberRow[]> {
   return queryRows<MemberRow>(Prisma.sql`
     SELECT ${memberAsJson}::text AS json FROM memberships m JOIN users u ON u.id = m.user_id
@@ -22,7 +21,7 @@ const invitationAsJson = asJson(Prisma.sql`
   i.id, i.email, i.role, u.name AS invited_by, ${utc('i.created_at')}, ${utc('i.expires_at')},
   i.expires_at <= now() AS is_expired`)
 
-/** What was neither taken nor revoked; the operator's own where no account is named. */
+/** Lists invitations neither accepted nor revoked; without an account, the operator's. */
 export function listInvitations(accountId: string | null): Promise<InvitationRow[]> {
   return queryRows<InvitationRow>(Prisma.sql`
     SELECT ${invitationAsJson}::text AS json FROM invitations i
@@ -33,18 +32,17 @@ export function listInvitations(accountId: string | null): Promise<InvitationRow
 }
 
 export interface FoundInvitation {
-  /** Null: the operator asks for an account of one's own. */
+  /** Null: the operator's invitation to open an account. */
   account: string | null
   role: Role
   email: string
   inviter: string | null
-  /** inactive: it is good, but just now nobody may join this account. */
+  /** inactive: the invitation is valid, but its account is not active. */
   state: 'open' | 'expired' | 'used' | 'revoked' | 'inactive'
-  /** Somebody with this e-mail may sign in already. */
+  /** True if a user with this e-mail exists. */
   isKnown: boolean
 }
 
-/** What the link of an invitation leads to; null when it was never one. */
 export async function findInvitation(secret: string): Promise<FoundInvitation | null> {
   const [found] = await db().$queryRaw<FoundInvitation[]>`
     SELECT a.name AS account, i.role, i.email, u.name AS inviter,

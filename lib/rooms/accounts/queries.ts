@@ -19,7 +19,6 @@ const withOwner = {
   },
 } as const
 
-/** All accounts, oldest first. */
 export async function listAccounts(): Promise<ListedAccount[]> {
   const rows = await db().account.findMany({ orderBy: { id: 'asc' }, include: withOwner })
   return rows.map(({ memberships, ...account }) => ({
@@ -29,7 +28,7 @@ export async function listAccounts(): Promise<ListedAccount[]> {
   }))
 }
 
-/** One account by its id, or by the e-mail of one of its people, who must then have only one. */
+/** Finds an account by id, or by a member's e-mail if that user belongs to only one account. */
 export async function findAccount(idOrEmail: string): Promise<Account> {
   const email = normalizeEmail(idOrEmail)
   const where = isUuid(idOrEmail)
@@ -44,13 +43,12 @@ export async function findAccount(idOrEmail: string): Promise<Account> {
   throw refuse('not_found', message)
 }
 
-/** By whose clock an account's days begin. */
 export async function readTimeZone(id: string): Promise<string> {
   const select = { timeZone: true } as const
   return (await db().account.findUniqueOrThrow({ where: { id }, select })).timeZone
 }
 
-/** What it may move in live mode. */
+/** Returns the live-mode limits in cents; null is no limit. */
 export async function readLimits(id: string): Promise<AccountLimits> {
   const select = { chargeMax: true, withdrawalMax: true, nightMax: true } as const
   const found = await db().account.findUniqueOrThrow({ where: { id }, select })

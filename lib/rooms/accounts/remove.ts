@@ -14,7 +14,7 @@ import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
 type Somebody = { type: 'user'; id: string }
 
-/** Takes somebody out of an account, and ends what they have open at once. */
+/** Removes a member and ends their sessions at once. */
 export function removeMember(accountId: string, userId: string, actor: Somebody): Promise<void> {
   return transaction(async tx => {
     const account = await lockPeople(tx, accountId)
@@ -27,7 +27,7 @@ export function removeMember(accountId: string, userId: string, actor: Somebody)
   })
 }
 
-/** Their sessions go on, for what else they belong to: in this account they are nobody any more. */
+/** Removes the acting member. Their sessions continue, since they may belong to other accounts. */
 export function leaveAccount(accountId: string, actor: Somebody): Promise<void> {
   return transaction(async tx => {
     await lockPeople(tx, accountId)
@@ -37,7 +37,7 @@ export function leaveAccount(accountId: string, actor: Somebody): Promise<void> 
   })
 }
 
-/** Never the last owner, and an owner not without the invitations that are still open. */
+/** Deletes a membership. Refuses for the last owner; revokes an owner's open invitations. */
 async function takeOut(tx: Tx, accountId: string, userId: string) {
   const key = { accountId_userId: { accountId, userId } }
   const member = isUuid(userId)

@@ -3,7 +3,7 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 
-/** Its link opens nothing from now on. Without an account it is one of the operator's. */
+/** Invalidates an invitation's link. A null account means an invitation by the operator. */
 export function revokeInvitation(
   accountId: string | null,
   id: string,

@@ -6,8 +6,8 @@ import { ROLES, type Role } from '#lib/services/people/roles.ts'
 import { newPassword, normalizeEmail } from '#lib/services/people/schema.ts'
 
 /**
- * active: everything works. pending: waits for an admin. suspended: its tokens are refused and its
- * people may only read; money already on its way still arrives.
+ * active: everything works. pending: waits for an admin. suspended: tokens are refused and members
+ * may only read; money already on its way still arrives.
  */
 export const ACCOUNT_STATUSES = ['active', 'pending', 'suspended'] as const
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number]
@@ -22,12 +22,12 @@ export interface Account {
   expiresIn: number
 }
 
-/** What a payer's bank shows of a name, and the room that a code has for a city. */
+/** Characters of a name that a payer's bank shows; `CITY_MAX` is what fits into a Pix code. */
 export const SHOWN_NAME_MAX = 25
 const CITY_MAX = 15
 const EXPIRES_IN = 'be a whole number of seconds from 60 to 2592000'
 
-/** Written on one line, with something left of it where a code takes plain letters only. */
+/** Accepts one line that is not empty once folded to the plain letters of a Pix code. */
 function printable(lengthMax: number) {
   return text(1, lengthMax)
     .regex(/^[^\p{C}]+$/u, must('be on one line'))
@@ -43,7 +43,7 @@ const AccountChange = z.object({
 export type AccountChange = z.infer<typeof AccountChange>
 export const accountChange = { test: AccountChange, live: AccountChange }
 
-/** In cents, in live mode; null, or nothing said, is no limit. */
+/** Live-mode limits in cents; null or absent is no limit. */
 export const accountLimits = z.object({
   charge_max: limitFrom(500).meta(about('The largest charge.', 100_000)),
   withdrawal_max: limitFrom(1).meta(about('The largest withdrawal.', 500_000)),
@@ -56,12 +56,11 @@ function limitFrom(least: number) {
   return wholeCents(least, AMOUNT_MAX).nullable().default(null)
 }
 
-/** By its name in the database of time zones, spelled as there. */
 function isTimeZone(name: string): boolean {
   return name === 'UTC' || Intl.supportedValuesOf('timeZone').includes(name)
 }
 
-/** How long somebody has to answer, and how many may be asked at once. */
+/** Lifetime of an invitation, and maximum open ones per account. */
 export const INVITATION_DAYS = 7
 export const INVITATIONS_MAX = 50
 
@@ -71,7 +70,7 @@ export const Member = z.object({
   email: z.string(),
   role: z.enum(ROLES),
   joined_at: instant,
-  /** Of any of their sessions, in whatever account. */
+  /** Last use of any session of the user, in any account. */
   last_used_at: instant.nullable(),
   has_second_factor: z.boolean(),
 })
@@ -107,17 +106,16 @@ export const invitationRequest = { test: InvitationRequest, live: InvitationRequ
 const RoleChange = z.object({ role: roleName })
 export const roleChange = { test: RoleChange, live: RoleChange }
 
-/** The operator asks somebody to open an account. */
+/** Operator's invitation to open an account. */
 export const openingRequest = z.object({ email: personEmail })
 
-/** Whoever is signed in with the e-mail of an invitation takes it. */
 export const joinRequest = z.object({ secret })
 
-/** Whoever is new here says who they are first; the e-mail is the invitation's. */
+/** Acceptance of an invitation by a new user; the e-mail is the invitation's. */
 export const newcomerRequest = z.object({ secret, full_name: personName, password: newPassword })
 export type NewcomerRequest = z.infer<typeof newcomerRequest>
 
-/** The account of somebody who is signed in; with the operator's invitation, or where all may. */
+/** Request for another account. `secret`: operator's invitation, optional if sign-up is open. */
 export const accountRequest = z.object({ account_name: printable(100), secret: secret.optional() })
 export type AccountRequest = z.infer<typeof accountRequest>
 

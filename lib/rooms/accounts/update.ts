@@ -5,10 +5,7 @@ import { databaseFault, invalidInput } from '#lib/base/errors.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { AccountChange } from '#lib/rooms/accounts/schema.ts'
 
-/**
- * Changes what an account is called, where it is and how long its charges live, from the next charge
- * on: a code that a payer already has stays as it is. Tells how it stands then.
- */
+/** Updates settings from the next charge on: codes already issued do not change. */
 export async function updateAccount(id: string, change: AccountChange, actor: Actor) {
   await requireKnownZone(change.time_zone)
   return transaction(async tx => {
@@ -32,7 +29,7 @@ export async function updateAccount(id: string, change: AccountChange, actor: Ac
   })
 }
 
-/** Days and months are counted in the database, which may know fewer time zones than we do. */
+/** Checks the zone in the database, which counts days and months and may know fewer than Node. */
 async function requireKnownZone(name: string): Promise<void> {
   await db().$queryRaw`SELECT now() AT TIME ZONE ${name}::text`.catch(error => {
     if (databaseFault(error).code !== '22023') throw error

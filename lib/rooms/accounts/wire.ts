@@ -9,7 +9,6 @@ export const AccountRead = z
   })
   .meta({ id: 'Account' })
 
-/** What the settings of an account are, for our own pages. */
 export const AccountSettings = z.object({
   data: z.object({
     id: z.uuid(),
@@ -20,18 +19,16 @@ export const AccountSettings = z.object({
   }),
 })
 
-/** Whoever is in an account, and whoever was asked to join it. */
 export const MemberList = z.object({
   data: z.object({ members: z.array(Member), invitations: z.array(Invitation) }),
 })
 export const InvitationList = z.object({ data: z.array(Invitation) })
 
-/** The link is told this once: null when the same request is answered again. */
+/** `link` is returned only once: null in the response to a repeated request. */
 export const InvitationMade = z.object({
   data: z.object({ id: z.uuid(), link: z.string().nullable() }),
 })
 
-/** It happened, and there is nothing to tell of it. */
 export const Done = z.object({ data: z.object({}) })
 
 export const Joined = z.object({ data: z.object({ account_id: z.uuid(), role: z.enum(ROLES) }) })
