@@ -1,16 +1,16 @@
-/** Without it Excel takes UTF-8 for Windows-1252. */
+/** Byte order mark: without it, Excel reads UTF-8 as Windows-1252. */
 export const CSV_BOM = '\uFEFF'
 
-/** Cents stand in an object, so that no count is ever taken for money; null is an empty cell. */
+/** An amount in cents is an object, so that a plain number is never formatted as money. */
 export type CsvCell = string | number | { amount: number } | null
 
-/** A spreadsheet would run a text that begins like this as a formula (also in full width). */
+/** Text that a spreadsheet would run as a formula, including full-width signs. */
 const FORMULA = /^\s*[=+\-@＝＋－＠\t\r]|^[\t\r]/
 const QUOTED = /[",;\t\r\n]|^\s|\s$/
 
 /**
- * One line of a table as spreadsheets of that language read it: `;` and a decimal comma in
- * Portuguese, `,` and a decimal point elsewhere. Numbers are plain; texts can be no formula.
+ * Serializes a row as spreadsheets of the locale expect it: `;` and a decimal comma in Portuguese,
+ * `,` and a decimal point elsewhere. Text that looks like a formula is escaped with an apostrophe.
  */
 export function csvLine(cells: CsvCell[], locale: string): string {
   const brazilian = locale.startsWith('pt')
@@ -24,7 +24,7 @@ export function csvLine(cells: CsvCell[], locale: string): string {
   return `${written.join(brazilian ? ';' : ',')}\r\n`
 }
 
-/** 21/11/2026 09:05:03 in Portuguese, 2026-11-21 09:05:03 in English: what spreadsheets read. */
+/** Formats times as spreadsheets parse them: 21/11/2026 09:05:03, in English 2026-11-21 09:05:03. */
 export function csvTime(locale: string, timeZone: string): (at: string) => string {
   const format = new Intl.DateTimeFormat(locale === 'en' ? 'sv-SE' : locale, {
     ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
@@ -34,7 +34,7 @@ export function csvTime(locale: string, timeZone: string): (at: string) => strin
   return at => format.format(new Date(at)).replace(', ', ' ')
 }
 
-/** Cents as reais with a point and exactly two decimals, as other programs read them: `-1234.05`. */
+/** Formats cents as reais for other programs: a decimal point and two decimals, `-1234.05`. */
 export function plainAmount(amount: number): string {
   const digits = String(Math.abs(amount)).padStart(3, '0')
   return `${amount < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`

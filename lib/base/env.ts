@@ -2,24 +2,21 @@ import { describeVariables, type Env, readEnv } from '#lib/base/settings.ts'
 
 let current: Env | undefined
 
-/** The process's settings. Read at the first use, so that a build needs none. */
+/** Returns the settings of the process. Read on first use, so that a build needs no environment. */
 export function env(): Env {
   current ??= readEnv(process.env)
   return current
 }
 
-/**
- * What the data folder knows and the environment did not say. It goes through `process.env`
- * because Next's bundle holds this module a second time.
- */
+/** Adds settings. They go through `process.env` because Next's bundle has its own copy of this module. */
 export function supplyEnv(values: Record<string, string>): void {
   Object.assign(process.env, values)
   current = undefined
 }
 
-/** Reads `.env` where there is one; what the environment says already wins. */
+/** Loads a `.env` file if it exists. Variables that are already set take precedence. */
 export function loadEnvFile(file: string): void {
-  // Blank counts as unset, so it must not stand in the file's way.
+  // A blank variable counts as unset, but loadEnvFile would not overwrite it.
   for (const { name } of describeVariables()) {
     if (process.env[name]?.trim() === '') delete process.env[name]
   }
@@ -30,7 +27,6 @@ export function loadEnvFile(file: string): void {
   }
 }
 
-/** For children that are other programs: everything we were given. */
 export function inheritedEnv(): NodeJS.ProcessEnv {
   return { ...process.env }
 }

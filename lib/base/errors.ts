@@ -8,7 +8,7 @@ interface Details {
   cause?: unknown
 }
 
-// Compared by `code`, never by instanceof: one process loads this class twice, natively and in Next's bundle.
+// Never test with instanceof: one process loads this class twice, natively and in Next's bundle.
 export class TrocoError extends Error {
   readonly code: ErrorCode
   readonly fields: FieldProblems | undefined
@@ -25,7 +25,7 @@ export class TrocoError extends Error {
   }
 }
 
-/** The error of a code, as the table of refusals words it; thrown by the caller. */
+/** Returns the error of a code, with the message from REFUSALS. The caller throws it. */
 export function refuse<Code extends ErrorCode>(code: Code, ...given: GivenFor<Code>): TrocoError {
   const { message, field } = REFUSALS[code]
   const text = typeof message === 'string' ? message : message(...(given as never[]))
@@ -33,7 +33,7 @@ export function refuse<Code extends ErrorCode>(code: Code, ...given: GivenFor<Co
   return new TrocoError(code, text, { ...(field && { fields: { [field]: [text] } }), ...details })
 }
 
-/** The refusal of one field by a rule that follows its name, as in `must be a number`. */
+/** Returns the error for one field. `rule` continues its name, as in `must be a number`. */
 export function invalidInput(field: string, rule: string): TrocoError {
   const message = `${field} ${rule}`
   return refuse('invalid_input', { message, fields: { [field]: [message] } })
@@ -44,13 +44,13 @@ export function isTrocoError(error: unknown): error is TrocoError {
 }
 
 /**
- * Codes of PostgreSQL and of the socket that mean: the database cannot be asked, or cannot write,
- * just now. 53… is a full disk, memory or server, 58030 its disk failing, 25006 a read-only one.
+ * Codes of PostgreSQL, the socket and Prisma for a database that is temporarily unreachable or cannot
+ * write. 53…: disk, memory or connections exhausted; 58030: I/O error; 25006: read-only.
  */
 const GONE =
   /^(08...|57P0[1-3]|57014|53...|58030|25006|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|P1001|P1002|P1017|P2024|P2028)$/
 
-/** Of a raw statement the adapter keeps only its own word for these; here are Prisma's codes. */
+/** For raw statements the adapter reports only these names; maps them to Prisma's codes. */
 const GONE_KINDS: Record<string, string> = {
   DatabaseNotReachable: 'P1001',
   ConnectionClosed: 'P1017',
@@ -64,8 +64,8 @@ interface DatabaseFault {
 }
 
 /**
- * What may be known of a database error. Its message and `detail` can hold whole rows, payers'
- * documents included, so nothing else of it is ever read or logged.
+ * Extracts code, constraint and table from a database error. Its message and `detail` can contain
+ * whole rows, including payers' documents, so they must not be logged.
  */
 export function databaseFault(error: unknown): DatabaseFault {
   const found: DatabaseFault = { code: undefined, constraint: undefined, table: undefined }
@@ -82,8 +82,8 @@ export function databaseFault(error: unknown): DatabaseFault {
 }
 
 /**
- * Returns the refusal of a statement that prisma/functions/troco_refuse.sql ended, else null. The
- * message of that SQLSTATE is JSON of our own; other messages can hold rows and are never read.
+ * Returns the refusal raised by prisma/functions/troco_refuse.sql, else null. Only errors with its
+ * SQLSTATE have a JSON message; the messages of others can contain rows and are never read.
  */
 export function refusalOf(
   error: unknown,
@@ -107,7 +107,7 @@ function constraintOf(layer: Record<string, unknown>): string | undefined {
   if (typeof constraint === 'object' && constraint !== null) {
     return text((constraint as Record<string, unknown>).index)
   }
-  // The adapter hands on a CHECK's name in the message only, as the last quoted word in any language.
+  // The adapter passes a CHECK's name only in the message: the last quoted word in every language.
   if (layer.originalCode !== '23514' || typeof originalMessage !== 'string') return undefined
   return [...originalMessage.matchAll(/["«»„“”]\s?([a-z0-9_]+)\s?["«»“”]/g)].at(-1)?.[1]
 }

@@ -1,18 +1,17 @@
 import * as z from 'zod'
 
-/** English sentences by code, with `{names}` where a fact's parameters stand. */
+/** English sentences by code, with `{name}` as the placeholder of a parameter. */
 export type Sentences = Record<string, string>
 
 type Names<Sentence> = Sentence extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Names<Rest>
   : never
 
-/** The codes whose sentences name no value. */
 export type BareCodeOf<Set extends Sentences> = {
   [Code in keyof Set & string]: [Names<Set[Code]>] extends [never] ? Code : never
 }[keyof Set & string]
 
-/** A code of a closed set, with the values that its sentence names. */
+/** A code of a closed set, with the values of its sentence's placeholders. */
 export type FactOf<Set extends Sentences> =
   | { code: BareCodeOf<Set>; params: Record<never, never> }
   | {
@@ -25,10 +24,9 @@ export type FactOf<Set extends Sentences> =
 export type FactParam = string | number
 export type FactParams = Record<string, FactParam>
 
-/** The parameters of a fact on the wire of the dashboard. */
 export const factParams = z.record(z.string(), z.union([z.string(), z.number()]))
 
-/** Returns the sentence of a fact, as programs read it on the wire. */
+/** Returns the English sentence of a fact with its parameters filled in. */
 export function sentenceOf(
   sentences: Sentences,
   { code, params }: { code: string; params: FactParams },

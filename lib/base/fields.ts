@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isUuid } from '#lib/base/ids.ts'
 
-/** The message of a field: what it must be, or that it is missing. The edge puts its name before. */
+/** Returns a field's message: `must …`, or `is required`. lib/edge prepends the field's name. */
 export function must(rule: string) {
   return {
     error: (issue: { input?: unknown }) =>
@@ -10,8 +10,8 @@ export function must(rule: string) {
 }
 
 /**
- * What a field means, for the document, and values that show it. Where a schema's rule cannot be
- * read off it, its meta also names one that is `like` it.
+ * Returns OpenAPI metadata of a field. Where JSON Schema cannot be derived from the zod schema, its
+ * meta also has a schema under `like` that describes the same values.
  */
 export function about(description: string, ...examples: unknown[]) {
   return examples.length > 0 ? { description, examples } : { description }
@@ -31,14 +31,14 @@ export const email = z
   .email(must('be an e-mail address such as ana@example.com'))
   .max(254, must('have at most 254 characters'))
 
-/** Kept as it was written: a parser that mends blanks would keep another address than was sent. */
+/** A string, not a parsed URL: parsing would normalize it and store another address than was sent. */
 export const httpUrl = z
   .string(must('be a string'))
   .max(2048, must('have at most 2048 characters'))
   .refine(isHttpUrl, must('be an http or https address'))
   .meta({ format: 'uri', examples: ['https://shop.example/hooks/pix'] })
 
-/** In live mode nobody else on the way may read what we tell. */
+/** For live mode: webhooks must be encrypted in transit. */
 export const httpsUrl = httpUrl.refine(value => /^https:/i.test(value), must('be an https address'))
 
 function isHttpUrl(value: string): boolean {
@@ -57,13 +57,13 @@ export const externalId = z
   .refine(value => !isUuid(value), must(EXTERNAL_ID))
   .meta({ ...about(REFERENCE, 'order-1048'), minLength: 1 })
 
-/** A time in an answer: UTC with microseconds. */
+/** A time in a response: UTC with microseconds. */
 export const instant = z
   .string()
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
   .meta({ ...about('UTC, with microseconds.', '2026-11-21T01:27:00.123456Z'), format: 'date-time' })
 
-/** Copies the fields of a shape from a row, in the shape's order: what else the row has stays out. */
+/** Copies the fields of a shape from a row, in the shape's order, and omits all others. */
 export function pickFields<Shape extends z.ZodRawShape>(
   shape: Shape,
   row: z.infer<z.ZodObject<Shape>>,
@@ -73,10 +73,9 @@ export function pickFields<Shape extends z.ZodRawShape>(
   return picked as z.infer<z.ZodObject<Shape>>
 }
 
-/** An object of free keys in an answer. */
 export const anyObject = z.record(z.string(), z.unknown())
 
-/** An object of free keys, kept as it was sent: a record would drop a key named __proto__. */
+/** An object with any keys. Not z.record, which would drop a key named `__proto__`. */
 export function freeObject(bytesMax: number, keysMax?: number) {
   return z
     .custom<Record<string, unknown>>(isObject, must('be an object'))
@@ -94,7 +93,6 @@ function byteLength(value: unknown): number {
 
 const PAGE_END = 'Send it as `cursor` to read the next page; null on the last one.'
 
-/** What every page of a list says beside its entries. */
 const Page = z
   .object({ next_cursor: z.string().nullable().meta(about(PAGE_END, null)) })
   .meta({ id: 'Page', ...about('What every page of a list has.') })
@@ -113,7 +111,7 @@ const moment = z
   .union([z.iso.date(), z.iso.datetime({ offset: true })], must(TIME))
   .refine(isReadable, must(TIME))
 
-/** As PostgreSQL reads it, which knows no place 16 hours or more from UTC, and nothing before 1970. */
+/** Accepts times that PostgreSQL parses (UTC offsets below 16 hours) and that are not before 1970. */
 function isReadable(value: string): boolean {
   return value.length <= TIME_MAX && Date.parse(value) >= 0 && !/[+-](1[6-9]|2\d):\d\d$/.test(value)
 }
@@ -134,7 +132,7 @@ export function listLimit(unlessSaid: number) {
 const CURSOR = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
 const MOMENT = 'a date, which begins at midnight UTC, or a time with its zone.'
 
-/** How a list is asked for; everything arrives as text. `find` says where `q` looks. */
+/** Builds the query schema of a list. `find` documents which columns `q` searches. */
 export function listQuery<const Status extends string>(
   statuses: readonly Status[],
   find = 'Text to look for.',

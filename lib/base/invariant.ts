@@ -1,6 +1,6 @@
 /**
- * A broken invariant of Troco's own, never caused by input. Its message is logged, so it may hold
- * ids, counts and names only, no value that a payer or merchant sent.
+ * A broken invariant: a bug in Troco, never caused by input. Its message is logged, so it may contain
+ * ids, counts and names, but no value that a payer or merchant sent.
  */
 export class Invariant extends Error {
   constructor(message: string) {
@@ -9,7 +9,7 @@ export class Invariant extends Error {
   }
 }
 
-/** Compares the name, never the class: one process loads it twice, natively and in Next's bundle. */
+/** Compares the name, not the class: one process loads it twice, natively and in Next's bundle. */
 export function isInvariant(error: unknown): boolean {
   return error instanceof Error && error.name === 'Invariant'
 }

@@ -11,7 +11,7 @@ import {
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
 
-/** What a key derived from the server key may be used for: one key never serves two ends. */
+/** Purposes of the keys derived from TROCO_SECRET. Each key serves exactly one. */
 type Purpose =
   | 'api-tokens'
   | 'webhook-secrets'
@@ -26,10 +26,9 @@ type SealPurpose = Extract<Purpose, 'webhook-secrets' | 'second-factors' | 'mail
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Keys that were derived, by secret and purpose: making one costs more than using it. */
+/** Derived keys by purpose and secret, cached because deriving a key costs more than using it. */
 const derived = new Map<string, KeyObject>()
 
-/** A 256-bit key for one purpose, from TROCO_SECRET by HKDF. */
 export function keyFor(purpose: Purpose, secret = env().TROCO_SECRET): KeyObject {
   if (!secret) throw refuse('setup_failed', 'TROCO_SECRET is not set: start with `npm start`')
   const name = `${purpose} ${secret}`
@@ -40,7 +39,7 @@ export function keyFor(purpose: Purpose, secret = env().TROCO_SECRET): KeyObject
   return key
 }
 
-/** Names the key that something was sealed with, without telling anything of it. */
+/** Returns a fingerprint of the key that encrypts webhook secrets; it reveals nothing of the key. */
 export function keyId(): string {
   return createHash('sha256').update(keyFor('webhook-secrets').export()).digest('hex').slice(0, 12)
 }
@@ -49,7 +48,7 @@ export function hmac(purpose: Purpose, text: string, secret?: string): Buffer {
   return createHmac('sha256', keyFor(purpose, secret)).update(text).digest()
 }
 
-/** AES-256-GCM; `context` binds the box to its row, so that one cannot be moved to another. */
+/** Encrypts with AES-256-GCM. `context` binds the result to its row: it cannot be moved to another. */
 export function seal(
   text: string,
   context: string,
@@ -62,7 +61,7 @@ export function seal(
   return new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), body]))
 }
 
-/** Opens what was sealed under TROCO_SECRET, or under the one before it. */
+/** Decrypts what `seal` encrypted under TROCO_SECRET or TROCO_SECRET_BEFORE. */
 export function unseal(
   box: Uint8Array,
   context: string,

@@ -8,13 +8,10 @@ import { isInvariant } from '#lib/base/invariant.ts'
 const HOLDER = Symbol.for('troco.log')
 const holder = globalThis as typeof globalThis & { [HOLDER]?: pino.Logger }
 
-/**
- * Names of values that must never be written, at any depth we log. The rule is to pass only ids
- * and counts; this is the net below it.
- */
+/** Field names that are redacted. A safety net: the rule is to log only ids and counts. */
 const REDACTED = ['token', 'secret', 'password', 'authorization', 'cookie', 'client_doc', 'pix_key']
 
-/** One logger per process, shared by the native modules and Next's copy of them. */
+/** Returns the logger of the process, shared by the native modules and Next's copy of them. */
 export function log(): pino.Logger {
   holder[HOLDER] ??= createLog()
   return holder[HOLDER]
@@ -50,18 +47,17 @@ function createLog(): pino.Logger {
 export interface LogContext {
   requestId?: string
   accountId?: string
-  /** Where the request came from. It goes to the audit, not into the log. */
+  /** Client address. It is stored in the audit log and omitted from log lines. */
   ip?: string | null
 }
 
 const CONTEXTS = Symbol.for('troco.log.contexts')
 
-/** Runs work whose every line in the log carries the request's id and, once known, the account's. */
+/** Runs `work` with a context whose request and account ids are added to every log line. */
 export function inContext<T>(context: LogContext, work: (noted: LogContext) => T): T {
   return contexts().run(context, work, context)
 }
 
-/** What is known of the request that is being worked on; nothing outside of one. */
 export function contextNow(): LogContext {
   return contexts().getStore() ?? {}
 }
@@ -73,8 +69,8 @@ function contexts(): AsyncLocalStorage<LogContext> {
 }
 
 /**
- * Serializes an error for the log. A refusal and a broken invariant keep their message; a database
- * error keeps code, constraint and table only, an unknown error its kind and stack.
+ * Serializes an error for the log. Refusals and broken invariants include their message, database
+ * errors only code, constraint and table, unknown errors only kind and stack.
  */
 export function describeError(error: unknown): Record<string, unknown> {
   if (isTrocoError(error)) {
@@ -84,7 +80,7 @@ export function describeError(error: unknown): Record<string, unknown> {
   const fault = databaseFault(error)
   if (fault.code !== undefined) return { ...fault }
   if (!(error instanceof Error)) return { kind: typeof error }
-  // The engine's own messages hold no stored data, and an invariant's must not; any other might.
+  // Messages of JavaScript's own errors contain no stored data, and an invariant's must not.
   const isSafe = isInvariant(error) || /^(Type|Reference)Error$/.test(error.name)
   const message = isSafe ? { message: error.message } : {}
   const frames = error.stack?.split('\n').filter(line => /^\s+at /.test(line)) ?? []

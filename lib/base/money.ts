@@ -1,12 +1,9 @@
 import { Invariant } from '#lib/base/invariant.ts'
 
-/** The largest amount of one movement: what field 54 of a BR Code can hold (9999999999.99). */
+/** Maximum amount of a movement, in cents: the most that field 54 of a BR Code holds (9999999999.99). */
 export const AMOUNT_MAX = 999_999_999_999
 
-/**
- * The one bridge from the database's BIGINT to a number. A sum of cents beyond 2^53 would be
- * rounded in silence, so it throws instead.
- */
+/** Converts a BIGINT to a number. Throws beyond 2^53, where a number would be rounded silently. */
 export function cents(value: bigint | number | string): number {
   const amount = Number(value)
   if (!Number.isSafeInteger(amount))
@@ -18,9 +15,8 @@ const PLAIN = /^\d+$/
 const GROUPED = /^\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*$/
 
 /**
- * Cents of an amount as people write it in reais, in Brazilian or English fashion: `15`, `15,00`,
- * `1.234,56`, `1,234.56`. A separator before one or two last digits is the decimal one. Null: it is
- * no amount, or could be two.
+ * Parses an amount in reais to cents, Brazilian or English: `15`, `15,00`, `1.234,56`, `1,234.56`.
+ * A separator before the last one or two digits is the decimal one. Null if invalid or ambiguous.
  */
 export function parseReais(text: string): number | null {
   const bare = text.replace(/^\s*R\$/, '').replace(/[\s\u00a0]/g, '')
@@ -32,7 +28,6 @@ export function parseReais(text: string): number | null {
   return amount <= AMOUNT_MAX ? amount : null
 }
 
-/** Cents as an input shows them. */
 export function reaisText(amount: number, locale: string): string {
   const format = new Intl.NumberFormat(locale, { minimumFractionDigits: 2 })
   return format.format(amount / 100)

@@ -1,6 +1,6 @@
 import { isIPv6, SocketAddress } from 'node:net'
 
-/** An IPv6 caller has a whole /64 to choose addresses from; an IPv4 caller has the one. */
+/** Returns the /64 of an IPv6 address, since one client can use all of it; IPv4 addresses unchanged. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const short = new SocketAddress({ address, family: 'ipv6' }).address

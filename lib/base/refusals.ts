@@ -1,26 +1,22 @@
-/** Fields of the request and what is wrong with each, in the order in which they were found. */
 export type FieldProblems = Record<string, string[]>
 
-/** Values that a refusal's headers show. */
 interface Shown {
   permission?: string | undefined
   retryAfterS?: number | undefined
 }
 
 export interface Refusal {
-  /** Status of the HTTP response. */
   status: number
-  /** Fixed text, or a function of what `refuse` takes for this code. */
+  /** Fixed text, or a function of the arguments that `refuse` takes for this code. */
   message: string | ((...given: never[]) => string)
-  /** The field of the request that a fixed message is about. */
   field?: string
   /** Response headers besides `x-error-code`: fixed, or made from the error. */
   headers?: Record<string, string | ((shown: Shown) => string | undefined)>
-  /** Who receives the code where the API's clients do not: only the public ones are documented. */
+  /** Receiver of a code that API clients never get. Only codes without an audience are documented. */
   audience?: 'pages' | 'operator'
 }
 
-/** For a code that covers several situations: the caller of `refuse` words the message. */
+/** For a code that covers several situations: the caller of `refuse` passes the message. */
 const worded = (message: string, _options?: { cause: unknown }) => message
 
 const PERMISSION = { 'x-required-permission': ({ permission }: Shown) => permission }
@@ -60,7 +56,7 @@ const TABLE = {
   transaction_not_found: { status: 404, message: 'Transaction not found' },
   withdrawal_not_found: { status: 404, message: 'Withdrawal not found' },
   refund_not_found: { status: 404, message: 'Refund not found' },
-  /** The command line names what it did not find. */
+  /** The command line passes a message that names the missing object. */
   not_found: { status: 404, message: (message = 'Not found') => message },
   external_id_used: { status: 409, message: 'external_id already used' },
   already_final: {
@@ -87,7 +83,7 @@ const TABLE = {
   service_unavailable: {
     status: 503,
     message: 'Service unavailable',
-    // Long enough for a restart: a client that retries at once meets the same fault.
+    // Seconds for a restart: an immediate retry would meet the same fault.
     headers: { 'retry-after': '2' },
   },
   setup_failed: { status: 500, message: worded, audience: 'operator' },
@@ -143,10 +139,8 @@ const TABLE = {
   },
 } as const satisfies Record<string, Refusal>
 
-/** Every code with which Troco refuses something. */
 export type ErrorCode = keyof typeof TABLE
 
-/** The codes that a client of the API can receive. */
 export type PublicErrorCode = {
   [Code in ErrorCode]: (typeof TABLE)[Code] extends { audience: string } ? never : Code
 }[ErrorCode]
@@ -156,13 +150,11 @@ type Wording<Code extends ErrorCode> = Extract<
   (...given: never[]) => string
 >
 
-/** What `refuse` takes after the code: nothing where the message is fixed. */
 export type GivenFor<Code extends ErrorCode> = [Wording<Code>] extends [never]
   ? []
   : Parameters<Wording<Code>>
 
-/** The status, message and headers of every refusal, by code. */
 export const REFUSALS: Readonly<Record<ErrorCode, Refusal>> = TABLE
 
-/** The response to a fault of Troco's own; the log has the reason. */
+/** Response to an internal error. The reason is only logged. */
 export const FAULT = { status: 500, code: 'internal_error', message: 'Internal server error' }

@@ -1,4 +1,4 @@
-/** Every deed that is written down. A test finds one that the code writes and this list lacks. */
+/** Every action that is audited. A test fails if the code records an action that is missing here. */
 export const ACTIONS = [
   'account.activated',
   'account.created',
@@ -49,13 +49,13 @@ export const ACTIONS = [
 ] as const
 export type Action = (typeof ACTIONS)[number]
 
-/** What deeds are about, by which a list of them can be narrowed: `token` means all of token.*. */
+/** The part of an action before the dot, used as a filter: `token` matches every `token.*`. */
 export type ActionGroup = Action extends `${infer Group}.${string}` ? Group : never
 export const ACTION_GROUPS = [
   ...new Set(ACTIONS.map(action => action.split('.')[0] as ActionGroup)),
 ]
 
-/** Which deeds a filter means: one, or a group such as token.*; null: it means none. */
+/** Returns the actions that a filter matches: one, or a group such as `token.*`. Null if none. */
 export function actionsOf(filter: string): Action[] | null {
   const group = /^(\w+)\.\*$/.exec(filter)?.[1]
   const meant = ACTIONS.filter(action =>
@@ -64,11 +64,11 @@ export function actionsOf(filter: string): Action[] | null {
   return meant.length > 0 ? meant : null
 }
 
-/** A deed by the name under which its words stand, where a dot would part them. */
+/** Converts an action to a translation key: next-intl reads a dot in a key as nesting. */
 type Underlined<Text> = Text extends `${infer Group}.${infer Deed}` ? `${Group}_${Deed}` : never
 export type ActionWord = Underlined<Action>
 
-/** Null: a deed that this version does not know, such as one of a version before. */
+/** Returns the translation key of an action; null if only another version of Troco knows it. */
 export function wordOf(action: string): ActionWord | null {
   const known = ACTIONS.find(one => one === action)
   return known ? (known.replace('.', '_') as ActionWord) : null

@@ -6,26 +6,26 @@ import { filterSql, type Page, toPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
 
-/** Who reads: the operator's staff all of it, a merchant what concerns their account. */
+/** The operator's staff read the whole log, a merchant only the rows of their account. */
 export type AuditReader = { staff: true } | { staff: false; accountId: string }
 
 export type AuditQuery = StaffAuditFilters & { cursor?: string; limit: number }
 
-/** Of this person a merchant learns only that it was the operator: staff who are no member there. */
+/** Admins who are not members of the account: merchants see them only as "operator". */
 const isOperator = Prisma.sql`(
   EXISTS (SELECT FROM users o WHERE o.id = r.actor_id AND o.is_admin) AND NOT EXISTS (
     SELECT FROM memberships m WHERE m.account_id = r.account_id AND m.user_id = r.actor_id))`
 
 /**
- * The deeds that fit, newest first. Account, action, actor and period have indexes that hold the rows
- * in their order; a target, an address or a request is looked for among those, from the newest on.
+ * Returns the matching actions, newest first. Account, action, actor and period use indexes in this
+ * order; target, address and request id are filtered while scanning from the newest row.
  */
 export async function listAudit(reader: AuditReader, query: AuditQuery): Promise<Page<AuditLine>> {
   const { limit, cursor, created_from, created_to, action } = query
   const most = Prisma.sql`ORDER BY r.id DESC LIMIT ${limit + 1}`
   const which = Prisma.sql`${fits(reader, query)} ${filterSql('r', { cursor, created_from, created_to })}`
   const names = action === undefined ? null : (actionsOf(action) ?? [])
-  // Together: one after the other each would pass all that is no such deed.
+  // One condition for the whole group: a query per action would scan past all other rows each time.
   const isMeant = names ? Prisma.sql`r.action = ANY(${names}::text[])` : Prisma.sql`true`
   const chosen = Prisma.sql`SELECT r.* FROM audit_log r WHERE ${isMeant} AND ${which} ${most}`
   const rows = await queryRows<AuditLine>(Prisma.sql`
@@ -37,7 +37,7 @@ export async function listAudit(reader: AuditReader, query: AuditQuery): Promise
   return toPage(rows, limit)
 }
 
-/** All that fit, a page at a time, for a table that is saved. */
+/** Yields all matching actions page by page, for the CSV export. */
 export async function* walkAudit(
   reader: AuditReader,
   filters: StaffAuditFilters,
@@ -64,7 +64,7 @@ function columnsFor(reader: AuditReader): Prisma.Sql {
     CASE WHEN a.id IS NOT NULL THEN json_build_object('id', a.id, 'name', a.name) END AS account`
 }
 
-/** What a merchant is not shown they cannot find out by a filter either. */
+/** Builds the filters. A merchant cannot filter by values that the list hides from them. */
 function fits(reader: AuditReader, { account, actor, target, q }: AuditQuery): Prisma.Sql {
   const accountId = reader.staff ? account : reader.accountId
   const known = reader.staff ? Prisma.empty : Prisma.sql`AND NOT ${isOperator}`

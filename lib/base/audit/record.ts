@@ -16,7 +16,7 @@ interface AuditEntry {
   before?: AuditValues
 }
 
-/** Writes who did what, in the transaction that does it: without its record it did not happen. */
+/** Records an action in the transaction that performs it, so that both commit or neither does. */
 export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
   const { actor, ...rest } = entry
   const { ip, requestId } = contextNow()
@@ -32,15 +32,15 @@ export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
   })
 }
 
-/** An action that moves money. `by` is the member who asked for it; a program has none. */
+/** An action that moves money. `by` is the member who requested it, if any. */
 export interface MemberAction {
   action: Action
   by: string | null | undefined
 }
 
 /**
- * Returns the INSERT that records a member's action, as a part of the statement that acts: one
- * record per row of the CTE `source`. Null for a program: its rows are its record.
+ * Returns the INSERT that audits a member's action, as a part of the statement that performs it: one
+ * record per row of the CTE `source`. Null without a member: the rows themselves are the record.
  */
 export function recordAction({ action, by }: MemberAction, source: string): Prisma.Sql | null {
   if (!by) return null

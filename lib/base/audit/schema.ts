@@ -7,7 +7,6 @@ const { cursor, limit, created_from, created_to } = listQuery([]).shape
 const exact = z.string().max(255, must('have at most 255 characters')).optional()
 const ACTION = 'be an action such as token.revoked, or a group such as token.*'
 
-/** What a merchant may ask of their own account's log. */
 export const auditFilters = z.object({
   action: z
     .string()
@@ -16,14 +15,13 @@ export const auditFilters = z.object({
   /** A user's id or e-mail, or `system` or `command_line`. */
   actor: exact,
   target: exact,
-  /** A request's id or an IP address, exactly. */
+  /** A request id or an IP address, matched exactly. */
   q: exact,
   created_from,
   created_to,
 })
 export type AuditFilters = z.infer<typeof auditFilters>
 
-/** The operator's staff may ask for one account's beside it. */
 export const staffAuditFilters = auditFilters.extend({
   account: z.string().refine(isUuid, must("be an account's id")).optional(),
 })
@@ -36,13 +34,13 @@ const value = z.union([z.string(), z.number(), z.boolean(), z.array(z.string()),
 const values = z.record(z.string(), value)
 export type AuditValues = z.infer<typeof values>
 
-/** An action as it is listed. What its reader may not know of it is null. */
+/** An audited action in a list. Values that are hidden from the reader are null. */
 export const AuditLine = z.object({
   id: z.uuid(),
   created_at: instant,
   action: z.string(),
   actor: z.object({
-    /** The operator's staff are so named to a merchant, who learns no more of them. */
+    /** `operator`: staff as merchants see them, with id, name and e-mail null. */
     kind: z.enum(['person', 'operator', 'command_line', 'system']),
     id: z.uuid().nullable(),
     name: z.string().nullable(),

@@ -3,8 +3,8 @@ import { isDatabaseGone } from '#lib/base/errors.ts'
 type Outcome<Result> = { ok: true; result: Result } | { ok: false; error: unknown }
 
 /**
- * Each item's own outcome: all in one go, or each alone where that is refused, so that one which
- * cannot be done stands in nobody's way. A database that is gone is not asked item by item.
+ * Runs all items together and, if that fails, each one alone, so that one bad item cannot fail the
+ * others. If the database is unavailable, all fail at once. Returns one outcome per item.
  */
 export async function together<Item, Result>(
   items: Item[],
@@ -22,11 +22,11 @@ export async function together<Item, Result>(
 }
 
 interface Batching<Item, Result> {
-  /** Does them in one statement; gives a result for each, in their order. */
+  /** Runs all items in one statement and returns one result per item, in order. */
   run: (items: Item[]) => Promise<Result[]>
-  /** Items of one queue wait for each other; different queues run side by side. */
+  /** Batches of one queue run one after another; different queues run concurrently. */
   queueOf: (item: Item) => string
-  /** Two of one name never go in one batch: the second sees what the first has done. */
+  /** Two items of the same name never share a batch: the second must see the first one's writes. */
   nameOf: (item: Item) => string
   most: number
 }
@@ -37,8 +37,8 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * For rows that everybody writes at once: while one statement is under way, what arrives waits and
- * goes together in the next. Each caller gets its own result, or its own error.
+ * Batches writes to contended rows: items that arrive while a statement runs are collected into the
+ * next one. Each caller gets its own result or error.
  */
 export function batched<Item, Result>(batching: Batching<Item, Result>) {
   const { run, queueOf } = batching
@@ -70,7 +70,7 @@ export function batched<Item, Result>(batching: Batching<Item, Result>) {
   }
 }
 
-/** The oldest, in their order; the second of a name stays where it is. */
+/** Removes the next batch from the queue, oldest first; a repeated name waits for a later batch. */
 function takeNext<Item, Result>(
   queue: Waiting<Item, Result>[],
   { nameOf, most }: Batching<Item, Result>,
@@ -88,7 +88,6 @@ function takeNext<Item, Result>(
   return batch
 }
 
-/** Works on all of them, some at a time: one that takes long holds up no more than its own lane. */
 export async function sideBySide<Item>(
   items: Item[],
   most: number,

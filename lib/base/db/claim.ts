@@ -12,19 +12,19 @@ export interface Claim {
   id: string
   mode: Mode
   status: string
-  /** The fencing token: what is written back must still carry it. */
+  /** Fencing token: an update of the row must match it. */
   lease: string
   attempts: number
 }
 
-/** A killed worker's rows come back by themselves after this long. */
+/** Lease duration. A row held by a dead worker becomes claimable again after it. */
 export function leaseMs(): number {
   return env().WORKER_LEASE_SECONDS * 1_000
 }
 
 /**
- * Takes up to `limit` due rows for this caller alone. The row is the job: its due time is moved
- * to the end of the lease, so nothing has to be cleaned up after a crash.
+ * Claims up to `limit` due rows for this caller. The row is the job: its `due_at` moves to the end of
+ * the lease, so a crash needs no cleanup.
  */
 export function claim(table: JobTable, limit: number, lastsMs = leaseMs()): Promise<Claim[]> {
   const rows = Prisma.raw(table)
@@ -44,7 +44,7 @@ export function claim(table: JobTable, limit: number, lastsMs = leaseMs()): Prom
   )
 }
 
-/** Gives a row back for `dueInMs` from now; false when the lease has passed to somebody else. */
+/** Releases a row to become due in `dueInMs`. Returns false if another worker has claimed it. */
 export async function postpone(table: JobTable, held: Claim, dueInMs: number): Promise<boolean> {
   const rows = Prisma.raw(table)
   const changed = await db().$executeRaw`
@@ -56,10 +56,10 @@ export async function postpone(table: JobTable, held: Claim, dueInMs: number): P
   return changed === 1
 }
 
-/** What this process works on: the table of each lease that it keeps alive. */
+/** Table of each lease that this process holds and renews. */
 const kept = new Map<string, JobTable>()
 
-/** Works on what is due, under a lease that lasts as long as the work. Returns how many were due. */
+/** Claims due rows and renews their lease until `work` ends. Returns the number of rows claimed. */
 export async function holding(
   table: JobTable,
   limit: number,
@@ -77,7 +77,7 @@ export async function holding(
   return due.length
 }
 
-/** Renews a lease until it is let go, lost to somebody else, or given back at the end. */
+/** Renews a lease until the returned function is called or no row has the lease any more. */
 export function keepAlive(table: JobTable, lease: string): () => void {
   const rows = Prisma.raw(table)
   const lastsMs = leaseMs()
@@ -99,12 +99,12 @@ export function keepAlive(table: JobTable, lease: string): () => void {
   return letGo
 }
 
-/** Whether this process still holds the row, as far as it knows: asked before a bank is told to act. */
+/** Returns whether this process holds the lease, as far as it knows. Checked before calling the bank. */
 export function isHeld(held: Claim): boolean {
   return kept.has(held.lease)
 }
 
-/** Before the process ends: others may take up at once what it has not finished. */
+/** Releases all leases on shutdown, so that other workers can claim unfinished rows at once. */
 export async function releaseAll(): Promise<void> {
   for (const [lease, table] of [...kept]) {
     kept.delete(lease)

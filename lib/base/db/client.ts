@@ -10,8 +10,8 @@ export type Database = PrismaClient
 export type Tx = Prisma.TransactionClient
 
 /**
- * A request waits this long for a connection and then for an answer, 5 s in all: then it is 503.
- * The server gives up a little earlier than we do, so that no statement outlives its request.
+ * Time limits of a request for a connection and for a result, below 5 s in total; then it gets 503.
+ * The server's statement_timeout is shorter, so that no statement outlives its request.
  */
 const CONNECT_TIMEOUT_MS = 2_000
 const QUERY_TIMEOUT_MS = 2_800
@@ -21,13 +21,13 @@ const HOLDER = Symbol.for('troco.db')
 const POOL = Symbol.for('troco.db.pool')
 const holder = globalThis as typeof globalThis & { [HOLDER]?: Database; [POOL]?: Pool }
 
-/** The process's one pool, shared by the native modules and Next's copy of them. */
+/** Returns the ORM on the pool of the process, shared by the native modules and Next's copy of them. */
 export function db(): Database {
   if (!holder[HOLDER]) open()
   return holder[HOLDER] as Database
 }
 
-/** The same pool without the ORM around it, for the hot paths; see lib/base/db/rows.ts. */
+/** Returns the same pool without the ORM, for hot paths (lib/base/db/rows.ts). */
 export function pool(): Pool {
   if (!holder[POOL]) open()
   return holder[POOL] as Pool
@@ -45,7 +45,7 @@ export async function disconnect(): Promise<void> {
   delete holder[HOLDER]
   delete holder[POOL]
   await open?.$disconnect()
-  // The ORM ends it only where it was itself in use.
+  // $disconnect ends the pool only if the ORM was used.
   if (shared && !shared.ended) await shared.end()
 }
 
@@ -56,7 +56,7 @@ interface Connection {
   queryTimeoutMs?: number
 }
 
-/** A pool of its own, for work that may take longer than a request (reports, checks) or for tests. */
+/** Opens a separate pool, for work longer than a request (reports, checks) and for tests. */
 export function connect(options: Connection = {}): Database {
   return around(makePool(options))
 }
@@ -69,14 +69,14 @@ function makePool(options: Connection): Pool {
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     query_timeout: options.queryTimeoutMs,
     application_name: 'troco',
-    // An old pooler refuses this; the time zone then comes from the database, where a migration set it.
+    // An old PgBouncer refuses startup options; a migration sets the time zone of the database too.
     options: PG_NAMED_STATEMENTS ? sessionSettings(options) : undefined,
   })
 }
 
 function around(pool: Pool): Database {
   const lost = (error: Error) => {
-    // One that ends while we leave is no news.
+    // During shutdown, closed connections are expected.
     if (holder[HOLDER]) log().warn({ err: error }, 'a database connection was lost')
   }
   const adapter = new PrismaPg(pool, {
@@ -88,13 +88,13 @@ function around(pool: Pool): Database {
   return new PrismaClient({ adapter })
 }
 
-// The adapter reads and writes times as if every session were in UTC.
+// The adapter reads and writes times as if every session used UTC.
 function sessionSettings({ queryTimeoutMs }: Connection): string {
   const limit = queryTimeoutMs ? ` -c statement_timeout=${STATEMENT_TIMEOUT_MS}` : ''
   return `-c timezone=UTC${limit}`
 }
 
-/** It must be made from the text: a name used again for another text would run the old one. */
+/** Derives the statement name from its text: a name reused for other SQL would run the old statement. */
 export function statementName(sql: string): string | undefined {
   return env().PG_NAMED_STATEMENTS ? nameOf(sql) : undefined
 }

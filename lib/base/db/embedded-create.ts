@@ -20,7 +20,7 @@ import type { Place } from './embedded-location.ts'
 import { type Postmaster, plainEnv } from './embedded-server.ts'
 import { lifeOf } from './process.ts'
 
-/** Beside the data and renamed when complete: a half-made one is never taken for data. */
+/** Runs initdb in a temporary folder and renames it when complete, so that data is never half made. */
 export async function createData(place: Place, bin: string, password: string): Promise<void> {
   const { location, user } = place
   const fresh = mkdtempSync(prefixOf(location))
@@ -56,7 +56,7 @@ async function runInitdb({ user }: Place, bin: string, fresh: string, secret: st
   if (reason !== null) throw refusal(`The database could not be created: initdb says ${reason}`)
 }
 
-/** What a killed creation left behind, its password file included. */
+/** Removes what a killed creation left, including its password file. */
 export function removeLeftovers(location: string): void {
   const prefix = prefixOf(location)
   for (const name of readdirSync(dirname(prefix))) {
@@ -64,7 +64,7 @@ export function removeLeftovers(location: string): void {
     try {
       rmSync(join(dirname(prefix), name), { recursive: true, force: true })
     } catch {
-      // An initdb that outlived its parent still writes there; a later start removes it.
+      // An initdb that outlived its parent still writes here; a later start removes the folder.
     }
   }
 }
@@ -73,7 +73,7 @@ function prefixOf(location: string): string {
   return `${location}.new-`
 }
 
-/** A rename outlives a power failure only once its folder is written. */
+/** Flushes a folder: without it, a rename can be lost in a power failure. */
 function syncFolder(folder: string): void {
   if (process.platform === 'win32') return
   const handle = openSync(folder, 'r')
@@ -81,7 +81,7 @@ function syncFolder(folder: string): void {
   closeSync(handle)
 }
 
-/** Lets us in, making what is missing; each step may be done again. False when it ended meanwhile. */
+/** Creates the role and database if missing. Idempotent. Returns false if PostgreSQL exited meanwhile. */
 export async function ensureDatabase(
   postmaster: Postmaster,
   password: string,
@@ -90,7 +90,7 @@ export async function ensureDatabase(
 ): Promise<boolean> {
   const asOurselves = { user: 'troco', database: 'troco', password }
   let answer = isNew ? '3D000' : await tryQueries(postmaster, asOurselves, async () => {})
-  // A role that does not exist is answered like a wrong password.
+  // PostgreSQL reports a missing role like a wrong password (28P01).
   if (answer === '3D000' || answer === '28P01') {
     const asSuperuser = { user: 'postgres', database: 'postgres', password }
     answer = await tryQueries(postmaster, asSuperuser, client => createRole(client, password))
@@ -106,14 +106,14 @@ export async function ensureDatabase(
 async function createRole(client: pg.Client, password: string): Promise<void> {
   const role = await client.query(`SELECT 1 FROM pg_roles WHERE rolname = 'troco'`)
   const secret = client.escapeLiteral(password)
-  // No superuser: COPY … TO PROGRAM would turn an SQL injection into a shell.
+  // Not a superuser: with COPY … TO PROGRAM, an SQL injection could run shell commands.
   const verb = role.rowCount ? 'ALTER' : 'CREATE'
   await client.query(`${verb} ROLE troco LOGIN CREATEDB PASSWORD ${secret}`)
   const found = await client.query(`SELECT 1 FROM pg_database WHERE datname = 'troco'`)
   if (!found.rowCount) await client.query('CREATE DATABASE troco OWNER troco')
 }
 
-/** The error's code, null when all went well. */
+/** Returns the error code, or null on success. Retries for 10 s while PostgreSQL refuses connections. */
 async function tryQueries(
   { pid, port }: Postmaster,
   who: { user: string; database: string; password: string },

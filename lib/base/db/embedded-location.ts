@@ -9,17 +9,16 @@ export interface PostgresUser {
   gid: number
 }
 
-/** Where root puts what the user postgres could not reach otherwise. */
+/** Folder for data and programs that the user postgres could not reach elsewhere. Used by root only. */
 export const sharedFolder = '/var/lib/troco'
 
 export interface Place {
-  /** PostgreSQL's data directory. */
   location: string
-  /** Whom PostgreSQL runs as; null: ourselves. It refuses to run as root. */
+  /** User that PostgreSQL runs as, since it refuses root; null for the user of this process. */
   user: PostgresUser | null
 }
 
-/** Where the data is, or is to be. Data that exists is never left for an empty new place. */
+/** Chooses the data directory. Existing data always wins over a new location. */
 export function choosePlace(dataFolder: string): Place {
   const own = join(dataFolder, 'postgres')
   const uid = process.geteuid?.()
@@ -36,13 +35,13 @@ export function choosePlace(dataFolder: string): Place {
   return { location: shared, user }
 }
 
-/** Open to the user postgres whatever the umask says. */
+/** Creates a folder that the user postgres can enter, whatever the umask. */
 export function makeShared(folder: string): void {
   mkdirSync(folder, { recursive: true })
   chmodSync(folder, 0o755)
 }
 
-/** Tells people, and later starts, where the data is when it is not in the data folder. */
+/** Stores the location of data outside the data folder, for later starts and for operators. */
 export function writePointer(dataFolder: string, location: string): void {
   const pointer = pointerOf(dataFolder)
   if (dirname(location) !== dataFolder && !existsSync(pointer)) {
@@ -69,7 +68,7 @@ function isData(location: string): boolean {
   try {
     return statSync(join(location, 'PG_VERSION')).isFile()
   } catch (error) {
-    // A folder that we may not look into belongs to another user: ownerOf says so.
+    // EACCES: the folder belongs to another user, which ownerOf reports.
     return (error as NodeJS.ErrnoException).code === 'EACCES'
   }
 }
@@ -92,7 +91,6 @@ function ownerOf(location: string, uid: number | undefined): PostgresUser | null
   )
 }
 
-/** Whether a user can pass through this folder and all above it. */
 export function canEnter(folder: string, { uid, gid }: PostgresUser): boolean {
   const stat = statSync(folder)
   const bit = stat.uid === uid ? 0o100 : stat.gid === gid ? 0o010 : 0o001

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What the last start complained of, in one line. `startLog` is what comes before its collector. */
+/** Returns the last fatal log line of a start. `startLog` has the output before the log collector starts. */
 export function lastComplaint(location: string, startLog: string): string {
   const [collected = '', early = ''] = logFiles(location, startLog).map(readText)
   const sinceStart = collected.slice(collected.lastIndexOf('starting PostgreSQL'))

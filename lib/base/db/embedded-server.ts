@@ -14,9 +14,9 @@ export interface Postmaster {
   port: number
 }
 
-/** Without a line in its log for so long, a start has failed; a long recovery writes every 10 s. */
+/** A start fails after this time without a new log line; a long recovery logs every 10 s. */
 const startMaxMs = 20_000
-/** Fast shutdown ends sessions and writes a checkpoint; after this, recovery is left to do it. */
+/** Time limit of a fast shutdown, which writes a checkpoint; then immediate shutdown, with recovery. */
 const fastStopMaxMs = 6_000
 const immediateStopMaxMs = 10_000
 const orphansLeaveMs = 3_000
@@ -32,13 +32,13 @@ const defaults = {
   synchronous_commit: 'on',
   timezone: 'UTC',
   idle_in_transaction_session_timeout: '60s',
-  // Statements and their parameters may hold payers' documents.
+  // Statements and their parameters can contain payers' documents.
   log_error_verbosity: 'terse',
   log_parameter_max_length_on_error: '0',
   log_min_error_statement: 'panic',
   lc_messages: 'C',
   log_timezone: 'UTC',
-  // One file per weekday, emptied when its turn comes again.
+  // One file per weekday, truncated a week later.
   logging_collector: 'on',
   log_directory: 'log',
   log_filename: 'postgresql-%a.log',
@@ -47,14 +47,14 @@ const defaults = {
   log_truncate_on_rotation: 'on',
 }
 
-/** The one that serves this data directory; what the file says is believed of a living one only. */
+/** Returns the running postmaster of this data directory; ignores a stale postmaster.pid. */
 export function findPostmaster(location: string): Postmaster | null {
   const [pid = 0, , , port = 0] = readPidFile(location).map(Number)
   const isOurs = pid > 0 && lifeOf(pid) !== null && hasArgument(pid, location)
   return isOurs ? { pid, port } : null
 }
 
-/** Starts PostgreSQL; null when another one came first or is there: look again. */
+/** Starts PostgreSQL. Returns null if its port or data is in use: the caller looks again. */
 export async function startPostmaster(
   { location, user }: Place,
   bin: string,
@@ -66,7 +66,7 @@ export async function startPostmaster(
   const values = Object.entries({ ...defaults, port: `${port}`, ...settings })
   rmSync(log, { force: true })
   const output = openSync(log, 'wx', 0o600)
-  // Detached, so that Ctrl-C in our terminal reaches us alone and we stop it in order.
+  // Detached, so that Ctrl-C reaches only this process, which then stops PostgreSQL in order.
   const child = spawn(
     join(bin, 'postgres'),
     ['-D', location, ...values.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
@@ -86,7 +86,7 @@ export async function startPostmaster(
   throw failure(`PostgreSQL ended while starting: ${reason} (its log is in ${location}/log)`)
 }
 
-/** Waits while it starts, recovers or stops; null when it has ended. */
+/** Waits until PostgreSQL accepts connections; null if it exits. */
 export async function becomesReady(
   location: string,
   pid: number,
@@ -123,7 +123,7 @@ export async function stopPostmaster(pid: number): Promise<void> {
   throw failure(`PostgreSQL (process ${pid}) does not stop: end it with kill -9 ${pid}`)
 }
 
-/** Makes way for a start once nobody works on the data any more. */
+/** Waits for processes of an earlier PostgreSQL, ends orphans, and removes a stale postmaster.pid. */
 async function clearRemains(location: string): Promise<void> {
   const lines = readPidFile(location)
   const folder = realpathSync(location)
@@ -131,7 +131,7 @@ async function clearRemains(location: string): Promise<void> {
   const [key = '', id = ''] = lines[6]?.trim().split(/\s+/) ?? []
   const isFree = () => orphans().length === 0 && attachedTo(key, id) === 0
   if (!isFree() && !(await waitUntil(isFree, orphansLeaveMs))) {
-    // A backend busy in one long statement does not notice that its postmaster died.
+    // A backend in a long statement does not notice that its postmaster died.
     for (const pid of orphans()) signal(pid, 'SIGQUIT')
     if (!(await waitUntil(isFree, orphansMaxMs - orphansLeaveMs))) {
       throw failure(
@@ -139,7 +139,7 @@ async function clearRemains(location: string): Promise<void> {
       )
     }
   }
-  // PostgreSQL refuses a file whose pid is a zombie's or another program's, and an empty one.
+  // PostgreSQL does not start if the file is empty or its pid is a zombie or another program.
   if (!findPostmaster(location)) rmSync(join(location, 'postmaster.pid'), { force: true })
 }
 
@@ -151,14 +151,14 @@ function readPidFile(location: string): string[] {
   }
 }
 
-/** The same port as last time, so that a server whose database died finds the next one. */
+/** Returns the port of the last start: a server whose database died can reconnect to the next one. */
 function lastPort(location: string): number {
   const file = join(location, 'postmaster.opts')
   const words = existsSync(file) ? readFileSync(file, 'utf8') : ''
   return Number(/"port=(\d+)"/.exec(words)?.[1] ?? 0)
 }
 
-/** The port when it is free (0: any that is), else null. */
+/** Returns the port if it is free (0: any free port), else null. */
 async function tryPort(wanted: number): Promise<number | null> {
   const server = createServer().listen(wanted, '127.0.0.1')
   const isFree = await once(server, 'listening').then(
@@ -187,7 +187,7 @@ async function waitUntil(holds: () => boolean, waitMs: number): Promise<boolean>
   return true
 }
 
-/** Nothing of ours goes in: PGPORT, LD_LIBRARY_PATH, secrets. Windows cannot start without its own. */
+/** Clean environment without PGPORT, LD_LIBRARY_PATH or secrets. Windows programs need the inherited one. */
 export function plainEnv(): NodeJS.ProcessEnv | undefined {
   if (process.platform === 'win32') return undefined
   return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', NODE_ENV: 'production' } as const

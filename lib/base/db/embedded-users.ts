@@ -14,22 +14,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { refuse } from '#lib/base/errors.ts'
 import { lifeOf } from './process.ts'
 
-/** Longer than a first start with a slow disk and a recovery takes. */
+/** Maximum wait for the lock: longer than a first start on a slow disk or a recovery takes. */
 const waitMaxMs = 120_000
 
-/** Whoever is only suspended can be collected as garbage, and its lock would go with it. */
+/** References to open locks: a suspended function can be garbage collected, releasing its lock. */
 const held = new Set<DatabaseSync>()
 
 /**
- * One at a time in this data folder. SQLite's lock is the kernel's: it ends with its holder, even
- * one that was killed, so there is never a stale one to judge. Nothing is stored in the file.
+ * Runs `work` exclusively in this data folder. SQLite locks through the kernel, which releases the
+ * lock when its holder dies, so it is never stale. Nothing is stored in the file.
  */
 export async function withLock<T>(dataFolder: string, work: () => Promise<T>): Promise<T> {
   const path = join(dataFolder, 'postgres-lock')
   const lock = new DatabaseSync(path)
   held.add(lock)
   try {
-    // SQLite silently locks nothing in a file that it may only read.
+    // In a read-only file, SQLite silently takes no lock.
     accessSync(path, constants.W_OK)
     const giveUpAt = Date.now() + waitMaxMs
     while (!isTaken(lock)) {
@@ -59,7 +59,7 @@ function isTaken(lock: DatabaseSync): boolean {
   }
 }
 
-/** Must be called under the lock, as must the others here. */
+/** Registers this process as a user of PostgreSQL. Call it, and the functions below, under the lock. */
 export function addUser(dataFolder: string): string {
   const folder = usersFolder(dataFolder)
   mkdirSync(folder, { recursive: true })
@@ -72,7 +72,6 @@ export function removeUser(dataFolder: string, name: string): void {
   rmSync(join(usersFolder(dataFolder), name), { force: true })
 }
 
-/** Counts those who still live, and forgets the others. */
 export function countUsers(dataFolder: string): number {
   const folder = usersFolder(dataFolder)
   mkdirSync(folder, { recursive: true })

@@ -15,12 +15,11 @@ import { addUser, countUsers, removeUser, withLock } from './embedded-users.ts'
 
 export interface Embedded {
   url: string
-  /** PostgreSQL's data directory. */
   location: string
-  /** It ran already: another process of ours uses it, or it outlived those who did. */
+  /** Whether PostgreSQL was already running: shared with another Troco process, or left by one. */
   adopted: boolean
   pid: number
-  /** The last one of all processes to release stops PostgreSQL. */
+  /** Stops PostgreSQL if no other process uses it. */
   release(): Promise<void>
 }
 
@@ -31,10 +30,9 @@ interface Options {
   settings?: Record<string, string>
 }
 
-/** A start can lose its port to another program, or its data to a start that came first. */
+/** Maximum start attempts: another program can take the port, or another start win the data. */
 const attemptsMax = 5
 
-/** Uses the PostgreSQL of this data folder, starting or creating it when there is none. */
 export async function openEmbedded(options: Options): Promise<Embedded> {
   const dataFolder = prepareFolder(options.dataFolder)
   return explainingFiles(dataFolder, () =>
@@ -106,7 +104,7 @@ async function ensureRunning(
   )
 }
 
-/** One path for one folder, however it is named: PostgreSQL is recognised by it. */
+/** Creates the folder and returns its real path, by which a running PostgreSQL is recognized. */
 function prepareFolder(path: string): string {
   const folder = resolve(path)
   return explainingFiles(folder, () => {
@@ -115,7 +113,7 @@ function prepareFolder(path: string): string {
   })
 }
 
-/** What an operator sees of a folder that cannot be written, is a file, or is full: one line. */
+/** Converts file system errors (not writable, not a folder, full) to a one-line message. */
 function explainingFiles<T>(folder: string, work: () => T): T {
   const explain = (error: unknown): never => {
     const { code, message } = error as NodeJS.ErrnoException

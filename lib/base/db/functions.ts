@@ -4,12 +4,12 @@ import { basename, join } from 'node:path'
 import type { Client } from 'pg'
 import { refuse } from '#lib/base/errors.ts'
 
-/** A function of the database, one per file of prisma/functions, named like its file. */
+/** A database function: one per file of prisma/functions, with the same name. */
 export interface DatabaseFunction {
   name: string
-  /** Raised with each change; only a higher one replaces what the database has. */
+  /** Increases with each change; only a higher version replaces the one in the database. */
   version: number
-  /** Of the statement without the comments above it. */
+  /** Truncated SHA-256 of the statement, without the comments above it. */
   checksum: string
   statement: string
 }
@@ -34,9 +34,8 @@ function parseFunction(file: string, text: string): DatabaseFunction {
 }
 
 /**
- * Creates or replaces the functions that are older than this version's, each in a transaction, under
- * the migrator's lock. The record is the function's own comment, "version 1, sha256 …": it is dumped,
- * restored and dropped with the function. Returns the names of those applied.
+ * Creates or replaces outdated functions, each in a transaction, under the migrator's lock. The
+ * version is stored as COMMENT ON FUNCTION ("version 1, sha256 …"), so a dump or DROP includes it.
  */
 export async function applyFunctions(client: Client, folder: string): Promise<string[]> {
   const functions = readFunctions(folder)
@@ -55,7 +54,7 @@ async function readRecorded(client: Client): Promise<Map<string, string | null>>
   return new Map(rows.map(({ name, comment }) => [name, comment]))
 }
 
-/** A newer version of Troco may have replaced it already: its callers' older calls still work. */
+/** A higher version in the database stays: a newer Troco installed it, and older calls still work. */
 function isNewer({ name, version, checksum }: DatabaseFunction, comment?: string | null): boolean {
   const [, known, knownChecksum] = /^version (\d+), sha256 (\w+)$/.exec(comment ?? '') ?? []
   if (known === undefined || version > Number(known)) return true

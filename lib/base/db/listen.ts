@@ -7,7 +7,6 @@ import { log } from '#lib/base/log.ts'
 const AGAIN_AFTER_MS = 5_000
 
 interface Ear {
-  /** How many want to hear. */
   listeners: number
   deafen: AbortController
   closed: Promise<void>
@@ -17,9 +16,8 @@ const HOLDER = Symbol.for('troco.ear')
 const holder = globalThis as typeof globalThis & { [HOLDER]?: Ear }
 
 /**
- * Hears what other processes say there is to do, until it is told to stop: on one connection of its
- * own, however many in this process want to hear. Without one (it was lost, or a pooler allows
- * none) they still look by themselves.
+ * Receives wake-ups of other processes until aborted. All listeners of a process share one separate
+ * connection. Without it (lost, or refused by a pooler) they still find work by polling.
  */
 export async function listenToOthers(stopped: AbortSignal): Promise<void> {
   if (stopped.aborted) return
@@ -48,7 +46,6 @@ async function listenOn(stopped: AbortSignal): Promise<void> {
   }
 }
 
-/** Returns when it is told to stop, fails when the connection is lost. */
 async function listenOnce(stopped: AbortSignal): Promise<void> {
   const client = new Client({
     connectionString: env().DATABASE_URL,
@@ -65,7 +62,7 @@ async function listenOnce(stopped: AbortSignal): Promise<void> {
   try {
     await client.connect()
     await client.query(`LISTEN ${CHANNEL}`)
-    // What was said before could not be heard.
+    // Notifications sent before LISTEN are lost, so wake every topic once.
     for (const topic of TOPICS) wakeHere(topic)
     await over
   } finally {

@@ -7,12 +7,12 @@ import { applyFunctions } from '#lib/base/db/functions.ts'
 import { requireDurableServer } from '#lib/base/db/server.ts'
 import { refuse } from '#lib/base/errors.ts'
 
-/** Prisma's own lock number, so that `prisma migrate deploy` and we wait for each other. */
+/** Prisma's advisory lock id, so that `prisma migrate deploy` and this migrator exclude each other. */
 const LOCK = 72_707_369
 const FOLDER = 'prisma/migrations'
-/** A migration waits for a table's lock no longer: statements of other processes queue behind it. */
+/** Maximum wait for a table lock: statements of other processes queue behind a waiting migration. */
 const LOCK_WAIT_MS = 2_000
-/** Attempts to get the locks, with a rest between two in which those statements run. */
+/** Maximum attempts to get the locks; queued statements run during the rest between two. */
 const LOCK_ATTEMPTS_MAX = 60
 const LOCK_REST_MS = 1_000
 /** lock_not_available and deadlock_detected. */
@@ -31,9 +31,8 @@ interface Recorded {
 }
 
 /**
- * Brings the database to this version: each migration in a transaction of its own, in order, under
- * one lock, recorded as Prisma records it; then the functions of the folder beside the migrations.
- * Returns the names of those applied.
+ * Applies pending migrations under one lock, in order, each in its own transaction and recorded as
+ * Prisma does; then the functions of the neighbouring folder. Returns the names of those applied.
  */
 export async function migrate(url: string, folder = FOLDER): Promise<string[]> {
   return withClient(url, async client => {
@@ -68,14 +67,13 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
   }
 }
 
-// A password with a bare / ? or # ends the host too early, and would be named with it.
+// An unescaped / ? or # in a password ends the host early, and the message would show part of it.
 function describeTarget(url: string): string {
   const parsed = URL.parse(url)
   const isWhole = parsed && !`${parsed.pathname}${parsed.search}${parsed.hash}`.includes('@')
   return isWhole ? `${parsed.host}${parsed.pathname}` : 'DATABASE_URL'
 }
 
-/** The names of the migrations that this version has, in their order. */
 export function listMigrations(folder = FOLDER): string[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter(entry => entry.isDirectory())

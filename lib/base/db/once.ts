@@ -1,10 +1,10 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
-/** How long work under a key may take before somebody else may take it up. */
+/** End of the lock on an idempotency key: after it, a retry resumes the work. */
 export const heldUntil = Prisma.sql`now() + interval '60 seconds'`
 
-/** A request that its caller may send again, and that must act only once. */
+/** A request with an idempotency key: it may be sent again but acts only once. */
 export interface Once {
   accountId: string
   mode: Mode
@@ -12,16 +12,15 @@ export interface Once {
   key: string
   requestHash: Uint8Array<ArrayBuffer>
   keptS: number
-  /** The id of what is made, the same whenever the work is taken up again. */
+  /** Id of the created resource, the same when the work is resumed. */
   id: string
-  /** Its key stands already: the process that began this is gone. */
+  /** The key is already stored, and the process that started the work is gone. */
   resumed: boolean
 }
 
 /**
- * Returns what stores the key, as a part of the statement that writes the row: both or neither. A
- * second request with the key waits at the unique index until the first ends. `held`: the work
- * goes on afterwards. Null: there is no key to store.
+ * Returns SQL that stores the key in the statement that writes the row. A concurrent request with the
+ * key waits at the unique index. `held`: work continues after it. Null if there is nothing to store.
  */
 export function storeKey(once: Once | undefined, held = false): Prisma.Sql | null {
   if (!once) return null
@@ -34,12 +33,11 @@ export function storeKey(once: Once | undefined, held = false): Prisma.Sql | nul
       ${once.id}::uuid, ${lockedUntil}, now() + make_interval(secs => ${once.keptS}::float8))`
 }
 
-/** The work under a key is done, and its answer may be told again. */
+/** Returns SQL that unlocks a key whose work is done, so that a retry gets the same response. */
 export function finishKey(once: Once): Prisma.Sql {
   return Prisma.sql`UPDATE idempotency_keys SET locked_until = NULL WHERE ${isKey(once)}`
 }
 
-/** The row of a key, for a WHERE. */
 export function isKey(once: Once): Prisma.Sql {
   return Prisma.sql`account_id = ${once.accountId}::uuid AND mode = ${once.mode}
     AND path = ${once.path} AND key = ${once.key}`

@@ -3,8 +3,8 @@ import type { ListQuery } from '#lib/base/fields.ts'
 import { earliestIdAt, latestIdAt } from '#lib/base/ids.ts'
 
 /**
- * The filters, order and end of a list, newest first, of rows named by `alias`. It reads one row
- * more than asked for, which tells whether there is a next page.
+ * Returns filters, order and limit of a list of `alias` rows, newest first. Reads one row more than
+ * the limit, to know whether there is a next page.
  */
 export function pageSql(alias: string, query: ListQuery): Prisma.Sql {
   return Prisma.sql`
@@ -12,7 +12,7 @@ export function pageSql(alias: string, query: ListQuery): Prisma.Sql {
     ORDER BY ${Prisma.raw(alias)}.id DESC LIMIT ${query.limit + 1}`
 }
 
-/** The filters alone. Ids sort by their time: a period is a range of ids, then exact by `created_at`. */
+/** Returns the filters. A period is a range of ids, which sort by time, refined by `created_at`. */
 export function filterSql(alias: string, query: Omit<ListQuery, 'limit'>): Prisma.Sql {
   const { status, external_id, created_from: from, created_to: to, cursor } = query
   const row = Prisma.raw(alias)
@@ -26,14 +26,12 @@ export function filterSql(alias: string, query: Omit<ListQuery, 'limit'>): Prism
     ${when(to, Prisma.sql`AND ${row}.created_at < ${to}::timestamptz AND ${row}.id < ${before}::uuid`)}`
 }
 
-/** The SQL where a filter is given, nothing otherwise. */
 export function when(given: unknown, sql: Prisma.Sql): Prisma.Sql {
   return given === undefined ? Prisma.empty : sql
 }
 
 export interface Page<Row> {
   rows: Row[]
-  /** Where the next page begins; null at the end. */
   nextCursor: string | null
 }
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/** Tells one life of a pid from the next; null when nobody lives there. A zombie is dead. */
+/** Returns an identity that changes when a pid is reused (except on Windows); null if dead or a zombie. */
 export function lifeOf(pid: number): string | null {
   if (process.platform === 'linux') {
     const stat = readStat(pid)
@@ -12,7 +12,7 @@ export function lifeOf(pid: number): string | null {
   return !state || state.startsWith('Z') ? null : started.join(' ')
 }
 
-/** Whether the process was started with exactly this argument. */
+/** Returns whether the command line of the process has this argument; always true on Windows. */
 export function hasArgument(pid: number, argument: string): boolean {
   if (process.platform === 'linux') {
     return readText(`/proc/${pid}/cmdline`).split('\0').includes(argument)
@@ -20,7 +20,7 @@ export function hasArgument(pid: number, argument: string): boolean {
   return process.platform === 'win32' || askPs(pid, 'command=').includes(argument)
 }
 
-/** Living processes of this name that work in this folder; those of another user may be hidden. */
+/** Lists processes by name and working directory. Linux only; those of other users may be hidden. */
 export function processesIn(folder: string, name: string): number[] {
   if (process.platform !== 'linux') return []
   return readdirSync('/proc')
@@ -31,10 +31,10 @@ export function processesIn(folder: string, name: string): number[] {
     })
 }
 
-/** How many processes have a System V shared memory attached: PostgreSQL's own sign of life. */
+/** Counts the processes attached to a System V shared memory segment, as PostgreSQL does at start. */
 export function attachedTo(key: string, id: string): number {
   if (process.platform !== 'linux' || !/^\d+$/.test(key)) return 0
-  // The kernel prints the key as a signed number; ids alone come again after a reboot.
+  // The kernel prints the key as a signed number. The id alone is reused after a reboot.
   const signed = `${BigInt.asIntN(32, BigInt(key))}`
   const rows = readText('/proc/sysvipc/shm').split('\n')
   const row = rows.map(line => line.trim().split(/\s+/)).find(f => f[0] === signed && f[1] === id)
@@ -42,14 +42,14 @@ export function attachedTo(key: string, id: string): number {
 }
 
 function readStat(pid: number) {
-  // The name stands in brackets and may itself hold brackets and blanks.
+  // The name is in parentheses and may itself contain parentheses and spaces.
   const match = /^\d+ \((.*)\) (.*)$/s.exec(readText(`/proc/${pid}/stat`))
   const fields = match?.[2]?.split(' ') ?? []
   if (!match || fields[0] === 'Z' || fields[0] === 'X') return null
   return { name: match[1], startedAt: fields[19] }
 }
 
-/** Dates in one language and zone, whoever asks. BSD takes all after a `=` for a title. */
+/** Runs `ps` with a fixed locale and zone. One -o per column: BSD reads all text after `=` as a title. */
 function askPs(pid: number, ...columns: string[]): string {
   const args = [...columns.flatMap(column => ['-o', column]), '-p', `${pid}`]
   const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', NODE_ENV: 'production' } as const

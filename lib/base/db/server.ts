@@ -10,7 +10,7 @@ export interface ServerSettings {
   synchronousCommit: string
 }
 
-/** Why money may not be kept on such a server, in one line; null when it may. */
+/** Returns why a server is not safe for money, in one line; null if it is. */
 export function refusalOf(server: ServerSettings): string | null {
   const major = Math.floor(server.versionNumber / 10_000)
   if (major < OLDEST_MAJOR) {
@@ -26,7 +26,7 @@ export function refusalOf(server: ServerSettings): string | null {
   return `The database has ${names} off, which can lose paid charges: turn ${off.length > 1 ? 'them' : 'it'} on`
 }
 
-/** Throws unless what this server acknowledges survives a crash. */
+/** Throws unless commits that this server acknowledges survive a crash. */
 export async function requireDurableServer(client: Client): Promise<void> {
   const { rows } = await client.query<ServerSettings>(`
     SELECT current_setting('server_version_num')::int AS "versionNumber",

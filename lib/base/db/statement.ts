@@ -1,11 +1,11 @@
 import { Prisma } from '#lib/base/db/client.ts'
 
-/** Common table expressions by name, in this order. Null: a part that this call does not need. */
+/** Common table expressions by name, in order. Null ones are omitted. */
 export type Ctes = Record<string, Prisma.Sql | null>
 
 /**
- * The rows that the later parts of a statement work on. Its columns are keys, so that a part which
- * needs a column that is not selected does not compile.
+ * Rows that the later parts of a statement use. The columns are typed keys: a part that needs a
+ * column that is not selected does not compile.
  */
 export interface Source<Column extends string> {
   from: Prisma.Sql
@@ -22,7 +22,7 @@ interface Statement<Column extends string> {
   returning: Prisma.Sql
 }
 
-/** Builds one statement from named parts; its only column is `json`, as queryRows reads it. */
+/** Builds one statement from named parts. Its only column is `json`, as queryRows expects. */
 export function buildStatement<Column extends string>({
   ctes,
   source,
@@ -35,7 +35,6 @@ export function buildStatement<Column extends string>({
     SELECT ${returning}::text AS json FROM ${source.from}`
 }
 
-/** Writes `name AS (…), name AS (…)`. */
 export function listCtes(ctes: Ctes): Prisma.Sql {
   const present = Object.entries(ctes).flatMap(([name, body]) =>
     body ? [Prisma.sql`${Prisma.raw(name)} AS (${body})`] : [],
@@ -43,7 +42,6 @@ export function listCtes(ctes: Ctes): Prisma.Sql {
   return Prisma.join(present, ', ')
 }
 
-/** Returns columns that a table or CTE has under the same names. */
 export function columnsOf<Column extends string>(
   alias: string,
   names: readonly Column[],
@@ -59,7 +57,6 @@ function selectSource({ from, columns }: Source<string>): Prisma.Sql {
   return Prisma.sql`SELECT ${Prisma.join(selected, ', ')} FROM ${from}`
 }
 
-/** Whether it is nothing but the column of that name, which then needs no AS. */
 function isColumn({ strings, values }: Prisma.Sql, name: string): boolean {
   return values.length === 0 && /^\w+\.(\w+)$/.exec(strings.join(''))?.[1] === name
 }

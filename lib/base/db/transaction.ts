@@ -5,12 +5,12 @@ import { databaseFault } from '#lib/base/errors.ts'
 const TRIES_MAX = 5
 const FIRST_PAUSE_MS = 5
 
-/** Serialization failure and deadlock: nothing was written, and the same may succeed now. */
+/** Serialization failure and deadlock: nothing was written, so a retry is safe. */
 const AGAIN = new Set(['40001', '40P01', 'P2034'])
 
 /**
- * Runs a statement or a transaction again after a conflict. A lost connection is never tried
- * again here: whether the commit happened is not known then.
+ * Retries a statement or transaction after a conflict. Never after a lost connection: the commit may
+ * have happened.
  */
 export async function retried<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {

@@ -4,23 +4,23 @@ import type { Pool } from 'pg'
 import { pool } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
 
-/** What a worker may be woken for, by the table that holds the work. */
+/** Tables whose new work wakes listeners. */
 export const TOPICS = ['charges', 'withdrawals', 'refunds', 'deliveries'] as const
 export type Topic = (typeof TOPICS)[number]
-/** Said to what goes on for as long as somebody listens: the process is about to end. */
+/** Local topic for shutdown, so that open event streams end. */
 const LEAVING = 'leaving'
 
-/** The channel on which processes wake each other: who speaks, and after a blank the topics. */
+/** NOTIFY channel between processes. Payload: sender id, a space, topics separated by commas. */
 export const CHANNEL = 'troco'
-/** Inside the transaction that moves money a NOTIFY would halve the commits; few are enough. */
+/** Interval of NOTIFY. Sent inside each transaction that moves money, it would halve the commit rate. */
 const TELL_OTHERS_EVERY_MS = 20
 
 interface Bus {
-  /** Our own words come back to us as well. */
+  /** Id of this process, to ignore its own notifications. */
   speaker: string
   emitter: EventEmitter
   waiting: Set<Topic>
-  /** Of whoever called last: none is opened for this after the process has closed its own. */
+  /** Pool of the last caller: the timer must not open a new one after shutdown closed it. */
   through: Pool | null
   timer: NodeJS.Timeout | null
 }
@@ -28,7 +28,7 @@ interface Bus {
 const HOLDER = Symbol.for('troco.wake')
 const holder = globalThis as typeof globalThis & { [HOLDER]?: Bus }
 
-/** One per process, shared by the native modules and Next's copy of them. */
+/** Returns the bus of the process, shared by the native modules and Next's copy of them. */
 function bus(): Bus {
   holder[HOLDER] ??= {
     speaker: randomUUID(),
@@ -41,8 +41,8 @@ function bus(): Bus {
 }
 
 /**
- * Says, after the commit, that there is work: at once to this process, a moment later to others.
- * Nothing is lost where it is not heard, since workers also look by themselves.
+ * Signals new work, to this process at once and to others within 20 ms. Call it after the commit. A
+ * lost signal is harmless, because workers also poll.
  */
 export function wake(topic: Topic): void {
   wakeHere(topic)
@@ -52,18 +52,17 @@ export function wake(topic: Topic): void {
   bus().timer ??= setTimeout(tellOthers, TELL_OTHERS_EVERY_MS).unref()
 }
 
-/** The same without the others. */
 export function wakeHere(topic: string): void {
   bus().emitter.emit(topic)
 }
 
-/** What another process said. */
+/** Handles a notification, ignoring those that this process sent. */
 export function heardFromOthers(message: string): void {
   const [speaker, topics = ''] = message.split(' ')
   if (speaker !== bus().speaker) for (const topic of topics.split(',')) wakeHere(topic)
 }
 
-/** Before the last answers are waited for. */
+/** Ends open event streams. Called on shutdown, before waiting for open requests. */
 export function sayLeaving(): void {
   wakeHere(LEAVING)
 }

@@ -1,4 +1,4 @@
-/** The QR text of a Pix charge: EMV merchant-presented mode in Banco Central's profile. */
+/** Text of a Pix QR code (BR Code): EMV merchant-presented mode in Banco Central's profile. */
 
 import { crc16, type Fields, foldText, readFields, writeField } from './emv.ts'
 
@@ -10,18 +10,18 @@ const NO_TXID = '***'
 const BRL = '986'
 const NAME_MAX = 25
 const CITY_MAX = 15
-/** What a template of 99 leaves for the address beside the GUI. */
+/** Maximum length of a location: what a template of 99 characters leaves beside the GUI. */
 const LOCATION_MAX = 77
 const AMOUNT_CHARACTERS_MAX = 13
 
-// A host with a dot and a path. No scheme, port or user: wallets put https:// before it themselves.
+// A host with a dot, and a path. No scheme, port or user: wallets prepend https:// themselves.
 const LOCATION =
   /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+(?:\/[\w.~!$&'()*+,;=:@%/?-]*)?$/i
 
 interface Merchant {
   merchantName: string
   merchantCity: string
-  /** Cents; the payer types the amount when it is absent. */
+  /** Cents; if absent, the payer types the amount. */
   amount?: number
 }
 
@@ -30,37 +30,37 @@ export type DynamicCodeInput = Merchant & { location: string }
 
 type Target = {
   description: string | null
-  /** Pix Automático: where the recurrence that rides along is described. */
+  /** Location of the recurring payment (Pix Automático) that the code also contains. */
   recurrenceLocation: string | null
 } & ({ kind: 'static'; key: string } | { kind: 'dynamic'; location: string })
 
 export type BrCode = Target & {
-  /** Cents; null when the payer types the amount. */
+  /** Cents; null if the payer types the amount. */
   amount: number | null
   merchantName: string
   merchantCity: string
   txid: string | null
   postalCode: string | null
-  /** What field 01 claims; null when it is silent. */
+  /** Field 01; null if absent. */
   use: 'reusable' | 'once' | null
 }
 
 export type BrCodeError =
-  | 'characters' // something outside printable ASCII
-  | 'checksum' // mistyped or cut: the one that a payer can mend by copying again
-  | 'structure' // right checksum over fields that do not add up, or that come twice
-  | 'missing' // a mandatory field
+  | 'characters' // outside printable ASCII
+  | 'checksum' // mistyped or truncated: copying the code again can fix it
+  | 'structure' // valid checksum, but field lengths do not add up or a field is repeated
+  | 'missing' // a mandatory field is absent
   | 'currency'
   | 'country'
-  | 'arrangement' // none or several of 26–51 are Pix
-  | 'target' // key and location together, or neither
-  | 'unsupported' // a recurrence without a charge
+  | 'arrangement' // none or several of the fields 26–51 are Pix
+  | 'target' // both key and location, or neither
+  | 'unsupported' // a recurring payment without a charge
   | 'location'
   | 'amount'
 
 export type BrCodeReading = { ok: true; code: BrCode } | { ok: false; error: BrCodeError }
 
-/** Throws a RangeError on whatever could not be written so that every reader reads it back. */
+/** Builds a static code. Throws a RangeError for values that some readers could not read back. */
 export function buildStaticCode(input: StaticCodeInput): string {
   const { key, txid, description } = input
   if (!/^[!-~]{1,77}$/.test(key))
@@ -77,7 +77,7 @@ export function buildStaticCode(input: StaticCodeInput): string {
   return seal('', account + rest, input, txid ?? NO_TXID)
 }
 
-/** For the simulator: only a Pix participant can serve the signed charge behind a real one. */
+/** Builds a dynamic code for the simulator: only a Pix participant can serve a real one's signed charge. */
 export function buildDynamicCode(input: DynamicCodeInput): string {
   const { location } = input
   if (!isLocation(location) || !location.includes('/'))
@@ -114,7 +114,7 @@ function writeAmount(amount: number): string {
   return text
 }
 
-/** Lenient towards other people's codes, but what could be read in two ways is refused. */
+/** Parses a code of any issuer. Lenient, but refuses what could be read in two ways. */
 export function parseBrCode(text: string): BrCodeReading {
   const fields = openSeal(text)
   if (typeof fields === 'string') return { ok: false, error: fields }
@@ -138,7 +138,7 @@ export function parseBrCode(text: string): BrCodeReading {
   return { ok: true, code }
 }
 
-// The checksum comes before the structure: one mistyped character is always told as that.
+// Checks the checksum before the structure, so that a mistyped character is always reported as such.
 function openSeal(text: string): Fields | BrCodeError {
   if (/[^ -~]/.test(text)) return 'characters'
   if (!/6304[0-9A-F]{4}$/i.test(text)) return 'checksum'
@@ -169,7 +169,7 @@ function readTarget(fields: Fields): Target | BrCodeError {
   return isLocation(location) ? { kind: 'dynamic', location, ...shared } : 'location'
 }
 
-/** Null when one that names Pix cannot be read; what other arrangements hold is their affair. */
+/** Returns the Pix templates; null if one cannot be parsed. Templates of other schemes are ignored. */
 function pixTemplates(fields: Fields, first: number, last: number): Fields[] | null {
   const found: Fields[] = []
   for (const [id, value] of fields) {
@@ -181,7 +181,7 @@ function pixTemplates(fields: Fields, first: number, last: number): Fields[] | n
   return found
 }
 
-/** Null when the payer types it (absent, or the zero of a Pix Saque); undefined if unreadable. */
+/** Parses cents. Null if the payer types the amount (absent, or 0 for Pix Saque); undefined if invalid. */
 function readAmount(text: string | undefined): number | null | undefined {
   if (text === undefined) return null
   const [, whole, decimals = ''] = /^(\d+)(?:\.(\d{0,2}))?$/.exec(text) ?? []

@@ -1,4 +1,4 @@
-/** How EMV writes a code: two digits of id, two of length (01–99), the value; a checksum last. */
+/** EMV fields: two digits of id, two of length (01–99), then the value. The last field is a checksum. */
 
 export type Fields = Map<string, string>
 
@@ -6,7 +6,7 @@ export function writeField(id: string, value: string): string {
   return id + String(value.length).padStart(2, '0') + value
 }
 
-/** In the order of the text; null unless every length adds up and no id comes twice. */
+/** Parses fields in order; null unless every length adds up and no id is repeated. */
 export function readFields(text: string): Fields | null {
   const fields: Fields = new Map()
   for (let at = 0; at < text.length; ) {
@@ -20,7 +20,7 @@ export function readFields(text: string): Fields | null {
   return fields
 }
 
-/** Printable ASCII, one character per byte, so that a field's length means the same to everyone. */
+/** Folds to printable ASCII, so that characters and bytes of a field have the same length. */
 export function foldText(text: string, max = Number.POSITIVE_INFINITY): string {
   const plain = text
     .normalize('NFD')
@@ -29,7 +29,7 @@ export function foldText(text: string, max = Number.POSITIVE_INFINITY): string {
   return plain.replace(/ +/g, ' ').trim().slice(0, max).trim()
 }
 
-/** CRC-16/CCITT-FALSE over the UTF-8 bytes, as four upper-case hexadecimal digits. */
+/** Returns CRC-16/CCITT-FALSE of the UTF-8 bytes as four upper-case hexadecimal digits. */
 export function crc16(text: string): string {
   let crc = 0xffff
   for (const byte of new TextEncoder().encode(text)) {

@@ -1,7 +1,6 @@
 import type { PixKeyType } from './pix-key.ts'
 import { formatTaxId } from './tax-id.ts'
 
-/** A key in DICT form, written so that a person can compare it with what they were told. */
 export function formatPixKey(type: PixKeyType, key: string): string {
   switch (type) {
     case 'cpf':

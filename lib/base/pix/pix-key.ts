@@ -1,11 +1,11 @@
-/** Pix keys: from what a merchant types to the one form that the directory of keys (DICT) holds. */
+/** Pix keys: normalizes what a merchant types to the form of the key directory (DICT). */
 
 import { isValidCnpj, isValidCpf, maskTaxId, normalizeTaxId, taxIdKind } from './tax-id.ts'
 
 export const PIX_KEY_TYPES = ['cpf', 'cnpj', 'email', 'phone', 'random'] as const
 export type PixKeyType = (typeof PIX_KEY_TYPES)[number]
 
-/** `form` (test mode) lets sample keys work; `dict` (live mode) asks what the bank will ask. */
+/** `form` (test mode) accepts sample keys; `dict` (live mode) applies the bank's rules. */
 export type PixKeyStrictness = 'form' | 'dict'
 
 export type PixKeyProblem = 'form' | 'check_digits' | 'area_code' | 'too_long'
@@ -19,7 +19,7 @@ const KEY_MAX = 77
 /** The 67 area codes in use (Anatel). */
 const AREA_CODE = /^(?:[14689][1-9]|2[12478]|3[1-578]|5[1345]|7[134579])$/
 
-// DICT's pattern, but with a dot in the domain: live mode takes nothing that test mode refuses.
+// DICT's pattern plus a mandatory dot in the domain: live mode accepts nothing that test mode refuses.
 const DICT_EMAIL =
   /^[a-z0-9.!#$&'*+/=?^_{|}~`-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/
 
@@ -40,8 +40,8 @@ export function normalizePixKey(
 }
 
 /**
- * A mobile number can be somebody's valid CPF, and the money would go to a stranger. So live mode
- * decides only what can be read in one way.
+ * Infers the type of a key. Live mode refuses ambiguous ones: a mobile number can also be a valid
+ * CPF, and the money would go to a stranger.
  */
 export function inferPixKeyType(raw: string, strictness: PixKeyStrictness): PixKeyInference {
   const [type, ...others] = typesThatRead(raw, 'dict')
@@ -53,7 +53,7 @@ export function inferPixKeyType(raw: string, strictness: PixKeyStrictness): PixK
   return { ok: false, reason: type || taxIdKind(raw.trim()) === 'cpf' ? 'ambiguous' : 'unknown' }
 }
 
-/** For lists and logs; takes the key in DICT form. */
+/** Masks a key in DICT form, for lists and logs. */
 export function maskPixKey(type: PixKeyType, key: string): string {
   switch (type) {
     case 'cpf':
@@ -92,10 +92,10 @@ function readEmail(text: string, strictness: PixKeyStrictness): PixKeyReading {
   return pattern.test(key) ? { ok: true, key } : { ok: false, reason: 'form' }
 }
 
-/** A foreign number needs its plus sign: a mistyped Brazilian one would look the same. */
+/** Reads a phone number. Foreign ones need `+`: without it, a mistyped Brazilian one looks the same. */
 function readPhone(text: string): PixKeyReading {
   const dialled = stripPhone(text)
-  // Trunk 0 or 00 before the area code, 00 before the country: never 14 digits, which are a CNPJ.
+  // Prefixes: 0 or 00 before the area code, 00 before 55. Never 14 digits, which would be a CNPJ.
   const national = /^(?:(?:00)?55|\+55|0{0,2})(\d\d)9\d{8}$/.exec(dialled)
   if (national) {
     if (!AREA_CODE.test(national[1] ?? '')) return { ok: false, reason: 'area_code' }
@@ -119,14 +119,14 @@ function stripPhone(text: string): string {
   return text.replace(/[(). -]/g, '')
 }
 
-// DICT's example is of version 1, so the version is not judged.
+// Any UUID version: DICT's own example is version 1.
 function readRandom(text: string): PixKeyReading {
   const parts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/.exec(lowerCase(text.replace(/[ -]/g, '')))
   const key = parts?.slice(1).join('-') ?? ''
   return /^[0-9a-f-]{36}$/.test(key) ? { ok: true, key } : { ok: false, reason: 'form' }
 }
 
-/** ASCII only: the Kelvin sign would become a k, and the key another person's. */
+/** Lower-cases ASCII only: the Kelvin sign would become `k`, which is another person's key. */
 function lowerCase(text: string): string {
   return text.replace(/[A-Z]/g, letter => letter.toLowerCase())
 }

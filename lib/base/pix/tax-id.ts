@@ -1,13 +1,13 @@
-/** CPF and CNPJ, which may hold letters since July 2026 (IN RFB 2.229/2024). Never a number. */
+/** CPF and CNPJ as strings: a CNPJ may contain letters since July 2026 (IN RFB 2.229/2024). */
 
 export type TaxIdKind = 'cpf' | 'cnpj'
 
-/** Only ASCII letters are raised: `ß` or `ſ` would turn into letters that nobody wrote. */
+/** Removes punctuation and upper-cases ASCII only: `ß` or `ſ` would become other letters. */
 export function normalizeTaxId(text: string): string {
   return text.replace(/[./ -]/g, '').replace(/[a-z]/g, letter => letter.toUpperCase())
 }
 
-/** By form alone; the check digits are not looked at. */
+/** Returns the kind by form alone, without verifying the check digits. */
 export function taxIdKind(text: string): TaxIdKind | null {
   const bare = normalizeTaxId(text)
   if (/^\d{11}$/.test(bare)) return 'cpf'
@@ -22,7 +22,6 @@ export function isValidCnpj(text: string): boolean {
   return taxIdKind(text) === 'cnpj' && hasCheckDigits(normalizeTaxId(text), 9)
 }
 
-/** With its usual points; what is neither stays as it was written. */
 export function formatTaxId(text: string): string {
   const bare = normalizeTaxId(text)
   const kind = taxIdKind(bare)
@@ -31,7 +30,7 @@ export function formatTaxId(text: string): string {
   return text
 }
 
-/** Enough to recognise one's own document in a list or a log, too little to use it. */
+/** Masks a document for lists and logs: recognizable to its owner, useless to others. */
 export function maskTaxId(text: string): string {
   const bare = normalizeTaxId(text)
   const kind = taxIdKind(bare)
@@ -40,7 +39,7 @@ export function maskTaxId(text: string): string {
   return '***'
 }
 
-// The check digits of 00000000000000 match, but nothing of one repeated character was issued.
+// Refuses one repeated character: the check digits of 00000000000000 match, but none is ever issued.
 function hasCheckDigits(bare: string, weightMax: number): boolean {
   if (/^(.)\1*$/.test(bare)) return false
   const first = checkDigit(bare.slice(0, -2), weightMax)
@@ -48,7 +47,7 @@ function hasCheckDigits(bare: string, weightMax: number): boolean {
   return bare.endsWith(`${first}${second}`)
 }
 
-/** Weights grow from 2, right to left, and start again after the largest (9 for a CNPJ). */
+/** Computes a check digit. Weights run from 2, right to left, and restart after `weightMax`. */
 function checkDigit(base: string, weightMax: number): number {
   let sum = 0
   for (let place = 0; place < base.length; place++) {
