@@ -13,7 +13,7 @@ import { join, resolve } from 'node:path'
 import * as z from 'zod'
 import { isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
 
-/** What the data folder knows by itself. Whoever copies the folder has all of it. */
+/** Generated secrets of an installation. A copy of the data folder contains all of them. */
 const Secrets = z.object({
   server: z.string().min(32),
   database: z.string().min(16),
@@ -21,11 +21,11 @@ const Secrets = z.object({
 })
 export type Secrets = z.infer<typeof Secrets>
 
-/** The folder, made when missing, and its secrets, made once even when two processes come at once. */
+/** Opens the data folder, creating it and its secrets if missing. Safe for concurrent processes. */
 export function openDataFolder(path: string): { folder: string; secrets: Secrets } {
   const folder = resolve(path)
   try {
-    // Others may pass through it (PostgreSQL runs as another user under root), but not look inside.
+    // 0711: under root, PostgreSQL runs as another user, who must pass through but not list the folder.
     if (!statSync(folder, { throwIfNoEntry: false }))
       mkdirSync(folder, { recursive: true, mode: 0o711 })
     const file = join(folder, 'secrets.json')
@@ -43,7 +43,7 @@ export function openDataFolder(path: string): { folder: string; secrets: Secrets
   }
 }
 
-/** New secrets would not open the data that is there, and look as if they might. */
+/** Refuses to generate secrets for existing data: they could not open it. */
 function requireNoData(folder: string): void {
   for (const name of ['postgres', 'postgres-location']) {
     if (!statSync(join(folder, name), { throwIfNoEntry: false })) continue
@@ -53,7 +53,7 @@ function requireNoData(folder: string): void {
   }
 }
 
-/** Writes a file that holds a secret: nobody else may read it, and it is never half written. */
+/** Writes a file of secrets atomically, readable by its owner only. */
 export function writePrivate(file: string, value: unknown): void {
   renameSync(writeDraft(file, value), file)
 }

@@ -8,7 +8,7 @@ import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { DEMO_ADMIN, DEMO_MERCHANT, makeDemoWorld } from '#prisma/seed.ts'
 
-/** Two servers that start at once on one database make one demo world. */
+/** Advisory lock id, so that servers that start together on one database create one set of demo data. */
 const LOCK = 72_707_370
 
 export interface Demo {
@@ -18,7 +18,7 @@ export interface Demo {
   token: string
 }
 
-/** The demo world, made once, and how to enter it, kept in demo.json of the data folder. */
+/** Creates the demo data once and stores its credentials in demo.json of the data folder. */
 export async function openDemo(folder: string): Promise<Demo> {
   const { DATABASE_URL, DEMO_PASSWORD = '', PUBLIC_URL } = env()
   const lock = new Client({ connectionString: DATABASE_URL })
@@ -48,7 +48,7 @@ async function workingToken(file: string, accountId: string): Promise<string | n
   return caller?.account.id === accountId && caller.mode === 'test' ? token : null
 }
 
-/** The file is only a convenience: damaged, it is written anew with a new token. */
+/** Returns null for a damaged file, which is then rewritten with a new token. */
 function readToken(file: string): string | null {
   try {
     const { token } = JSON.parse(readFileSync(file, 'utf8'))

@@ -5,8 +5,8 @@ import { log } from '#lib/base/log.ts'
 const CHECK_MS = 500
 
 /**
- * Starts the PostgreSQL inside again when it died under us. It takes its old port where it can, so
- * the connections heal by themselves; on another one we stop, for whoever watches to start us anew.
+ * Restarts the embedded PostgreSQL after it died. On its old port, connections recover by themselves;
+ * on another port this process stops, so that its supervisor restarts it.
  */
 export function keepAlive(first: Embedded, open: () => Promise<Embedded>): () => Promise<void> {
   const opened = [first]

@@ -6,22 +6,22 @@ import { migrate } from '#lib/base/db/migrate.ts'
 import { env, loadEnvFile, supplyEnv } from '#lib/base/env.ts'
 
 export interface Runtime {
-  /** Where the data folder is; null when the database is the operator's own. */
+  /** Path of the data folder; null if the settings make it unnecessary. */
   folder: string | null
-  /** Where the PostgreSQL inside keeps its files. */
+  /** Data directory of the embedded PostgreSQL; null with DATABASE_URL. */
   location: string | null
   migrated: string[]
   close: () => Promise<void>
 }
 
 interface Options {
-  /** For a server or worker: a database inside that dies is started again. */
+  /** Restarts the embedded PostgreSQL if it dies; for servers and workers. */
   staysUp?: boolean
 }
 
 /**
- * What every command stands on: settings, secrets, a database that answers and is migrated. The
- * PostgreSQL inside is shared with whoever runs it already, and stops with its last user.
+ * Loads settings and secrets, opens the database and migrates it. An embedded PostgreSQL is shared
+ * between processes and stops with the last one.
  */
 export async function openRuntime(options: Options = {}): Promise<Runtime> {
   loadEnvFile('.env')

@@ -1,14 +1,14 @@
-/** Past this, whatever still holds on is let go: a supervisor would kill us anyway. */
+/** Time limit of a shutdown; then the process exits, since a supervisor would kill it anyway. */
 const GRACE_MS = 9_000
 
-/** Ends when somebody asks us to stop: by signal, or because whoever started us is gone. */
+/** Resolves when the process must stop: on a signal, or when the parent process disconnects. */
 export function untilStopped(): Promise<void> {
   return new Promise(resolve => {
     const stop = () => {
       setTimeout(() => process.exit(1), GRACE_MS).unref()
       resolve()
     }
-    // Asked twice is asked once: Ctrl-C reaches us from the terminal and from the bootstrap.
+    // `on`, not `once`: Ctrl-C arrives twice, from the terminal and from the bootstrap.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
     process.on('disconnect', stop)
   })

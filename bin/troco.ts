@@ -4,7 +4,7 @@ import { EnvError } from '#lib/base/settings.ts'
 
 type Command = (words: string[]) => Promise<void>
 
-/** Loaded one by one: `token create` needs no web server. */
+/** Commands are imported on use: `token create` must not load the web server. */
 const COMMANDS: Record<string, () => Promise<Command>> = {
   start: async () => (await import('#bin/commands/start.ts')).start,
   dev: async () => (await import('#bin/commands/start.ts')).startDevelopment,
@@ -38,7 +38,7 @@ try {
   process.stderr.write(`${describe(error)}\n`)
   process.exitCode = 1
 }
-// What is left open (a channel to the bootstrap) must not keep a finished command alive.
+// The IPC channel to the bootstrap would keep a finished command running.
 if (process.connected) process.disconnect()
 
 function describe(error: unknown): string {

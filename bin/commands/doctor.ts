@@ -7,7 +7,7 @@ import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.
 
 const SPACE_MIN_MIB = 1024
 
-/** What stands, what is wrong with it and what to do, a line each; 1 when something is wrong. */
+/** Prints one line per check, with advice if it fails. Exit code 1 if any check fails. */
 export async function examine(): Promise<void> {
   await withRuntime(async ({ folder, location, migrated }) => {
     const { TROCO_ENV, PUBLIC_URL } = env()

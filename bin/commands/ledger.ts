@@ -4,7 +4,7 @@ import { connect } from '#lib/base/db/client.ts'
 import { findAccount } from '#lib/rooms/accounts/queries.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 
-/** Says what was checked; a broken promise names its first wrong row and ends with 1. */
+/** Prints each check with its first wrong row. Exit code 1 if any check fails. */
 export async function verifyBooks(words: string[]): Promise<void> {
   const { values } = parseArgs({ args: words, options: { account: { type: 'string' } } })
   await withRuntime(async () => {

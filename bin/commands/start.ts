@@ -14,7 +14,7 @@ import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
 import { routeConsole } from '#lib/edge/server/console.ts'
 import { createFront } from '#lib/edge/server/front.ts'
 
-/** Requests under way may finish within this; then their connections are cut. */
+/** Time limit for open requests on shutdown; then their connections are closed. */
 const DRAIN_MS = 4_000
 const PORT_WAIT_MS = 3_000
 
@@ -22,7 +22,6 @@ export function start(): Promise<void> {
   return serve(false)
 }
 
-/** For working on it: pages and routes reload as they change. */
 export function startDevelopment(): Promise<void> {
   return serve(true)
 }
@@ -61,8 +60,8 @@ function openDemoWhereLocal(runtime: Runtime): Promise<Demo> | null {
 }
 
 /**
- * Asked before the database is started, so that a second `npm start` fails soon. A server of ours
- * that was told to stop a moment ago gets the time to do so.
+ * Checks the port before starting the database, so that a second `npm start` fails early. Waits up
+ * to 3 s for a Troco server that is still shutting down.
  */
 async function requireFreePort(port: number, host: string): Promise<void> {
   const deadline = Date.now() + PORT_WAIT_MS

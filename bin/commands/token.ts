@@ -8,7 +8,7 @@ import { isPermission, PERMISSIONS, type Permission } from '#lib/rooms/tokens/sc
 
 const ACTOR = { type: 'command_line' } as const
 
-/** Prints the token and nothing else, so that a script can take it. */
+/** Prints only the token, for use in scripts. */
 export async function create(words: string[]): Promise<void> {
   const { values } = parseArgs({
     args: words,

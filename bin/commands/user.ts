@@ -5,7 +5,7 @@ import { hashPassword, makePassword } from '#lib/services/people/password.ts'
 import { registerUser } from '#lib/services/people/register.ts'
 import { openResetFor } from '#lib/services/people/reset.ts'
 
-/** Prints the id; the password is told once, beside it. */
+/** Prints the id to standard output and the password, shown only once, to standard error. */
 export async function create(words: string[]): Promise<void> {
   const { values } = parseArgs({
     args: words,
@@ -22,7 +22,7 @@ export async function create(words: string[]): Promise<void> {
   })
 }
 
-/** Prints the link, for whoever cannot be sent a mail. It works once, and for an hour. */
+/** Prints a password link, for users who cannot receive mail. Valid once, for one hour. */
 export async function reset(words: string[]): Promise<void> {
   const { values } = parseArgs({ args: words, options: { email: { type: 'string' } } })
   const email = requireOption(values.email, '--email')

@@ -3,7 +3,7 @@ import { withRuntime } from '#bin/command-line.ts'
 import { untilStopped } from '#bin/stop.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
 
-/** Whoever pays or asks goes before what may wait a moment. */
+/** Process priority (nice): lower than that of a web server, whose requests are more urgent. */
 const NICE = 5
 
 export async function runWorker(): Promise<void> {
