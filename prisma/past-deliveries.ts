@@ -3,12 +3,12 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { problemText } from '#lib/services/webhooks/problem.ts'
 
-/** As a webhook is tried, without the chance in it. */
+/** Pauses before each delivery attempt, in seconds: the webhook schedule without its jitter. */
 const TRIED_AFTER_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000]
 
 const FAILED = { code: 'status', params: { status: 500 } } as const
 
-/** One delivery that arrived, and one whose tries are used up. */
+/** Makes one delivery delivered and one exhausted, and stops the rest. */
 export async function tellDeliveries(account: Account): Promise<void> {
   const [delivered, exhausted] = await db().delivery.findMany({
     where: { accountId: account.id, event: { type: 'transaction.paid' } },
@@ -47,7 +47,7 @@ export async function tellDeliveries(account: Account): Promise<void> {
       const done = { status: 'exhausted', attempts: TRIED_AFTER_S.length, dueAt: null }
       await tx.delivery.update({ where: { accountId_id: { accountId, id } }, data: done })
     }
-    // The receiver is made up: what else would be told it must not wait for it for ever.
+    // The receiver does not exist, so pending deliveries would be retried in vain.
     await tx.delivery.updateMany({
       where: { accountId: account.id, status: 'pending' },
       data: { status: 'stopped', dueAt: null },

@@ -12,7 +12,7 @@ import { tellDeliveries } from '#prisma/past-deliveries.ts'
 
 const DAY_MS = 86_400_000
 const DAYS = 90
-/** What the demo merchant has received in all: R$ 25.000,00, the welcome of R$ 1.000,00 included. */
+/** Total received by the demo merchant, in cents, including the welcome charge. */
 const RECEIVED = 2_500_000
 const WELCOME = 100_000
 const PAID_CHARGES = 72
@@ -37,7 +37,7 @@ interface Planned {
   reference: string
 }
 
-/** Ninety days of business: money came in, some went out, some did not get through. */
+/** Creates 90 days of charges and withdrawals in every state, with deliveries. */
 export async function fillPast(account: Account): Promise<void> {
   const now = Date.now()
   const planned = planPayments(now)
@@ -65,7 +65,7 @@ export async function fillPast(account: Account): Promise<void> {
   await tellDeliveries(account)
 }
 
-/** The same amounts and gaps on every machine; a little more business towards the present. */
+/** Plans deterministic payments, more frequent and larger towards the present. */
 function planPayments(now: number): Planned[] {
   const weights = Array.from({ length: PAID_CHARGES - 1 }, (_, at) => 40 + ((at * 37) % 61) + at)
   const sum = weights.reduce((total, weight) => total + weight, 0)
@@ -142,7 +142,7 @@ async function withdraw(
   }
 }
 
-/** One charge in each state that brought no money, and two that may still be paid. */
+/** Creates one expired, one failed and two pending charges. */
 async function writeOpenEnds(account: Account, now: number): Promise<void> {
   const open = [
     { age: 3 * DAY_MS, amount: 78_000, reference: 'pedido-1100' },

@@ -12,10 +12,10 @@ export const DEMO_MERCHANT = 'demo@troco.local'
 export const DEMO_ADMIN = 'admin@troco.local'
 
 const ACTOR = { type: 'system' } as const
-/** Written last: without it a demo shop is half made, because its making was killed. */
+/** Action recorded last: a demo account without it is incomplete, its creation was interrupted. */
 const DONE = 'demo.made'
 
-/** The merchant and the admin that a newcomer signs in as, with the password that is printed. */
+/** Creates the demo merchant, admin and account, or returns the existing account. */
 export async function makeDemoWorld(password: string): Promise<Account> {
   await keepPeople(password)
   for (const account of await listDemoAccounts()) {
@@ -31,7 +31,7 @@ export async function makeDemoWorld(password: string): Promise<Account> {
   return account
 }
 
-/** Both people, with the password that is printed: a DEMO_PASSWORD that was changed since, too. */
+/** Creates both demo users, or updates their passwords after DEMO_PASSWORD changed. */
 async function keepPeople(password: string): Promise<void> {
   const people = [
     { email: DEMO_MERCHANT, name: 'Aurora', isAdmin: false },
@@ -56,7 +56,7 @@ async function listDemoAccounts(): Promise<Account[]> {
   return rows.map(({ account }) => account as Account)
 }
 
-/** Books are never deleted, so what was begun stays, suspended and nobody's. */
+/** Suspends an incomplete demo account and removes its members: ledger entries cannot be deleted. */
 async function putAside(accountId: string): Promise<void> {
   await suspendAccount(accountId, 'Its making as a demo was interrupted', ACTOR)
   await db().membership.deleteMany({ where: { accountId } })
