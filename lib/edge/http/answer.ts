@@ -3,7 +3,7 @@ import { log } from '#lib/base/log.ts'
 import { FAULT, REFUSALS } from '#lib/base/refusals.ts'
 import type { Answer } from '#lib/edge/http/exchange.ts'
 
-/** The two forms of a 422 in the specification. */
+/** Formats of a 422 body: the first message only, or the messages of every field. */
 export type InvalidForm = 'first_message' | 'field_messages'
 
 const JSON_HEADERS = {
@@ -15,7 +15,7 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   return jsonText(status, JSON.stringify(body), headers)
 }
 
-/** The same for what is JSON already. */
+/** Builds a response from text that is JSON already. */
 export function jsonText(
   status: number,
   text: string,
@@ -24,7 +24,7 @@ export function jsonText(
   return { status, text, headers: { ...JSON_HEADERS, ...headers } }
 }
 
-/** What an endpoint returns that answers with more than it can hold at once, or as it happens. */
+/** Result of an endpoint whose response is too large for memory or is produced over time. */
 export interface Streamed {
   headers: Record<string, string>
   chunks: AsyncIterable<string>
@@ -38,7 +38,7 @@ export function stream({ headers, chunks }: Streamed): Answer {
   return { status: 200, text: '', chunks, headers: { ...JSON_HEADERS, ...headers } }
 }
 
-/** The response to an error. An unforeseen one is logged, and the caller sees a fault without a reason. */
+/** Builds the response to an error. An unexpected one is logged and returned without its reason. */
 export function answerError(error: unknown, invalid: InvalidForm): Answer {
   if (isDatabaseGone(error)) {
     log().error({ err: error }, 'the database cannot be asked')
@@ -66,7 +66,7 @@ function invalidBody(error: TrocoError, invalid: InvalidForm): { errors: unknown
 
 const FIELD = /^\w{1,64}$/
 
-/** Names the wrong fields beside a body that holds the first message only. */
+/** Names the invalid fields, because the body holds only the first message. */
 function fieldsHeader({ fields = {} }: TrocoError): Record<string, string> {
   const names = Object.keys(fields).filter(name => FIELD.test(name))
   return names.length > 0 ? { 'x-error-fields': names.join(' ') } : {}

@@ -5,10 +5,10 @@ import type { FieldProblems } from '#lib/base/refusals.ts'
 import type { Incoming } from '#lib/edge/http/exchange.ts'
 
 const BYTES_MAX = 64 * 1024
-/** Deeper than any honest body; some receivers of our webhooks would fail on more. */
+/** Maximum nesting of a body: far above real use; some webhook receivers fail on deeper JSON. */
 const DEPTH_MAX = 32
 
-/** The JSON object of a request; no body at all counts as an empty one. */
+/** Reads the JSON object of a request. An empty body counts as an empty object. */
 export async function readObject(incoming: Incoming): Promise<Record<string, unknown>> {
   refuseForeignTypes(incoming)
   const text = await readText(incoming)
@@ -19,7 +19,7 @@ export async function readObject(incoming: Incoming): Promise<Record<string, unk
   return value
 }
 
-/** What stands behind the `?`; of a name that comes twice the last value counts. */
+/** Parses the query string; the last value of a repeated name counts. */
 export function readQuery(url: string): Record<string, unknown> {
   const at = url.indexOf('?')
   const query = at < 0 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at)))
@@ -27,7 +27,7 @@ export function readQuery(url: string): Record<string, unknown> {
   return query
 }
 
-/** Checks fields against a schema. Null and the empty string count as absent. */
+/** Validates fields. Null and the empty string count as absent. */
 export function parseFields<T>(schema: z.ZodType<T>, given: Record<string, unknown>): T {
   const present = Object.entries(given).filter(([, value]) => value !== null && value !== '')
   const result = schema.safeParse(Object.fromEntries(present))
@@ -55,7 +55,7 @@ function refuseForeignTypes({ header }: Incoming): void {
 
 async function readText(incoming: Incoming): Promise<string> {
   if (Number(incoming.header('content-length') ?? 0) > BYTES_MAX) throw tooLarge()
-  // A caller who hangs up in the middle reads no answer, and is no fault of the database.
+  // The caller disconnected: nobody reads this response, but it must not count as a server fault.
   const bytes = await incoming.readBody(BYTES_MAX).catch(() => {
     throw malformed()
   })
@@ -69,7 +69,7 @@ async function readText(incoming: Incoming): Promise<string> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** A whole number that was written out and that a double cannot hold: it would come back as another. */
+/** Marks an integer literal that a double cannot hold exactly: it would change when stored. */
 const TOO_LONG = Symbol('a number beyond 2^53')
 
 function parseJson(text: string): unknown {
@@ -80,13 +80,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-// TypeScript does not know the reviver's third argument yet, which Node has.
+// TypeScript does not yet declare the reviver's third argument, which Node passes.
 function keepExact(_key: string, value: unknown, context?: { source?: string }): unknown {
   const exact = typeof value !== 'number' || Number.isSafeInteger(value)
   return exact || !/^-?\d+$/.test(context?.source ?? '') ? value : TOO_LONG
 }
 
-/** PostgreSQL keeps no NUL and no half of a surrogate pair, in keys neither. */
+/** Refuses text that PostgreSQL cannot store, in keys too: NUL and unpaired surrogates. */
 function refuseUnwritable(value: unknown, depth: number, place = 'body'): void {
   if (depth > DEPTH_MAX) throw invalidBody(`must not be nested deeper than ${DEPTH_MAX} levels`)
   if (typeof value === 'string') {
@@ -99,7 +99,7 @@ function refuseUnwritable(value: unknown, depth: number, place = 'body'): void {
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) {
       if (key.includes('\0') || !key.isWellFormed()) throw invalidText(place)
-      // A field that is such a number is judged by its own rule, which says more.
+      // A top-level number of this kind fails in its own schema, whose message is more specific.
       if (inner === TOO_LONG && depth === 1) continue
       refuseUnwritable(inner, depth + 1, depth === 1 ? key : place)
     }

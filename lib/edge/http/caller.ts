@@ -24,29 +24,28 @@ import {
 
 export interface CallingAccount {
   id: string
-  /** The account as a statement names it; for a remembered caller it is also the proof. */
+  /** Account as SQL statements name it; for a remembered caller, with the proof to check. */
   ref: AccountRef
   name: string
   city: string
   expiresIn: number
   isActive: boolean
-  /** The member's; null for a program. */
   role: SessionAccount['role'] | null
 }
 
-/** Whoever sent a request: a program with a token, or a member of the account in our own pages. */
+/** Sender of a request: a program with a token, or a member in the dashboard. */
 export interface Caller {
   kind: 'token' | 'session'
   mode: Mode
   permissions: readonly string[]
   account: CallingAccount
-  /** The member who asks; null for a program. */
+  /** Null for a token. */
   user: SessionUser | null
-  /** What the token is counted by; a session is counted by its address alone. */
+  /** Rate limit key of the token; null for a session, which is limited by address only. */
   key: string | null
 }
 
-/** Who calls, asked of the database. A token goes before a cookie. */
+/** Identifies the caller in the database. A token takes precedence over a cookie. */
 export async function authenticate(incoming: Incoming): Promise<Caller> {
   const authorization = incoming.header('authorization')
   if (authorization === null) {
@@ -64,7 +63,7 @@ export async function authenticate(incoming: Incoming): Promise<Caller> {
   throw unauthenticated()
 }
 
-/** The token's caller of a moment ago. Its account's `ref` refuses the statement if that changed. */
+/** Returns the remembered caller of a token; the statement fails if the proof in `ref` is stale. */
 export function recallCaller({ header }: Incoming): Caller | null {
   const token = bearerOf(header('authorization'))
   const known = token === null ? null : recallToken(token)
@@ -82,7 +81,7 @@ function bearerOf(authorization: string | null): string | null {
   return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null
 }
 
-/** A cookie counts only with what our own pages say beside it: which world, and whose. */
+/** Accepts a session cookie only with the mode and account headers that the dashboard sends. */
 async function readMember(incoming: Incoming): Promise<Caller | null> {
   const { header } = incoming
   const mode = MODES.find(known => known === header('troco-mode'))
@@ -98,7 +97,7 @@ async function readMember(incoming: Incoming): Promise<Caller | null> {
   return { kind: 'session', mode, permissions, account, user, key: null }
 }
 
-/** Who is signed in. What a page asks by itself, reading, is no use of the session. */
+/** Returns the signed-in user. Reads do not extend the session: pages poll on their own. */
 export async function readPerson({ method, header }: Incoming): Promise<SessionUser | null> {
   const secret = sessionSecret(header('cookie') ?? '')
   return secret === null ? null : readSession(secret, writes(method))
@@ -108,7 +107,7 @@ export function writes(method: string): boolean {
   return !['GET', 'HEAD'].includes(method)
 }
 
-/** A page's write must come from a page of ours, which the browser says in two ways. */
+/** Refuses a write from another site's page, by Origin and, where sent, Sec-Fetch-Site. */
 export function requireOwnPage({ header }: Pick<Incoming, 'header'>): void {
   const site = header('sec-fetch-site') ?? 'same-origin'
   if (site === 'same-origin' && isOwnOrigin(header('origin'))) return
@@ -121,7 +120,7 @@ function sessionSecret(cookies: string): string | null {
   return pairs.find(([name]) => name === session)?.[1] ?? null
 }
 
-/** Whether the caller may do this at all, and a page's write came from a page of ours. */
+/** Refuses a call that the caller may not make, and a session's write from another site's page. */
 export function authorize(
   caller: Caller,
   incoming: Incoming,
@@ -156,13 +155,13 @@ export function unauthenticated(): TrocoError {
   return refuse('unauthenticated')
 }
 
-/** Whether a page of ours sent this: PUBLIC_URL alone says where they live. */
+/** Returns whether the origin is PUBLIC_URL's: no header can change what counts as this site. */
 function isOwnOrigin(origin: string | null): boolean {
   const given = URL.parse(origin ?? '')
   const own = new URL(env().PUBLIC_URL)
   if (!given) return false
   if (given.origin === own.origin) return true
-  // In local use the machine may be called by any name of its own.
+  // In local use, the browser may open this machine under any of its names and addresses.
   const sameDoor = given.protocol === own.protocol && given.port === own.port
   return env().TROCO_ENV === 'local' && sameDoor && isThisMachine(given.hostname)
 }

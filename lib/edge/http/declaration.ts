@@ -15,34 +15,32 @@ interface Call<Body, Query> {
   query: Query
   params: Record<string, string>
   ip: string | null
-  /** The member who asks for it in our own pages; null for a program with a token. */
+  /** Null for a token. */
   userId: string | null
   user: SessionUser | null
-  /** Fails once the caller may do this no more: for an answer that goes on for long. */
+  /** Throws once the caller has lost access: for responses that stream for long. */
   proveAgain: () => Promise<void>
-  /** Set when the request carries an Idempotency-Key: the row is written with it, under its id. */
+  /** Set if the request has an Idempotency-Key: the verb stores its row with this key and id. */
   once: Once | undefined
 }
 
 export interface Declaration<Body = undefined, Query = undefined> {
-  /** What it does, for the document: a line, and what else there is to know. */
   summary: string
   description?: string
-  /** The permission that the caller needs; any one of a list will do. */
+  /** Required permission; of a list, any one is enough. */
   allow: Allowed | Allowed[]
-  /** Weighty enough that a member who proved long ago who they are is asked again. */
+  /** Requires a recent proof of identity from a member: for actions with serious consequences. */
   takesProof?: boolean
-  /** What the body must be, in each mode; without it none is read. */
+  /** Schema of the body in each mode; without it, the body is not read. */
   body?: Record<Mode, z.ZodType<Body>>
   query?: z.ZodType<Query>
   invalid?: InvalidForm
-  /** What a 200 says. */
   answer: z.ZodType
-  /** Refusals beside those that every endpoint knows. */
+  /** Error codes beyond those of every endpoint. */
   refuses?: ErrorCode[]
-  /** Of every POST: how its answer is kept under an Idempotency-Key. */
+  /** For every POST: how the response is stored under an Idempotency-Key. */
   once?: Rule
-  /** Its first statement names the account by `account.ref`, so it may begin with a remembered caller. */
+  /** Allows a remembered caller: the first statement names, and so proves, `account.ref`. */
   quick?: boolean
   handle: (call: Call<Body, Query>) => Promise<unknown>
 }

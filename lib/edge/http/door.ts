@@ -16,7 +16,7 @@ import { requireProof } from '#lib/edge/session/proof.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 import { isSecondFactorMissing } from '#lib/services/people/factors.ts'
 
-/** Who may come in by a door that belongs to no account. */
+/** Callers of an endpoint that belongs to no account. */
 export type Who = 'visitor' | 'person' | 'admin'
 
 interface Call<Body, Query, User> {
@@ -25,9 +25,8 @@ interface Call<Body, Query, User> {
   query: Query
   params: Record<string, string>
   ip: string
-  /** What browser it is, as it says itself. */
   userAgent: string | null
-  /** Of a write, which of our own addresses the page has. */
+  /** Origin of the page that sent a write, always one of this site's own. */
   origin: string
 }
 
@@ -35,10 +34,10 @@ export interface DoorDeclaration<Body, Query, User> {
   summary: string
   body?: z.ZodType<Body>
   query?: z.ZodType<Query>
-  /** What a 200 says; of a stream there is no shape. */
+  /** Schema of the 200 response; a stream has none. */
   answer: z.ZodType
   refuses?: ErrorCode[]
-  /** Weighty enough that somebody who proved long ago who they are is asked again. */
+  /** Requires a recent proof of identity: for actions with serious consequences. */
   takesProof?: boolean
   handle: (call: Call<Body, Query, User>) => Promise<unknown>
 }
@@ -54,28 +53,27 @@ export interface Door extends Served {
   }
 }
 
-/** For anybody at a page of ours who has not signed in: to join, or to find back in. */
+/** Declares an endpoint for visitors of the site's own pages: sign-up, sign-in help. */
 export function visitorDoor<Body = undefined, Query = undefined>(
   declared: DoorDeclaration<Body, Query, null>,
 ): Door {
   return door('visitor', declared as DoorDeclaration<unknown, unknown, null>, async () => null)
 }
 
-/** For whoever is signed in, about themselves. */
 export function personDoor<Body = undefined, Query = undefined>(
   declared: DoorDeclaration<Body, Query, SessionUser>,
 ): Door {
   return door('person', declared as DoorDeclaration<unknown, unknown, SessionUser>, requirePerson)
 }
 
-/** For the operator's staff. To everybody else it says no more than that it is not theirs. */
+/** Declares an endpoint for the operator's staff. Others only learn that they have no access. */
 export function adminDoor<Body = undefined, Query = undefined>(
   declared: DoorDeclaration<Body, Query, SessionUser>,
 ): Door {
   return door('admin', declared as DoorDeclaration<unknown, unknown, SessionUser>, requireStaff)
 }
 
-/** A method that such an address does not have. */
+/** Responds 405 after the checks that a door of this kind makes. */
 export function refuseAtDoor(incoming: Incoming, { who }: Door['opens'], allow: string) {
   return answering(incoming, 'field_messages', async visit => {
     await countAddress(visit)

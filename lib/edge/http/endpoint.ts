@@ -25,7 +25,7 @@ interface Context {
   params: Promise<Record<string, string>>
 }
 
-/** What a route module exports: the handler that Next calls, and what the front calls instead. */
+/** Export of a route module: the handler for Next, and `serve`, which the front calls directly. */
 export interface Served {
   (request: Request, context: Context): Promise<Response>
   serve: (incoming: Incoming) => Promise<Answer>
@@ -42,7 +42,7 @@ export function routeOf(serve: Served['serve']): Served {
   return Object.assign(handler, { serve })
 }
 
-/** One request on its way through the checks; what is counted or read once is kept here. */
+/** State of one request during the checks: what is counted or read only once. */
 export interface Visit {
   incoming: Incoming
   noted: LogContext
@@ -52,7 +52,7 @@ export interface Visit {
   content?: Promise<Record<string, unknown>>
 }
 
-/** The one wrapper of every API route: who calls, may they, what do they say, then the work. */
+/** Wraps every API route: authenticates, authorizes, validates, then runs `handle`. */
 export function endpoint<Body = undefined, Query = undefined>(
   given: Declaration<Body, Query>,
 ): Endpoint {
@@ -62,7 +62,7 @@ export function endpoint<Body = undefined, Query = undefined>(
   return Object.assign(routeOf(serve), { declared })
 }
 
-/** A method that an address does not have is said only to whoever may call it at all. */
+/** Responds 405, but only to callers who pass authentication with an active account. */
 export function refuseMethod(incoming: Incoming, allow: string): Promise<Answer> {
   return answering(incoming, 'field_messages', async visit => {
     const caller = await admit(visit)
@@ -102,8 +102,8 @@ async function proceed(visit: Visit, declared: Declaration<unknown, unknown>): P
 }
 
 /**
- * The same request with a caller who is remembered instead of asked for. Only a success counts: the
- * statement proved the caller then. Whatever else comes of it is judged afresh, in the usual order.
+ * Serves the request with a remembered caller. Only a success counts, because the statement proved
+ * the caller; other outcomes are decided again in the usual order.
  */
 async function tryQuickly(
   visit: Visit,

@@ -11,14 +11,13 @@ import type { Answer, Incoming } from '#lib/edge/http/exchange.ts'
 
 const KEY_MAX = 255
 const PATH_MAX = 500
-/** How long a twin waits for the first to be answered. */
+/** How long a repeated request waits for the first one to finish. */
 const WAIT_MAX_MS = 10_000
 const WAIT_STEP_MS = 50
 
-/** How the answers of an endpoint are kept. */
 export interface Rule {
   keptS: number
-  /** Tells the first answer again from the row that the verb wrote with the key. */
+  /** Rebuilds the first response from the row that the verb stored with the key. */
   recall?: (call: { account: string; mode: Mode }, id: string) => Promise<unknown>
 }
 
@@ -32,7 +31,6 @@ interface KeptKey {
   state: 'done' | 'running' | 'abandoned'
 }
 
-/** The key that a caller sent, if any. */
 export function readKey({ header }: Incoming): string | null {
   const key = header('idempotency-key')
   if (key === null || (key !== '' && key.length <= KEY_MAX)) return key
@@ -40,8 +38,8 @@ export function readKey({ header }: Incoming): string | null {
 }
 
 /**
- * Acts once, however often the same request comes, and tells the first answer again. Nothing that was
- * refused is kept, since nothing happened: the same key may succeed later.
+ * Runs `act` once per key and replays the first response. Refusals are not stored, because nothing
+ * happened: the same key may succeed later.
  */
 export async function actOnce(
   scope: Scope,
@@ -67,7 +65,7 @@ export async function actOnce(
   }
 }
 
-/** Twins in this process wait for the first here instead of at the database, a connection each. */
+/** Requests with the same key wait here instead of each holding a database connection. */
 const running = new Map<string, Promise<{ requestHash: Uint8Array; text: string } | null>>()
 
 async function actUntilKnown(once: Once, rule: Rule, act: Act): Promise<Answer> {
@@ -79,7 +77,7 @@ async function actUntilKnown(once: Once, rule: Rule, act: Act): Promise<Answer> 
   throw refuse('in_progress')
 }
 
-/** An index holds no path of any length, and only the id in it can be long. */
+/** Hashes long paths: the size of an index entry is limited. Only the id in a path can be long. */
 function shorten(scope: Scope): Scope {
   if (scope.path.length <= PATH_MAX) return scope
   return { ...scope, path: createHash('sha256').update(scope.path).digest('hex') }
@@ -89,7 +87,7 @@ function again(text: string): Answer {
   return jsonText(200, text, { 'idempotent-replayed': 'true' })
 }
 
-/** Null: another one is at it, or was a moment ago. */
+/** Returns null if another request holds the key, or held it a moment ago. */
 async function tryOnce(once: Once, rule: Rule, act: Act): Promise<Answer | null> {
   try {
     const key = rule.recall ? null : storeKey(once, true)
@@ -98,9 +96,9 @@ async function tryOnce(once: Once, rule: Rule, act: Act): Promise<Answer | null>
   } catch (error) {
     const isTwin = databaseFault(error).constraint === 'idempotency_keys_pkey'
     if (!isTwin && !isTrocoError(error)) throw error
-    // A bank that is down may be asked again under this key, but not by this request.
+    // The bank is down: a later request may retry under this key, but this one must not.
     if (isTrocoError(error) && error.code === 'service_unavailable') throw error
-    // Another refusal may be only the echo of a first request that did succeed.
+    // Any other refusal may follow from a first request that succeeded: look for its response.
     const kept = await findKey(once)
     if (kept) return tellAgain(kept, once, rule, act)
     if (isTwin) return null
@@ -148,7 +146,7 @@ async function findKey(once: Once): Promise<KeptKey | null> {
   return null
 }
 
-/** Whose process died left its key behind; one of those who ask again takes its work up. */
+/** Claims a key whose process died. Of several retries, one succeeds and continues the work. */
 async function holdAgain(once: Once): Promise<boolean> {
   const taken = await db().$executeRaw`
     UPDATE idempotency_keys SET locked_until = ${heldUntil}
@@ -156,7 +154,7 @@ async function holdAgain(once: Once): Promise<boolean> {
   return taken === 1
 }
 
-/** The same fields with the same values are the same request, in whatever order they were written. */
+/** Hashes the fields in sorted order: equal content is the same request, however it was written. */
 function hashContent(content: Record<string, unknown>): Uint8Array<ArrayBuffer> {
   const text = JSON.stringify(content, (_key, value) =>
     isObject(value)

@@ -13,7 +13,6 @@ type Declared = Endpoint['declared']
 
 const REUSED = 'was used before with another body: send a new key'
 
-/** What is the same for every endpoint that says it. */
 const COMMON: Record<number, string> = {
   400: 'MalformedJson',
   401: 'Unauthenticated',
@@ -23,7 +22,7 @@ const COMMON: Record<number, string> = {
   503: 'ServiceUnavailable',
 }
 
-/** Everything that an endpoint answers when it refuses, by status; what is common goes to `shared`. */
+/** Describes every refusal of an endpoint by status; common responses are added to `shared`. */
 export function refusalsOf(declared: Declared, writes: boolean, shared: Json): Json {
   const byStatus = new Map<number, PublicErrorCode[]>()
   for (const code of codesOf(declared, writes)) {
@@ -109,7 +108,7 @@ function errorOf({ allow, body, query, refuses }: Declared, code: PublicErrorCod
   }
 }
 
-/** What is really said of a request that is not valid. */
+/** Returns a real validation error of this schema, as the example. */
 function problemOf(schema: z.ZodType | undefined): TrocoError {
   for (const attempt of [{}, { limit: '0' }, { amount: 0 }]) {
     try {

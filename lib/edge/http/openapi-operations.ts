@@ -5,7 +5,6 @@ import type { Json, Shapes } from '#lib/edge/http/openapi-schemas.ts'
 
 type Declared = Endpoint['declared']
 
-/** What each part of the API is about: its tag, and the name of one of its things. */
 const NOUNS: Record<string, { tag: string; one: string }> = {
   account: { tag: 'Account', one: 'Account' },
   transactions: { tag: 'Charges', one: 'Charge' },
@@ -14,14 +13,12 @@ const NOUNS: Record<string, { tag: string; one: string }> = {
   events: { tag: 'Events', one: 'Event' },
 }
 
-/** What the operations of one document share. */
 export interface Context {
   shapes: Shapes
   responses: Json
   server: string
 }
 
-/** One method of one address. */
 export function describeOperation(
   { shapes, responses, server }: Context,
   segments: string[],
@@ -78,7 +75,7 @@ function descriptionOf({ description, allow, once }: Declared): string {
   ].join('\n\n')
 }
 
-/** The address as the document writes it: /transactions/{id}. */
+/** Returns the path in OpenAPI syntax: /transactions/{id}. */
 export function pathOf(segments: string[]): string {
   return `/${segments.map(part => (isOpen(part) ? `{${part.slice(1, -1)}}` : part)).join('/')}`
 }
@@ -91,7 +88,7 @@ export function tagOf(segments: string[]): string {
   return segments[0] === 'sandbox' ? 'Sandbox' : nounOf(segments).tag
 }
 
-/** The last fixed part of an address says what it is about. */
+/** Returns the tag and name for the last fixed segment of the path. */
 function nounOf(segments: string[]): { tag: string; one: string } {
   const last = segments.findLast(part => !isOpen(part)) ?? ''
   const name = last.charAt(0).toUpperCase() + last.slice(1)
@@ -128,7 +125,7 @@ function queryParameters({ properties = {} }: Json): Json[] {
   })
 }
 
-/** Its example is the least that can be sent, as the code samples send it. */
+/** Describes the body. Its example has only the required fields, like the code samples. */
 function requestBody(shapes: Shapes, schema: Json) {
   const example = shapes.exampleOf(schema, 'required')
   const required = shapes.find(schema).required !== undefined

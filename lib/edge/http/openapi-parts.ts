@@ -13,7 +13,7 @@ export const PARAMETERS: Record<string, Json> = {
     name: 'Idempotency-Key',
     in: 'header',
     description: 'Makes it safe to send this again: a new UUID, say. See Idempotency.',
-    // No example: whoever tries it here would send that one, and each time the same.
+    // No example: the reference's try-out form would send the same key with every call.
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
   'webhook-id': {

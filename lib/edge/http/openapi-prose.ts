@@ -1,6 +1,6 @@
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 
-/** What holds for the whole API, in Markdown: each heading is a place in the reference. */
+/** Introduction of the API reference, in Markdown; each heading becomes a section. */
 export const INTRODUCTION = `
 Create PIX charges, learn when they are paid, give money back, send it to a Pix key, and be told of
 everything that happens. Requests and answers are JSON; all paths are relative to the server's
@@ -114,7 +114,6 @@ This is version 1.0.0. Fields, events and optional parameters may be added; igno
 not know. Nothing that is described here changes its meaning.
 `.trim()
 
-/** The parts of the API, in the order of the reference. */
 export const TAGS = [
   {
     name: 'Charges',

@@ -1,6 +1,6 @@
 import type { PublicErrorCode } from '#lib/base/refusals.ts'
 
-/** When each code is returned, for the document. */
+/** Condition for each error code, for the document. */
 export const WHEN: Record<PublicErrorCode, string> = {
   unauthenticated: 'No token, or one that does not count',
   account_not_active: 'The account is not active',
@@ -27,7 +27,6 @@ export const WHEN: Record<PublicErrorCode, string> = {
   service_unavailable: 'The bank or the database cannot be asked just now',
 }
 
-/** What each status means, whatever its code. */
 export const MEANINGS: Record<number, string> = {
   400: 'The body is not JSON.',
   401: 'No token was sent, or it is unknown, revoked or expired.',

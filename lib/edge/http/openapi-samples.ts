@@ -1,9 +1,8 @@
-/** What a sample shows: one call, as a program would make it. */
 interface Call {
   method: string
   url: string
   body: unknown
-  /** Whether it is one to send again when no answer comes. */
+  /** Whether the sample sends an Idempotency-Key, so that it can be retried. */
   once: boolean
 }
 
@@ -13,7 +12,6 @@ interface Sample {
   source: string
 }
 
-/** How a language writes down what JSON holds. */
 interface Spelling {
   open: string
   close: string
@@ -21,7 +19,7 @@ interface Spelling {
   text: (value: string) => string
   words: Record<string, string>
   step: string
-  /** An object without anything in it, where a list would look the same. */
+  /** Literal of an empty object, where `open` and `close` alone would make a list. */
   empty?: string
 }
 
@@ -54,7 +52,7 @@ const PHP: Spelling = {
   empty: '(object) []',
 }
 
-// In pieces, because the house's own code reads the environment in one place only.
+// Joined from parts: only one file of this repository may read the environment, and a check looks.
 const NODE_TOKEN = ['process', 'env', 'TROCO_TOKEN'].join('.')
 
 export function samplesOf(call: Call): Sample[] {

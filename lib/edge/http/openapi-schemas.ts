@@ -1,21 +1,21 @@
 import * as z from 'zod'
 import { Invariant } from '#lib/base/invariant.ts'
 
-/** A JSON Schema, or any other part of the document. */
+/** JSON Schema, or any other part of the document. */
 export type Json = Record<string, unknown>
 
 export const SHARED = '#/components/schemas/'
 const LISTS = ['anyOf', 'oneOf', 'allOf']
 const INT32_MAX = 2 ** 31 - 1
-/** A pattern up to this long says something to a reader; beyond it only its format does. */
+/** Longest pattern shown: a longer one is unreadable, so only its format remains. */
 const PATTERN_MAX = 60
 
-/** Turns what the endpoints declare into JSON Schema. What has a name is told once, under it. */
+/** Converts the endpoints' schemas to JSON Schema. A named schema is defined once. */
 export class Shapes {
   readonly shared: Record<string, Json> = {}
-  /** The shapes that are sent as webhooks: their names by the webhook's. */
+  /** Name of the schema for each webhook. */
   readonly webhooks = new Map<string, string>()
-  /** Where an example differs from the one of its shape. */
+  /** Fields in which the example of a reference differs from its schema's own. */
   readonly #samples = new WeakMap<Json, Json>()
 
   of(schema: z.ZodType, io: 'input' | 'output'): Json {
@@ -35,12 +35,11 @@ export class Shapes {
     return this.#tidy(own)
   }
 
-  /** The shape itself, or the one that it refers to. */
   find(shape: Json): Json {
     return this.shared[String(shape.$ref).slice(SHARED.length)] ?? shape
   }
 
-  /** What could be sent or said, put together from the examples of its parts. */
+  /** Builds an example value from the examples of its parts. */
   exampleOf(shape: Json, wanted: 'all' | 'required' = 'all'): unknown {
     const { examples, $ref, const: only, enum: choices, items, allOf } = shape
     if (Array.isArray(examples)) return examples[0]
@@ -100,24 +99,24 @@ function annotationsOf({ description, examples }: Json): Json {
   return { ...(description ? { description } : {}), ...(examples ? { examples } : {}) }
 }
 
-/** The same in the words of somebody who writes such a document by hand. */
+/** Rewrites a generated schema in the form of a hand-written document. */
 function spell(given: Json): Json {
   const { propertyNames: _, ...shape } = mayBeNull(given)
   const { additionalProperties: others, format, pattern, minimum, maximum } = shape
-  // A reader must not refuse what a later version adds to an answer.
+  // Clients must accept fields that a later version adds to a response.
   if (others === false) delete shape.additionalProperties
   if (others && Object.keys(others).length === 0) shape.additionalProperties = true
   if (format && String(pattern).length > PATTERN_MAX) delete shape.pattern
   if (shape.type === 'integer') {
     if (minimum === Number.MIN_SAFE_INTEGER) delete shape.minimum
     if (maximum === Number.MAX_SAFE_INTEGER) delete shape.maximum
-    // Else generated programs in other languages hold an amount in 32 bits.
+    // Without it, code generators for other languages store amounts in 32 bits.
     if (Number(maximum) > INT32_MAX) shape.format = 'int64'
   }
   return shape
 }
 
-/** `anyOf` of something and null, as one type with two names. */
+/** Merges `anyOf` with null into one schema with two types. */
 function mayBeNull(shape: Json): Json {
   const { anyOf, ...rest } = shape
   const [some, none, ...others] = (anyOf ?? []) as Json[]
@@ -126,7 +125,7 @@ function mayBeNull(shape: Json): Json {
   return { ...some, ...rest, type: [some.type, 'null'] }
 }
 
-/** Makes events as the document shows them, from the shape of a page of events. */
+/** Returns a function that builds an example event of a type, from the schema of an event page. */
 export function eventSamples(page: z.ZodType): (type: string) => Json {
   const shapes = new Shapes()
   shapes.of(page, 'output')

@@ -6,16 +6,14 @@ import { type Json, SHARED, Shapes } from '#lib/edge/http/openapi-schemas.ts'
 
 type Declared = Endpoint['declared']
 
-/** A route as it is served: the folders that lead to it, and what answers under each method. */
 export interface ServedRoute {
   segments: string[]
   handlers: Map<string, { declared?: Declared }>
 }
 
-/** In the order in which somebody meets them. HEAD is not told: it is GET's. */
+/** Order within the reference. HEAD is left out: it repeats GET. */
 const METHODS = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE']
 
-/** The OpenAPI document of these routes, made from what they run on. */
 export function buildDocument(routes: ServedRoute[], publicUrl: string): Json {
   const shapes = new Shapes()
   const paths: Record<string, Json> = {}
@@ -55,7 +53,7 @@ export function buildDocument(routes: ServedRoute[], publicUrl: string): Json {
   }
 }
 
-/** By tag, and from the list of things down to one. What serves only our own pages is left out. */
+/** Sorts by tag, lists before single items. Routes for the dashboard only are left out. */
 function inOrder(routes: ServedRoute[]): ServedRoute[] {
   const place = ({ segments }: ServedRoute) =>
     TAGS.findIndex(({ name }) => name === tagOf(segments)) * 10 + segments.length

@@ -12,12 +12,12 @@ import { documentOf, type Shown, showRefusal } from '#lib/views/payer/document.t
 import { type PayableCharge, readPayable } from '#lib/views/payer/read.ts'
 import { type Words, wordsFor } from '#lib/views/payer/words.ts'
 
-/** As long as a browser waits before it asks a database that was gone once more. */
+/** Seconds that a browser waits before it retries after a server error. */
 const RETRY_AFTER_S = 5
-/** What looks at an address on somebody's behalf, before anybody has opened it. */
+/** User agents that fetch a link for a preview or an index, before the payer opens it. */
 const PREVIEWS = /bot\b|crawl|spider|preview|whatsapp|facebookexternalhit|slack|telegram/i
 
-/** The payer's page, or with `?state` only how its charge stands, for the page's own script. */
+/** Serves the payer's page, or with `?state` only its charge's state, for the page's script. */
 export function servePayer(incoming: Incoming): Promise<Answer> {
   const { url, requestId } = incoming
   const query = new URLSearchParams(url.split('?')[1])
@@ -47,7 +47,7 @@ async function answerCharge(
 ): Promise<Answer> {
   if (isLook) return json(200, { state: stateKey(charge) }, PRIVATE)
   if (!charge.is_viewed && isOpenedByPayer(incoming)) {
-    // The page is worth more than the note: a payer sees it even where nothing can be written.
+    // Payers see the page even when the database accepts no writes.
     await viewCharge(charge.account_id, charge.id).catch(error =>
       log().warn({ err: error }, 'that a charge was viewed could not be noted'),
     )
@@ -55,7 +55,7 @@ async function answerCharge(
   return page(200, showCharge(charge, words), words)
 }
 
-/** A browser of somebody's who is no member of ours looking at their own page. */
+/** Returns whether a payer opened the page: not a prefetch, preview or signed-in member. */
 function isOpenedByPayer({ method, header }: Incoming): boolean {
   const isAhead = `${header('sec-purpose')} ${header('purpose')}`.includes('prefetch')
   const ours = new RegExp(`(^|; *)${cookieNames().session}=`)

@@ -12,7 +12,6 @@ export interface Allowance {
   resetS: number
 }
 
-/** What a limiter says of one key, when it allows and when it refuses. */
 interface Count {
   remainingPoints: number
   msBeforeNext: number
@@ -35,16 +34,16 @@ interface Limits {
   link: RedisLink | null
 }
 
-/** What goes beyond the rate is spread so that it adds at most a twentieth to it. */
+/** Share that bursts may add to the sustained rate: 5 %. */
 const EXTRA_SHARE = 1 / 20
-/** Whatever the settings, a rest of an hour is enough. */
+/** Longest burst window, whatever the settings. */
 const EXTRA_WINDOW_MAX_S = 3_600
 const MINUTE_S = 60
 
 const HOLDER = Symbol.for('troco.rate-limits')
 const holder = globalThis as typeof globalThis & { [HOLDER]?: Limits }
 
-/** Takes one from the allowance; refuses when it is used up. Null: this limit is off. */
+/** Takes one request from the allowance; refuses if none is left. Null: the limit is off. */
 export async function takeAllowance(
   policy: 'ip' | 'token',
   key: string,
@@ -61,19 +60,19 @@ export async function takeAllowance(
   }
 }
 
-/** What a refused caller is told of its allowance. */
+/** Returns the allowance for the headers of a refused request. */
 export function spentAllowance(policy: 'ip' | 'token', resetS: number): Allowance | null {
   const rate = limits()[policy]
   return rate && { policy, quota: rate.quota, windowS: rate.windowS, remaining: 0, resetS }
 }
 
-/** Counts a bearer that failed; refuses once its address has had its number for this minute. */
+/** Counts a failed bearer token; refuses once its network reaches the limit per minute. */
 export async function countFailedBearer(ip: string): Promise<void> {
   const limiter = limits().bearer
   if (limiter) await countOne(limiter, networkOf(ip))
 }
 
-/** The fields of draft-ietf-httpapi-ratelimit-headers; `r` counts the rate only, not the burst. */
+/** Builds the fields of draft-ietf-httpapi-ratelimit-headers; `r` is the rate without the burst. */
 export function allowanceHeaders(allowances: (Allowance | null)[]): Record<string, string> {
   const known = allowances.filter(allowance => allowance !== null)
   if (known.length === 0) return {}
@@ -83,13 +82,13 @@ export function allowanceHeaders(allowances: (Allowance | null)[]): Record<strin
   }
 }
 
-/** Lets go of Redis and of all counts; the next use reads the settings anew. */
+/** Closes Redis and drops all counts; the next use reads the settings again. */
 export function closeRateLimits(): void {
   holder[HOLDER]?.link?.close()
   delete holder[HOLDER]
 }
 
-/** The process's one set, shared by the native modules and Next's copy of them. */
+/** Returns the limits of this process, shared by native modules and Next's copy of them. */
 function limits(): Limits {
   holder[HOLDER] ??= makeLimits()
   return holder[HOLDER]
@@ -109,9 +108,9 @@ function makeLimits(): Limits {
 }
 
 /**
- * Windows of a second hold `rate`, longer ones the rest of `burst`: who was quiet for windowS may send
- * `burst` at once, who keeps to the rate is never refused, who sends on and on gets 105 % of it.
- * T whole seconds let pass at most rate × (T + 1) + extra × (T / windowS + 2), edges included.
+ * Allows `rate` per second plus `burst - rate` per windowS: after an idle windowS `burst` at once,
+ * at `rate` no refusals, under constant load 105 % of it. T whole seconds admit at most rate × (T +
+ * 1) + extra × (T / windowS + 2), edges included.
  */
 function makeRate(name: string, rate: number, burst: number, link: RedisLink | null): Rate | null {
   if (rate === 0) return null
@@ -128,7 +127,7 @@ function makeWindow(name: string, points: number, duration: number, link: RedisL
   if (!link) return memory
   return new RateLimiterRedis({
     storeClient: link,
-    // It knows node-redis by a class name that this version no longer has.
+    // The library recognizes node-redis by a class name that this version no longer has.
     useRedisPackage: true,
     rejectIfRedisNotReady: true,
     insuranceLimiter: memory,
@@ -148,7 +147,7 @@ async function countOne(limiter: Limiter, key: string): Promise<Count> {
   }
 }
 
-// Told by its form: the class may be the other copy's.
+// Checks the shape: Next loads its own copy of the library, with another class.
 function isCount(value: unknown): value is Count {
   return typeof value === 'object' && value !== null && 'msBeforeNext' in value
 }

@@ -4,14 +4,16 @@ import { log } from '#lib/base/log.ts'
 type Client = ReturnType<typeof createClient>
 type Script = { keys: string[]; arguments: string[] }
 
-/** Far above any healthy answer; a Redis that hangs costs the requests under way this much, once. */
+/**
+ * Time limit of a Redis response, far above a healthy one; a hanging Redis delays requests once.
+ */
 const ANSWER_MAX_MS = 500
 const CONNECT_MAX_MS = 2_000
 const RETRY_MS = 1_000
 
 /**
- * What the limiters take for a Redis client. The real one is dropped at its first fault and another
- * is made later, so that nobody waits for a dead one; meanwhile `isReady` is false.
+ * Redis client for the limiters. A client is dropped at its first error and replaced later, so that
+ * no request waits for a dead connection; meanwhile `isReady` is false.
  */
 export class RedisLink {
   readonly #url: string
@@ -52,13 +54,13 @@ export class RedisLink {
   async #connect(): Promise<void> {
     let client: Client | undefined
     try {
-      // Only where it is used: loading it takes longer than all of the rest of this.
+      // Imported only where Redis is used: loading it takes longer than all other work here.
       const { createClient } = await import('@redis/client')
       if (this.#isClosed) return
       client = createClient({
         url: this.#url,
         disableOfflineQueue: true,
-        // Its own reconnecting would hold the process, and its time-out ends where a command is sent.
+        // Its own reconnecting would block process exit; its timeout ends once a command is sent.
         socket: { reconnectStrategy: false, connectTimeout: CONNECT_MAX_MS / 2 },
         commandOptions: { timeout: undefined },
         maintNotifications: 'disabled',
@@ -67,10 +69,10 @@ export class RedisLink {
       this.#client = made
       made.on('error', error => this.#drop(made, error))
       made.unref()
-      // A host may take the connection and never say a word.
+      // A host may accept the connection and never respond.
       const timer = setTimeout(() => this.#drop(made, tooLate()), CONNECT_MAX_MS).unref()
       await made.connect().finally(() => clearTimeout(timer))
-      // Closed in the meantime: it has connected all the same.
+      // Closed while connecting: the connection was opened all the same.
       if (this.#client !== made) made.destroy()
     } catch (error) {
       this.#drop(client, error)
@@ -95,14 +97,14 @@ export class RedisLink {
   }
 }
 
-/** NOAUTH, WRONGPASS, READONLY and so on: what a Redis says in its first word. */
+/** Returns the first word of a Redis error: NOAUTH, WRONGPASS, READONLY and so on. */
 function replyCode(error: unknown): string | undefined {
   return error instanceof Error ? /^[A-Z]{3,}\b/.exec(error.message)?.[0] : undefined
 }
 
 function withinTime<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    // If it was our process that stood still, the answer is here: read before giving up.
+    // If this process was blocked, the response may have arrived: read it before giving up.
     const timer = setTimeout(() => setImmediate(() => reject(tooLate())), ANSWER_MAX_MS)
     work.then(resolve, reject).finally(() => clearTimeout(timer))
   })

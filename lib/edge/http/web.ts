@@ -3,7 +3,7 @@ import { answerError } from '#lib/edge/http/answer.ts'
 import { requireOwnPage, writes } from '#lib/edge/http/caller.ts'
 import type { Answer, Incoming } from '#lib/edge/http/exchange.ts'
 
-/** A request as Next hands it on; who sent it, the front has told it in headers of ours. */
+/** Converts Next's request; the front has set the sender's address and id in its headers. */
 export function fromRequest(request: Request, params: Record<string, string>): Incoming {
   const { headers, method, url } = request
   const { pathname, search } = new URL(url)
@@ -14,15 +14,15 @@ export function fromRequest(request: Request, params: Record<string, string>): I
     requestId: headers.get(REQUEST_ID_HEADER) ?? undefined,
     params,
     header: name => headers.get(name),
-    // Under Next the stream of a caller who hung up neither ends nor fails: only the signal tells.
+    // Under Next, the body of a disconnected caller never ends or fails: only the signal fires.
     readBody: bytesMax =>
       Promise.race([readAtMost(request.body, bytesMax), untilHungUp(request.signal)]),
   }
 }
 
 /**
- * Why a write of a page goes no further; null when it may. For next-auth, which by itself asks only
- * for a token in a cookie, and that a neighbour on this host could plant.
+ * Refuses a cross-site write to next-auth; null if allowed. next-auth only compares a token with a
+ * cookie, which another application on this host could set.
  */
 export function refuseForeign({ method, headers }: Request): Response | null {
   try {
