@@ -1,17 +1,17 @@
 import type { Mode } from '#lib/base/mode.ts'
 
-/** What a page shows: one account, in one of its worlds; null where it belongs to none. */
+/** Account and mode that a page shows; the account is null for a user without one. */
 export interface World {
   mode: Mode
   accountId: string | null
 }
 
-/** Why a call was refused, or never arrived: `network`. The code is the X-Error-Code of the answer. */
+/** Failed API call. `code` is the X-Error-Code of the response, or `network` if none arrived. */
 export class ApiProblem extends Error {
   readonly status: number
   readonly code: string
   readonly fields: Record<string, string[]>
-  /** By which the operator finds it in the log. */
+  /** Id of the request in the server's log. */
   readonly requestId: string | null
 
   constructor(status: number, code: string, said: Partial<ApiProblem> = {}) {
@@ -26,7 +26,7 @@ export class ApiProblem extends Error {
 
 interface Order {
   body?: unknown
-  /** The same for every try of the same wish, so that it happens once. */
+  /** Same value for every attempt of one action, so that it happens once. */
   idempotencyKey?: string
   signal?: AbortSignal
 }
@@ -39,14 +39,14 @@ export interface Api {
     path: string,
     order?: Order,
   ) => Promise<Said>
-  /** The answer itself, for what is read as it comes. */
+  /** Returns the raw response, for streams. */
   open: (path: string, signal?: AbortSignal) => Promise<Response>
 }
 
-/** Asks whoever is there to show again who they are; false when they would rather not. */
+/** Asks the user to prove their identity again; false if they cancel. */
 export type AskProof = () => Promise<boolean>
 
-/** The same API as any program's, called as the member who is signed in. */
+/** Creates a client of the public API that calls as the signed-in member. */
 export function createApi(world: World, askProof?: AskProof): Api {
   const ask = async (method: string, path: string, order: Order = {}): Promise<Response> => {
     const { body, idempotencyKey, signal } = order
@@ -78,7 +78,6 @@ export function createApi(world: World, askProof?: AskProof): Api {
   }
 }
 
-/** For pages that nobody needs to sign in for. */
 export function visitorApi(): Api {
   return createApi({ mode: 'test', accountId: null })
 }
