@@ -1,12 +1,11 @@
 import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 
-/** Small, so that nothing else waits long for what is deleted. */
+/** Rows per statement: small, so that other statements do not wait long for the locks. */
 const BATCH_MAX = 500
 const BODIES_KEPT = '60 days'
 const REST_KEPT = '90 days'
 
-/** Keys whose answers are promised no longer. */
 export function forgetKeys(): Promise<number> {
   return db().$executeRaw`
     DELETE FROM idempotency_keys WHERE (account_id, mode, path, key) IN (
@@ -14,7 +13,6 @@ export function forgetKeys(): Promise<number> {
       WHERE expires_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
-/** Failed sign-ins that no longer count against anybody. */
 export function forgetTries(): Promise<number> {
   return db().$executeRaw`
     DELETE FROM sign_in_tries WHERE (scope, key) IN (
@@ -22,7 +20,6 @@ export function forgetTries(): Promise<number> {
       WHERE ends_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
-/** What nobody answered in time. */
 export function forgetChallenges(): Promise<number> {
   return db().$executeRaw`
     DELETE FROM challenges WHERE hash IN (
@@ -30,7 +27,7 @@ export function forgetChallenges(): Promise<number> {
       WHERE expires_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
-/** What nobody can come back with: who signed in stays in the audit. */
+/** Deletes expired sessions; the sign-in remains in the audit log. */
 export function forgetSessions(): Promise<number> {
   return db().$executeRaw`
     DELETE FROM user_sessions WHERE id IN (
@@ -38,7 +35,7 @@ export function forgetSessions(): Promise<number> {
       WHERE expires_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
-/** Seen long enough by whoever looks after the system. */
+/** Deletes mails that failed a week ago: time enough for the operator to see them. */
 export function forgetMails(): Promise<number> {
   return db().$executeRaw`
     DELETE FROM mails WHERE id IN (
@@ -46,7 +43,7 @@ export function forgetMails(): Promise<number> {
       WHERE failed_at < now() - interval '7 days' LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
-/** What was sent to receivers and what they answered; that it was, and how, is kept longer. */
+/** Deletes the bodies of old attempts; the attempts and their outcome are stored longer. */
 export function pruneAttemptBodies(): Promise<number> {
   return db().$executeRaw`
     UPDATE delivery_attempts SET request_body = NULL, response_body = NULL
@@ -57,7 +54,7 @@ export function pruneAttemptBodies(): Promise<number> {
       LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
-/** The oldest events of each account and mode, with their deliveries, so that no gap opens. */
+/** Deletes the oldest events of each account and mode, with their deliveries: no gap opens. */
 export function pruneEvents(): Promise<number> {
   return transaction(async tx => {
     const old = await tx.$queryRaw<{ account: string; id: string }[]>`
@@ -82,7 +79,6 @@ export function pruneEvents(): Promise<number> {
   })
 }
 
-/** The journal of calls that banks answered long ago. */
 export function pruneGatewayCalls(): Promise<number> {
   return db().$executeRaw`
     DELETE FROM gateway_calls WHERE (account_id, id) IN (

@@ -30,41 +30,41 @@ import { resumeEndpoints } from '#lib/services/webhooks/endpoints.ts'
 
 interface Job {
   name: string
-  /** Does what is due now, some of it at a time, and says how many it did. One that yields may rest. */
+  /** Does one batch of due work and returns its size. A job that yields may pause with `rest`. */
   run: (rest: () => Promise<void>) => Promise<number>
-  /** How long it sleeps when nothing was due, unless it is woken. */
+  /** Sleep after a run that found nothing due, unless the job is woken. */
   restsMs: number
   wakesOn?: Topic
-  /** Much may be due at once and none of it is urgent: it leaves part of the time to requests. */
+  /** Pauses between batches, because much may be due at once and requests come first. */
   yields?: boolean
 }
 
-/** The net below the wake-ups. */
+/** Polling interval, for wake-ups that were lost. */
 const POLL_MS = 1_000
-/** Seldom enough to leave the time to those who create charges: what is newer is searched as well. */
+/** Rare, to spare requests that create charges: search also reads charges not yet registered. */
 const REGISTER_MS = 2_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const HEARTBEAT_MS = 10_000
-/** Of the time that it worked: with less requests wait longer, with more a sweep takes too long. */
+/** Rest per unit of work: less makes requests wait, more makes a sweep take too long. */
 const REST_SHARE = 1.1
-/** What is under way may end by itself within this; then it is broken off and given back. */
+/** Time for running work to finish at shutdown; then it is aborted and its leases released. */
 const END_WITHIN_MS = 5_000
-/** A heartbeat that nobody took away, because its worker was killed. */
+/** Age at which the heartbeat of a killed worker is deleted. */
 const FORGOTTEN_AFTER = '1 day'
 
 export interface Worker {
   stop: () => Promise<void>
 }
 
-/** Works off the jobs until it is stopped. Any number may run at once: each row is claimed by one. */
+/** Runs the jobs until stopped. Several workers may run: each row is claimed by one of them. */
 export function startWorker(): Worker {
   const id = newId()
   const stopping = new AbortController()
   const { signal } = stopping
   const tellers = { transaction: tellCharge, withdrawal: tellWithdrawal }
   const deliverer = createDeliverer(tellers, () => wakeHere('deliveries'))
-  // One claim takes all that may start: there is more to do only once somebody says so.
+  // One run claims everything that may start: more becomes due only with the next wake-up.
   const deliver = () => deliverer.run().then(() => 0)
   const working = listJobs(deliver).map(job => work(job, signal))
   const others = Promise.all([beat(id, signal), listenToOthers(signal)])
@@ -88,7 +88,7 @@ function listJobs(deliver: () => Promise<number>): Job[] {
   const refund = () => sendDueRefunds(chargeColumns)
   const withdraw = () => sendDueWithdrawals()
   const expire: Job['run'] = rest => expireDueCharges(gatewayOf, rest)
-  // It works for its part of each minute, however much is due.
+  // Limits itself to a share of each minute, so it never counts as having more to do.
   const checkBooks = () => checkLedgers().then(() => 0)
   return [
     { name: 'expire charges', run: expire, wakesOn: 'charges', yields: true, ...polled },
@@ -111,7 +111,6 @@ function listJobs(deliver: () => Promise<number>): Job[] {
   ]
 }
 
-/** Runs a job again and again as long as something is due, and sleeps when nothing is. */
 async function work(job: Job, stopped: AbortSignal): Promise<void> {
   const alarm = new Alarm(job.wakesOn)
   let began = 0
@@ -132,7 +131,7 @@ async function work(job: Job, stopped: AbortSignal): Promise<void> {
   alarm.off()
 }
 
-/** Ends a sleep when the job is woken, also by what was said since the last run began. */
+/** Interrupts a sleep when the job is woken, also if that happened during the last run. */
 class Alarm {
   readonly off: () => void
   #rings = new AbortController()
