@@ -8,10 +8,10 @@ import type { Answer, Incoming } from '#lib/edge/http/exchange.ts'
 import { type Sender, securityHeaders } from '#lib/edge/server/headers.ts'
 import type { Match } from '#lib/edge/server/routes.ts'
 
-/** How long a caller who goes on sending may take to read the answer before the line is cut. */
+/** Time for a caller that is still sending to read the response before the connection is cut. */
 const CUT_OFF_AFTER_MS = 500
 
-/** The fast lane: no Request, no Response, one write. What is said is the same as through Next. */
+/** Serves the API without Request and Response objects; responses equal those through Next. */
 export async function serveApi(
   message: IncomingMessage,
   response: ServerResponse,
@@ -41,7 +41,6 @@ function refuse(incoming: Incoming, handlers: Match['handlers']): Promise<Answer
   return first?.opens ? refuseAtDoor(incoming, first.opens, allow) : refuseMethod(incoming, allow)
 }
 
-/** Head and body in one write. */
 export function send(response: ServerResponse, answer: Answer, sender?: Sender): void {
   const { status, headers, text } = answer
   response.writeHead(status, {
@@ -55,17 +54,17 @@ export function send(response: ServerResponse, answer: Answer, sender?: Sender):
 
 const HUNG_UP = ['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE']
 
-/** As fast as the caller takes it; what breaks half way cuts the line, so that nobody takes it for whole. */
+/** Streams at the caller's pace. An error cuts the connection, so the body looks incomplete. */
 async function sendStream(
   response: ServerResponse,
   { status, headers, chunks = Readable.from([]) }: Answer,
   { requestId }: Sender,
 ): Promise<void> {
-  // Whoever hung up while it was made ready is told nothing.
+  // The caller disconnected while the response was prepared.
   if (response.destroyed) return
   response.writeHead(status, { ...securityHeaders(), 'x-request-id': requestId, ...headers })
   response.flushHeaders()
-  // As a stream it hears at once of a caller who hangs up, not only when it has more to say.
+  // A stream notices a disconnected caller at once, not only at its next chunk.
   await pipeline(Readable.from(chunks), response).catch(error => {
     if (!HUNG_UP.includes(error.code)) log().error({ err: error }, 'an answer broke half way')
     response.destroy()
@@ -78,7 +77,7 @@ function single(value: string | string[] | undefined): string | null {
 
 function readBody(message: IncomingMessage, bytesMax: number): Promise<Uint8Array | null> {
   return new Promise((resolve, reject) => {
-    // Who has hung up already will not do so again.
+    // A connection that is closed already emits no further event.
     if (message.destroyed) reject(new Error('The caller hung up'))
     const chunks: Buffer[] = []
     let size = 0

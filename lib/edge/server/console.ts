@@ -1,8 +1,8 @@
 import { log } from '#lib/base/log.ts'
 
 /**
- * Next and other libraries print errors as they are, a database error's row included. What they
- * print on the console goes through our log instead, which knows what may be said of an error.
+ * Sends the console output of libraries to the log, which leaves stored data out of errors. Next and
+ * others print errors unchanged, a database error with its row included.
  */
 export function routeConsole(): void {
   console.error = (...said) => log().error({ err: findError(said) }, 'a library reported an error')

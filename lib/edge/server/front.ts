@@ -20,17 +20,16 @@ import { loadPages, loadRoutes, matchRoute } from '#lib/edge/server/routes.ts'
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 const REQUEST_TIMEOUT_MS = 10_000
-/** Node looks for those that are over their time only so often: every 30 s, unless told. */
+/** Interval of Node's check for timed-out requests; its default is 30 s. */
 const TIMEOUT_CHECK_MS = 1_000
-/** Longer than the usual 60 s of a proxy, so that it is never us who hangs up first. */
+/** Longer than the usual 60 s of a proxy, so that the proxy always closes the connection first. */
 const KEEP_ALIVE_MS = 65_000
 const HEADER_BYTES_MAX = 32 * 1024
 const HANG_UP_AFTER_MS = 500
 
 /**
- * The one server on the one port. It answers under /api and /pay itself, through what the route
- * modules export, and hands every other address to Next: Next's own way to a route handler costs about
- * twenty times as much.
+ * Creates the server for the one port. It answers /api and /pay itself with the exports of the
+ * route modules and hands other paths to Next, whose route handlers cost about 20 times as much.
  */
 export async function createFront(pages: Pages, development = false): Promise<Server> {
   const routes = await loadRoutes()
@@ -50,7 +49,7 @@ export async function createFront(pages: Pages, development = false): Promise<Se
     if (isApi(path) && !file) {
       const match = matchRoute(routes, path.slice('/api'.length))
       const isKnown = match?.handlers.has(request.method ?? '') ?? false
-      // Next finds what was written after we walked the folder.
+      // In development, Next finds routes that were added after startup.
       if (development && !isKnown) return hand(request, response, sender, 'api')
       if (!match) return send(response, json(404, { error: 'Not found' }), sender)
       const isOurs = fast || hasDots(path) || !isKnown
@@ -71,7 +70,7 @@ export async function createFront(pages: Pages, development = false): Promise<Se
     if (isPayers(path)) {
       const found = matchRoute(payers, path.slice('/pay'.length))
       if (found && !fast) return hand(request, response, sender, 'payer')
-      // What cannot be decoded, or has more parts, leads to no charge, like any unknown name.
+      // A path that cannot be decoded or has more segments matches no charge, like an unknown id.
       const shown = found ?? matchRoute(payers, NO_PAGE)
       if (shown) return serveApi(request, response, shown, sender)
     }
@@ -80,7 +79,7 @@ export async function createFront(pages: Pages, development = false): Promise<Se
     return file(request, response)
   }
 
-  /** To Next: a page, or in its slow lane the API and the payer's page. */
+  /** Passes a request to Next: a page, or with API_LANE=next the API and the payer's page. */
   function hand(
     request: IncomingMessage,
     response: ServerResponse,
@@ -89,7 +88,7 @@ export async function createFront(pages: Pages, development = false): Promise<Se
   ): Promise<void> {
     tellSender(response, sender)
     settleHeaders(request, sender, publicUrl, kind !== 'page')
-    // Next keeps a header that is there already, and this page has a stricter one of its own.
+    // Next does not replace a header that is already set, and this page sets a stricter one.
     if (kind === 'payer') response.removeHeader('referrer-policy')
     if (kind === 'page') {
       response.setHeader('content-security-policy', addContentPolicy(request, development))
@@ -104,9 +103,9 @@ export async function createFront(pages: Pages, development = false): Promise<Se
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
-      // We refuse a request without a Host ourselves, in JSON.
+      // A request without Host is refused in the front, with a JSON body.
       requireHostHeader: false,
-      // Nothing of ours speaks WebSocket, and Next would answer for it; only its reload in dev does.
+      // Next would respond to WebSocket upgrades; only its reload in development needs them.
       shouldUpgradeCallback: () => development,
     },
     (request, response) => {
@@ -126,7 +125,7 @@ export async function createFront(pages: Pages, development = false): Promise<Se
   return server
 }
 
-/** The address of no charge. */
+/** A path that matches no charge. */
 const NO_PAGE = '/none'
 const MALFORMED = json(400, { error: 'Malformed request' })
 
@@ -135,7 +134,7 @@ function tellSender(response: ServerResponse, { requestId }: Sender): void {
   for (const [name, value] of Object.entries(securityHeaders())) response.setHeader(name, value)
 }
 
-/** The path without its query and without a trailing slash. */
+/** Returns the path without query, repeated slashes and trailing slash. */
 function pathOf(request: IncomingMessage): string {
   const [path = '/', ...query] = (request.url ?? '/').split('?')
   if (path === '/' || !/\/$|.\/\//.test(path)) return path
@@ -152,7 +151,7 @@ function isPayers(path: string): boolean {
   return path.startsWith('/pay/')
 }
 
-/** What is not HTTP still gets an answer in JSON, and the connection ends. */
+/** Responds in JSON to input that is not valid HTTP, then closes the connection. */
 function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
   if (error.code === 'HPE_HEADER_OVERFLOW') {
@@ -174,6 +173,6 @@ function hangUp(socket: Duplex, status: string, error: string): void {
   })
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`)
-  // Who never hangs up on their side would keep the connection for ever.
+  // A caller that never closes its side would hold the connection open for ever.
   setTimeout(() => socket.destroy(), HANG_UP_AFTER_MS).unref()
 }

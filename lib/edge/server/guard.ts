@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** As much as any form of ours sends; Next itself would take whatever comes. */
+/** Request body limit for pages: the largest form is smaller; Next has no limit of its own. */
 const FORM_BYTES_MAX = 64 * 1024
 
 interface Refusal {
@@ -9,16 +9,16 @@ interface Refusal {
   headers?: Record<string, string>
 }
 
-/** Why a request for a page or for signing in goes no further; null when it may. */
+/** Returns why a request for a page or a sign-in is refused; null if it may proceed. */
 export function refusePageRequest(request: IncomingMessage, path: string): Refusal | null {
   const { method = '', headers } = request
-  // Next goes where the dots lead: to the API, under a name that is not the API's.
+  // Next resolves the dots and would reach the API under a path that is not the API's.
   if (hasDots(path)) return { status: 400, error: 'Malformed request' }
   const reads = method === 'GET' || method === 'HEAD'
   if (!reads && !(method === 'POST' && path.startsWith('/api/auth/'))) {
     return { status: 405, error: 'Method not allowed', headers: { allow: 'GET, HEAD' } }
   }
-  // A body of unknown length could only be stopped in the middle, when Next holds it already.
+  // A body of unknown length could only be stopped once Next is reading it.
   if (headers['transfer-encoding'] !== undefined) {
     return { status: 411, error: 'Length required', headers: { connection: 'close' } }
   }
@@ -30,10 +30,10 @@ export function refusePageRequest(request: IncomingMessage, path: string): Refus
 
 const HOST = /^(\[[\da-f:.]+\]|[\w.~-]+)(:\d{1,5})?$/i
 
-/** The target of a request as a path with its query; null when it is none of ours. */
+/** Returns path and query of a request; null if the request is not acceptable. */
 export function targetOf(request: IncomingMessage): string | null {
   const target = request.url ?? ''
-  // An older version has no length of an answer, and a newer one does not come as text.
+  // HTTP/1.0 has no chunked responses, and HTTP/2 is not a text protocol.
   if (request.httpVersionMajor !== 1) return null
   if (request.httpVersion === '1.1' && !HOST.test(request.headers.host ?? '')) return null
   if (target.startsWith('/')) return target
@@ -41,7 +41,7 @@ export function targetOf(request: IncomingMessage): string | null {
   return absolute && absolute.pathname + absolute.search
 }
 
-/** Whether a part of a path stands for the folder itself or the one above. */
+/** Returns whether a segment of the path is `.` or `..`, also percent-encoded. */
 export function hasDots(path: string): boolean {
   return /\/(\.|%2e){1,2}(\/|$)/i.test(path)
 }

@@ -4,14 +4,13 @@ import { isIP } from 'node:net'
 import { env } from '#lib/base/env.ts'
 import { ADDRESS_HEADER, PATH_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
 
-/** What only a proxy that we believe, or Next's own inside, may say. */
+/** Headers that only a trusted proxy or Next itself may set. */
 const REFUSED =
   /^(x-troco-|x-forwarded-|x-real-ip$|forwarded$|x-middleware-|x-nonce$|content-security-policy$)/
-/** What only our pages say to Next: of the API it would redirect whoever says it, to make it sure. */
+/** Headers that only pages send to Next. On API requests they are removed: Next would redirect. */
 const OF_PAGES = /^(rsc$|next-|x-next)/
 const SAFE_ID = /^[\w.:-]{1,64}$/
 
-/** Who sent a request, as far as the front believes it, and by which name it is in the log. */
 export interface Sender {
   address: string
   requestId: string
@@ -24,7 +23,7 @@ export function senderOf({ headers, socket }: IncomingMessage, trustedHops: numb
   return { requestId, address: clientIp(socket.remoteAddress ?? '', forwardedFor, trustedHops) }
 }
 
-/** For Next: replaces what a caller claims about itself by what the front knows. */
+/** For Next: replaces what the caller claims about itself by what the front knows. */
 export function settleHeaders(
   request: IncomingMessage,
   { address, requestId }: Sender,
@@ -42,7 +41,7 @@ export function settleHeaders(
   keepRawInStep(request)
 }
 
-/** Gives a page's request its nonce, which Next puts on its scripts, and returns the policy. */
+/** Adds a nonce to a page's request, which Next puts on its scripts, and returns the policy. */
 export function addContentPolicy(request: IncomingMessage, development: boolean): string {
   const nonce = randomBytes(16).toString('base64')
   const script = `'self' 'nonce-${nonce}' 'strict-dynamic'${development ? " 'unsafe-eval'" : ''}`
@@ -72,15 +71,15 @@ const PLAIN: Record<string, string> = {
     'publickey-credentials-create=(self), publickey-credentials-get=(self)',
   ].join(', '),
 }
-/** Two years: what browsers ask for before they take a name to be always sure. */
+/** Two years, as the preload lists of browsers ask for. */
 const OVER_TLS = { ...PLAIN, 'strict-transport-security': 'max-age=63072000' }
 
-/** What every answer says, whatever it is. A browser that once came by https stays with it. */
+/** Returns the headers of every response; over HTTPS they include Strict-Transport-Security. */
 export function securityHeaders(): Record<string, string> {
   return env().PUBLIC_URL.startsWith('https:') ? OVER_TLS : PLAIN
 }
 
-// Some readers build their headers from the raw list, so both must say the same.
+// Some readers build their headers from the raw list, so both must be equal.
 function keepRawInStep(request: IncomingMessage): void {
   request.rawHeaders = Object.entries(request.headers).flatMap(([name, value]) =>
     [value ?? []].flat().flatMap(one => [name, one]),
@@ -88,8 +87,8 @@ function keepRawInStep(request: IncomingMessage): void {
 }
 
 /**
- * The caller's address: the socket's, or, behind `hops` proxies that are to be believed, the one
- * that the outermost of them saw. What a caller forges stands further left and is never read.
+ * Returns the socket's address or, behind `hops` trusted proxies, the one that the outermost of
+ * them saw. Forged addresses are further left in the list and are never read.
  */
 export function clientIp(socketAddress: string, forwardedFor: string, hops: number): string {
   const chain = [...forwardedFor.split(',').map(part => part.trim()), plain(socketAddress)]

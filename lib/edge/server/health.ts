@@ -2,7 +2,6 @@ import { db } from '#lib/base/db/client.ts'
 import { listMigrations } from '#lib/base/db/migrate.ts'
 import { databaseFault, isDatabaseGone } from '#lib/base/errors.ts'
 
-/** A worker that has not been seen for this long is taken for dead. */
 const WORKER_SILENT_MAX_S = 60
 
 interface Health {
@@ -10,7 +9,7 @@ interface Health {
   body: { status: 'ok' } | { status: 'unavailable'; reason: string }
 }
 
-/** Whether requests should be sent here: the database answers, is migrated, and a worker lives. */
+/** Returns whether to send requests here: database reachable and migrated, a worker alive. */
 export async function checkReadiness(): Promise<Health> {
   const reason = await findReason().catch(describeFault)
   if (reason === null) return { status: 200, body: { status: 'ok' } }

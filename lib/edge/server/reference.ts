@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { buildDocument, type ServedRoute } from '#lib/edge/http/openapi.ts'
 
-/** A file that is the same for everybody until the next start. */
 interface Served {
   body: Buffer
   headers: Record<string, string>
@@ -11,11 +10,11 @@ interface Served {
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-/** It changes with a new version of ours only, and the page asks for it by its version. */
+/** For the script: it changes only with a new version of Troco, and its URL carries the version. */
 const YEAR = 'public, max-age=31536000, immutable'
 const MINUTE = 'public, max-age=60'
 
-/** The document of the API and the script that draws it, by the path of each. */
+/** Serves the OpenAPI document and the script that renders it, by path. */
 export function serveReference(routes: ServedRoute[], publicUrl: string): Map<string, Serve> {
   const document = JSON.stringify(buildDocument(routes, publicUrl))
   const described = served(Buffer.from(document), 'application/json; charset=utf-8', MINUTE)

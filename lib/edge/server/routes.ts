@@ -15,22 +15,20 @@ export interface Match<Handler = Served & { opens?: Door['opens'] }> {
   params: Params
 }
 
-/** In the order in which an `Allow` names them. */
+/** Order of the methods in an `Allow` header. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
-/** next-auth's own route needs Next around it. */
+/** Catch-all routes, which only next-auth has: it needs Next around it. */
 const NEXT_ONLY = '[...'
 
-/** The API's route modules, next-auth's excepted. */
 export function loadRoutes(): Promise<Route<Endpoint | Door>[]> {
   return loadFrom('app/api')
 }
 
-/** Those of the payer's pages. */
 export function loadPages(): Promise<Route<Served>[]> {
   return loadFrom('app/pay')
 }
 
-/** Every route module below a folder, found by walking it, as Next finds them. */
+/** Imports every route module below a folder. */
 async function loadFrom<Handler>(folder: string): Promise<Route<Handler>[]> {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('route.ts') && !file.includes(NEXT_ONLY))
@@ -48,7 +46,7 @@ async function loadFrom<Handler>(folder: string): Promise<Route<Handler>[]> {
   )
 }
 
-/** The route of a path below such a folder. A fixed segment goes before one that is open. */
+/** Finds the route of a path. A fixed segment takes precedence over a parameter. */
 export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Match<Handler> | null {
   const parts = path.split('/').filter(part => part !== '')
   const fits = routes.filter(
