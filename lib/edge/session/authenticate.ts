@@ -5,9 +5,9 @@ import { isPassword } from '#lib/services/people/password.ts'
 import { normalizeEmail } from '#lib/services/people/schema.ts'
 import { type Attempt, countTry, forgiveTry } from '#lib/services/people/throttle.ts'
 
-/** What the answer of next-auth carries when it is not the visitor's fault. */
+/** Error code in next-auth's response for a failure of the server. */
 const UNAVAILABLE = 'Unavailable'
-/** The same when there were too many failures; after it, the seconds to wait. */
+/** Error code after too many failed sign-ins, followed by the seconds to wait. */
 export const THROTTLED = 'Throttled-'
 
 export interface Person {
@@ -17,8 +17,8 @@ export interface Person {
 }
 
 /**
- * Who has this e-mail and password. An unknown e-mail, a wrong password and a disabled user get
- * the same answer after the same time.
+ * Returns the person with this e-mail and password. All failures get the same response after the
+ * same time, be it the e-mail, the password or a disabled user.
  */
 export async function authenticate(attempt: Attempt, password: string): Promise<Person | null> {
   try {
@@ -34,14 +34,16 @@ export async function authenticate(attempt: Attempt, password: string): Promise<
   }
 }
 
-/** What an answer of next-auth means that says no: wrong, too often, or not the visitor's fault. */
+/**
+ * Maps a refusal by next-auth to a status: wrong, too many attempts, or a failure of the server.
+ */
 export function statusOf(text: string, headers: Headers): { status: number; headers: Headers } {
   const waitS = text.match(`error=${THROTTLED}(\\d+)`)?.[1]
   if (waitS) headers.set('retry-after', waitS)
   return { status: waitS ? 429 : text.includes(`error=${UNAVAILABLE}`) ? 503 : 401, headers }
 }
 
-/** A fault as next-auth may show it to the visitor. */
+/** Converts an error to one that next-auth may show; an unexpected one is logged. */
 export function explain(error: unknown): Error {
   const said = error instanceof Error ? error : null
   if (said && (said.message === UNAVAILABLE || said.message.startsWith(THROTTLED))) return said

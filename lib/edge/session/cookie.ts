@@ -1,8 +1,8 @@
 import { env } from '#lib/base/env.ts'
 
 /**
- * `__Host-` ties a cookie to this very host over https; browsers drop it on plain http, so local
- * use goes without.
+ * Names the cookies. `__Host-` binds a cookie to this host over HTTPS; browsers drop it on plain
+ * HTTP, so local use goes without.
  */
 export function cookieNames() {
   const secure = env().PUBLIC_URL.startsWith('https:')
@@ -12,7 +12,7 @@ export function cookieNames() {
     session: `${prefix}troco-session`,
     csrf: `${prefix}troco-csrf`,
     callback: `${prefix}troco-callback`,
-    // next-auth takes whatever begins like the session's name for a piece of the session.
+    // next-auth treats a cookie whose name begins with the session's as a piece of the session.
     openid: `${prefix}troco-openid`,
     step: `${prefix}troco-step`,
   }

@@ -11,7 +11,7 @@ import { type Allowed, may } from '#lib/services/people/roles.ts'
 
 export { currentUser }
 
-/** The gate of every page of ours: a visitor without a session goes to sign in, and then comes back. */
+/** Guards every page: a visitor signs in first and then returns to the page. */
 export async function requireUser(): Promise<SessionUser> {
   const user = await currentUser()
   if (user) return user
@@ -30,7 +30,7 @@ export interface Member {
   mode: Mode
 }
 
-/** The gate of every page below /test and /live; Home says why where there is nothing to show. */
+/** Guards the pages below /test and /live. Home explains why there is nothing to show. */
 export async function requireMember(params: Promise<{ mode: string }>): Promise<Member> {
   const mode = requireMode((await params).mode)
   const user = await requireUser()
@@ -39,7 +39,7 @@ export async function requireMember(params: Promise<{ mode: string }>): Promise<
   return { user, account, mode }
 }
 
-/** The same for a page on which something begins: it does not exist for whoever may not do it. */
+/** Guards a page for an action: members without the permission get a 404. */
 export async function requireMay(
   params: Promise<{ mode: string }>,
   wanted: Allowed,
@@ -52,14 +52,13 @@ export function requireMode(wanted: string): Mode {
   return MODES.find(known => known === wanted) ?? notFound()
 }
 
-/** The gate of the operator's pages. For everybody else they do not exist; staff may need a second factor. */
+/** Guards the operator's pages: 404 for others; staff may have to set up a second factor first. */
 export async function requireAdmin(): Promise<SessionUser> {
   const user = await requireUser()
   if (!user.isAdmin) return notFound()
   return isSecondFactorMissing(user) ? redirect('/test/settings/security') : user
 }
 
-/** The page that a person starts on. */
 export function firstPage(user: SessionUser | null): string {
   if (!user) return '/login'
   return user.isAdmin && user.accounts.length === 0 ? '/admin/accounts' : '/test/home'

@@ -10,12 +10,11 @@ import { readChallenge } from '#lib/services/people/challenge.ts'
 import { letIn } from '#lib/services/people/let-in.ts'
 import { type Claims, findByOpenid } from '#lib/services/people/openid.ts'
 
-/** What this provider is called in our addresses, among them the one that it sends people back to. */
+/** Id of the provider in URLs, among them its callback URL. */
 export const OPENID = 'openid'
-/** As long as the challenge in it. */
+/** Lifetime of the cookie, equal to that of the challenge in it. */
 const STEP_SECONDS = 300
 
-/** The provider by which people may sign in too; none unless the environment names one. */
 export function openidProviders(): OAuthConfig<Claims>[] {
   const { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_NAME } = env()
   if (!OIDC_ISSUER || !OIDC_CLIENT_ID || !OIDC_CLIENT_SECRET) return []
@@ -31,7 +30,7 @@ export function openidProviders(): OAuthConfig<Claims>[] {
       idToken: true,
       checks: ['pkce', 'state', 'nonce'],
       userinfo: {
-        // Some say the e-mail only when they are asked for it by itself.
+        // Some providers return the e-mail only from the userinfo endpoint.
         async request({ tokens, client }) {
           const set = tokens as unknown as Exclude<Parameters<typeof client.userinfo>[0], string>
           const claims = set.claims()
@@ -43,7 +42,7 @@ export function openidProviders(): OAuthConfig<Claims>[] {
   ]
 }
 
-/** Of one request: whom the provider vouched for becomes whose session begins. */
+/** Connects the two callbacks of one request: the person found in `signIn` is used in `jwt`. */
 export function openidCallbacks(): Pick<CallbacksOptions, 'signIn' | 'jwt'> {
   let userId: string | undefined
   return {
@@ -60,7 +59,7 @@ export function openidCallbacks(): Pick<CallbacksOptions, 'signIn' | 'jwt'> {
   }
 }
 
-/** Who comes in, or the page that says why not, or asks for the second factor. */
+/** Returns the user, or a page that explains the refusal or asks for the second factor. */
 async function admit(claims: Claims): Promise<{ userId?: string; path?: string }> {
   const isTheirs =
     typeof claims.iss === 'string' && bare(claims.iss) === bare(env().OIDC_ISSUER ?? '')
@@ -72,7 +71,7 @@ async function admit(claims: Claims): Promise<{ userId?: string; path?: string }
   return person ? { userId: person.id } : { path: '/login?problem=unknown' }
 }
 
-/** A cookie, since addresses are logged and stay in a browser's history. */
+/** Stores the step in a cookie, because URLs are logged and remain in the browser's history. */
 async function keepStep(step: SecondStep): Promise<string> {
   const kept = await cookies()
   const { secure, callback, step: name } = cookieNames()
@@ -88,7 +87,7 @@ async function keepStep(step: SecondStep): Promise<string> {
   return `/login?next=${encodeURIComponent(wanted ? wanted.pathname + wanted.search : '/')}`
 }
 
-/** What is still asked of whoever just came back from the provider in this browser. */
+/** Returns the second step that is pending in this browser after the provider's redirect. */
 export async function readKeptStep(): Promise<SecondStep | null> {
   const text = (await cookies()).get(cookieNames().step)?.value
   if (!text) return null

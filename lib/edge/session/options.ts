@@ -14,12 +14,12 @@ import { endSession, openSession, SESSION_SECONDS_MAX } from '#lib/services/peop
 
 declare module 'next-auth/jwt' {
   interface JWT {
-    /** The cookie's value; set once the session has its row. */
+    /** Value of the session cookie; set once the session is stored. */
     secret?: string
   }
 }
 
-/** Made anew at each request, which hears in `told` what next-auth has no words for. */
+/** Builds the options for one request; `told` receives what next-auth cannot express. */
 export function authOptions(told: Told): NextAuthOptions {
   const beganAt = new Date()
   const names = cookieNames()
@@ -33,7 +33,7 @@ export function authOptions(told: Told): NextAuthOptions {
     providers: [credentialsProvider(told), ...openidProviders()],
     callbacks: openidCallbacks(),
     session: { strategy: 'jwt', maxAge: SESSION_SECONDS_MAX },
-    // With a salt it is no session, but what a sign-in by OpenID has to remember on its way.
+    // With a salt it is not the session but the state of an OpenID sign-in.
     jwt: {
       encode: given => (given.salt ? encode(given) : secretOf(given.token, beganAt)),
       decode: given => (given.salt ? decode(given) : tokenOf(given.token)),
@@ -49,7 +49,7 @@ export function authOptions(told: Told): NextAuthOptions {
       pkceCodeVerifier: cookie(`${names.openid}-pkce`),
     },
     logger: {
-      // A session that has ended is no fault, and its cookie may come back for days.
+      // An ended session is not an error, and its cookie may return for days.
       error: (code, metadata) =>
         code === 'JWT_SESSION_ERROR'
           ? log().debug({ code }, 'an ended session was shown')
@@ -75,7 +75,9 @@ function credentialsProvider(told: Told) {
   })
 }
 
-/** At sign-in it opens the session, and ends the one that this browser had; later it is the same. */
+/**
+ * Opens a session at sign-in and ends this browser's previous one; later returns the same secret.
+ */
 async function secretOf(token: JWT | undefined, beganAt: Date): Promise<string> {
   if (token?.secret) return token.secret
   if (!token?.sub) throw new Invariant('a session needs a user')

@@ -11,7 +11,7 @@ import {
   type Theme,
 } from '#lib/edge/session/schema.ts'
 
-/** The language that was chosen in this browser, else by this person elsewhere, else the browser's. */
+/** Returns the language chosen in this browser, else in the profile, else the browser's. */
 export async function readLocale(): Promise<Locale> {
   const chosen = (await cookies()).get(LOCALE_COOKIE)?.value ?? (await currentUser())?.locale
   const known = LOCALES.find(locale => locale === chosen)
@@ -23,7 +23,7 @@ export async function readTheme(): Promise<Theme> {
   return THEMES.find(theme => theme === chosen) ?? 'system'
 }
 
-/** Of somebody's accounts the one that was chosen last, else the first. */
+/** Returns the account that was chosen last, else the first. */
 export async function chooseAccount({ accounts }: SessionUser): Promise<SessionAccount | null> {
   const chosen = (await cookies()).get(ACCOUNT_COOKIE)?.value
   return accounts.find(({ id }) => id === chosen) ?? accounts[0] ?? null

@@ -7,9 +7,9 @@ import { isLive } from '#lib/services/people/sessions.ts'
 const SECRET = /^[A-Za-z0-9_-]{43}$/
 
 /**
- * Whose session this is; null when it is unknown, signed out, past its time, idle for too long, or
- * of a disabled user. Its use is noted at most once a minute, in the same statement; what a page
- * asks by itself is no use of it.
+ * Returns the user of an active session; null if it is unknown, ended, expired, idle for too long,
+ * or its user disabled. Stores the time of use at most once a minute, in the same statement;
+ * background reads of a page are not a use.
  */
 export async function readSession(secret: string, isUse = true): Promise<SessionUser | null> {
   if (!SECRET.test(secret)) return null

@@ -12,24 +12,24 @@ import { type Factor, type PasskeyProof, passkeyProof } from '#lib/services/peop
 import { takeCode } from '#lib/services/people/second-factor.ts'
 import { count, forgive } from '#lib/services/people/throttle.ts'
 
-/** What is still to be shown after the right password, and the secret by which one comes back. */
+/** Factors still required after the password, and the secret of this challenge. */
 export interface SecondStep {
   challenge: string
   methods: Factor[]
 }
 
-/** What the browser hears beside next-auth's own words: never in an address, for those are logged. */
+/** Details for the browser that next-auth cannot carry: not in a URL, because URLs are logged. */
 export interface Told {
   step?: SecondStep | null
   refusal?: 'wrong_code' | 'challenge_ended'
 }
 
-/** What somebody sends to be signed in: a password; then a code or a passkey; or a passkey alone. */
+/** Credentials of a sign-in: a password; then a code or a passkey; or a passkey alone. */
 export type Given = Partial<Record<'email' | 'password' | 'challenge' | 'code' | 'passkey', string>>
 
 type Counts = Parameters<typeof count>[0]
 
-/** Who it is, once they have shown all that they have to. Null: `told` may say what is missing. */
+/** Returns the person once all factors are shown. Null: `told` may say what is missing. */
 export async function signIn(
   given: Given,
   address: string | null,
@@ -59,7 +59,7 @@ async function identify(given: Given, address: string | null, told: Told) {
   return found
 }
 
-/** Whoever has a second factor is asked for it, however they showed the first; null: there is none. */
+/** Opens a challenge for the second factor, after any first factor; null if the user has none. */
 export async function askSecondFactor(userId: string): Promise<SecondStep | null> {
   const methods = await listFactors(userId)
   if (methods.length === 0) return null

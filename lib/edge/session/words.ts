@@ -11,10 +11,10 @@ declare module 'next-intl' {
   }
 }
 
-/** Where the house is: for visitors, and for accounts that have not said where theirs is. */
+/** For visitors and for users without an account. */
 const TIME_ZONE = 'America/Sao_Paulo'
 
-/** What next-intl asks at each request; next.config.js names this file to it. */
+/** Configures next-intl for each request; next.config.js refers to this file by name. */
 export default getRequestConfig(async () => {
   const [locale, user] = await Promise.all([readLocale(), currentUser()])
   const account = user && (await chooseAccount(user))
