@@ -9,14 +9,14 @@ type State = 'pending' | 'paid' | 'partly' | 'refunded' | 'expired' | 'failed'
 
 const POLL_S = 3
 const REFRESH_S = 15
-/** A bank may still report a payment after the end; for so long the page goes on looking, slowly. */
+/** A bank may report a payment after expiry; for this long the page continues to poll, slowly. */
 const LATE_S = 600
 const LATE_POLL_S = 15
 const LATE_REFRESH_S = 30
-/** From ten million on an amount at full size is wider than a small phone. */
+/** Length from which an amount (ten million and more) needs a smaller font on small phones. */
 const LONG_MIN = 10
 
-/** How a charge stands for its payer: once its time is up it is over, whoever has noticed. */
+/** Returns the state that the payer sees: expired once time is up, before the worker marks it. */
 function stateOf({ status, seconds_left, refunded_amount, amount }: PayableCharge): State {
   if (status === 'paid' && refunded_amount > 0) {
     return refunded_amount < amount ? 'partly' : 'refunded'
@@ -24,7 +24,7 @@ function stateOf({ status, seconds_left, refunded_amount, amount }: PayableCharg
   return status === 'pending' && seconds_left <= 0 ? 'expired' : status
 }
 
-/** Changes whenever the page would say something else. */
+/** Returns a key that changes with the content of the page. */
 export function stateKey(charge: PayableCharge): string {
   return `${stateOf(charge)}.${charge.refunded_amount}`
 }
@@ -73,7 +73,7 @@ ${br_code !== null && qrOf(br_code)}
 <p class="line small">${icon('shield')}<span>${t('check')} <b>${merchant}</b></span></p>`
 }
 
-/** As the script goes on to count it, so that nothing moves when it begins. */
+/** Formats the time as the page's script does, so that nothing moves when it starts. */
 function clock(seconds: number, t: Words['t']): string {
   const parts = [(seconds / 3_600) % 24, (seconds / 60) % 60, seconds % 60]
   const time = parts.map(part => String(Math.floor(part)).padStart(2, '0')).join(':')

@@ -7,16 +7,14 @@ import type { Words } from '#lib/views/payer/words.ts'
 
 export interface Shown {
   title: string
-  /** The <main>, which a script may put in another's place. */
   main: Html
   isTest: boolean
-  /** Seconds after which a browser without scripts asks again; 0: never. */
+  /** Seconds until a browser without scripts reloads; 0: never. */
   refreshS: number
-  /** Whether the page looks by itself how the charge stands. */
   isLive: boolean
 }
 
-/** The page around what is shown: one style, at most one script, and nothing from anywhere else. */
+/** Renders the whole page: one style, at most one script, nothing from other hosts. */
 export function documentOf(shown: Shown, { locale, t }: Words, nonce: string): string {
   const { title, main, isTest, refreshS, isLive } = shown
   const refresh = refreshS > 0 && html`<meta http-equiv="refresh" content="${refreshS}">`
@@ -49,7 +47,6 @@ ${
 `.text
 }
 
-/** Why there is no charge to show, in words for somebody who only wanted to pay. */
 export function showRefusal(
   why: 'missing' | 'busy' | 'down',
   { t }: Words,

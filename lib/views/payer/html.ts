@@ -1,4 +1,4 @@
-/** Text that is HTML already. */
+/** Text that is HTML already, and is not escaped again. */
 export class Html {
   readonly text: string
   constructor(text: string) {
@@ -8,7 +8,7 @@ export class Html {
 
 type Part = Html | string | number | null | false | Part[]
 
-/** HTML with values in it: whatever is not HTML itself is escaped. */
+/** Builds HTML; values that are not `Html` are escaped. */
 export function html(pieces: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(pieces.reduce((text, piece, at) => text + write(parts[at - 1] ?? '') + piece))
 }

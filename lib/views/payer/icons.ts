@@ -1,6 +1,6 @@
 import { Html } from '#lib/views/payer/html.ts'
 
-/** Of Lucide (ISC), which the dashboard draws through React. */
+/** From Lucide (ISC), the icon set that the dashboard uses through React. */
 const SHAPES = {
   copy: '<rect width="14" height="14" x="8" y="8" rx="2"/><path d="M4 16c-1.1 0-2-.9-2-2V4c0-1.1.9-2 2-2h10c1.1 0 2 .9 2 2"/>',
   timer: '<path d="M10 2h4M12 14l3-3"/><circle cx="12" cy="14" r="8"/>',
@@ -21,5 +21,5 @@ export function icon(name: Icon): Html {
 const MARK =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="15" fill="#7fb3a5"/><path d="M16 1a15 15 0 0 0 0 30c5.8-3.4 7-9.2 7-15s-1.2-11.6-7-15Z" fill="#0a6a57"/></svg>'
 
-/** The mark as a picture inside the page: what a browser would otherwise ask us for. */
+/** Embedded as a data URL, which saves the browser's request for a favicon. */
 export const FAVICON = `data:image/svg+xml,${encodeURIComponent(MARK)}`

@@ -1,13 +1,13 @@
 import { encode } from 'uqr'
 import { Html } from '#lib/views/payer/html.ts'
 
-/** What the standard asks for around a code, in modules. */
+/** Width of the quiet zone that the QR standard requires, in modules. */
 const QUIET = 4
-/** To draw one takes a few milliseconds, and a page is asked for again and again. */
+/** Codes remembered: drawing one takes a few milliseconds, and a page is requested repeatedly. */
 const KEPT_MAX = 256
 const kept = new Map<string, Html>()
 
-/** The QR of a text: dark on white in every theme, with error correction M. */
+/** Returns the QR code of a text: dark on white in every theme, error correction M. */
 export function qrOf(text: string): Html {
   const known = kept.get(text)
   if (known) return known
@@ -28,7 +28,7 @@ function draw(text: string): Html {
   )
 }
 
-/** The dark runs of a row as one line of width 1: half as long as boxes. */
+/** Draws the dark runs of a row as one line of width 1: half as long as rectangles. */
 function drawRow(row: boolean[], y: number): string {
   const runs = [
     ...row

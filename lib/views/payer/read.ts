@@ -4,7 +4,7 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
 
-/** Everything that anybody with the address may know of a charge: nothing of its payer. */
+/** Data of a charge for anyone with its URL: nothing about the payer. */
 export interface PayableCharge {
   account_id: string
   id: string
@@ -14,7 +14,7 @@ export interface PayableCharge {
   br_code: string | null
   reference: string | null
   expires_at: string
-  /** Negative once its time is up, by the database's clock. */
+  /** By the database's clock; negative after expiry. */
   seconds_left: number
   paid_at: string | null
   end_to_end_id: string | null
@@ -25,8 +25,8 @@ export interface PayableCharge {
 }
 
 /**
- * The merchant's reference, unless it is ours or holds something of the payer's: an e-mail, or the
- * name, document or phone that came with the charge.
+ * The merchant's reference; null if it is the generated one or contains the payer's e-mail, name,
+ * document or phone.
  */
 const REFERENCE = Prisma.sql`
   CASE WHEN c.external_id = c.txid OR strpos(c.external_id, '@') > 0
@@ -37,7 +37,7 @@ const REFERENCE = Prisma.sql`
       nullif(right(regexp_replace(c.client_phone, '\\D', '', 'g'), 8), '')) > 0
   THEN NULL ELSE c.external_id END AS reference`
 
-/** The charge behind a payer's page, by the one key of its that is unique without its account. */
+/** Finds the charge of a payer's page by txid, its only key that is unique across accounts. */
 export async function readPayable(txids: string[]): Promise<PayableCharge | null> {
   const columns = Prisma.sql`
     c.account_id, c.id, c.mode, c.status, c.amount, c.br_code, ${REFERENCE}, ${utc('c.expires_at')},

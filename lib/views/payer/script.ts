@@ -1,8 +1,8 @@
 import { Html } from '#lib/views/payer/html.ts'
 
 /**
- * What a payer's browser runs: the copy button, the countdown, and a look every few seconds at
- * whether the charge still stands as shown; when not, the page's new middle takes the old one's place.
+ * Script of the payer's page: copy button, countdown, and a poll every few seconds. When the
+ * charge's state differs from the one shown, it replaces the page's content.
  */
 export const SCRIPT = new Html(`
 (() => {

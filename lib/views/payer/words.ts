@@ -3,7 +3,6 @@ import { PAYER_WORDS } from '#messages/words.ts'
 
 type Word = keyof (typeof PAYER_WORDS)[Locale]['payer']
 
-/** What the payer's pages say in one language. */
 export interface Words {
   locale: Locale
   t: (key: Word, values?: Record<string, string>) => string
@@ -17,7 +16,7 @@ interface MoneyParts {
   rest: string
 }
 
-/** What a link says goes before what the browser wishes. */
+/** The link's language takes precedence over the browser's. */
 export function wordsFor(lang: string | null, acceptLanguage: string | null): Words {
   const asked = LOCALES.find(known => languageOf(known) === lang)
   const locale = asked ?? preferredLocale(acceptLanguage ?? '')
