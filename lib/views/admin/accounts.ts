@@ -20,7 +20,7 @@ export interface AccountsQuery {
 const ownerEmail = Prisma.sql`(SELECT u.email FROM memberships m JOIN users u ON u.id = m.user_id
   WHERE m.account_id = a.id AND m.role = 'owner' ORDER BY m.created_at, u.id LIMIT 1)`
 
-/** Both from an index alone, of the few accounts of a page. */
+/** Sums the paid charges of each mode; an index alone covers it, for the accounts of one page. */
 const volume = Prisma.sql`(SELECT json_build_object(
     'test', COALESCE(sum(c.amount) FILTER (WHERE c.mode = 'test'), 0),
     'live', COALESCE(sum(c.amount) FILTER (WHERE c.mode = 'live'), 0))
@@ -35,7 +35,9 @@ function ledger(name: 'available' | 'outbound'): Prisma.Sql {
       AND l.ledger = ${name})`
 }
 
-/** Those that wait for an admin first, then the newest; a page begins after the account `cursor`. */
+/**
+ * Lists accounts, pending ones first, then the newest; a page starts after the account `cursor`.
+ */
 export async function listAccountLines(query: AccountsQuery): Promise<Page<AccountLine>> {
   const { status, cursor } = query
   const ofStatus = status ? Prisma.sql`AND a.status = ${status}` : Prisma.empty
@@ -55,8 +57,8 @@ export async function listAccountLines(query: AccountsQuery): Promise<Page<Accou
 }
 
 /**
- * Whether the account `a` matches a search: by its id, its name, or an owner's e-mail, without case
- * and accents (prisma/functions/troco_fold.sql).
+ * Matches account `a` by id, name or an owner's e-mail, ignoring case and accents
+ * (prisma/functions/troco_fold.sql).
  */
 export function fitsAccount(q: string | undefined): Prisma.Sql {
   if (!q) return Prisma.sql`true`
@@ -70,7 +72,7 @@ export function countPendingAccounts(): Promise<number> {
   return db().account.count({ where: { status: 'pending' } })
 }
 
-/** Since when and why: as the record says; without one it has stood so from the beginning. */
+/** Since when, why and by whom the status was set, from the audit log; else since creation. */
 const standing = Prisma.sql`COALESCE((
   SELECT json_build_object('since', ${utcText('r.created_at')}, 'by', (
     SELECT u.name FROM users u WHERE u.id = r.actor_id), 'reason', a.status_reason)
@@ -85,7 +87,6 @@ const members = Prisma.sql`COALESCE((
     ORDER BY m.role <> 'owner', m.created_at, u.id)
   FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.account_id = a.id), '[]')`
 
-/** One account with all that staff sees of it; null when there is none. */
 export async function readAccount(id: string): Promise<AccountDetail | null> {
   if (!isUuid(id)) return null
   const [account] = await queryRows<AccountDetail>(Prisma.sql`

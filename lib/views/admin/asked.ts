@@ -1,6 +1,6 @@
 import { isUuid } from '#lib/base/ids.ts'
 
-/** What a page's address asks of a list of the operator's; what means nothing is left out. */
+/** Reads the filters of an admin list from a page's URL; invalid values are dropped. */
 export function readListAsked<const Status extends string>(
   given: Record<string, string | string[] | undefined>,
   statuses: readonly Status[],
@@ -14,7 +14,7 @@ export function readListAsked<const Status extends string>(
   }
 }
 
-/** The database takes neither a NUL nor half of a character. */
+/** PostgreSQL stores neither NUL nor unpaired surrogates. */
 function isText(value: unknown): value is string {
   return (
     typeof value === 'string' &&

@@ -5,7 +5,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import type { FoundCharge } from '#lib/views/admin/schema.ts'
 
-/** A charge that a merchant writes to the operator about; of its payer no more than a trace. */
+/** Finds a charge that a merchant asks the operator about; the payer's document is masked. */
 export async function findChargeOf(accountId: string, id: string): Promise<FoundCharge | null> {
   if (![accountId, id].every(isUuid)) return null
   const [row] = await queryRows<Omit<FoundCharge, 'payer'> & { client_doc: string }>(Prisma.sql`

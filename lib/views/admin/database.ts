@@ -7,7 +7,7 @@ import type { Finding } from '#lib/views/admin/schema.ts'
 
 const SCARCE = 0.8
 const SPENT = 0.95
-/** A transaction that lasts keeps dead rows from being cleared away, and so slows down everything. */
+/** A long transaction prevents vacuum from removing dead rows, which slows down every query. */
 const LONG_S = 60
 const MUCH_TOO_LONG_S = 600
 
@@ -24,7 +24,6 @@ interface Sessions {
   longest_s: number | null
 }
 
-/** Who is at the database just now, and for how long without an end. */
 export async function examineSessions(): Promise<{ connections: Finding; transactions: Finding }> {
   const [row] = await queryRows<Sessions>(Prisma.sql`
     SELECT json_build_object('used', count(*), 'most', current_setting('max_connections')::int,
@@ -52,7 +51,6 @@ export async function examineSessions(): Promise<{ connections: Finding; transac
   }
 }
 
-/** Whether what the database acknowledged survives a crash of its machine. */
 export async function examineDurability(): Promise<Finding> {
   const [settings] = await queryRows<ServerSettings>(Prisma.sql`
     SELECT json_build_object('versionNumber', current_setting('server_version_num')::int,
@@ -70,7 +68,6 @@ export function judgeDurability(settings: ServerSettings): Finding {
     : { level: 'problem', state: 'not_durable', figures }
 }
 
-/** Whether the database has the tables that this version expects. */
 export async function examineMigrations(): Promise<Finding> {
   const rows = await db().$queryRaw<{ name: string; isDone: boolean }[]>`
     SELECT migration_name AS name, finished_at IS NOT NULL AS "isDone" FROM _prisma_migrations

@@ -21,7 +21,7 @@ export const HealthRead = z.object({
 
 const id = z.string(must('be an id')).refine(isUuid, must('be an id')).optional()
 
-/** Without an id it means all that are stuck of the kind, whoever's; a mail belongs to no account. */
+/** Without an id: all stuck jobs of the kind, in every account. A mail belongs to no account. */
 export const requeueRequest = z
   .object({
     kind: z.enum(JOB_KINDS, must(`be one of ${JOB_KINDS.join(', ')}`)),

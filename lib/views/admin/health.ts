@@ -23,19 +23,19 @@ import {
 import { listStuck } from '#lib/views/admin/stuck.ts'
 import { examineGateways, examineMailServer, examineReceivers } from '#lib/views/admin/traffic.ts'
 
-/** They beat every 10 s: after three that did not come something is wrong. */
+/** Three heartbeats missed; workers send one every 10 s. */
 const SILENT_S = 30
 const DEAD_S = 60
-/** Each account's books are looked at every hour; with twice that somebody has stopped looking. */
+/** Twice the interval of the ledger checks, one hour: beyond it they have stopped. */
 const UNCHECKED_S = 2 * 3_600
 
 const STUCK_MAX = 25
-/** A database that answers nothing in time is not asked everything. */
+/** Time for all checks: when the database responds too slowly, the rest are skipped. */
 const LOOKS_FOR_MS = 6_000
 
 /**
- * How the whole system stands. Each look stands by itself and is taken one after the other, over a
- * few connections' heads: what cannot be read is a finding too, and hides none of the others.
+ * Checks the whole system. The checks run one after the other to use few connections; one that
+ * fails is itself a finding and hides no other.
  */
 export async function readHealth(choose?: Parameters<typeof examineGateways>[0]): Promise<Health> {
   const checks: Check[] = []
@@ -55,7 +55,7 @@ export async function readHealth(choose?: Parameters<typeof examineGateways>[0])
   await look('gateway', () => examineGateways(choose))
   await look('mail_server', examineMailServer)
   await look('database', examineDatabase)
-  // Asked within a look, so that a database that is gone fails nowhere but there.
+  // Called inside a check, so that an unreachable database fails only that check.
   let asked: ReturnType<typeof examineSessions> | undefined
   const sessions = () => (asked ??= examineSessions())
   await look('connections', async () => (await sessions()).connections)
@@ -76,7 +76,7 @@ function tell(error: unknown, name: CheckName): Finding {
   return UNREADABLE
 }
 
-/** Also those that fell silent within the last day: a killed worker takes its row away with nobody. */
+/** Lists workers, also dead ones: the row of a killed worker remains for a day. */
 function listWorkers(): Promise<WorkerLine[]> {
   return queryRows(Prisma.sql`
     SELECT json_build_object('id', id, 'host', host, 'pid', pid, 'started_at', ${utcText('started_at')},
@@ -96,10 +96,9 @@ function judgeWorkers(workers: WorkerLine[]): Finding {
 interface Books {
   accounts: number
   wrong: number
-  /** Names of the first accounts whose books are wrong. */
   names: string | null
   latest_s: number | null
-  /** How long the account has waited whose books nobody has looked at for the longest. */
+  /** Longest time since the last check of an account's books. */
   waits_s: number | null
 }
 

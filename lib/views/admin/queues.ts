@@ -3,31 +3,29 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { firstIdAt } from '#lib/base/ids.ts'
 import type { Finding, QueueName } from '#lib/views/admin/schema.ts'
 
-/** More are not counted: that many say enough. */
+/** Rows counted at most; more would not change the finding. */
 const COUNTED_MAX = 10_000
 const OF_RECEIVER_MAX = 1_000
 
-/** What is due longer than this is late, in seconds: soon to be felt, and felt. */
+/** Seconds overdue until a queue is a warning (soon noticeable) and a problem (noticeable). */
 const LATE: Record<QueueName, [warning: number, problem: number]> = {
   charges: [60, 900],
   withdrawals: [60, 300],
   refunds: [60, 300],
-  // A receiver that answers slowly keeps its own waiting, and nobody else's.
+  // A slow receiver delays only its own deliveries.
   deliveries: [300, 3_600],
   mails: [180, 1_800],
   search: [120, 1_800],
 }
 
-/** How old a charge must be before the worker may have written what it is searched by. */
+/** Age from which a charge must be registered for search: the worker may still be at newer ones. */
 const SEARCHED_AFTER_MS = 10_000
 
 interface Due {
   due: number
-  /** How long the one has been due that has been so the longest. */
   oldestS: number | null
 }
 
-/** What waits in a queue, read from the index of what is due. */
 export async function examineQueue(name: QueueName): Promise<Finding> {
   const [{ due, oldestS } = { due: 0, oldestS: null }] = await queryRows<Due>(dueSql(name))
   if (oldestS === null) return { level: 'ok', state: 'queue_empty', figures: {} }
@@ -54,7 +52,7 @@ function dueSql(name: QueueName): Prisma.Sql {
     FROM (SELECT due_at FROM ${rows} WHERE due_at <= now() ORDER BY due_at LIMIT ${COUNTED_MAX}) d`
 }
 
-/** As a worker claims them: from receiver to receiver, so that a long queue is never read whole. */
+/** Steps from receiver to receiver, as workers claim: a long queue is never read whole. */
 const dueDeliveries = Prisma.sql`
   WITH RECURSIVE receivers AS (
     (SELECT d.account_id, d.host FROM deliveries d WHERE d.due_at IS NOT NULL
@@ -72,7 +70,7 @@ const dueDeliveries = Prisma.sql`
     WHERE d.account_id = r.account_id AND d.host = r.host AND d.due_at <= now()
     ORDER BY d.due_at, d.sequence LIMIT ${OF_RECEIVER_MAX}) w`
 
-/** The first charge of each account and mode that came after its mark. */
+/** Finds the first charge of each account and mode after its search mark. */
 function notYetSearched(): Prisma.Sql {
   const settled = firstIdAt(Date.now() - SEARCHED_AFTER_MS)
   return Prisma.sql`

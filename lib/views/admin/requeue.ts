@@ -9,15 +9,14 @@ import type { RequeueRequest } from '#lib/views/admin/health-wire.ts'
 import type { JobKind } from '#lib/views/admin/schema.ts'
 import { listStuckOf } from '#lib/views/admin/stuck.ts'
 
-/** One press runs no more than it can within its time; whoever has more presses again. */
+/** Jobs per request: more would exceed its time limit. The operator can repeat the request. */
 const AT_ONCE_MAX = 200
 
-/** Those that are claimed under a lease, by what they are. */
 const TABLES = { withdrawal: 'withdrawals', refund: 'refunds', charge: 'charges' } as const
-/** A mail's lease is its due time: nobody sends one that is due later than this. */
+/** A mail's lease is its due time: one due within this interval is being sent. */
 const MAIL_LEASE = Prisma.sql`interval '2 minutes'`
 
-/** Runs one stuck job now, or all of a kind; says how many. */
+/** Runs one stuck job now, or all of a kind; returns their number. */
 export async function requeueJobs(
   { kind, account_id, id }: RequeueRequest,
   actor: Actor,
@@ -29,7 +28,7 @@ export async function requeueJobs(
   let requeued = 0
   for (const job of await listStuckOf(kind, AT_ONCE_MAX)) {
     if (!job.can_run || job.is_held) continue
-    // One that ended or was taken meanwhile needs nobody any more.
+    // A job that ended or was claimed meanwhile needs no requeue.
     const isDone = await requeueOne(kind, job.account?.id ?? null, job.id, actor).then(
       () => true,
       error => {
@@ -43,10 +42,9 @@ export async function requeueJobs(
 }
 
 /**
- * It is only woken: due now instead of later, and free of a lease that has ended. Nothing else of it
- * changes, neither its id nor the count of its tries, so that whoever takes it asks the bank about
- * that id before anything is sent under it. What somebody works on just now is left to them: a
- * worker under its lease, a request that is opening a charge without one.
+ * Makes a job due now and clears an expired lease. Id and attempts stay the same, so the worker
+ * asks the bank about that id before it sends again. A job that a worker or a request is processing
+ * is refused.
  */
 async function requeueOne(
   kind: JobKind,
@@ -82,7 +80,7 @@ async function requeueMail(id: string, actor: Actor): Promise<void> {
   })
 }
 
-/** One that was given up begins a round of its own, as when the merchant sends it again. */
+/** Starts a new round of attempts for a delivery that was given up, as a merchant's resend does. */
 async function requeueDelivery(accountId: string, id: string, actor: Actor): Promise<void> {
   const found = await db().delivery.findUnique({ where: { accountId_id: { accountId, id } } })
   if (!found || found.status === 'delivered') throw notFound()

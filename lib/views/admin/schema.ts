@@ -7,7 +7,7 @@ import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 import type { TokenRow } from '#lib/rooms/tokens/schema.ts'
 import { PROBLEM_CODES } from '#lib/services/webhooks/problem.ts'
 
-/** Why the operator does something to somebody, who reads it. */
+/** Reason for an action of the operator, shown to those affected. */
 export const reasoned = z.object({
   reason: text(3, 200).regex(/^[^\p{C}]+$/u, must('be on one line')),
 })
@@ -21,7 +21,7 @@ export interface AccountLine {
   status: AccountStatus
   owner_email: string | null
   created_at: string
-  /** What may be withdrawn, and what was paid in the last 30 days, in cents. */
+  /** In cents: available for withdrawal, and paid in the last 30 days. */
   balance: OfModes
   volume: OfModes
 }
@@ -41,11 +41,10 @@ export interface AccountDetail extends AccountLine {
   outbound: OfModes
   limits: AccountLimits
   members: AccountMember[]
-  /** Since when it stands as it does, and why. */
+  /** Since when and why the account has its status. */
   standing: { since: string; reason: string | null; by: string | null }
 }
 
-/** A token as staff sees it: how it begins and ends, and whose it is. */
 export interface TokenLine extends TokenRow {
   mode: Mode
   account_id: string
@@ -54,16 +53,15 @@ export interface TokenLine extends TokenRow {
 
 export const TOKEN_FILTERS = ['in_force', 'revoked', 'expired'] as const
 
-/** What one charge is found for: never more of its payer than that. */
+/** Charge found for a merchant: the payer's masked document is all that is shown of the payer. */
 export interface FoundCharge extends Pick<ListedCharge, 'id' | 'status' | 'amount' | 'created_at'> {
   mode: Mode
   payer: string
 }
 
-/** How the system stands in one respect: a warning harms somebody soon, a problem does so now. */
+/** Severity: a warning will soon harm users, a problem harms them now. */
 export type Level = 'ok' | 'warning' | 'problem'
 
-/** Work that waits in the database until a worker takes it up. */
 export const QUEUES = [
   'charges',
   'withdrawals',
@@ -79,7 +77,7 @@ export type CheckName =
   | ('workers' | 'receivers' | 'gateway' | 'mail_server' | 'database' | 'connections')
   | ('transactions' | 'durability' | 'migrations' | 'ledger' | 'address' | 'staff')
 
-/** What was found. Each but those that are ok has words for what to do. */
+/** States that a check can find; those that are not ok have instructions in the interface. */
 export const STATES = {
   ok: [
     ...['workers_alive', 'queue_empty', 'queue_moves', 'receivers_quiet', 'receivers_answer'],
@@ -100,7 +98,7 @@ export const STATES = {
 export type GoodState = (typeof STATES.ok)[number]
 export type BadState = (typeof STATES.bad)[number]
 
-/** What one look at the system found; a figure whose name ends in `_s` is a time, in `_bytes` a size. */
+/** Result of a check. Figures ending in `_s` are seconds, in `_bytes` sizes. */
 export type Finding = { figures: Record<string, number | string> } & (
   | { level: 'ok'; state: GoodState }
   | { level: 'warning' | 'problem'; state: BadState }
@@ -121,24 +119,22 @@ export type WorkerLine = z.infer<typeof WorkerLine>
 export const JOB_KINDS = ['withdrawal', 'refund', 'charge', 'delivery', 'mail'] as const
 export type JobKind = (typeof JOB_KINDS)[number]
 
-/** What became of the last call to the bank; `call_reason` quotes the bank. */
+/** Outcome of the last call to the bank; `call_reason` quotes the bank. */
 export const CALL_CODES = ['call_open', 'call_ok', 'call_timeout', 'call_reason'] as const
 
-/** Work that does not come to its end by itself. */
 export const StuckJob = z.object({
   kind: z.enum(JOB_KINDS),
-  // The database makes those of deliveries, in no version's form.
+  // The database generates ids of deliveries, which have no UUID version.
   id: z.guid(),
   account: z.object({ id: z.uuid(), name: z.string() }).nullable(),
   attempts: count,
   created_at: instant,
-  /** Null: nobody will try it again by itself. */
+  /** Null: no attempt is scheduled. */
   due_at: instant.nullable(),
-  /** A worker has it just now. */
+  /** A worker holds its lease. */
   is_held: z.boolean(),
-  /** False: there is nothing left that could be run. */
   can_run: z.boolean(),
-  /** What came of the last attempt, in the words of whoever answered it. */
+  /** Outcome of the last attempt, in the words of the bank or receiver. */
   problem: z.string().nullable(),
   problem_code: z.enum([...PROBLEM_CODES, ...CALL_CODES]).nullable(),
   problem_params: factParams.nullable(),

@@ -3,15 +3,15 @@ import { factColumns, utcText } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { JOB_KINDS, type JobKind, type StuckJob } from '#lib/views/admin/schema.ts'
 
-/** By then the pauses between tries have shown that it does not come right by itself. */
+/** Attempts from which a job counts as stuck: after so many pauses it will not recover alone. */
 const TRIED_OFTEN = 5
-/** Whoever withdraws or refunds expects an end sooner. */
+/** Age from which an unsettled order counts as stuck: people wait for the money. */
 const UNSETTLED = Prisma.sql`interval '15 minutes'`
 const ENDED_WITHIN = Prisma.sql`interval '7 days'`
-/** What is due is looked through no further; the rest is found once this has gone. */
+/** Due rows read at most; the rest is found once these are done. */
 const LOOKED_THROUGH_MAX = 2_000
 
-/** Work that does not end by itself, of each kind what has waited the longest. */
+/** Lists stuck jobs, of each kind those that have waited longest. */
 export async function listStuck(most: number): Promise<StuckJob[]> {
   const jobs: StuckJob[] = []
   for (const kind of JOB_KINDS) {
@@ -36,7 +36,7 @@ export function listStuckOf(kind: JobKind, most: number): Promise<StuckJob[]> {
 
 const isHeld = Prisma.sql`j.lease IS NOT NULL AND j.due_at > now()`
 
-/** All that is not settled has a due time, so that an index holds just these few. */
+/** Reads by due time: every unsettled row has one, so the index holds only these few. */
 function unsettled(table: 'withdrawals' | 'refunds'): Prisma.Sql {
   return Prisma.sql`
     SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${isHeld} AS is_held,
@@ -60,7 +60,7 @@ const stuckSql: Record<JobKind, Prisma.Sql> = {
       (SELECT * FROM charges WHERE lease IS NOT NULL AND due_at > now()
         LIMIT ${LOOKED_THROUGH_MAX})) j
     WHERE j.attempts >= ${TRIED_OFTEN} ORDER BY j.created_at`,
-  // From account to account by the index of what was not delivered, and there the latest that ended.
+  // Steps from account to account by the index of undelivered rows, and takes the latest of each.
   delivery: Prisma.sql`
     SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, false AS is_held,
       j.can_run
@@ -92,7 +92,7 @@ const stuckSql: Record<JobKind, Prisma.Sql> = {
     ORDER BY j.created_at`,
 }
 
-/** The last call to the bank: its outcome, and the bank's words as the journal holds them. */
+/** Reads the last call to the bank: its outcome and the bank's reason, from the journal. */
 const lastCall = Prisma.sql`
   SELECT COALESCE(g.response ->> 'reason', g.outcome, 'no answer yet') AS problem,
     CASE WHEN g.response ->> 'code' = 'timeout' THEN 'call_timeout'

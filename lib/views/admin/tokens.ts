@@ -7,7 +7,7 @@ import { fitsAccount } from '#lib/views/admin/accounts.ts'
 import type { TOKEN_FILTERS, TokenLine } from '#lib/views/admin/schema.ts'
 
 const PAGE_SIZE = 25
-/** As much as is kept of a token. */
+/** Length of the stored prefix. */
 const PREFIX_MAX = 20
 const PREFIX = /^troco_(test|live)_[0-9A-Za-z]{4,}$/
 const LAST_FOUR = /^[0-9A-Za-z]{4}$/
@@ -18,7 +18,6 @@ export interface TokensQuery {
   cursor?: string
 }
 
-/** Tokens of all accounts, newest first. */
 export async function listTokenLines(query: TokensQuery): Promise<Page<TokenLine>> {
   const { cursor } = query
   const after = cursor ? Prisma.sql`AND t.id < ${cursor}::uuid` : Prisma.empty
@@ -32,7 +31,6 @@ export async function listTokenLines(query: TokensQuery): Promise<Page<TokenLine
 
 const SHOWN_MAX = 100
 
-/** Tokens of one account in both modes, active ones first. */
 export function listTokensOf(accountId: string): Promise<TokenLine[]> {
   return readLines(Prisma.sql`
     t.account_id = ${accountId}::uuid ORDER BY ${isTokenActive} DESC, t.id DESC LIMIT ${SHOWN_MAX}`)
@@ -46,7 +44,7 @@ async function readLines(rest: Prisma.Sql): Promise<TokenLine[]> {
   return rows.map(({ token, ...whose }) => ({ ...token, ...whose }))
 }
 
-/** By how it begins or ends, or by whose it is. */
+/** Matches a token by its first or last characters, or by its account. */
 function fitsToken(q: string | undefined): Prisma.Sql {
   if (!q) return Prisma.sql`true`
   if (PREFIX.test(q)) return Prisma.sql`starts_with(t.prefix, ${q.slice(0, PREFIX_MAX)})`

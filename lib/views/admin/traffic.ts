@@ -6,9 +6,9 @@ import { gatewayOf, isOpen } from '#lib/services/gateway/choose.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 
-/** The latest within an hour: more would take long to count and say no more. */
+/** Rows read per hour at most: more takes long to count and gives the same result. */
 const LATEST_MAX = 20_000
-/** Fewer tries say nothing about receivers as such. */
+/** Minimum sample: fewer attempts say nothing about receivers in general. */
 const TRIES_MIN = 10
 const FAILING_SHARE = 0.5
 const CALLS_MIN = 5
@@ -16,8 +16,8 @@ const SLOW_MS = 5_000
 const HEALTH_TIMEOUT_MS = 2_000
 
 /**
- * How receivers answer. Only first tries count: whoever is dead is tried again and again. They are
- * those of which what was sent is kept, which an index holds by their time.
+ * Judges receivers by first attempts, because a dead receiver is retried again and again. First
+ * attempts are those with a stored body, which an index orders by time.
  */
 export async function examineReceivers(): Promise<Finding> {
   const [figures] = await queryRows<Record<'tried' | 'failed' | 'failed5' | 'span_s', number>>(
@@ -38,7 +38,6 @@ export async function examineReceivers(): Promise<Finding> {
     : { level: 'ok', state: 'receivers_answer', figures }
 }
 
-/** How each bank stands, and how its calls went within the last hour. */
 export async function examineGateways(choose = gatewayOf): Promise<Finding[]> {
   const gateways = new Map(MODES.filter(isOpen).map(mode => [choose(mode).name, choose(mode)]))
   return Promise.all([...gateways.values()].map(examineGateway))
@@ -76,7 +75,7 @@ async function answers(gateway: Gateway): Promise<boolean> {
   return Promise.race([asked.catch(() => false), late])
 }
 
-/** A call that was begun more than half a minute ago and has no end is lost. */
+/** Counts calls; one begun over 30 s ago without an outcome has failed. */
 async function readTraffic(gateway: string): Promise<Traffic> {
   const hasFailed = Prisma.sql`(t.outcome IN ('retryable', 'unknown')
     OR t.outcome IS NULL AND t.created_at < now() - interval '30 seconds')`
@@ -94,7 +93,7 @@ async function readTraffic(gateway: string): Promise<Traffic> {
   return traffic ?? { calls: 0, failed: 0, failed5: 0, p50_ms: null, p95_ms: null }
 }
 
-/** Whether mails leave the house. What was sent leaves no row, so that the table is small. */
+/** Checks that mails are sent. Sent mails leave no row, so the table is small. */
 export async function examineMailServer(): Promise<Finding> {
   const { SMTP_URL, TROCO_ENV } = env()
   const [figures] = await queryRows<Record<'failed' | 'failed60' | 'failed5', number>>(Prisma.sql`

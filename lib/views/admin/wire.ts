@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { instant } from '#lib/base/fields.ts'
 import { ACCOUNT_STATUSES } from '#lib/rooms/accounts/schema.ts'
 
-/** How an account stands, since when and why. */
 export const AccountStanding = z.object({
   data: z.object({
     id: z.uuid(),
