@@ -14,15 +14,13 @@ import { MESSAGES } from '#messages/words.ts'
 
 const locale = z.enum(LOCALES, must(`be one of ${LOCALES.join(', ')}`))
 
-/** As the list is filtered, and in which language it is written. */
 export const auditExportQuery = auditFilters.extend({ locale })
 export const staffAuditExportQuery = staffAuditFilters.extend({ locale })
 
 const BATCH_MAX = 2_000
-/** The operator's staff belong to no account, by whose clock it could be. */
+/** Staff belong to no account whose time zone could be used. */
 const HOUSE_ZONE = 'America/Sao_Paulo'
 
-/** A table of all deeds that fit, newest first, read and sent piece by piece. */
 export async function exportAudit(
   reader: AuditReader,
   userId: string,
@@ -77,7 +75,7 @@ async function* csvOf(
   yield `${EXPORT_END}${count}`
 }
 
-/** So that the lines of the file are its rows, and can be counted. */
+/** Puts text on one line: each line of the file is one row and can be counted. */
 function oneLine(text: string | null): string | null {
   return text?.replace(/[\r\n]+/g, ' ') ?? null
 }

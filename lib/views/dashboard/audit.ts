@@ -10,14 +10,16 @@ import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 const OF_ALL = ['action', 'actor', 'target', 'q'] as const
 const OF_STAFF = [...OF_ALL, 'account'] as const
 
-/** How the log is asked for: as the API takes it, as it is read, and the filters of any page of it. */
+/** Request for the audit log: as the API takes it, the page's filters, and parsed. */
 export interface AuditAsked {
   asked: Record<string, string>
   filters: Record<string, string>
   query: (AuditFilters | StaffAuditFilters) & { cursor?: string; limit: number }
 }
 
-/** What a page's address says of the log, days by this clock; what means nothing is left out. */
+/**
+ * Reads the audit filters from a page's URL, days in this time zone; invalid values are dropped.
+ */
 export function readAuditAsked(
   params: SearchParams,
   timeZone: string,
@@ -28,7 +30,7 @@ export function readAuditAsked(
   for (const name of isStaff ? OF_STAFF : OF_ALL) {
     const value = params[name]
     if (typeof value !== 'string' || value === '') continue
-    // The database takes neither.
+    // PostgreSQL stores neither NUL nor unpaired surrogates.
     if (value.includes('\0') || !value.isWellFormed()) continue
     if (staffAuditFilters.shape[name].safeParse(value).success) filters[name] = value
   }

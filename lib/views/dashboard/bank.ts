@@ -7,7 +7,7 @@ import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import { CODE_PLACE } from '#lib/services/gateway/simulated-code.ts'
 import type { BankProblem, BankReading } from '#lib/views/dashboard/schema.ts'
 
-/** A code has at most 512 characters; what is longer is not read at all. */
+/** Maximum input: a PIX code has at most 512 characters. */
 const CODE_MAX = 600
 
 export const bankQuery = z.object({
@@ -39,10 +39,10 @@ export const BankRead = z.object({
   ]) satisfies z.ZodType<BankReading>,
 })
 
-/** What the simulated bank makes of a pasted text: it pays this account's test charges and no others. */
+/** Reads a pasted code as the simulated bank: it pays only this account's test charges. */
 export async function readCode(accountId: string, pasted: string): Promise<BankReading> {
   const text = pasted.trim().replace(/\s*[\r\n]+\s*/g, '')
-  // Checked before the checksum, which would call an address or a word a mistyped code.
+  // Before the checksum, which would report a URL or a word as a mistyped code.
   if (!text.startsWith('000201')) return refuse('no_code')
   const reading = parseBrCode(text)
   if (!reading.ok) return refuse(reading.error)
@@ -52,7 +52,7 @@ export async function readCode(accountId: string, pasted: string): Promise<BankR
   return charge?.br_code === text ? readCharge(charge) : refuse('foreign')
 }
 
-/** What a bank shows of a charge whose code is known to be right. */
+/** Returns what a bank shows for a charge whose code is known to be valid. */
 export function readCharge(charge: ChargeRow): BankReading {
   const reading = parseBrCode(charge.br_code)
   if (!reading.ok) return refuse(reading.error)

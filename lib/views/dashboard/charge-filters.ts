@@ -4,13 +4,14 @@ import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const PLAIN = ['status', 'q', 'amount_from', 'amount_to', 'cursor'] as const
 
-/** How the list is asked for, as the API takes it, and the same as it is read. */
 export interface ChargesAsked {
   asked: Record<string, string>
   query: ChargesQuery
 }
 
-/** What a page's address says of the list, days by the merchant's clock; what means nothing is left out. */
+/**
+ * Reads the list's filters from a page's URL, days in the merchant's time zone; drops invalid ones.
+ */
 export function readChargesAsked(
   params: SearchParams,
   timeZone: string,
@@ -21,7 +22,7 @@ export function readChargesAsked(
   for (const name of PLAIN) {
     const value = params[name]
     if (typeof value !== 'string' || value === '') continue
-    // The database takes neither.
+    // PostgreSQL stores neither NUL nor unpaired surrogates.
     if (value.includes('\0') || !value.isWellFormed()) continue
     if (chargesQuery.shape[name].safeParse(value).success) asked[name] = value
   }

@@ -27,10 +27,10 @@ interface Traces {
   next: Bare<'next_try'>[]
 }
 
-/** More refunds or tries of webhooks than anybody reads on one page. */
+/** Maximum refunds or attempts shown. */
 const ROWS_MAX = 200
 
-/** A charge by its id or reference, with all that is written anywhere about what became of it. */
+/** Reads a charge by id or reference, with every recorded step of its history. */
 export async function readChargeStory(
   accountId: string,
   mode: Mode,
@@ -47,7 +47,9 @@ export async function readChargeStory(
   }
 }
 
-/** By their times; what has the same one, or a bank's clock before ours, in the order it comes in. */
+/**
+ * Sorts by time; equal times keep insertion order, because the bank's clock may run behind ours.
+ */
 function stepsOf(row: ChargeRow, traces: Traces): ChargeStep[] {
   const { viewed_at, ends, refunds, entries, told, next } = traces
   const later: ChargeStep[] = [
@@ -67,7 +69,7 @@ function stepsOf(row: ChargeRow, traces: Traces): ChargeStep[] {
   ]
 }
 
-/** Events are forgotten after a while; that a charge ended without money stands in its row too. */
+/** Events are pruned; without them, the row still shows that a charge ended unpaid. */
 function endsOf({ status, updated_at }: ChargeRow, ends: Traces['ends']): ChargeStep[] {
   if (ends.length === 0 && (status === 'expired' || status === 'failed')) {
     return [{ what: status, at: updated_at }]

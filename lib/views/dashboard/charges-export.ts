@@ -14,12 +14,11 @@ import { dayOf } from '#lib/views/dashboard/period.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 import { MESSAGES } from '#messages/words.ts'
 
-/** What is exported: as the list is filtered, and in which language it is written. */
 export const chargesExportQuery = chargeFilters.extend({
   locale: z.enum(LOCALES, must(`be one of ${LOCALES.join(', ')}`)),
 })
 
-/** Enough that a search is not begun too often, little enough to be held. */
+/** Rows per query: enough to repeat the search rarely, few enough for memory. */
 const BATCH_MAX = 2_000
 
 const columns = Prisma.sql`
@@ -27,7 +26,6 @@ const columns = Prisma.sql`
   c.client_doc, ${utc('c.created_at')}, ${utc('c.paid_at')}, ${utc('c.expires_at')}, c.end_to_end_id`
 type Row = Omit<ChargeRow, 'br_code' | 'metadata' | 'items' | 'utms'>
 
-/** A table of all charges that fit, newest first, read and sent piece by piece. */
 export async function exportCharges(
   accountId: string,
   mode: Mode,
@@ -89,7 +87,7 @@ async function* csvOf(
   yield `${EXPORT_END}${count}`
 }
 
-/** So that the lines of the file are its rows, and can be counted. */
+/** Puts text on one line: each line of the file is one row and can be counted. */
 function oneLine(text: string): string {
   return text.replace(/[\r\n]+/g, ' ')
 }

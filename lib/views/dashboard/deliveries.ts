@@ -16,7 +16,7 @@ const FILTERS = [
   ...(['created_from', 'created_to'] as const),
 ]
 
-/** What the address of the page asks for; what it cannot mean is left out. */
+/** Reads the filters from a page's URL; invalid values are dropped. */
 export function readDeliveriesQuery(params: SearchParams, timeZone: string): DeliveriesQuery {
   const { from, to } = readSpan(params, timeZone)
   const given: SearchParams = {
@@ -31,7 +31,6 @@ export function readDeliveriesQuery(params: SearchParams, timeZone: string): Del
   return deliveriesQuery.parse({ ...query, limit: `${PAGE_SIZE}` })
 }
 
-/** A page of deliveries; a reference in the query means what the rooms know by it. */
 export async function listDeliveriesOf(
   accountId: string,
   mode: Mode,
@@ -40,7 +39,6 @@ export async function listDeliveriesOf(
   return listDeliveries(accountId, mode, await withSubjects(accountId, mode, query))
 }
 
-/** The same query with the ids of the charge and the withdrawal that its reference means. */
 export async function withSubjects<Query extends { reference?: string }>(
   accountId: string,
   mode: Mode,

@@ -12,9 +12,9 @@ import { isTokenActive, tokenStatus } from '#lib/rooms/tokens/status.ts'
 import { FOUND_KINDS, type Hit } from '#lib/views/dashboard/schema.ts'
 
 const HITS_MAX = 8
-/** The longest code that a payer is given. */
+/** Longest PIX code of a charge. */
 const TEXT_MAX = 600
-/** What a list looks for is no longer. */
+/** Longest search text of a list. */
 const REFERENCE_MAX = 255
 
 export const FindQuery = z.object({
@@ -40,7 +40,7 @@ export const Found = z.object({
   ),
 })
 
-/** Whatever has this name in one world of an account, the exact ones first. */
+/** Finds everything with this name in one mode of an account, exact matches first. */
 export async function find(accountId: string, mode: Mode, given: string): Promise<Hit[]> {
   const names = readNames(given.trim())
   const found = await Promise.all(
@@ -57,7 +57,7 @@ export async function find(accountId: string, mode: Mode, given: string): Promis
   return hits.sort((one, other) => Number(other.isExact) - Number(one.isExact)).slice(0, HITS_MAX)
 }
 
-/** A code says its charge's id without hyphens, which may also be a reference of the merchant's. */
+/** A code contains its charge's id without hyphens, which may also be a merchant's reference. */
 function readNames(text: string): string[] {
   const reading = parseBrCode(text)
   const code = reading.ok ? reading.code : null
@@ -90,7 +90,7 @@ function chargeHit(row: ChargeRow, text: string): Hit {
   }
 }
 
-/** Each by an index of its own; nothing in here looks through rows. */
+/** Searches each kind by its own index; no table is scanned. */
 async function findOthers(accountId: string, mode: Mode, text: string): Promise<Hit[]> {
   const ofThem = (alias: string) => {
     const row = Prisma.raw(alias)
@@ -117,7 +117,7 @@ async function findOthers(accountId: string, mode: Mode, text: string): Promise<
 
 type Rows = (alias: string) => Prisma.Sql
 
-/** An event and its delivery to the resource's own address share their id: the delivery says more. */
+/** An event and its delivery to the resource's own URL share an id: the delivery shows more. */
 function byId(ofThem: Rows, id: string, at: string): Prisma.Sql[] {
   return [
     withdrawals(ofThem, Prisma.sql`w.id = ${id}::uuid`, at),
@@ -155,7 +155,7 @@ function deliveries(ofThem: Rows, which: Prisma.Sql, at: string): Prisma.Sql {
     WHERE ${ofThem('d')} AND ${which}`
 }
 
-/** An account has few, and the key of the table begins with it. */
+/** Scans the account's tokens: there are few, and the primary key begins with the account. */
 function tokens(ofThem: Rows, text: string, at: string): Prisma.Sql {
   return Prisma.sql`
     SELECT 'token' AS kind, t.id, t.name AS label, t.prefix AS detail,

@@ -11,10 +11,10 @@ import { addDays, chartDays, dayOf, listDays, midnight } from '#lib/views/dashbo
 import type { DayReceived, Home, Received, SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const CHARGES_SHOWN = 6
-/** What is told beside the chart, whatever days the chart shows. */
+/** Periods of the figures beside the chart, independent of the chart's days. */
 const MONTH_DAYS = 30
 const WEEK_DAYS = 7
-/** Among so many orders those that money is held for are looked for: the rest is long decided. */
+/** Newest orders searched for pending ones: older ones are long settled. */
 const ORDERS_READ = 1_000
 
 export interface HomeAccount {
@@ -22,7 +22,6 @@ export interface HomeAccount {
   timeZone: string
 }
 
-/** Everything that a merchant's first page says, read at once. */
 export async function readHome(
   account: HomeAccount,
   mode: Mode,
@@ -55,7 +54,7 @@ export async function readHome(
   }
 }
 
-/** Of these days and of those; what lies in the others is read once. */
+/** Sums two lists of days; with one query if one list contains the other. */
 async function sumBoth(
   account: HomeAccount,
   mode: Mode,
@@ -93,7 +92,7 @@ interface Present {
   books: { checked_at: string; wrong: string | null } | null
 }
 
-/** The balances, what is held and the last check of the books, all as of one moment. */
+/** Reads balances, pending orders and the last check of the books from one snapshot. */
 async function readPresent(
   accountId: string,
   mode: Mode,

@@ -4,27 +4,26 @@ import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { isWatchedEnough, watchCharge } from '#lib/views/dashboard/live.ts'
 import type { ChargeNews } from '#lib/views/dashboard/schema.ts'
 
-/** So often it is asked who listens, and said that we are there: silent connections are dropped. */
+/** Interval of access checks and of heartbeats: proxies drop silent connections. */
 const HEARTBEAT_MS = 15_000
-/** Then the page opens another: nothing of ours goes on for ever. */
+/** Maximum duration of a stream; then the page opens a new one. */
 const LASTS_MS = 600_000
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'private, no-store, no-transform',
   'x-accel-buffering': 'no',
-  // What goes on for so long has its connection to itself, and takes it away at its end.
+  // A stream has its own connection, closed at its end.
   connection: 'close',
 }
 
 interface Listener {
   accountId: string
   mode: Mode
-  /** Fails once whoever listens may do so no more. */
+  /** Throws once the listener has lost access. */
   proveAgain: () => Promise<void>
 }
 
-/** Server-sent events: one now, and one each time that something about the charge has changed. */
 export async function streamCharge(
   { accountId, mode, proveAgain }: Listener,
   idOrReference: string,
@@ -52,8 +51,8 @@ export async function streamCharge(
 }
 
 /**
- * Words that somebody takes as they come. It begins when the first is asked for, and whoever goes
- * away ends it at once, which a generator that waits for something would not notice.
+ * Text chunks read as they arrive. Starts with the first read; a reader that leaves ends it at
+ * once, which a waiting generator would not notice.
  */
 class Outlet implements AsyncIterableIterator<string> {
   readonly #begin: (outlet: Outlet) => () => void

@@ -5,20 +5,20 @@ import { onLeaving, onWake, type Topic } from '#lib/base/db/wake.ts'
 import { log } from '#lib/base/log.ts'
 import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
 
-/** What is said after a state has changed that a charge's page shows. */
+/** Notifications that may concern a charge's page. */
 const SAID: Topic[] = ['charges', 'deliveries', 'refunds']
-/** However much happens, all watched charges are looked at no more often. */
+/** Minimum interval between reads of all watched charges, however many notifications arrive. */
 const LOOK_EVERY_MS = 250
-/** The net below what is said: it may get lost, and not every small thing is said. */
+/** Interval of reads without notification: some get lost, and small changes send none. */
 const LOOK_ANYWAY_MS = 5_000
 const WATCHERS_MAX = 20
 
 export interface Watcher {
   accountId: string
   chargeId: string
-  /** At the first look, and then each time that something about the charge has changed. */
+  /** Called after the first read and after each change. */
   tell: (status: ChargeStatus) => void
-  /** Nothing will be told any more. */
+  /** Called when no more changes will be reported. */
   end: () => void
 }
 
@@ -26,25 +26,25 @@ interface Seen {
   account_id: string
   id: string
   status: ChargeStatus
-  /** Another text whenever anything that the page shows has changed. */
+  /** Changes with anything that the page shows. */
   mark: string
 }
 
 const HOLDER = Symbol.for('troco.live')
 const holder = globalThis as typeof globalThis & { [HOLDER]?: Hub }
 
-/** One per process, shared by the native modules and Next's copy of them. */
+/** Returns the hub of this process, shared by native modules and Next's copy of them. */
 function hub(): Hub {
   holder[HOLDER] ??= new Hub()
   return holder[HOLDER]
 }
 
-/** Tells of a charge until the returned function is called. */
+/** Reports changes of a charge until the returned function is called. */
 export function watchCharge(watcher: Watcher): () => void {
   return hub().add(watcher)
 }
 
-/** Whether the account has so many open already that its pages should rather ask now and then. */
+/** Returns whether the account has so many streams open that further pages should poll. */
 export function isWatchedEnough(accountId: string): boolean {
   return countWatchers(accountId) >= WATCHERS_MAX
 }
@@ -53,7 +53,7 @@ export function countWatchers(accountId: string): number {
   return hub().count(accountId)
 }
 
-/** Looks after what changed for all who watch, with one statement, and only while somebody does. */
+/** Reads the changes of all watched charges with one statement, while there are watchers. */
 class Hub {
   readonly #watchers = new Map<Watcher, string | null>()
   #offs: (() => void)[] = []
@@ -131,7 +131,7 @@ class Hub {
   }
 }
 
-/** A refund changes its charge's row; of a delivery each try and its end is to be seen. */
+/** Refunds update the charge's row; each attempt and the end of a delivery change its mark. */
 async function readMarks(watchers: Watcher[]): Promise<Seen[]> {
   if (watchers.length === 0) return []
   const accounts = watchers.map(({ accountId }) => accountId)

@@ -3,13 +3,13 @@ import { actorOf } from '#lib/base/audit/note.ts'
 import { recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 
-/** What may be kept of how it was asked for: what was searched may be a payer's name or document. */
+/** Filters that the audit log stores: others, such as the search text, may be a payer's data. */
 const KEPT = [
   ...['status', 'amount_from', 'amount_to', 'created_from', 'created_to', 'action'],
   ...['period', 'from', 'to', 'format', 'mode'],
 ]
 
-/** Whoever takes many payers' data away is written down, before the first of it leaves. */
+/** Records an export of payers' data in the audit log before the first byte is sent. */
 export function noteExport(
   action: Action & `${string}.exported`,
   userId: string | null,

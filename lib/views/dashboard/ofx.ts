@@ -4,15 +4,15 @@ import { foldText } from '#lib/base/pix/br-code.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 
 /**
- * OFX 1.0.2, what Brazilian banks hand out and accounting programs import. Every element is closed,
- * which SGML allows, and all is ASCII, so that it reads the same whatever encoding a program assumes.
+ * OFX 1.0.2, which Brazilian banks export and accounting programs import. Every element is closed,
+ * as SGML allows, and all text is ASCII, so that the assumed encoding does not matter.
  */
 interface Book {
   accountId: string
   mode: Mode
   timeZone: string
   from?: Date
-  /** The last moment that it tells of. */
+  /** Last moment that the file covers. */
   last: Date
   closing: number
 }
@@ -40,7 +40,7 @@ export function ofxHead({ accountId, mode, timeZone, from, last }: Book): string
     `<SIGNONMSGSRSV1><SONRS>${status}<DTSERVER>${time}</DTSERVER><LANGUAGE>POR</LANGUAGE>`,
     '<FI><ORG>Troco</ORG></FI></SONRS></SIGNONMSGSRSV1>',
     `<BANKMSGSRSV1><STMTTRNRS><TRNUID>0</TRNUID>${status}<STMTRS><CURDEF>BRL</CURDEF>`,
-    // Nobody's bank: the book is ours, one per account and mode.
+    // No bank's id: the ledger is Troco's, one account per account and mode.
     `<BANKACCTFROM><BANKID>0</BANKID><ACCTID>${mode}-${accountId.slice(-12)}</ACCTID>`,
     '<ACCTTYPE>CHECKING</ACCTTYPE></BANKACCTFROM>',
     `<BANKTRANLIST><DTSTART>${ofxTime(from ?? BEFORE_PIX, timeZone)}</DTSTART>`,
@@ -49,7 +49,7 @@ export function ofxHead({ accountId, mode, timeZone, from, last }: Book): string
   ].join('\r\n')}`
 }
 
-/** One movement. Its FITID is that of the ledger's transfer: the same in every file that holds it. */
+/** Formats one movement. FITID identifies the ledger transfer: the same in every file. */
 export function ofxLine(row: StatementRow, memo: string, timeZone: string): string {
   const { kind, subject_id, amount, created_at } = row
   return [
@@ -71,13 +71,13 @@ export function ofxEnd({ closing, last, timeZone }: Book): string {
   ].join('\r\n')
 }
 
-/** Folded to ASCII first, so that nothing folds into a sign that has a meaning. */
+/** Folds to ASCII before escaping, so that folding cannot produce a special character. */
 export function ofxText(text: string): string {
   const plain = foldText(text, MEMO_MAX) || '-'
   return plain.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** The time on the merchant's clock, and how far that stands from UTC: 20261121103000[-3:BRT]. */
+/** Formats the merchant's local time with its UTC offset: 20261121103000[-3:BRT]. */
 export function ofxTime(moment: Date, timeZone: string): string {
   const parts = new Intl.DateTimeFormat('en-US', {
     ...{ year: 'numeric', month: '2-digit', day: '2-digit' },

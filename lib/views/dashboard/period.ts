@@ -1,16 +1,16 @@
 import { PERIODS, type Period, type SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const DAYS: Partial<Record<Period, number>> = { today: 1, '7d': 7, '30d': 30, '90d': 90 }
-/** Of this millennium: no clock is known for the first years, and PIX is younger. */
+/** From the year 2000: no time zone data exists for the first years, and PIX is younger. */
 const DATE = /^2\d{3}-\d\d-\d\d$/
 
-/** From the first midnight to the one after the last day, by the merchant's clock; open where absent. */
+/** From the first midnight to the one after the last day, in the merchant's time zone. */
 export interface Span {
   from?: Date
   to?: Date
 }
 
-/** What `period`, `from` and `to` in a page's address mean in this time zone, at this moment. */
+/** Reads `period`, `from` and `to` of a page's URL, in this time zone. */
 export function readSpan(params: SearchParams, timeZone: string, now = new Date()): Span {
   const period = PERIODS.find(known => known === params.period)
   if (!period) return {}
@@ -29,11 +29,11 @@ export function readSpan(params: SearchParams, timeZone: string, now = new Date(
   }
 }
 
-/** A bar for each day is still to be told from the next one. */
+/** Maximum days: beyond a year, bars can no longer be distinguished. */
 const CHART_DAYS_MAX = 366
 const CHART_DAYS = 30
 
-/** The days that a chart is asked for: the last 30 unless others are named, and at most a year. */
+/** Returns the days of a chart: the last 30 by default, at most a year. */
 export function chartDays(params: SearchParams, today: string): string[] {
   const period = PERIODS.find(known => known === params.period)
   const [first, last] = period === 'custom' ? [params.from, params.to].map(readDay) : []
@@ -46,7 +46,6 @@ export function chartDays(params: SearchParams, today: string): string[] {
   return listDays(addDays(end, 1 - days), end)
 }
 
-/** Every day from one to another, both included. */
 export function listDays(first: string, last: string): string[] {
   const days = [first]
   for (let day = first; day < last; ) {
@@ -56,7 +55,6 @@ export function listDays(first: string, last: string): string[] {
   return days
 }
 
-/** The day of a moment in a time zone, such as 2026-11-21. */
 export function dayOf(moment: Date, timeZone: string): string {
   return new Intl.DateTimeFormat('en-CA', { timeZone }).format(moment)
 }
@@ -67,10 +65,10 @@ export function addDays(day: string, days: number): string {
   return date.toISOString().slice(0, 10)
 }
 
-/** When a day begins in a time zone; where its midnight is skipped, the first moment that there is. */
+/** Returns the start of a day in a time zone: its first moment where midnight is skipped. */
 export function midnight(day: string, timeZone: string): Date {
   const utc = Date.parse(`${day}T00:00:00Z`)
-  // The offset may change during the day before: the second guess stands on the right side of it.
+  // The offset may change the day before; the second guess uses the offset valid at the first.
   const guess = utc - offsetMs(new Date(utc), timeZone)
   const better = utc - offsetMs(new Date(guess), timeZone)
   const first = new Date(Math.min(guess, better))

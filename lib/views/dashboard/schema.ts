@@ -9,33 +9,31 @@ import type { Attempt } from '#lib/services/webhooks/schema.ts'
 
 export type { DayReceived, Home, Received, Steps } from '#lib/views/dashboard/wire.ts'
 
-/** The periods that a list or a chart can be asked for by name; `custom` says its days beside it. */
 export const PERIODS = ['today', '7d', '30d', '90d', 'custom'] as const
 export type Period = (typeof PERIODS)[number]
 
-/** What the address of a page says beside its path. */
 export type SearchParams = Record<string, string | string[] | undefined>
 
-/** One movement of the available money, and what it was about. */
+/** Movement of the available balance, with its subject. */
 export interface StatementRow {
-  /** Its place in the book: one more than that of the movement before. */
+  /** Position in the ledger, without gaps. */
   version: number
   kind: 'charge_paid' | `${'withdrawal' | 'refund'}_${'held' | 'returned'}`
   subject_id: string
-  /** In cents; below zero where it left. */
+  /** In cents; negative when money left. */
   amount: number
   balance_after: number
   created_at: string
-  /** Of the charge that was paid or refunded; null for a withdrawal. */
+  /** The charge that was paid or refunded; null for a withdrawal. */
   charge_id: string | null
   client_name: string | null
-  /** The merchant's own, of the charge or the withdrawal. */
+  /** The merchant's reference of the charge or withdrawal. */
   external_id: string | null
   pix_key_type: PixKeyType | null
   dict_key: string | null
 }
 
-/** What happened to a withdrawal, the oldest first; `at` is null where nobody wrote the time down. */
+/** Steps of a withdrawal, oldest first; `at` is null where no time was recorded. */
 export type WithdrawalStep =
   | { what: 'requested' | 'sent' | 'approved'; at: string }
   | { what: 'held' | 'returned'; at: string; balance_after: number }
@@ -45,19 +43,18 @@ export type WithdrawalStep =
       what: 'call'
       at: string
       operation: string
-      /** Null: it is under way, or its end was never written down. */
+      /** Null: in progress, or its end was never recorded. */
       outcome: 'ok' | 'rejected' | 'retryable' | 'unknown' | null
-      /** What the bank said of the order, in the words of the gateway. */
+      /** The bank's response, as the gateway words it. */
       said: string | null
-      /** Set where `said` is a reason of our own. */
+      /** Set if `said` is Troco's own reason. */
       said_code: 'timeout' | null
-      /** So many of the same followed each other, the last of them at `last_at`. */
+      /** Consecutive equal calls, the last one at `last_at`. */
       times: number
       last_at: string
     }
   | ToldStep
 
-/** An attempt to send a webhook, and why it failed. */
 export type ToldStep = {
   what: 'told'
   at: string
@@ -66,44 +63,40 @@ export type ToldStep = {
   response_status: number | null
 } & Pick<Attempt, 'problem' | 'problem_code' | 'problem_params'>
 
-/** Why the bank rejected an order; null where it did not. */
 export interface RejectionFields {
   rejection_code: RejectionCode | null
   rejection_params: FactParams | null
 }
 
-/** A withdrawal as its page shows it. */
 export interface WithdrawalStory {
   withdrawal: WithdrawalDetail
-  /** The key as the bank's directory has it. */
+  /** The key as the bank's directory stores it. */
   dict_key: string
   steps: WithdrawalStep[]
 }
 
-/** The first deeds of a new merchant, in their order. */
 export const STEPS = ['token', 'payment', 'webhook'] as const
 export type Step = (typeof STEPS)[number]
 
-/** Set where somebody wants to see the first steps no more. */
+/** Set once the user hides the first steps. */
 export const STEPS_COOKIE = 'troco-first-steps'
 
-/** What the search finds, by what it is. */
 export const FOUND_KINDS = ['charge', 'withdrawal', 'refund', 'delivery', 'event', 'token'] as const
 
 export interface Hit {
   kind: (typeof FOUND_KINDS)[number]
   id: string
-  /** Who or what it is about, and by which of its names it may be told from others. */
+  /** Name of the result, and what distinguishes it from similar ones. */
   label: string
   detail: string | null
   status: string
   amount: number | null
   href: string
-  /** It is what was asked for by its whole name, not one of those that are like it. */
+  /** Matches the whole name, not only a part. */
   isExact: boolean
 }
 
-/** What happened to a charge, the oldest first; what is to come stands at the end. */
+/** Oldest first; what is still to come is last. */
 export type ChargeStep =
   | { what: 'created'; at: string; ip: string | null }
   | { what: 'viewed' | 'expired' | 'failed'; at: string }
@@ -121,34 +114,32 @@ export type ChargeStep =
       at: string
       status: 'pending' | 'completed' | 'rejected'
       amount: number
-      /** Why it was asked for, or why the bank refused it. */
+      /** Reason of the request, or of the bank's refusal. */
       reason: string | null
     } & RejectionFields)
-  /** A try of a webhook that is under way (null) or waits for its time. */
+  /** Webhook attempt in progress (null) or scheduled. */
   | { what: 'next_try'; at: string | null; host: string; number: number }
 
-/** A charge as its page shows it: the payer's document is covered. */
+/** Charge as its page shows it: the payer's document is masked. */
 export interface ChargeStory {
   charge: ChargeDetail
   steps: ChargeStep[]
   refunds: (RefundDetail & RejectionFields)[]
-  /** What may still be given back, in cents. */
+  /** Amount that can still be refunded, in cents. */
   refundable: number
 }
 
-/** What a live charge says each time something about it has changed. */
 export interface ChargeNews {
   status: ChargeDetail['status']
 }
 
-/** What a file of charges ends with, before the number of its rows: without it, it is not whole. */
+/** Ends a file of charges, before the row count: a file without it is incomplete. */
 export const EXPORT_END = '\u001e'
 
-/** Why the simulated bank cannot pay what was pasted: no code, a broken one, or not one of its own. */
+/** Why the simulated bank cannot pay a text: no code, a broken one, or not one of its own. */
 export type BankProblem = BrCodeError | 'no_code' | 'real' | 'foreign'
 type Terms = 'id' | 'br_code' | 'amount' | 'status' | 'external_id' | 'expires_at'
 
-/** What a bank shows of a code before one pays: whom the code names, and the charge behind it. */
 export type BankReading =
   | { problem: BankProblem; receiver: null; city: null; charge: null }
   | { problem: null; receiver: string; city: string; charge: Pick<ChargeDetail, Terms> }

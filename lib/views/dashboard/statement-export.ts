@@ -14,7 +14,6 @@ import { MESSAGES } from '#messages/words.ts'
 
 const shortText = z.string().max(40, must('have at most 40 characters')).optional()
 
-/** What is exported: the period as in the address of the page, and how the file is written. */
 export const exportQuery = z.object({
   format: z.enum(['csv', 'ofx'], must('be csv or ofx')),
   locale: z.enum(LOCALES, must(`be one of ${LOCALES.join(', ')}`)),
@@ -26,7 +25,6 @@ type ExportQuery = z.infer<typeof exportQuery>
 
 const TYPES = { csv: 'text/csv; charset=utf-8', ofx: 'application/x-ofx; charset=us-ascii' }
 
-/** A file of one period, oldest first, read and sent piece by piece. */
 export async function exportStatement(
   account: { id: string; name: string },
   mode: Mode,
@@ -96,7 +94,7 @@ async function* ofxOf(
   yield ofxEnd(about)
 }
 
-/** Whom a movement was with, as far as a list may show it. */
+/** Returns the other party of a movement, with a PIX key masked. */
 function counterpart({ client_name, pix_key_type, dict_key }: StatementRow): string {
   return client_name ?? (pix_key_type && dict_key ? maskPixKey(pix_key_type, dict_key) : '')
 }

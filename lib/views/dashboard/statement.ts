@@ -7,23 +7,22 @@ import type { StatementRange } from '#lib/services/ledger/statement.ts'
 import { readSpan, type Span } from '#lib/views/dashboard/period.ts'
 import type { SearchParams, StatementRow } from '#lib/views/dashboard/schema.ts'
 
-/** What a statement is about where its address does not say. */
 export const STATEMENT_PERIOD = '30d'
 
-/** The period of a statement as its page's address has it: 30 days, unless said; `all` is all of time. */
+/** Reads the period of a statement from its page's URL: 30 days by default; `all` has no limits. */
 export function statementSpan(params: SearchParams, timeZone: string): Span {
   return readSpan({ ...params, period: params.period ?? STATEMENT_PERIOD }, timeZone)
 }
 
 export interface StatementPage {
   rows: StatementRow[]
-  /** The version before which older rows begin; null at the end. */
+  /** Cursor of the older rows; null at the end. */
   nextCursor: string | null
 }
 
 const LIMIT = 50
 
-/** One page of a period, newest first: what stands before `cursor`, a version, or at the end. */
+/** Lists one page of a period, newest first: the rows before version `cursor`, or the last ones. */
 export async function listStatement(
   accountId: string,
   mode: Mode,
@@ -38,7 +37,7 @@ export async function listStatement(
 
 const WALKED_AT_ONCE = 1_000
 
-/** All of a period, oldest first, some at a time. */
+/** Reads a whole period in chunks, oldest first. */
 export async function* walkStatement(
   accountId: string,
   mode: Mode,
@@ -54,7 +53,7 @@ const columns = asJson(Prisma.sql`
   c.id AS charge_id, c.client_name, COALESCE(c.external_id, w.external_id) AS external_id,
   w.pix_key_type, w.dict_key`)
 
-/** Entries by their versions, which have no gaps; each with what it is about, found by its key. */
+/** Reads entries by version, which has no gaps; each joins its subject by primary key. */
 async function readStatement(
   accountId: string,
   mode: Mode,

@@ -3,10 +3,10 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { Steps } from '#lib/views/dashboard/schema.ts'
 
-/** Whoever got none of so many webhooks has other things to read than first steps. */
+/** Latest deliveries searched: after this many failures, first steps no longer matter. */
 const DELIVERIES_READ = 1_000
 
-/** Which first steps a merchant has made. The charge that welcomed them was paid by us. */
+/** Reads which first steps a merchant has done. The welcome charge does not count as a payment. */
 export async function readSteps(accountId: string, mode: Mode): Promise<Steps> {
   const mine = (alias: string) => {
     const row = Prisma.raw(alias)

@@ -8,7 +8,6 @@ import { Attempt } from '#lib/services/webhooks/wire.ts'
 
 const { problem, problem_code, problem_params, response_status } = Attempt.shape
 
-/** An attempt to send a webhook, in a timeline. */
 export const toldStep = z.object({
   what: z.literal('told'),
   at: instant,
@@ -17,12 +16,10 @@ export const toldStep = z.object({
   ...{ response_status, problem, problem_code, problem_params },
 })
 
-/** The same of an attempt `a` of a delivery `d`. */
 export const toldColumns = Prisma.sql`
   ${utc('a.created_at', 'at')}, d.host, a.number, a.response_status, a.problem,
   ${factColumns('a', 'problem')}`
 
-/** Why the bank rejected a withdrawal or a refund. */
 export const rejectionFields = {
   rejection_code: z.enum(REJECTION_CODES).nullable(),
   rejection_params: factParams.nullable(),

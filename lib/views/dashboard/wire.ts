@@ -3,10 +3,9 @@ import { instant } from '#lib/base/fields.ts'
 import { ListedCharge } from '#lib/rooms/charges/wire.ts'
 
 const Received = z.object({ amount: z.int(), count: z.int() })
-/** What came in within some days, and by how many charges. */
 export type Received = z.infer<typeof Received>
 
-/** `day` is of the merchant's calendar, such as 2026-11-21. */
+/** `day` is in the merchant's time zone, such as 2026-11-21. */
 const DayReceived = Received.extend({ day: z.iso.date() })
 export type DayReceived = z.infer<typeof DayReceived>
 
@@ -14,22 +13,21 @@ const Home = z.object({
   balance: z.object({
     available: z.int(),
     outbound: z.int(),
-    /** How many orders `outbound` is held for; null where they are too many to be counted. */
+    /** Orders that `outbound` is held for; null if too many to count. */
     held: z.object({ withdrawals: z.int(), refunds: z.int() }).nullable(),
   }),
-  /** What the last check of the books found; null before the first. */
+  /** Result of the last check of the books; null before the first. */
   books: z.object({ checked_at: instant, is_right: z.boolean() }).nullable(),
-  /** What was paid, refunds not taken off: as the statement enters it. */
+  /** Paid amounts, before refunds, as in the statement. */
   received: z.object({ today: Received, week: Received, month: Received }),
-  /** Of the charges created in the last 30 days that are paid, expired or failed, the share paid. */
+  /** Paid share of the charges of the last 30 days that are paid, expired or failed. */
   conversion: z.number().min(0).max(1).nullable(),
-  /** From creation to payment, of what was paid in the last 30 days. */
+  /** From creation to payment, for charges paid in the last 30 days. */
   median_seconds: z.number().min(0).nullable(),
-  /** Of the latest deliveries of a week that arrived or were tried; null where there were none. */
+  /** For a week's latest deliveries that were delivered or attempted; null without any. */
   webhooks: z
     .object({ delivered: z.number().min(0).max(1), mean_ms: z.int().nullable() })
     .nullable(),
-  /** Every day of the chart, those without payments too. */
   days: z.array(DayReceived),
   charges: z.array(ListedCharge),
 })
@@ -37,11 +35,10 @@ export type Home = z.infer<typeof Home>
 export const HomeRead = z.object({ data: Home })
 
 const Steps = z.object({ token: z.boolean(), payment: z.boolean(), webhook: z.boolean() })
-/** Which first steps a new merchant has made. */
 export type Steps = z.infer<typeof Steps>
 export const StepsRead = z.object({ data: Steps })
 
-/** Any words will do: days that are none are left out, as in the page's own address. */
+/** Any text is accepted: invalid days are dropped, as in the page's own URL. */
 export const homeQuery = z.object({
   period: z.string().optional(),
   from: z.string().optional(),

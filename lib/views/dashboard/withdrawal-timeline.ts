@@ -26,14 +26,14 @@ interface Traces extends RejectionFields {
   entries: (Omit<Entry, 'what'> & { kind: string })[]
   calls: Omit<Call, 'what' | 'times' | 'last_at'>[]
   told: Omit<ToldStep, 'what'>[]
-  /** When the simulated bank took it: its calls stand in no journal. */
+  /** When the simulated bank processed it: its calls are not in the journal. */
   taken_at: string | null
 }
 
-/** More than a bank that answers at all is ever asked; so much the page can show. */
+/** Maximum rows shown: more calls than a working bank ever receives. */
 const ROWS_MAX = 200
 
-/** A withdrawal by its id or reference, with all that is written anywhere about what became of it. */
+/** Reads a withdrawal by id or reference, with every recorded step of its history. */
 export async function readWithdrawalStory(
   accountId: string,
   mode: Mode,
@@ -73,7 +73,7 @@ function rejectedAt(at: string, reason: string, traces: RejectionFields): Withdr
   return { what: 'rejected', at, reason, rejection_code, rejection_params }
 }
 
-/** The same question with the same answer, however often in a row, is one line. */
+/** Merges consecutive calls with equal operation and outcome into one. */
 function inRuns(calls: Traces['calls']): Call[] {
   const runs: Call[] = []
   for (const call of calls) {
