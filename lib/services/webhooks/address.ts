@@ -8,8 +8,8 @@ export interface Address {
 }
 
 /**
- * Where no webhook goes, after the special-purpose registries of IANA (RFC 6890 and its updates).
- * The names are all that a merchant learns of an address.
+ * Denied address ranges, from IANA's special-purpose registries (RFC 6890 and its updates). A
+ * merchant learns only the class name, never the range.
  */
 const DENIED = {
   loopback: ['127.0.0.0/8', '::1/128'],
@@ -20,13 +20,13 @@ const DENIED = {
   ],
   multicast: ['224.0.0.0/4', 'ff00::/8'],
   reserved: [
-    // Connecting to "no address" ends in this machine.
+    // Connecting to an unspecified address reaches this machine.
     ...['0.0.0.0/8', '::/128'],
     ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '198.18.0.0/15', '198.51.100.0/24'],
     ...['203.0.113.0/24', '240.0.0.0/4'],
-    // Public by its number, but inside Azure each machine's own platform service.
+    // A public address, but inside Azure it is the platform service of each machine.
     '168.63.129.16/32',
-    // These carry an IPv4 address inside: compatible, translated, NAT64, 6to4 and Teredo.
+    // These embed an IPv4 address: compatible, translated, NAT64, 6to4 and Teredo.
     ...['::/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/32'],
     ...['100::/64', '2001::/23', '2001:db8::/32', '3fff::/20', '5f00::/16'],
   ],
@@ -35,12 +35,12 @@ const DENIED = {
 const CLASSES = Object.entries(DENIED).map(([name, ranges]) => ({ name, list: listOf(ranges) }))
 const GLOBAL_UNICAST = listOf(['2000::/3'])
 
-/** An address in the one form that is compared and connected to; null when it is none. */
+/** Normalizes an address for checking and connecting. Returns null if it is none. */
 export function readAddress(text: string): (Address & { mapped: boolean }) | null {
   const family = isIP(text)
   if (family === 4) return { address: text, family, mapped: false }
   if (family !== 6) return null
-  // A zone names an interface of ours; the URL parser knows none and writes the rest in one form.
+  // The zone names a local interface and the URL parser rejects it; the parser normalizes the rest.
   const plain = URL.parse(`http://[${text.replace(/%.*$/, '')}]`)?.hostname.slice(1, -1)
   if (!plain) return null
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(plain) ?? []
@@ -49,18 +49,18 @@ export function readAddress(text: string): (Address & { mapped: boolean }) | nul
   return { address: bytes.join('.'), family: 4, mapped: true }
 }
 
-/** What keeps webhooks from this address, as a class such as "private"; null when they may go. */
+/** Returns the denied class of the address, such as "private", or null. */
 export function denialOf(text: string, allowed: RangeList = allowedRanges()): string | null {
   const found = readAddress(text)
   if (!found) return 'reserved'
   if (allowed.has(found)) return null
   const denied = CLASSES.find(({ list }) => list.has(found))
   if (denied) return denied.name
-  // No honest answer maps a public IPv4 address into IPv6, and IPv6 grows outside of 2000::/3.
+  // DNS has no reason to map a public IPv4 address into IPv6; global unicast IPv6 is 2000::/3 only.
   return found.mapped || (found.family === 6 && !GLOBAL_UNICAST.has(found)) ? 'reserved' : null
 }
 
-/** What the operator opened; said nothing, a machine of one person may call itself. */
+/** Returns WEBHOOK_ALLOW_CIDRS; by default, on `local`, this machine's own addresses. */
 export function allowedRanges(): RangeList {
   const { WEBHOOK_ALLOW_CIDRS = '', TROCO_ENV } = env()
   const key = `${TROCO_ENV} ${WEBHOOK_ALLOW_CIDRS}`
@@ -71,18 +71,18 @@ export function allowedRanges(): RangeList {
   return ranges
 }
 
-/** Asking the system costs as much as a call on loopback, and its addresses seldom change. */
+/** Cache lifetime: listing interfaces costs as much as a loopback call. */
 const KEPT_MS = 5_000
 let kept: { key: string; until: number; ranges: RangeList } | undefined
 
-/** Where a connection ends in this machine, whatever name led there. */
+/** Returns the ranges that reach this machine. */
 export function ownRanges(): RangeList {
   return listOf([...DENIED.loopback, '0.0.0.0/8', '::/128', ...ownAddresses()])
 }
 
 function ownAddresses(): string[] {
   const found = Object.values(networkInterfaces()).flatMap(entries => entries ?? [])
-  // Some systems write the zone of a link-local address after it.
+  // Some systems append the zone to a link-local address.
   const addresses = found.map(({ address }) => address.replace(/%.*$/, ''))
   return addresses.map(address => `${address}/${isIP(address) === 4 ? 32 : 128}`)
 }
@@ -91,7 +91,7 @@ interface RangeList {
   has(address: Address): boolean
 }
 
-/** One list for each family: a single one would let `::/0` mean every IPv4 address too. */
+/** One list per family: in a single list `::/0` would also match all IPv4. */
 function listOf(ranges: string[]): RangeList {
   const lists = { 4: new BlockList(), 6: new BlockList() }
   for (const range of ranges) {

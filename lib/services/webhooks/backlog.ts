@@ -1,15 +1,14 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { retried } from '#lib/base/db/transaction.ts'
 
-/** Far below the statement time-out, on a slow disk too. */
+/** Rows per statement: stays far below the statement timeout even on a slow disk. */
 const BATCH = 1_000
 
-/** The deliveries `d` of an endpoint. */
 export function ofEndpoint(accountId: string, id: string): Prisma.Sql {
   return Prisma.sql`d.account_id = ${accountId}::uuid AND d.endpoint_id = ${id}::uuid`
 }
 
-/** What waits for a disabled endpoint is due at no time; what is under way is paused at its end. */
+/** Clears the due time of waiting deliveries; one in progress is paused when it ends. */
 export function pauseDeliveries(accountId: string, endpointId: string): Promise<number> {
   return changeDeliveries(
     Prisma.sql`${ofEndpoint(accountId, endpointId)} AND d.status = 'pending'
@@ -19,8 +18,8 @@ export function pauseDeliveries(accountId: string, endpointId: string): Promise<
 }
 
 /**
- * Changes every delivery `d` for which this holds, in the order of the events and each at most once,
- * in batches that commit one by one. Returns how many.
+ * Changes every matching delivery `d` at most once, in event order. Each batch commits separately.
+ * Returns the number changed.
  */
 export async function changeDeliveries(
   which: Prisma.Sql,

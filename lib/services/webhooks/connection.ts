@@ -6,25 +6,25 @@ import { Invariant } from '#lib/base/invariant.ts'
 import type { Address } from '#lib/services/webhooks/address.ts'
 import { nameOf, portOf, type Target } from '#lib/services/webhooks/target.ts'
 
-/** Long enough for the next event of a busy receiver, short enough to meet few dead connections. */
+/** Idle timeout: covers a busy receiver's next event, yet meets few dead connections. */
 const IDLE_MS = 5_000
 const IDLE_MAX = { perAddress: 4, inAll: 64 }
-/** What a head may have; Node's own limit could have been raised by a flag. */
+/** Maximum response header: set here, because a flag can raise Node's default. */
 const HEAD_BYTES_MAX = 16 * 1024
 
 const agents = { http: new http.Agent(agentOptions()), https: new https.Agent(agentOptions()) }
 for (const agent of [agents.http, agents.https]) {
   const { getName, keepSocketAlive } = Object.getPrototypeOf(agent) as http.Agent
-  // The address is the host of each connection; with the name a merchant's connection stays that
-  // of one receiver, though many share an address.
+  // The connection's host is the IP address. Adding the host name to the pool key prevents
+  // receivers that share an address from sharing a connection.
   agent.getName = options => `${getName.call(agent, options)}|${host(options)}`
   agent.keepSocketAlive = (socket: Duplex) =>
     countIdle() < IDLE_MAX.inAll && keepSocketAlive.call(agent, socket)
 }
 
 /**
- * Options of a request that can only go to this address, while Host, SNI and the certificate are
- * those of the name. Without `idle` a connection of its own is made.
+ * Returns request options that connect only to this address, while Host, SNI and the certificate
+ * check use the URL's name. Without `idle`, the connection is not pooled.
  */
 export function pinnedTo(target: Target, { address }: Address, idle: boolean) {
   const name = nameOf(target.url)
@@ -32,10 +32,10 @@ export function pinnedTo(target: Target, { address }: Address, idle: boolean) {
   return {
     host: address,
     port: portOf(target.url),
-    // A literal asks nobody; should this ever be reached, the pin is broken.
+    // An IP address needs no lookup; a call to this function means that the pin is broken.
     lookup: refuseLookup,
     agent: idle && (secure ? agents.https : agents.http),
-    // The empty one: an address has no SNI, and its certificate is checked against the address.
+    // Empty for an IP address: it has no SNI, and its certificate is checked against the address.
     servername: isIP(name) ? '' : name,
     minVersion: 'TLSv1.2' as const,
     rejectUnauthorized: true,
@@ -44,7 +44,7 @@ export function pinnedTo(target: Target, { address }: Address, idle: boolean) {
   }
 }
 
-/** The addresses in the order of their attempts: one that a connection stands to comes first. */
+/** Returns the addresses in attempt order: those with an idle connection first. */
 export function inOrder(target: Target): Address[] {
   const agent = target.url.protocol === 'https:' ? agents.https : agents.http
   const stands = new Set(
@@ -57,7 +57,7 @@ export function inOrder(target: Target): Address[] {
   )
 }
 
-/** Hangs up everywhere: for the end of the process. */
+/** Closes all pooled connections, at process shutdown. */
 export function closeConnections(): void {
   agents.http.destroy()
   agents.https.destroy()

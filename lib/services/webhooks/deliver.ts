@@ -8,26 +8,25 @@ import { eventToIntegration, eventToWire, type Tellers } from '#lib/services/web
 import { signatureHeaders } from '#lib/services/webhooks/sign.ts'
 import { type DueDelivery, takeDue } from '#lib/services/webhooks/take.ts'
 
-/** Calls under way at once in one process: each costs a socket and up to 256 KiB. */
+/** Maximum concurrent calls per process: each uses a socket and up to 256 KiB. */
 const UNDER_WAY_MAX = 256
 const ROOM_TOLD_AFTER_MS = 2
 
 export interface Deliverer {
-  /** Starts what is due and may start, and says how many; it does not wait for the receivers. */
+  /** Claims and starts due deliveries without awaiting responses. Returns how many. */
   run: () => Promise<number>
-  /** When nothing is under way any more. */
   idle: () => Promise<void>
-  /** Breaks off what is under way: it counts as not tried, and its lease is given back elsewhere. */
+  /** Aborts the calls in progress; not counted as attempts. The worker releases the leases. */
   breakOff: () => void
 }
 
-/** Tells receivers what happened; `onRoom` is called when some of them have made room. */
+/** Creates a webhook deliverer; `onRoom` is called when calls have freed capacity. */
 export function createDeliverer(tell: Tellers, onRoom: () => void = () => {}): Deliverer {
   const underWay = new Set<Promise<void>>()
   const breaking = new AbortController()
   let telling: NodeJS.Timeout | undefined
 
-  /** Calls of one receiver end in company, and a claim costs about as much as a quick call. */
+  /** Signals freed capacity. Delayed, because a claim costs about as much as a quick call. */
   function tellOfRoom(): void {
     clearTimeout(telling)
     telling = undefined
@@ -48,7 +47,7 @@ export function createDeliverer(tell: Tellers, onRoom: () => void = () => {}): D
 
   function start(due: DueDelivery): Promise<void> {
     const call = deliver(due, tell, breaking.signal)
-      // One that fails keeps its lease and comes back.
+      // A delivery that throws keeps its lease and becomes claimable again when the lease expires.
       .catch(error => log().error({ err: error, deliveryId: due.id }, 'a delivery failed'))
       .finally(() => {
         underWay.delete(call)

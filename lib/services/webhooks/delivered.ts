@@ -2,13 +2,13 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
-/** What it is read from, so that it costs the same however much is delivered. */
+/** Maximum deliveries read, so that the cost does not grow with traffic. */
 const LATEST = 1_000
 const WITHIN = '7 days'
 
 /**
- * Of the latest deliveries that arrived or were tried in vain, the share that arrived, and how long
- * those took that did; null where there is none. What nobody wants any more counts for neither.
+ * Returns the share of the latest attempted deliveries that succeeded and their mean duration, or
+ * null if there is none. Stopped deliveries are excluded.
  */
 export async function readDelivered(
   accountId: string,

@@ -14,16 +14,16 @@ import type { Attempt, Delivery } from '#lib/services/webhooks/wire.ts'
 const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER
 const CLOCK_SKEW = Prisma.sql`make_interval(secs => ${CLOCK_SKEW_MS / 1_000}::int)`
 
-/** How the state of a delivery `d` is told. The index on it holds these very words. */
+/** Computes the state of a delivery `d`. An index uses this exact expression. */
 const stateOf = Prisma.sql`
   (CASE WHEN d.status = 'pending' AND d.due_at IS NULL THEN 'paused' ELSE d.status END)`
 
-/** The deliveries `d` in one of these states. That index leaves out the many that arrived. */
+/** Matches deliveries `d` in these states. The index on the state excludes delivered rows. */
 export function isIn(...states: Exclude<DeliveryStatus, 'delivered'>[]): Prisma.Sql {
   return Prisma.sql`d.status <> 'delivered' AND ${stateOf} IN (${Prisma.join(states)})`
 }
 
-/** Of a row `d` of deliveries with the type of its event; the last try stands beside it. */
+/** Columns of a delivery `d` joined with its event; `l` is its last attempt. */
 const columns = Prisma.sql`
   d.id, d.event_id, d.type, d.sequence, d.subject_id, d.resource->>'external_id' AS subject_reference,
   d.endpoint_id, d.url, ${stateOf} AS status, n.is_under_way, d.attempts AS attempt_count,
@@ -43,10 +43,9 @@ const around = Prisma.sql`
     WHERE a.account_id = d.account_id AND a.delivery_id = d.id
     ORDER BY a.number DESC LIMIT 1) l ON true`
 
-/** What a list is asked for, with the subjects that its reference means. */
+/** List query, with the subject ids that its reference resolves to. */
 export type Wanted = DeliveriesQuery & { subject_ids?: string[] }
 
-/** To whatever receiver, newest first. */
 export async function listDeliveries(
   accountId: string,
   mode: Mode,
@@ -70,7 +69,7 @@ function rowsOf(accountId: string, mode: Mode, query: Wanted): Prisma.Sql {
   const newest = Prisma.sql`ORDER BY d.sequence DESC, d.id DESC LIMIT ${limit + 1}`
   if (!type) return Prisma.sql`SELECT d.* FROM deliveries d WHERE ${which} ${newest}`
   const sequence = cursor?.split('.')[0]
-  // Of each type from where the page begins: of some there are few, however many events there are.
+  // Reads each type separately from the cursor on, because a type may be rare among many events.
   const ofEach = typesOf(type).map(
     one => Prisma.sql`(
       SELECT d.* FROM deliveries d JOIN events f
@@ -90,7 +89,6 @@ function filters(query: Wanted): Prisma.Sql {
     ${when(sequence, Prisma.sql`AND (d.sequence, d.id) < (${sequence}::bigint, ${id}::uuid)`)}`
 }
 
-/** Of one receiver, and of what. */
 export function isAbout(
   query: Pick<Wanted, 'endpoint_id' | 'subject_id' | 'subject_ids'>,
 ): Prisma.Sql {
@@ -106,8 +104,8 @@ export function isAbout(
 }
 
 /**
- * A period as a range of sequences, which is how the list is read: an event has its time under the
- * lock of its sequence, so that one follows the other, except where the database's clock was set.
+ * Translates a period into a sequence range, which the list is read by. Events get their time under
+ * the sequence lock, so both orders agree unless the database's clock was changed.
  */
 function periodOf(accountId: string, mode: Mode, query: DeliveriesQuery): Prisma.Sql {
   const { created_from: from, created_to: to } = query
@@ -126,8 +124,8 @@ function periodOf(accountId: string, mode: Mode, query: DeliveriesQuery): Prisma
 }
 
 /**
- * The same for whoever only looks on. Who builds the receivers sees the very bytes, which their
- * programs get as well and whose signature would not fit any others.
+ * Reads a delivery with tax ids masked, for read-only users. Developers see the exact bytes,
+ * because the signature matches only those.
  */
 export async function readDeliveryMasked(accountId: string, mode: Mode, id: string) {
   const delivery = await readDelivery(accountId, mode, id)
@@ -138,12 +136,12 @@ export async function readDeliveryMasked(accountId: string, mode: Mode, id: stri
   return { ...delivery, attempts }
 }
 
-/** An endpoint is told of the payer a second time, as `client.doc`. */
+/** Masks `client_doc` and its copy `doc` in an endpoint's `client` object. */
 function maskDocuments(body: string): string {
   return body.replace(/("(?:client_)?doc":")([^"]+)/g, (_, name, doc) => name + maskTaxId(doc))
 }
 
-/** One delivery with every try, each with the bytes that all of them sent. */
+/** Reads a delivery with all attempts, which all sent the body stored first. */
 export async function readDelivery(
   accountId: string,
   mode: Mode,

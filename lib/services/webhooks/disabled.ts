@@ -1,4 +1,4 @@
-/** Why an endpoint is disabled, with the English sentence for programs. */
+/** Reasons for disabling an endpoint, with the English message for API clients. */
 export const DISABLED = {
   by_member: 'Disabled in the dashboard',
   gone: 'The receiver answered 410 Gone',
@@ -6,10 +6,9 @@ export const DISABLED = {
 } as const
 export type DisabledCode = keyof typeof DISABLED
 
-/** `other`: the sentence of an older process, which is shown as it is. */
+/** `other`: a message written by an older process, shown unchanged. */
 export const DISABLED_CODES = [...(Object.keys(DISABLED) as DisabledCode[]), 'other'] as const
 
-/** Returns the fields of an endpoint that is disabled now. */
 export function disabledNow(code: DisabledCode) {
   return { disabledAt: new Date(), disabledCode: code, disabledReason: DISABLED[code] }
 }

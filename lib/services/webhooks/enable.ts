@@ -8,7 +8,7 @@ import { disabledNow } from '#lib/services/webhooks/disabled.ts'
 import { lockEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import type { Owner } from '#lib/services/webhooks/owner.ts'
 
-/** Calls it no more, because the merchant says so. Nothing changes where it is disabled already. */
+/** Disables an endpoint at the merchant's request, unless it is disabled already. */
 export async function pauseEndpoint(owner: Owner, id: string): Promise<void> {
   const { accountId, note } = owner
   const paused = await transaction(async tx => {
@@ -25,9 +25,8 @@ export async function pauseEndpoint(owner: Owner, id: string): Promise<void> {
 }
 
 /**
- * Calls it again. What it missed waits in the order of the events, with what was given up since it
- * began to fail, until it is enabled; then all of that is due, or stopped where nobody wants it.
- * Whoever is interrupted asks again: until it is enabled nothing of it is sent.
+ * Enables an endpoint, and then sends the deliveries missed since it began to fail, in event order,
+ * or stops them. Safe to repeat after a crash: none is sent before it is enabled.
  */
 export async function enableEndpoint(
   owner: Owner,
@@ -58,7 +57,7 @@ export async function enableEndpoint(
   return due
 }
 
-/** How many wait for a disabled endpoint, with what was given up since it began to fail. */
+/** Counts paused deliveries and those exhausted or stopped since the endpoint began to fail. */
 export async function countMissed(accountId: string, mode: Mode, id: string): Promise<number> {
   const of = Prisma.sql`${ofEndpoint(accountId, id)} AND d.mode = ${mode}`
   const [{ missed } = { missed: 0n }] = await db().$queryRaw<{ missed: bigint }[]>`
@@ -73,7 +72,7 @@ function failingSince(accountId: string, id: string): Prisma.Sql {
     WHERE p.account_id = ${accountId}::uuid AND p.id = ${id}::uuid)`
 }
 
-/** What was given up since the endpoint began to fail waits for it like what it never was sent. */
+/** Sets deliveries exhausted or stopped since the endpoint began to fail to pending. */
 async function waitAgain(accountId: string, id: string): Promise<void> {
   await changeDeliveries(
     Prisma.sql`${ofEndpoint(accountId, id)} AND ${isIn('exhausted', 'stopped')}

@@ -19,8 +19,8 @@ import { addSecret } from '#lib/services/webhooks/secrets.ts'
 import { nameOf } from '#lib/services/webhooks/target.ts'
 
 /**
- * Makes an endpoint with its secret, which bears the endpoint's id, so that a request that comes
- * again can be told the same one.
+ * Creates an endpoint and its secret. The secret has the endpoint's id, so that a repeated request
+ * can return the same secret.
  */
 export async function createEndpoint(
   { accountId, mode, note }: Owner,
@@ -46,7 +46,7 @@ export async function createEndpoint(
   return id
 }
 
-/** Changes where and of what it is told; whatever still waits to be told goes to the new address. */
+/** Changes the URL and event types; waiting deliveries move to the new URL. */
 export async function editEndpoint(
   owner: Owner,
   id: string,
@@ -75,8 +75,8 @@ export async function editEndpoint(
 }
 
 /**
- * It is told nothing any more. The row stays for its deliveries; disabled too, so that whatever
- * comes in the same moment is not sent.
+ * Deletes an endpoint. The row remains for its deliveries and is also disabled, so that a delivery
+ * enqueued concurrently is not sent.
  */
 export async function deleteEndpoint(owner: Owner, id: string): Promise<void> {
   const { accountId, note } = owner
@@ -95,13 +95,13 @@ export async function deleteEndpoint(owner: Owner, id: string): Promise<void> {
   )
 }
 
-/** As it may be written down: its query and its user often are a secret of the receiver's. */
+/** Removes user and query, often secrets of the receiver, for the audit log. */
 function plainUrl(url: string): string {
   const { origin, pathname, search } = new URL(url)
   return `${origin}${pathname}${search ? '?…' : ''}`
 }
 
-/** An endpoint that somebody is about to change; nobody else does until the transaction ends. */
+/** Locks an endpoint against concurrent changes until the transaction ends. */
 export async function lockEndpoint(tx: Tx, { accountId, mode }: Owner, id: string) {
   if (isUuid(id)) {
     await tx.$queryRaw`
@@ -114,14 +114,14 @@ export async function lockEndpoint(tx: Tx, { accountId, mode }: Owner, id: strin
   throw refuse('endpoint_not_found')
 }
 
-/** In test mode a delivery judges by itself, since the operator may have opened a range. */
+/** Only for live mode: in test mode the operator may have allowed a range; delivery checks it. */
 function refuseInnerAddress(url: string, mode: Mode): void {
   const name = nameOf(new URL(url))
   const denial = mode === 'live' && isIP(name) ? denialOf(name) : null
   if (denial) throw invalidInput('url', `must be a public address: this one is ${denial}`)
 }
 
-/** Calls an endpoint no more; what is due for it, and what comes, waits until it is enabled. */
+/** Disables an endpoint; its due and future deliveries wait until it is enabled. */
 export async function disableEndpoint(
   accountId: string,
   id: string,
@@ -135,8 +135,8 @@ export async function disableEndpoint(
 }
 
 /**
- * What an event left waiting while its endpoint was being enabled: it had seen the endpoint as it was
- * a moment before. Returns how many may go now.
+ * Makes deliveries due that were enqueued as paused while their endpoint was being enabled, by a
+ * statement that still saw it as disabled. Returns how many.
  */
 export function resumeEndpoints(): Promise<number> {
   return db().$executeRaw`

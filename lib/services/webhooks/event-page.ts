@@ -9,7 +9,7 @@ const UNPAID = { paid_at: null, end_to_end_id: null }
 const REFUSED = { status: 'rejected', rejection_reason: 'The receiving account is closed' }
 const AT = '2026-11-21T01:36:10.611204Z'
 
-/** What each event means, and where its resource then differs from the example of one. */
+/** Description of each event, and how its resource differs from the example. */
 const MEANINGS: Record<EventType, [says: string, resource: object, refund?: object]> = {
   'transaction.paid': ['A charge was paid: its amount is in the balance.', {}],
   'transaction.expired': ['Nobody paid a charge in time.', { status: 'expired', ...UNPAID }],
@@ -30,7 +30,7 @@ const MEANINGS: Record<EventType, [says: string, resource: object, refund?: obje
 type Shapes = Record<'transaction' | 'refund' | 'withdrawal', z.ZodType>
 type EventShape = ReturnType<typeof eventOf>
 
-/** What GET /events answers, given how the rooms write out what an event is about. */
+/** Builds the response schema of GET /events from the rooms' schemas. */
 export function eventPage(shapes: Shapes) {
   const events = EVENT_TYPES.map(type => eventOf(type, shapes))
   const Event = z.discriminatedUnion('type', events as [EventShape, ...EventShape[]]).meta({
@@ -46,7 +46,7 @@ export function eventPage(shapes: Shapes) {
     .meta({ id: 'EventPage' })
 }
 
-/** One kind of event; `webhook` is the name under which the document tells that it is sent. */
+/** Builds the schema of one event; `webhook` is its name among the document's webhooks. */
 function eventOf(type: EventType, shapes: Shapes) {
   const [subject, what] = type.split('.') as [keyof Tellers, string]
   const [says, sample, refundSample] = MEANINGS[type]

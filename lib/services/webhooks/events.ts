@@ -2,7 +2,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 
 import type { EventType } from '#lib/services/webhooks/states.ts'
 
-/** What `source` says of each event; `resource` is the row of the subject as it now is, as JSON. */
+/** Columns of `source`; `resource` is the subject's current row as JSON. */
 export type EventColumn =
   | 'account_id'
   | 'mode'
@@ -12,19 +12,19 @@ export type EventColumn =
   | 'resource'
 
 interface EventOptions {
-  /** A CTE that must have taken its locks before: the sequence row is always locked last. */
+  /** A CTE that must take its locks first: the sequence row is always locked last. */
   after?: 'ledger_moved'
 }
 
 /**
- * CTEs that follow the CTE `source`: they record the events and enqueue the deliveries in the
- * statement that made them happen. Sequences have no gap: a statement that is rolled back returns
- * its numbers. Deliveries of a disabled endpoint wait for it, without a due time. The limit of calls
- * per receiver counts by prisma/functions/troco_host_of.sql.
+ * Builds CTEs that record the events of `source` and enqueue their deliveries in the same
+ * statement. Sequences have no gap: a rollback returns the numbers. Deliveries to a disabled
+ * endpoint get no due time. Host: prisma/functions/troco_host_of.sql.
  */
 export function eventCtes(type: EventType, source: string, options: EventOptions = {}): Prisma.Sql {
   const from = Prisma.raw(source)
-  // Counted, because EXISTS is content with the first row: the other locks would come after ours.
+  // count(*) reads every row; EXISTS stops at the first and would leave locks to be taken after
+  // ours.
   const condition = options.after
     ? Prisma.sql`WHERE (SELECT count(*) FROM ${Prisma.raw(options.after)}) > 0`
     : Prisma.empty

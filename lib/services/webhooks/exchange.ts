@@ -13,27 +13,27 @@ export interface Call {
   signal: AbortSignal
 }
 
-/** What one connection brought: an answer, or an error and how far it had come. */
+/** Result of one connection: a response, or an error and how far it got. */
 export interface Exchange {
   answer: Answer | null
   error: unknown
-  /** Null while no connection stood. */
+  /** Null until the TCP connection is established. */
   address: string | null
-  /** While false, and that is until TLS stands too, nothing of the post has been sent. */
+  /** False until TCP and TLS are established: nothing of the request was sent. */
   connected: boolean
-  /** A kept connection ended without a byte of an answer: it had died before. */
+  /** A reused connection closed without a byte of response: it was already dead. */
   stale: boolean
 }
 
 const NOTHING_YET: Exchange = {
   ...{ answer: null, error: null, address: null, connected: false, stale: false },
 }
-/** What may come before the final head is read: a few 1xx answers, and no flood of anything. */
+/** Maximum bytes before the final header: room for a few 1xx responses. */
 const BEFORE_HEAD_BYTES_MAX = 128 * 1024
-/** These decide where the post goes and where it ends. */
+/** Headers callers may not set: they decide the request's destination and framing. */
 const OURS = /^(host|content-length|transfer-encoding|connection|expect|upgrade|cookie)$/i
 
-/** Sends the post to one address. It ends with whatever comes first, and leaves nothing open. */
+/** Sends the request to one address; resolves on response, error, timeout or abort. */
 export function exchange(
   call: Call,
   address: Address,
@@ -67,7 +67,7 @@ export function exchange(
       found.connected = true
     }
 
-    /** After the head the receiver may break off: what was read by then is the answer. */
+    /** A failure after the header is ignored: what was read until then counts. */
     function fail(error: unknown) {
       if (seen.head || found.error) return
       found.error = error
@@ -78,7 +78,8 @@ export function exchange(
     function end() {
       clearTimeout(timer)
       signal.removeEventListener('abort', interrupt)
-      // A receiver that answers without reading the post would hold the connection for ever.
+      // A receiver that responds without reading the request would hold the connection open
+      // forever.
       if (!found.answer || !request.writableFinished) request.destroy()
       done(found)
     }
@@ -97,7 +98,7 @@ function watchConnection(request: ClientRequest, reached: () => void, connected:
   })
 }
 
-/** Counts what comes before the final head, which alone the parser would bear without end. */
+/** Counts bytes before the final header, which the HTTP parser does not limit. */
 function watchHead(request: ClientRequest, fail: (error: Error) => void) {
   const seen = { head: false, bytes: 0 }
   const count = (chunk: Buffer) => {

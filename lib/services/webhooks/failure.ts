@@ -1,6 +1,5 @@
 import type { BareCode, Problem } from '#lib/services/webhooks/problem.ts'
 
-/** Why we hung up ourselves. */
 export class Stopped extends Error {
   override readonly name = 'Stopped'
   readonly problem: Problem
@@ -15,7 +14,7 @@ export function stoppedBy(code: BareCode): Stopped {
   return new Stopped({ code, params: {} })
 }
 
-/** What each code of Node, OpenSSL and the parser means for the one who runs the receiver. */
+/** Maps error codes of Node, OpenSSL and the HTTP parser to problems. */
 const MEANINGS: [RegExp, BareCode][] = [
   [/^ECONNREFUSED$/, 'refused'],
   [/^(ECONNRESET|EPIPE|ECONNABORTED)$/, 'closed'],
@@ -31,7 +30,7 @@ const MEANINGS: [RegExp, BareCode][] = [
 ]
 
 export function problemOfFailure(error: unknown, name: string): Problem {
-  // By name and code: one process can hold these classes twice.
+  // Compares names, not classes: one process can load this module twice.
   const { name: kind, problem, code = '' } = error as Stopped & NodeJS.ErrnoException
   if (kind === 'Stopped') return problem
   if (/^ERR_TLS_CERT_ALTNAME/.test(code)) return { code: 'certificate_name', params: { name } }

@@ -11,11 +11,14 @@ import type { DueDelivery } from '#lib/services/webhooks/take.ts'
 const GONE = 410
 const BATCH_MAX = 100
 
-/** An endpoint is given up after this long without a success, and so many events, none of them told. */
+/** Limits for disabling: both 5 days without success and 10 exhausted deliveries. */
 const GIVEN_UP_AFTER = Prisma.sql`interval '5 days'`
 const GIVEN_UP_EXHAUSTED = 10
 
-/** One try: what was due, what was sent (the bytes are kept once, with the first), what came of it. */
+/**
+ * One attempt: the delivery, the request (the body is stored once, with the first attempt) and its
+ * outcome.
+ */
 interface Tried {
   due: DueDelivery
   sent: { headers: Record<string, string>; body: string }
@@ -23,9 +26,9 @@ interface Tried {
 }
 
 /**
- * Keeps a try with its answer and says what comes of the delivery: told, tried again, or given up;
- * then the next event of the same resource may go. The try is a fact and always kept, but a worker
- * whose lease has passed to another changes nothing else.
+ * Stores an attempt and sets the delivery to delivered, pending retry or exhausted; a final state
+ * makes the resource's next event due. The attempt is always stored, but a lost lease changes
+ * nothing else.
  */
 export async function finishDelivery(tried: Tried): Promise<void> {
   const { accountId, endpointId } = tried.due
@@ -38,7 +41,7 @@ export async function finishDelivery(tried: Tried): Promise<void> {
   }
 }
 
-/** What ends meanwhile is written together: one statement costs little more than one row of it. */
+/** Batches results: a statement for many rows costs little more than for one. */
 const finishWithOthers = batched({
   run: finishAll,
   queueOf: () => '',
@@ -46,7 +49,7 @@ const finishWithOthers = batched({
   most: BATCH_MAX,
 })
 
-/** For each, whether its endpoint is to be given up now. */
+/** Returns for each attempt whether to disable its endpoint. */
 async function finishAll(tries: Tried[]): Promise<boolean[]> {
   const givenUp = await retried(() =>
     queryRows<{ id: string }>(Prisma.sql`
@@ -93,7 +96,7 @@ async function finishAll(tries: Tried[]): Promise<boolean[]> {
   return tries.map(({ due }) => givenUp.some(({ id }) => id === due.endpointId))
 }
 
-/** As one value: of arrays PostgreSQL would count the elements, and plan anew for every number. */
+/** One JSON value: for arrays PostgreSQL plans anew for each element count. */
 function asRows(tries: Tried[]): Prisma.Sql {
   const rows = tries.map(tried => {
     const { due, sent, outcome } = tried

@@ -1,14 +1,14 @@
 import { lookup, Resolver } from 'node:dns/promises'
 
-/** Within the 5 s that a name has in all. */
+/** Two attempts of 2 s fit within the 5 s limit of a name resolution. */
 const servers = new Resolver({ timeout: 2_000, tries: 2 })
-/** The servers know no such name, or no address of it. */
+/** The name does not exist or has no address. */
 const UNKNOWN = /^(ENOTFOUND|ENODATA)$/
 
 /**
- * All addresses of a name. The name servers are asked directly: the system's own way keeps a thread
- * for each question, and two names that hang would hold up the webhooks of everybody. Only what
- * the servers do not know (it may stand in the machine's hosts file) is asked of the system.
+ * Resolves a name by querying DNS servers directly: the system resolver blocks a thread per query,
+ * so two slow names could delay all webhooks. Names unknown to DNS may be in the hosts file and go
+ * to the system.
  */
 export async function resolveName(
   hostname: string,

@@ -18,9 +18,7 @@ export interface Outcome {
   status: number | null
   headers: Record<string, string> | null
   body: string | null
-  /** What went wrong; null after a 2xx. */
   problem: Problem | null
-  /** The address that was connected to. */
   address: string | null
   durationMs: number
   retryAfterMs: number | null
@@ -35,12 +33,12 @@ interface Options {
 
 const CONNECT_MS = 5_000
 const TOTAL_MS = 15_000
-/** What one address of several has at least, so that a far one is not given up at once. */
+/** Minimum connect time of each of several addresses, so that a distant one can respond. */
 const TRY_MS_MIN = 1_000
 
 /**
- * One POST to a checked address; it never throws. Whatever the receiver does, it ends in time, keeps
- * little and follows nothing. The status line decides; how the body goes on changes nothing.
+ * Sends one POST to a checked address. Never throws, has a time limit, follows no redirect and
+ * stores little. Only the status decides the outcome; a body that fails or stalls changes nothing.
  */
 export async function postWebhook(post: Post, options: Options = {}): Promise<Outcome> {
   const { connectMs = CONNECT_MS, totalMs = TOTAL_MS } = options
@@ -90,7 +88,7 @@ async function attempt(
   }
 }
 
-/** Goes on to the next address only while nothing can have been received. */
+/** Tries the next address only if the receiver cannot have received anything. */
 async function callInTurn(call: Call, connectMs: number): Promise<Exchange> {
   const endsAt = performance.now() + connectMs
   const addresses = inOrder(call.target)

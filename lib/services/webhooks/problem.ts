@@ -1,8 +1,8 @@
 import { type BareCodeOf, type FactOf, sentenceOf } from '#lib/base/fact.ts'
 
 /**
- * Why an attempt failed, by code. The codes are those of the CHECK on delivery_attempts.problem_code;
- * the sentence tells the merchant what to do. `other` quotes what was stored before there were codes.
+ * Reasons why an attempt failed. The codes match the CHECK on delivery_attempts.problem_code; the
+ * message says what to do. `other` quotes a message stored before codes existed.
  */
 export const PROBLEMS = {
   status: 'The receiver answered {status}: a webhook is received with a status from 200 to 299',

@@ -10,7 +10,7 @@ import type { EventRow } from '#lib/services/webhooks/schema.ts'
 import { recallSecret } from '#lib/services/webhooks/secrets.ts'
 import type { Endpoint } from '#lib/services/webhooks/wire.ts'
 
-/** What happened after a sequence number, oldest first. */
+/** Lists events after a sequence number, oldest first. */
 export function listEvents(
   account: AccountRef,
   mode: Mode,
@@ -24,7 +24,7 @@ export function listEvents(
     ORDER BY e.sequence LIMIT ${limit}`
 }
 
-/** The oldest event that is still kept, and the last there ever was; 0 where there is none. */
+/** Returns the oldest stored sequence (else last + 1) and the last assigned (else 0). */
 export async function readEventRange(
   accountId: string,
   mode: Mode,
@@ -38,7 +38,7 @@ export async function readEventRange(
   return { oldest: Number(range?.oldest ?? last + 1), last }
 }
 
-/** What the health of an endpoint is read from, so that it costs the same however busy it is. */
+/** Maximum deliveries read for health, so that its cost does not grow with traffic. */
 const HEALTH_OF = 1_000
 
 const health = Prisma.sql`(
@@ -54,7 +54,7 @@ const health = Prisma.sql`(
     WHERE d.updated_at > now() - interval '24 hours' AND a.created_at > now() - interval '24 hours'
   ) t) AS health`
 
-/** An older process changes the sentence alone: then the code that is stored belongs to another one. */
+/** An older process changes only the message; a code that does not match it is stale. */
 const disabledCode = Prisma.sql`
   (CASE WHEN p.disabled_reason = (${JSON.stringify(DISABLED)}::json ->> p.disabled_code)
     THEN p.disabled_code ELSE 'other' END)`
@@ -67,7 +67,6 @@ const endpointAsJson = asJson(Prisma.sql`
   ${utc('p.failing_since')}, ${utc('p.created_at')},
   ${utc('p.updated_at')}, ${health}`)
 
-/** The endpoints of an account in one mode, the oldest first. */
 export function listEndpoints(accountId: string, mode: Mode): Promise<Endpoint[]> {
   return queryRows<Endpoint>(Prisma.sql`
     SELECT ${endpointAsJson}::text AS json FROM webhook_endpoints p
@@ -82,8 +81,8 @@ export async function readEndpoint(accountId: string, mode: Mode, id: string): P
 }
 
 /**
- * What was answered when an endpoint was made: as it stands now, even deleted, with the secret that
- * it began with, which can be told since it still lies there sealed.
+ * Returns an endpoint for a repeated creation request: its current state, even if deleted, with its
+ * first secret.
  */
 export async function recallEndpoint(accountId: string, mode: Mode, id: string) {
   const endpoint = await findEndpoint(accountId, mode, id, true)

@@ -10,10 +10,10 @@ import type { Owner } from '#lib/services/webhooks/owner.ts'
 import type { ResendRequest } from '#lib/services/webhooks/schema.ts'
 import { NO_ENDPOINT, typesOf } from '#lib/services/webhooks/states.ts'
 
-/** One request resends no more than it can within its time; whoever has more asks again. */
+/** Maximum deliveries per request, so that it ends within its time limit. */
 const RESEND_MAX = 20_000
 
-/** A round of its own: the tries before do not count against it. */
+/** Starts a new round: earlier attempts do not count against its retries. */
 const anew = Prisma.sql`status = 'pending', due_at = now(), lease = NULL, delivered_at = NULL,
   attempts_before = d.attempts`
 
@@ -24,7 +24,7 @@ interface Standing {
   isDeleted: boolean
 }
 
-/** Sends the same bytes under the same webhook-id once more; what waits for its time goes now. */
+/** Sends the same bytes under the same webhook-id now, even if not yet due. */
 export async function resendDelivery({ accountId, mode, note }: Owner, id: string): Promise<void> {
   await transaction(async tx => {
     const [found] = isUuid(id)
@@ -60,12 +60,12 @@ function requireFree({ isDeleted, isDisabled, isUnderWay }: Omit<Standing, 'stat
   if (isUnderWay) throw refuse('under_way', 'It is being sent just now: wait for its end')
 }
 
-/** What is to be sent again, with the subjects that its reference means. */
+/** Resend request, with the subject ids that its reference resolves to. */
 export type WantedFailed = ResendRequest & { subject_ids?: string[] }
 
 /**
- * Sends again what failed of all that was created in a period, oldest first; for an endpoint that is
- * disabled or deleted nothing is sent. `more`: there is more than one request may send.
+ * Resends failed deliveries of a period, oldest first, except those of disabled or deleted
+ * endpoints. `more`: the limit per request was reached, so more may remain.
  */
 export async function resendFailed(
   { accountId, mode, note }: Owner,
@@ -83,7 +83,7 @@ export async function resendFailed(
   return { resent, more: resent >= RESEND_MAX }
 }
 
-/** How many one request would send again. */
+/** Counts the deliveries that one request would resend. */
 export async function countFailed(
   accountId: string,
   mode: Mode,
@@ -95,7 +95,7 @@ export async function countFailed(
   return Number(failed)
 }
 
-/** The deliveries `d` that were given up, and that somebody is there to receive. */
+/** Matches exhausted or stopped deliveries `d` whose endpoint is not disabled. */
 function hasFailed(accountId: string, mode: Mode, wanted: WantedFailed): Prisma.Sql {
   const { from, to = new Date().toISOString(), status, type } = wanted
   const ofType = type

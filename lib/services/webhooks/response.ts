@@ -9,15 +9,15 @@ export interface Answer {
 
 const BODY_BYTES_MAX = 8 * 1024
 const HEADERS_LENGTH_MAX = 8 * 1024
-/** The status line has decided already; the body is only for people to read. */
+/** Time limit for the body, which is only displayed: the status decides the outcome. */
 const BODY_MS = 2_000
 const RETRY_AFTER_MS_MAX = 60 * 60_000
-/** Control characters, of which PostgreSQL refuses the first and a terminal obeys others. */
+/** Control characters: PostgreSQL rejects NUL, and terminals interpret others. */
 const CONTROL = /\p{Cc}/gu
 
 /**
- * Reads at most 8 KiB for at most 2 s and hangs up on the rest. How the body ends changes nothing:
- * a success stays one, even if the receiver goes on for ever or breaks off.
+ * Reads at most 8 KiB of body for at most 2 s, and then closes the connection. How the body ends
+ * does not change the outcome.
  */
 export async function readAnswer(response: IncomingMessage, signal: AbortSignal): Promise<Answer> {
   const bytes = await readStart(response, signal)
@@ -42,15 +42,15 @@ function readStart(response: IncomingMessage, signal: AbortSignal): Promise<Buff
       if (length <= BODY_BYTES_MAX + chunk.length) chunks.push(chunk)
       if (length > BODY_BYTES_MAX) finish()
     })
-    // 'close' follows every end; the error of a receiver that breaks off has nothing more to say.
+    // An error here only means that the receiver broke off the body.
     response.on('end', finish).on('close', finish).on('error', finish)
     if (signal.aborted) finish()
   })
 }
 
-/** UTF-8 with what is not UTF-8 replaced; the replacements must not make it longer than it may be. */
+/** Decodes UTF-8, cut to the limit again: replacement characters take 3 bytes. */
 function toText(bytes: Uint8Array, bytesMax: number): string {
-  // As a stream, so that a character cut in two at the end is left out and not replaced.
+  // Stream mode drops a character cut off at the end instead of replacing it.
   const text = new TextDecoder().decode(bytes, { stream: true }).replaceAll('\0', '')
   const again = Buffer.from(text)
   return again.length <= bytesMax ? text : toText(again.subarray(0, bytesMax), bytesMax)
@@ -71,7 +71,7 @@ function keptHeaders(raw: string[]): Record<string, string> {
   return Object.fromEntries(kept)
 }
 
-/** Retry-After in seconds or as a date, at most 1 h, of an answer that is no success. */
+/** Returns Retry-After (seconds or a date) in ms, at most 1 h; null after a success. */
 export function retryAfterOf({ status, headers }: Answer): number | null {
   const asked = headers['retry-after']?.trim() ?? ''
   if (isSuccess(status) || asked === '') return null
@@ -84,7 +84,6 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299
 }
 
-/** What an answer means for the merchant; null after a success. */
 export function problemOfAnswer({ status }: Answer): Problem | null {
   if (isSuccess(status)) return null
   const isRedirect = [301, 302, 303, 307, 308].includes(status)

@@ -2,16 +2,16 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** The pauses before each try after the first. */
+/** Pauses before each attempt after the first. */
 const RESOURCE_PAUSES_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR]
 const ENDPOINT_PAUSES_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE]
 
-/** Receivers that failed together must not all be called again together. */
+/** Jitter: receivers that failed together must not be retried together. */
 const JITTER = 0.2
 
 type Target = 'resource' | 'endpoint'
 
-/** The usual pauses between this try and each one after it, should they all fail. */
+/** Returns the pauses, without jitter, before the attempts after the given one. */
 export function pausesAfterS(target: Target, tried: number): number[] {
   return pausesOf(target)
     .slice(tried - 1)
@@ -23,8 +23,8 @@ function pausesOf(target: Target): number[] {
 }
 
 /**
- * How long to wait after the failure of a try (the first is 1); null: that was the last. A receiver
- * that asks for a longer pause gets it.
+ * Returns the pause after a failed attempt (the first is 1), or null after the last. A longer pause
+ * requested by the receiver takes precedence.
  */
 export function nextPauseMs(
   target: Target,

@@ -23,7 +23,7 @@ export type {
   TestAnswer,
 } from '#lib/services/webhooks/wire.ts'
 
-/** An event as it is kept; `resource` is the row of what it is about, as it stood then. */
+/** Stored event; `resource` is the row of its subject at that time. */
 export interface EventRow {
   id: string
   type: EventType
@@ -33,10 +33,9 @@ export interface EventRow {
   created_at: string
 }
 
-/** How the rooms write out what an event is about. */
 export type Tellers = Record<'transaction' | 'withdrawal', (resource: unknown) => object>
 
-/** The body of a webhook, and the entry of GET /events: the same. */
+/** Serializes an event for a webhook body and for GET /events. */
 export function eventToWire(event: EventRow, tell: Tellers) {
   const [about, what] = event.type.split('.') as [keyof Tellers, string]
   return {
@@ -50,7 +49,7 @@ export function eventToWire(event: EventRow, tell: Tellers) {
   }
 }
 
-/** The body for an endpoint of the account: of a charge, the payer and the goods stand apart as well. */
+/** Serializes an event for an endpoint, which also gets payer and items separately. */
 export function eventToIntegration(event: EventRow, tell: Tellers) {
   const body: Record<string, unknown> = eventToWire(event, tell)
   const { transaction } = body as { transaction?: Record<string, unknown> }
@@ -65,14 +64,12 @@ export const ENDPOINTS_MAX = 10
 const TYPES = must(`be "*" for all, or a list of one or more of: ${EVENT_TYPES.join(', ')}`)
 const eventTypes = z
   .union([z.literal('*'), z.array(z.enum(EVENT_TYPES)).min(1, TYPES)], TYPES)
-  // All that there are today: nobody is told of a kind of event that they have never heard of.
+  // "*" means today's types: an endpoint never receives a type introduced later.
   .transform(given => EVENT_TYPES.filter(type => given === '*' || given.includes(type)))
 
-/** A new endpoint of the account, in each mode. */
 export const endpointRequest = { test: endpointOf(httpUrl), live: endpointOf(httpsUrl) }
 export type EndpointRequest = z.infer<typeof endpointRequest.test>
 
-/** What may be changed of an endpoint. */
 export const endpointChange = { test: changeOf(httpUrl), live: changeOf(httpsUrl) }
 export type EndpointChange = z.infer<typeof endpointChange.test>
 
@@ -91,7 +88,7 @@ export const enableRequest = inBoth(
 )
 
 const type = z.enum(EVENT_TYPES, must(`be one of ${EVENT_TYPES.join(', ')}`)).optional()
-/** Without a type it is the first that the endpoint wants to know. */
+/** Without a type, the endpoint's first subscribed type is sent. */
 export const testRequest = inBoth(z.object({ type }))
 
 const { limit, status, created_from, created_to, external_id } = listQuery(DELIVERY_STATUSES).shape
@@ -118,7 +115,7 @@ export type DeliveriesQuery = z.infer<typeof deliveriesQuery>
 
 const moment = created_from.unwrap()
 
-/** What failed in a period; as a query of a GET it asks how many that are. */
+/** Failed deliveries of a period: the body of a resend, the query of the count. */
 export const failedQuery = z
   .object({
     from: moment,

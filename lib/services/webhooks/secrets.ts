@@ -12,12 +12,12 @@ import { MODES, type Mode } from '#lib/base/mode.ts'
 import { keepKey, lockAccount, type Owner } from '#lib/services/webhooks/owner.ts'
 
 const SECRET_BYTES = 32
-/** How long the one before goes on signing: the time to bring the new one to every receiver. */
+/** Overlap of a rotation: time to install the new secret at every receiver. */
 const RETIRES_AFTER = Prisma.sql`interval '24 hours'`
-/** Each that still signs adds to a header of every call; nobody needs more changes in a day. */
+/** Maximum active secrets: each one adds a signature to every request header. */
 const SIGNING_MAX = 10
 
-/** Whose secret: an endpoint's, or without one that of an account's charges and withdrawals. */
+/** Holder: an endpoint, or (null) the webhooks of an account's charges and withdrawals. */
 export interface SecretHolder {
   accountId: string
   mode: Mode
@@ -27,17 +27,16 @@ export interface SecretHolder {
 export interface ShownSecret {
   secret: string
   created_at: string
-  /** Until when the one before it signs as well; null when none does. */
   previous_retires_at: string | null
 }
 
-/** Opens a new account's event numbering and makes the secrets that sign its resource webhooks. */
+/** Creates an account's event sequences and the secrets for its resource webhooks. */
 export async function openWebhooks(tx: Tx, accountId: string): Promise<void> {
   await tx.eventSequence.createMany({ data: MODES.map(mode => ({ accountId, mode })) })
   for (const mode of MODES) await addSecret(tx, { accountId, mode, endpointId: null }, newId())
 }
 
-/** Makes a secret under this id. Only sealed is it ever written anywhere. */
+/** Creates a secret under this id, stored only encrypted. */
 export async function addSecret(tx: Tx, holder: SecretHolder, id: string): Promise<void> {
   const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`
   await tx.webhookSecret.create({
@@ -45,7 +44,7 @@ export async function addSecret(tx: Tx, holder: SecretHolder, id: string): Promi
   })
 }
 
-/** The secret in force that signs the webhooks of charges and withdrawals. */
+/** Returns the current secret for webhooks of charges and withdrawals. */
 export async function readResourceSecret(accountId: string, mode: Mode): Promise<string | null> {
   const row = await db().webhookSecret.findFirst({
     where: { accountId, mode, endpointId: null, retiresAt: null },
@@ -53,7 +52,6 @@ export async function readResourceSecret(accountId: string, mode: Mode): Promise
   return row ? unseal(row.sealed, row.id) : null
 }
 
-/** Every secret that signs now, the newest first. */
 export async function readSigningSecrets(holder: SecretHolder): Promise<string[]> {
   const rows = await db().webhookSecret.findMany({
     where: { ...holder, OR: [{ retiresAt: null }, { retiresAt: { gt: new Date() } }] },
@@ -62,14 +60,14 @@ export async function readSigningSecrets(holder: SecretHolder): Promise<string[]
   return rows.map(({ sealed, id }) => unseal(sealed, id))
 }
 
-/** The secret in force of charges and withdrawals, to somebody who is written down as having seen it. */
+/** Returns the current resource secret, and records that it was shown. */
 export async function showSecret({ accountId, mode, note }: Owner): Promise<ShownSecret> {
   await transaction(tx => note(tx, 'webhook_secret.shown', accountId, { after: { mode } }))
   const holder = { accountId, mode, endpointId: null }
   return readShown(Prisma.sql`${isOf(holder)} AND s.retires_at IS NULL`)
 }
 
-/** The secret that was made under this id: whoever was told of it may hear the same again. */
+/** Returns the secret created under this id, for a repeated request. */
 export function recallSecret(accountId: string, mode: Mode, id: string): Promise<ShownSecret> {
   return readShown(Prisma.sql`s.account_id = ${accountId}::uuid AND s.mode = ${mode}
     AND s.id = ${id}::uuid`)
@@ -94,8 +92,8 @@ async function readShown(which: Prisma.Sql): Promise<ShownSecret> {
 }
 
 /**
- * Puts a new secret in force and lets the one before sign for 24 h more. One after the other, however
- * many ask at once: each is shown a secret that signs, and the last one's is in force.
+ * Replaces the current secret; the previous one still signs for 24 h. Concurrent calls run one
+ * after the other: each returns a secret that signs, and the last one's is current.
  */
 export async function rotateSecret(
   owner: Owner,

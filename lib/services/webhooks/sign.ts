@@ -3,8 +3,8 @@ import { createHmac } from 'node:crypto'
 const SECRET_PREFIX = 'whsec_'
 
 /**
- * The headers of Standard Webhooks 1.0: the id stays the same on every try, the time is now, and
- * each secret in force signs, so that a receiver may change over to a new one at leisure.
+ * Returns the headers of Standard Webhooks 1.0: the id is the same for every attempt, the timestamp
+ * is now. All active secrets sign, so that receivers can switch to a new one gradually.
  */
 export function signatureHeaders(
   eventId: string,

@@ -10,23 +10,21 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number]
 
 /**
- * pending: due at its time, or a call is under way. paused: waits until its endpoint is enabled.
- * delivered: the receiver has it. exhausted: all tries failed. stopped: nobody wants it any more.
+ * pending: waiting for its due time, or being sent. paused: its endpoint is disabled. delivered:
+ * received. exhausted: all attempts failed. stopped: will not be sent.
  */
 export const DELIVERY_STATUSES = ['pending', 'paused', 'delivered', 'exhausted', 'stopped'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
-/** All events of transactions, or of withdrawals. */
 export const EVENT_GROUPS = ['transaction.*', 'withdrawal.*'] as const
 export const WANTED_TYPES = [...EVENT_TYPES, ...EVENT_GROUPS] as const
 export type WantedType = (typeof WANTED_TYPES)[number]
 
-/** The types that a filter means. */
 export function typesOf(wanted: WantedType): EventType[] {
   return EVENT_TYPES.filter(type => type === wanted || type.split('.')[0] === wanted.slice(0, -2))
 }
 
-/** In place of an endpoint's id: what goes to the `webhook_url` of a transaction or withdrawal. */
+/** Endpoint filter value for deliveries to the `webhook_url` of a transaction or withdrawal. */
 export const NO_ENDPOINT = 'none'
 
 export const RESEND_DAYS_MAX = 14

@@ -5,7 +5,7 @@ import { newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { EventRow } from '#lib/services/webhooks/schema.ts'
 
-/** Calls under way at once, over all workers, so that no receiver takes the place of the others. */
+/** Maximum concurrent calls over all workers: no receiver uses up the capacity. */
 const OF_ACCOUNT_MAX = 64
 const OF_HOST_MAX = 16
 const OF_URL_MAX = 4
@@ -17,12 +17,12 @@ export interface DueDelivery {
   lease: string
   url: string
   endpointId: string | null
-  /** Tries that failed since it was first, or again, to be delivered. */
+  /** Failed attempts since the delivery was enqueued or last resent. */
   tried: number
   event: EventRow
-  /** What was sent first: every later try sends the same bytes. */
+  /** Body of the first attempt, null before it: every later attempt sends the same bytes. */
   body: string | null
-  /** Those in force, the newest first, sealed (in base64). */
+  /** Active secrets, newest first, encrypted, base64. */
   secrets: { id: string; sealed: string }[] | null
 }
 

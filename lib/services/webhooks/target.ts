@@ -13,7 +13,7 @@ import type { BareCode, Problem } from '#lib/services/webhooks/problem.ts'
 
 export type Resolve = (hostname: string) => Promise<{ address: string; family: number }[]>
 
-/** Where one post may go: the URL as it was read, and the checked addresses to connect to. */
+/** Checked destination: the parsed URL and the allowed addresses. */
 export interface Target {
   url: URL
   addresses: Address[]
@@ -24,12 +24,12 @@ interface Refusal {
 }
 
 const RESOLVE_MS = 5_000
-/** Tried one after the other within the time to connect, more would never have their turn. */
+/** Maximum addresses: they share the connect timeout, later ones would get no time. */
 const ADDRESSES_MAX = 16
 
 /**
- * Databases, caches, queues and control planes that obey whoever reaches them, often without a
- * password. Ports that people also give to programs of their own (9000, 9090) are not among them.
+ * Ports of databases, caches, queues and control planes, which often need no password. Excludes
+ * ports also common for other programs (9000, 9090).
  */
 const INTERNAL_PORTS = new Set([
   ...[1433, 1521, 3306, 5432, 5433, 6432, 26_257, 27_017, 27_018, 27_019],
@@ -38,8 +38,8 @@ const INTERNAL_PORTS = new Set([
 ])
 
 /**
- * Reads the URL once for check and client, resolves its name once, and asks that every address
- * of the answer may be called. A refusal says what to do, and of an address only its class.
+ * Parses the URL and resolves its name once, for both check and connection, and requires that every
+ * address is allowed. A refusal says what to do and reveals only an address's class.
  */
 export async function findTarget(
   text: string,
@@ -70,7 +70,7 @@ export async function findTarget(
   return { url, addresses: addresses.slice(0, ADDRESSES_MAX) }
 }
 
-/** The host of a URL without the brackets of IPv6 and without the dot that may end a name. */
+/** Returns the host without IPv6 brackets and without the final dot of a name. */
 export function nameOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 }
@@ -96,7 +96,7 @@ function problemOf(url: URL, mode: Mode): Problem | null {
   return isGateway(url) ? { code: 'leads_back', params: {} } : null
 }
 
-/** Behind a proxy on the usual ports the gateway has both of them. */
+/** Without an explicit port, a proxy serves the gateway on both 80 and 443. */
 function isGateway(url: URL): boolean {
   const own = new URL(env().PUBLIC_URL)
   if (nameOf(own) !== nameOf(url)) return false

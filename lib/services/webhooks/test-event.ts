@@ -10,12 +10,12 @@ import { signatureHeaders } from '#lib/services/webhooks/sign.ts'
 import type { EventType } from '#lib/services/webhooks/states.ts'
 import type { TestAnswer } from '#lib/services/webhooks/wire.ts'
 
-/** What an event of this type looks like; given by whoever knows the rooms' shapes. */
+/** Returns an example resource; passed in, because services do not import rooms. */
 type SampleOf = (type: EventType) => Record<string, unknown>
 
 /**
- * Sends an endpoint an event that never happened, at once and once, and tells what came back. It is
- * kept nowhere; a disabled endpoint is called too, to see whether it is back.
+ * Sends an endpoint one sample event immediately, without retries, and returns the outcome. Nothing
+ * is stored. A disabled endpoint is called too, to test whether it works again.
  */
 export async function sendTestEvent(
   accountId: string,
@@ -51,7 +51,7 @@ export async function sendTestEvent(
   }
 }
 
-/** The sample as it would come from this world. No real event has the sequence number 0. */
+/** Builds the event in the given mode. No real event has the sequence number 0. */
 function testEvent(type: EventType, mode: Mode, sample: Record<string, unknown>) {
   const { transaction, withdrawal, refund } = sample as Record<string, object | undefined>
   const ofWorld = (resource: object | undefined) => ({ ...resource, mode })

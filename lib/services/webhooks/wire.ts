@@ -31,9 +31,8 @@ export const Endpoint = z.object({
 export type Endpoint = z.infer<typeof Endpoint>
 
 export const EndpointRead = z.object({ data: Endpoint })
-/** At most ten: all of them, the oldest first. */
 export const EndpointList = z.object({ data: z.array(Endpoint) })
-/** The one answer that shows the secret of a new endpoint. */
+/** The only response that includes a new endpoint's secret. */
 export const EndpointCreated = z.object({ data: Endpoint.extend({ secret: z.string() }) })
 export const EndpointDeleted = z.object({
   data: z.object({ id: z.uuid(), deleted: z.literal(true) }),
@@ -79,7 +78,7 @@ export type TestAnswer = z.infer<typeof TestAnswer>
 export const TestRead = z.object({ data: TestAnswer })
 
 export const Delivery = z.object({
-  // An endpoint's is made from two others, and bears no version.
+  // Not `z.uuid()`: an endpoint delivery's id is an MD5 of two ids and has no UUID version.
   id: z.guid(),
   event_id: z.uuid().meta(about('The `webhook-id` of every try.')),
   type: z.enum(EVENT_TYPES),
