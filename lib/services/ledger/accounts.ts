@@ -6,7 +6,7 @@ import { cents } from '#lib/base/money.ts'
 
 const LEDGERS = ['available', 'outbound', 'external']
 
-/** Opens a merchant's books, empty, in both worlds. */
+/** Creates a merchant's ledger accounts, with zero balances, in both modes. */
 export async function openLedger(tx: Tx, accountId: string): Promise<void> {
   const data = MODES.flatMap(mode => LEDGERS.map(ledger => ({ accountId, mode, ledger })))
   await tx.ledgerAccount.createMany({ data })

@@ -2,16 +2,15 @@ import { connect, type Database, db } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
 import { inSnapshot, listFindings } from '#lib/services/ledger/verify.ts'
 
-/** The books of an account are looked at again after this long. */
+/** Interval after which an account's ledger is verified again. */
 const CHECKED_EVERY = '1 hour'
-/** Of each minute; what is due beyond that waits, the books that were checked last the longest. */
+/** Time limit per run (one each minute); the rest waits, the longest unverified first. */
 const WORKS_FOR_MS = 3_000
 const DUE_MAX = 200
 
 /**
- * Verifies the books that were verified longest ago, or never, one account after the other, as long
- * as its time lasts. Says how many. It has a connection of its own: large books take longer to read
- * than any request may wait.
+ * Verifies ledgers, the longest unverified first, until its time limit. Returns how many. Uses its
+ * own connection: reading a large ledger takes longer than a request may.
  */
 export async function checkLedgers(worksForMs = WORKS_FOR_MS): Promise<number> {
   const due = await db().$queryRaw<{ id: string }[]>`
@@ -25,7 +24,7 @@ export async function checkLedgers(worksForMs = WORKS_FOR_MS): Promise<number> {
     let checked = 0
     for (const { id } of due) {
       if (performance.now() - began >= worksForMs) break
-      // Books that cannot be read keep nobody else's from being read.
+      // A failure for one account must not prevent the check of the others.
       const isChecked = await checkLedger(database, id).catch(error => {
         log().error({ err: error, accountId: id }, 'the books of an account could not be checked')
         return false
@@ -38,10 +37,10 @@ export async function checkLedgers(worksForMs = WORKS_FOR_MS): Promise<number> {
   }
 }
 
-/** Verifies one account's books and keeps what was found; false when another worker is at it. */
+/** Verifies one ledger and stores the result. Returns false if another worker is checking it. */
 export async function checkLedger(database: Database, accountId: string): Promise<boolean> {
   const found = await inSnapshot(database, async tx => {
-    // One core is enough for what nobody waits for.
+    // Limited to one core: no request waits for this check.
     await tx.$executeRaw`SET LOCAL max_parallel_workers_per_gather = 0`
     const [start] = await tx.$queryRaw<{ at: Date; locked: boolean }[]>`
       SELECT now() AS at,

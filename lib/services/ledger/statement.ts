@@ -5,8 +5,8 @@ import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 
 /**
- * A period of the available money as a range of versions: `first` is in it, `end` no more. Entries
- * never change, so whoever reads by these bounds reads the same however often and however late.
+ * A period of the available balance as entry versions: `first` inclusive, `end` exclusive. Entries
+ * never change, so the same bounds always read the same data.
  */
 export interface StatementRange {
   first: number
@@ -21,9 +21,9 @@ interface Period {
 }
 
 /**
- * The bounds of a period. Versions grow with time, so each bound is found by halving: some twenty
- * steps along the primary key in a million entries. Periods that meet share a bound, so that the
- * closing balance of one is the opening balance of the next even if clocks were set.
+ * Returns a period's bounds by binary search, as versions grow with time: about 20 primary key
+ * reads in a million entries. Adjacent periods share a bound, so that closing and opening balances
+ * agree even if clocks were changed.
  */
 export async function findStatementRange(
   accountId: string,
@@ -64,15 +64,15 @@ export async function findStatementRange(
 }
 
 export interface StatementTotals {
-  /** What came in, and what went out; both are positive. */
+  /** Both are positive. */
   in: number
   out: number
 }
 
-/** So many entries are added up well within the time that a statement has. */
+/** Entries per statement: summed well within the statement timeout. */
 const SUMMED_AT_ONCE = 250_000
 
-/** Everything that came in and went out between the bounds: opening + in - out = closing. */
+/** Sums credits and debits between the bounds: opening + in - out = closing. */
 export async function totalStatement(
   accountId: string,
   mode: Mode,

@@ -2,16 +2,13 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { databaseFault, refuse } from '#lib/base/errors.ts'
 import { MOVEMENTS, type Movement } from '#lib/services/ledger/movements.ts'
 
-/** What `source` says of each movement: `id` is the subject, `booked_at` null means now. */
+/** Columns of `source`: `id` is the subject, a null `booked_at` means now. */
 export type TransferColumn = 'account_id' | 'mode' | 'id' | 'amount' | 'booked_at'
 
 /**
- * The one writer of balances, transfers and entries: CTEs that follow the CTE `source`. No row in
- * it, nothing moves. Any number of rows of any number of accounts move together; each account's
- * two balances are written once, its entries one by one.
- *
- * The rows are locked in one order before they are changed. A balance that would fall below zero
- * breaks a CHECK and takes the whole statement back: a condition here could write half of it.
+ * Builds the only CTEs that write balances, transfers and entries, for all rows of `source`. Rows
+ * are locked in one order first. A CHECK rejects a negative balance and rolls back the statement; a
+ * condition here could write half of it.
  */
 export function transferCtes(movement: Movement, source: string): Prisma.Sql {
   const { debit, credit } = MOVEMENTS[movement]
@@ -58,7 +55,7 @@ export function transferCtes(movement: Movement, source: string): Prisma.Sql {
     )`
 }
 
-/** Says "Insufficient balance" where the database refused to let a balance fall below zero. */
+/** Translates the database's refusal of a negative balance to `insufficient_balance`. */
 export function refuseOverdraft(error: unknown): never {
   if (databaseFault(error).constraint === 'ledger_accounts_available_not_negative') {
     throw refuse('insufficient_balance')

@@ -1,9 +1,9 @@
 import { type Database, Prisma, type Tx } from '#lib/base/db/client.ts'
 
-/** One promise that the books keep, and the first row that breaks it. */
+/** An invariant of the ledger, and a query for the first row that violates it. */
 interface Check {
   promise: string
-  /** Selects at most one offending row as account, mode and where. */
+  /** Selects at most one violating row, as account, mode and place. */
   wrong: (only: Prisma.Sql) => Prisma.Sql
 }
 
@@ -141,15 +141,12 @@ function wrongOutgoing(family: 'withdrawal' | 'refund', sent: string, only: Pris
       AND t.kind IN (${`${family}_held`}, ${`${family}_sent`}, ${`${family}_returned`})`
 }
 
-/**
- * Reads the whole ledger (or one account's) in one snapshot and holds it against its promises. It
- * only reads, so it may run beside a server at any time.
- */
+/** Verifies all ledgers, or one account's, in one snapshot. Read-only: safe beside a server. */
 export function verifyLedger(database: Database, accountId?: string): Promise<Verification> {
   return inSnapshot(database, tx => verifyAll(tx, accountId))
 }
 
-/** What is read in it, however long that takes, is as of one moment. */
+/** Runs reads in one transaction that sees the database as of one moment. */
 export function inSnapshot<T>(database: Database, read: (tx: Tx) => Promise<T>): Promise<T> {
   return database.$transaction(read, { isolationLevel: 'RepeatableRead', timeout: 3_600_000 })
 }
@@ -169,9 +166,9 @@ async function verifyAll(tx: Tx, accountId?: string): Promise<Verification> {
   }
 }
 
-/** Each promise with what breaks it, if anything does. */
+/** Returns each invariant with its first violation, or null. */
 export async function listFindings(tx: Tx, accountId?: string): Promise<Finding[]> {
-  // Without statistics PostgreSQL takes an account for small and compares each row with each.
+  // Without statistics PostgreSQL underestimates an account's rows and picks nested loops.
   await tx.$executeRaw`SET LOCAL enable_nestloop = off`
   const findings: Finding[] = []
   for (const check of CHECKS) {
