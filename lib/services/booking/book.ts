@@ -8,14 +8,14 @@ import { type EventColumn, eventCtes } from '#lib/services/webhooks/events.ts'
 import type { EventType } from '#lib/services/webhooks/states.ts'
 
 interface Booking<Column extends string> {
-  /** The key of the request, stored together with what it makes. */
+  /** Idempotency key, stored in the same statement. */
   idempotency?: Once
-  /** Write the rows that `source` selects from. */
+  /** CTEs that write the rows `source` selects from. */
   ctes: Ctes
-  /** One row per subject: a charge, a withdrawal or a refund. No row, nothing moves. */
+  /** One row per charge, withdrawal or refund. Without rows nothing is booked. */
   source: Source<Column>
   movement: Movement
-  /** The member's action that moves the money; its `by` is null for a program. */
+  /** Audit record; its `by` is null for a program. */
   audit?: MemberAction
   /** One JSON value per row that `source` selects from. */
   returning: Prisma.Sql
@@ -25,9 +25,9 @@ type BookingWithEvent = Booking<TransferColumn | EventColumn> & { event: EventTy
 type BookingWithoutEvent = Booking<TransferColumn> & { event?: undefined }
 
 /**
- * Builds the one statement in which money moves: it writes the rows, the key of the request, the
- * audit record, the transfers and the events. A crash leaves all of it or nothing. Ledger rows are
- * locked before event sequences, in every statement, so that two of them cannot deadlock.
+ * Builds the only statement that moves money: rows, idempotency key, audit record, transfers and
+ * events. A crash leaves all or nothing. Ledger rows are always locked before event sequences, so
+ * that two statements cannot deadlock.
  */
 export function bookMovement(booking: BookingWithEvent | BookingWithoutEvent): Prisma.Sql {
   const { idempotency, ctes, source, movement, event, audit, returning } = booking
@@ -44,7 +44,7 @@ export function bookMovement(booking: BookingWithEvent | BookingWithoutEvent): P
   })
 }
 
-/** The same for what happens without money: the rows and their events. */
+/** Builds the statement for a change without money: the rows and their events. */
 export function recordEvent(event: {
   ctes: Ctes
   source: Source<EventColumn>
