@@ -23,8 +23,8 @@ interface EventOptions {
  */
 export function eventCtes(type: EventType, source: string, options: EventOptions = {}): Prisma.Sql {
   const from = Prisma.raw(source)
-  // count(*) reads every row; EXISTS stops at the first and would leave locks to be taken after
-  // ours.
+  // count(*) reads every row; EXISTS stops at the first and would leave locks to be taken after the
+  // sequence row's.
   const condition = options.after
     ? Prisma.sql`WHERE (SELECT count(*) FROM ${Prisma.raw(options.after)}) > 0`
     : Prisma.empty

@@ -19,7 +19,7 @@ export interface Owner {
 }
 
 /**
- * Locks an account, to count or replace its endpoints and secrets without a race. Rows that
+ * Locks an account, so that what it has few of can be counted or replaced without a race. Rows that
  * reference the account can still be inserted.
  */
 export async function lockAccount(tx: Tx, accountId: string): Promise<void> {
