@@ -2,7 +2,7 @@ import type { Tx } from '#lib/base/db/client.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import type { Message } from '#lib/services/mail/write.ts'
 
-/** Tells all owners of an account, each in their language, what the operator did with it. */
+/** Queues a mail to every active owner of an account, each in the language of that owner. */
 export async function queueMailToOwners(
   tx: Tx,
   accountId: string,

@@ -5,8 +5,8 @@ import { seal } from '#lib/base/keys.ts'
 import { type Message, type Recipient, writeLetter } from '#lib/services/mail/write.ts'
 
 /**
- * Writes a mail in the transaction that it tells of: it is sent if that happened, and only then.
- * Sealed, since the link in it may be as good as a password.
+ * Queues a mail in the transaction of the change it reports: it is sent only if that commits.
+ * The mail is stored encrypted, because a link in it may give access like a password.
  */
 export async function queueMail(tx: Tx, to: Recipient, message: Message): Promise<void> {
   const id = newId()
@@ -14,7 +14,7 @@ export async function queueMail(tx: Tx, to: Recipient, message: Message): Promis
   await tx.mail.create({ data: { id, sealed, dueAt: new Date() } })
 }
 
-/** Whether a mail would come to anybody: in local use it comes to whoever reads the log. */
+/** Returns whether mails can be sent. Without a mail server, a local installation logs them. */
 export function canMail(): boolean {
   const { SMTP_URL, TROCO_ENV } = env()
   return SMTP_URL !== undefined || TROCO_ENV === 'local'

@@ -6,10 +6,10 @@ import { log } from '#lib/base/log.ts'
 import type { Letter } from '#lib/services/mail/write.ts'
 
 const AT_ONCE = 5
-/** Longer than any of the time-outs below together: nobody else sends the same meanwhile. */
+/** Lease duration: longer than the timeouts below together, so that no other worker sends it too. */
 const LEASE = '2 minutes'
 const TIMEOUT_MS = 15_000
-/** With the pauses between them about six hours. */
+/** Maximum attempts: the pauses double from 30 s, about four hours in total. */
 const TRIES_MAX = 10
 
 interface Due {
@@ -20,7 +20,7 @@ interface Due {
 
 let server: { url: string; transport: Transporter } | undefined
 
-/** Sends what is due. A worker that is killed in between may send one twice, and none is lost. */
+/** Sends due mails at least once: a worker that dies between send and delete causes a second send. */
 export async function sendDueMails(): Promise<number> {
   const due = await db().$queryRaw<Due[]>`
     UPDATE mails SET due_at = now() + ${LEASE}::interval, attempts = attempts + 1
@@ -50,7 +50,7 @@ async function sendOne({ id, sealed, attempts }: Due): Promise<void> {
   }
 }
 
-/** What it said is forgotten with it; that it was not sent is seen on the page of the system's health. */
+/** Erases the text of a mail that cannot be sent; its row remains for the system health page. */
 async function giveUp(id: string, problem: string): Promise<void> {
   log().error({ mail: id, problem }, 'a mail was given up')
   await db().$executeRaw`
@@ -63,7 +63,7 @@ function transportTo(url: string): Transporter {
   const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
   const transport = createTransport({
     url,
-    // A password goes over no line that others can read.
+    // Credentials must not cross the network unencrypted.
     requireTLS: username !== '' && !isHere,
     disableFileAccess: true,
     disableUrlAccess: true,

@@ -6,7 +6,7 @@ type MailWords = (typeof MAIL_WORDS)[Locale]
 type Change = keyof MailWords['mailChange']
 type Role = keyof MailWords['mailRole']
 
-/** What a mail is about. A `path` is one of ours; the mail shows the whole address. */
+/** Content of a mail, by kind. `path` is relative to PUBLIC_URL; the mail shows the full URL. */
 export type Message =
   | { kind: 'invitation'; account: string; inviter: string; role: Role; path: string }
   | { kind: 'opening'; path: string }
@@ -29,7 +29,7 @@ export type Message =
 
 export interface Recipient {
   email: string
-  /** What they chose to read in; null until they did. */
+  /** Language chosen by the user; null before the first choice. */
   locale: string | null
 }
 
@@ -41,7 +41,7 @@ export interface Letter {
 
 const DEFAULT_PATHS: Partial<Record<Message['kind'], string>> = { passwordChanged: '/reset' }
 
-/** The words of a mail in the language of who gets it. */
+/** Writes a mail in the language of its recipient; without a known one in pt-BR. */
 export function writeLetter({ email, locale }: Recipient, message: Message): Letter {
   const language = LOCALES.find(known => known === locale) ?? 'pt-BR'
   const words = MAIL_WORDS[language]
@@ -62,7 +62,7 @@ function fill(text: string, values: Record<string, string>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
 }
 
-/** What a merchant calls itself must not become another header. */
+/** Collapses line breaks: a merchant's name in the subject must not inject a mail header. */
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ')
 }
