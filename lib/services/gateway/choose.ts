@@ -8,7 +8,6 @@ export function gatewayOf(mode: Mode): Gateway {
   return gateways()[mode] ?? refuseMode()
 }
 
-/** Whether a mode has a gateway. */
 export function isOpen(mode: Mode): boolean {
   return gateways()[mode] !== undefined
 }

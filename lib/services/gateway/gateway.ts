@@ -2,48 +2,48 @@ import type { Prisma } from '#lib/base/db/client.ts'
 import type { BankReason } from '#lib/services/gateway/rejection.ts'
 
 /**
- * Whoever really moves PIX. Every order carries an id of ours that was fixed before the first
- * call, so asking twice never moves money twice.
+ * A bank, or the simulator of one. Every order carries an id that Troco fixed before the first
+ * call, so repeating a call never moves money twice.
  */
 export interface Gateway {
   readonly name: string
-  /** Its calls leave this process: each stands in the journal, and may get lost on its way. */
+  /** True if calls leave this process: each is journaled, and its outcome may remain unknown. */
   readonly remote: boolean
   /**
-   * For a bank that does not tell us of payments: when a charge is asked about, from its creation
-   * on, and then again after each time the last of these has passed. Unset: at its expiry only.
+   * Ages at which an open charge is queried, for a bank without payment notifications. After the
+   * last one, every multiple of it. Unset: only when the charge expires.
    */
   readonly asksAfterMs?: readonly number[]
 
   /**
-   * The code of a charge, where it follows from the charge alone: then nobody has to be asked, and
-   * writing the charge is one statement. Null: this one must be asked for.
+   * Builds the BR Code of a charge without calling the bank, so that storing the charge is one
+   * statement. Null: this charge needs `createCharge`.
    */
   codeFor?(order: ChargeOrder): Answer<OpenedCharge> | null
   createCharge(order: ChargeOrder): Promise<Answer<OpenedCharge>>
-  /** What the bank knows of many charges in one call; one it has never heard of is absent. */
+  /** Returns the states of many charges in one call; charges unknown to the bank are absent. */
   getCharges(txids: string[]): Promise<Answer<Map<string, ChargeState>>>
   /**
-   * For one that keeps what it knows in our own database: that it knows nothing of the charge with
-   * this id, as a condition, so that the statement which ends a charge can ask for itself.
+   * Returns the SQL condition that this gateway has reported no state for a charge. Only for a
+   * gateway in Troco's database: the statement that expires charges can then check by itself.
    */
   hasNoWordOf?(chargeId: Prisma.Sql): Prisma.Sql
   cancelCharge(txid: string): Promise<Answer<ChargeState>>
 
-  /** What is known before money is held for an order: that the bank cannot take it just now. */
+  /** Returns whether the bank is known to be unavailable. Checked before the amount is held. */
   isDownFor?(dictKey: string): boolean
   sendPayout(order: PayoutOrder): Promise<Answer<OrderState>>
-  /** Null: no such payout was ever taken, so sending it (under the same id) is safe. */
+  /** Null: the bank never accepted this payout, so sending it under the same id is safe. */
   getPayout(id: string): Promise<Answer<OrderState | null>>
 
   refundCharge(order: RefundOrder): Promise<Answer<OrderState>>
   getRefund(id: string): Promise<Answer<OrderState | null>>
 
-  /** Null: this gateway does not tell. */
+  /** Null: this gateway does not report a balance. */
   getBalance(): Promise<Answer<{ available: number } | null>>
   checkHealth(): Promise<Answer<null>>
 
-  /** Only a gateway that calls us back has these. A notice is a hint: what it says is asked for. */
+  /** Only for a bank that sends notifications. A notice is a hint: the state is then queried. */
   registerWebhook?(address: string): Promise<Answer<null>>
   parseWebhook?(body: string): Notice[]
 }
@@ -54,8 +54,8 @@ export interface Notice {
 }
 
 /**
- * ok: it happened as said. rejected: it never will. retryable: it did not happen, the same may be
- * asked again. unknown: nobody can say, so ask about this id, never send under another one.
+ * Outcome of a call. ok: it took effect. rejected: it never will. retryable: it took no effect and
+ * may be repeated. unknown: query the bank about this id, and never send under another id.
  */
 export type Answer<Value> =
   | { outcome: 'ok'; value: Value }
@@ -65,7 +65,7 @@ export type Answer<Value> =
 
 export interface OpenedCharge {
   brCode: string
-  /** When the bank will know more of it than now, where it says so. */
+  /** Time until the bank expects a new state, if it reports one. */
   newsInMs?: number
 }
 
@@ -97,7 +97,7 @@ export interface RefundOrder {
   amount: number
 }
 
-/** A payout or refund at the bank. Taken is not sent: only `done` has moved money. */
+/** State of a payout or refund at the bank. `taken` is accepted; only `done` has moved money. */
 export type OrderState =
   | { state: 'taken' }
   | { state: 'done'; endToEndId: string }

@@ -7,17 +7,17 @@ import { inferPixKeyType, maskPixKey } from '#lib/base/pix/pix-key.ts'
 import type { Answer, Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
 import { rejectionText } from '#lib/services/gateway/rejection.ts'
 
-/** Longer than any bank needs that will answer at all; what became of the call is asked later. */
+/** Time limit of a call: above any normal response time. The outcome is then queried later. */
 const CALL_TIMEOUT_MS = 10_000
 
-/** A charge, withdrawal or refund that is spoken of with its bank. */
+/** A charge, withdrawal or refund that a call to the bank concerns. */
 export interface Subject {
   accountId: string
   id: string
   mode: Mode
 }
 
-/** The calls that leave the process for one charge, withdrawal or refund, or many. */
+/** The calls of a gateway that are journaled. */
 export type Calls = Pick<
   Gateway,
   | 'createCharge'
@@ -31,26 +31,25 @@ export type Calls = Pick<
 
 interface Call<Value> {
   operation: keyof Calls
-  /** The bare ids of whom it is about. */
+  /** Ids of the subjects, without dashes: a charge's is its txid. */
   about: string[]
   request: (txid: string) => object
   make: () => Promise<Answer<Value>>
-  /** What of the answer concerns one of them; all of it, unless said. */
+  /** Selects what to journal of the response for one subject. Default: all of it. */
   part?: (value: Value, txid: string) => unknown
-  /** What stands in the journal instead of a text that came back in the bank's own words. */
+  /** Replacements for private texts that the bank may repeat in its response. */
   hidden?: Record<string, string>
 }
 
-/** What is kept of requests and answers: nothing of the payer, and a payout's key masked. */
+/** Fields journaled of requests and responses: none of the payer; the PIX key arrives masked. */
 const KEPT = [
   ...['id', 'txid', 'amount', 'dictKey', 'endToEndId', 'expiresInSeconds'],
   ...['state', 'paidAt', 'brCode', 'newsInMs', 'reason', 'code'],
 ]
 
 /**
- * The gateway as it is used for these subjects: each call that leaves the process is written down
- * before it is made, and its outcome after. A call never throws and never takes longer than the
- * time-out: then its outcome is unknown, and it is asked about later under the same id.
+ * Returns the gateway with a journal: each remote call is stored before it starts, its outcome
+ * afterwards. Errors and timeouts of the bank become the outcome `unknown`, never an exception.
  */
 export function journaled(
   gateway: Gateway,
@@ -100,7 +99,7 @@ export function journaled(
   }
 }
 
-/** The journal holds the sentence of a refusal, whatever the gateway gave as its reason. */
+/** Replaces the reason of a refused order with its sentence, whether it is a code or a text. */
 function inWords(order: OrderState | null): unknown {
   return order?.state === 'refused' ? { ...order, reason: rejectionText(order.reason) } : order
 }
@@ -126,7 +125,7 @@ async function keep<Value>(
     const told = answer.outcome === 'ok' ? part(answer.value, bareId(id)) : coded(answer)
     return hide(JSON.stringify(told, KEPT), hidden)
   })
-  // A known answer is acted on even where it cannot be written down.
+  // The outcome may be money that moved: return it even if the journal cannot be updated.
   await db().$executeRaw`
       UPDATE gateway_calls g SET outcome = ${answer.outcome}, finished_at = clock_timestamp(),
         response = c.response::json
@@ -147,7 +146,7 @@ function hide(json: string, hidden: Record<string, string>): string {
 
 const TIMED_OUT = { outcome: 'unknown', reason: 'no answer in time' } as const
 
-/** The one reason of our own that a page shows is journaled with a code. */
+/** Adds a code to the timeout, the only reason of Troco's own that a page shows. */
 function coded(answer: Answer<unknown>): object {
   return answer === TIMED_OUT ? { ...answer, code: 'timeout' } : answer
 }
@@ -159,7 +158,7 @@ async function answered<Value>(
 ): Promise<Answer<Value>> {
   const over = new AbortController()
   const late = sleep(timeoutMs, undefined, { signal: over.signal }).then(() => TIMED_OUT)
-  // What is thrown may hold what was sent, so only its kind is told.
+  // Log only the kind of error: its message may contain the request.
   const asked = (async () => make())().catch(error => {
     const { code, name } = error as { code?: unknown; name?: unknown }
     const kind = String(code ?? name ?? 'thrown')

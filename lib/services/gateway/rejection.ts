@@ -3,7 +3,7 @@ import { type FactOf, sentenceOf } from '#lib/base/fact.ts'
 
 /**
  * Reasons why a withdrawal or a refund was rejected, by code. A CHECK on withdrawals, refunds and
- * simulator_orders lists the same codes; `other` quotes the bank in its own words.
+ * simulator_orders lists the same codes; `other` quotes the text of the bank.
  */
 export const REJECTIONS = {
   key_refused: 'The receiving bank refused the key',
@@ -16,7 +16,7 @@ export type Rejection = FactOf<typeof REJECTIONS>
 export type RejectionCode = Rejection['code']
 export const REJECTION_CODES = Object.keys(REJECTIONS) as RejectionCode[]
 
-/** A reason that has a code, or the bank's own words. */
+/** A reason with a code, or the text of the bank. */
 export type BankReason = Rejection | string
 
 /** Returns the assignments of an UPDATE that rejects an order: code, parameters and sentence. */
@@ -27,7 +27,7 @@ export function rejectedFor(reason: BankReason): Prisma.Sql {
     rejection_reason = ${rejectionText(rejection)}`
 }
 
-/** Returns the sentence of a reason, for programs and for the journal of the gateway's calls. */
+/** Returns the English sentence of a reason, for the API and the journal of gateway calls. */
 export function rejectionText(reason: BankReason): string {
   return sentenceOf(REJECTIONS, toRejection(reason))
 }

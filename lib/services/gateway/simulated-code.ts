@@ -2,10 +2,10 @@ import { buildDynamicCode, foldText } from '#lib/base/pix/br-code.ts'
 import type { ChargeOrder } from '#lib/services/gateway/gateway.ts'
 
 const NAMELESS = 'RECEBEDOR'
-/** Where the simulator's codes lead, before the txid; nobody has this host. */
+/** Location in a simulated code, before the txid. The host does not exist. */
 export const CODE_PLACE = 'pix.example.test/qr/v2/'
 
-/** A valid dynamic code whose address is nobody's, from nothing but these terms. */
+/** Builds a valid dynamic BR Code from the terms alone. Its location does not exist. */
 export function simulatedCode(
   order: Pick<ChargeOrder, 'txid' | 'amount' | 'merchantName' | 'merchantCity'>,
 ): string {

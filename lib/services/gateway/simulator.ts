@@ -14,12 +14,12 @@ import type {
 import { type BankReason, REJECTIONS, type RejectionCode } from '#lib/services/gateway/rejection.ts'
 import { simulatedCode } from '#lib/services/gateway/simulated-code.ts'
 
-/** About as long as a real PIX takes to settle. */
+/** Delay until an order settles: about that of a real PIX. */
 const SETTLES_AFTER_MS = 1_000
-/** No bank has this number. */
+/** Bank number (ISPB) in end-to-end ids of the simulator. */
 const ISPB = '00000000'
 
-/** What the simulated bank itself gives as a reason; other words come from whoever decides. */
+/** Reasons of the simulator itself. Any other text comes from the user who decides a payout. */
 type OwnReason = Exclude<RejectionCode, 'other'>
 
 interface Refusal {
@@ -36,10 +36,8 @@ interface OrderRow {
 }
 
 /**
- * A bank for test mode. It opens charges from their terms alone and keeps the rest of what it
- * knows in the database, like a bank that restarts with us. Some addresses decide what happens:
- * unavailable@ is a bank that is down, fail@ fails a charge after a second, reject@ refuses a
- * payout, hold@ never answers it.
+ * Simulates a bank in test mode. Payer e-mails and PIX keys choose the outcome: unavailable@ (bank
+ * down), fail@ (charge fails after 1 s), reject@ (payout refused), hold@ (payout awaits a decision).
  */
 export const simulator: Gateway = {
   name: 'simulator',
@@ -100,7 +98,7 @@ function chargeState(row: OrderRow): ChargeState {
   return { state: row.state === 'failed' ? 'failed' : 'expired' }
 }
 
-/** What a person at the simulated bank does to a charge. The bank's last word on it stands. */
+/** Decides a charge at the simulated bank. A later decision replaces any outcome but `paid`. */
 export async function decideCharge(
   txid: string,
   amount: number,
@@ -129,7 +127,7 @@ async function sendPayout(order: PayoutOrder): Promise<Answer<OrderState>> {
   return takeOrder('payout', order.id, order.amount, wish, null)
 }
 
-/** Takes an order once: the same id again answers what became of the first. */
+/** Accepts an order once; a repeated id returns the state of the first. */
 async function takeOrder(
   kind: 'payout' | 'refund',
   id: string,
@@ -150,7 +148,7 @@ async function takeOrder(
   return known as Answer<OrderState>
 }
 
-/** What a person at the simulated bank does to a payout, at once. Its first word on it stands. */
+/** Decides a payout at the simulated bank at once. The outcome of a settled payout is final. */
 export async function decidePayout(
   id: string,
   amount: number,
@@ -186,12 +184,12 @@ async function getOrder(id: string, kind: string): Promise<Answer<OrderState | n
   return ok({ state: 'done', endToEndId: row.end_to_end_id ?? '' })
 }
 
-/** A row that an older process wrote has no code: its words are quoted. */
+/** Returns the reason of a refusal. A row without a code quotes its text. */
 function reasonOf({ reason, reason_code: code }: Refusal): BankReason {
   return code === null && reason !== null ? reason : { code: code ?? 'unspecified', params: {} }
 }
 
-/** E, the bank's number, the minute in UTC, eleven characters of its own: 32 in all. */
+/** Makes an end-to-end id of 32 characters: E, ISPB, UTC minute, 11 random characters. */
 export function endToEndId(at = new Date()): string {
   const minute = at.toISOString().replace(/\D/g, '').slice(0, 12)
   return `E${ISPB}${minute}${randomBytes(6).toString('hex').slice(0, 11)}`
