@@ -6,12 +6,12 @@ import { changeFactor, type FactorOwner } from '#lib/services/people/factors.ts'
 import { forgive, requireFew } from '#lib/services/people/throttle.ts'
 
 const PERIOD_S = 30
-/** So many periods may the clock of a phone be off, in both directions. */
+/** Tolerated clock difference of a phone, in periods, in both directions. */
 const WINDOW = 1
-/** As long as the HMAC that it keys, as RFC 4226 asks for. */
+/** Secret length: the 160 bits of the HMAC-SHA1 it keys, as RFC 4226 recommends. */
 const SECRET_BYTES = 20
 
-/** Makes the secret of an app, which counts once its owner has shown a code of it. */
+/** Stores a new app secret, inactive until its owner confirms it with a code. */
 export async function beginAuthenticator({ id, email }: FactorOwner) {
   const secret = new Secret({ size: SECRET_BYTES }).base32
   const begun = await db().$executeRaw`
@@ -23,7 +23,7 @@ export async function beginAuthenticator({ id, email }: FactorOwner) {
   throw refuse('limit_reached', 'There is an authenticator app already: remove it first')
 }
 
-/** A first right code turns the app on; the answer is the recovery codes that came with it, if any. */
+/** Activates the app with its first valid code. Returns new recovery codes; null if some exist. */
 export async function confirmAuthenticator(owner: FactorOwner, code: string) {
   await requireFew([['second_factor', owner.id]])
   const change = { action: 'user.authenticator_added', mail: 'authenticatorOn' } as const
@@ -45,8 +45,8 @@ export async function removeAuthenticator(owner: FactorOwner): Promise<void> {
 }
 
 /**
- * Whether the app shows this code, and nobody used it before: its counter is remembered in the same
- * statement. The secret is sealed anew with it, so that it is never kept under an old server key.
+ * Uses a code of the app; false if it is wrong or was used before. One statement stores the code's
+ * counter against reuse, and the secret encrypted again, which moves it to the current server key.
  */
 export async function takeAppCode(
   tx: Tx,
@@ -68,7 +68,7 @@ export async function takeAppCode(
   return taken === 1
 }
 
-/** Of which half minute this code is; null when of none that is near enough. */
+/** Returns the 30-second period of a code; null if none within the window matches. */
 function counterOf(secret: string, code: string): number | null {
   const timestamp = Date.now()
   const delta = appOf(secret).validate({ token: code, timestamp, window: WINDOW })

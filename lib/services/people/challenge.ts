@@ -1,7 +1,7 @@
 import { db, type Tx } from '#lib/base/db/client.ts'
 import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
 
-/** How long each may be answered, in seconds, and how often somebody may try. */
+/** Lifetime in seconds and maximum attempts of each kind of challenge. */
 const KINDS = {
   second_factor: { lastsS: 300, triesMax: 5 },
   passkey: { lastsS: 300, triesMax: 1 },
@@ -15,7 +15,7 @@ export interface Challenge {
   value: string | null
 }
 
-/** Asks somebody something, and answers the secret by which they come back. */
+/** Opens a challenge. Returns the secret that identifies it; only its hash is stored. */
 export async function openChallenge(
   kind: Kind,
   { userId, value }: Partial<Challenge>,
@@ -29,8 +29,8 @@ export async function openChallenge(
 }
 
 /**
- * Takes one of the tries that are left, before the answer is looked at, so that many at once are
- * no more than allowed. Null: it is unknown, too old, or was tried too often.
+ * Counts an attempt before its response is checked, so that concurrent attempts cannot exceed the
+ * limit. Returns null if the challenge is unknown, expired or has no attempts left.
  */
 export async function tryChallenge(kind: Kind, secret: string): Promise<Challenge | null> {
   const [found] = await db().$queryRaw<Challenge[]>`
@@ -41,7 +41,7 @@ export async function tryChallenge(kind: Kind, secret: string): Promise<Challeng
   return found ?? null
 }
 
-/** What it asks, without taking a try. */
+/** Reads a challenge without counting an attempt. */
 export async function readChallenge(kind: Kind, secret: string): Promise<Challenge | null> {
   const [found] = await db().$queryRaw<Challenge[]>`
     SELECT user_id AS "userId", value FROM challenges
@@ -50,12 +50,12 @@ export async function readChallenge(kind: Kind, secret: string): Promise<Challen
   return found ?? null
 }
 
-/** Once answered it is gone. False: somebody else answered it a moment before. */
+/** Deletes a completed challenge. Returns false if a concurrent request completed it first. */
 export async function closeChallenge(secret: string, tx: Tx = db()): Promise<boolean> {
   return (await tx.$executeRaw`DELETE FROM challenges WHERE hash = ${hashSecret(secret)}`) === 1
 }
 
-/** What somebody was asked before their password changed can no longer be answered. */
+/** Deletes all challenges of a user, so that none opened before a password change is usable. */
 export async function closeChallengesOf(tx: Tx, userId: string): Promise<void> {
   await tx.$executeRaw`DELETE FROM challenges WHERE user_id = ${userId}::uuid`
 }

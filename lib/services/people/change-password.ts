@@ -18,9 +18,9 @@ interface Changer {
   sessionId: string
 }
 
-/** Another password for somebody who knows the one before it; of their sessions only this one stays. */
+/** Replaces the password of a user who gives the current one. Ends their other sessions. */
 export async function changePassword(user: Changer, wanted: PasswordChange): Promise<void> {
-  // Before the judgement, which holds up the whole process for a moment.
+  // Throttle first: estimating the strength of a password blocks the event loop.
   await requireFew([['person', user.id]])
   await requireGoodPassword(wanted.password, user)
   const { passwordHash: before } = await db().user.findUniqueOrThrow({ where: { id: user.id } })
@@ -30,7 +30,7 @@ export async function changePassword(user: Changer, wanted: PasswordChange): Pro
   await forgive([['person', user.id]])
   const hash = await hashPassword(wanted.password)
   await transaction(async tx => {
-    // Of two that knew the same one, the first wins; the other no longer knows it.
+    // Of two concurrent changes only the first matches the old hash.
     const { count } = await tx.user.updateMany({
       where: { id: user.id, passwordHash: before },
       data: { passwordHash: hash, passwordChangedAt: new Date() },
@@ -41,7 +41,7 @@ export async function changePassword(user: Changer, wanted: PasswordChange): Pro
   })
 }
 
-/** Whoever was half way in by the password before is out, and its owner hears of it. */
+/** Ends pending sign-ins and resets after a password change, audits it and mails the user. */
 export async function tellOfPassword(tx: Tx, userId: string, action: string): Promise<void> {
   await closeChallengesOf(tx, userId)
   await recordAudit(tx, { actor: { type: 'user', id: userId }, action, target: userId })
@@ -50,7 +50,7 @@ export async function tellOfPassword(tx: Tx, userId: string, action: string): Pr
   await queueMail(tx, person, { kind: 'passwordChanged', at: new Date(), ip })
 }
 
-/** A hash of other costs is made anew when its password is there; a change meanwhile goes before. */
+/** Rehashes a password whose hash has outdated costs, unless the password changed meanwhile. */
 export async function renewHash(
   { id, passwordHash }: { id: string; passwordHash: string | null },
   password: string,

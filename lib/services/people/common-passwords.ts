@@ -3,21 +3,21 @@ import { invalidInput } from '#lib/base/errors.ts'
 import { isPasswordLength, PASSWORD_MAX, PASSWORD_MIN } from '#lib/services/people/schema.ts'
 
 /**
- * Ten wrong ones are allowed in a quarter of an hour, 350,000 a year: a hundred million guesses are
- * beyond whoever tries at our door, and with what a try costs they are 46 days of one core offline.
+ * Minimum estimated guesses: the limit of 10 failures per 15 minutes allows 350,000 a year online.
+ * Offline, 100 million guesses at 40 ms each take 46 days of one core.
  */
 const GUESSES_MIN = 1e8
-/** The estimate takes longer the longer a password is, and after so many it says nothing new. */
+/** Maximum characters estimated: longer ones take more time and add no information. */
 const LOOKED_AT_MAX = 64
-/** What must be left of a password without the words about whoever chose it. */
+/** Minimum characters of a password without the words about its user. */
 const OWN_MIN = 6
 
-/** What the list, which is English, lacks: first what is tried first in Brazil. */
+/** Common words in Brazilian passwords, missing from the English list; the likeliest first. */
 const WORDS_HERE =
   'senha mudar mudei brasil flamengo corinthians palmeiras saopaulo gremio internacional cruzeiro santos vasco botafogo minha nova teste usuario acesso entrar sistema empresa admin deus jesus amor familia teamo felicidade vitoria saudade dinheiro banco cobranca pagamento pix troco'.split(
     ' ',
   )
-/** Words that stand for a password rather than make one. */
+/** Words that add no strength to a password, like those about its user. */
 const SAYS_NOTHING = ['troco', 'senha', 'password', 'pix', 'admin', 'mudar']
 
 const EASY =
@@ -28,7 +28,7 @@ interface Chooser {
   name?: string
 }
 
-/** Refuses a password that somebody else would guess, and says what to choose instead. */
+/** Rejects a password that has the wrong length or is easy to guess. */
 export async function requireGoodPassword(password: string, about: Chooser): Promise<void> {
   if (!isPasswordLength(password)) {
     throw invalidInput('password', `must have ${PASSWORD_MIN} to ${PASSWORD_MAX} characters`)
@@ -42,7 +42,7 @@ export async function requireGoodPassword(password: string, about: Chooser): Pro
 
 let ready: Promise<ZxcvbnFactory> | undefined
 
-/** 11 MB, which a process that nobody chooses a password in goes without. */
+/** Loads the estimator on first use: it takes 11 MB, which most processes never need. */
 function judge(): Promise<ZxcvbnFactory> {
   ready ??= loadJudge()
   return ready
@@ -57,7 +57,7 @@ async function loadJudge(): Promise<ZxcvbnFactory> {
   return new ZxcvbnFactory({ graphs, dictionary: { ...dictionary, here: WORDS_HERE } })
 }
 
-/** The parts of a name and an e-mail, as letters without accents. */
+/** Returns the words of a name and an e-mail without accents, longest first. */
 function wordsAbout({ email, name = '' }: Chooser): string[] {
   const parts = plain(`${email} ${name}`).split(/[^a-z0-9]+/)
   const words = [...SAYS_NOTHING, ...parts.filter(part => part.length > 2)]
@@ -66,7 +66,7 @@ function wordsAbout({ email, name = '' }: Chooser): string[] {
 
 function withoutWords(password: string, words: string[]): string {
   const bare = words.reduce((left, word) => left.replaceAll(word, ' '), plain(password))
-  // A year, a row of digits and the signs that somebody appends are no word of their own.
+  // Years, digit sequences and punctuation do not count as own characters.
   return bare.replace(/\d{4,}/g, ' ').replace(/[\s\p{P}\p{S}]/gu, '')
 }
 

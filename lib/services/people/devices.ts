@@ -14,7 +14,7 @@ interface Holder {
   sessionId: string
 }
 
-/** Where somebody is signed in: this browser first, then by last use. */
+/** Returns the active sessions of a user: this one first, then by last use. */
 export async function listDevices({ id, sessionId }: Holder): Promise<Device[]> {
   const columns = Prisma.sql`s.id, s.ip, s.user_agent, ${utc('s.created_at')},
     ${utc('s.last_used_at')}, s.id = ${sessionId}::uuid AS is_this`
@@ -26,7 +26,6 @@ export async function listDevices({ id, sessionId }: Holder): Promise<Device[]> 
   return rows.map(({ user_agent, ...device }) => ({ ...device, ...readUserAgent(user_agent) }))
 }
 
-/** Signs one of them out, from its next request on. */
 export async function endDevice({ id: userId }: Holder, id: string): Promise<void> {
   if (!isUuid(id)) throw notThere()
   await transaction(async tx => {
@@ -39,7 +38,6 @@ export async function endDevice({ id: userId }: Holder, id: string): Promise<voi
   })
 }
 
-/** Signs out every one but this. */
 export function endOtherDevices({ id, sessionId }: Holder): Promise<number> {
   return transaction(async tx => {
     const ended = await endSessionsOf(tx, id, sessionId)

@@ -9,7 +9,7 @@ import { makeRecoveryCodes } from '#lib/services/people/recovery-codes.ts'
 import type { Factor, Factors } from '#lib/services/people/schema.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
-/** Whose factors change, and in which session: the one that goes on. */
+/** User whose factors change; their session `sessionId` is the only one that stays open. */
 export interface FactorOwner {
   id: string
   email: string
@@ -30,10 +30,10 @@ const hasApp = Prisma.sql`EXISTS (
   SELECT FROM authenticators f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL)`
 const hasPasskey = Prisma.sql`EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id)`
 
-/** Whether signing in takes more than a password, of a row `u` of users. */
+/** SQL condition on a row `u` of users: signing in requires a second factor. */
 export const hasSecondFactor = Prisma.sql`(${hasApp} OR ${hasPasskey})`
 
-/** Whether this admin must add a second factor before the operator's pages open. */
+/** Returns whether this admin must add a second factor to use the operator's pages. */
 export function isSecondFactorMissing(user: {
   isAdmin: boolean
   hasSecondFactor: boolean
@@ -41,7 +41,7 @@ export function isSecondFactorMissing(user: {
   return user.isAdmin && isStaffFactorRequired() && !user.hasSecondFactor
 }
 
-/** Only in production: a local demo has nothing to protect. */
+/** Returns whether admins need a second factor: only in production. */
 export function isStaffFactorRequired(): boolean {
   return env().TROCO_ENV === 'production'
 }
@@ -56,7 +56,7 @@ export async function countStaff(
   return counted ?? { staff: 0, unguarded: 0 }
 }
 
-/** What somebody can be asked for beside a password; nothing: a password is enough. */
+/** Returns the second factors of a user; empty if the password alone is enough. */
 export async function listFactors(
   userId: string,
   database: Pick<Tx, '$queryRaw'> = db(),
@@ -88,8 +88,8 @@ export async function readFactors(userId: string): Promise<Factors> {
 }
 
 /**
- * Changes what somebody signs in with: their other sessions end with it, and they are told. Answers
- * the recovery codes where this is the first factor; with the last one they go.
+ * Changes the second factors of a user, ends their other sessions and mails them. Returns recovery
+ * codes with the first factor; removing the last factor deletes the codes.
  */
 export function changeFactor(
   owner: FactorOwner,
@@ -97,7 +97,7 @@ export function changeFactor(
   work: (tx: Tx) => Promise<unknown>,
 ): Promise<string[] | null> {
   return transaction(async tx => {
-    // Two at once would both take themselves for the first.
+    // Lock: two concurrent changes would each see theirs as the first factor.
     await tx.$queryRaw`SELECT FROM users WHERE id = ${owner.id}::uuid FOR UPDATE`
     await work(tx)
     const codes = await settleCodes(tx, owner.id)

@@ -2,10 +2,9 @@ import { recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import type { CodeKind } from '#lib/services/people/second-factor.ts'
 
-/** By what somebody signed in: the last thing that they were asked for. */
 type SignedInBy = 'password' | 'passkey' | 'oidc' | CodeKind
 
-/** The last look at who it is: a person who was disabled meanwhile does not come in. */
+/** Completes and audits a sign-in. Returns null if the user was disabled meanwhile. */
 export function letIn(id: string, by: SignedInBy) {
   return transaction(async tx => {
     const user = await tx.user.findFirst({ where: { id, disabledAt: null } })

@@ -5,7 +5,7 @@ import { closeChallengesOf } from '#lib/services/people/challenge.ts'
 import { normalizeEmail } from '#lib/services/people/schema.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
-/** What a provider says of whoever signed in there. */
+/** Claims of an OpenID provider about a user; their types are unchecked. */
 export interface Claims {
   iss?: unknown
   sub?: unknown
@@ -18,9 +18,8 @@ export type OpenidOutcome = { userId: string } | { refusal: 'unknown' | 'unverif
 const UNKNOWN = { refusal: 'unknown' } as const
 
 /**
- * Who this is here: the person bound to this subject, else, once, the one with the e-mail that the
- * provider has verified, who is bound to it then. Nobody new comes in this way. A password from
- * before ends with that: whoever signed up with somebody else's e-mail must not stay in their account.
+ * Finds the user linked to this subject, or links the one with the verified e-mail; creates nobody.
+ * Linking removes the password and ends all sessions: someone else may have registered that e-mail.
  */
 export async function findByOpenid({ iss, sub, ...claims }: Claims): Promise<OpenidOutcome> {
   if (typeof iss !== 'string' || typeof sub !== 'string' || sub === '') return UNKNOWN
@@ -35,7 +34,7 @@ export async function findByOpenid({ iss, sub, ...claims }: Claims): Promise<Ope
       where: { email, disabledAt: null, oidcSubject: null },
       data: { oidcSubject, passwordHash: null },
     })
-    // The same sign-in twice at once: the other one bound it a moment ago.
+    // A concurrent sign-in may have linked it just before.
     if (count === 0) return (await findBound(oidcSubject)) ?? UNKNOWN
     const { id } = await tx.user.findUniqueOrThrow({ where: { email } })
     await endSessionsOf(tx, id)

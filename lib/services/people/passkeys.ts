@@ -10,13 +10,13 @@ import type { NewPasskey, PasskeyProof } from '#lib/services/people/schema.ts'
 const ANSWER_WITHIN_MS = 300_000
 const PASSKEYS_MAX = 20
 
-/** What a challenge of ours remembers: what is to be signed, and on which of our addresses. */
+/** Stored value of a passkey challenge: the bytes to sign, and the origin of the page. */
 interface Asked {
   challenge: string
   origin: string
 }
 
-/** What the browser needs to make a passkey; discoverable, so that it can sign in alone. */
+/** Opens the registration of a discoverable passkey, one that signs in without an e-mail. */
 export async function beginPasskey({ id, email, name }: FactorOwner, origin: string) {
   const known = await listCredentials(id)
   if (known.length >= PASSKEYS_MAX) {
@@ -37,7 +37,7 @@ export async function beginPasskey({ id, email, name }: FactorOwner, origin: str
   return { challenge: await openChallenge('new_passkey', { userId: id, value }), options }
 }
 
-/** Keeps what the browser made; the answer is the recovery codes that came with it, if any. */
+/** Stores a new passkey. Returns new recovery codes, or null if some exist. */
 export async function addPasskey(owner: FactorOwner, { name, challenge, passkey }: NewPasskey) {
   const asked = await tryChallenge('new_passkey', challenge)
   const made = asked?.userId === owner.id ? await judgeNew(asked.value, passkey) : null
@@ -61,7 +61,7 @@ export async function removePasskey(owner: FactorOwner, id: string): Promise<voi
   })
 }
 
-/** Asks for a passkey: of one person, or of whoever turns out to have the one that is shown. */
+/** Opens a passkey sign-in: for one user, or for the owner of any passkey if `userId` is null. */
 export async function askPasskey(origin: string, userId: string | null) {
   const { generateAuthenticationOptions } = await webauthn()
   const options = await generateAuthenticationOptions({
@@ -75,8 +75,8 @@ export async function askPasskey(origin: string, userId: string | null) {
 }
 
 /**
- * Whose passkey answered; null when it is unknown, or did not sign what was asked. The device asked
- * its owner for a finger or a PIN, so that it counts as both factors.
+ * Returns the id of the user whose passkey signed the challenge; null if unknown or invalid. The
+ * device verified its owner (fingerprint or PIN), so a passkey counts as both factors.
  */
 export async function findByPasskey(proof: PasskeyProof): Promise<string | null> {
   const asked = await tryChallenge('passkey', proof.challenge)
@@ -95,7 +95,7 @@ export async function findByPasskey(proof: PasskeyProof): Promise<string | null>
   }).catch(() => null)
   if (!judged?.verified) return null
   const counter = judged.authenticationInfo.newCounter
-  // Many devices never count; one that does has been copied when it does not go on.
+  // Many devices always report 0. On others, a counter that does not increase reveals a copy.
   const used = await db().$executeRaw`
     UPDATE passkeys SET counter = ${counter}, last_used_at = now()
     WHERE id = ${key.id}::uuid AND (counter < ${counter} OR (counter = 0 AND ${counter} = 0))`
@@ -123,14 +123,14 @@ async function listCredentials(userId: string) {
   return known.map(({ credentialId, transports }) => ({ id: credentialId, transports }))
 }
 
-/** What passkeys are bound to. An IP address can have none. */
+/** Returns the host that passkeys are bound to. WebAuthn allows no IP address. */
 function hostOf(origin: string): string {
   const { hostname } = new URL(origin)
   if (!isIP(hostname.replace(/^\[|\]$/g, ''))) return hostname
   throw invalidInput('passkey', 'needs an address with a name, not an IP address')
 }
 
-/** A third of a second to load, which only who uses passkeys waits for, once. */
+/** Loads the library on first use: it takes a third of a second. */
 function webauthn() {
   return import('@simplewebauthn/server')
 }

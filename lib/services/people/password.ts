@@ -1,22 +1,22 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
-/** OWASP's first choice for argon2id: 46 MiB, one pass. About 40 ms on the smallest machine. */
+/** Costs of argon2id, OWASP's first choice: 46 MiB, one pass. 40 ms on the smallest machine. */
 const COST = { memory: 47_104, passes: 1, parallelism: 1, tagLength: 32 }
 const SALT_BYTES = 16
 
-/** Node has four threads for this and for files, names and compression: those need some, too. */
+/** Maximum concurrent hashes: Node's four threads also serve files, DNS and compression. */
 const AT_ONCE = 2
 
 const LINE = Symbol.for('troco.hashing')
-/** The process's one, shared by the native modules and Next's copy of them. */
+/** Queue of the process, shared by the native modules and Next's copy of them. */
 const holder = globalThis as typeof globalThis & {
   [LINE]?: { running: number; waiting: (() => void)[] }
 }
 
 const deriveNow = promisify(argon2)
 
-/** A password for somebody who did not choose one, to be told once. */
+/** Makes a random password (120 bits), to be shown once. */
 export function makePassword(): string {
   return randomBytes(15).toString('base64url')
 }
@@ -32,8 +32,8 @@ export async function hashPassword(password: string): Promise<string> {
 const ENCODED = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/
 
 /**
- * Whether this is the password. Without a hash it takes as long as with one, so that the answer
- * to an unknown e-mail tells nothing.
+ * Checks a password. Without a hash it takes as long as with one, so that the response time does
+ * not reveal whether an e-mail is registered.
  */
 export async function isPassword(password: string, encoded: string | null): Promise<boolean> {
   const parts = ENCODED.exec(encoded ?? '')
@@ -50,13 +50,13 @@ export async function isPassword(password: string, encoded: string | null): Prom
   return parts !== null && found.length === wanted.length && timingSafeEqual(found, wanted)
 }
 
-/** Whether it was made at another cost than one is made at now. */
+/** Returns whether a hash has other costs than a new one. */
 export function isOutdated(encoded: string): boolean {
   const { memory, passes, parallelism } = COST
   return !encoded.startsWith(`$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$`)
 }
 
-/** In turn, so that a flood of guesses takes neither all threads nor 46 MiB for each at once. */
+/** Hashes in turn: a flood of guesses must not take all threads, nor 46 MiB each at once. */
 async function derive(parameters: Parameters<typeof deriveNow>[1]): Promise<Buffer> {
   holder[LINE] ??= { running: 0, waiting: [] }
   const line = holder[LINE]
@@ -71,7 +71,7 @@ async function derive(parameters: Parameters<typeof deriveNow>[1]): Promise<Buff
   }
 }
 
-/** The same characters typed on another keyboard are the same password. */
+/** Unifies encodings (NFKC): keyboards may encode the same character differently. */
 function normalize(password: string): string {
   return password.normalize('NFKC')
 }

@@ -14,7 +14,7 @@ interface Prover {
   sessionId: string
 }
 
-/** By what somebody may show again who they are. Nothing: only by signing in anew. */
+/** Returns how a signed-in user can confirm their identity; empty: only by a new sign-in. */
 export async function listProofMethods(userId: string): Promise<ProofMethod[]> {
   const factors = await listFactors(userId)
   if (factors.length > 0) return factors
@@ -22,13 +22,13 @@ export async function listProofMethods(userId: string): Promise<ProofMethod[]> {
   return passwordHash === null ? [] : ['password']
 }
 
-/** Whoever sits at this session shows that they are still the one who opened it. */
+/** Confirms the identity of a signed-in user by password, or by second factor if they have one. */
 export async function prove(user: Prover, answer: ProofRequest): Promise<void> {
   if (answer.password === undefined) return proveByFactor(user, answer)
   if ((await listFactors(user.id)).length > 0) {
     throw invalidInput('password', 'is not enough: use the second factor')
   }
-  // By who they are, not by their e-mail: guesses at the door must not stop who is inside.
+  // Counted by user id, not by e-mail: failed sign-ins by others must not block this user.
   await requireFew([['person', user.id]])
   const { passwordHash } = await db().user.findUniqueOrThrow({ where: { id: user.id } })
   if (!(await isPassword(answer.password, passwordHash))) {
@@ -38,7 +38,7 @@ export async function prove(user: Prover, answer: ProofRequest): Promise<void> {
   await renewProof(user.sessionId)
 }
 
-/** The same by nothing less than a second factor. */
+/** Confirms the identity of a signed-in user by a second factor only. */
 export async function proveByFactor(user: Prover, answer: FactorAnswer): Promise<void> {
   const { code, challenge, passkey } = answer
   if (code !== undefined) {

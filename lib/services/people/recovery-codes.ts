@@ -4,11 +4,11 @@ import { env } from '#lib/base/env.ts'
 import { keyFor } from '#lib/base/keys.ts'
 
 const CODES = 10
-/** None that could be taken for another: ten of these are 49 bits. */
+/** Characters that are not confused with each other; ten of them are 49 bits. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
 const LENGTH = 10
 
-/** Makes codes in the place of those before; they are readable here and never again. */
+/** Replaces all recovery codes of a user. Returns them readable; only hashes are stored. */
 export async function makeRecoveryCodes(tx: Tx, userId: string): Promise<string[]> {
   const codes = Array.from({ length: CODES }, makeCode)
   await tx.recoveryCode.deleteMany({ where: { userId } })
@@ -17,7 +17,7 @@ export async function makeRecoveryCodes(tx: Tx, userId: string): Promise<string[
   return codes.map(code => `${code.slice(0, 5)}-${code.slice(5)}`)
 }
 
-/** Whether this is one of the codes that are left; it is none from now on. */
+/** Uses a recovery code. Returns false if it is wrong or was used before. */
 export async function takeRecoveryCode(tx: Tx, userId: string, text: string): Promise<boolean> {
   const code = bare(text)
   if (code.length !== LENGTH) return false
@@ -35,12 +35,11 @@ function makeCode(): string {
   return Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
 }
 
-/** However it was typed: in capitals, with or without the dash. */
 function bare(text: string): string {
   return text.toLowerCase().replace(/[\s-]/g, '')
 }
 
-/** Keyed, since 49 bits could be tried out by whoever has the table alone. */
+/** Hashes with a server key: 49 bits alone could be searched by anyone with a copy of the table. */
 function hashOf(userId: string, code: string, secret?: string): Uint8Array<ArrayBuffer> {
   const mac = createHmac('sha256', keyFor('recovery-codes', secret))
   return new Uint8Array(mac.update(`${userId} ${code}`).digest())

@@ -13,12 +13,12 @@ interface NewUser {
   isAdmin: boolean
 }
 
-/** Adds a person who may sign in. An e-mail that is taken is refused. */
+/** Registers a user. Fails if the e-mail is taken. */
 export function registerUser(wanted: NewUser, actor: Actor): Promise<User> {
   return transaction(tx => addUser(tx, wanted, actor))
 }
 
-/** The same together with what they came for. */
+/** Registers a user within the caller's transaction. Fails if the e-mail is taken. */
 export async function addUser(tx: Tx, wanted: NewUser, actor: Actor): Promise<User> {
   const email = requireEmail(wanted.email)
   const { id = newId(), name = '' } = wanted
@@ -30,14 +30,14 @@ export async function addUser(tx: Tx, wanted: NewUser, actor: Actor): Promise<Us
   return { id }
 }
 
-/** The person with this e-mail, or a new one, who gets the password; nobody else's changes. */
+/** Returns the user with this e-mail, or a new one with the password. Changes no existing user. */
 export async function findOrRegister(
   tx: Tx,
   wanted: { email: string; passwordHash?: string },
 ): Promise<User & { isNew: boolean }> {
   const email = requireEmail(wanted.email)
   const data = { id: newId(), email, name: email, passwordHash: wanted.passwordHash }
-  // Not upsert: it looks first, so two at once would both insert.
+  // Not upsert: it reads first, so two concurrent calls would both insert.
   const { count } = await tx.user.createMany({ data, skipDuplicates: true })
   const user = await tx.user.findUniqueOrThrow({ where: { email } })
   return { id: user.id, isNew: count === 1 }

@@ -17,12 +17,12 @@ import { type ResetAnswer, requireEmail } from '#lib/services/people/schema.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 import { count, requireFew } from '#lib/services/people/throttle.ts'
 
-/** Far longer than the work takes, so that the answer comes as late where there is none to do. */
+/** Minimum response time: longer than the work, so that it does not reveal a registered e-mail. */
 const ANSWERS_AFTER_MS = 300
 
 /**
- * Sends a link to whoever has this e-mail. What is said is the same when nobody has, and as late;
- * only who asks too often from one address hears of it.
+ * Mails a reset link to the user with this e-mail. Without such a user, response and time are the
+ * same; only too many requests from one IP address fail.
  */
 export async function askReset(text: string, address: string): Promise<void> {
   const email = requireEmail(text)
@@ -39,7 +39,7 @@ async function sendLink(email: string): Promise<void> {
   await transaction(tx => queueMail(tx, person, { kind: 'passwordReset', path }))
 }
 
-/** The same for the operator, who hands the link on; who made it stays in the audit. */
+/** Returns a reset link for the operator to pass on. The audit records who made it. */
 export async function openResetFor(text: string, actor: Actor): Promise<string> {
   const person = await db().user.findUnique({ where: { email: requireEmail(text) } })
   if (!person) throw invalidInput('email', 'belongs to nobody')
@@ -50,19 +50,19 @@ export async function openResetFor(text: string, actor: Actor): Promise<string> 
   return path
 }
 
-/** The page on which somebody chooses a new password, once and within an hour. */
+/** Returns the path of a reset page that works once, within an hour. */
 async function openReset(userId: string): Promise<string> {
   return `/reset/${await openChallenge('password_reset', { userId })}`
 }
 
-/** Whose password a link is for; null when it was used, or is too old. */
+/** Returns the e-mail of the user a link is for; null if it was used or has expired. */
 export async function findReset(secret: string): Promise<string | null> {
   const { userId } = (await readChallenge('password_reset', secret)) ?? {}
   const person = userId ? await db().user.findUnique({ where: { id: userId } }) : null
   return person && !person.disabledAt ? person.email : null
 }
 
-/** Takes the new password; every session ends, and the second factor is asked for as before. */
+/** Stores the new password and ends every session. Second factors remain required. */
 export async function confirmReset({ secret, password }: ResetAnswer): Promise<void> {
   const { userId } = (await tryChallenge('password_reset', secret)) ?? {}
   const person = userId ? await db().user.findUnique({ where: { id: userId } }) : null

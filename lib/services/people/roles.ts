@@ -1,7 +1,7 @@
 export const ROLES = ['owner', 'finance', 'developer', 'viewer'] as const
 export type Role = (typeof ROLES)[number]
 
-/** What a token may be allowed to do; a new one may do all of it. */
+/** Permissions of tokens. A new token has all of them. */
 export const PERMISSIONS = [
   'account:read',
   'transactions:read',
@@ -17,7 +17,7 @@ export function isPermission(text: string): text is Permission {
   return (PERMISSIONS as readonly string[]).includes(text)
 }
 
-/** What only a member may do, from a page of ours: no token can be given any of it. */
+/** Permissions of members in the dashboard, never of tokens. */
 export const PAGE_PERMISSIONS = [
   'dashboard:read',
   'webhooks:read',
@@ -39,7 +39,6 @@ const EVERYBODY: Role[] = ['owner', 'finance', 'developer', 'viewer']
 const MONEY: Role[] = ['owner', 'finance']
 const BUILD: Role[] = ['owner', 'developer']
 
-/** Who of an account's members may do what: read by the handlers, by the pages and by the tests. */
 export const MAY: Record<Allowed, readonly Role[]> = {
   'account:read': EVERYBODY,
   'transactions:read': EVERYBODY,
@@ -66,20 +65,20 @@ export function may(role: Role, wanted: Allowed): boolean {
   return MAY[wanted].includes(role)
 }
 
-/** In an account that is not active, members may read, and they may leave. */
+/** Returns whether a permission works in an inactive account: only reading and leaving do. */
 export function isAllowedInactive(wanted: Allowed): boolean {
   return wanted.endsWith(':read') || isWriteAllowedInactive(wanted)
 }
 
-/** Whether a request that changes something may use this permission in an account that is not active. */
+/** Returns whether a request that changes data may use this permission in an inactive account. */
 export function isWriteAllowedInactive(wanted: Allowed): boolean {
   return wanted === 'members:leave'
 }
 
-/** Settings and members are shared by both modes: to change them happens in neither. */
+/** Write permissions on data that both modes share. */
 const OF_BOTH_MODES: Allowed[] = ['settings:write', 'profile:write', 'members:write']
 
-/** Whether it takes an open mode: reading a closed one does no harm, writing there is refused. */
+/** Returns whether a permission requires an open mode: a closed one can still be read. */
 export function needsOpenMode(wanted: Allowed): boolean {
   return wanted.endsWith(':write') && !OF_BOTH_MODES.includes(wanted)
 }
@@ -88,17 +87,16 @@ export function isForPagesOnly(wanted: Allowed): boolean {
   return (PAGE_PERMISSIONS as readonly string[]).includes(wanted)
 }
 
-/** Only those who build the receivers see the bytes they were sent; others see documents masked. */
+/** Returns whether a role sees delivered bodies unmasked: only those who manage webhooks do. */
 export function seesSentBytes(role: Role | null): boolean {
   return role !== null && may(role, 'webhooks:write')
 }
 
-/** Whether a page should offer it. */
+/** Returns whether a page should offer an action to a member, given role and account status. */
 export function mayNow(member: { role: Role; status: string }, wanted: Allowed): boolean {
   return may(member.role, wanted) && (member.status === 'active' || isAllowedInactive(wanted))
 }
 
-/** All that a role may do. */
 export function permissionsOf(role: Role): Allowed[] {
   return (Object.keys(MAY) as Allowed[]).filter(name => may(role, name))
 }

@@ -3,10 +3,10 @@ import { invalidInput } from '#lib/base/errors.ts'
 import { instant, must, text } from '#lib/base/fields.ts'
 import { LOCALES } from '#lib/base/locale.ts'
 
-// ASCII only: an e-mail that merely looks like another one must not become a second user.
+// ASCII only: a look-alike of a registered e-mail must not become a second user.
 const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/
 
-/** The one spelling of an e-mail address under which a user is kept; null when it is none. */
+/** Returns the stored spelling of an e-mail address; null if it is invalid. */
 export function normalizeEmail(text: string): string | null {
   const email = text.normalize('NFKC').trim().toLowerCase()
   return email.length <= 254 && EMAIL.test(email) ? email : null
@@ -32,12 +32,12 @@ const ProfileChange = z.object({
 export type ProfileChange = z.infer<typeof ProfileChange>
 export const profileChange = { test: ProfileChange, live: ProfileChange }
 
-/** Any length: what was chosen once under other rules must still be taken. */
+/** A current password, without the length rules: older ones may have had other rules. */
 export const passwordProof = z.object({
   password: z.string(must('be a string')).min(1, must('be filled in')).max(1_024),
 })
 
-/** Six digits of the app, or a recovery code, however either was typed. */
+/** A code of the app (six digits) or a recovery code, with or without spaces and dash. */
 export const codeProof = z.object({
   code: z
     .string(must('be a string'))
@@ -51,11 +51,11 @@ const credential = {
   id: encoded,
   rawId: encoded,
   type: z.literal('public-key', must('be public-key')),
-  // Nothing of it is asked for, so nothing of it is kept.
+  // Troco requests no extensions, so results are dropped.
   clientExtensionResults: z.unknown().transform(() => ({})),
 }
 
-/** The secret of what was asked, and what the browser made of it. */
+/** Secret of a passkey challenge, and the browser's response to it. */
 export const passkeyProof = z.object({
   challenge: encoded,
   passkey: z.object(
@@ -76,17 +76,16 @@ export const passkeyProof = z.object({
 })
 export type PasskeyProof = z.infer<typeof passkeyProof>
 
-/** Of whom a passkey is asked: of who answers a challenge of ours, or of anybody. */
+/** Request for a passkey: of the user of a challenge, or of any user. */
 export const passkeyAsk = passkeyProof.pick({ challenge: true }).partial()
 
-/** By nothing less than a second factor. */
 export const factorAnswer = codeProof.partial().extend(passkeyProof.partial().shape)
 export type FactorAnswer = z.infer<typeof factorAnswer>
 
 export const proofRequest = factorAnswer.extend(passwordProof.partial().shape)
 export type ProofRequest = z.infer<typeof proofRequest>
 
-/** What signing in can ask for beside the password. */
+/** Second factors of a sign-in. A recovery code counts as `code`. */
 export type Factor = 'code' | 'passkey'
 export type ProofMethod = 'password' | Factor
 
@@ -97,7 +96,6 @@ export interface ShownPasskey {
   lastUsedAt: string | null
 }
 
-/** All that the page of a person's own security shows of what they sign in with. */
 export interface Factors {
   hasApp: boolean
   passkeys: ShownPasskey[]
@@ -130,10 +128,10 @@ export type NewPasskey = z.infer<typeof newPasskey>
 
 export const PASSWORD_MIN = 12
 export const PASSWORD_MAX = 128
-/** Of what is sent: what looks like one character may have been typed as several. */
+/** Maximum length before normalization, which can combine several characters into one. */
 const TYPED_MAX = 1_024
 
-/** As it is kept: the same characters typed on another keyboard are as many. */
+/** Returns the length in characters after normalization, as it is hashed. */
 export function passwordLength(password: string): number {
   return [...password.normalize('NFKC')].length
 }
@@ -145,13 +143,13 @@ export function isPasswordLength(password: string): boolean {
 
 const LENGTH = `have ${PASSWORD_MIN} to ${PASSWORD_MAX} characters`
 
-/** A password that is being chosen. Whether it is easy to guess, only the server can say. */
+/** A new password, checked for its length. Only the server checks whether it is easy to guess. */
 export const newPassword = z
   .string(must('be a string'))
   .max(TYPED_MAX, must(LENGTH))
   .refine(isPasswordLength, must(LENGTH))
 
-/** Somebody who came in by OpenID alone has no current one. */
+/** `current` is absent for users without a password, who sign in by OpenID. */
 export const passwordChange = z.object({
   current: z.string(must('be a string')).max(TYPED_MAX, must(LENGTH)).optional(),
   password: newPassword,
@@ -171,7 +169,6 @@ export const resetAnswer = z.object({
 })
 export type ResetAnswer = z.infer<typeof resetAnswer>
 
-/** Somewhere a person is signed in. */
 export const Device = z.object({
   id: z.uuid(),
   browser: z.string().nullable(),

@@ -4,12 +4,11 @@ import { takeAppCode } from '#lib/services/people/authenticator.ts'
 import { changeFactor, type FactorOwner, tellOfChange } from '#lib/services/people/factors.ts'
 import { makeRecoveryCodes, takeRecoveryCode } from '#lib/services/people/recovery-codes.ts'
 
-/** By what somebody showed that it is them. */
 export type CodeKind = 'code' | 'recovery_code'
 
 /**
- * Whether this is a code of theirs that nobody used before: of the app, or a recovery code, of
- * whose use they are told. Whoever asks has counted the try.
+ * Uses a code of the app, or a recovery code and mails the user about it. Returns its kind; null if
+ * it is wrong or was used before. The caller must have counted the attempt.
  */
 export function takeCode(userId: string, text: string): Promise<CodeKind | null> {
   return transaction(async tx => {
@@ -23,7 +22,7 @@ export function takeCode(userId: string, text: string): Promise<CodeKind | null>
   })
 }
 
-/** New codes in the place of the old ones, for somebody who has just shown who they are. */
+/** Replaces all recovery codes. The caller must have confirmed the user's identity. */
 export async function renewRecoveryCodes(owner: FactorOwner): Promise<string[]> {
   let codes: string[] = []
   const change = { action: 'user.recovery_codes_renewed', mail: 'codesRenewed' } as const

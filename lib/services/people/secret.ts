@@ -2,12 +2,12 @@ import { createHash, randomBytes } from 'node:crypto'
 
 const SECRET_BYTES = 32
 
-/** What the cookie holds: 256 random bits that mean nothing outside the session table. */
+/** Makes a secret for a session cookie or a challenge: 256 random bits. */
 export function newSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url')
 }
 
-/** What the table holds. A fast hash is enough: a random secret cannot be guessed from it. */
+/** Hashes a secret for storage. A fast hash is enough, because 256 random bits cannot be guessed. */
 export function hashSecret(secret: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(secret).digest())
 }

@@ -3,10 +3,10 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { newId } from '#lib/base/ids.ts'
 import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
 
-/** Whoever signed in must do so again after this, however busy the session was. */
+/** Maximum age of a session, even one in use. */
 export const SESSION_SECONDS_MAX = 30 * 86_400
 
-/** A session that nobody used for so long has ended, however young it is. */
+/** Maximum time between two requests of a session. */
 const IDLE_MAX_HOURS = 12
 
 const USER_AGENT_MAX = 512
@@ -16,7 +16,7 @@ interface Caller {
   userAgent: string | null
 }
 
-/** Of a row of user_sessions: it was not ended, and neither its age nor its idleness ended it. */
+/** Returns the SQL condition that a row of user_sessions is active. */
 export function isLive(alias: string): Prisma.Sql {
   const s = Prisma.raw(alias)
   return Prisma.sql`${s}.revoked_at IS NULL AND ${s}.expires_at > now()
@@ -24,8 +24,8 @@ export function isLive(alias: string): Prisma.Sql {
 }
 
 /**
- * Begins a session and answers its secret, which is kept nowhere but in the caller's cookie. What
- * they showed at `shownAt` must still be what opens: a change meanwhile ended all that was open.
+ * Opens a session. Returns its secret; the database has only a hash. Fails if the user is disabled,
+ * or changed password or added a factor after `shownAt`, the time of the proof.
  */
 export async function openSession(
   userId: string,
@@ -42,7 +42,7 @@ export async function openSession(
     expiresAt: new Date(Date.now() + SESSION_SECONDS_MAX * 1000),
   }
   await transaction(async tx => {
-    // A change that is being written holds this row, and ends the sessions that were there before.
+    // Waits for a concurrent change, which locks this row and ends only sessions it can see.
     await tx.$queryRaw`SELECT FROM users WHERE id = ${userId}::uuid FOR SHARE`
     if (!(await isUnchanged(tx, userId, shownAt))) throw new Error('Sign in again')
     await tx.userSession.create({ data })
@@ -60,7 +60,7 @@ async function isUnchanged(tx: Tx, userId: string, since: Date): Promise<boolean
   return found !== undefined
 }
 
-/** Ends a session for good: a copy of its cookie is refused from the next request on. */
+/** Ends a session; a copy of its cookie is refused from the next request on. */
 export async function endSession(secret: string): Promise<void> {
   await db().userSession.updateMany({
     where: { secretHash: hashSecret(secret), revokedAt: null },
@@ -68,7 +68,7 @@ export async function endSession(secret: string): Promise<void> {
   })
 }
 
-/** Ends what somebody has open, at once and everywhere; `exceptId` is the one that asks for it. */
+/** Ends all sessions of a user but `exceptId`. Returns how many. */
 export async function endSessionsOf(tx: Tx, userId: string, exceptId?: string): Promise<number> {
   const { count } = await tx.userSession.updateMany({
     where: { userId, revokedAt: null, id: exceptId && { not: exceptId } },
@@ -77,7 +77,7 @@ export async function endSessionsOf(tx: Tx, userId: string, exceptId?: string): 
   return count
 }
 
-/** They showed once more who they are. */
+/** Records that the user confirmed their identity now. */
 export async function renewProof(sessionId: string): Promise<void> {
   await db().$executeRaw`UPDATE user_sessions SET proved_at = now() WHERE id = ${sessionId}::uuid`
 }

@@ -3,7 +3,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { hmac } from '#lib/base/keys.ts'
 import { networkOf } from '#lib/base/network.ts'
 
-/** What is allowed within a window; after it one waits until the window ends, and no longer. */
+/** Maximum attempts per window of each scope. Further ones fail until the window ends. */
 const ALLOWED = {
   address: { tries: 30, seconds: 60 },
   person: { tries: 10, seconds: 900 },
@@ -15,26 +15,26 @@ const ALLOWED = {
 type Scope = keyof typeof ALLOWED
 type Count = [scope: Scope, of: string]
 
-/** Who tries to sign in, from where; the address is null where nobody told it. */
+/** Sign-in attempt; `address` is null if the client's IP address is unknown. */
 export interface Attempt {
   email: string
   address: string | null
 }
 
 /**
- * Counts a try before the password is looked at, so that many at once are no more than allowed.
- * Returns the seconds to wait when there were too many; null when this one may go on.
+ * Counts a sign-in attempt before its password is checked, so that concurrent attempts cannot exceed
+ * the limit. Returns the seconds to wait; null if the attempt is allowed.
  */
 export function countTry(attempt: Attempt): Promise<number | null> {
   return count(countsOf(attempt))
 }
 
-/** It was the right password after all: only failures count. */
+/** Uncounts a successful sign-in: only failures count. */
 export function forgiveTry(attempt: Attempt): Promise<void> {
   return forgive(countsOf(attempt))
 }
 
-/** The same for anything else that may be done or tried only so often. */
+/** Counts an attempt in each scope. Returns the seconds to wait; null if it is allowed. */
 export async function count(counts: Count[]): Promise<number | null> {
   for (const [scope, of] of counts) {
     const { tries, seconds } = ALLOWED[scope]
@@ -58,20 +58,20 @@ export async function forgive(counts: Count[]): Promise<void> {
   }
 }
 
-/** Refuses what was done too often, as the edge says it. */
+/** Counts an attempt, and throws `too_many_requests` if it exceeds a limit. */
 export async function requireFew(counts: Count[]): Promise<void> {
   const retryAfterS = await count(counts)
   if (retryAfterS === null) return
   throw refuse('too_many_requests', { retryAfterS })
 }
 
-/** The address first: whoever is refused by it can lock out nobody. */
+/** Orders the address first: a client blocked by it cannot use up the limit of a user. */
 function countsOf({ email, address }: Attempt): Count[] {
   const person: Count = ['person', email]
   return address === null ? [person] : [['address', address], person]
 }
 
-/** What was typed may be anything, a password too, so it is kept as a hash. */
+/** Hashes all keys but addresses: a user may type a password into the e-mail field. */
 function keyOf(scope: Scope, of: string): string {
   const counted = networkOf(of)
   return scope === 'address' ? counted : hmac('sign-in', counted).toString('base64url')

@@ -2,7 +2,7 @@ import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import type { ProfileChange } from '#lib/services/people/schema.ts'
 
-/** What a person says of themselves: for each of their accounts, whatever their role there. */
+/** Updates a user's own profile, which all their accounts share. */
 export function updateProfile(
   actor: Actor & { type: 'user' },
   { full_name, locale, theme }: ProfileChange,

@@ -1,4 +1,4 @@
-/** The more particular before what it claims to be as well: every browser says that it is Safari. */
+/** Browsers, the more specific first: most also claim to be Chrome or Safari. */
 const BROWSERS: [RegExp, string][] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\/|\bOPT\/|\bOpera\b/, 'Opera'],
@@ -20,7 +20,7 @@ const SYSTEMS: [RegExp, string][] = [
   [/\bLinux\b|\bX11\b/, 'Linux'],
 ]
 
-/** What browser and system somebody says to use, by names that people know; null where none is. */
+/** Returns the names of browser and system in a User-Agent header; null if not recognized. */
 export function readUserAgent(text: string | null) {
   const find = (names: [RegExp, string][]) =>
     names.find(([pattern]) => pattern.test(text ?? ''))?.[1] ?? null

@@ -10,7 +10,7 @@ export const Profile = z.object({
   }),
 })
 
-/** What the browser's WebAuthn is asked, with the secret of the question. */
+/** Options for the browser's WebAuthn call, and the secret of the challenge. */
 export const PasskeyAsked = z.object({
   data: z.object({ challenge: z.string(), options: z.looseObject({ challenge: z.string() }) }),
 })
@@ -19,7 +19,7 @@ export const AuthenticatorBegun = z.object({
   data: z.object({ secret: z.string(), uri: z.string() }),
 })
 
-/** The codes are there when this was the first factor, and then never again. */
+/** `recovery_codes` is set only when the first factor is added. */
 export const FactorAdded = z.object({
   data: z.object({ recovery_codes: z.array(z.string()).nullable() }),
 })
