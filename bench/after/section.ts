@@ -9,7 +9,7 @@ export interface Section {
   verdicts: Verdict[]
 }
 
-/** What a measurement runs on: a database in which nothing is due. */
+/** Environment of a measurement: a database in which nothing is due. */
 export interface Ground {
   settings: Record<string, string>
   pool: pg.Pool

@@ -40,7 +40,7 @@ const WORD = 'canary4711'
 
 /** Behind Next, as in the run of vitest.lane.config.ts. */
 const IS_NEXT = Boolean(process.env.E2E_API_URL)
-/** `npm run torture` sets it: every method in every guise, whoever serves the API. */
+/** Set by `npm run torture`: tests every method in every guise, at the front and through Next. */
 const IS_FULL = Boolean(process.env.MATRIX_FULL)
 
 interface Guise {

@@ -30,7 +30,7 @@ const PASSWORD = 'quatro palavras sem nexo'
 /** Looks like one, and opens nothing. */
 const NO_SECRET = 'x'.repeat(43)
 
-/** Whose id stands in an address, by the folder before it. */
+/** The resource whose id follows a folder of the path. */
 const IDS: Record<string, (about: About) => string[]> = {
   transactions: about => [someCharge(about)],
   charges: about => [someCharge(about)],
@@ -41,7 +41,7 @@ const IDS: Record<string, (about: About) => string[]> = {
   tokens: ({ random, world }) => [random.pick(world.spareTokens)],
   endpoints: ({ random, world }) => [random.pick(world.endpoints)],
   deliveries: ({ random, world }) => [random.pick(world.deliveries)],
-  // Of the three accounts the one that nobody else needs.
+  // The third account: no other operation uses it.
   accounts: ({ world }) => [world.accounts[2] ?? ''],
 }
 
@@ -155,7 +155,6 @@ const QUERIES: Record<string, (about: About) => Query> = {
   'GET /admin/audit': ({ random }) => auditQuery(random),
 }
 
-/** What a handler declares, by whichever way it is opened. */
 type Handler = Endpoint | Door
 
 /** A request as its route wants it, made from what the route declares. */

@@ -16,7 +16,7 @@ const NEEDED_BY_PAGES = /^(messages|public)\//
 const FRONT = 'lib/edge/server/front.ts'
 /** Loads every route file by walking the folder. */
 const ROUTES = 'lib/edge/server/routes.ts'
-/** What tests import to ask and to look: it may name addresses in their stead. */
+/** Support files of API tests, which may name the routes instead of the tests themselves. */
 const SUPPORT = /^(e2e|lib\/testing)\//
 /** Around every page below its folder, without being imported. */
 const AROUND = ['layout', 'template', 'loading', 'error', 'not-found', 'global-error']

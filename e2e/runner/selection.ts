@@ -3,7 +3,7 @@ import { TESTS } from '../../vitest.config.ts'
 
 const STORIES = 'e2e/browser/*.spec.ts'
 
-/** What `npm test -- …` was asked for. */
+/** Arguments of `npm test -- …`. */
 export interface Request {
   words: string[]
   /** Only the tests whose titles contain it. */

@@ -130,7 +130,7 @@ function tryStories(files: string[], title: string | null = null): Promise<Tally
   })
 }
 
-/** Those that hold a story of this title: without one, no server has to be started. */
+/** Returns the stories, or none if no title matches: then no server is started. */
 function withTitle(stories: string[], title: string): string[] {
   if (stories.length === 0) return []
   const list = ['test', '--list', '-g', title, ...stories]

@@ -1,7 +1,11 @@
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { migrate } from '#lib/base/db/migrate.ts'
-import { refusalOf, requireDurableServer, type ServerSettings } from '#lib/base/db/server.ts'
+import {
+  describeUnsafeServer,
+  requireDurableServer,
+  type ServerSettings,
+} from '#lib/base/db/server.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { makeDatabase } from '#lib/testing/stage.ts'
 
@@ -12,13 +16,13 @@ const DURABLE: ServerSettings = {
   synchronousCommit: 'on',
 }
 
-describe('refusalOf', () => {
+describe('describeUnsafeServer', () => {
   test.each([
     ['the oldest major that we know', { versionNumber: 150_000 }],
     ['a commit that waits for a replica', { synchronousCommit: 'remote_apply' }],
     ['a commit that waits for the own disk only', { synchronousCommit: 'local' }],
   ])('accepts %s', (_what, settings) => {
-    expect(refusalOf({ ...DURABLE, ...settings })).toBeNull()
+    expect(describeUnsafeServer({ ...DURABLE, ...settings })).toBeNull()
   })
 
   test.each([
@@ -40,7 +44,7 @@ describe('refusalOf', () => {
       'The database has fsync and synchronous_commit off, which can lose paid charges: turn them on',
     ],
   ])('refuses %j in a line that says what to do', (settings, line) => {
-    expect(refusalOf({ ...DURABLE, ...settings })).toBe(line)
+    expect(describeUnsafeServer({ ...DURABLE, ...settings })).toBe(line)
   })
 })
 

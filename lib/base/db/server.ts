@@ -11,7 +11,7 @@ export interface ServerSettings {
 }
 
 /** Returns why a server is not safe for money, in one line; null if it is. */
-export function refusalOf(server: ServerSettings): string | null {
+export function describeUnsafeServer(server: ServerSettings): string | null {
   const major = Math.floor(server.versionNumber / 10_000)
   if (major < OLDEST_MAJOR) {
     return `The database is PostgreSQL ${major}, and Troco needs ${OLDEST_MAJOR} or newer: upgrade it`
@@ -33,6 +33,6 @@ export async function requireDurableServer(client: Client): Promise<void> {
       current_setting('fsync') AS "fsync",
       current_setting('full_page_writes') AS "fullPageWrites",
       current_setting('synchronous_commit') AS "synchronousCommit"`)
-  const refusal = rows[0] ? refusalOf(rows[0]) : 'The database did not answer what it is'
+  const refusal = rows[0] ? describeUnsafeServer(rows[0]) : 'The database did not answer what it is'
   if (refusal) throw refuse('setup_failed', refusal)
 }

@@ -1,7 +1,7 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { listMigrations } from '#lib/base/db/migrate.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { refusalOf, type ServerSettings } from '#lib/base/db/server.ts'
+import { describeUnsafeServer, type ServerSettings } from '#lib/base/db/server.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 
@@ -63,7 +63,7 @@ export async function examineDurability(): Promise<Finding> {
 export function judgeDurability(settings: ServerSettings): Finding {
   const { fsync, fullPageWrites, synchronousCommit } = settings
   const figures = { fsync, full_page_writes: fullPageWrites, synchronous_commit: synchronousCommit }
-  return refusalOf(settings) === null
+  return describeUnsafeServer(settings) === null
     ? { level: 'ok', state: 'durable', figures }
     : { level: 'problem', state: 'not_durable', figures }
 }
