@@ -16,10 +16,10 @@ export function keepAlive(first: Embedded, open: () => Promise<Embedded>): () =>
     try {
       const next = await open()
       opened.push(next)
-      log().error('the database inside had ended and was started again')
+      log().error('embedded PostgreSQL exited and was restarted')
       if (next.url !== first.url) process.kill(process.pid, 'SIGTERM')
     } catch (error) {
-      log().error({ err: error }, 'the database inside has ended and does not start')
+      log().error({ err: error }, 'embedded PostgreSQL exited and could not be restarted')
     }
   }
 

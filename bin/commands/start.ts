@@ -41,7 +41,7 @@ async function serve(development: boolean): Promise<void> {
     const front = await createFront(pages.getRequestHandler(), development)
     await listen(front, PORT, HOST)
     if (WORKER) worker = startWorker()
-    log().info({ port: PORT, worker: WORKER }, 'listening')
+    log().info({ port: PORT, worker: WORKER }, 'server listening')
     announce(demo)
     await stopped
     sayLeaving()

@@ -45,7 +45,7 @@ test.each([
     const answered = () =>
       logged()
         .split('\n')
-        .filter(line => line.includes('"answered"'))
+        .filter(line => line.includes('"request completed"'))
         .join()
     await vi.waitFor(() => expect(ids.filter(id => !answered().includes(id))).toEqual([]), {
       timeout: 20_000,

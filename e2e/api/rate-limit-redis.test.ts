@@ -156,8 +156,8 @@ async function expectKeysToVanish(): Promise<void> {
   }
 }
 
-const AWAY = 'Redis is away'
-const BACK = 'Redis is back'
+const AWAY = 'Redis unavailable'
+const BACK = 'Redis reconnected'
 
 const LEFT_WELL = [0, null]
 

@@ -288,6 +288,8 @@ test('a caller who hangs up in the middle is no fault of the database, nor of ou
       .split('\n')
       .filter(line => line.includes(mark))
   setTimeout(() => socket.destroy(), 200)
-  await vi.waitFor(() => expect(linesOfIt().join()).toContain('answered'), { timeout: 20_000 })
+  await vi.waitFor(() => expect(linesOfIt().join()).toContain('request completed'), {
+    timeout: 20_000,
+  })
   expect(linesOfIt().filter(line => !line.includes('"level":"debug"'))).toEqual([])
 })

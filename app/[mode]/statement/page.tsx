@@ -69,7 +69,7 @@ interface TotalsProps {
 /** Streamed after the rows: adding up a long period takes longer than reading one page. */
 async function Totals({ accountId, mode, range }: TotalsProps) {
   const totals = await totalStatement(accountId, mode, range).catch(error => {
-    log().error({ err: error }, 'a statement could not be added up')
+    log().error({ err: error, accountId, mode }, 'reading the statement totals failed')
     return null
   })
   return <Sums totals={totals} />

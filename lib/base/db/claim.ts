@@ -88,7 +88,7 @@ export function keepAlive(table: JobTable, lease: string): () => void {
     if (renewed === 0) letGo()
   }
   const timer = setInterval(() => {
-    renew().catch(error => log().warn({ err: error, table }, 'a lease could not be renewed'))
+    renew().catch(error => log().warn({ err: error, table, lease }, 'lease renewal failed'))
   }, lastsMs / 3)
   timer.unref()
   const letGo = () => {

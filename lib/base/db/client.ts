@@ -77,7 +77,7 @@ function makePool(options: Connection): Pool {
 function around(pool: Pool): Database {
   const lost = (error: Error) => {
     // During shutdown, closed connections are expected.
-    if (holder[HOLDER]) log().warn({ err: error }, 'a database connection was lost')
+    if (holder[HOLDER]) log().warn({ err: error }, 'database connection lost')
   }
   const adapter = new PrismaPg(pool, {
     onPoolError: lost,

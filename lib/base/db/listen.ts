@@ -40,7 +40,7 @@ function openEar(): Ear {
 async function listenOn(stopped: AbortSignal): Promise<void> {
   while (!stopped.aborted) {
     await listenOnce(stopped).catch(error =>
-      log().warn({ err: error }, 'this process cannot be woken by others just now'),
+      log().warn({ err: error }, 'wake-up connection failed, polling until it reconnects'),
     )
     await sleep(AGAIN_AFTER_MS, undefined, { signal: stopped }).catch(() => {})
   }

@@ -87,5 +87,5 @@ function tellOthers(): void {
   bus().timer = null
   through
     ?.query({ text: 'SELECT pg_notify($1, $2)', values: [CHANNEL, `${bus().speaker} ${topics}`] })
-    .catch(error => log().debug({ err: error }, 'other workers could not be woken'))
+    .catch(error => log().debug({ err: error, topics }, 'waking other processes failed'))
 }

@@ -41,11 +41,11 @@ export function stream({ headers, chunks }: Streamed): Answer {
 /** Builds the response to an error. An unexpected one is logged and returned without its reason. */
 export function answerError(error: unknown, invalid: InvalidForm): Answer {
   if (isDatabaseGone(error)) {
-    log().error({ err: error }, 'the database cannot be asked')
+    log().error({ err: error }, 'database unavailable')
     return answerRefusal(refuse('service_unavailable'), invalid)
   }
   if (!isTrocoError(error) || REFUSALS[error.code].status === FAULT.status) {
-    log().error({ err: error }, 'a request failed for a reason of ours')
+    log().error({ err: error }, 'request failed with an internal error')
     return json(FAULT.status, { error: FAULT.message }, { 'x-error-code': FAULT.code })
   }
   return answerRefusal(error, invalid)

@@ -84,7 +84,7 @@ export function answering(
     const said = await answer(visit).catch(error => answerError(error, invalid))
     Object.assign(said.headers, allowanceHeaders(visit.allowances))
     const tookMs = Math.round(performance.now() - began)
-    log().debug({ method, status: said.status, tookMs }, 'answered')
+    log().debug({ method, status: said.status, tookMs }, 'request completed')
     return said
   })
 }

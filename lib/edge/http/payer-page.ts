@@ -49,7 +49,7 @@ async function answerCharge(
   if (!charge.is_viewed && isOpenedByPayer(incoming)) {
     // Payers see the page even when the database accepts no writes.
     await viewCharge(charge.account_id, charge.id).catch(error =>
-      log().warn({ err: error }, 'that a charge was viewed could not be noted'),
+      log().warn({ err: error, chargeId: charge.id }, 'recording a charge view failed'),
     )
   }
   return page(200, showCharge(charge, words), words)
@@ -73,7 +73,7 @@ function refuse(error: unknown, words: Words): Answer {
     })
   }
   const isGone = isDatabaseGone(error)
-  log().error({ err: error }, isGone ? 'the database cannot be asked' : 'a page failed')
+  log().error({ err: error }, isGone ? 'database unavailable' : 'payment page failed')
   const shown = showRefusal('down', words, RETRY_AFTER_S)
   return page(isGone ? 503 : 500, shown, words, { 'retry-after': String(RETRY_AFTER_S) })
 }

@@ -33,7 +33,7 @@ export class RedisLink {
 
   async eval(script: string, values: Script): Promise<unknown> {
     const client = this.#client
-    if (!client) throw new Error('Redis is away')
+    if (!client) throw new Error('Redis is not connected')
     try {
       const answer = await withinTime(client.eval(script, values))
       this.#noteAnswer()
@@ -82,7 +82,7 @@ export class RedisLink {
   #noteAnswer(): void {
     if (!this.#isAway) return
     this.#isAway = false
-    log().info('Redis is back: the processes share their rate limits again')
+    log().info('Redis reconnected, rate limits are shared again')
   }
 
   #drop(client: Client | undefined, error: unknown): void {
@@ -93,7 +93,7 @@ export class RedisLink {
     if (this.#isAway) return
     this.#isAway = true
     const reply = replyCode(error)
-    log().warn({ err: error, reply }, 'Redis is away: each process counts its rate limits alone')
+    log().warn({ err: error, reply }, 'Redis unavailable, rate limits are counted per process')
   }
 }
 
@@ -111,5 +111,5 @@ function withinTime<T>(work: Promise<T>): Promise<T> {
 }
 
 function tooLate(): Error {
-  return new Error('Redis did not answer in time')
+  return new Error('Redis did not respond in time')
 }

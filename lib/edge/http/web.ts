@@ -66,7 +66,7 @@ async function readAtMost(
 
 function untilHungUp(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const fail = () => reject(new Error('The caller hung up'))
+    const fail = () => reject(new Error('The client disconnected'))
     if (signal.aborted) fail()
     else signal.addEventListener('abort', fail, { once: true })
   })

@@ -96,17 +96,17 @@ function listJobs(deliver: () => Promise<number>): Job[] {
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },
     { name: 'send mails', run: sendDueMails, ...polled },
-    { name: 'register charges', run: () => registerCharges(), restsMs: REGISTER_MS, yields: true },
-    { name: 'register late charges', run: registerLateCharges, restsMs: MINUTE_MS },
+    { name: 'index charges', run: () => registerCharges(), restsMs: REGISTER_MS, yields: true },
+    { name: 'index late charges', run: registerLateCharges, restsMs: MINUTE_MS },
     { name: 'resume endpoints', run: resumeEndpoints, restsMs: MINUTE_MS },
-    { name: 'forget idempotency keys', run: forgetKeys, restsMs: MINUTE_MS },
-    { name: 'forget tries to sign in', run: forgetTries, restsMs: MINUTE_MS },
-    { name: 'forget challenges', run: forgetChallenges, restsMs: MINUTE_MS },
-    { name: 'forget sessions', run: forgetSessions, restsMs: HOUR_MS },
-    { name: 'forget mails that were given up', run: forgetMails, restsMs: HOUR_MS },
-    { name: 'prune bodies of attempts', run: pruneAttemptBodies, restsMs: HOUR_MS },
+    { name: 'prune idempotency keys', run: forgetKeys, restsMs: MINUTE_MS },
+    { name: 'prune sign-in attempts', run: forgetTries, restsMs: MINUTE_MS },
+    { name: 'prune challenges', run: forgetChallenges, restsMs: MINUTE_MS },
+    { name: 'prune sessions', run: forgetSessions, restsMs: HOUR_MS },
+    { name: 'prune failed mails', run: forgetMails, restsMs: HOUR_MS },
+    { name: 'prune attempt bodies', run: pruneAttemptBodies, restsMs: HOUR_MS },
     { name: 'prune events', run: pruneEvents, restsMs: HOUR_MS },
-    { name: 'prune calls of gateways', run: pruneGatewayCalls, restsMs: HOUR_MS },
+    { name: 'prune gateway calls', run: pruneGatewayCalls, restsMs: HOUR_MS },
     { name: 'check ledgers', run: checkBooks, restsMs: MINUTE_MS },
   ]
 }
@@ -122,7 +122,7 @@ async function work(job: Job, stopped: AbortSignal): Promise<void> {
     alarm.set()
     began = performance.now()
     const done = await job.run(rest).catch(error => {
-      log().error({ err: error, job: job.name }, 'a job failed and will be tried again')
+      log().error({ err: error, job: job.name }, 'job failed, will be retried')
       return 0
     })
     if (done === 0) await alarm.sleep(job.restsMs, stopped)
@@ -159,7 +159,7 @@ async function beat(id: string, stopped: AbortSignal): Promise<void> {
       await db().$executeRaw`
         DELETE FROM worker_heartbeats WHERE beat_at < now() - ${FORGOTTEN_AFTER}::interval`
     } catch (error) {
-      log().error({ err: error }, 'the worker could not leave its heartbeat')
+      log().error({ err: error, workerId: id }, 'worker heartbeat failed')
     }
     await sleep(HEARTBEAT_MS, undefined, { signal: stopped }).catch(() => {})
   }

@@ -66,7 +66,7 @@ async function sendStream(
   response.flushHeaders()
   // A stream notices a disconnected caller at once, not only at its next chunk.
   await pipeline(Readable.from(chunks), response).catch(error => {
-    if (!HUNG_UP.includes(error.code)) log().error({ err: error }, 'an answer broke half way')
+    if (!HUNG_UP.includes(error.code)) log().error({ err: error }, 'response stream failed')
     response.destroy()
   })
 }
@@ -78,7 +78,7 @@ function single(value: string | string[] | undefined): string | null {
 function readBody(message: IncomingMessage, bytesMax: number): Promise<Uint8Array | null> {
   return new Promise((resolve, reject) => {
     // A connection that is closed already emits no further event.
-    if (message.destroyed) reject(new Error('The caller hung up'))
+    if (message.destroyed) reject(new Error('The client disconnected'))
     const chunks: Buffer[] = []
     let size = 0
     message.on('data', (chunk: Buffer) => {
@@ -90,7 +90,7 @@ function readBody(message: IncomingMessage, bytesMax: number): Promise<Uint8Arra
       resolve(chunks.length === 1 ? (chunks[0] ?? null) : Buffer.concat(chunks)),
     )
     message.on('error', reject)
-    message.on('close', () => reject(new Error('The caller hung up')))
+    message.on('close', () => reject(new Error('The client disconnected')))
   })
 }
 

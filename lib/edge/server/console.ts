@@ -5,8 +5,8 @@ import { log } from '#lib/base/log.ts'
  * others print errors unchanged, a database error with its row included.
  */
 export function routeConsole(): void {
-  console.error = (...said) => log().error({ err: findError(said) }, 'a library reported an error')
-  console.warn = (...said) => log().warn({ err: findError(said) }, 'a library warned')
+  console.error = (...said) => log().error({ err: findError(said) }, 'library error')
+  console.warn = (...said) => log().warn({ err: findError(said) }, 'library warning')
 }
 
 function findError(said: unknown[]): unknown {

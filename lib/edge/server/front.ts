@@ -110,7 +110,7 @@ export async function createFront(pages: Pages, development = false): Promise<Se
     },
     (request, response) => {
       answer(request, response).catch(error => {
-        log().error({ err: error }, 'the front failed on a request')
+        log().error({ err: error }, 'HTTP front failed to handle a request')
         if (response.headersSent) response.destroy()
         else send(response, json(FAULT.status, { error: FAULT.message }))
       })

@@ -47,7 +47,7 @@ export function statusOf(text: string, headers: Headers): { status: number; head
 export function explain(error: unknown): Error {
   const said = error instanceof Error ? error : null
   if (said && (said.message === UNAVAILABLE || said.message.startsWith(THROTTLED))) return said
-  log().error({ err: error }, 'nobody could be signed in')
+  log().error({ err: error }, 'sign-in failed with an internal error')
   return new Error(UNAVAILABLE)
 }
 

@@ -52,9 +52,9 @@ export function authOptions(told: Told): NextAuthOptions {
       // An ended session is not an error, and its cookie may return for days.
       error: (code, metadata) =>
         code === 'JWT_SESSION_ERROR'
-          ? log().debug({ code }, 'an ended session was shown')
-          : log().error({ code, err: errorIn(metadata) }, 'next-auth failed'),
-      warn: code => log().warn({ code }, 'next-auth warns'),
+          ? log().debug({ code }, 'session cookie is no longer valid')
+          : log().error({ code, err: errorIn(metadata) }, 'next-auth error'),
+      warn: code => log().warn({ code }, 'next-auth warning'),
       debug: () => {},
     },
   }

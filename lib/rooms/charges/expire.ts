@@ -39,7 +39,7 @@ async function expireUnheard(choose: typeof gatewayOf, rest: () => Promise<void>
     }
   } catch (error) {
     if (isDatabaseGone(error)) throw error
-    log().warn({ err: error }, 'due charges could not be ended together, so each is claimed')
+    log().warn({ err: error, due: due.length }, 'expiring charges in bulk failed, claiming each')
   }
   if (ended > 0) wake('deliveries')
   return { due: due.length, ended }

@@ -72,5 +72,5 @@ async function endEach<Held extends Claim>(
 }
 
 function tell(error: unknown, { id }: Claim): void {
-  log().error({ err: error, chargeId: id }, 'a due charge could not be ended')
+  log().error({ err: error, chargeId: id }, 'verifying a due charge failed')
 }

@@ -23,7 +23,8 @@ export async function verifyToken(token: string): Promise<KnownCaller | null> {
   if (!row) return null
   const { stale, ...caller } = row
   // A database that accepts no writes can still be read.
-  if (stale) await noteUse(hash).catch(error => log().warn({ err: error }, 'a use was not kept'))
+  if (stale)
+    await noteUse(hash).catch(error => log().warn({ err: error }, 'recording token use failed'))
   return rememberCaller(caller, token, hash)
 }
 

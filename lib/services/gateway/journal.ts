@@ -132,7 +132,7 @@ async function keep<Value>(
       FROM unnest(${accounts}::uuid[], ${ids}::uuid[], ${responses}::text[])
         AS c (account_id, id, response)
       WHERE g.account_id = c.account_id AND g.id = c.id`.catch(error =>
-    log().warn({ err: error, operation }, 'the outcome of a gateway call could not be kept'),
+    log().warn({ err: error, gateway, operation }, 'storing a gateway outcome failed'),
   )
   return answer
 }
@@ -162,7 +162,7 @@ async function answered<Value>(
   const asked = (async () => make())().catch(error => {
     const { code, name } = error as { code?: unknown; name?: unknown }
     const kind = String(code ?? name ?? 'thrown')
-    log().warn({ operation, kind }, 'a gateway call failed')
+    log().warn({ operation, kind }, 'gateway call failed')
     return { outcome: 'unknown', reason: kind } as const
   })
   try {

@@ -24,7 +24,7 @@ export function sendDue(
     sideBySide(due, AT_ONCE, async held => {
       // A failure must not stop the others. The order becomes due again when its lease expires.
       await send(held).catch(error =>
-        log().error({ err: error, [`${kind}Id`]: held.id }, `a ${kind} could not be sent`),
+        log().error({ err: error, [`${kind}Id`]: held.id }, `sending a ${kind} failed`),
       )
     }),
   )

@@ -26,7 +26,7 @@ export async function checkLedgers(worksForMs = WORKS_FOR_MS): Promise<number> {
       if (performance.now() - began >= worksForMs) break
       // A failure for one account must not prevent the check of the others.
       const isChecked = await checkLedger(database, id).catch(error => {
-        log().error({ err: error, accountId: id }, 'the books of an account could not be checked')
+        log().error({ err: error, accountId: id }, 'ledger check failed')
         return false
       })
       if (isChecked) checked += 1
@@ -57,6 +57,6 @@ export async function checkLedger(database: Database, accountId: string): Promis
     VALUES (${accountId}::uuid, ${at}, ${wrong})
     ON CONFLICT (account_id) DO UPDATE SET checked_at = excluded.checked_at, wrong = excluded.wrong
     WHERE ledger_checks.checked_at < excluded.checked_at`
-  if (wrong) log().error({ accountId, wrong }, 'the books of an account do not balance')
+  if (wrong) log().error({ accountId, wrong }, 'ledger is not balanced')
   return true
 }

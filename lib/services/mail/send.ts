@@ -37,13 +37,14 @@ async function sendOne({ id, sealed, attempts }: Due): Promise<void> {
   try {
     const letter = JSON.parse(unseal(sealed, id, 'mails')) as Letter
     if (SMTP_URL) await transportTo(SMTP_URL).sendMail({ ...letter, from: env().MAIL_FROM })
-    else if (TROCO_ENV === 'local') log().info(letter, 'a mail: SMTP_URL names no mail server')
-    else return await giveUp(id, 'no mail server is named in SMTP_URL')
+    else if (TROCO_ENV === 'local')
+      log().info(letter, 'mail written to the log: SMTP_URL is not set')
+    else return await giveUp(id, 'SMTP_URL is not set')
     await db().$executeRaw`DELETE FROM mails WHERE id = ${id}::uuid`
   } catch (error) {
     const problem = (error as NodeJS.ErrnoException).code ?? 'unknown'
     if (attempts >= TRIES_MAX) return giveUp(id, problem)
-    log().warn({ mail: id, attempts, problem }, 'a mail could not be sent and will be tried again')
+    log().warn({ mailId: id, attempts, problem }, 'sending a mail failed, will be retried')
     await db().$executeRaw`
       UPDATE mails SET due_at = now() + make_interval(secs => ${30 * 2 ** (attempts - 1)}::int)
       WHERE id = ${id}::uuid`
@@ -52,7 +53,7 @@ async function sendOne({ id, sealed, attempts }: Due): Promise<void> {
 
 /** Erases the text of a mail that cannot be sent; its row remains for the system health page. */
 async function giveUp(id: string, problem: string): Promise<void> {
-  log().error({ mail: id, problem }, 'a mail was given up')
+  log().error({ mailId: id, problem }, 'mail discarded')
   await db().$executeRaw`
     UPDATE mails SET due_at = NULL, failed_at = now(), sealed = '' WHERE id = ${id}::uuid`
 }

@@ -48,7 +48,9 @@ export function createDeliverer(tell: Tellers, onRoom: () => void = () => {}): D
   function start(due: DueDelivery): Promise<void> {
     const call = deliver(due, tell, breaking.signal)
       // A delivery that throws keeps its lease and becomes claimable again when the lease expires.
-      .catch(error => log().error({ err: error, deliveryId: due.id }, 'a delivery failed'))
+      .catch(error =>
+        log().error({ err: error, deliveryId: due.id }, 'delivery failed with an internal error'),
+      )
       .finally(() => {
         underWay.delete(call)
         if (underWay.size === 0) tellOfRoom()

@@ -72,7 +72,7 @@ export async function readHealth(choose?: Parameters<typeof examineGateways>[0])
 const UNREADABLE: Finding = { level: 'problem', state: 'unreadable', figures: {} }
 
 function tell(error: unknown, name: CheckName): Finding {
-  log().error({ err: error, check: name }, 'a part of the system could not be looked at')
+  log().error({ err: error, check: name }, 'health check failed')
   return UNREADABLE
 }
 

@@ -114,7 +114,7 @@ class Hub {
     try {
       this.#tell(await readMarks([...this.#watchers.keys()]))
     } catch (error) {
-      log().warn({ err: error }, 'watched charges could not be looked at')
+      log().warn({ err: error }, 'reading watched charges failed')
     }
     this.#isLooking = false
     if (this.#isStale && this.#watchers.size > 0) this.#lookSoon()

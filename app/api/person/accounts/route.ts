@@ -17,7 +17,9 @@ export const POST = personDoor({
       ['sign_up', user.id],
     ])
     const account = await openAccount(body, user)
-    await payWelcomeCharge(account).catch(err => log().error({ err }, 'no welcome was paid'))
+    await payWelcomeCharge(account).catch(err =>
+      log().error({ err, accountId: account.id }, 'paying the welcome charge failed'),
+    )
     return { data: { account_id: account.id, status: account.status } }
   },
 })

@@ -15,7 +15,9 @@ export const POST = visitorDoor({
     await requireFew([['sign_up', ip]])
     const account = await signUp(body)
     // The account is complete without this charge, so a failure here must not fail the sign-up.
-    await payWelcomeCharge(account).catch(err => log().error({ err }, 'no welcome was paid'))
+    await payWelcomeCharge(account).catch(err =>
+      log().error({ err, accountId: account.id }, 'paying the welcome charge failed'),
+    )
     return { data: { account_id: account.id, status: account.status } }
   },
 })
