@@ -89,8 +89,8 @@ describe('PATCH account', () => {
   const zone = 'time_zone must be a time zone such as America/Sao_Paulo'
   const seconds = 'expires_in must be a whole number of seconds from 60 to 2592000'
   test.each([
-    [{ name: '日本' }, { name: ['name must have letters or digits'] }],
-    [{ name: 'a\nb' }, { name: ['name must be on one line'] }],
+    [{ name: '日本' }, { name: ['name must contain a letter or digit'] }],
+    [{ name: 'a\nb' }, { name: ['name must contain no line breaks or control characters'] }],
     [{ name: 'x'.repeat(101) }, { name: ['name must have 1 to 100 characters'] }],
     [{ city: 'Pindamonhangaba1' }, { city: ['city must have 1 to 15 characters'] }],
     [{ expires_in: 59 }, { expires_in: [seconds] }],
@@ -138,7 +138,10 @@ describe('PATCH profile', () => {
   test.each([
     [{ locale: 'de' }, { locale: ['locale must be pt-BR or en'] }],
     [{ theme: 'pink' }, { theme: ['theme must be light, dark or system'] }],
-    [{ full_name: 'a\u0007b' }, { full_name: ['full_name must be on one line'] }],
+    [
+      { full_name: 'a\u0007b' },
+      { full_name: ['full_name must contain no line breaks or control characters'] },
+    ],
   ])('422 names what is wrong in %j', async (body, errors) => {
     const answer = await patch('profile', body)
     expect([answer.status, answer.body]).toEqual([422, { errors }])

@@ -144,7 +144,7 @@ describe('an invitation', () => {
     const known = await member('viewer')
     expect(refusal(await invite(known.email))).toEqual([
       409,
-      '{"error":"This person is a member already"}',
+      '{"error":"This user is already a member"}',
       'member_already',
     ])
     for (const email of ['аna@example.com', 'ana@exаmple.com', 'ana', 'ana@', '']) {
@@ -287,7 +287,7 @@ describe('whoever goes', () => {
     ]) {
       expect(refusal(answer)).toEqual([
         409,
-        '{"error":"An account needs an owner: make somebody else one first"}',
+        '{"error":"An account must have an owner: make another member an owner first"}',
         'last_owner',
       ])
     }

@@ -95,7 +95,7 @@ describe('POST tokens', () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => ask('POST', ROOT, WANTED)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(3)
     const refused = answers.find(({ status }) => status !== 200) as Answered
-    const text = '{"error":"There are 100 tokens already: revoke one that is not used any more"}'
+    const text = '{"error":"The limit of 100 active tokens is reached: revoke one first"}'
     expect(refusal(refused)).toEqual([409, text, 'limit_reached'])
     const [{ id }] = await list()
     await ask('POST', `${ROOT}/${id}/revoke`, {})
@@ -107,9 +107,12 @@ describe('POST tokens', () => {
     [{}, { name: ['name is required'], permissions: ['permissions is required'] }],
     [
       { ...WANTED, permissions: [] },
-      { permissions: [`permissions must be one or more of: ${names}`] },
+      { permissions: [`permissions must be a list of one or more of: ${names}`] },
     ],
-    [{ ...WANTED, name: 'a\nb' }, { name: ['name must be on one line'] }],
+    [
+      { ...WANTED, name: 'a\nb' },
+      { name: ['name must contain no line breaks or control characters'] },
+    ],
     [
       { ...WANTED, expires_on: '2020-01-01' },
       { expires_on: ['expires_on must be today or later'] },
@@ -207,18 +210,18 @@ describe('POST tokens/{id}/rotate', () => {
   test('409 for one that ended or was replaced, 422 for any other overlap', async () => {
     const { id } = await create()
     const path = `${ROOT}/${id}/rotate`
-    const hours = 'overlap_hours must be 0, 1, 24, 168 hours'
+    const hours = 'overlap_hours must be one of 0, 1, 24, 168'
     const wrong = await ask('POST', path, { overlap_hours: 1_000 })
     expect([wrong.status, wrong.body]).toEqual([422, { errors: { overlap_hours: [hours] } }])
     await ask('POST', path, { overlap_hours: 1 })
-    const text = '{"error":"This token was replaced already: rotate its successor"}'
+    const text = '{"error":"This token was already rotated: rotate its replacement"}'
     expect(refusal(await ask('POST', path, { overlap_hours: 1 }))).toEqual([
       409,
       text,
       'token_ended',
     ])
     await ask('POST', `${ROOT}/${id}/revoke`, {})
-    const gone = '{"error":"This token has ended already: create a new one"}'
+    const gone = '{"error":"This token is revoked or expired: create a new one"}'
     expect(refusal(await ask('POST', path, { overlap_hours: 1 }))).toEqual([
       409,
       gone,

@@ -19,7 +19,7 @@ const ROOT = '/dashboard/webhooks/deliveries'
 const HOOK = 'https://shop.example/hook'
 const NOT_FOUND = [404, '{"error":"Delivery not found"}', 'delivery_not_found']
 const NO_ENDPOINT = [404, '{"error":"Endpoint not found"}', 'endpoint_not_found']
-const DISABLED = [409, '{"error":"Enable the endpoint first"}', 'endpoint_disabled']
+const DISABLED = [409, '{"error":"The endpoint is disabled: enable it first"}', 'endpoint_disabled']
 
 let api: Api
 let merchant: Account
@@ -182,10 +182,10 @@ describe('GET deliveries', () => {
     ['status=open', 'status must be one of pending, paused, delivered, exhausted, stopped'],
     [
       'endpoint_id=x',
-      'endpoint_id must be the id of an endpoint, or "none" for those of a webhook_url',
+      'endpoint_id must be the id of an endpoint, or "none" for deliveries to a webhook_url',
     ],
-    ['subject_id=x', 'subject_id must be an id, in the form of a UUID'],
-    ['cursor=x', 'cursor must be the next_cursor of a page before'],
+    ['subject_id=x', 'subject_id must be a UUID'],
+    ['cursor=x', 'cursor must be the next_cursor of a previous page'],
     ['limit=101', 'limit must be a whole number from 1 to 100'],
   ])('422 for ?%s', async (query, message) => {
     const answer = await ask('GET', `${ROOT}?${query}`)
@@ -292,7 +292,7 @@ describe('POST deliveries/{id}/resend', () => {
   test('409 while it is under way', async () => {
     const { id } = await deliver()
     await change(Prisma.sql`lease = ${newId()}::uuid, due_at = now() + interval '1 minute'`)
-    const text = '{"error":"It is being sent just now: wait for its end"}'
+    const text = '{"error":"The delivery is being sent: try again when it has ended"}'
     expect(refusal(await ask('POST', `${ROOT}/${id}/resend`))).toEqual([409, text, 'under_way'])
   })
 
@@ -305,7 +305,7 @@ describe('POST deliveries/{id}/resend', () => {
     await give('exhausted')
     expect(refusal(await ask('POST', `${ROOT}/${id}/resend`))).toEqual(DISABLED)
     await ask('DELETE', `/dashboard/webhooks/endpoints/${endpoint}`)
-    const text = '{"error":"The endpoint is deleted: make a new one"}'
+    const text = '{"error":"The endpoint is deleted: create a new one"}'
     const answer = refusal(await ask('POST', `${ROOT}/${id}/resend`))
     expect(answer).toEqual([409, text, 'endpoint_disabled'])
   })
@@ -398,7 +398,7 @@ describe('POST deliveries/resend', () => {
     expect(refusal(answer)).toEqual(DISABLED)
   })
 
-  const rule = 'from must be at most 14 days before to, or before now without one'
+  const rule = 'from must be at most 14 days before to, or before now if to is absent'
   test.each([
     [{}, { from: ['from is required'] }],
     [{ from: '2026-01-01' }, { from: [rule] }],
@@ -413,7 +413,7 @@ describe('POST deliveries/resend', () => {
       { from: '2026-01-01', to: '2026-01-02', endpoint_id: 7 },
       {
         endpoint_id: [
-          'endpoint_id must be the id of an endpoint, or "none" for those of a webhook_url',
+          'endpoint_id must be the id of an endpoint, or "none" for deliveries to a webhook_url',
         ],
       },
     ],

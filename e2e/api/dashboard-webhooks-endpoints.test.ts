@@ -116,7 +116,7 @@ describe('POST endpoints', () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => ask('POST', ROOT, WANTED)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10)
     const [refused] = answers.filter(({ status }) => status !== 200)
-    const text = '{"error":"There are 10 endpoints already: edit or delete one of them"}'
+    const text = '{"error":"The limit of 10 endpoints is reached: edit or delete one"}'
     expect(refused && refusal(refused)).toEqual([409, text, 'limit_reached'])
     const [first] = (await ask('GET', ROOT)).body.data
     await ask('DELETE', `${ROOT}/${first.id}`)
@@ -203,7 +203,7 @@ describe('PATCH endpoints/{id}', () => {
   test('404', () => expectUnknown('PATCH', '', { url: URL_OF_SHOP }))
 
   test.each([
-    [{}, { body: ['body must hold url, event_types or both'] }],
+    [{}, { body: ['body must contain url, event_types or both'] }],
     [{ url: 'x' }, { url: ['url must be an http or https address'] }],
   ])('422 names what is wrong in %j', async (body, errors) => {
     const { id } = await create()

@@ -179,7 +179,7 @@ describe('GET /events', () => {
       const { status, text, headers } = await listen(query)
       expect([status, text]).toEqual([
         410,
-        '{"error":"Events before sequence 4 are no longer kept"}',
+        '{"error":"Events before sequence 4 have been deleted: continue with after=3"}',
       ])
       expect(headers.get('x-error-code')).toBe('events_gone')
     }
@@ -193,7 +193,7 @@ describe('GET /events', () => {
     const gone = await listen('?after=1')
     expect([gone.status, gone.text]).toEqual([
       410,
-      '{"error":"Events before sequence 4 are no longer kept"}',
+      '{"error":"Events before sequence 4 have been deleted: continue with after=3"}',
     ])
     expect((await listen('?after=3')).text).toBe('{"data":[],"next_after":3}')
     await happen(1)

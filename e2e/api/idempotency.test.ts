@@ -164,7 +164,9 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
   test('422 in the endpoint’s own shape for the same key with another body, at any time', async () => {
     const path = await pathOf()
     const key = newId()
-    const refusal = message('Idempotency-Key was used before with another body: send a new key')
+    const refusal = message(
+      'Idempotency-Key was already used with a different body: send a new key',
+    )
     const first = await post(path, { key, body })
     const before = await acted()
     for (const sent of [other, { ...body, note: 1 }, {}]) {

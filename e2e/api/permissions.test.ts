@@ -118,7 +118,7 @@ interface PageRow extends Row {
 const UNAUTHENTICATED: [number, string] = [401, '{"error":"Unauthenticated"}']
 const NO_TOKEN: [number, string] = [
   403,
-  '{"error":"This address is for the dashboard: sign in there, no token opens it"}',
+  '{"error":"This endpoint requires a dashboard session: API tokens are not accepted"}',
 ]
 
 let api: Api

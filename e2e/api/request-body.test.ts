@@ -212,7 +212,7 @@ describe('422, as one message on POST /transactions and by field elsewhere', () 
     ['half a pair in a key', 'items', '{"items":[{"\\udc00":1}]}'],
     ['a NUL in a field that is ignored', 'other', '{"other":"\\u0000"}'],
   ])('for %s, which no database keeps; the field is named', async (_what, field, text) => {
-    const errors = `${field} must not hold NUL characters or broken Unicode`
+    const errors = `${field} must not contain NUL characters or unpaired surrogates`
     expect(await post(text)).toEqual({ status: 422, body: { errors } })
   })
 })
@@ -224,7 +224,7 @@ describe('a number that a reader would round', () => {
     ['of an item', 'items', '{"items":[{"price":9007199254740993}]}'],
     ['beyond every double', 'metadata', '{"metadata":{"x":1e400}}'],
   ])('is refused by the name of its field: %s', async (_what, field, text) => {
-    const errors = `${field} must not hold a number that JSON readers would round: send it as text`
+    const errors = `${field} must not contain a number that a double cannot represent: send it as a string`
     expect(await post(text)).toEqual({ status: 422, body: { errors } })
   })
 

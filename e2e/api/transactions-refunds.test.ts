@@ -145,7 +145,7 @@ describe('POST /transactions/{id}/refunds', () => {
     const much = await refund(charge, { amount: 401 })
     expect([much.status, much.text]).toEqual([
       422,
-      '{"errors":{"amount":["amount must be at most 400, what is left of the charge"]}}',
+      '{"errors":{"amount":["amount must be at most 400, the amount left to refund"]}}',
     ])
     expect(much.headers.get('x-error-code')).toBe('invalid_input')
     expect((await refund(charge, { amount: 400 })).status).toBe(200)
@@ -153,7 +153,7 @@ describe('POST /transactions/{id}/refunds', () => {
       const nothing = await refund(charge, body)
       expect([nothing.status, nothing.text]).toEqual([
         422,
-        '{"errors":{"amount":["amount cannot be refunded: nothing is left of the charge"]}}',
+        '{"errors":{"amount":["amount cannot be refunded: refunds already cover the whole charge"]}}',
       ])
     }
     expect((await list(charge)).body.data).toHaveLength(2)
@@ -188,7 +188,7 @@ describe('POST /transactions/{id}/refunds', () => {
     const { status, text, headers } = await refund(charge)
     expect([status, text]).toEqual([
       409,
-      '{"error":"Transaction was paid more than 90 days ago, too long for a refund"}',
+      '{"error":"Transaction was paid more than 90 days ago and can no longer be refunded"}',
     ])
     expect(headers.get('x-error-code')).toBe('refund_window_closed')
   })
@@ -336,7 +336,7 @@ describe('an Idempotency-Key', () => {
     const { status, text } = await refund(charge, { amount: 101 }, { key })
     expect(status).toBe(422)
     expect(text).toBe(
-      '{"errors":{"Idempotency-Key":["Idempotency-Key was used before with another body: send a new key"]}}',
+      '{"errors":{"Idempotency-Key":["Idempotency-Key was already used with a different body: send a new key"]}}',
     )
   })
 

@@ -223,7 +223,8 @@ describe('what JSON can say and JavaScript would lose', () => {
     const answer = await send('"metadata":{"big":1e400}')
     expect(answer.status).toBe(422)
     expect(await answer.json()).toEqual({
-      errors: 'metadata must not hold a number that JSON readers would round: send it as text',
+      errors:
+        'metadata must not contain a number that a double cannot represent: send it as a string',
     })
   })
 

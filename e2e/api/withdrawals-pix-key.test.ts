@@ -131,7 +131,7 @@ describe('a key that does not say its type', () => {
     async key => {
       const { status, body } = await withdraw(key)
       expect(status).toBe(422)
-      expect(body).toEqual({ errors: { pix_key: ['pix_key must be a Pix key'] } })
+      expect(body).toEqual({ errors: { pix_key: ['pix_key must be a PIX key'] } })
     },
   )
 })

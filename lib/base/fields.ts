@@ -47,7 +47,7 @@ function isHttpUrl(value: string): boolean {
 
 const REFERENCE =
   'Your own reference, by which it can be read back: printable characters, not in the form of a UUID. Each is used once per account and mode; a second use is answered with 409.'
-const EXTERNAL_ID = 'have 1 to 255 printable characters and not the form of a UUID'
+const EXTERNAL_ID = 'have 1 to 255 printable characters and not be a UUID'
 
 export const externalId = z
   .string(must(EXTERNAL_ID))
@@ -103,7 +103,7 @@ export function pageOf<Entry extends z.ZodType>(entry: Entry) {
 }
 
 const LIST_MAX = 100
-const TIME = 'be a date (2026-11-21) or a time with its zone (2026-11-21T03:00:00Z)'
+const TIME = 'be a date (2026-11-21) or a time with a UTC offset (2026-11-21T03:00:00Z)'
 const TIME_MAX = 40
 const LIMIT = `be a whole number from 1 to ${LIST_MAX}`
 
@@ -142,7 +142,7 @@ export function listQuery<const Status extends string>(
     limit: listLimit(20),
     cursor: z
       .string()
-      .refine(isUuid, must('be the next_cursor of a page before'))
+      .refine(isUuid, must('be the next_cursor of a previous page'))
       .optional()
       .meta({ ...about('The `next_cursor` of the page before.', CURSOR), format: 'uuid' }),
     status: z

@@ -68,7 +68,7 @@ const TABLE = {
   refund_window_closed: {
     status: 409,
     message: ({ days }: { days: number }) =>
-      `Transaction was paid more than ${days} days ago, too long for a refund`,
+      `Transaction was paid more than ${days} days ago and can no longer be refunded`,
   },
   in_progress: {
     status: 409,
@@ -78,7 +78,7 @@ const TABLE = {
   events_gone: {
     status: 410,
     message: ({ oldest }: { oldest: number }) =>
-      `Events before sequence ${oldest} are no longer kept`,
+      `Events before sequence ${oldest} have been deleted: continue with after=${oldest - 1}`,
   },
   service_unavailable: {
     status: 503,
@@ -90,17 +90,17 @@ const TABLE = {
 
   session_required: {
     status: 403,
-    message: 'This address is for the dashboard: sign in there, no token opens it',
+    message: 'This endpoint requires a dashboard session: API tokens are not accepted',
     audience: 'pages',
   },
   second_factor_required: {
     status: 403,
-    message: 'An admin needs a second factor: set one up',
+    message: 'Admins must have a second factor: set one up',
     audience: 'pages',
   },
   other_person: {
     status: 403,
-    message: 'This invitation is for another e-mail',
+    message: 'This invitation is for another e-mail address',
     audience: 'pages',
   },
   sign_up_closed: { status: 403, message: worded, audience: 'pages' },
@@ -108,7 +108,7 @@ const TABLE = {
   endpoint_not_found: { status: 404, message: 'Endpoint not found', audience: 'pages' },
   delivery_not_found: { status: 404, message: 'Delivery not found', audience: 'pages' },
   token_not_found: { status: 404, message: 'Token not found', audience: 'pages' },
-  job_not_found: { status: 404, message: 'Job not found: it has ended', audience: 'pages' },
+  job_not_found: { status: 404, message: 'Job not found, or already finished', audience: 'pages' },
   member_not_found: { status: 404, message: 'Member not found', audience: 'pages' },
   invitation_not_found: { status: 404, message: 'Invitation not found', audience: 'pages' },
   factor_not_found: {
@@ -118,23 +118,23 @@ const TABLE = {
   },
   session_not_found: {
     status: 404,
-    message: 'This device is signed out already',
+    message: 'This device is already signed out',
     audience: 'pages',
   },
   endpoint_disabled: { status: 409, message: worded, audience: 'pages' },
   under_way: { status: 409, message: worded, audience: 'pages' },
   limit_reached: { status: 409, message: worded, audience: 'pages' },
   token_ended: { status: 409, message: worded, audience: 'pages' },
-  member_already: { status: 409, message: 'This person is a member already', audience: 'pages' },
+  member_already: { status: 409, message: 'This user is already a member', audience: 'pages' },
   last_owner: {
     status: 409,
-    message: 'An account needs an owner: make somebody else one first',
+    message: 'An account must have an owner: make another member an owner first',
     audience: 'pages',
   },
   invitation_ended: { status: 409, message: worded, audience: 'pages' },
   link_expired: {
     status: 410,
-    message: 'This link was used or is too old: ask for another one',
+    message: 'This link has expired or was already used: request a new one',
     audience: 'pages',
   },
 } as const satisfies Record<string, Refusal>

@@ -23,7 +23,7 @@ export const auditFilters = z.object({
 export type AuditFilters = z.infer<typeof auditFilters>
 
 export const staffAuditFilters = auditFilters.extend({
-  account: z.string().refine(isUuid, must("be an account's id")).optional(),
+  account: z.string().refine(isUuid, must('be an account id')).optional(),
 })
 export type StaffAuditFilters = z.infer<typeof staffAuditFilters>
 

@@ -94,7 +94,7 @@ function refuseUnwritable(value: unknown, depth: number, place = 'body'): void {
   } else if (value === TOO_LONG || (typeof value === 'number' && !Number.isFinite(value))) {
     throw invalidInput(
       place,
-      'must not hold a number that JSON readers would round: send it as text',
+      'must not contain a number that a double cannot represent: send it as a string',
     )
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) {
@@ -119,5 +119,5 @@ function invalidBody(rule: string): TrocoError {
 }
 
 function invalidText(field: string): TrocoError {
-  return invalidInput(field, 'must not hold NUL characters or broken Unicode')
+  return invalidInput(field, 'must not contain NUL characters or unpaired surrogates')
 }

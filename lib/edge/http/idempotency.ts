@@ -122,7 +122,7 @@ async function actNow(once: Once, rule: Rule, act: Act): Promise<Answer> {
 
 async function tellAgain(kept: KeptKey, once: Once, rule: Rule, act: Act): Promise<Answer | null> {
   if (!kept.sameRequest) {
-    throw invalidInput('Idempotency-Key', 'was used before with another body: send a new key')
+    throw invalidInput('Idempotency-Key', 'was already used with a different body: send a new key')
   }
   if (kept.state === 'running') return null
   if (kept.state === 'abandoned') {

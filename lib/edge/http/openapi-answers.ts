@@ -11,7 +11,7 @@ import { needsOpenMode } from '#lib/services/people/roles.ts'
 
 type Declared = Endpoint['declared']
 
-const REUSED = 'was used before with another body: send a new key'
+const REUSED = 'was already used with a different body: send a new key'
 
 const COMMON: Record<number, string> = {
   400: 'MalformedJson',

@@ -57,7 +57,7 @@ describe('/readyz', () => {
     await beat(0)
     const [last] = await db().$queryRaw<{ name: string }[]>`
       SELECT max(migration_name) AS name FROM _prisma_migrations`
-    const reason = `migrations are waiting: ${last?.name}`
+    const reason = `migrations are pending: ${last?.name}`
     await db().$executeRaw`
       UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = ${last?.name}`
     expect(await ask('/readyz')).toEqual(unavailable(reason))
@@ -77,7 +77,7 @@ describe('/readyz', () => {
 
   test('503 without a database, which gives away nothing of where it was', async () => {
     await useDatabase('postgresql://ana:secret@127.0.0.1:1/pix')
-    expect(await ask('/readyz')).toEqual(unavailable('the database cannot be reached'))
+    expect(await ask('/readyz')).toEqual(unavailable('the database is unreachable'))
   })
 })
 

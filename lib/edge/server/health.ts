@@ -24,7 +24,7 @@ async function findReason(): Promise<string | null> {
       (SELECT extract(epoch FROM now() - max(beat_at))::float8 FROM worker_heartbeats) AS silent`
   const applied = new Set(row?.applied ?? [])
   const missing = listMigrations().filter(name => !applied.has(name))
-  if (missing.length > 0) return `migrations are waiting: ${missing.join(', ')}`
+  if (missing.length > 0) return `migrations are pending: ${missing.join(', ')}`
   const silent = row?.silent ?? null
   if (silent === null) return 'no worker has been seen'
   if (silent > WORKER_SILENT_MAX_S)
@@ -35,6 +35,6 @@ async function findReason(): Promise<string | null> {
 function describeFault(error: unknown): string {
   const code = databaseFault(error).code
   if (code === '42P01') return 'the database has not been migrated'
-  if (isDatabaseGone(error)) return 'the database cannot be reached'
-  return 'the database did not answer as expected'
+  if (isDatabaseGone(error)) return 'the database is unreachable'
+  return 'the database returned an unexpected error'
 }

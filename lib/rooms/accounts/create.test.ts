@@ -48,7 +48,9 @@ describe('an account', () => {
       const wanted = { name, ownerEmail }
       await expect(async () => createAccount(wanted, ACTOR)).rejects.toMatchObject({
         code: 'invalid_input',
-        fields: { name: ['name must have 1 to 255 characters, on one line'] },
+        fields: {
+          name: ['name must have 1 to 255 characters and no line breaks or control characters'],
+        },
       })
       expect(await db().user.count({ where: { email: ownerEmail } })).toBe(0)
     },
@@ -122,7 +124,7 @@ describe('a user', () => {
     for (const refusal of refusals) {
       expect(refusal).toMatchObject({
         code: 'invalid_input',
-        fields: { email: ['email belongs to another user already'] },
+        fields: { email: ['email already belongs to another user'] },
       })
     }
   })

@@ -24,7 +24,10 @@ export type OpenedAccount = Account & { ownerIsNew: boolean }
 export function createAccount(wanted: NewAccount, actor: Actor): Promise<OpenedAccount> {
   const name = wanted.name.trim()
   if (!/^[^\p{Cc}]{1,255}$/u.test(name)) {
-    throw invalidInput('name', 'must have 1 to 255 characters, on one line')
+    throw invalidInput(
+      'name',
+      'must have 1 to 255 characters and no line breaks or control characters',
+    )
   }
   const owner = { email: wanted.ownerEmail, passwordHash: wanted.ownerPasswordHash }
   return transaction(async tx => {

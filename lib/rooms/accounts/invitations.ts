@@ -61,5 +61,5 @@ function otherPerson(): TrocoError {
 }
 
 export function invitationEnded(): TrocoError {
-  return refuse('invitation_ended', 'This invitation holds no more: ask for a new one')
+  return refuse('invitation_ended', 'This invitation is no longer valid: ask for a new one')
 }

@@ -50,7 +50,7 @@ export function inviteMember(
 /** Invites a merchant, as the operator, to open an account. */
 export async function inviteMerchant(email: string, actor: Inviter): Promise<Invited> {
   if (env().SIGNUPS === 'closed') {
-    throw refuse('sign_up_closed', 'No accounts are opened here: see SIGNUPS')
+    throw refuse('sign_up_closed', 'New accounts are disabled: SIGNUPS is closed')
   }
   return transaction(async tx => {
     // An advisory lock, because operator invitations have no account row to lock.
@@ -72,7 +72,7 @@ async function refuseTooMany(tx: Tx, accountId: string, email: string): Promise<
   const isDaysFull = (await tx.invitation.count({ where: since })) >= PER_DAY_MAX
   if (!isFull && !isDaysFull) return
   const message = isFull
-    ? `There are ${INVITATIONS_MAX} open invitations already: revoke one that is not needed`
-    : `There were ${PER_DAY_MAX} invitations within a day: wait until tomorrow`
+    ? `The limit of ${INVITATIONS_MAX} open invitations is reached: revoke one first`
+    : `The limit of ${PER_DAY_MAX} invitations in 24 hours is reached: try again later`
   throw refuse('limit_reached', message)
 }

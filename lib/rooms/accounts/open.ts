@@ -44,7 +44,7 @@ async function openFor(
   if (secret !== undefined) {
     const { accountId } = await takeInvitation(tx, secret, email)
     if (accountId !== null) {
-      throw refuse('invitation_ended', 'This invitation is to join an account')
+      throw refuse('invitation_ended', 'This invitation is for joining an existing account')
     }
   }
   const status = secret === undefined ? env().NEW_ACCOUNTS : 'active'
@@ -54,5 +54,5 @@ async function openFor(
 function requireOpenDoor({ secret }: Pick<AccountRequest, 'secret'>): void {
   const { SIGNUPS } = env()
   if (SIGNUPS === 'open' || (SIGNUPS === 'invite' && secret !== undefined)) return
-  throw refuse('sign_up_closed', 'Accounts are opened by invitation only')
+  throw refuse('sign_up_closed', 'Sign-up is closed or requires an invitation')
 }

@@ -30,8 +30,8 @@ const EXPIRES_IN = 'be a whole number of seconds from 60 to 2592000'
 /** Accepts one line that is not empty once folded to the plain letters of a Pix code. */
 function printable(lengthMax: number) {
   return text(1, lengthMax)
-    .regex(/^[^\p{C}]+$/u, must('be on one line'))
-    .refine(value => foldText(value) !== '', must('have letters or digits'))
+    .regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters'))
+    .refine(value => foldText(value) !== '', must('contain a letter or digit'))
 }
 
 const AccountChange = z.object({
@@ -94,9 +94,12 @@ const personEmail = z
   .max(TYPED_MAX, must(E_MAIL))
   .refine(typed => normalizeEmail(typed) !== null, must(E_MAIL))
   .transform(typed => normalizeEmail(typed) ?? typed)
-const personName = text(1, 100).regex(/^[^\p{C}]+$/u, must('be on one line'))
+const personName = text(1, 100).regex(
+  /^[^\p{C}]+$/u,
+  must('contain no line breaks or control characters'),
+)
 const roleName = z.enum(ROLES, must(`be one of ${ROLES.join(', ')}`))
-const SECRET = 'be the one of an invitation'
+const SECRET = 'be the secret of an invitation link'
 const secret = z.string(must(SECRET)).regex(/^[\w-]{1,100}$/, must(SECRET))
 
 const InvitationRequest = z.object({ email: personEmail, role: roleName })

@@ -33,6 +33,6 @@ export async function updateAccount(id: string, change: AccountChange, actor: Ac
 async function requireKnownZone(name: string): Promise<void> {
   await db().$queryRaw`SELECT now() AT TIME ZONE ${name}::text`.catch(error => {
     if (databaseFault(error).code !== '22023') throw error
-    throw invalidInput('time_zone', 'must be a time zone that the database knows')
+    throw invalidInput('time_zone', 'must be a time zone that PostgreSQL knows')
   })
 }

@@ -59,7 +59,7 @@ async function refuseOverLimit(accountId: string, amount: number): Promise<void>
   const most = account?.most
   if (most === null || most === undefined || amount <= cents(most)) return
   const limit = `R$ ${reaisText(cents(most), 'en')}`
-  throw invalidInput('amount', `must not be over ${limit}, this account's limit for one charge`)
+  throw invalidInput('amount', `must be at most ${limit}, this account's limit per charge`)
 }
 
 function firstAskInS(mode: Mode): number {

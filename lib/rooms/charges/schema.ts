@@ -141,7 +141,7 @@ export const chargeRequest: Record<Mode, z.ZodType<ChargeRequest>> = {
   live: ChargeRequest.extend({
     client_doc: ChargeRequest.shape.client_doc.refine(
       value => isValidCpf(value) || isValidCnpj(value),
-      must('be a CPF or CNPJ with right check digits'),
+      must('be a CPF or CNPJ with valid check digits'),
     ),
     webhook_url: httpsUrl.optional(),
   }),

@@ -64,7 +64,7 @@ async function refuseTooMany(tx: Tx, { accountId, mode }: NewToken): Promise<voi
     WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.replaced_by IS NULL
       AND ${isTokenActive}`
   if (found && found.count < TOKENS_MAX) return
-  const message = `There are ${TOKENS_MAX} tokens already: revoke one that is not used any more`
+  const message = `The limit of ${TOKENS_MAX} active tokens is reached: revoke one first`
   throw refuse('limit_reached', message)
 }
 

@@ -65,8 +65,8 @@ async function lockToken(
         FOR UPDATE`
     : []
   if (!old) throw refuse('token_not_found')
-  if (!old.isActive) throw ended('This token has ended already: create a new one')
-  if (old.replacedBy) throw ended('This token was replaced already: rotate its successor')
+  if (!old.isActive) throw ended('This token is revoked or expired: create a new one')
+  if (old.replacedBy) throw ended('This token was already rotated: rotate its replacement')
   return old
 }
 

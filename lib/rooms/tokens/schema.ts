@@ -31,11 +31,11 @@ const LIFE_DAYS_MAX = 3_650
 /** Overlap choices for a replaced token: time until every program uses the new one. */
 export const OVERLAP_HOURS = [0, 1, 24, 168] as const
 
-const PERMISSION = `be one or more of: ${PERMISSIONS.join(', ')}`
+const PERMISSION = `be a list of one or more of: ${PERMISSIONS.join(', ')}`
 const LIFE = `be a whole number of days from 1 to ${LIFE_DAYS_MAX}`
 
 const TokenRequest = z.object({
-  name: text(1, 100).regex(/^[^\p{C}]+$/u, must('be on one line')),
+  name: text(1, 100).regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters')),
   permissions: z
     .array(z.enum(PERMISSIONS, must(PERMISSION)), must(PERMISSION))
     .min(1, must(PERMISSION))
@@ -54,7 +54,7 @@ const RevokeRequest = z.object({
 })
 export const revokeRequest = { test: RevokeRequest, live: RevokeRequest }
 
-const OVERLAP = `be ${OVERLAP_HOURS.join(', ')} hours`
+const OVERLAP = `be one of ${OVERLAP_HOURS.join(', ')}`
 const RotateRequest = z.object({
   overlap_hours: z.literal(OVERLAP_HOURS, must(OVERLAP)),
 })

@@ -71,13 +71,13 @@ function withdraw({ id }: Account, amount: number, at?: string, mode: Mode = 'li
 
 const refusal = (rule: string) => ({
   code: 'invalid_input',
-  fields: { amount: [`amount must not ${rule}`] },
+  fields: { amount: [`amount ${rule}`] },
 })
 
 describe('one charge', () => {
   test('may come to the limit, and not to a cent more', async () => {
     const merchant = await merchantWith({ charge_max: 100_000 })
-    const rule = "be over R$ 1,000.00, this account's limit for one charge"
+    const rule = "must be at most R$ 1,000.00, this account's limit per charge"
     await expect(openLive(merchant, 100_001)).rejects.toMatchObject(refusal(rule))
     const id = await openLive(merchant, 100_000)
     expect(await db().charge.count({ where: { accountId: merchant.id, id } })).toBe(1)
@@ -87,7 +87,7 @@ describe('one charge', () => {
 describe('one withdrawal', () => {
   test('may come to the limit, and not to a cent more; a refused one holds nothing', async () => {
     const merchant = await merchantWith({ withdrawal_max: 5_000 })
-    const rule = "be over R$ 50.00, this account's limit for one withdrawal"
+    const rule = "must be at most R$ 50.00, this account's limit per withdrawal"
     await expect(withdraw(merchant, 5_001)).rejects.toMatchObject(refusal(rule))
     expect(await readBalances(merchant.id, 'live')).toEqual({ available: 1_000_000, outbound: 0 })
     await withdraw(merchant, 5_000)
@@ -98,7 +98,7 @@ describe('one withdrawal', () => {
 
 describe('all of one night', () => {
   const rule =
-    "take this night's withdrawals over R$ 100.00, this account's limit from 20:00 to 06:00"
+    "would bring the withdrawals from 20:00 to 06:00 above R$ 100.00, this account's limit"
 
   test('50 at once come to the limit, and never a cent above it', async () => {
     const merchant = await merchantWith({ night_max: 10_000 })

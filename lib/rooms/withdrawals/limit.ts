@@ -33,7 +33,7 @@ export async function requireWithinLimits(
   if (!limits) return
   const { withdrawalMax, nightMax, began, ends } = limits
   if (withdrawalMax !== null && amount > cents(withdrawalMax)) {
-    const rule = `must not be over ${reais(withdrawalMax)}, this account's limit for one withdrawal`
+    const rule = `must be at most ${reais(withdrawalMax)}, this account's limit per withdrawal`
     throw invalidInput('amount', rule)
   }
   if (nightMax === null || !began || !ends) return
@@ -43,7 +43,7 @@ export async function requireWithinLimits(
       AND id >= ${earliestIdAt(began.getTime())}::uuid
       AND created_at >= ${began}::timestamptz AND created_at < ${ends}::timestamptz`
   if (cents(night?.total ?? 0) > cents(nightMax)) {
-    const rule = `must not take this night's withdrawals over ${reais(nightMax)}, this account's limit from 20:00 to 06:00`
+    const rule = `would bring the withdrawals from 20:00 to 06:00 above ${reais(nightMax)}, this account's limit`
     throw invalidInput('amount', rule)
   }
 }

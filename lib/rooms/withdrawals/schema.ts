@@ -60,8 +60,8 @@ export function readPixKey(
   const inferred = given ? { ok: true as const, type: given } : inferPixKeyType(text, strictness)
   if (!inferred.ok) {
     return inferred.reason === 'ambiguous'
-      ? { ok: false, field: 'pix_key_type', rule: 'be given: this key can be read in two ways' }
-      : { ok: false, field: 'pix_key', rule: 'be a Pix key' }
+      ? { ok: false, field: 'pix_key_type', rule: 'be set: the key can be a CPF or a phone number' }
+      : { ok: false, field: 'pix_key', rule: 'be a PIX key' }
   }
   const { type } = inferred
   const reading = normalizePixKey(type, text, strictness)
@@ -91,8 +91,8 @@ const FORMS: Record<PixKeyType, string> = {
 }
 
 function ruleOf(type: PixKeyType, problem: PixKeyProblem): string {
-  if (problem === 'check_digits') return `be ${FORMS[type]} with right check digits`
-  if (problem === 'area_code') return 'have an area code that is in use'
+  if (problem === 'check_digits') return `be ${FORMS[type]} with valid check digits`
+  if (problem === 'area_code') return 'have a valid area code'
   if (problem === 'too_long') return `have at most ${PIX_KEY_MAX} characters`
   return `be ${FORMS[type]}`
 }

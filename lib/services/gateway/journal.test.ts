@@ -67,10 +67,10 @@ test('a call that takes too long is unknown, even if its answer comes later', as
   let answer = () => {}
   bank.stall('after', () => new Promise<void>(done => (answer = done)))
   const lost = await journaled(bank, [order], 50).sendPayout(payout(order.id))
-  expect(lost).toEqual({ outcome: 'unknown', reason: 'no answer in time' })
+  expect(lost).toEqual({ outcome: 'unknown', reason: 'no response in time' })
   answer()
   expect(await callsOf(order.id)).toMatchObject([
-    { outcome: 'unknown', response: { reason: 'no answer in time', code: 'timeout' } },
+    { outcome: 'unknown', response: { reason: 'no response in time', code: 'timeout' } },
   ])
   expect(await journaled(bank, [order]).getPayout(bareId(order.id))).toEqual({
     outcome: 'ok',

@@ -144,7 +144,7 @@ function hide(json: string, hidden: Record<string, string>): string {
   }, json)
 }
 
-const TIMED_OUT = { outcome: 'unknown', reason: 'no answer in time' } as const
+const TIMED_OUT = { outcome: 'unknown', reason: 'no response in time' } as const
 
 /** Adds a code to the timeout, the only reason of Troco's own that a page shows. */
 function coded(answer: Answer<unknown>): object {

@@ -200,5 +200,5 @@ function ok<Value>(value: Value): Answer<Value> {
 }
 
 function down(): Answer<never> {
-  return { outcome: 'retryable', reason: 'The simulated bank is down, as the address asks' }
+  return { outcome: 'retryable', reason: 'The simulated bank is unavailable for this address' }
 }

@@ -20,7 +20,7 @@ export async function beginAuthenticator({ id, email }: FactorOwner) {
     ON CONFLICT (user_id) DO UPDATE SET sealed = EXCLUDED.sealed, created_at = now()
     WHERE a.confirmed_at IS NULL`
   if (begun === 1) return { secret, uri: appOf(secret, email).toString() }
-  throw refuse('limit_reached', 'There is an authenticator app already: remove it first')
+  throw refuse('limit_reached', 'An authenticator app is already set up: remove it first')
 }
 
 /** Activates the app with its first valid code. Returns new recovery codes; null if some exist. */
@@ -29,7 +29,7 @@ export async function confirmAuthenticator(owner: FactorOwner, code: string) {
   const change = { action: 'user.authenticator_added', mail: 'authenticatorOn' } as const
   const codes = await changeFactor(owner, change, async tx => {
     if (await takeAppCode(tx, owner.id, code, { isNew: true })) return
-    throw invalidInput('code', 'is not the one that the app shows now')
+    throw invalidInput('code', 'does not match: enter the code that the app shows now')
   })
   await forgive([['second_factor', owner.id]])
   return codes

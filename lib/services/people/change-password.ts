@@ -25,7 +25,7 @@ export async function changePassword(user: Changer, wanted: PasswordChange): Pro
   await requireGoodPassword(wanted.password, user)
   const { passwordHash: before } = await db().user.findUniqueOrThrow({ where: { id: user.id } })
   if (before !== null && !(await isPassword(wanted.current ?? '', before))) {
-    throw invalidInput('current', 'is not your password: type it again')
+    throw invalidInput('current', 'does not match your password: enter it again')
   }
   await forgive([['person', user.id]])
   const hash = await hashPassword(wanted.password)
@@ -35,7 +35,7 @@ export async function changePassword(user: Changer, wanted: PasswordChange): Pro
       where: { id: user.id, passwordHash: before },
       data: { passwordHash: hash, passwordChangedAt: new Date() },
     })
-    if (count === 0) throw invalidInput('current', 'was changed just now: type the new one')
+    if (count === 0) throw invalidInput('current', 'has just been changed: enter the new password')
     await endSessionsOf(tx, user.id, user.sessionId)
     await tellOfPassword(tx, user.id, 'user.password_changed')
   })

@@ -20,8 +20,7 @@ const WORDS_HERE =
 /** Words that add no strength to a password, like those about its user. */
 const SAYS_NOTHING = ['troco', 'senha', 'password', 'pix', 'admin', 'mudar']
 
-const EASY =
-  'is easy to guess: leave out names, e-mails and dates, and use four words that have nothing in common'
+const EASY = 'is easy to guess: use four unrelated words, without names, e-mail addresses or dates'
 
 interface Chooser {
   email: string

@@ -20,7 +20,10 @@ interface Asked {
 export async function beginPasskey({ id, email, name }: FactorOwner, origin: string) {
   const known = await listCredentials(id)
   if (known.length >= PASSKEYS_MAX) {
-    throw refuse('limit_reached', `There are ${PASSKEYS_MAX} passkeys: remove one first`)
+    throw refuse(
+      'limit_reached',
+      `The limit of ${PASSKEYS_MAX} passkeys is reached: remove one first`,
+    )
   }
   const { generateRegistrationOptions } = await webauthn()
   const options = await generateRegistrationOptions({
@@ -41,7 +44,7 @@ export async function beginPasskey({ id, email, name }: FactorOwner, origin: str
 export async function addPasskey(owner: FactorOwner, { name, challenge, passkey }: NewPasskey) {
   const asked = await tryChallenge('new_passkey', challenge)
   const made = asked?.userId === owner.id ? await judgeNew(asked.value, passkey) : null
-  if (!made?.registrationInfo) throw invalidInput('passkey', 'was not made as asked: begin anew')
+  if (!made?.registrationInfo) throw invalidInput('passkey', 'could not be verified: start again')
   const { id: credentialId, publicKey, counter } = made.registrationInfo.credential
   const key = { credentialId, publicKey: new Uint8Array(publicKey), counter }
   const transports = passkey.response.transports ?? []
@@ -49,7 +52,7 @@ export async function addPasskey(owner: FactorOwner, { name, challenge, passkey 
   const change = { action: 'user.passkey_added', mail: 'passkeyAdded', target: data.id } as const
   return changeFactor(owner, change, tx => tx.passkey.create({ data })).catch(error => {
     const isTaken = databaseFault(error).constraint === 'passkeys_credential_id_key'
-    throw isTaken ? invalidInput('passkey', 'is registered already') : error
+    throw isTaken ? invalidInput('passkey', 'is already registered') : error
   })
 }
 
@@ -127,7 +130,7 @@ async function listCredentials(userId: string) {
 function hostOf(origin: string): string {
   const { hostname } = new URL(origin)
   if (!isIP(hostname.replace(/^\[|\]$/g, ''))) return hostname
-  throw invalidInput('passkey', 'needs an address with a name, not an IP address')
+  throw invalidInput('passkey', 'requires a server address with a host name, not an IP address')
 }
 
 /** Loads the library on first use: it takes a third of a second. */

@@ -26,13 +26,13 @@ export async function listProofMethods(userId: string): Promise<ProofMethod[]> {
 export async function prove(user: Prover, answer: ProofRequest): Promise<void> {
   if (answer.password === undefined) return proveByFactor(user, answer)
   if ((await listFactors(user.id)).length > 0) {
-    throw invalidInput('password', 'is not enough: use the second factor')
+    throw invalidInput('password', 'is not sufficient: use the second factor')
   }
   // Counted by user id, not by e-mail: failed sign-ins by others must not block this user.
   await requireFew([['person', user.id]])
   const { passwordHash } = await db().user.findUniqueOrThrow({ where: { id: user.id } })
   if (!(await isPassword(answer.password, passwordHash))) {
-    throw invalidInput('password', 'is not the one of this person: type it again')
+    throw invalidInput('password', 'is not correct: enter it again')
   }
   await forgive([['person', user.id]])
   await renewProof(user.sessionId)
@@ -44,13 +44,13 @@ export async function proveByFactor(user: Prover, answer: FactorAnswer): Promise
   if (code !== undefined) {
     await requireFew([['second_factor', user.id]])
     if ((await takeCode(user.id, code)) === null) {
-      throw invalidInput('code', 'is not right, or was used before: type the one shown now')
+      throw invalidInput('code', 'does not match or was already used: enter the current code')
     }
     await forgive([['second_factor', user.id]])
   } else if (challenge === undefined || passkey === undefined) {
     throw invalidInput('code', 'is required')
   } else if ((await findByPasskey({ challenge, passkey })) !== user.id) {
-    throw invalidInput('passkey', 'is none of this person: try again')
+    throw invalidInput('passkey', 'does not belong to this user: try again')
   }
   await renewProof(user.sessionId)
 }

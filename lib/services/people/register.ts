@@ -24,7 +24,7 @@ export async function addUser(tx: Tx, wanted: NewUser, actor: Actor): Promise<Us
   const { id = newId(), name = '' } = wanted
   const data = { ...wanted, id, email, name: name.trim() || email }
   const { count } = await tx.user.createMany({ data, skipDuplicates: true })
-  if (count === 0) throw invalidInput('email', 'belongs to another user already')
+  if (count === 0) throw invalidInput('email', 'already belongs to another user')
   const after = { admin: wanted.isAdmin }
   await recordAudit(tx, { actor, action: 'user.created', target: id, after })
   return { id }

@@ -42,8 +42,8 @@ async function sendLink(email: string): Promise<void> {
 /** Returns a reset link for the operator to pass on. The audit records who made it. */
 export async function openResetFor(text: string, actor: Actor): Promise<string> {
   const person = await db().user.findUnique({ where: { email: requireEmail(text) } })
-  if (!person) throw invalidInput('email', 'belongs to nobody')
-  if (person.disabledAt) throw invalidInput('email', 'belongs to somebody who may not sign in')
+  if (!person) throw invalidInput('email', 'does not belong to a user')
+  if (person.disabledAt) throw invalidInput('email', 'belongs to a disabled user')
   const path = await openReset(person.id)
   const action = 'user.reset_link_made'
   await transaction(tx => recordAudit(tx, { actor, action, target: person.id }))

@@ -24,7 +24,7 @@ export function requireEmail(text: string): string {
 
 const ProfileChange = z.object({
   full_name: text(1, 100)
-    .regex(/^[^\p{C}]+$/u, must('be on one line'))
+    .regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters'))
     .optional(),
   locale: z.enum(LOCALES, must(`be ${LOCALES.join(' or ')}`)).optional(),
   theme: z.enum(['light', 'dark', 'system'], must('be light, dark or system')).optional(),
@@ -34,7 +34,7 @@ export const profileChange = { test: ProfileChange, live: ProfileChange }
 
 /** A current password, without the length rules: older ones may have had other rules. */
 export const passwordProof = z.object({
-  password: z.string(must('be a string')).min(1, must('be filled in')).max(1_024),
+  password: z.string(must('be a string')).min(1, must('not be empty')).max(1_024),
 })
 
 /** A code of the app (six digits) or a recovery code, with or without spaces and dash. */
@@ -42,7 +42,7 @@ export const codeProof = z.object({
   code: z
     .string(must('be a string'))
     .trim()
-    .regex(/^[\w\s-]{6,30}$/, must('be a code')),
+    .regex(/^[\w\s-]{6,30}$/, must('be a code of an authenticator app or a recovery code')),
 })
 
 const ENCODED = 'be base64url'
@@ -71,7 +71,7 @@ export const passkeyProof = z.object({
         must('be an object'),
       ),
     },
-    must('be what the browser answered'),
+    must('be the response of navigator.credentials.get'),
   ),
 })
 export type PasskeyProof = z.infer<typeof passkeyProof>
@@ -104,7 +104,10 @@ export interface Factors {
 
 const NAME_MAX = 60
 export const passkeyName = z.object({
-  name: text(1, NAME_MAX).regex(/^[^\p{C}]+$/u, must('be on one line')),
+  name: text(1, NAME_MAX).regex(
+    /^[^\p{C}]+$/u,
+    must('contain no line breaks or control characters'),
+  ),
 })
 
 export const newPasskey = passkeyName.extend({
@@ -121,7 +124,7 @@ export const newPasskey = passkeyName.extend({
         must('be an object'),
       ),
     },
-    must('be what the browser made'),
+    must('be the response of navigator.credentials.create'),
   ),
 })
 export type NewPasskey = z.infer<typeof newPasskey>
@@ -164,7 +167,7 @@ export const resetRequest = z.object({
 })
 
 export const resetAnswer = z.object({
-  secret: z.string(must('be a string')).max(100, must('be the one of the mail')),
+  secret: z.string(must('be a string')).max(100, must('be the secret of a reset link')),
   password: newPassword,
 })
 export type ResetAnswer = z.infer<typeof resetAnswer>

@@ -34,7 +34,7 @@ export async function createEndpoint(
     await keepKey(tx, once)
     const there = await tx.webhookEndpoint.count({ where: { accountId, mode, deletedAt: null } })
     if (there >= ENDPOINTS_MAX) {
-      const message = `There are ${ENDPOINTS_MAX} endpoints already: edit or delete one of them`
+      const message = `The limit of ${ENDPOINTS_MAX} endpoints is reached: edit or delete one`
       throw refuse('limit_reached', message)
     }
     await tx.webhookEndpoint.create({ data: { accountId, id, mode, url, eventTypes: event_types } })

@@ -55,9 +55,10 @@ async function refuseEndpoint(accountId: string, mode: Mode, id: string): Promis
 }
 
 function requireFree({ isDeleted, isDisabled, isUnderWay }: Omit<Standing, 'status'>): void {
-  if (isDeleted) throw refuse('endpoint_disabled', 'The endpoint is deleted: make a new one')
-  if (isDisabled) throw refuse('endpoint_disabled', 'Enable the endpoint first')
-  if (isUnderWay) throw refuse('under_way', 'It is being sent just now: wait for its end')
+  if (isDeleted) throw refuse('endpoint_disabled', 'The endpoint is deleted: create a new one')
+  if (isDisabled) throw refuse('endpoint_disabled', 'The endpoint is disabled: enable it first')
+  if (isUnderWay)
+    throw refuse('under_way', 'The delivery is being sent: try again when it has ended')
 }
 
 /** Resend request, with the subject ids that its reference resolves to. */

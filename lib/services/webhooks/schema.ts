@@ -80,7 +80,7 @@ function endpointOf(url: z.ZodType<string>) {
 function changeOf(url: z.ZodType<string>) {
   return endpointOf(url)
     .partial()
-    .refine(({ url, event_types }) => url || event_types, must('hold url, event_types or both'))
+    .refine(({ url, event_types }) => url || event_types, must('contain url, event_types or both'))
 }
 
 export const enableRequest = inBoth(
@@ -92,9 +92,11 @@ const type = z.enum(EVENT_TYPES, must(`be one of ${EVENT_TYPES.join(', ')}`)).op
 export const testRequest = inBoth(z.object({ type }))
 
 const { limit, status, created_from, created_to, external_id } = listQuery(DELIVERY_STATUSES).shape
-const ID = must('be an id, in the form of a UUID')
+const ID = must('be a UUID')
 const uuid = z.string(ID).refine(isUuid, ID)
-const ENDPOINT = must(`be the id of an endpoint, or "${NO_ENDPOINT}" for those of a webhook_url`)
+const ENDPOINT = must(
+  `be the id of an endpoint, or "${NO_ENDPOINT}" for deliveries to a webhook_url`,
+)
 const endpoint_id = z
   .string(ENDPOINT)
   .refine(value => value === NO_ENDPOINT || isUuid(value), ENDPOINT)
@@ -108,7 +110,7 @@ const CURSOR = /^\d{1,15}\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export const deliveriesQuery = z.object({
   ...{ limit, status, created_from, created_to, endpoint_id, reference },
   type: wantedType,
-  cursor: z.string().regex(CURSOR, must('be the next_cursor of a page before')).optional(),
+  cursor: z.string().regex(CURSOR, must('be the next_cursor of a previous page')).optional(),
   subject_id: uuid.optional(),
 })
 export type DeliveriesQuery = z.infer<typeof deliveriesQuery>
@@ -130,7 +132,7 @@ export const failedQuery = z
       context.addIssue({ code: 'custom', path: [field], message })
     if (days <= 0) refuse(to ? 'to' : 'from', to ? 'must be after from' : 'must be in the past')
     if (days <= RESEND_DAYS_MAX) return
-    const rule = `must be at most ${RESEND_DAYS_MAX} days before to, or before now without one`
+    const rule = `must be at most ${RESEND_DAYS_MAX} days before to, or before now if to is absent`
     refuse('from', rule)
   })
 export const resendRequest = inBoth(failedQuery)
@@ -140,7 +142,7 @@ function inBoth<Shape extends z.ZodType>(shape: Shape) {
   return { test: shape, live: shape }
 }
 
-const AFTER = 'be a sequence number: 0, or the next_after of an answer before'
+const AFTER = 'be a sequence number: 0 or the next_after of a previous response'
 
 export const eventsQuery = z.object({
   after: z

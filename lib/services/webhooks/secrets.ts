@@ -135,6 +135,6 @@ function isOf({ accountId, mode, endpointId }: SecretHolder): Prisma.Sql {
 }
 
 function tooOften(): TrocoError {
-  const message = `${SIGNING_MAX} secrets sign at once: wait until the oldest has retired`
+  const message = `The limit of ${SIGNING_MAX} active secrets is reached: wait until the oldest expires`
   return refuse('limit_reached', message)
 }

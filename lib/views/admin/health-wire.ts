@@ -19,7 +19,7 @@ export const HealthRead = z.object({
   }),
 })
 
-const id = z.string(must('be an id')).refine(isUuid, must('be an id')).optional()
+const id = z.string(must('be a UUID')).refine(isUuid, must('be a UUID')).optional()
 
 /** Without an id: all stuck jobs of the kind, in every account. A mail belongs to no account. */
 export const requeueRequest = z

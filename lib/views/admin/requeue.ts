@@ -95,7 +95,8 @@ async function requeueDelivery(accountId: string, id: string, actor: Actor): Pro
 
 function requireFree(job: { isHeld: boolean } | undefined): void {
   if (!job) throw notFound()
-  if (job.isHeld) throw refuse('under_way', 'A worker has it just now: wait for its end')
+  if (job.isHeld)
+    throw refuse('under_way', 'A worker is running this job: try again when it has finished')
 }
 
 interface Requeued {

@@ -9,7 +9,7 @@ import { PROBLEM_CODES } from '#lib/services/webhooks/problem.ts'
 
 /** Reason for an action of the operator, shown to those affected. */
 export const reasoned = z.object({
-  reason: text(3, 200).regex(/^[^\p{C}]+$/u, must('be on one line')),
+  reason: text(3, 200).regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters')),
 })
 export const maybeReasoned = reasoned.partial()
 

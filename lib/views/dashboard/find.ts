@@ -19,7 +19,7 @@ const REFERENCE_MAX = 255
 
 export const FindQuery = z.object({
   q: z
-    .string(must('be a text'))
+    .string(must('be a string'))
     .trim()
     .min(1, must('not be empty'))
     .max(TEXT_MAX, must(`have at most ${TEXT_MAX} characters`)),

@@ -31,7 +31,7 @@ export async function streamCharge(
   const charge = await findCharge(accountId, mode, idOrReference)
   if (!charge) throw refuse('transaction_not_found')
   if (isWatchedEnough(accountId)) {
-    throw refuse('limit_reached', 'Too many live charges are open in this account')
+    throw refuse('limit_reached', 'Too many live charges are open in this account: close one first')
   }
   const chunks = new Outlet(outlet => {
     const tell = (status: ChargeNews['status']) =>

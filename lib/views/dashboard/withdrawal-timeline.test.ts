@@ -130,7 +130,7 @@ test('a webhook that nobody took and one that was taken stand there with what wa
 
 test("a real bank's calls are told from its journal, and the same again and again is one line", async () => {
   const said: Answer<OrderState>[] = [
-    { outcome: 'unknown', reason: 'no answer in time' },
+    { outcome: 'unknown', reason: 'no response in time' },
     { outcome: 'ok', value: { state: 'taken' } },
     { outcome: 'ok', value: { state: 'taken' } },
     { outcome: 'ok', value: { state: 'done', endToEndId: `E${'0'.repeat(31)}` } },
@@ -154,7 +154,7 @@ test("a real bank's calls are told from its journal, and the same again and agai
       what: 'call',
       operation: 'sendPayout',
       outcome: 'unknown',
-      said: 'no answer in time',
+      said: 'no response in time',
       times: 1,
     },
     { what: 'call', operation: 'getPayout', outcome: 'ok', said: 'taken', times: 2 },

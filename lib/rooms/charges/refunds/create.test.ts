@@ -182,7 +182,7 @@ describe('refused, with not a row written or changed:', () => {
     await paidAgo('90 days 1 second')
     await expectRefused(merchant, chargeId, 100, {
       code: 'refund_window_closed',
-      message: 'Transaction was paid more than 90 days ago, too long for a refund',
+      message: 'Transaction was paid more than 90 days ago and can no longer be refunded',
     })
     await paidAgo('89 days 23:59:50')
     expect(await refund(merchant, chargeId, 100)).toMatchObject({ status: 'pending' })
@@ -194,7 +194,7 @@ describe('refused, with not a row written or changed:', () => {
     await receive(merchant, 100_000)
     const atMost = (left: number) => ({
       code: 'invalid_input',
-      fields: { amount: [`amount must be at most ${left}, what is left of the charge`] },
+      fields: { amount: [`amount must be at most ${left}, the amount left to refund`] },
     })
     await expectRefused(merchant, chargeId, 1_001, atMost(1_000))
     await refund(merchant, chargeId, 600)
@@ -203,7 +203,7 @@ describe('refused, with not a row written or changed:', () => {
     await refund(merchant, chargeId, 400)
     const nothing = {
       code: 'invalid_input',
-      fields: { amount: ['amount cannot be refunded: nothing is left of the charge'] },
+      fields: { amount: ['amount cannot be refunded: refunds already cover the whole charge'] },
     }
     await expectRefused(merchant, chargeId, 1, nothing)
     await expectRefused(merchant, chargeId, undefined, nothing)

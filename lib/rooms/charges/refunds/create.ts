@@ -91,6 +91,7 @@ function refuseInWords(error: unknown): never {
   const refused = REFUSED[refusal.code]
   if (refused) throw refused()
   const { left } = refusal.params
-  if (left === 0) throw invalidInput('amount', 'cannot be refunded: nothing is left of the charge')
-  throw invalidInput('amount', `must be at most ${left}, what is left of the charge`)
+  if (left === 0)
+    throw invalidInput('amount', 'cannot be refunded: refunds already cover the whole charge')
+  throw invalidInput('amount', `must be at most ${left}, the amount left to refund`)
 }
