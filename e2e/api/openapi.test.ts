@@ -79,7 +79,7 @@ describe('the document', () => {
     expect(new Set(ids).size).toBe(ids.length)
     for (const { operation } of operations()) {
       expect(operation.summary).toMatch(/^[A-Z].*[^.]$/)
-      expect(operation.description).toMatch(/^[A-Z][\s\S]*\n\nNeeds /)
+      expect(operation.description).toMatch(/^[A-Z][\s\S]*\n\nRequires /)
       const allowed = [operation['x-required-permission']].flat()
       expect(allowed.length).toBeGreaterThan(0)
       for (const name of allowed) {

@@ -126,7 +126,7 @@ test.describe('on a phone, in Portuguese', () => {
     expect(width).toBeLessThanOrEqual(390)
     await page.getByRole('button', { name: 'Abrir Menu' }).click()
     await page.getByRole('link', { name: 'Withdrawals', exact: true }).click()
-    await expect(page.getByRole('link', { name: /^Withdraw to a Pix key/ })).toBeVisible()
+    await expect(page.getByRole('link', { name: /^Create a withdrawal/ })).toBeVisible()
   })
 })
 

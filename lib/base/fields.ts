@@ -46,7 +46,7 @@ function isHttpUrl(value: string): boolean {
 }
 
 const REFERENCE =
-  'Your own reference, by which it can be read back: printable characters, not in the form of a UUID. Each is used once per account and mode; a second use is answered with 409.'
+  'Your own reference, by which the resource can also be read: printable characters, not a UUID. Unique per account and mode; a second use responds 409.'
 const EXTERNAL_ID = 'have 1 to 255 printable characters and not be a UUID'
 
 export const externalId = z
@@ -91,11 +91,11 @@ function byteLength(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length
 }
 
-const PAGE_END = 'Send it as `cursor` to read the next page; null on the last one.'
+const PAGE_END = 'Send it as `cursor` to read the next page. Null on the last page.'
 
 const Page = z
   .object({ next_cursor: z.string().nullable().meta(about(PAGE_END, null)) })
-  .meta({ id: 'Page', ...about('What every page of a list has.') })
+  .meta({ id: 'Page', ...about('Fields of every page of a list.') })
 
 export function pageOf<Entry extends z.ZodType>(entry: Entry) {
   const entries = z.array(entry).meta(about('Newest first.'))
@@ -125,17 +125,17 @@ export function listLimit(unlessSaid: number) {
     .default(unlessSaid)
     .meta({
       like: z.int().min(1).max(LIST_MAX).default(unlessSaid),
-      ...about('How many to answer at most.', unlessSaid),
+      ...about('Maximum number of entries.', unlessSaid),
     })
 }
 
 const CURSOR = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
-const MOMENT = 'a date, which begins at midnight UTC, or a time with its zone.'
+const MOMENT = 'a date (midnight UTC) or a time with a UTC offset.'
 
 /** Builds the query schema of a list. `find` documents which columns `q` searches. */
 export function listQuery<const Status extends string>(
   statuses: readonly Status[],
-  find = 'Text to look for.',
+  find = 'Search text.',
 ) {
   const reference = z.string().max(255, must('have at most 255 characters'))
   return z.object({
@@ -144,16 +144,16 @@ export function listQuery<const Status extends string>(
       .string()
       .refine(isUuid, must('be the next_cursor of a previous page'))
       .optional()
-      .meta({ ...about('The `next_cursor` of the page before.', CURSOR), format: 'uuid' }),
+      .meta({ ...about('The `next_cursor` of the previous page.', CURSOR), format: 'uuid' }),
     status: z
       .enum(statuses, must(`be one of ${statuses.join(', ')}`))
       .optional()
-      .meta(about('Only those in this state.', statuses[0])),
-    external_id: reference.optional().meta(about('Only the one of this reference.', 'order-1048')),
-    created_from: moment
+      .meta(about('Only entries with this status.', statuses[0])),
+    external_id: reference
       .optional()
-      .meta(about(`Created at or after this: ${MOMENT}`, '2026-11-01')),
-    created_to: moment.optional().meta(about(`Created before this: ${MOMENT}`, '2026-12-01')),
+      .meta(about('Only the entry with this `external_id`.', 'order-1048')),
+    created_from: moment.optional().meta(about(`Created at or after: ${MOMENT}`, '2026-11-01')),
+    created_to: moment.optional().meta(about(`Created before: ${MOMENT}`, '2026-12-01')),
     q: reference.optional().meta(about(find, 'ana')),
   })
 }

@@ -4,7 +4,7 @@ import { readBalances } from '#lib/services/ledger/accounts.ts'
 
 export const GET = endpoint({
   summary: 'Read the account',
-  description: "Its name, and what may be withdrawn in the token's mode.",
+  description: "Returns the name of the account and its available balance in the token's mode.",
   allow: 'account:read',
   answer: AccountRead,
   quick: true,

@@ -13,7 +13,7 @@ const shapes = { transaction: ChargeDetail, refund: RefundDetail, withdrawal: Wi
 
 export const GET = endpoint({
   summary: 'List events',
-  description: 'What happened after a sequence number, oldest first. `data` may be empty.',
+  description: 'Returns the events after a sequence number, oldest first. `data` may be empty.',
   allow: 'events:read',
   query: eventsQuery,
   answer: eventPage(shapes),

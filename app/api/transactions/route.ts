@@ -12,7 +12,7 @@ import {
 export const POST = endpoint({
   summary: 'Create a charge',
   description:
-    'Answers with the `br_code`, which your customer pays as a QR code or by copy and paste. Give a `webhook_url` to be told when it is paid, expires or fails.',
+    'Returns the `br_code`, which the payer scans as a QR code or copies. Events are sent to `webhook_url` when the charge is paid, expires or fails.',
   allow: 'transactions:write',
   body: chargeRequest,
   invalid: 'first_message',
@@ -34,7 +34,7 @@ function created(charge: Parameters<typeof createdChargeToWire>[0]) {
 
 export const GET = endpoint({
   summary: 'List charges',
-  description: "The charges of the account in the token's mode, newest first.",
+  description: "Returns the charges of the account in the token's mode, newest first.",
   allow: 'transactions:read',
   query: chargesQuery,
   answer: ChargePage,

@@ -12,9 +12,9 @@ import {
 } from '#lib/rooms/withdrawals/wire.ts'
 
 export const POST = endpoint({
-  summary: 'Withdraw to a Pix key',
+  summary: 'Create a withdrawal',
   description:
-    'Takes the amount from the balance and sends it to the key. It is held before any bank is asked; where the balance is too small nothing changes.',
+    'Deducts the amount from the balance and sends it to the key. The amount is held before the bank is called. If the balance is too small, nothing changes.',
   allow: 'withdrawals:write',
   takesProof: true,
   body: withdrawalRequest,
@@ -31,7 +31,7 @@ export const POST = endpoint({
   },
 })
 
-const FIND = 'A whole Pix key, reference, id or end-to-end id.'
+const FIND = 'Search text: a complete PIX key, reference, id or end-to-end id.'
 
 function created(withdrawal: WithdrawalRow) {
   return { message: 'Withdrawal created', data: createdWithdrawalToWire(withdrawal) }
@@ -39,7 +39,7 @@ function created(withdrawal: WithdrawalRow) {
 
 export const GET = endpoint({
   summary: 'List withdrawals',
-  description: "The withdrawals of the account in the token's mode, newest first.",
+  description: "Returns the withdrawals of the account in the token's mode, newest first.",
   allow: 'withdrawals:read',
   query: listQuery(WITHDRAWAL_STATUSES, FIND),
   answer: WithdrawalPage,

@@ -84,7 +84,10 @@ function examplesOf(declared: Declared, code: PublicErrorCode): Json {
   const told = { [code]: { summary: WHEN[code], value: said(errorOf(declared, code)) } }
   if (code !== 'invalid_input' || !declared.once) return told
   const value = said(invalidInput('Idempotency-Key', REUSED))
-  return { ...told, idempotency_key: { summary: 'The key came before with another body', value } }
+  return {
+    ...told,
+    idempotency_key: { summary: 'The key was already used with another body', value },
+  }
 }
 
 function errorOf({ allow, body, query, refuses }: Declared, code: PublicErrorCode): TrocoError {
@@ -132,7 +135,7 @@ function headersOf(status: number, codes: PublicErrorCode[]): Json {
 }
 
 function codeHeader(codes: string[]): Json {
-  return { description: 'The reason, for programs.', schema: { type: 'string', enum: codes } }
+  return { description: 'Error code, for programs.', schema: { type: 'string', enum: codes } }
 }
 
 export function headerRefs(names: string[]): Json {

@@ -70,8 +70,8 @@ function descriptionOf({ description, allow, once }: Declared): string {
   const kept = once && (once.keptS > 86_400 ? `${once.keptS / 86_400} days` : '24 hours')
   return [
     ...(description ? [description] : []),
-    `Needs ${needs}.`,
-    ...(kept ? [`Its answer is kept for ${kept} under an \`Idempotency-Key\`.`] : []),
+    `Requires ${needs}.`,
+    ...(kept ? [`With an \`Idempotency-Key\`, the response is stored for ${kept}.`] : []),
   ].join('\n\n')
 }
 
@@ -111,7 +111,7 @@ function pathParameter(segments: string[], part: string): Json {
     name,
     in: 'path',
     required: true,
-    description: `The id of the ${one.toLowerCase()}${isOurs ? '' : ', or your `external_id`'}.`,
+    description: `Id${isOurs ? '' : ' or `external_id`'} of the ${one.toLowerCase()}.`,
     schema: { type: 'string', ...(isOurs ? { format: 'uuid' } : {}) },
     example: isOurs ? '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60' : 'order-1048',
   }

@@ -2,147 +2,147 @@ import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 
 /** Introduction of the API reference, in Markdown; each heading becomes a section. */
 export const INTRODUCTION = `
-Create PIX charges, learn when they are paid, give money back, send it to a Pix key, and be told of
-everything that happens. Requests and answers are JSON; all paths are relative to the server's
-address.
+Create PIX charges, receive notifications when they are paid, refund them, and withdraw the balance to a
+PIX key. Requests and responses are JSON. All paths are relative to the server's URL.
 
 ## Authentication
 
-Every request carries a token: \`Authorization: Bearer <token>\`. A token belongs to one account and
-one mode and is shown once, when it is made. Make one for each integration, with only the
-permissions that it needs, so that you can revoke it alone. Never put a token into a page, an app,
-a public repository or a log.
+Send \`Authorization: Bearer <token>\` with every request. A token belongs to one account and one mode
+and is shown only when it is created. Create one token per integration, with only the permissions that
+it needs, so that you can revoke it separately. Keep tokens out of pages, apps, public repositories and
+logs.
 
-The permissions are ${PERMISSIONS.map(name => `\`${name}\``).join(', ')}. Each operation names the
-one that it needs, and a 403 names the one that was missing in \`X-Required-Permission\`.
+The permissions are ${PERMISSIONS.map(name => `\`${name}\``).join(', ')}. Each operation states the
+permission that it requires. If it is missing, the response is 403 and \`X-Required-Permission\` names it.
 
 ## Test and live mode
 
-Each account has two worlds, and nothing crosses between them: charges, withdrawals, balance, events
-and tokens belong to one. The token decides: \`troco_test_…\` or \`troco_live_…\`. Test mode runs on a
-simulated bank that comes with Troco and moves no money; live mode runs on the configured bank, and
-its writes are answered with 403 where there is none.
+Each account has two modes, \`test\` and \`live\`, with separate tokens, charges, withdrawals, balances
+and events. The token determines the mode: \`troco_test_…\` or \`troco_live_…\`. Test mode uses a built-in
+simulated bank and moves no money. Live mode uses the configured bank; without one, its writes respond
+403.
 
-In test mode you decide what happens, under \`/sandbox\` or by these addresses:
+In test mode, the operations under \`/sandbox\` decide the outcome of a charge or withdrawal. Some
+addresses decide it in advance:
 
-| Send | What happens |
+| Value | Effect |
 |---|---|
-| \`client_email\` that begins with \`fail@\` | The charge fails about a second after its \`pending\` answer. |
-| \`client_email\` that begins with \`unavailable@\` | 503; nothing is written. |
-| \`pix_key\` that begins with \`reject@\` | The withdrawal is rejected about a second later. |
-| \`pix_key\` that begins with \`hold@\` | The withdrawal stays \`pending\` until you decide it. |
-| \`pix_key\` that begins with \`unavailable@\` | 503; nothing is held. |
+| \`client_email\` beginning with \`fail@\` | The charge fails about a second after its \`pending\` response. |
+| \`client_email\` beginning with \`unavailable@\` | 503; nothing is stored. |
+| \`pix_key\` beginning with \`reject@\` | The withdrawal is rejected after about a second. |
+| \`pix_key\` beginning with \`hold@\` | The withdrawal stays \`pending\` until you decide it. |
+| \`pix_key\` beginning with \`unavailable@\` | 503; nothing is held. |
 
-Any other withdrawal is approved after about a second. Any well-formed document or key is taken;
-live mode also judges check digits.
+Any other withdrawal is approved after about a second. Test mode accepts any well-formed document and
+PIX key; live mode also verifies check digits.
 
 ## Money, times and ids
 
-Money is a whole number of cents: \`1500\` is R$ 15,00. Times are ISO 8601 in UTC with microseconds:
-\`2026-11-21T01:27:00.123456Z\`. Ids are UUIDs. Where you may give an \`external_id\` of your own, you
-can also read by it.
+Amounts are integers in cents: \`1500\` is R$ 15.00. Times are ISO 8601 in UTC with microseconds:
+\`2026-11-21T01:27:00.123456Z\`. Ids are UUIDs. A charge or withdrawal can also be read by its
+\`external_id\`, your own reference.
 
 ## Requests
 
-Send \`Content-Type: application/json\` and at most 64 KiB. Fields that are not known are ignored. An
-optional field that is null or an empty string counts as absent; an amount is never read from text.
-\`HEAD\` answers as \`GET\`, and a trailing slash makes no difference. Another method is answered with
-405 and \`Allow\`, an address that does not exist with 404 and \`{"error":"Not found"}\`.
+Send \`Content-Type: application/json\` and at most 64 KiB. Unknown fields are ignored. In optional
+fields, null and the empty string count as absent. An amount must be a JSON number, not a string.
+\`HEAD\` responds like \`GET\`, and a trailing slash is ignored. An unsupported method responds 405 with
+\`Allow\`; an unknown path responds 404 with \`{"error":"Not found"}\`.
 
-Every answer carries \`X-Request-Id\`: the one that you sent, if it has at most 64 characters from
-\`A-Z a-z 0-9 . _ : -\`, else a new one. It finds the request in the log.
+Every response has an \`X-Request-Id\`: the one that you sent, if it has at most 64 characters from
+\`A-Z a-z 0-9 . _ : -\`, otherwise a new one. It identifies the request in the server's log.
 
 ## Errors
 
-An error is \`{"error": "…"}\`; the text is for people and a code for programs stands in
-\`X-Error-Code\`. What is not valid is answered with 422, in one of two forms:
+The body of an error is \`{"error": "…"}\`, a text for people. The header \`X-Error-Code\` is for
+programs. Invalid input responds 422 with one of two bodies:
 
-- \`POST /transactions\` says the first problem, which names its field:
+- \`POST /transactions\` returns the first problem, which names its field:
   \`{"errors": "amount is required"}\`
-- Everything else says all problems by their field:
+- All other operations return the problems of all fields:
   \`{"errors": {"amount": ["…"], "pix_key": ["…"]}}\`
 
-After 429 and 503 wait as many seconds as \`Retry-After\` says, then send the same request again. A
-500 is a fault of ours; the write may have happened, so repeat it only under an \`Idempotency-Key\`.
+After 429 or 503, wait for the number of seconds in \`Retry-After\` and repeat the request. A 500 is an
+error of the server: the write may have taken effect, so repeat it only with an \`Idempotency-Key\`.
 
 ## Idempotency
 
-Send an \`Idempotency-Key\` of 1 to 255 characters (a new UUID, say) with a POST, and you may repeat
-it until it is answered: it acts once. The same key with the same body gets the first answer again,
-with \`Idempotent-Replayed: true\`. While the first request still runs the second waits up to ten
-seconds for it, and then gets 409. The same key with another body gets 422. Keys are kept for 24
-hours for charges and 30 days for withdrawals and refunds, per account, mode and path. Refusals are
-not kept: after one, the same key may succeed.
+Send an \`Idempotency-Key\` of 1 to 255 characters, such as a new UUID, with a POST, and repeat the
+request with the same key until you get a response. The request takes effect once. A request with the
+same key and body gets the first response, with \`Idempotent-Replayed: true\`. While the first request is
+running, the second waits up to 10 seconds for its response, then gets 409. The same key with another
+body gets 422. Keys are valid per account, mode and path: 24 hours for charges, 30 days for withdrawals
+and refunds. Errors are not stored, so the same key can succeed after one.
 
 ## Rate limits
 
-Unless the operator has set others, a token may send 100 requests a second and an address 200, each
-twice as many at once after a quiet while. \`RateLimit-Policy\` and \`RateLimit\` say what holds and
-what is left, as in the IETF draft; beyond it comes 429 with \`Retry-After\`.
+By default, a token can send 100 requests per second and a client address 200, and twice as many at once
+after an idle time. \`RateLimit-Policy\` and \`RateLimit\` state the limits and what is left, as in the
+IETF draft. Above them the response is 429 with \`Retry-After\`.
 
 ## Pages
 
-Lists are newest first. \`limit\` says how many to answer; \`next_cursor\`, sent as \`cursor\`, gives the
-next page, and is null on the last. Filters must stay the same from page to page.
+Lists are sorted newest first. \`limit\` is the maximum number of entries. Send \`next_cursor\` as
+\`cursor\`, with the same filters, to read the next page; it is null on the last page.
 
 ## Webhooks
 
-Give a charge or a withdrawal a \`webhook_url\` and it is told what becomes of it, with the same body
-that \`GET /events\` lists. Answer with any 2xx within 15 seconds. Otherwise it is told again after 5
-seconds, 5 minutes, 30 minutes, 2, 5 and 10 hours; redirects count as failures, 410 ends it, and a
-\`Retry-After\` of up to an hour is kept to. An event can come more than once, so remember the
-\`webhook-id\`; those of one charge or withdrawal come in order. If you cannot receive webhooks, read
-\`GET /events\` from the last \`sequence\` that you know.
+If a charge or withdrawal has a \`webhook_url\`, Troco sends its events there, with the body that
+\`GET /events\` returns. Respond with any 2xx within 15 seconds. Otherwise Troco retries after 5 seconds,
+5 minutes, 30 minutes, 2, 5 and 10 hours. Redirects count as failures, 410 stops the retries, and a
+\`Retry-After\` of up to an hour is respected. An event can arrive more than once, so store the
+\`webhook-id\` of processed events. Events of one charge or withdrawal arrive in order. If you cannot
+receive webhooks, read \`GET /events\` after the last \`sequence\` that you processed.
 
-An endpoint of your account, set up in our pages, is told every event that you chose, whatever the
-charge or withdrawal says: up to four times (at once, after 5 seconds, 5 and 30 minutes), with its own
-secret. Of a charge its body also holds \`client\` (\`name\`, \`email\`, \`doc\`, \`phone\`), \`products\` (its
-items, or an empty list) and \`utms\`. One that fails for 5 days and misses 10 events is switched off;
-switched on again, it is told what it missed, oldest first.
+An endpoint of the account, configured in the dashboard, receives all events of the types that you
+choose, in up to four attempts (at once, after 5 seconds, 5 and 30 minutes), with its own secret. For
+charges its body also contains \`client\` (\`name\`, \`email\`, \`doc\`, \`phone\`), \`products\` (the items, or
+an empty list) and \`utms\`. An endpoint without a success for 5 days and with 10 failed deliveries is
+disabled. When you enable it again, it can receive the events that it missed, oldest first.
 
-A webhook goes to a public address only, at port 443, 80 or from 1024, and in live mode by https.
+Troco sends webhooks only to public addresses, on port 443, 80, or 1024 and above. Live mode requires
+https.
 
-Signatures follow [Standard Webhooks](https://www.standardwebhooks.com), whose libraries check them:
-\`webhook-signature\` holds \`v1,\` and the base64 of the HMAC-SHA256 of
-\`{webhook-id}.{webhook-timestamp}.{body}\` under your secret: the bytes that follow \`whsec_\`, decoded
-from base64. After a rotation there are two signatures, separated by a space, for 24 hours. Refuse a
-timestamp that is more than five minutes off.
+Signatures follow [Standard Webhooks](https://www.standardwebhooks.com), whose libraries verify them:
+\`webhook-signature\` is \`v1,\` and the base64 of the HMAC-SHA256 of
+\`{webhook-id}.{webhook-timestamp}.{body}\`. The key is the part of the secret after \`whsec_\`, decoded
+from base64. For 24 hours after a rotation there are two signatures, separated by a space. Refuse
+timestamps that differ from your clock by more than five minutes.
 
 ## Versions
 
-This is version 1.0.0. Fields, events and optional parameters may be added; ignore those that you do
-not know. Nothing that is described here changes its meaning.
+This is version 1.0.0. Fields, events and optional parameters may be added; ignore those that you do not
+know. The meaning of what is described here does not change.
 `.trim()
 
 export const TAGS = [
   {
     name: 'Charges',
     description:
-      'A charge is a request to be paid, once, with a code that a payer copies or scans. It begins as `pending` and becomes `paid`, `expired` or `failed`. The word of the bank stands: a payment that arrives late still makes an expired or failed charge `paid`.',
+      'A charge requests one payment with a code that the payer copies or scans. It is created `pending` and becomes `paid`, `expired` or `failed`. If the bank reports a late payment, an expired or failed charge still becomes `paid`.',
   },
   {
     name: 'Refunds',
     description:
-      'Gives a payer back what was paid, in whole or in parts, up to 90 days later. The amount is held at once; it has gone when the refund is `completed`, and is back in the balance when it is `rejected`.',
+      'A refund returns a payment to the payer, in full or in parts, within 90 days. The amount is held at once. It leaves the account when the refund is `completed` and returns to the balance when it is `rejected`.',
   },
   {
     name: 'Withdrawals',
     description:
-      'Sends money from the balance to a Pix key. The amount is held at once; it has gone when the withdrawal is `approved`, and is back in the balance when it is `rejected`.',
+      'A withdrawal sends money from the balance to a PIX key. The amount is held at once. It leaves the account when the withdrawal is `approved` and returns to the balance when it is `rejected`.',
   },
-  { name: 'Account', description: 'Who the token belongs to, and what may be withdrawn.' },
+  { name: 'Account', description: 'The account of the token and its available balance.' },
   {
     name: 'Events',
-    description: 'Everything that happened, in order: for those who fetch instead of being told.',
+    description: 'All events in order, for programs that cannot receive webhooks.',
   },
   {
     name: 'Sandbox',
-    description:
-      'The simulated bank of test mode. Under a live token these addresses do not exist.',
+    description: 'The simulated bank of test mode. With a live token these paths respond 404.',
   },
   {
     name: 'Webhooks',
     description:
-      'Sent as a POST to the `webhook_url` of a charge or a withdrawal, signed, until it is taken: see Webhooks in the introduction.',
+      'Signed POST requests to the `webhook_url` of a charge or withdrawal, retried until the receiver accepts them. See Webhooks in the introduction.',
   },
 ]

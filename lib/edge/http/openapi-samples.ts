@@ -89,7 +89,7 @@ function typescript({ method, url, body, once }: Call): string {
     ...(body ? [`  body: JSON.stringify(${write(body, TYPESCRIPT, '  ')}),`] : []),
     '})',
     'if (!response.ok) throw new Error(await response.text())',
-    'const answer = await response.json()',
+    'const data = await response.json()',
   ].join('\n')
 }
 
@@ -109,7 +109,7 @@ function python({ method, url, body, once }: Call): string {
     ...(body ? [`    json=${write(body, PYTHON, '    ')},`] : []),
     ')',
     'response.raise_for_status()',
-    'answer = response.json()',
+    'data = response.json()',
   ].join('\n')
 }
 
@@ -122,8 +122,8 @@ function php({ url, body, once }: Call): string {
   return [
     '<?php',
     '',
-    `$call = curl_init('${url}');`,
-    'curl_setopt_array($call, [',
+    `$curl = curl_init('${url}');`,
+    'curl_setopt_array($curl, [',
     '    CURLOPT_RETURNTRANSFER => true,',
     '    CURLOPT_FAILONERROR => true,',
     '    CURLOPT_HTTPHEADER => [',
@@ -131,7 +131,7 @@ function php({ url, body, once }: Call): string {
     '    ],',
     ...(body ? [`    CURLOPT_POSTFIELDS => json_encode(${write(body, PHP, '    ')}),`] : []),
     ']);',
-    '$answer = json_decode(curl_exec($call), true);',
+    '$data = json_decode(curl_exec($curl), true);',
   ].join('\n')
 }
 

@@ -82,8 +82,8 @@ function describeWebhooks(shapes: Shapes): Json {
           content: { 'application/json': { schema, example: shapes.exampleOf(schema) } },
         },
         responses: {
-          '2XX': { description: 'You have it. Anything else, or silence, and it comes again.' },
-          410: { description: 'You want no more of it: it does not come again.' },
+          '2XX': { description: 'Received. Any other response, or none, causes a retry.' },
+          410: { description: 'Stops the retries.' },
         },
       },
     }

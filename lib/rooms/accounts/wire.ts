@@ -5,7 +5,7 @@ import { ACCOUNT_STATUSES, Invitation, Member, ROLES } from '#lib/rooms/accounts
 export const AccountRead = z
   .object({
     name: z.string().meta(about('Name of the account.', 'Loja Aurora')),
-    balance: z.int().meta(about("What may be withdrawn in the token's mode, in cents.", 1840217)),
+    balance: z.int().meta(about("Available balance in the token's mode, in cents.", 1840217)),
   })
   .meta({ id: 'Account' })
 

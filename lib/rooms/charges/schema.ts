@@ -44,13 +44,15 @@ const Item = z
       name: z
         .string(must('be a string'))
         .nullish()
-        .meta(about('What it is.', 'Café especial 1 kg')),
-      price: numeric.nullish().meta(about('In cents. Text must read as a number.', 1500)),
-      quantity: numeric.nullish().meta(about('How many. Text must read as a number.', 1)),
+        .meta(about('Name of the item.', 'Café especial 1 kg')),
+      price: numeric
+        .nullish()
+        .meta(about('Price, in cents. A string must contain a number.', 1500)),
+      quantity: numeric.nullish().meta(about('Quantity. A string must contain a number.', 1)),
     },
     must('be an object'),
   )
-  .meta({ id: 'Item', ...about('Something that is paid for. Other keys are kept too.') })
+  .meta({ id: 'Item', ...about('Item of the charge. Additional keys are stored as sent.') })
 
 /** Validates items but leaves them as sent: a parsed copy would reorder and drop keys. */
 function judgeItems(items: Record<string, unknown>[], context: z.RefinementCtx): void {
@@ -62,18 +64,18 @@ function judgeItems(items: Record<string, unknown>[], context: z.RefinementCtx):
 }
 
 const TAX_ID =
-  'CPF (11 digits) or CNPJ (14 characters, letters included) of the payer, bare or formatted. Live mode also judges the check digits.'
+  'CPF (11 digits) or CNPJ (14 characters, letters included) of the payer, bare or formatted. Live mode also verifies the check digits.'
 const WEBHOOK_URL =
-  'Address that is told when the charge is paid, expires or fails: http or https, in live mode https.'
+  'URL that receives the events of the charge: http or https, in live mode only https.'
 const OBJECT_RULE = `at most ${OBJECT_BYTES_MAX / 1024} KiB as JSON`
 const ITEMS =
-  'What is paid for. Purely descriptive: the items neither make products nor change `amount`, though their sum of price × quantity should equal it.'
+  'Items of the charge. Purely descriptive: they create no products and do not change `amount`. The sum of price × quantity should equal `amount`.'
 const expiry = `be a whole number of seconds from ${EXPIRES_IN_MIN} to ${EXPIRES_IN_MAX}`
 
 const ChargeRequest = z
   .object({
     amount: wholeCents(CHARGE_AMOUNT_MIN, AMOUNT_MAX).meta(
-      about('What is charged, in cents.', 1500),
+      about('Amount to charge, in cents.', 1500),
     ),
     client_name: text(1, 255).meta(about('Full name of the payer.', 'Ana Beatriz Rocha')),
     client_email: email.meta(about('E-mail of the payer.', 'ana@example.com')),
@@ -95,7 +97,7 @@ const ChargeRequest = z
       .optional()
       .meta(
         about(
-          'IP address of the payer. Without it, the address of your call is kept.',
+          'IP address of the payer. Default: the client address of the request.',
           '203.0.113.7',
         ),
       ),
@@ -106,7 +108,7 @@ const ChargeRequest = z
       )
       .optional()
       .meta(
-        about(`Whatever you want to keep with it; ${OBJECT_RULE}. Echoed as sent.`, {
+        about(`Your own data; ${OBJECT_RULE}. Returned as sent.`, {
           order: 1048,
         }),
       ),
@@ -129,7 +131,10 @@ const ChargeRequest = z
       .max(EXPIRES_IN_MAX, must(expiry))
       .optional()
       .meta(
-        about('Seconds until it expires; unless said, what the account has set (a day).', 3600),
+        about(
+          'Seconds until the charge expires. Default: the setting of the account, initially one day.',
+          3600,
+        ),
       ),
   })
   .meta({ id: 'ChargeRequest' })
@@ -151,7 +156,7 @@ export const OutcomeRequest = z
   .object({
     outcome: z
       .enum(['paid', 'failed', 'expired'], must('be paid, failed or expired'))
-      .meta(about('What becomes of the charge.', 'paid')),
+      .meta(about('New status of the charge.', 'paid')),
   })
   .meta({ id: 'ChargeOutcome' })
 export type ChargeOutcome = z.infer<typeof OutcomeRequest>['outcome']

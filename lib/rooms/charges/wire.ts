@@ -8,18 +8,18 @@ const BR_CODE =
   '00020101021226770014br.gov.bcb.pix2555pix.example.test/qr/v2/01a1fbb6bf1b7d409b0e5f0f2d1c88aa520400005303986540515.005802BR5911Loja Aurora6009Sao Paulo62070503***6304FD02'
 const END_TO_END_ID = 'E00000000202611210128a1b2c3d4e5f'
 const PAYMENT_URL = 'https://pix.shop.example/pay/bXkQ0m1xZ0F5c2VjcmV0IQ'
-const STATUS = 'A charge begins as `pending`; `paid` is final, and what is paid is in the balance.'
+const STATUS = 'A charge is created `pending`. `paid` is final: the amount is in the balance.'
 
 const created = {
-  transaction_id: z.uuid().meta(about('The id of the charge.', ID)),
+  transaction_id: z.uuid().meta(about('Id of the charge.', ID)),
   br_code: z
     .string()
-    .meta(about('What the payer copies or scans: the text of the QR code.', BR_CODE)),
-  amount: z.int().meta(about('In cents.', 1500)),
+    .meta(about('PIX code that the payer copies or scans: the text of the QR code.', BR_CODE)),
+  amount: z.int().meta(about('Amount, in cents.', 1500)),
   status: z.enum(CHARGE_STATUSES).meta(about(STATUS, 'pending')),
-  metadata: anyObject.nullable().meta(about('As it was sent, or null.', { order: 1048 })),
+  metadata: anyObject.nullable().meta(about('Metadata as sent, or null.', { order: 1048 })),
 }
-const success = z.literal('success').meta(about('Always `success` beside a 200.'))
+const success = z.literal('success').meta(about('Always `success` with status 200.'))
 
 export const ChargeCreated = z
   .object({ status: success, data: z.object(created) })
@@ -32,8 +32,8 @@ export const ChargeDetail = z
     id: z.uuid().meta(about('The same as `transaction_id`.', ID)),
     external_id: z
       .string()
-      .meta(about('Your reference; without one, the id without its hyphens.', 'order-1048')),
-    mode: z.enum(MODES).meta(about('The world it belongs to.', 'test')),
+      .meta(about('Your reference. Default: the id without hyphens.', 'order-1048')),
+    mode: z.enum(MODES).meta(about('Test or live mode.', 'test')),
     client_name: z.string().meta(about('Name of the payer.', 'Ana Beatriz Rocha')),
     client_email: z.string().meta(about('E-mail of the payer.', 'ana@example.com')),
     client_doc: z.string().meta(about('CPF or CNPJ of the payer.', '529.982.247-25')),
@@ -41,36 +41,34 @@ export const ChargeDetail = z
     ip: z
       .string()
       .nullable()
-      .meta(about('IP address of the payer, or of your call.', '203.0.113.7')),
+      .meta(about('IP address of the payer, or the client address of the request.', '203.0.113.7')),
     items: z
       .array(anyObject)
       .nullable()
       .meta(
-        about('As they were sent, or null.', [
+        about('Items as sent, or null.', [
           { name: 'Café especial 1 kg', price: 1500, quantity: 1 },
         ]),
       ),
     utms: anyObject
       .nullable()
-      .meta(about('As they were sent, or null.', { utm_source: 'instagram' })),
+      .meta(about('Parameters as sent, or null.', { utm_source: 'instagram' })),
     webhook_url: z
       .string()
       .nullable()
-      .meta(about('Address that is told what becomes of it.', 'https://shop.example/hooks/pix')),
-    expires_at: instant.meta(
-      about('When it can no longer be paid.', '2026-11-21T02:27:00.123456Z'),
-    ),
+      .meta(about('URL that receives the events, or null.', 'https://shop.example/hooks/pix')),
+    expires_at: instant.meta(about('Time of expiry.', '2026-11-21T02:27:00.123456Z')),
     paid_at: instant
       .nullable()
-      .meta(about('When it was paid, or null.', '2026-11-21T01:28:12.004211Z')),
+      .meta(about('Time of payment, or null.', '2026-11-21T01:28:12.004211Z')),
     end_to_end_id: z
       .string()
       .nullable()
-      .meta(about('The payment at the central bank: 32 characters, or null.', END_TO_END_ID)),
-    refunded_amount: z.int().meta(about('What was given back, in cents.', 0)),
-    payment_url: z.string().meta(about('A page for the payer, with the QR code.', PAYMENT_URL)),
-    created_at: instant.meta(about('When it was created.', '2026-11-21T01:27:00.123456Z')),
-    updated_at: instant.meta(about('When it last changed.', '2026-11-21T01:28:12.004211Z')),
+      .meta(about('End-to-end id of the payment, 32 characters, or null.', END_TO_END_ID)),
+    refunded_amount: z.int().meta(about('Refunded amount, in cents.', 0)),
+    payment_url: z.string().meta(about('URL of the payment page, with the QR code.', PAYMENT_URL)),
+    created_at: instant.meta(about('Time of creation.', '2026-11-21T01:27:00.123456Z')),
+    updated_at: instant.meta(about('Time of the last change.', '2026-11-21T01:28:12.004211Z')),
   })
   .meta({ id: 'Charge' })
 export type ChargeDetail = z.infer<typeof ChargeDetail>
@@ -95,7 +93,7 @@ export const ChargeRead = z
 export const ChargePage = pageOf(ChargeDetail).meta({ id: 'ChargePage' })
 
 const FIND =
-  "A part of the payer's name or e-mail, in any case and with or without accents, or a whole document, reference, id or end-to-end id."
+  "Search text: part of the payer's name or e-mail, ignoring case and accents, or a complete document, reference, id or end-to-end id."
 const CENTS = 'be a whole number of cents'
 
 function centsFilter(description: string, example: number) {
@@ -108,8 +106,8 @@ function centsFilter(description: string, example: number) {
 }
 
 export const chargesQuery = listQuery(CHARGE_STATUSES, FIND).extend({
-  amount_from: centsFilter('Only of this amount or more, in cents.', 1500),
-  amount_to: centsFilter('Only of this amount or less, in cents.', 9900),
+  amount_from: centsFilter('Minimum amount, in cents.', 1500),
+  amount_to: centsFilter('Maximum amount, in cents.', 9900),
 })
 export type ChargesQuery = z.infer<typeof chargesQuery>
 

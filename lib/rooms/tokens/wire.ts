@@ -10,6 +10,6 @@ export const TokenShown = z.object({
     token: z
       .string()
       .nullable()
-      .meta(about('Told this once. Null when the same request is answered again.')),
+      .meta(about('Returned only once. Null in the response to a repeated request.')),
   }),
 })

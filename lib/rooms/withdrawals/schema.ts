@@ -17,18 +17,18 @@ export const WITHDRAWAL_AMOUNT_MIN = 1_000
 const PIX_KEY_MAX = 77
 
 const PIX_KEY_TYPE =
-  'What kind of key it is. Without it the key tells; live mode asks for it where a key can be read in two ways (eleven digits: a CPF or a mobile phone).'
+  'Type of the key. Default: inferred from the key. Live mode requires it if the key is ambiguous (eleven digits can be a CPF or a mobile phone).'
 const WEBHOOK_URL =
-  'Address that is told when it is approved or rejected: http or https, in live mode https.'
+  'URL that receives the events of the withdrawal: http or https, in live mode only https.'
 
 const WithdrawalRequest = z.object({
   amount: wholeCents(WITHDRAWAL_AMOUNT_MIN, AMOUNT_MAX).meta(
-    about('What is sent, in cents. It is held at once, and must be in the balance.', 5000),
+    about('Amount to send, in cents. It is held at once and must not exceed the balance.', 5000),
   ),
   pix_key: z
     .string(must('be a string'))
     .max(PIX_KEY_MAX, must(`have at most ${PIX_KEY_MAX} characters`))
-    .meta(about('The Pix key to send to.', 'ana@example.com')),
+    .meta(about('Destination PIX key.', 'ana@example.com')),
   pix_key_type: z
     .enum(PIX_KEY_TYPES, must(`be one of ${PIX_KEY_TYPES.join(', ')}`))
     .optional()
@@ -113,10 +113,10 @@ export const DecisionRequest = z
   .object({
     outcome: z
       .enum(['approved', 'rejected'], must('be approved or rejected'))
-      .meta(about('What the receiving bank does.', 'rejected')),
+      .meta(about('Decision of the receiving bank.', 'rejected')),
     reason: text(1, 255)
       .optional()
-      .meta(about('Why it is rejected.', 'The receiving account is closed')),
+      .meta(about('Reason for a rejection.', 'The receiving account is closed')),
   })
   .meta({ id: 'WithdrawalOutcome' })
 export type DecisionRequest = z.infer<typeof DecisionRequest>

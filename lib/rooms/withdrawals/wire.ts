@@ -5,21 +5,23 @@ import { PIX_KEY_TYPES } from '#lib/base/pix/pix-key.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 
 const STATUS =
-  '`pending` while the amount is held; `approved` once it has left, `rejected` once it is back in the balance.'
-const E2E = 'The payment at the central bank: 32 characters, or null.'
+  '`pending`: the amount is held. `approved`: it has left the account. `rejected`: it has returned to the balance.'
+const E2E = 'End-to-end id of the payment, 32 characters, or null.'
 
 const created = {
-  id: z.uuid().meta(about('The id of the withdrawal.', '01a1fbb9-7fa1-7c33-8f6a-2f1f5a0e9c41')),
-  amount: z.int().meta(about('In cents.', 5000)),
+  id: z.uuid().meta(about('Id of the withdrawal.', '01a1fbb9-7fa1-7c33-8f6a-2f1f5a0e9c41')),
+  amount: z.int().meta(about('Amount, in cents.', 5000)),
   status: z.enum(WITHDRAWAL_STATUSES).meta(about(STATUS, 'pending')),
-  pix_key_type: z.enum(PIX_KEY_TYPES).meta(about('As it was sent, or as the key told.', 'email')),
-  pix_key: z.string().meta(about('As it was sent.', 'ana@example.com')),
-  created_at: instant.meta(about('When it was asked for.', '2026-11-21T01:30:00.481516Z')),
+  pix_key_type: z
+    .enum(PIX_KEY_TYPES)
+    .meta(about('Type as sent, or as inferred from the key.', 'email')),
+  pix_key: z.string().meta(about('Destination key as sent.', 'ana@example.com')),
+  created_at: instant.meta(about('Time of creation.', '2026-11-21T01:30:00.481516Z')),
 }
 
 export const WithdrawalCreated = z
   .object({
-    message: z.string().meta(about('For people.', 'Withdrawal created')),
+    message: z.string().meta(about('Message for people.', 'Withdrawal created')),
     data: z.object(created),
   })
   .meta({ id: 'WithdrawalCreated' })
@@ -29,18 +31,21 @@ export const WithdrawalDetail = z
     ...created,
     status: created.status.meta(about(STATUS, 'approved')),
     external_id: z.string().nullable().meta(about('Your reference, or null.', 'payout-77')),
-    mode: z.enum(MODES).meta(about('The world it belongs to.', 'test')),
+    mode: z.enum(MODES).meta(about('Test or live mode.', 'test')),
     webhook_url: z
       .string()
       .nullable()
-      .meta(about('Address that is told what becomes of it.', 'https://shop.example/hooks/pix')),
-    rejection_reason: z.string().nullable().meta(about('What the bank said, or null.', null)),
+      .meta(about('URL that receives the events, or null.', 'https://shop.example/hooks/pix')),
+    rejection_reason: z
+      .string()
+      .nullable()
+      .meta(about('Reason that the bank gave, or null.', null)),
     end_to_end_id: z.string().nullable().meta(about(E2E, 'E0000000020261121013061b2c3d4e5f')),
     approved_at: instant
       .nullable()
-      .meta(about('When the money left, or null.', '2026-11-21T01:30:01.502913Z')),
-    rejected_at: instant.nullable().meta(about('When it was refused, or null.', null)),
-    updated_at: instant.meta(about('When it last changed.', '2026-11-21T01:30:01.502913Z')),
+      .meta(about('Time of approval, or null.', '2026-11-21T01:30:01.502913Z')),
+    rejected_at: instant.nullable().meta(about('Time of rejection, or null.', null)),
+    updated_at: instant.meta(about('Time of the last change.', '2026-11-21T01:30:01.502913Z')),
   })
   .meta({ id: 'Withdrawal' })
 export type WithdrawalDetail = z.infer<typeof WithdrawalDetail>

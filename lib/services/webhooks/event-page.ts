@@ -11,18 +11,22 @@ const AT = '2026-11-21T01:36:10.611204Z'
 
 /** Description of each event, and how its resource differs from the example. */
 const MEANINGS: Record<EventType, [says: string, resource: object, refund?: object]> = {
-  'transaction.paid': ['A charge was paid: its amount is in the balance.', {}],
-  'transaction.expired': ['Nobody paid a charge in time.', { status: 'expired', ...UNPAID }],
+  'transaction.paid': ['A charge was paid. Its amount is in the balance.', {}],
+  'transaction.expired': ['A charge expired unpaid.', { status: 'expired', ...UNPAID }],
   'transaction.failed': ['A charge failed at the bank.', { status: 'failed', ...UNPAID }],
-  'transaction.refunded': ['A refund has reached the payer.', { refunded_amount: 500 }, {}],
+  'transaction.refunded': [
+    'A refund was completed. The payer has received it.',
+    { refunded_amount: 500 },
+    {},
+  ],
   'transaction.refund_failed': [
-    'The bank refused a refund: its amount is back in the balance.',
+    'A refund was rejected. Its amount has returned to the balance.',
     {},
     { ...REFUSED, return_id: null, completed_at: null, rejected_at: AT },
   ],
-  'withdrawal.approved': ['A withdrawal has reached its Pix key.', {}],
+  'withdrawal.approved': ['A withdrawal was approved. Its amount has left the account.', {}],
   'withdrawal.rejected': [
-    'The bank refused a withdrawal: its amount is back in the balance.',
+    'A withdrawal was rejected. Its amount has returned to the balance.',
     { ...REFUSED, end_to_end_id: null, approved_at: null, rejected_at: AT },
   ],
 }
@@ -35,13 +39,13 @@ export function eventPage(shapes: Shapes) {
   const events = EVENT_TYPES.map(type => eventOf(type, shapes))
   const Event = z.discriminatedUnion('type', events as [EventShape, ...EventShape[]]).meta({
     id: 'Event',
-    ...about('Something that happened: the body of a webhook, and an entry of GET /events.'),
+    ...about('Event: the body of a webhook, and an entry of GET /events.'),
     discriminator: { propertyName: 'type', mapping: Object.fromEntries(EVENT_TYPES.map(place)) },
   })
   return z
     .object({
       data: z.array(Event).meta(about('Oldest first.')),
-      next_after: z.int().meta(about('Send it as `after` to go on from here.', 1)),
+      next_after: z.int().meta(about('Send it as `after` to read the next events.', 1)),
     })
     .meta({ id: 'EventPage' })
 }
@@ -54,12 +58,18 @@ function eventOf(type: EventType, shapes: Shapes) {
   const refund = refundSample && { refund: shapes.refund.meta({ sample: refundSample }) }
   return z
     .object({
-      id: z.uuid().meta(about('The same on every retry, and the `webhook-id`.', EVENT_ID)),
+      id: z
+        .uuid()
+        .meta(
+          about('Id of the event, equal to `webhook-id` and the same in every attempt.', EVENT_ID),
+        ),
       type: z.literal(type),
       event: z.literal(what),
-      mode: z.enum(MODES).meta(about('The world it happened in.', 'test')),
-      sequence: z.int().meta(about('Counts the events of an account and mode without a gap.', 1)),
-      created_at: instant.meta(about('When it happened.', AT)),
+      mode: z.enum(MODES).meta(about('Test or live mode.', 'test')),
+      sequence: z
+        .int()
+        .meta(about('Number of the event within the account and mode, without gaps.', 1)),
+      created_at: instant.meta(about('Time of the event.', AT)),
       [subject]: resource,
       ...refund,
     })

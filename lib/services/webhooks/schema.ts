@@ -103,7 +103,9 @@ const endpoint_id = z
   .optional()
 const wantedType = z.enum(WANTED_TYPES, must(`be one of ${WANTED_TYPES.join(', ')}`)).optional()
 const reference = external_id.meta(
-  about('Only of this transaction or withdrawal: its id, its reference, or the id of its event.'),
+  about(
+    'Only deliveries of this transaction or withdrawal: its id, its external_id, or the id of an event.',
+  ),
 )
 const CURSOR = /^\d{1,15}\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -152,7 +154,10 @@ export const eventsQuery = z.object({
     .default(0)
     .meta({
       like: z.int().min(0).default(0),
-      ...about('The sequence number of the last event that you know; 0 begins at the first.', 0),
+      ...about(
+        'Sequence number of the last event that you have read. 0 starts at the first event.',
+        0,
+      ),
     }),
   limit: listLimit(100),
 })

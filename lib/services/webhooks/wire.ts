@@ -11,9 +11,12 @@ const Health = z
   .object({
     delivered: z.int(),
     failed: z.int(),
-    p95_ms: z.int().nullable().meta(about('95 of 100 tries took no longer; null without one.')),
+    p95_ms: z
+      .int()
+      .nullable()
+      .meta(about('95th percentile of the duration of attempts; null without attempts.')),
   })
-  .meta(about('The tries of the last 24 hours, of its latest 1,000 deliveries.'))
+  .meta(about('Attempts of the last 24 hours, for the latest 1,000 deliveries.'))
 
 export const Endpoint = z.object({
   id: z.uuid(),
@@ -23,7 +26,9 @@ export const Endpoint = z.object({
   disabled_at: instant.nullable(),
   disabled_reason: z.string().nullable(),
   disabled_code: z.enum(DISABLED_CODES).nullable(),
-  failing_since: instant.nullable().meta(about('No success since; null while it works.')),
+  failing_since: instant
+    .nullable()
+    .meta(about('Time since which all attempts have failed; null if the last one succeeded.')),
   created_at: instant,
   updated_at: instant,
   health: Health,
@@ -39,7 +44,9 @@ export const EndpointDeleted = z.object({
 })
 export const EndpointEnabled = z.object({
   data: Endpoint,
-  missed: z.int().meta(about('What it missed: sent from now on, or stopped if it should not be.')),
+  missed: z
+    .int()
+    .meta(about('Number of missed deliveries, which are now sent or, if not wanted, stopped.')),
 })
 
 export const SecretShown = z.object({
@@ -48,7 +55,7 @@ export const SecretShown = z.object({
     created_at: instant,
     previous_retires_at: instant
       .nullable()
-      .meta(about('Until when the one before it signs as well; null when none does.')),
+      .meta(about('Time until which the previous secret also signs; null if none does.')),
   }),
 })
 
@@ -58,13 +65,13 @@ const problemCode = z.enum(PROBLEM_CODES).nullable()
 const problemParams = factParams.nullable()
 
 const answer = {
-  problem: z.string().nullable().meta(about('What went wrong; null after a 2xx.')),
+  problem: z.string().nullable().meta(about('Reason for a failure; null after a 2xx.')),
   problem_code: problemCode,
   problem_params: problemParams,
-  address: z.string().nullable().meta(about('The address that was connected to.')),
+  address: z.string().nullable().meta(about('IP address of the connection.')),
   duration_ms: z.int(),
   request_headers: headers,
-  request_body: z.string().nullable().meta(about('Null when it is no longer kept.')),
+  request_body: z.string().nullable().meta(about('Null once it is pruned.')),
   response_headers: headers.nullable(),
   response_body: z.string().nullable(),
 }
@@ -80,15 +87,18 @@ export const TestRead = z.object({ data: TestAnswer })
 export const Delivery = z.object({
   // Not `z.uuid()`: an endpoint delivery's id is an MD5 of two ids and has no UUID version.
   id: z.guid(),
-  event_id: z.uuid().meta(about('The `webhook-id` of every try.')),
+  event_id: z.uuid().meta(about('The `webhook-id` of every attempt.')),
   type: z.enum(EVENT_TYPES),
   sequence: z.int(),
-  subject_id: z.uuid().meta(about('The transaction or withdrawal that it is about.')),
-  subject_reference: z.string().nullable().meta(about('The `external_id` of the same.')),
+  subject_id: z.uuid().meta(about('Id of the transaction or withdrawal.')),
+  subject_reference: z
+    .string()
+    .nullable()
+    .meta(about('The `external_id` of the transaction or withdrawal.')),
   endpoint_id: z
     .uuid()
     .nullable()
-    .meta(about('Null: it goes to the `webhook_url` of the transaction or withdrawal.')),
+    .meta(about('Null for a delivery to the `webhook_url` of the transaction or withdrawal.')),
   url: z.string(),
   status: z.enum(DELIVERY_STATUSES),
   is_under_way: z.boolean(),
@@ -107,7 +117,7 @@ export type Delivery = z.infer<typeof Delivery>
 
 export const Attempt = z.object({
   number: z.int(),
-  at: instant.meta(about('When it ended.')),
+  at: instant.meta(about('Time at which the attempt ended.')),
   response_status: z.int().nullable(),
   ...answer,
 })
@@ -117,20 +127,22 @@ export const DeliveryPage = pageOf(Delivery)
 export type DeliveryPage = z.infer<typeof DeliveryPage>
 export const DeliveryRead = z.object({
   data: Delivery.extend({
-    attempts: z.array(Attempt).meta(about('In their order.')),
+    attempts: z.array(Attempt).meta(about('Oldest first.')),
     later_pauses_s: z
       .array(z.int())
-      .meta(about('While it is pending: the pauses between its next try and those after that.')),
+      .meta(
+        about('Pauses between the next attempt and the later ones, in seconds, while pending.'),
+      ),
   }),
 })
 export type DeliveryDetail = z.infer<typeof DeliveryRead>['data']
 export const DeliveryResent = z.object({ data: Delivery })
 export const DeliveriesFailed = z.object({
-  failed: z.int().meta(about('What a resend would send, at most 20,000.')),
+  failed: z.int().meta(about('Number of deliveries that a resend would send, at most 20,000.')),
 })
 export type DeliveriesFailed = z.infer<typeof DeliveriesFailed>
 export const DeliveriesResent = z.object({
   resent: z.int(),
-  more: z.boolean().meta(about('There are more: ask again.')),
+  more: z.boolean().meta(about('Whether more deliveries remain: repeat the request.')),
 })
 export type DeliveriesResent = z.infer<typeof DeliveriesResent>

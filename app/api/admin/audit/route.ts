@@ -3,7 +3,7 @@ import { AuditPage, staffAuditQuery } from '#lib/base/audit/schema.ts'
 import { adminDoor } from '#lib/edge/http/door.ts'
 
 export const GET = adminDoor({
-  summary: 'Who did what in this installation',
+  summary: 'List the audit log of the installation',
   query: staffAuditQuery,
   answer: AuditPage,
   async handle({ query }) {

@@ -3,7 +3,7 @@ import { readHealth } from '#lib/views/admin/health.ts'
 import { HealthRead } from '#lib/views/admin/health-wire.ts'
 
 export const GET = adminDoor({
-  summary: 'How the system stands, and what is stuck in it',
+  summary: 'Read the system health and stuck jobs',
   answer: HealthRead,
   async handle() {
     return { data: await readHealth() }

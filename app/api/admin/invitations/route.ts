@@ -7,7 +7,7 @@ import { openingRequest } from '#lib/rooms/accounts/schema.ts'
 import { InvitationList, InvitationMade } from '#lib/rooms/accounts/wire.ts'
 
 export const GET = adminDoor({
-  summary: 'List whom the operator asked to open an account',
+  summary: "List the operator's invitations",
   answer: InvitationList,
   async handle() {
     return { data: await listInvitations(null) }
@@ -15,7 +15,7 @@ export const GET = adminDoor({
 })
 
 export const POST = adminDoor({
-  summary: 'Ask somebody to open an account, and show the link this once',
+  summary: 'Invite a merchant to open an account and show the link once',
   body: openingRequest,
   answer: InvitationMade,
   refuses: ['sign_up_closed'],

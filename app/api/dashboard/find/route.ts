@@ -2,7 +2,7 @@ import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { FindQuery, Found, find } from '#lib/views/dashboard/find.ts'
 
 export const GET = endpoint({
-  summary: 'Find whatever has this name',
+  summary: 'Search the account',
   allow: 'dashboard:read',
   query: FindQuery,
   answer: Found,

@@ -4,7 +4,7 @@ import { readHome } from '#lib/views/dashboard/home.ts'
 import { HomeRead, homeQuery } from '#lib/views/dashboard/wire.ts'
 
 export const GET = endpoint({
-  summary: 'What the first page says: balances, what was received, the latest charges',
+  summary: 'Read the home page: balances, amounts received, latest charges',
   allow: 'dashboard:read',
   query: homeQuery,
   answer: HomeRead,

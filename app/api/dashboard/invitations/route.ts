@@ -6,7 +6,7 @@ import { invitationRequest } from '#lib/rooms/accounts/schema.ts'
 import { InvitationMade } from '#lib/rooms/accounts/wire.ts'
 
 export const POST = endpoint({
-  summary: 'Ask somebody to join the account, and show the link this once',
+  summary: 'Invite a member and show the link once',
   allow: 'members:write',
   takesProof: true,
   body: invitationRequest,

@@ -3,7 +3,7 @@ import { listInvitations, listMembers } from '#lib/rooms/accounts/people-queries
 import { MemberList } from '#lib/rooms/accounts/wire.ts'
 
 export const GET = endpoint({
-  summary: 'List who is in the account, and who was asked to join it',
+  summary: 'List members and open invitations',
   allow: 'members:read',
   answer: MemberList,
   async handle({ account: { id } }) {

@@ -5,7 +5,7 @@ import { updateProfile } from '#lib/services/people/update.ts'
 import { Profile } from '#lib/services/people/wire.ts'
 
 export const PATCH = endpoint({
-  summary: 'Change what the member who asks is called, reads and sees',
+  summary: 'Change the own name, language and theme',
   allow: 'profile:write',
   body: profileChange,
   answer: Profile,

@@ -3,7 +3,7 @@ import { readSteps } from '#lib/views/dashboard/steps.ts'
 import { StepsRead } from '#lib/views/dashboard/wire.ts'
 
 export const GET = endpoint({
-  summary: 'Which of the first steps a merchant has made',
+  summary: 'Read the completed onboarding steps',
   allow: 'dashboard:read',
   answer: StepsRead,
   async handle({ account, mode }) {

@@ -15,7 +15,7 @@ export const GET = endpoint({
 })
 
 export const POST = endpoint({
-  summary: 'Make a token, and show it this once',
+  summary: 'Create a token and show it once',
   allow: 'tokens:write',
   takesProof: true,
   body: tokenRequest,

@@ -7,7 +7,7 @@ import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { requireFew } from '#lib/services/people/throttle.ts'
 
 export const POST = personDoor({
-  summary: 'Open another account as whoever is signed in',
+  summary: 'Open another account as the signed-in user',
   body: accountRequest,
   answer: AccountOpened,
   refuses: ['sign_up_closed', 'invitation_ended', 'other_person', 'too_many_requests'],

@@ -3,7 +3,7 @@ import { beginAuthenticator, removeAuthenticator } from '#lib/services/people/au
 import { AuthenticatorBegun, Done } from '#lib/services/people/wire.ts'
 
 export const POST = personDoor({
-  summary: 'Begin with an authenticator app, and see its secret this once',
+  summary: 'Start to set up an authenticator app and show its secret once',
   answer: AuthenticatorBegun,
   refuses: ['limit_reached'],
   takesProof: true,
@@ -13,7 +13,7 @@ export const POST = personDoor({
 })
 
 export const DELETE = personDoor({
-  summary: 'Sign in without the authenticator app',
+  summary: 'Remove the authenticator app',
   answer: Done,
   refuses: ['factor_not_found'],
   takesProof: true,

@@ -4,7 +4,7 @@ import { joinRequest } from '#lib/rooms/accounts/schema.ts'
 import { Joined } from '#lib/rooms/accounts/wire.ts'
 
 export const POST = personDoor({
-  summary: 'Take an invitation as whoever is signed in',
+  summary: 'Accept an invitation as the signed-in user',
   body: joinRequest,
   answer: Joined,
   refuses: ['invitation_ended', 'other_person', 'account_not_active'],

@@ -4,7 +4,7 @@ import { newPasskey } from '#lib/services/people/schema.ts'
 import { FactorAdded } from '#lib/services/people/wire.ts'
 
 export const POST = personDoor({
-  summary: 'Keep a passkey that the browser made',
+  summary: 'Register a passkey',
   body: newPasskey,
   answer: FactorAdded,
   takesProof: true,

@@ -5,7 +5,7 @@ import { changePassword, hasPassword } from '#lib/services/people/change-passwor
 import { passwordChange } from '#lib/services/people/schema.ts'
 
 export const POST = personDoor({
-  summary: 'Choose another password',
+  summary: 'Change the password',
   body: passwordChange,
   answer: z.object({ data: z.object({}) }),
   refuses: ['too_many_requests'],

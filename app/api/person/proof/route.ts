@@ -4,7 +4,7 @@ import { proofRequest } from '#lib/services/people/schema.ts'
 import { Done, ProofMethods } from '#lib/services/people/wire.ts'
 
 export const GET = personDoor({
-  summary: 'By what one may show again who one is',
+  summary: 'List the methods for confirming the identity',
   answer: ProofMethods,
   async handle({ user }) {
     return { data: { methods: await listProofMethods(user.id) } }
@@ -12,7 +12,7 @@ export const GET = personDoor({
 })
 
 export const POST = personDoor({
-  summary: 'Show again who one is, before a weighty deed',
+  summary: 'Confirm the identity before a sensitive action',
   body: proofRequest,
   answer: Done,
   async handle({ user, body }) {

@@ -6,7 +6,7 @@ import { FactorAdded } from '#lib/services/people/wire.ts'
 
 export const POST = personDoor({
   // An earlier proof is not accepted: these codes alone pass the second factor.
-  summary: 'Put new recovery codes in the place of the old ones, by a second factor',
+  summary: 'Replace the recovery codes, confirmed with a second factor',
   body: factorAnswer,
   answer: FactorAdded,
   async handle({ user, body }) {

@@ -4,7 +4,7 @@ import { endOtherDevices, listDevices } from '#lib/services/people/devices.ts'
 import { Device } from '#lib/services/people/schema.ts'
 
 export const GET = personDoor({
-  summary: 'Where one is signed in',
+  summary: 'List the sessions of the signed-in user',
   answer: z.object({ data: z.array(Device) }),
   async handle({ user }) {
     return { data: await listDevices(user) }
@@ -12,7 +12,7 @@ export const GET = personDoor({
 })
 
 export const DELETE = personDoor({
-  summary: 'Sign out everywhere but here',
+  summary: 'Sign out all other devices',
   answer: z.object({ data: z.object({ ended: z.number() }) }),
   async handle({ user }) {
     return { data: { ended: await endOtherDevices(user) } }

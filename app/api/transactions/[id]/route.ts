@@ -5,7 +5,7 @@ import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const GET = endpoint({
   summary: 'Read a charge',
-  description: 'As it stands now, by its `transaction_id` or by your `external_id`.',
+  description: 'Returns the current state of the charge, by `transaction_id` or `external_id`.',
   allow: 'transactions:read',
   answer: ChargeRead,
   refuses: ['transaction_not_found'],

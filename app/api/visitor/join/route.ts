@@ -5,7 +5,7 @@ import { JoinedAsNew } from '#lib/rooms/accounts/wire.ts'
 import { requireFew } from '#lib/services/people/throttle.ts'
 
 export const POST = visitorDoor({
-  summary: 'Take an invitation as somebody new',
+  summary: 'Accept an invitation as a new user',
   body: newcomerRequest,
   answer: JoinedAsNew,
   refuses: ['invitation_ended', 'account_not_active', 'too_many_requests'],

@@ -5,7 +5,7 @@ import { passkeyAsk } from '#lib/services/people/schema.ts'
 import { PasskeyAsked } from '#lib/services/people/wire.ts'
 
 export const POST = visitorDoor({
-  summary: 'Be asked for a passkey: anybody’s, or of who is signing in with a password',
+  summary: 'Read the options for signing in with a passkey',
   body: passkeyAsk,
   answer: PasskeyAsked,
   async handle({ body, origin }) {

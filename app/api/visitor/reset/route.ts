@@ -4,7 +4,7 @@ import { askReset } from '#lib/services/people/reset.ts'
 import { resetRequest } from '#lib/services/people/schema.ts'
 
 export const POST = visitorDoor({
-  summary: 'Ask for a link by which to choose a new password',
+  summary: 'Request a password reset link',
   body: resetRequest,
   answer: z.object({ data: z.object({}) }),
   refuses: ['too_many_requests'],

@@ -7,7 +7,7 @@ import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { requireFew } from '#lib/services/people/throttle.ts'
 
 export const POST = visitorDoor({
-  summary: 'Open an account as somebody new',
+  summary: 'Open an account as a new user',
   body: signUpRequest,
   answer: AccountOpened,
   refuses: ['sign_up_closed', 'invitation_ended', 'other_person', 'too_many_requests'],

@@ -5,7 +5,7 @@ import { WithdrawalRead, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts
 
 export const GET = endpoint({
   summary: 'Read a withdrawal',
-  description: 'As it stands now, by its `id` or by your `external_id`.',
+  description: 'Returns the current state of the withdrawal, by `id` or `external_id`.',
   allow: 'withdrawals:read',
   answer: WithdrawalRead,
   refuses: ['withdrawal_not_found'],

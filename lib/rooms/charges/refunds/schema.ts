@@ -13,12 +13,10 @@ const RefundRequest = z
   .object({
     amount: wholeCents(1, AMOUNT_MAX)
       .optional()
-      .meta(
-        about('What is given back, in cents. Without it: all that is left of the charge.', 500),
-      ),
+      .meta(about('Amount to refund, in cents. Default: the rest of the charge.', 500)),
     reason: text(1, 255)
       .optional()
-      .meta(about('Why, for your own records.', 'One of two items was out of stock')),
+      .meta(about('Reason, for your own records.', 'One of two items was out of stock')),
   })
   .meta({ id: 'RefundRequest', examples: [{ amount: 500 }] })
 export type RefundRequest = z.infer<typeof RefundRequest>

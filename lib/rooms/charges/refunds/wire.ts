@@ -4,21 +4,21 @@ import { MODES } from '#lib/base/mode.ts'
 import { REFUND_STATUSES } from '#lib/rooms/charges/refunds/states.ts'
 
 const STATUS =
-  '`pending` while the amount is held; `completed` once the payer has it, `rejected` once it is back in the balance.'
-const RETURN_ID = 'The return at the central bank: 32 characters, or null.'
+  '`pending`: the amount is held. `completed`: the payer has received it. `rejected`: it has returned to the balance.'
+const RETURN_ID = 'Return id of the central bank, 32 characters, or null.'
 
 const created = {
-  id: z.uuid().meta(about('The id of the refund.', '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60')),
+  id: z.uuid().meta(about('Id of the refund.', '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60')),
   transaction_id: z
     .uuid()
-    .meta(about('The charge that it is of.', '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa')),
-  amount: z.int().meta(about('In cents.', 500)),
+    .meta(about('Id of the refunded charge.', '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa')),
+  amount: z.int().meta(about('Amount, in cents.', 500)),
   status: z.enum(REFUND_STATUSES).meta(about(STATUS, 'pending')),
   reason: z
     .string()
     .nullable()
-    .meta(about('As it was sent, or null.', 'One of two items was out of stock')),
-  created_at: instant.meta(about('When it was asked for.', '2026-11-21T01:36:09.427318Z')),
+    .meta(about('Reason as sent, or null.', 'One of two items was out of stock')),
+  created_at: instant.meta(about('Time of creation.', '2026-11-21T01:36:09.427318Z')),
 }
 
 export const RefundCreated = z.object({ data: z.object(created) }).meta({ id: 'RefundCreated' })
@@ -27,14 +27,17 @@ export const RefundDetail = z
   .object({
     ...created,
     status: created.status.meta(about(STATUS, 'completed')),
-    mode: z.enum(MODES).meta(about('The world it belongs to.', 'test')),
-    rejection_reason: z.string().nullable().meta(about('What the bank said, or null.', null)),
+    mode: z.enum(MODES).meta(about('Test or live mode.', 'test')),
+    rejection_reason: z
+      .string()
+      .nullable()
+      .meta(about('Reason that the bank gave, or null.', null)),
     return_id: z.string().nullable().meta(about(RETURN_ID, 'D00000000202611210136f0e1d2c3b4a')),
     completed_at: instant
       .nullable()
-      .meta(about('When the payer had it, or null.', '2026-11-21T01:36:10.611204Z')),
-    rejected_at: instant.nullable().meta(about('When it was refused, or null.', null)),
-    updated_at: instant.meta(about('When it last changed.', '2026-11-21T01:36:10.611204Z')),
+      .meta(about('Time of completion, or null.', '2026-11-21T01:36:10.611204Z')),
+    rejected_at: instant.nullable().meta(about('Time of rejection, or null.', null)),
+    updated_at: instant.meta(about('Time of the last change.', '2026-11-21T01:36:10.611204Z')),
   })
   .meta({ id: 'Refund' })
 export type RefundDetail = z.infer<typeof RefundDetail>

@@ -3,7 +3,7 @@ import { adminDoor } from '#lib/edge/http/door.ts'
 import { exportAudit, staffAuditExportQuery } from '#lib/views/dashboard/audit-export.ts'
 
 export const GET = adminDoor({
-  summary: 'Export who did what, as CSV',
+  summary: 'Export the audit log of the installation as CSV',
   query: staffAuditExportQuery,
   answer: z.string(),
   handle: ({ user, query }) => exportAudit({ staff: true }, user.id, query),

@@ -4,7 +4,7 @@ import { revokeInvitation } from '#lib/rooms/accounts/revoke.ts'
 import { Done } from '#lib/rooms/accounts/wire.ts'
 
 export const DELETE = adminDoor({
-  summary: "Take one of the operator's invitations back",
+  summary: "Revoke an operator's invitation",
   answer: Done,
   refuses: ['invitation_not_found'],
   takesProof: true,

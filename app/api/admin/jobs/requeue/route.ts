@@ -4,7 +4,7 @@ import { JobsRequeued, requeueRequest } from '#lib/views/admin/health-wire.ts'
 import { requeueJobs } from '#lib/views/admin/requeue.ts'
 
 export const POST = adminDoor({
-  summary: 'Run stuck work now: one job, or all of a kind',
+  summary: 'Requeue one stuck job, or all of a kind',
   body: requeueRequest,
   answer: JobsRequeued,
   refuses: ['job_not_found', 'under_way', 'endpoint_disabled', 'delivery_not_found'],

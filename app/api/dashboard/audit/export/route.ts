@@ -4,7 +4,7 @@ import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { auditExportQuery, exportAudit } from '#lib/views/dashboard/audit-export.ts'
 
 export const GET = endpoint({
-  summary: 'Export who did what in the account, as CSV',
+  summary: 'Export the audit log of the account as CSV',
   allow: 'audit:read',
   query: auditExportQuery,
   answer: z.string(),

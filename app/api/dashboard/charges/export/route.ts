@@ -4,7 +4,7 @@ import { chargesExportQuery, exportCharges } from '#lib/views/dashboard/charges-
 import { noteExport } from '#lib/views/dashboard/note-export.ts'
 
 export const GET = endpoint({
-  summary: 'Export the charges that fit, as CSV',
+  summary: 'Export the matching charges as CSV',
   allow: 'dashboard:read',
   query: chargesExportQuery,
   answer: z.string(),

@@ -4,7 +4,7 @@ import { revokeInvitation } from '#lib/rooms/accounts/revoke.ts'
 import { Done } from '#lib/rooms/accounts/wire.ts'
 
 export const DELETE = endpoint({
-  summary: 'Take an invitation back',
+  summary: 'Revoke an invitation',
   allow: 'members:write',
   takesProof: true,
   answer: Done,

@@ -6,7 +6,7 @@ import { roleChange } from '#lib/rooms/accounts/schema.ts'
 import { Done } from '#lib/rooms/accounts/wire.ts'
 
 export const PATCH = endpoint({
-  summary: 'Give a member another role',
+  summary: 'Change the role of a member',
   allow: 'members:write',
   takesProof: true,
   body: roleChange,
@@ -19,7 +19,7 @@ export const PATCH = endpoint({
 })
 
 export const DELETE = endpoint({
-  summary: 'Take a member out of the account',
+  summary: 'Remove a member',
   allow: 'members:write',
   takesProof: true,
   answer: Done,

@@ -4,7 +4,7 @@ import { noteExport } from '#lib/views/dashboard/note-export.ts'
 import { exportQuery, exportStatement } from '#lib/views/dashboard/statement-export.ts'
 
 export const GET = endpoint({
-  summary: 'Export the statement of a period, as CSV or OFX',
+  summary: 'Export the statement of a period as CSV or OFX',
   allow: 'dashboard:read',
   query: exportQuery,
   answer: z.string(),

@@ -15,7 +15,7 @@ export const GET = endpoint({
 })
 
 export const POST = endpoint({
-  summary: 'Make an endpoint, and show its secret',
+  summary: 'Create an endpoint and show its secret',
   allow: 'webhooks:write',
   takesProof: true,
   body: endpointRequest,

@@ -4,7 +4,7 @@ import { codeProof } from '#lib/services/people/schema.ts'
 import { FactorAdded } from '#lib/services/people/wire.ts'
 
 export const POST = personDoor({
-  summary: 'Turn an authenticator app on by a first code of it',
+  summary: 'Activate an authenticator app with its first code',
   body: codeProof,
   answer: FactorAdded,
   takesProof: true,

@@ -3,7 +3,7 @@ import { beginPasskey } from '#lib/services/people/passkeys.ts'
 import { PasskeyAsked } from '#lib/services/people/wire.ts'
 
 export const POST = personDoor({
-  summary: 'Begin with a passkey: what the browser needs to make it',
+  summary: 'Read the options for creating a passkey',
   answer: PasskeyAsked,
   refuses: ['limit_reached'],
   takesProof: true,

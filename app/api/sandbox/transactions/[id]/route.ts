@@ -8,7 +8,7 @@ import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 export const POST = endpoint({
   summary: 'Decide a charge at the simulated bank',
   description:
-    'Test mode only. Pays the charge as its payer would, or lets it fail or expire. An expired or failed charge can still be paid.',
+    'Test mode only. Pays the charge, or makes it fail or expire. An expired or failed charge can still be paid.',
   allow: ['transactions:write', 'withdrawals:write'],
   body: { test: OutcomeRequest, live: OutcomeRequest },
   answer: ChargeRead,

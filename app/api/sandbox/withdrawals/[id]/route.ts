@@ -7,7 +7,7 @@ import { WithdrawalRead, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts
 export const POST = endpoint({
   summary: 'Decide a withdrawal at the simulated bank',
   description:
-    'Test mode only. Approves or rejects a withdrawal that is still `pending`, such as one to a key that begins with `hold@`.',
+    'Test mode only. Approves or rejects a `pending` withdrawal, such as one to a key that begins with `hold@`.',
   allow: ['transactions:write', 'withdrawals:write'],
   body: { test: DecisionRequest, live: DecisionRequest },
   answer: WithdrawalRead,

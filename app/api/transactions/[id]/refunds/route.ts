@@ -9,7 +9,7 @@ import { createdRefundToWire, RefundCreated, RefundPage } from '#lib/rooms/charg
 export const POST = endpoint({
   summary: 'Refund a charge',
   description:
-    'Gives the payer back what is left of a paid charge, or a part of it, up to 90 days after it was paid. The amount is held at once; the events refunded and refund_failed tell how it ended.',
+    'Returns the rest of a paid charge, or a part of it, to the payer, within 90 days of the payment. The amount is held at once. The events `transaction.refunded` and `transaction.refund_failed` report the outcome.',
   allow: 'refunds:write',
   body: refundRequest,
   answer: RefundCreated,
@@ -30,7 +30,7 @@ function created(refund: RefundRow) {
 
 export const GET = endpoint({
   summary: 'List the refunds of a charge',
-  description: 'In every state, newest first.',
+  description: 'Returns refunds of every status, newest first.',
   allow: 'transactions:read',
   query: refundsQuery,
   answer: RefundPage,

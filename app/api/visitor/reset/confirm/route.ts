@@ -4,7 +4,7 @@ import { confirmReset } from '#lib/services/people/reset.ts'
 import { resetAnswer } from '#lib/services/people/schema.ts'
 
 export const POST = visitorDoor({
-  summary: 'Choose a new password by the link of a mail',
+  summary: 'Set a new password with a reset link',
   body: resetAnswer,
   answer: z.object({ data: z.object({}) }),
   refuses: ['link_expired'],

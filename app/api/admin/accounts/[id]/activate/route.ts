@@ -6,7 +6,7 @@ import { maybeReasoned } from '#lib/views/admin/schema.ts'
 import { AccountStanding } from '#lib/views/admin/wire.ts'
 
 export const POST = adminDoor({
-  summary: 'Let an account work, from the next request on',
+  summary: 'Activate an account',
   body: maybeReasoned,
   answer: AccountStanding,
   refuses: ['account_not_found'],

@@ -6,7 +6,7 @@ import { limitAccount } from '#lib/rooms/accounts/limit.ts'
 import { accountLimits } from '#lib/rooms/accounts/schema.ts'
 
 export const PUT = adminDoor({
-  summary: 'Say what an account may move in live mode',
+  summary: 'Set the live-mode limits of an account',
   body: accountLimits,
   answer: z.object({ data: accountLimits }),
   refuses: ['account_not_found'],

@@ -6,7 +6,7 @@ import { reasoned } from '#lib/views/admin/schema.ts'
 import { AccountStanding } from '#lib/views/admin/wire.ts'
 
 export const POST = adminDoor({
-  summary: 'Stop an account, from the next request on',
+  summary: 'Suspend an account',
   body: reasoned,
   answer: AccountStanding,
   refuses: ['account_not_found'],

@@ -4,7 +4,7 @@ import { revealDocument } from '#lib/rooms/charges/reveal.ts'
 import { DocumentShown } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
-  summary: 'Show the payer’s document, which is written down',
+  summary: 'Reveal the payer’s document, recorded in the audit log',
   allow: 'documents:reveal',
   takesProof: true,
   answer: DocumentShown,

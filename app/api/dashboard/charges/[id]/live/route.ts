@@ -3,7 +3,7 @@ import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { streamCharge } from '#lib/views/dashboard/live-stream.ts'
 
 export const GET = endpoint({
-  summary: 'Tell of each change of a charge, as server-sent events',
+  summary: 'Stream the changes of a charge as server-sent events',
   allow: 'dashboard:read',
   answer: z.string(),
   refuses: ['transaction_not_found', 'limit_reached'],

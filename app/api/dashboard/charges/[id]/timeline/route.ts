@@ -2,7 +2,7 @@ import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { ChargeStoryRead, readChargeStory } from '#lib/views/dashboard/charge-timeline.ts'
 
 export const GET = endpoint({
-  summary: 'Tell what became of a charge',
+  summary: 'Read the timeline of a charge',
   allow: 'dashboard:read',
   answer: ChargeStoryRead,
   refuses: ['transaction_not_found'],

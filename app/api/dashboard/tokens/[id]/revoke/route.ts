@@ -6,7 +6,7 @@ import { revokeRequest } from '#lib/rooms/tokens/schema.ts'
 import { TokenRead } from '#lib/rooms/tokens/wire.ts'
 
 export const POST = endpoint({
-  summary: 'End a token from the next request on',
+  summary: 'Revoke a token',
   allow: 'tokens:write',
   takesProof: true,
   body: revokeRequest,

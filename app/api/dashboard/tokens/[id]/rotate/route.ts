@@ -6,7 +6,7 @@ import { rotateRequest } from '#lib/rooms/tokens/schema.ts'
 import { TokenShown } from '#lib/rooms/tokens/wire.ts'
 
 export const POST = endpoint({
-  summary: 'Put a new token in the place of one that ends soon, and show it this once',
+  summary: 'Rotate a token and show the new one once',
   allow: 'tokens:write',
   takesProof: true,
   body: rotateRequest,

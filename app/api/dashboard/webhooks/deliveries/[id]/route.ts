@@ -4,7 +4,7 @@ import { readDelivery, readDeliveryMasked } from '#lib/services/webhooks/deliver
 import { DeliveryRead } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
-  summary: 'Read a delivery with every try',
+  summary: 'Read a delivery with its attempts',
   allow: 'webhooks:read',
   answer: DeliveryRead,
   refuses: ['delivery_not_found'],

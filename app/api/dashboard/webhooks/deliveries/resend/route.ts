@@ -6,7 +6,7 @@ import { DeliveriesFailed, DeliveriesResent } from '#lib/services/webhooks/wire.
 import { withSubjects } from '#lib/views/dashboard/deliveries.ts'
 
 export const GET = endpoint({
-  summary: 'Say how many a resend of what failed would send',
+  summary: 'Count the failed deliveries that a resend would send',
   allow: 'dashboard:read',
   query: failedQuery,
   answer: DeliveriesFailed,
@@ -17,7 +17,7 @@ export const GET = endpoint({
 })
 
 export const POST = endpoint({
-  summary: 'Send again what failed of all that was created in a period',
+  summary: 'Resend the failed deliveries of a period',
   allow: 'webhooks:write',
   body: resendRequest,
   answer: DeliveriesResent,

@@ -16,7 +16,7 @@ export const GET = endpoint({
 })
 
 export const PATCH = endpoint({
-  summary: 'Change the address or the events of an endpoint',
+  summary: 'Change the URL or the event types of an endpoint',
   allow: 'webhooks:write',
   body: endpointChange,
   answer: EndpointRead,

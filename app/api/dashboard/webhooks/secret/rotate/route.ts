@@ -4,7 +4,7 @@ import { recallSecret, rotateSecret } from '#lib/services/webhooks/secrets.ts'
 import { SecretShown } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
-  summary: 'Replace the secret that signs the webhooks of charges and withdrawals',
+  summary: 'Rotate the secret that signs the webhooks of charges and withdrawals',
   allow: 'webhooks:write',
   takesProof: true,
   answer: SecretShown,

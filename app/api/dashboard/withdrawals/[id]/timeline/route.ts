@@ -2,7 +2,7 @@ import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { readWithdrawalStory, StoryRead } from '#lib/views/dashboard/withdrawal-timeline.ts'
 
 export const GET = endpoint({
-  summary: 'Tell what became of a withdrawal',
+  summary: 'Read the timeline of a withdrawal',
   allow: 'dashboard:read',
   answer: StoryRead,
   refuses: ['withdrawal_not_found'],

@@ -6,7 +6,7 @@ import { RefundRead } from '#lib/rooms/charges/refunds/wire.ts'
 
 export const GET = endpoint({
   summary: 'Read a refund',
-  description: 'As it stands now, by its `id`.',
+  description: 'Returns the current state of the refund.',
   allow: 'transactions:read',
   answer: RefundRead,
   refuses: ['transaction_not_found', 'refund_not_found'],

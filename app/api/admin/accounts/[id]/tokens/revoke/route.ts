@@ -6,7 +6,7 @@ import { readStanding } from '#lib/views/admin/accounts.ts'
 import { reasoned } from '#lib/views/admin/schema.ts'
 
 export const POST = adminDoor({
-  summary: 'End all tokens of an account, from the next request on',
+  summary: 'Revoke all tokens of an account',
   body: reasoned,
   answer: z.object({ data: z.object({ revoked: z.int() }) }),
   refuses: ['account_not_found'],

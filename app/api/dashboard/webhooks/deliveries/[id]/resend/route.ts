@@ -5,7 +5,7 @@ import { resendDelivery } from '#lib/services/webhooks/resend.ts'
 import { DeliveryResent } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
-  summary: 'Send the same bytes again',
+  summary: 'Resend a delivery',
   allow: 'webhooks:write',
   answer: DeliveryResent,
   refuses: ['delivery_not_found', 'endpoint_disabled', 'under_way'],

@@ -5,7 +5,7 @@ import { readEndpoint } from '#lib/services/webhooks/queries.ts'
 import { EndpointRead } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
-  summary: 'Disable an endpoint: what comes for it waits',
+  summary: 'Disable an endpoint and pause its deliveries',
   allow: 'webhooks:write',
   answer: EndpointRead,
   refuses: ['endpoint_not_found'],

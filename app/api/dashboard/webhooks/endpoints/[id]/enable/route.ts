@@ -6,7 +6,7 @@ import { enableRequest } from '#lib/services/webhooks/schema.ts'
 import { EndpointEnabled } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
-  summary: 'Enable an endpoint, and send what it missed unless that is not wanted',
+  summary: 'Enable an endpoint and, unless declined, send the missed events',
   allow: 'webhooks:write',
   body: enableRequest,
   answer: EndpointEnabled,

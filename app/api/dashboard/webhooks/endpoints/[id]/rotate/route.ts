@@ -4,7 +4,7 @@ import { recallSecret, rotateSecret } from '#lib/services/webhooks/secrets.ts'
 import { SecretShown } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
-  summary: 'Give an endpoint a new secret, and show it',
+  summary: 'Rotate the secret of an endpoint',
   allow: 'webhooks:write',
   takesProof: true,
   answer: SecretShown,

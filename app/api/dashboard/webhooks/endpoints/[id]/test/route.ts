@@ -13,7 +13,7 @@ const sampleOf = eventSamples(
 )
 
 export const POST = endpoint({
-  summary: 'Send an endpoint an event that never happened, and tell what it answers',
+  summary: 'Send a test event to an endpoint and return its response',
   allow: 'webhooks:write',
   body: testRequest,
   answer: TestRead,

@@ -5,7 +5,7 @@ import { DocumentShown } from '#lib/rooms/charges/wire.ts'
 import { reasoned } from '#lib/views/admin/schema.ts'
 
 export const POST = adminDoor({
-  summary: 'Show a payer’s document, which the account reads in its audit log',
+  summary: 'Reveal a payer’s document, recorded in the audit log of the account',
   body: reasoned,
   answer: DocumentShown,
   refuses: ['transaction_not_found'],

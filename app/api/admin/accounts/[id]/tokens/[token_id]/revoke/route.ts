@@ -5,7 +5,7 @@ import { cancelToken } from '#lib/rooms/tokens/cancel.ts'
 import { reasoned } from '#lib/views/admin/schema.ts'
 
 export const POST = adminDoor({
-  summary: 'End a token, from the next request on',
+  summary: 'Revoke a token',
   body: reasoned,
   answer: z.object({ data: z.object({ id: z.string(), was_in_force: z.boolean() }) }),
   refuses: ['token_not_found'],
