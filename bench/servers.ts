@@ -79,7 +79,7 @@ export async function startServer(
 /** Starts a worker of ours on its own, and waits until it works. */
 export async function startWorker(settings: Record<string, string>): Promise<ChildProcess> {
   const child = startProgram(['bin/troco.ts', 'worker'], settings)
-  await untilReady(child, 'the worker', async () => saidBy(child).includes('The worker runs'))
+  await untilReady(child, 'the worker', async () => saidBy(child).includes('The worker is running'))
   return child
 }
 

@@ -38,7 +38,7 @@ export function openDataFolder(path: string): { folder: string; secrets: Secrets
     if (isTrocoError(error)) throw error
     const { code } = error as NodeJS.ErrnoException
     throw setupFailed(
-      `The data folder ${folder} cannot be used (${code}): make it a folder of yours, or set TROCO_DATA`,
+      `The data folder ${folder} cannot be used (${code}): make it a folder that this user can write to, or set TROCO_DATA`,
     )
   }
 }
@@ -48,7 +48,7 @@ function requireNoData(folder: string): void {
   for (const name of ['postgres', 'postgres-location']) {
     if (!statSync(join(folder, name), { throwIfNoEntry: false })) continue
     throw setupFailed(
-      `secrets.json is missing in ${folder}: restore it from your backup, it holds the keys to this data`,
+      `secrets.json is missing in ${folder}: restore it from your backup, it contains the keys to this data`,
     )
   }
 }
@@ -91,7 +91,7 @@ function readSecrets(file: string): Secrets {
     const { code } = cause as NodeJS.ErrnoException
     const what = code ? `cannot be read (${code})` : 'is damaged'
     throw setupFailed(
-      `${file} ${what}: restore it from your backup, it holds the keys to this data`,
+      `${file} ${what}: restore it from your backup, it contains the keys to this data`,
     )
   }
 }

@@ -58,7 +58,7 @@ function install() {
 
 function generate() {
   return {
-    title: 'Making the database client',
+    title: 'Generating the database client',
     stamp: 'lib/base/db/generated/.made-from',
     madeFrom: fingerprint(['package-lock.json', 'prisma/schema.prisma', 'prisma.config.ts']),
     command: () => [findNode(), 'node_modules/prisma/build/index.js', 'generate'],
@@ -121,7 +121,7 @@ export function findNode() {
   if (major > NODE_MIN[0] || (major === NODE_MIN[0] && minor >= NODE_MIN[1]))
     return process.execPath
   throw new Error(
-    `Troco brings no Node for ${process.platform} ${process.arch}: install Node ${NODE_MIN.join('.')} or newer, then start again`,
+    `Troco includes no Node for ${process.platform} ${process.arch}: install Node ${NODE_MIN.join('.')} or newer, then try again`,
   )
 }
 
@@ -151,7 +151,7 @@ function make({ title, command, env = () => ({}), after = () => {} }) {
         return done()
       }
       process.stderr.write(printed)
-      fail(new Error(`${title} failed: what it printed stands above`))
+      fail(new Error(`${title} failed: see its output above`))
     })
   })
 }

@@ -122,7 +122,7 @@ test('a taken port is said in one line, and nothing is left running', async () =
   other.close()
   expect(code).toBe(1)
   expect(output.trim()).toBe(
-    `Port ${place.port} is taken: stop what uses it, or start with another, as in PORT=${place.port + 1} npm start`,
+    `Port ${place.port} is already in use: stop the other program, or choose another port: PORT=${place.port + 1} npm start`,
   )
   expect(processesOf(place)).toEqual([])
 })

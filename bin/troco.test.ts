@@ -23,7 +23,7 @@ function lastLine(output: string): string {
 
 test('an account is opened, used and suspended on the command line alone, without a server', async () => {
   const opened = await troco('account', 'create', '--name', 'Padaria', '--email', 'P@x.example')
-  expect(opened.output).toMatch(/The owner's password, shown this once: \S{20}\n/)
+  expect(opened.output).toMatch(/Owner's password, shown only once: \S{20}\n/)
   const id = lastLine(opened.output)
   expect(id).toMatch(/^[0-9a-f-]{36}$/)
   expect((await troco('account', 'list')).output).toBe(`${id}\tp@x.example\tactive\tPadaria\n`)
@@ -45,7 +45,7 @@ test('an account is opened, used and suspended on the command line alone, withou
   expect(narrow.output).toMatch(/^troco_live_/)
   expect((await troco('token', 'revoke', issued.output.slice(0, 20))).code).toBe(0)
   const again = await troco('token', 'revoke', issued.output.slice(0, 20))
-  expect(again).toEqual({ code: 1, output: 'That token was revoked already\n' })
+  expect(again).toEqual({ code: 1, output: 'This token is already revoked\n' })
 
   expect((await troco('webhook', 'secret', '--account', id)).output).toMatch(
     /^whsec_[A-Za-z0-9+/=]+\n$/,
@@ -58,24 +58,27 @@ test('an account is opened, used and suspended on the command line alone, withou
   const verified = await troco('ledger', 'verify', '--account', id)
   expect(verified.output).toContain('1 transfers, 2 entries, 6 balances of Padaria')
   expect(verified.code).toBe(0)
-  expect((await troco('doctor')).output).toContain('books checked over 1 transfers')
+  expect((await troco('doctor')).output).toContain('ledger verified, 1 transfers')
   expect(processesOf(place)).toEqual([])
 })
 
 test.each([
   [['account', 'create', '--name', 'X'], '--email is missing'],
   [['account', 'create', '--name', 'X', '--email', 'nobody'], 'email must be an e-mail address'],
-  [['account', 'suspend', 'nobody@x.example', '--reason', 'r'], 'No account for nobody@x.example'],
+  [
+    ['account', 'suspend', 'nobody@x.example', '--reason', 'r'],
+    'No account found for nobody@x.example',
+  ],
   [
     ['token', 'create', '--account', 'p@x.example', '--name', 'x', '--mode', 'real'],
     '--mode must be test or live',
   ],
   [
     ['token', 'create', '--account', 'p@x.example', '--name', 'x', '--permissions', 'all'],
-    'does not know all',
+    'unknown permissions (all)',
   ],
   [['token', 'create', '--wrong'], "Unknown option '--wrong'"],
-  [['ledger'], 'There is no command `ledger`'],
+  [['ledger'], 'Unknown command: ledger'],
 ])('%j is refused in words that help', async (words, message) => {
   const { code, output } = await troco(...words)
   expect(output).toContain(message)
@@ -116,7 +119,7 @@ test('broken books are named on the command line, which then ends with 1', async
 
 test('an admin is made on the command line, and the password is told once', async () => {
   const made = await troco('user', 'create', '--email', 'boss@x.example', '--admin')
-  expect(made.output).toMatch(/The password, shown this once: \S{20}\n[0-9a-f-]{36}\n$/)
+  expect(made.output).toMatch(/Password, shown only once: \S{20}\n[0-9a-f-]{36}\n$/)
   expect((await troco('user', 'create', '--email', 'boss@x.example')).output).toContain(
     'belongs to another user',
   )
@@ -125,7 +128,7 @@ test('an admin is made on the command line, and the password is told once', asyn
 test('doctor says who may sign up, and what is missing where people are to rely on it', async () => {
   const { output: local } = await troco('doctor')
   expect(local).toContain('ok    sign-ups open, new accounts active')
-  expect(local).toContain('ok    no mail server: mails are printed to the log')
+  expect(local).toContain('ok    no mail server: mails are written to the log')
   expect(local).toContain('ok    1 admins, 1 of them without a second factor')
   const secrets = readFileSync(join(place.folder, 'data', 'secrets.json'), 'utf8')
   const { database: password } = JSON.parse(secrets)
@@ -142,7 +145,7 @@ test('doctor says who may sign up, and what is missing where people are to rely 
   expect(output).toMatch(/^WRONG 1 admins, 1 of them without a second factor: each must add one/m)
   expect(code).toBe(1)
   const mended = await doctor({ SMTP_URL: 'smtps://user:hidden@mail.example:465' })
-  expect(mended.output).toContain('ok    mails go through mail.example:465')
+  expect(mended.output).toContain('ok    mails are sent through mail.example:465')
   expect(mended.output).not.toContain('hidden')
   await embedded.release()
 })

@@ -58,6 +58,6 @@ async function listDemoAccounts(): Promise<Account[]> {
 
 /** Suspends an incomplete demo account and removes its members: ledger entries cannot be deleted. */
 async function putAside(accountId: string): Promise<void> {
-  await suspendAccount(accountId, 'Its making as a demo was interrupted', ACTOR)
+  await suspendAccount(accountId, 'Creation of the demo data was interrupted', ACTOR)
   await db().membership.deleteMany({ where: { accountId } })
 }

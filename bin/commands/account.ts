@@ -29,7 +29,7 @@ export async function create(words: string[]): Promise<void> {
     const account = await createAccount({ name, ownerEmail, ownerPasswordHash }, ACTOR)
     await payWelcomeCharge(account)
     if (account.ownerIsNew) {
-      process.stderr.write(`The owner's password, shown this once: ${password}\n`)
+      process.stderr.write(`Owner's password, shown only once: ${password}\n`)
     }
     process.stdout.write(`${account.id}\n`)
   })

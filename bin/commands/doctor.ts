@@ -15,7 +15,7 @@ export async function examine(): Promise<void> {
     const applied = migrated.filter(name => !name.startsWith('functions/'))
     say(true, `environment ${TROCO_ENV}, address ${PUBLIC_URL}`)
     if (folder) say(true, `data folder ${folder}`)
-    if (location) say(true, `the PostgreSQL inside keeps its files in ${location}`)
+    if (location) say(true, `embedded PostgreSQL data in ${location}`)
     if (folder) sayFreeSpace(location ?? folder)
     const database = connect({ poolMax: 2 })
     try {
@@ -29,12 +29,12 @@ export async function examine(): Promise<void> {
       )
       const workers = await database.$queryRaw<{ seen: number }[]>`
         SELECT count(*)::int AS seen FROM worker_heartbeats WHERE beat_at > now() - interval '60 s'`
-      say(true, `${workers[0]?.seen ?? 0} workers seen in the last minute`)
+      say(true, `${workers[0]?.seen ?? 0} workers active in the last minute`)
       sayMails()
       await sayStaff(database)
       const { findings, transfers } = await verifyLedger(database)
       const broken = findings.filter(finding => finding.wrong)
-      say(broken.length === 0, `books checked over ${transfers} transfers`)
+      say(broken.length === 0, `ledger verified, ${transfers} transfers`)
       for (const { promise, wrong } of broken) say(false, `${promise}: ${wrong}`)
     } finally {
       await database.$disconnect()
@@ -47,24 +47,24 @@ function sayMails(): void {
   say(true, `sign-ups ${SIGNUPS}, new accounts ${NEW_ACCOUNTS}`)
   const none =
     TROCO_ENV === 'local'
-      ? 'no mail server: mails are printed to the log'
-      : 'no mail server: nobody gets mails, set SMTP_URL and MAIL_FROM'
+      ? 'no mail server: mails are written to the log'
+      : 'no mail server: mails are not sent, set SMTP_URL and MAIL_FROM'
   const isWrong = !SMTP_URL && TROCO_ENV === 'production'
-  say(!isWrong, SMTP_URL ? `mails go through ${new URL(SMTP_URL).host}` : none)
+  say(!isWrong, SMTP_URL ? `mails are sent through ${new URL(SMTP_URL).host}` : none)
 }
 
 async function sayStaff(database: Database): Promise<void> {
   const { staff, unguarded } = await countStaff(database)
   const line = `${staff} admins, ${unguarded} of them without a second factor`
   const isWrong = isStaffFactorRequired() && unguarded > 0
-  const advice = ': each must add one in Settings, Security, or cannot open the pages of admins'
+  const advice = ': each must add one under Settings, Security to open the admin pages'
   say(!isWrong, isWrong ? line + advice : line)
 }
 
 function sayFreeSpace(path: string): void {
   const { bavail, bsize } = statfsSync(path)
   const free = Math.floor((bavail * bsize) / 1024 ** 2)
-  const advice = free < SPACE_MIN_MIB ? ': make room, a full disk stops every payment' : ''
+  const advice = free < SPACE_MIN_MIB ? ': free disk space, a full disk stops all payments' : ''
   say(free >= SPACE_MIN_MIB, `${free} MiB free${advice}`)
 }
 

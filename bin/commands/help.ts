@@ -10,13 +10,16 @@ const HELP = `Usage: npm run -s troco -- <command>
   account create --name <name> --email <e-mail>
                                        open an account and print its id
   account activate <e-mail|id> --reason <text>
+                                       activate an account
   account suspend <e-mail|id> --reason <text>
+                                       suspend an account
   user create --email <e-mail> [--name <name>] [--admin]
                                        create a user and print the id
   user reset --email <e-mail>          print a link for a new password, valid for one hour
   token create --account <e-mail|id> --name <name> [--mode test|live] [--permissions a,b]
                                        create an API token and print it
   token revoke <id|prefix> [--reason <text>]
+                                       revoke an API token
   webhook secret --account <e-mail|id> [--mode test|live]
                                        print the secret that signs webhooks of charges and withdrawals
 `
@@ -28,6 +31,6 @@ export function showHelp(words: string[]): void {
     process.stdout.write(HELP)
     return
   }
-  process.stderr.write(`There is no command \`${words.join(' ')}\`.\n\n${HELP}`)
+  process.stderr.write(`Unknown command: ${words.join(' ')}\n\n${HELP}`)
   process.exitCode = 1
 }

@@ -91,13 +91,12 @@ async function listen(front: Server, port: number, host: string): Promise<void> 
 
 function refusePort(error: NodeJS.ErrnoException, port: number, host: string): never {
   const reasons: Record<string, string> = {
-    EADDRINUSE: `Port ${port} is taken: stop what uses it, or start with another, as in PORT=${port + 1} npm start`,
-    EACCES: `Port ${port} may not be used by this user: choose one above 1023, as in PORT=3000 npm start`,
-    EADDRNOTAVAIL: `HOST ${host} is no address of this machine: set HOST to 127.0.0.1 or to one that is`,
+    EADDRINUSE: `Port ${port} is already in use: stop the other program, or choose another port: PORT=${port + 1} npm start`,
+    EACCES: `Port ${port} requires privileges: choose a port above 1023: PORT=3000 npm start`,
+    EADDRNOTAVAIL: `HOST ${host} is not an address of this machine: set HOST to 127.0.0.1 or another local address`,
   }
   const reason =
-    reasons[error.code ?? ''] ??
-    `HOST ${host} and PORT ${port} cannot be listened on (${error.code})`
+    reasons[error.code ?? ''] ?? `Listening on HOST ${host}, PORT ${port} failed (${error.code})`
   throw refuse('setup_failed', reason)
 }
 
@@ -112,10 +111,10 @@ async function drain(front: Server): Promise<void> {
 
 function announce(demo: Demo | null): void {
   const { PUBLIC_URL, HOST, TROCO_ENV } = env()
-  const lines = ['', `Troco runs at ${PUBLIC_URL}`]
+  const lines = ['', `Troco is running at ${PUBLIC_URL}`]
   if (TROCO_ENV === 'local' && !/^(127\.|localhost$|::1$)/.test(HOST)) {
     lines.push(
-      `Careful: HOST=${HOST} lets others on your network in, with demo passwords and no https.`,
+      `Warning: HOST=${HOST} exposes this server to your network, with demo passwords and without https.`,
     )
   }
   if (demo) lines.push(...describeDemo(demo))
@@ -135,13 +134,13 @@ function describeDemo(demo: Demo): string[] {
     `  admin     ${demo.admin.email}  ${demo.admin.password}`,
     `  token     ${demo.token}`,
     '',
-    'A first charge:',
+    'Create a charge:',
     '',
     `  curl ${demo.base_url}/transactions \\`,
     `    -H 'Authorization: Bearer ${demo.token}' \\`,
     `    -H 'Content-Type: application/json' \\`,
     `    -d '${JSON.stringify(body)}'`,
     '',
-    'Ctrl-C ends it.',
+    'Press Ctrl-C to stop.',
   ]
 }

@@ -36,7 +36,7 @@ export async function revoke(words: string[]): Promise<void> {
   const which = requireOption(positionals[0], '<id|prefix>')
   await withRuntime(async () => {
     const revoked = await revokeToken(which, values.reason ?? 'Revoked on the command line', ACTOR)
-    if (!revoked) throw refuse('token_ended', 'That token was revoked already')
+    if (!revoked) throw refuse('token_ended', 'This token is already revoked')
     process.stdout.write(`${revoked.id}\n`)
   })
 }
@@ -46,6 +46,6 @@ function readPermissions(text: string | undefined): Permission[] {
   const wanted = text.split(',').map(part => part.trim())
   const unknown = wanted.filter(part => !isPermission(part))
   if (unknown.length === 0) return wanted.filter(isPermission)
-  const message = `--permissions does not know ${unknown.join(', ')}: it takes ${PERMISSIONS.join(', ')}`
+  const message = `--permissions contains unknown permissions (${unknown.join(', ')}): use ${PERMISSIONS.join(', ')}`
   throw refuse('invalid_input', { message })
 }

@@ -17,7 +17,7 @@ export async function create(words: string[]): Promise<void> {
   await withRuntime(async () => {
     const wanted = { email, name: values.name, passwordHash, isAdmin: values.admin ?? false }
     const user = await registerUser(wanted, { type: 'command_line' })
-    process.stderr.write(`The password, shown this once: ${password}\n`)
+    process.stderr.write(`Password, shown only once: ${password}\n`)
     process.stdout.write(`${user.id}\n`)
   })
 }

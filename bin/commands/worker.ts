@@ -11,7 +11,7 @@ export async function runWorker(): Promise<void> {
   await withRuntime(async () => {
     setPriority(NICE)
     const worker = startWorker()
-    process.stderr.write('The worker runs. Ctrl-C ends it.\n')
+    process.stderr.write('The worker is running. Press Ctrl-C to stop.\n')
     await untilStopped()
     await worker.stop()
   }, settings)

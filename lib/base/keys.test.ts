@@ -34,7 +34,7 @@ describe('a sealed text', () => {
     for (let bit = 0; bit < box.length * 8; bit++) {
       const changed = box.slice()
       changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      expect(() => unseal(changed, 'row 1')).toThrow(/sealed under another TROCO_SECRET/)
+      expect(() => unseal(changed, 'row 1')).toThrow(/encrypted with another TROCO_SECRET/)
     }
   })
 

@@ -77,7 +77,7 @@ export function unseal(
     }
   }
   const message =
-    'This secret was sealed under another TROCO_SECRET: name that one in TROCO_SECRET_BEFORE'
+    'This secret was encrypted with another TROCO_SECRET: set TROCO_SECRET_BEFORE to that one'
   throw refuse('setup_failed', message, { cause })
 }
 

@@ -59,7 +59,7 @@ const schema = z.object({
     .url({
       protocol: /^smtps?$/,
       hostname: /./,
-      error: 'must begin with smtp:// or smtps:// and be a whole address',
+      error: 'must be a URL that begins with smtp:// or smtps://',
     })
     .optional()
     .describe(
@@ -113,7 +113,7 @@ const schema = z.object({
     .url({
       protocol: /^rediss?$/,
       hostname: /./,
-      error: 'must begin with redis:// or rediss:// and be a whole address',
+      error: 'must be a URL that begins with redis:// or rediss://',
     })
     .optional()
     .describe('Redis or Valkey in which several web processes share their rate limits'),
@@ -227,21 +227,23 @@ function providerProblems({ OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET }: P
   const given = { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET }
   const missing = Object.entries(given).flatMap(([name, value]) => (value ? [] : [name]))
   if (missing.length === 0 || missing.length === 3) return []
-  return missing.map(name => `${name} is missing: an OpenID provider needs all three`)
+  return missing.map(
+    name => `${name} is missing: set OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET together`,
+  )
 }
 
 function productionProblems(filled: Record<string, string | undefined>): string[] {
   const problems: string[] = []
   const secret = filled.TROCO_SECRET
   if (!secret) {
-    problems.push('TROCO_SECRET is missing: make one with `openssl rand -base64 48`')
+    problems.push('TROCO_SECRET is missing: generate one with `openssl rand -base64 48`')
   } else if (secret.length < SECRET_MIN) {
     problems.push(`TROCO_SECRET is too short: it needs at least ${SECRET_MIN} characters`)
   } else if (WELL_KNOWN.test(secret)) {
-    problems.push('TROCO_SECRET is well known: make one with `openssl rand -base64 48`')
+    problems.push('TROCO_SECRET is well known: generate one with `openssl rand -base64 48`')
   }
   const address = filled.PUBLIC_URL
-  if (!address) problems.push('PUBLIC_URL is missing: the https address that people reach this by')
+  if (!address) problems.push('PUBLIC_URL is missing: set it to the https address of this server')
   else if (!/^https:/.test(address) && !isLoopback(address))
     problems.push('PUBLIC_URL must be https')
   return problems

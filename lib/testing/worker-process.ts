@@ -38,7 +38,7 @@ export async function startWorkerProcess(): Promise<WorkerProcess> {
   await new Promise<void>((resolve, reject) => {
     child.stderr.on('data', chunk => {
       printed += chunk
-      if (printed.includes('The worker runs')) resolve()
+      if (printed.includes('The worker is running')) resolve()
     })
     ended.then(() => reject(new Error(`The worker ended and said: ${printed}`)))
   })

@@ -53,7 +53,8 @@ async function runInitdb({ user }: Place, bin: string, fresh: string, secret: st
     child.on('error', error => done(error.message))
     child.on('close', code => done(code === 0 ? null : complaints.trim().replaceAll('\n', ' ')))
   })
-  if (reason !== null) throw refusal(`The database could not be created: initdb says ${reason}`)
+  if (reason !== null)
+    throw refusal(`The database could not be created: initdb reported: ${reason}`)
 }
 
 /** Removes what a killed creation left, including its password file. */
@@ -98,8 +99,8 @@ export async function ensureDatabase(
   if (answer === null || lifeOf(postmaster.pid) === null) return answer === null
   throw refusal(
     answer === '28P01'
-      ? `The data in ${location} was made with another secrets.json than this data folder has: bring that one back, or move the data away to begin with an empty database`
-      : `The database does not answer on port ${postmaster.port} (${answer})`,
+      ? `The data in ${location} was created with another secrets.json: restore that file, or move the data away to start with an empty database`
+      : `PostgreSQL does not respond on port ${postmaster.port} (${answer})`,
   )
 }
 

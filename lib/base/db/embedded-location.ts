@@ -56,7 +56,7 @@ function readPointer(dataFolder: string): string | null {
   if (isData(location)) return location
   throw refuse(
     'setup_failed',
-    `${pointer} says that the data is in ${location}, where there is none: bring it back, or delete that file to begin with an empty database`,
+    `${pointer} points to ${location}, which contains no data: restore the data, or delete ${pointer} to start with an empty database`,
   )
 }
 
@@ -76,18 +76,21 @@ function isData(location: string): boolean {
 function ownerOf(location: string, uid: number | undefined): PostgresUser | null {
   const owner = statSync(location)
   if (uid === undefined || owner.uid === uid) {
-    if (uid === 0) throw refusal(`${location} belongs to root, which PostgreSQL refuses: chown it`)
+    if (uid === 0)
+      throw refusal(
+        `${location} belongs to root, but PostgreSQL does not run as root: change its owner`,
+      )
     return null
   }
   if (uid !== 0) {
     throw refusal(
-      `The data in ${location} belongs to the user with id ${owner.uid}, you are ${uid}: start Troco as the user who first did (root?)`,
+      `The data in ${location} belongs to user id ${owner.uid}, but Troco runs as ${uid}: start it as the user who created the data (root?)`,
     )
   }
   const user = { uid: owner.uid, gid: owner.gid }
   if (canEnter(dirname(location), user)) return user
   throw refusal(
-    `The folders above ${location} no longer let its owner in (user id ${owner.uid}): chmod o+x them`,
+    `User id ${owner.uid}, which owns ${location}, cannot enter the folders above it: run chmod o+x on them`,
   )
 }
 
@@ -115,7 +118,7 @@ function findPostgresUser(): PostgresUser {
     if (created) return created
   }
   throw refusal(
-    'PostgreSQL refuses to run as root, and the user postgres could not be created: create it (useradd --system postgres), start Troco as another user, or set DATABASE_URL',
+    'PostgreSQL does not run as root, and the user postgres could not be created: create it (useradd --system postgres), start Troco as another user, or set DATABASE_URL',
   )
 }
 

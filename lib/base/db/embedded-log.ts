@@ -7,7 +7,7 @@ export function lastComplaint(location: string, startLog: string): string {
   const sinceStart = collected.slice(collected.lastIndexOf('starting PostgreSQL'))
   const lines = `${sinceStart}\n${early}`.split('\n').filter(line => line.trim() !== '')
   const complaint = lines.findLast(line => /\b(FATAL|PANIC):/.test(line)) ?? lines.at(-1)
-  return complaint?.replace(/^.*?(?=FATAL|PANIC)/, '').trim() ?? 'it wrote nothing'
+  return complaint?.replace(/^.*?(?=FATAL|PANIC)/, '').trim() ?? 'no output'
 }
 
 export function logSize(location: string, startLog: string): number {

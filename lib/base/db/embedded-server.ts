@@ -77,13 +77,13 @@ export async function startPostmaster(
   const { pid } = child
   if (pid === undefined) {
     const [error] = await once(child, 'error')
-    throw failure(`PostgreSQL could not be run: ${(error as Error).message}`)
+    throw failure(`PostgreSQL could not be started: ${(error as Error).message}`)
   }
   const started = await becomesReady(location, pid, log)
   if (started) return started
   const reason = lastComplaint(location, log)
   if (/TCP\/IP sockets|lock file "postmaster.pid"/.test(reason)) return null
-  throw failure(`PostgreSQL ended while starting: ${reason} (its log is in ${location}/log)`)
+  throw failure(`PostgreSQL exited while starting: ${reason} (log: ${location}/log)`)
 }
 
 /** Waits until PostgreSQL accepts connections; null if it exits. */
@@ -104,7 +104,7 @@ export async function becomesReady(
     if (Date.now() > giveUpAt) {
       const reason = lastComplaint(location, log)
       throw failure(
-        `PostgreSQL (process ${pid}) does not come up: ${reason} (its log is in ${location}/log)`,
+        `PostgreSQL (process ${pid}) did not become ready: ${reason} (log: ${location}/log)`,
       )
     }
   }
@@ -120,7 +120,7 @@ export async function stopPostmaster(pid: number): Promise<void> {
   }
   if (await isGone('SIGINT', fastStopMaxMs)) return
   if (await isGone('SIGQUIT', immediateStopMaxMs)) return
-  throw failure(`PostgreSQL (process ${pid}) does not stop: end it with kill -9 ${pid}`)
+  throw failure(`PostgreSQL (process ${pid}) did not stop: run kill -9 ${pid}`)
 }
 
 /** Waits for processes of an earlier PostgreSQL, ends orphans, and removes a stale postmaster.pid. */
@@ -135,7 +135,7 @@ async function clearRemains(location: string): Promise<void> {
     for (const pid of orphans()) signal(pid, 'SIGQUIT')
     if (!(await waitUntil(isFree, orphansMaxMs - orphansLeaveMs))) {
       throw failure(
-        `Processes of an earlier PostgreSQL still use ${location}: end them first (${orphans().join(', ') || 'process ids not visible from here'})`,
+        `Processes of an earlier PostgreSQL still use ${location}: stop them first (process ids: ${orphans().join(', ') || 'unknown'})`,
       )
     }
   }

@@ -36,7 +36,7 @@ export async function withLock<T>(dataFolder: string, work: () => Promise<T>): P
       if (Date.now() > giveUpAt) {
         throw refuse(
           'setup_failed',
-          `Another Troco process has been starting or stopping the database in ${dataFolder} for two minutes: end it and start again`,
+          `Another Troco process has been starting or stopping the database in ${dataFolder} for two minutes: stop it and try again`,
         )
       }
       await sleep(15)

@@ -58,7 +58,7 @@ describe('a fresh data folder', () => {
     const wrong = url.replace(/troco:.*@/, 'troco:guess@')
     await expect(query(wrong, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' })
     const refused = expect(openEmbedded({ dataFolder, password: 'guess' })).rejects
-    await refused.toThrow(`The data in ${location} was made with another secrets.json`)
+    await refused.toThrow(`The data in ${location} was created with another secrets.json`)
     expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
   })
 
@@ -127,14 +127,14 @@ describe('what an operator must act on is said in one line', () => {
     const dataFolder = makeFolder()
     await (await open(dataFolder)).release()
     writeFileSync(join(dataFolder, 'postgres', 'PG_VERSION'), '17\n')
-    await refuses(dataFolder, /PostgreSQL 17, this Troco ships 18: run the Troco version/)
+    await refuses(dataFolder, /PostgreSQL 17, but this version of Troco includes 18: run/)
   })
 
   test('a folder that holds something else, which stays untouched', async () => {
     const dataFolder = makeFolder()
     mkdirSync(join(dataFolder, 'postgres'))
     writeFileSync(join(dataFolder, 'postgres', 'thesis.txt'), 'mine')
-    await refuses(dataFolder, /holds files but no PostgreSQL data/)
+    await refuses(dataFolder, /contains files but no PostgreSQL data/)
     expect(readFileSync(join(dataFolder, 'postgres', 'thesis.txt'), 'utf8')).toBe('mine')
   })
 

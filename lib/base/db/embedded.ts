@@ -100,7 +100,7 @@ async function ensureRunning(
   }
   throw refuse(
     'setup_failed',
-    `PostgreSQL did not stay up in ${attemptsMax} attempts: see ${location}/log`,
+    `PostgreSQL exited after each of ${attemptsMax} starts: see ${location}/log`,
   )
 }
 
@@ -121,7 +121,7 @@ function explainingFiles<T>(folder: string, work: () => T): T {
     if (isTrocoError(error) || !isAboutFiles) throw error
     throw refuse(
       'setup_failed',
-      `The data folder ${folder} cannot be used: ${message}. It must be a folder that you may write to`,
+      `The data folder ${folder} cannot be used: ${message}. It must be a folder that this user can write to`,
       { cause: error },
     )
   }

@@ -105,7 +105,7 @@ describe('the migrator and the functions of the folder beside the migrations', (
     const file = join(folder, 'functions', 'troco_answer.sql')
     const text = readFileSync(file, 'utf8').replace('version 1', 'version 2')
     writeFileSync(file, text.replace('RETURNS int', 'RETURNS text'))
-    await expect(run()).rejects.toThrow(/^Function troco_answer failed and was taken back whole/)
+    await expect(run()).rejects.toThrow(/^Function troco_answer failed and was rolled back/)
     expect(await answer()).toBe(1)
   })
 

@@ -74,7 +74,7 @@ async function apply(client: Client, given: DatabaseFunction): Promise<void> {
   } catch (cause) {
     await client.query('ROLLBACK').catch(() => {})
     const reason = (cause as Error).message
-    stop(`Function ${name} failed and was taken back whole: ${reason}`)
+    stop(`Function ${name} failed and was rolled back: ${reason}`)
   }
 }
 

@@ -100,7 +100,7 @@ describe('migrate', () => {
     write('1_first', 'CREATE TABLE one (id int)')
     write('2_broken', 'CREATE TABLE two (id int); INSERT INTO missing VALUES (1)')
     write('3_third', 'CREATE TABLE three (id int)')
-    await expectStop(run(), /^Migration 2_broken failed and was taken back whole: .*"missing"/)
+    await expectStop(run(), /^Migration 2_broken failed and was rolled back: .*"missing"/)
     expect(await tables()).toEqual(['_prisma_migrations', 'one'])
     const recorded = 'SELECT migration_name FROM _prisma_migrations'
     expect(await query(url, recorded)).toEqual([{ migration_name: '1_first' }])
@@ -114,7 +114,7 @@ describe('migrate', () => {
       `CREATE TABLE one (id int);
       ALTER TABLE _prisma_migrations ADD CONSTRAINT full_up CHECK (false) NOT VALID`,
     )
-    await expectStop(run(), /^Migration 1_unrecorded failed and was taken back whole: .*full_up/)
+    await expectStop(run(), /^Migration 1_unrecorded failed and was rolled back: .*full_up/)
     expect(await tables()).toEqual(['_prisma_migrations'])
     write('1_unrecorded', 'CREATE TABLE one (id int)')
     expect(await run()).toEqual(['1_unrecorded'])
@@ -133,17 +133,17 @@ describe('a database that is not as this version left it stops the start', () =>
 
   test('a migration whose file was changed after it ran', async () => {
     write('1_first', 'CREATE TABLE one (id int) -- a remark')
-    await expectStop(run(), /^Migration 1_first was changed after it ran: restore its file/)
+    await expectStop(run(), /^Migration 1_first was changed after it was applied: restore/)
   })
 
   test('a migration that this version does not have', async () => {
     await changeRecord(`migration_name = '9_future'`)
-    await expectStop(run(), /newer than this Troco \(it has 9_future\): start that version/)
+    await expectStop(run(), /newer version of Troco \(9_future\): start that version/)
   })
 
   test('a migration that Prisma left half done', async () => {
     await changeRecord('finished_at = NULL')
-    await expectStop(run(), /^Migration 1_first failed earlier and was left half done: restore/)
+    await expectStop(run(), /^Migration 1_first failed earlier and is incomplete: restore/)
   })
 })
 
@@ -234,7 +234,7 @@ describe('a database that cannot be reached is named in one line, without its pa
   async function expectNamed(target: string, where: string, why: RegExp): Promise<void> {
     const error = await migrate(target, folder).catch(stop => stop)
     await expectStop(Promise.reject(error), why)
-    expect(error.message).toContain(`The database at ${where} cannot be reached (`)
+    expect(error.message).toContain(`The database at ${where} is unreachable (`)
     expect(error.message).toContain('check DATABASE_URL')
     expect(JSON.stringify([error.message, error.stack])).not.toMatch(/my(%20| )pass-word/)
     expect(error.cause).toBeUndefined()
@@ -271,10 +271,7 @@ describe('a database that cannot be reached is named in one line, without its pa
     'postgresql://ana:%zz-my%20pass-word@127.0.0.1:1/pix',
   ])('the address is not written as one should be: %s', async target => {
     const error = await migrate(target, folder).catch(stop => stop)
-    await expectStop(
-      Promise.reject(error),
-      /^The database at \S+ cannot be reached \(.*DATABASE_URL/,
-    )
+    await expectStop(Promise.reject(error), /^The database at \S+ is unreachable \(.*DATABASE_URL/)
     expect(error.message).not.toMatch(/my(%20| )pass-word|ana/)
   })
 })

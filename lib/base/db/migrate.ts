@@ -57,7 +57,7 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
     const where = describeTarget(url)
     throw refuse(
       'setup_failed',
-      `The database at ${where} cannot be reached (${code ?? message}): check DATABASE_URL and that it runs`,
+      `The database at ${where} is unreachable (${code ?? message}): check DATABASE_URL and that PostgreSQL is running`,
     )
   }
   try {
@@ -99,16 +99,16 @@ async function findWaiting(client: Client, migrations: Migration[]): Promise<Mig
     const migration = known.get(row.migration_name)
     if (!migration)
       stop(
-        `The database is newer than this Troco (it has ${row.migration_name}): start that version`,
+        `The database was migrated by a newer version of Troco (${row.migration_name}): start that version`,
       )
     if (!row.finished_at) {
       stop(
-        `Migration ${row.migration_name} failed earlier and was left half done: restore a backup, then start again`,
+        `Migration ${row.migration_name} failed earlier and is incomplete: restore a backup, then start again`,
       )
     }
     if (migration.checksum !== row.checksum) {
       stop(
-        `Migration ${row.migration_name} was changed after it ran: restore its file as it was released`,
+        `Migration ${row.migration_name} was changed after it was applied: restore the released file`,
       )
     }
   }
@@ -135,7 +135,7 @@ async function apply(client: Client, migration: Migration, attempt = 1): Promise
       return apply(client, migration, attempt + 1)
     }
     const reason = (cause as Error).message
-    stop(`Migration ${migration.name} failed and was taken back whole: ${reason}`)
+    stop(`Migration ${migration.name} failed and was rolled back: ${reason}`)
   }
 }
 

@@ -28,7 +28,7 @@ describe('describeUnsafeServer', () => {
   test.each([
     [
       { versionNumber: 149_999 },
-      'The database is PostgreSQL 14, and Troco needs 15 or newer: upgrade it',
+      'The database is PostgreSQL 14, but Troco requires 15 or newer: upgrade it',
     ],
     [{ fsync: 'off' }, 'The database has fsync off, which can lose paid charges: turn it on'],
     [

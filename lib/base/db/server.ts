@@ -14,7 +14,7 @@ export interface ServerSettings {
 export function describeUnsafeServer(server: ServerSettings): string | null {
   const major = Math.floor(server.versionNumber / 10_000)
   if (major < OLDEST_MAJOR) {
-    return `The database is PostgreSQL ${major}, and Troco needs ${OLDEST_MAJOR} or newer: upgrade it`
+    return `The database is PostgreSQL ${major}, but Troco requires ${OLDEST_MAJOR} or newer: upgrade it`
   }
   const off = Object.entries({
     fsync: server.fsync,
@@ -33,6 +33,8 @@ export async function requireDurableServer(client: Client): Promise<void> {
       current_setting('fsync') AS "fsync",
       current_setting('full_page_writes') AS "fullPageWrites",
       current_setting('synchronous_commit') AS "synchronousCommit"`)
-  const refusal = rows[0] ? describeUnsafeServer(rows[0]) : 'The database did not answer what it is'
+  const refusal = rows[0]
+    ? describeUnsafeServer(rows[0])
+    : 'The database did not report its version and settings'
   if (refusal) throw refuse('setup_failed', refusal)
 }

@@ -38,8 +38,8 @@ export async function findAccount(idOrEmail: string): Promise<Account> {
   if (found.length === 1) return found[0] as Account
   const message =
     found.length === 0
-      ? `No account for ${idOrEmail}: see \`account list\``
-      : `${idOrEmail} belongs to several accounts: name one by its id, see \`account list\``
+      ? `No account found for ${idOrEmail}: see \`account list\``
+      : `${idOrEmail} belongs to several accounts: pass an account id, see \`account list\``
   throw refuse('not_found', message)
 }
 

@@ -79,12 +79,12 @@ test('a name that fits several tokens, or none, ends none of them', async () => 
   }
   await expect(revokeToken(shared, 'x', ACTOR)).rejects.toMatchObject({
     code: 'not_found',
-    message: expect.stringContaining('give more of it'),
+    message: expect.stringContaining('pass more of them'),
   })
   for (const name of ['', 'troco', newId(), 'troco_test_!', 'nothing', `${first.token}x`]) {
     await expect(revokeToken(name, 'x', ACTOR)).rejects.toMatchObject({
       code: 'not_found',
-      message: expect.stringContaining('No such token'),
+      message: expect.stringContaining('Token not found'),
     })
   }
   expect(await verifyToken(first.token)).not.toBeNull()

@@ -69,8 +69,8 @@ async function findToken(named: string) {
   // The input may be a whole token, so the message does not repeat it.
   const message =
     found.length === 0
-      ? 'No such token: give its id, the token, or how it begins (troco_test_…)'
-      : 'Several tokens begin like this: give more of it, or the id'
+      ? 'Token not found: pass its id, the token, or its first characters (troco_test_…)'
+      : 'Several tokens begin with these characters: pass more of them, or the id'
   throw refuse('not_found', message)
 }
 

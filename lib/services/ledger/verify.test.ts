@@ -29,11 +29,12 @@ const PROMISES = {
   entry: 'every entry belongs to a transfer',
   running: "every entry's balance is the one before it plus its amount, with no entry missing",
   balance: 'every balance is the sum of its entries, and its version their number',
-  three: 'the three balances of an account sum to zero, and only the outside is negative',
-  held: 'what is held equals the pending withdrawals and refunds',
+  three: 'the three balances of an account sum to zero, and only external is negative',
+  held: 'the held amount equals the pending withdrawals and refunds',
   charges: 'exactly the paid charges were credited, each with its amount',
-  outgoing: 'every withdrawal and refund was held once, then sent or returned as its state says',
-  counted: 'every charge counts what was refunded of it, and what of it is held for refunds',
+  outgoing:
+    'every withdrawal and refund was held once, then sent or returned according to its status',
+  counted: 'every charge stores its refunded amount and the amount held for refunds',
 }
 type Promised = keyof typeof PROMISES
 

@@ -64,7 +64,7 @@ const CHECKS: Check[] = [
       ORDER BY t.account_id, t.mode, t.ledger LIMIT 1`,
   },
   {
-    promise: 'the three balances of an account sum to zero, and only the outside is negative',
+    promise: 'the three balances of an account sum to zero, and only external is negative',
     wrong: only => Prisma.sql`
       SELECT t.account_id, t.mode, 'balances' AS place FROM ledger_accounts t
       WHERE ${only} GROUP BY t.account_id, t.mode
@@ -73,7 +73,7 @@ const CHECKS: Check[] = [
       ORDER BY t.account_id, t.mode LIMIT 1`,
   },
   {
-    promise: 'what is held equals the pending withdrawals and refunds',
+    promise: 'the held amount equals the pending withdrawals and refunds',
     wrong: only => Prisma.sql`
       SELECT t.account_id, t.mode, 'outbound balance' AS place FROM ledger_accounts t
       WHERE ${only} AND t.ledger = 'outbound' AND t.balance <>
@@ -99,7 +99,8 @@ const CHECKS: Check[] = [
       ORDER BY account_id, mode, place LIMIT 1`,
   },
   {
-    promise: 'every withdrawal and refund was held once, then sent or returned as its state says',
+    promise:
+      'every withdrawal and refund was held once, then sent or returned according to its status',
     wrong: only => Prisma.sql`
       ${wrongOutgoing('withdrawal', 'approved', only)}
       UNION ALL
@@ -107,7 +108,7 @@ const CHECKS: Check[] = [
       ORDER BY account_id, mode, place LIMIT 1`,
   },
   {
-    promise: 'every charge counts what was refunded of it, and what of it is held for refunds',
+    promise: 'every charge stores its refunded amount and the amount held for refunds',
     wrong: only => Prisma.sql`
       SELECT t.account_id, t.mode, 'charge ' || t.id AS place FROM charges t
       LEFT JOIN (
