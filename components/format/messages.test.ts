@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { LOCALES } from '#lib/base/locale.ts'
 
-/** A key that only the running code knows: any one of its space. */
+/** Stands for any key of a namespace: the code computes the key at run time. */
 const ANY = '*'
 
 type Words = { [key: string]: string | Words }
@@ -10,7 +10,6 @@ type Words = { [key: string]: string | Words }
 const ptBR = wordsOf('pt-BR')
 const others = LOCALES.filter(locale => locale !== 'pt-BR').map(wordsOf)
 
-/** Each file holds spaces of its own, and none of them stands in two. */
 function wordsOf(locale: string): Words {
   const folder = `messages/${locale}`
   const files = readdirSync(folder).map(file => readFileSync(`${folder}/${file}`, 'utf8'))
@@ -19,14 +18,14 @@ function wordsOf(locale: string): Words {
   return Object.fromEntries(spaces)
 }
 
-test('every message stands in every language, and none is empty', () => {
+test('every message exists in every language and is not empty', () => {
   for (const words of [ptBR, ...others]) {
     expect(keysOf(words)).toEqual(keysOf(ptBR))
     for (const key of keysOf(words)) expect(textOf(words, key).trim(), key).not.toBe('')
   }
 })
 
-test('every language fills in the same values', () => {
+test('every translation uses the same placeholders and tags', () => {
   for (const words of others) {
     for (const key of keysOf(ptBR)) {
       expect(valuesIn(textOf(words, key)), key).toEqual(valuesIn(textOf(ptBR, key)))
@@ -34,14 +33,14 @@ test('every language fills in the same values', () => {
   }
 })
 
-// That every message which is used exists is what the compiler checks: see lib/edge/session/words.ts.
+// The compiler checks that every used message exists: see lib/edge/session/words.ts.
 test('every message is used', () => {
   const uses = sources().flatMap(usesIn)
   const unused = keysOf(ptBR).filter(key => !uses.some(use => use.test(key)))
   expect(unused).toEqual([])
 })
 
-/** What one file may ask for: t('a'), t(`a.${b}`), t(b), t.rich('a'), and words.a of crash.tsx. */
+/** Returns keys used as t('a'), t(`a.${b}`), t(b) or t.rich('a'), and as words.a in crash.tsx. */
 function usesIn(file: string): RegExp[] {
   const code = readFileSync(file, 'utf8')
   const spaces = [...code.matchAll(/(?:use|get)Translations\(('\w+')?\)/g)].map(
@@ -49,11 +48,11 @@ function usesIn(file: string): RegExp[] {
   )
   const calls = code.matchAll(/(?:\bt|\bt\.rich|\)\))\(\s*(?:'([\w.]+)'|`([^`]+)`|\w+\))/g)
   const keys = [...calls].map(([, plain, template]) => plain ?? template ?? ANY)
-  // The payer's pages are no React: their one space is all that they know.
+  // The payer's pages do not use React, so no call names their namespace.
   if (file.startsWith('lib/views/payer/')) spaces.push('payer.')
   const asked = spaces.flatMap(space => keys.map(key => space + key))
   const crash = [...code.matchAll(/\bwords\.(\w+)/g)].map(([, key]) => `crash.${key}`)
-  // What stands in a table that is saved is read from the file of messages itself.
+  // The CSV export reads its headings from the message file directly.
   const written = [...code.matchAll(/\bt\.([\w.]+)/g)].map(([, key]) => `charges.${key}`)
   const extra = file.endsWith('crash.tsx')
     ? crash

@@ -5,17 +5,17 @@ import { pretty } from '#app/[mode]/webhooks/http-text.ts'
 const said = (before: string, after: string) =>
   differenceOf(before, after).map(({ sign, text }) => sign + text)
 
-test('what an answer says anew and what it says no more stand among what stayed', () => {
+test('added and removed lines of a response are listed among the unchanged lines', () => {
   expect(said('HTTP 500\na: 1\n\nx', 'HTTP 503\na: 1\n\nx\ny')).toEqual([
     ...['-HTTP 500', '+HTTP 503', ' a: 1', ' ', ' x', '+y'],
   ])
 })
 
-test('two answers that differ by their time alone do not differ', () => {
+test('two responses that differ only in their Date header are equal', () => {
   expect(said('HTTP 500\ndate: Mon\n\nx', 'HTTP 500\ndate: Tue\n\nx')).toEqual([])
 })
 
-test('JSON gets its lines, unless a value would change by it', () => {
+test('JSON is indented unless that would change a value', () => {
   expect(pretty('{"a": 1, "b":"c d"}')).toBe('{\n  "a": 1,\n  "b": "c d"\n}')
   for (const same of ['{"a":12345678901234567890}', '{"a":1.0}', '<p>no</p>', '']) {
     expect(pretty(same)).toBe(same)

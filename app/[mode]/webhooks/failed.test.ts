@@ -5,12 +5,12 @@ import { deliveriesQuery, resendRequest } from '#lib/services/webhooks/schema.ts
 const NOW = Date.parse('2026-11-21T12:00:00Z')
 const of = (query: object) => failedOf(deliveriesQuery.parse(query), NOW)
 
-test('without a period it reaches as far back as one resend may', () => {
+test('without a period, the resend covers the longest period that a request may have', () => {
   expect(of({})).toEqual({ from: '2026-11-07T13:00:00.000Z', status: 'exhausted' })
   expect(resendRequest.test.safeParse(failedOf(deliveriesQuery.parse({}))).success).toBe(true)
 })
 
-test('it means what the list is filtered by, and of a long period the end', () => {
+test('the filters of the list apply to the resend, and a long period is cut to its end', () => {
   const filters = { type: 'transaction.*', endpoint_id: 'none', reference: 'a', status: 'stopped' }
   const period = { created_from: '2026-01-01', created_to: '2026-02-01' }
   expect(of({ ...filters, ...period, limit: '5', cursor: undefined })).toEqual({
@@ -22,7 +22,7 @@ test('it means what the list is filtered by, and of a long period the end', () =
   expect(of(today)).toEqual({ from: '2026-11-21T03:00:00.000Z', status: 'exhausted' })
 })
 
-test('a list of what did not fail, or of days to come, has nothing to send again', () => {
+test('a list of delivered or future deliveries has nothing to resend', () => {
   expect(of({ status: 'delivered' })).toBeNull()
   expect(of({ created_from: '2026-11-22' })).toBeNull()
 })

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { curlOf } from '#app/[mode]/webhooks/http-text.ts'
 
-test('a shell hands curl exactly what was sent, whatever stands in it', () => {
+test('the generated curl command passes URL, headers and body through a shell unchanged', () => {
   const url = "https://shop.example/hook?a[]=1&b='2'"
   const body = `{"name":"D'Água $HOME \`id\` \\\\ \\n","x":"!","y":"@/etc/passwd"}\n'`
   const headers = { 'webhook-id': 'a', 'webhook-signature': "v1,a+b/c= v1,'" }

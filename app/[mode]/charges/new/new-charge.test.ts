@@ -24,7 +24,7 @@ const judge = (more: Record<string, string>, items: number[] = [], metadata: num
 const wrong = (...given: Parameters<typeof judge>) =>
   judge(...given).error?.issues.map(({ path }) => path[0])
 
-test('a form that is filled in as little as it may be is a request, without empty fields', () => {
+test('a minimal form becomes a valid request that omits its empty fields', () => {
   expect(judge({}).data).toEqual({
     amount: 123_456,
     client_name: 'Ana Beatriz Rocha',
@@ -37,11 +37,11 @@ test('a form that is filled in as little as it may be is a request, without empt
 test.each([
   [{ expires_in: 'custom', expiry_count: '2', expiry_unit: 'hours' }, 7_200],
   [{ expires_in: 'custom', expiry_count: '1,5', expiry_unit: 'days' }, 129_600],
-])('a time of its own is sent in seconds: %o', (more, seconds) => {
+])('a custom expiry is converted to seconds: %o', (more, seconds) => {
   expect(judge(more).data?.expires_in).toBe(seconds)
 })
 
-test('what cannot be meant is refused at its field', () => {
+test('an invalid amount, expiry, item or metadata entry is reported at its field', () => {
   expect(wrong({ amount: '1.2.3' })).toEqual(['amount'])
   const custom = { expires_in: 'custom', expiry_unit: 'days' }
   for (const expiry_count of ['', 'x', '0', '31']) {
@@ -54,7 +54,7 @@ test('what cannot be meant is refused at its field', () => {
   expect(wrong({ 'metadata.1.value': 'a' }, [], [1])).toEqual(['metadata'])
 })
 
-test('rows are sent that hold something, and added up', () => {
+test('filled rows are sent and added up; empty rows are dropped', () => {
   const rows = {
     ...{ 'items.1.name': 'Café', 'items.1.quantity': '2', 'items.1.price': '45,00' },
     ...{ 'items.3.name': '', 'items.3.quantity': '1', 'items.3.price': '' },
@@ -77,6 +77,6 @@ test.each([
   [7_200, { unit: 'hours', count: 2 }],
   [86_400, { unit: 'days', count: 1 }],
   [61, { unit: 'seconds', count: 61 }],
-])('%i seconds are said in the largest unit that fits', (seconds, said) => {
+])('%i seconds are shown in the largest unit that divides them', (seconds, said) => {
   expect(inUnits(seconds)).toEqual(said)
 })
