@@ -59,7 +59,7 @@ function postgresOf(where: Place) {
   return processesOf(where).filter(({ command }) => /postgres/.test(command))
 }
 
-test('a start prints how to enter, and its curl line creates a charge', async () => {
+test('a start prints URL, logins and token, and the printed curl command creates a charge', async () => {
   const started = await startServer(place)
   const demo = readDemo()
   expect(started.output()).toContain(`http://localhost:${place.port}`)
@@ -88,7 +88,7 @@ test('a start prints how to enter, and its curl line creates a charge', async ()
   await untilGone(place, 1_000)
 })
 
-test('Ctrl-C for the whole group ends web, worker and PostgreSQL, and leaves no process', async () => {
+test('SIGINT to the whole process group stops web, worker and PostgreSQL', async () => {
   const started = await startServer(place)
   const ours = processesOf(place).filter(({ command }) => !/postgres/.test(command))
   for (const { pid } of ours) process.kill(pid, 'SIGINT')
@@ -96,14 +96,14 @@ test('Ctrl-C for the whole group ends web, worker and PostgreSQL, and leaves no 
   await untilGone(place, 1_000)
 })
 
-test('a killed bootstrap takes its server and PostgreSQL with it', async () => {
+test('killing the bootstrap process stops its server and PostgreSQL', async () => {
   const started = await startServer(place)
   started.child.kill('SIGKILL')
   await started.ended
   await untilGone(place)
 })
 
-test('a PostgreSQL that survived its parent is adopted by the command line, and stopped by it', async () => {
+test('a PostgreSQL that outlives its parent is adopted, then stopped, by the command line', async () => {
   const started = await startServer(place)
   const [survivor] = postgresOf(place)
   for (const { pid, command } of processesOf(place))
@@ -116,7 +116,7 @@ test('a PostgreSQL that survived its parent is adopted by the command line, and 
   await untilGone(place, 2_000)
 })
 
-test('a taken port is said in one line, and nothing is left running', async () => {
+test('a port in use stops the start with one line of output and leaves no process', async () => {
   const other = createServer().listen(place.port, '127.0.0.1')
   const { code, output } = await runCommand(['start'], place.settings)
   other.close()
@@ -138,7 +138,7 @@ test.each([
     () => writeData('secrets.json', '{'),
     /^.*secrets\.json is damaged: restore it/,
   ],
-])('%s stops the start with one line', async (_what, damage, line) => {
+])('%s stops the start with one line of output', async (_what, damage, line) => {
   damage()
   const { code, output } = await runCommand(['start'], place.settings)
   expect(code).toBe(1)
@@ -147,7 +147,7 @@ test.each([
   expect(processesOf(place)).toEqual([])
 })
 
-test('data of another PostgreSQL major stops the start with one line', async () => {
+test('data of another PostgreSQL major version stops the start with one line of output', async () => {
   await runCommand(['troco', 'account', 'list'], place.settings)
   writeData('postgres/PG_VERSION', '17\n')
   const { code, output } = await runCommand(['start'], place.settings)
@@ -156,7 +156,7 @@ test('data of another PostgreSQL major stops the start with one line', async () 
   expect(processesOf(place)).toEqual([])
 })
 
-test('lost secrets are not made anew beside data that they would not open', async () => {
+test('a start fails if secrets.json is missing beside existing data, and creates no new one', async () => {
   await runCommand(['troco', 'account', 'list'], place.settings)
   rmSync(join(place.folder, 'data', 'secrets.json'))
   const { code, output } = await runCommand(['start'], place.settings)
@@ -165,7 +165,7 @@ test('lost secrets are not made anew beside data that they would not open', asyn
   expect(readdirSync(join(place.folder, 'data'))).not.toContain('secrets.json')
 })
 
-test('a PostgreSQL that dies under the server is started again, and the server heals', async () => {
+test('a PostgreSQL killed under the server is restarted, and requests succeed again', async () => {
   const started = await startServer(place)
   const demo = readDemo()
   const file = join(place.folder, 'data', 'postgres', 'postmaster.pid')
@@ -183,7 +183,7 @@ test('a PostgreSQL that dies under the server is started again, and the server h
   await untilGone(place, 1_000)
 })
 
-test('signing in while the database is away says so, and nothing of why', async () => {
+test('signing in while the database hangs returns 503 without internal details', async () => {
   await startServer(place)
   const origin = `http://localhost:${place.port}`
   const csrf = await fetch(`${origin}/api/auth/csrf`)
@@ -218,7 +218,7 @@ function writeData(file: string, text: string): void {
   writeFileSync(path, text)
 }
 
-test('production without its variables says all of them in one line', async () => {
+test('production reports all missing variables in one line', async () => {
   const { code, output } = await runCommand(['start'], {
     ...place.settings,
     TROCO_ENV: 'production',
@@ -229,7 +229,7 @@ test('production without its variables says all of them in one line', async () =
   )
 })
 
-test('with DATABASE_URL no PostgreSQL of ours is started, and production has no demo world', async () => {
+test('with DATABASE_URL, neither the embedded PostgreSQL nor demo data is created', async () => {
   const settings = {
     ...place.settings,
     DATABASE_URL: await makeDatabase({ migrated: false }),

@@ -16,12 +16,12 @@ async function troco(...words: string[]): Promise<{ code: number | null; output:
   return runCommand(['troco', ...words], place.settings)
 }
 
-/** What a command printed last: the database's own first lines come before it. */
+/** Returns the last line; the first command prints the lines of a new database before it. */
 function lastLine(output: string): string {
   return output.trimEnd().split('\n').at(-1) ?? ''
 }
 
-test('an account is opened, used and suspended on the command line alone, without a server', async () => {
+test('the command line creates, uses, suspends and activates an account without a server', async () => {
   const opened = await troco('account', 'create', '--name', 'Padaria', '--email', 'P@x.example')
   expect(opened.output).toMatch(/Owner's password, shown only once: \S{20}\n/)
   const id = lastLine(opened.output)
@@ -79,14 +79,14 @@ test.each([
   ],
   [['token', 'create', '--wrong'], "Unknown option '--wrong'"],
   [['ledger'], 'Unknown command: ledger'],
-])('%j is refused in words that help', async (words, message) => {
+])('%j is refused with a message that names the mistake', async (words, message) => {
   const { code, output } = await troco(...words)
   expect(output).toContain(message)
   expect(output).not.toMatch(/^\s+at /m)
   expect(code).toBe(1)
 })
 
-test('broken books are named on the command line, which then ends with 1', async () => {
+test('`troco ledger verify` names a wrong balance and exits with 1', async () => {
   const made = await troco('account', 'create', '--name', 'Livros', '--email', 'books@x.example')
   const id = lastLine(made.output)
   const secrets = readFileSync(join(place.folder, 'data', 'secrets.json'), 'utf8')
@@ -117,7 +117,7 @@ test('broken books are named on the command line, which then ends with 1', async
   expect((await troco('ledger', 'verify')).code).toBe(0)
 })
 
-test('an admin is made on the command line, and the password is told once', async () => {
+test('`troco user create --admin` prints the password once and refuses an e-mail in use', async () => {
   const made = await troco('user', 'create', '--email', 'boss@x.example', '--admin')
   expect(made.output).toMatch(/Password, shown only once: \S{20}\n[0-9a-f-]{36}\n$/)
   expect((await troco('user', 'create', '--email', 'boss@x.example')).output).toContain(
@@ -125,7 +125,7 @@ test('an admin is made on the command line, and the password is told once', asyn
   )
 })
 
-test('doctor says who may sign up, and what is missing where people are to rely on it', async () => {
+test('`troco doctor` reports the sign-up policy and what production still needs', async () => {
   const { output: local } = await troco('doctor')
   expect(local).toContain('ok    sign-ups open, new accounts active')
   expect(local).toContain('ok    no mail server: mails are written to the log')
@@ -150,7 +150,7 @@ test('doctor says who may sign up, and what is missing where people are to rely 
   await embedded.release()
 })
 
-test('whoever cannot be sent a mail gets a link to choose another password, from the operator', async () => {
+test('`troco user reset` prints a link for a new password, and refuses an unknown e-mail', async () => {
   const made = await troco('user', 'reset', '--email', 'boss@x.example')
   expect(made.output).toMatch(/^http:\/\/localhost:\d+\/reset\/[\w-]{43}\n$/)
   const unknown = await troco('user', 'reset', '--email', 'nobody@x.example')
