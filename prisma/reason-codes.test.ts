@@ -11,13 +11,13 @@ import { PROBLEM_CODES, PROBLEMS } from '#lib/services/webhooks/problem.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { makeDatabase } from '#lib/testing/stage.ts'
 
-/** The first migration that knows of codes. */
+/** The first migration with reason codes. */
 const WITH_CODES = '20261122030000'
 const SAMPLES: FactParams = {
   ...{ status: 503, seconds: 0.3, port: 5432, name: 'shop.example' },
   ...{ address: '10.0.0.1', range: 'link-local', text: 'The moon was full\nthat night' },
 }
-/** Sentences that begin or end as one of ours does. */
+/** Texts of other origin that begin or end like Troco's sentences. */
 const STRANGE = [
   'The receiver answered 500',
   'The receiver answered : a webhook is received with a status from 200 to 299',
@@ -34,7 +34,7 @@ interface Stored {
   text: string
 }
 
-/** Every sentence of a set with sample values, as it was stored before there were codes. */
+/** Fills every sentence with sample values, as rows stored it before codes existed. */
 function samplesOf(sentences: Record<string, string>): Stored[] {
   const ours = Object.entries(sentences).map(([code, sentence]) => {
     const names = [...sentence.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
@@ -63,7 +63,7 @@ const FOREIGN_KEYS = {
   webhook_endpoints: 'webhook_endpoints_account_id_fkey',
 }
 
-/** Inserts a row for each sentence, without the rows that it would belong to. */
+/** Inserts a row for each sentence. Drops the foreign key, so that no parent rows are needed. */
 function insertAll(
   table: keyof typeof FOREIGN_KEYS,
   columns: string,
@@ -80,7 +80,7 @@ function insertAll(
   )
 }
 
-test('every old sentence has its code and parameters, and stays byte for byte', async () => {
+test('every old sentence gets its code and parameters, and its text does not change', async () => {
   const problems = samplesOf(PROBLEMS)
   const rejections = samplesOf(REJECTIONS)
   const attempt = 'account_id, delivery_id, number, request_headers, duration_ms, problem'
@@ -115,7 +115,7 @@ test('every old sentence has its code and parameters, and stays byte for byte', 
   )
 })
 
-test('the CHECKs know the same codes as the program', async () => {
+test('the CHECK constraints allow exactly the codes of the program', async () => {
   const rows = await query(
     await makeDatabase(),
     `SELECT conname, convalidated, pg_get_constraintdef(oid) AS rule FROM pg_constraint

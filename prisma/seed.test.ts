@@ -16,7 +16,7 @@ afterAll(async () => {
   supplyEnv({ DATABASE_URL: shared })
 })
 
-test('a demo world whose making was killed is put aside, and a whole one is made once', async () => {
+test('after an interrupted seed, its account is suspended and one complete demo account is made', async () => {
   const begun = await createAccount({ name: 'Loja', ownerEmail: DEMO_MERCHANT }, { type: 'system' })
   const account = await makeDemoWorld('first-password')
   expect(account.id).not.toBe(begun.id)
@@ -28,7 +28,7 @@ test('a demo world whose making was killed is put aside, and a whole one is made
   expect(await db().membership.count({ where: { userId: user.id } })).toBe(1)
 })
 
-test('it has received R$ 25.000,00 over ninety days, and holds charges and withdrawals in every state', async () => {
+test('the demo account received R$ 25.000,00 in 90 days and has payments in every state', async () => {
   const { id: accountId } = await makeDemoWorld('second-password')
   const paid = await db().charge.findMany({ where: { accountId, status: 'paid' } })
   expect(paid.reduce((sum, charge) => sum + charge.amount, 0n)).toBe(2_500_000n)
