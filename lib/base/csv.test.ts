@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { CSV_BOM, csvLine, plainAmount } from '#lib/base/csv.ts'
 import fc from '#lib/testing/property.ts'
 
-/** Reads one line as RFC 4180 says, so that the writer is not judged by itself. */
+/** Reads one line as RFC 4180 defines it, independently of the code under test. */
 function readLine(line: string, separator: string): string[] {
   const cells: string[] = []
   let cell = ''
@@ -19,18 +19,18 @@ function readLine(line: string, separator: string): string[] {
   return [...cells, cell]
 }
 
-test('Portuguese has semicolons and decimal commas, English commas and points', () => {
+test('Portuguese uses semicolons and decimal commas, English commas and decimal points', () => {
   const cells = ['Ana', 3, { amount: 123_456_05 }, null, { amount: -7 }]
   expect(csvLine(cells, 'pt-BR')).toBe('Ana;3;123456,05;;-0,07\r\n')
   expect(csvLine(cells, 'en')).toBe('Ana,3,123456.05,,-0.07\r\n')
 })
 
-test('what would end a cell or a line is quoted', () => {
+test('a cell with a separator, quote, line break or leading space is quoted', () => {
   expect(csvLine(['a;b', 'a"b', 'a\nb', ' a'], 'pt-BR')).toBe('"a;b";"a""b";"a\nb";" a"\r\n')
 })
 
 test.each(['=1+1', '+55', '-2', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '  =1', '＝1', '\t'])(
-  'a text is never a formula: %j',
+  '%j is written as text and never as a formula',
   text => {
     for (const locale of ['pt-BR', 'en']) {
       const [cell] = readLine(csvLine([text], locale), locale === 'pt-BR' ? ';' : ',')
@@ -39,7 +39,7 @@ test.each(['=1+1', '+55', '-2', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '  =1', '＝
   },
 )
 
-test('any line reads back as the texts that went in', () => {
+test('any line reads back as the texts that were written', () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ unit: fc.constantFrom(...'aé ;,"\n\r\t=-+@') }), { minLength: 1 }),
@@ -53,7 +53,7 @@ test('any line reads back as the texts that went in', () => {
   )
 })
 
-test('an amount has two decimals, exactly, up to the largest that there is', () => {
+test('an amount has exactly two decimals, up to the largest safe integer', () => {
   expect([0, 5, -5, 10, 100, -123_456].map(plainAmount)).toEqual([
     '0.00',
     '0.05',
@@ -65,6 +65,6 @@ test('an amount has two decimals, exactly, up to the largest that there is', () 
   expect(plainAmount(Number.MAX_SAFE_INTEGER)).toBe('90071992547409.91')
 })
 
-test('the mark that Excel looks for is one character', () => {
+test('the byte order mark for Excel is one character, EF BB BF in UTF-8', () => {
   expect(Buffer.from(CSV_BOM).toString('hex')).toBe('efbbbf')
 })

@@ -12,8 +12,8 @@ function caught(work: Promise<unknown>): Promise<unknown> {
   )
 }
 
-describe('a refusal of ours', () => {
-  test('is known by its name and code, also when the class was loaded a second time', () => {
+describe('a TrocoError', () => {
+  test('is recognized by name and code, even if its class was loaded twice', () => {
     const twin = class extends Error {
       override name = 'TrocoError'
       code = 'not_found'
@@ -25,7 +25,7 @@ describe('a refusal of ours', () => {
     }
   })
 
-  test('carries its fields, permission and cause', () => {
+  test('has fields, permission and cause', () => {
     const cause = new Error('why')
     const fields = { amount: ['Insufficient balance'] }
     const error = new TrocoError('permission_denied', 'No', { fields, permission: 'x', cause })
@@ -33,7 +33,7 @@ describe('a refusal of ours', () => {
   })
 })
 
-describe('of a database error is known', () => {
+describe('the fault read from a database error', () => {
   const payer = { ...CHARGE, client_doc: CANARY.formattedDocument, external_id: 'one' }
 
   function insertBadly(accountId: string, column: 'amount' | 'status') {
@@ -47,7 +47,7 @@ describe('of a database error is known', () => {
         '-', '-', '-', ${CANARY.document}, now())`
   }
 
-  test('which CHECK it broke', async () => {
+  test('names the violated CHECK constraint and contains no row data', async () => {
     const merchant = await makeMerchant()
     const [amount, status] = [
       await caught(insertBadly(merchant.id, 'amount')),
@@ -63,7 +63,7 @@ describe('of a database error is known', () => {
     )
   })
 
-  test('which unique key it met, by SQL and by Prisma', async () => {
+  test('has the code of a unique violation, by SQL and by Prisma, and no row data', async () => {
     const merchant = await makeMerchant()
     await createCharge(merchant, 'test', payer, null)
     const bySql = await caught(
@@ -81,7 +81,7 @@ describe('of a database error is known', () => {
     }
   })
 
-  test('nothing, where there is nothing or the causes go round in a ring', () => {
+  test('is empty for other values and for cyclic causes', () => {
     const ring: { cause?: unknown } = {}
     ring.cause = ring
     const nothing = { code: undefined, constraint: undefined, table: undefined }
@@ -92,14 +92,14 @@ describe('of a database error is known', () => {
   })
 })
 
-describe('the database is gone', () => {
-  test('when nobody listens there', async () => {
+describe('the database counts as unavailable', () => {
+  test('if no process listens on its port', async () => {
     const nobody = connect({ url: 'postgresql://troco:x@127.0.0.1:9/troco', poolMax: 1 })
     expect(isDatabaseGone(await caught(nobody.$queryRaw`SELECT 1`))).toBe(true)
     await nobody.$disconnect()
   })
 
-  test('when it ends our connection', async () => {
+  test('if it terminates the connection', async () => {
     const dying = connect({ poolMax: 1 })
     const suicide = dying.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(1)`
     expect(isDatabaseGone(await caught(suicide))).toBe(true)
@@ -107,7 +107,7 @@ describe('the database is gone', () => {
     await dying.$disconnect()
   })
 
-  test('when no connection becomes free in time', async () => {
+  test('if no connection becomes free in time', async () => {
     const narrow = connect({ poolMax: 1 })
     const long = narrow.$queryRaw`SELECT 1 FROM pg_sleep(4)`.then(rows => rows)
     expect(isDatabaseGone(await caught(narrow.$queryRaw`SELECT 1`))).toBe(true)
@@ -116,7 +116,7 @@ describe('the database is gone', () => {
   })
 
   test.each(['53000', '53100', '53200', '53300', '53400', '58030', '25006'])(
-    'when it cannot write for want of disk, memory or leave: %s',
+    'if it lacks disk, memory, connections or write access: %s',
     async code => {
       const raise = `DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '${code}'; END $$`
       const byOrm = await caught(db().$executeRaw(Prisma.raw(raise)))
@@ -125,7 +125,7 @@ describe('the database is gone', () => {
     },
   )
 
-  test('but not when it answers that it will not', async () => {
+  test('but not if it rejects a statement', async () => {
     const refused = await caught(db().$queryRaw`SELECT 1 / 0`)
     expect(databaseFault(refused).code).toBe('22012')
     expect(isDatabaseGone(refused)).toBe(false)
@@ -137,7 +137,7 @@ test.each([
   'a nova linha da relação "charges" viola a restrição de verificação "charges_amount_range"',
   'neue Zeile für Relation »charges« verletzt Check-Constraint »charges_amount_range«',
   'une ligne viole la contrainte « charges_amount_range »',
-])('the name of a broken CHECK is found whatever language the server speaks: %s', message => {
+])('the violated CHECK is found in every language of the server: %s', message => {
   const error = { cause: { originalCode: '23514', originalMessage: message } }
   expect(databaseFault(error).constraint).toBe('charges_amount_range')
 })

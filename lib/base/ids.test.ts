@@ -10,13 +10,13 @@ test('an id made by a clock within the allowed skew lies within the bounds of it
   }
 })
 
-test('an id made by a clock further off lies outside of them', () => {
+test('an id made by a clock outside the allowed skew lies outside the bounds', () => {
   const tooFarMs = CLOCK_SKEW_MS + 1
   expect(newId(new Date(AT - tooFarMs)) < earliestIdAt(AT)).toBe(true)
   expect(newId(new Date(AT + tooFarMs)) > latestIdAt(AT)).toBe(true)
 })
 
-test('every id sorts behind where the ids of its time begin, and of no time before 1970', () => {
+test('an id sorts after the first id of its time, and no bound lies before 1970', () => {
   expect(newId(new Date(AT)) > firstIdAt(AT)).toBe(true)
   expect(earliestIdAt(0)).toBe(firstIdAt(0))
 })

@@ -8,8 +8,8 @@ afterEach(() => supplyEnv({ TROCO_SECRET: secret }))
 
 const other = 'another-server-key-that-only-this-test-knows-0123'
 
-describe('a sealed text', () => {
-  test('opens again for the row that it was sealed for, whatever it says', () => {
+describe('an encrypted text', () => {
+  test('decrypts for the row that it was encrypted for, whatever its content', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, context) => {
         expect(unseal(seal(text, context), context)).toBe(text)
@@ -17,19 +17,19 @@ describe('a sealed text', () => {
     )
   })
 
-  test('is another one each time, and tells nothing of the text but its length', () => {
+  test('differs each time and reveals only the length of the text', () => {
     const [one, again] = [seal('whsec_secret', 'a'), seal('whsec_secret', 'a')]
     expect(Buffer.from(one)).not.toEqual(Buffer.from(again))
     expect(Buffer.from(one).includes('whsec')).toBe(false)
     expect(one).toHaveLength(12 + 16 + 'whsec_secret'.length)
   })
 
-  test('does not open for another row', () => {
+  test('does not decrypt for another row', () => {
     const box = seal('whsec_secret', 'row 1')
     expect(() => unseal(box, 'row 2')).toThrow(expect.objectContaining({ code: 'setup_failed' }))
   })
 
-  test('does not open with a single bit changed, anywhere in it', () => {
+  test('does not decrypt with any single bit changed', () => {
     const box = seal('whsec_secret', 'row 1')
     for (let bit = 0; bit < box.length * 8; bit++) {
       const changed = box.slice()
@@ -38,7 +38,7 @@ describe('a sealed text', () => {
     }
   })
 
-  test('does not open when it was cut short, wherever', () => {
+  test('does not decrypt when truncated to any length', () => {
     const box = seal('whsec_secret', 'row 1')
     for (let length = 0; length < box.length; length++) {
       const cut = () => unseal(box.slice(0, length), 'row 1')
@@ -46,7 +46,7 @@ describe('a sealed text', () => {
     }
   })
 
-  test('does not open under another server key, whose id differs as well', () => {
+  test('does not decrypt under another server key, which has another key id', () => {
     const box = seal('whsec_secret', 'row 1')
     const id = keyId()
     supplyEnv({ TROCO_SECRET: other })
@@ -57,13 +57,13 @@ describe('a sealed text', () => {
     expect(keyId()).toBe(id)
   })
 
-  test.each([0, 11, 15, 28])('cut to its first %i bytes does not open', length => {
+  test.each([0, 11, 15, 28])('truncated to %i bytes does not decrypt', length => {
     const box = seal('whsec_secret', 'row 1').slice(0, length)
     expect(() => unseal(box, 'row 1')).toThrow()
   })
 })
 
-test('one key never serves two ends', () => {
+test('each purpose has its own key', () => {
   const purposes = ['api-tokens', 'webhook-secrets', 'next-auth'] as const
   const keys = purposes.map(purpose => keyFor(purpose).export().toString('hex'))
   expect(new Set(keys).size).toBe(purposes.length)
@@ -72,7 +72,7 @@ test('one key never serves two ends', () => {
   expect(hmac('api-tokens', 'text')).toEqual(hmac('api-tokens', 'text'))
 })
 
-test('without a server key nothing is sealed or hashed', () => {
+test('without TROCO_SECRET nothing can be encrypted or hashed', () => {
   supplyEnv({ TROCO_SECRET: '' })
   expect(() => keyFor('api-tokens')).toThrow(expect.objectContaining({ code: 'setup_failed' }))
   expect(() => seal('text', 'row')).toThrow(/TROCO_SECRET is not set/)

@@ -12,11 +12,11 @@ test.each([
   ['de', 'en'],
   ['*', 'en'],
   ['', 'en'],
-])('a browser that asks for %j reads %s', (header, locale) => {
+])('Accept-Language %j selects %s', (header, locale) => {
   expect(preferredLocale(header)).toBe(locale)
 })
 
-test('a switch offers every other language by its own name before it comes back', () => {
+test('the language switch offers every other language by its own name, then the first again', () => {
   const offered = LOCALES.map(nextLocale)
   expect(offered).toEqual([...LOCALES.slice(1), LOCALES[0]])
   expect(new Set(offered.map(locale => LANGUAGE_NAMES[locale])).size).toBe(LOCALES.length)

@@ -17,7 +17,7 @@ function linesWith(mark: string): Record<string, unknown>[] {
     .map(line => JSON.parse(line))
 }
 
-test('each line carries the request and, once known, the account', async () => {
+test('each line has the request id and, once known, the account id', async () => {
   const mark = newId()
   await inContext({ requestId: 'r-1' }, async noted => {
     log().info(`before ${mark}`)
@@ -33,14 +33,14 @@ test('each line carries the request and, once known, the account', async () => {
   expect(outside).not.toHaveProperty('requestId')
 })
 
-test('values under a telling name are hidden, even one level down', () => {
+test('values of sensitive fields are hidden, also one level down', () => {
   const mark = newId()
   log().info({ password: CANARY.password, request: { pix_key: CANARY.pixKey } }, mark)
   const [line] = linesWith(mark)
   expect(line).toMatchObject({ password: '[hidden]', request: { pix_key: '[hidden]' } })
 })
 
-test('a database error leaves its code, constraint and table, and nothing of the row', async () => {
+test('a database error is logged with code, constraint and table, but no row data', async () => {
   const merchant = await makeMerchant()
   await receive(merchant, 5_000)
   const broken = db().charge.updateMany({
@@ -60,7 +60,7 @@ test('a database error leaves its code, constraint and table, and nothing of the
   )
 })
 
-test('an unknown error leaves its kind and place, not its message; a refusal of ours says its own', () => {
+test('an unknown error is logged by kind, without its message; a refusal with its message', () => {
   expect(JSON.stringify(describeError(new Error(CANARY.document)))).not.toContain(CANARY.document)
   expect(describeError(new Error('x'))).toMatchObject({ kind: 'Error' })
   expect(describeError(new TypeError('x is not a function'))).toMatchObject({
@@ -71,7 +71,7 @@ test('an unknown error leaves its kind and place, not its message; a refusal of 
   expect(describeError(CANARY.document)).toEqual({ kind: 'string' })
 })
 
-test('a broken invariant is logged with its message and place, also when its class was loaded twice', () => {
+test('a broken invariant is logged with message and place, even if its class was loaded twice', () => {
   const twin = class extends Error {
     override name = 'Invariant'
   }
@@ -103,7 +103,7 @@ test('the message of any other error stays out of the log', () => {
   }
 })
 
-test('the search of the logs finds each canary, token, secret and row, and passes what is clean', () => {
+test('the log search finds every canary, token, secret and row, and passes clean lines', () => {
   const token = `troco_test_${'a1B2c3D4'.repeat(5)}`.slice(0, 49)
   for (const text of [
     ...Object.values(CANARY),

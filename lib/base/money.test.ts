@@ -40,14 +40,17 @@ test.each([
   '0x10',
   '１５',
   '10000000000,00',
-])('%j is no amount', text => {
+])('%j is not an amount', text => {
   expect(parseReais(text)).toBeNull()
 })
 
-test.each(['pt-BR', 'en'])('what an input shows reads as the same amount again, %s', locale => {
-  fc.assert(
-    fc.property(fc.integer({ min: 0, max: AMOUNT_MAX }), amount => {
-      expect(parseReais(reaisText(amount, locale))).toBe(amount)
-    }),
-  )
-})
+test.each(['pt-BR', 'en'])(
+  'an amount formatted for an input is parsed as the same amount (%s)',
+  locale => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: AMOUNT_MAX }), amount => {
+        expect(parseReais(reaisText(amount, locale))).toBe(amount)
+      }),
+    )
+  },
+)

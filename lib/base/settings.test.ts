@@ -9,7 +9,7 @@ const PRODUCTION = {
   PUBLIC_URL: 'https://pay.example.com',
 }
 
-test('nothing at all is a local set-up with every default', () => {
+test('without variables, every setting has its default for a local installation', () => {
   const env = readEnv({})
   expect(env).toMatchObject({
     TROCO_ENV: 'local',
@@ -21,17 +21,17 @@ test('nothing at all is a local set-up with every default', () => {
   })
 })
 
-test('blank counts as unset', () => {
+test('a blank variable counts as unset', () => {
   expect(readEnv({ PORT: '', DATABASE_URL: '  ', TROCO_ENV: ' ' })).toEqual(readEnv({}))
 })
 
-test('a database of the operator makes it production, unless said', () => {
+test('DATABASE_URL implies production unless TROCO_ENV is set', () => {
   expect(readEnv(PRODUCTION).TROCO_ENV).toBe('production')
   const local = readEnv({ TROCO_ENV: 'local', DATABASE_URL: PRODUCTION.DATABASE_URL })
   expect(local.TROCO_ENV).toBe('local')
 })
 
-test('the address follows the port, and a trailing slash is dropped', () => {
+test('PUBLIC_URL follows the port, and its trailing slash is removed', () => {
   expect(readEnv({ PORT: '8080' }).PUBLIC_URL).toBe('http://localhost:8080')
   expect(readEnv({ PUBLIC_URL: 'https://a.example/' }).PUBLIC_URL).toBe('https://a.example')
 })
@@ -47,20 +47,20 @@ test.each([
   expect(() => readEnv({ ...PRODUCTION, ...change })).toThrow(message)
 })
 
-test('production may be tried on the machine itself without https', () => {
+test('production accepts http on the local machine', () => {
   expect(readEnv({ ...PRODUCTION, PUBLIC_URL: 'http://127.0.0.1:3000' }).PUBLIC_URL).toContain(
     '127',
   )
 })
 
-test('the problems of several variables stand in one line, and the secret in none', () => {
+test('all problems are reported in one line that does not contain the secret', () => {
   const read = () =>
     readEnv({ ...PRODUCTION, TROCO_SECRET: 'my-own', PORT: 'x', TRUST_PROXY: '-1' })
   expect(read).toThrow(/PORT .*TRUST_PROXY .*TROCO_SECRET is too short/)
   expect(read).not.toThrow(/\n|my-own/)
 })
 
-test('.env.example has every variable, its meaning and its default, in the order of the schema', () => {
+test('.env.example lists every variable with meaning and default, in the order of the schema', () => {
   const wanted = describeVariables().map(
     ({ name, meaning, fallback }) => `# ${meaning}\n# ${name}=${fallback}\n`,
   )
@@ -70,7 +70,7 @@ test('.env.example has every variable, its meaning and its default, in the order
   )
 })
 
-test('docs/operating.md lists every variable with its meaning and default, in the order of the schema', () => {
+test('docs/operating.md lists every variable with meaning and default, in the same order', () => {
   const rows = describeVariables().map(
     ({ name, meaning, fallback }) =>
       `| \`${name}\` | ${meaning} | ${fallback && `\`${fallback}\``} |`,

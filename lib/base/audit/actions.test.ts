@@ -5,7 +5,6 @@ import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import en from '#messages/en/audit.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/audit.json' with { type: 'json' }
 
-/** The deeds that a file may write down, as they stand in it. */
 function deedsIn(text: string): string[] {
   if (!/\b(?:recordAudit|noteExport)\(|\bnote\(tx\b|\baudit: \{/.test(text)) return []
   const literals = text.matchAll(/'([a-z_]{3,}\.[a-z_]+)'/g)
@@ -20,7 +19,7 @@ function sources(): string[] {
   )
 }
 
-test('a deed is found however it is written down', () => {
+test('an action is found in every notation that the code uses', () => {
   expect(deedsIn("recordAudit(tx, { actor, action: 'token.issued' })")).toEqual(['token.issued'])
   expect(deedsIn("const DONE = 'demo.made'\nrecordAudit(tx, { action: DONE })")).toEqual([
     'demo.made',
@@ -29,7 +28,7 @@ test('a deed is found however it is written down', () => {
   expect(deedsIn("const name = 'demo.json'")).toEqual([])
 })
 
-test('every deed that the code can write is known, and has words in both languages', () => {
+test('every action in the code is in the list and has a text in both languages', () => {
   const written = new Set(sources().flatMap(file => deedsIn(readFileSync(file, 'utf8'))))
   for (const type of EVENT_TYPES) written.delete(type)
   expect(written.size).toBeGreaterThan(20)
@@ -42,7 +41,7 @@ test('every deed that the code can write is known, and has words in both languag
   }
 })
 
-test('no words stand for a deed that nobody can do', () => {
+test('every action of the list is used in the code', () => {
   const written = sources()
     .filter(file => file !== 'lib/base/audit/actions.ts')
     .map(file => readFileSync(file, 'utf8'))
@@ -50,7 +49,7 @@ test('no words stand for a deed that nobody can do', () => {
   expect(ACTIONS.filter(deed => !written.includes(`'${deed}'`))).toEqual([])
 })
 
-test('a filter means one deed, a group of them, or nothing', () => {
+test('a filter matches one action, a group of actions, or nothing', () => {
   expect(actionsOf('token.revoked')).toEqual(['token.revoked'])
   expect(actionsOf('token.*')).toEqual(['token.issued', 'token.revoked', 'token.rotated'])
   for (const none of ['token', '*', '.*', 'token.', 'token.nothing', 'nothing.*']) {

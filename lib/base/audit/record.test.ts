@@ -9,7 +9,7 @@ afterAll(disconnect)
 
 const ACTOR = { type: 'system' } as const
 
-test('a deed keeps where it was asked from, and by which request; the command line has neither', async () => {
+test('an action of a request stores its address and request id; the command line has neither', async () => {
   const [asked, typed] = [newId(), newId()]
   const record = (target: string) =>
     transaction(tx => recordAudit(tx, { actor: ACTOR, action: 'demo.made', target }))
@@ -20,7 +20,7 @@ test('a deed keeps where it was asked from, and by which request; the command li
   expect(await kept(typed)).toMatchObject({ ip: null, requestId: null })
 })
 
-test('a deed that is taken back leaves no record', async () => {
+test('an action that is rolled back leaves no record', async () => {
   const target = newId()
   const undone = transaction(async tx => {
     await recordAudit(tx, { actor: ACTOR, action: 'demo.made', target })

@@ -7,7 +7,7 @@ interface Item {
   name: string
 }
 
-/** A statement that is answered when the test says so. */
+/** A batch runner whose statements finish when the test calls `answerAll`. */
 function stage(most = 200, refuses: (item: Item) => boolean = () => false) {
   const batches: string[][] = []
   const open: (() => void)[] = []
@@ -35,8 +35,8 @@ function stage(most = 200, refuses: (item: Item) => boolean = () => false) {
   return { submit: (name: string, queue = 'a') => submit({ queue, name }), batches, answerAll }
 }
 
-describe('batched', () => {
-  test('the first goes at once; what comes meanwhile goes together, in its order', async () => {
+describe('batched writes', () => {
+  test('the first item runs at once; items that arrive meanwhile share the next batch, in order', async () => {
     const { submit, batches, answerAll } = stage()
     const results = Promise.all(['1', '2', '3', '4'].map(name => submit(name)))
     expect(batches).toEqual([['1']])
@@ -45,7 +45,7 @@ describe('batched', () => {
     expect(await results).toEqual(['1 done', '2 done', '3 done', '4 done'])
   })
 
-  test('no batch is larger than its most', async () => {
+  test('no batch exceeds the maximum size', async () => {
     const { submit, batches, answerAll } = stage(2)
     const results = Promise.all(['1', '2', '3', '4', '5'].map(name => submit(name)))
     await answerAll()
@@ -53,7 +53,7 @@ describe('batched', () => {
     expect(batches).toEqual([['1'], ['2', '3'], ['4', '5']])
   })
 
-  test('two of one name never go together', async () => {
+  test('two items with the same name never share a batch', async () => {
     const { submit, batches, answerAll } = stage()
     const results = Promise.all(['x', '1', '1', '2', '1'].map(name => submit(name)))
     await answerAll()
@@ -61,7 +61,7 @@ describe('batched', () => {
     expect(batches).toEqual([['x'], ['1', '2'], ['1'], ['1']])
   })
 
-  test('different queues do not wait for each other', async () => {
+  test('different queues run concurrently', async () => {
     const { submit, batches, answerAll } = stage()
     const results = Promise.all([submit('1', 'a'), submit('2', 'b'), submit('3', 'a')])
     expect(batches).toEqual([['1'], ['2']])
@@ -69,7 +69,7 @@ describe('batched', () => {
     expect(await results).toEqual(['1 done', '2 done', '3 done'])
   })
 
-  test('one that is refused has the error alone, and the others their results', async () => {
+  test('a refused item gets the error; the others of its batch get their results', async () => {
     const { submit, answerAll } = stage(200, item => item.name === '3')
     const results = Promise.allSettled(['1', '2', '3', '4'].map(name => submit(name)))
     await answerAll()
@@ -81,7 +81,7 @@ describe('batched', () => {
     ])
   })
 
-  test('after a quiet time, and after an error, it works as at first', async () => {
+  test('an idle or failed queue runs the next item at once', async () => {
     const { submit, batches, answerAll } = stage(200, item => item.name === 'bad')
     const bad = submit('bad').catch(error => error.message)
     await answerAll()
@@ -93,7 +93,7 @@ describe('batched', () => {
   })
 })
 
-test('a database that is gone is not asked item by item', async () => {
+test('if the database is unavailable, a failed batch is not retried item by item', async () => {
   let asked = 0
   const gone = Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
   const outcomes = await together(['a', 'b', 'c'], async () => {
@@ -104,8 +104,8 @@ test('a database that is gone is not asked item by item', async () => {
   expect(asked).toBe(1)
 })
 
-describe('sideBySide', () => {
-  test('works on each once, never on more at a time than it was told', async () => {
+describe('work with limited concurrency', () => {
+  test('handles each item once and never exceeds the limit', async () => {
     let now = 0
     let most = 0
     const done: number[] = []
@@ -119,7 +119,7 @@ describe('sideBySide', () => {
     expect(most).toBe(3)
   })
 
-  test('one that hangs holds up no other', async () => {
+  test('an item that hangs does not block the others', async () => {
     const done: number[] = []
     let letGo = () => {}
     const hangs = new Promise<void>(resolve => {

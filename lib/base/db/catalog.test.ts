@@ -7,8 +7,8 @@ import { query } from '#lib/testing/embedded.ts'
 import { makeDatabase } from '#lib/testing/stage.ts'
 
 /**
- * What Prisma's schema can say of a database, a line each. Partial indexes, CHECKs and triggers
- * stand in SQL only and are left out.
+ * Returns what schema.prisma can express, one line per column, key and index. Partial indexes,
+ * CHECKs and triggers exist only in SQL and are left out.
  */
 async function readCatalog(url: string): Promise<string[]> {
   const rows = await query(
@@ -33,7 +33,7 @@ async function readCatalog(url: string): Promise<string[]> {
   return rows.map(row => String(row.line))
 }
 
-/** What Prisma itself would write for schema.prisma, from nothing. */
+/** Returns the SQL that Prisma generates for schema.prisma on an empty database. */
 async function askPrisma(url: string): Promise<string> {
   const content = readFileSync('prisma/schema.prisma', 'utf8')
   const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg({ connectionString: url }))
@@ -60,7 +60,7 @@ beforeAll(async () => {
   planned = await readCatalog(url)
 })
 
-test('the migrations build exactly the tables, columns and keys of schema.prisma', async () => {
+test('the migrations create exactly the tables, columns and keys of schema.prisma', async () => {
   expect(planned.length).toBeGreaterThan(200)
   expect(await readCatalog(await makeDatabase())).toEqual(planned)
 })
@@ -78,7 +78,7 @@ test.each([
     'ALTER TABLE simulator_orders DROP CONSTRAINT simulator_orders_pkey',
   ],
   ['a foreign key is missing', 'ALTER TABLE tokens DROP CONSTRAINT tokens_account_id_fkey'],
-])('a database in which %s is told from schema.prisma', async (_what, sql) => {
+])('the comparison with schema.prisma detects a database in which %s', async (_what, sql) => {
   const url = await makeDatabase()
   await query(url, sql)
   expect(await readCatalog(url)).not.toEqual(planned)

@@ -15,7 +15,7 @@ import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { makeDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
 
-// A claim takes whatever is due, so these tests need a database that no other test works in.
+// A claim takes every due row, so these tests need a database of their own.
 let merchant: Account
 beforeAll(async () => {
   supplyEnv({ DATABASE_URL: await makeDatabase() })
@@ -26,7 +26,7 @@ beforeEach(async () => {
   await db().$executeRaw`UPDATE charges SET due_at = NULL`
 })
 
-/** Opens charges that have been due since one second, two seconds … ago; the last is the oldest. */
+/** Opens charges that have been due for 1, 2, … seconds; the last one is the oldest. */
 async function makeDue(howMany: number): Promise<string[]> {
   const ids: string[] = []
   for (let age = 1; age <= howMany; age++) {
@@ -41,7 +41,6 @@ async function makeDue(howMany: number): Promise<string[]> {
 
 const idsOf = (claims: { id: string }[]) => claims.map(held => held.id)
 
-/** How long the row is hidden from others. */
 async function leftOf(held: Claim | undefined): Promise<number> {
   const [row] = await db().$queryRaw<{ left: number }[]>`
     SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS left FROM charges
@@ -49,18 +48,18 @@ async function leftOf(held: Claim | undefined): Promise<number> {
   return row?.left ?? Number.NaN
 }
 
-/** As if so many seconds had passed: nothing depends on how long a busy machine takes. */
+/** Makes rows due earlier instead of waiting, so that a slow machine changes nothing. */
 const passTime = (seconds: number) => db().$executeRaw`
   UPDATE charges SET due_at = due_at - make_interval(secs => ${seconds}::float8)`
 
-describe('claim', () => {
-  test('takes the oldest first and never more than its limit', async () => {
+describe('claiming due rows', () => {
+  test('returns the oldest rows first, up to the limit', async () => {
     const [, , third, fourth] = await makeDue(4)
     expect(idsOf(await claim('charges', 2)).sort()).toEqual([third, fourth].sort())
     expect(await claim('charges', 10)).toHaveLength(2)
   })
 
-  test('leaves what is not due yet, or not due at all', async () => {
+  test('leaves rows that are due later or not at all', async () => {
     const [id] = await makeDue(1)
     await db().$executeRaw`
       UPDATE charges SET due_at = now() + interval '1 minute' WHERE id = ${id}::uuid`
@@ -68,7 +67,7 @@ describe('claim', () => {
     expect(await claim('charges', 10)).toEqual([])
   })
 
-  test('says whose row it is, in which mode, and how often it was taken', async () => {
+  test('returns account, mode, status, lease and number of attempts', async () => {
     const [id] = await makeDue(1)
     const lease = expect.stringMatching(/^[0-9a-f-]{36}$/)
     const expected = {
@@ -82,13 +81,13 @@ describe('claim', () => {
     expect(await claim('charges', 1)).toEqual([expected])
   })
 
-  test('eight claimers at once take every row, and no row twice', async () => {
+  test('eight concurrent claims get every row, and no row twice', async () => {
     const due = await makeDue(40)
     const taken = await Promise.all(Array.from({ length: 8 }, () => claim('charges', 7)))
     expect(idsOf(taken.flat()).sort()).toEqual(due.sort())
   })
 
-  test('does not wait for a row that another transaction holds', async () => {
+  test('skips a row that another transaction has locked', async () => {
     const [free, held] = await makeDue(2)
     await db().$transaction(async tx => {
       await tx.$queryRaw`SELECT 1 FROM charges WHERE id = ${held}::uuid FOR UPDATE`
@@ -96,7 +95,7 @@ describe('claim', () => {
     })
   })
 
-  test('hides a row until its lease is over; then it comes back under another lease', async () => {
+  test('hides a row until its lease expires; then it can be claimed under another lease', async () => {
     const [id] = await makeDue(1)
     const [first] = await claim('charges', 1, 60_000)
     expect(await claim('charges', 1)).toEqual([])
@@ -106,7 +105,7 @@ describe('claim', () => {
     expect(second?.lease).not.toBe(first?.lease)
   })
 
-  test('keeps a lease as long as the settings say when nothing else is said', async () => {
+  test('without a duration, a lease lasts WORKER_LEASE_SECONDS', async () => {
     await makeDue(1)
     const [held] = await claim('charges', 1)
     const seconds = await leftOf(held)
@@ -115,8 +114,8 @@ describe('claim', () => {
   })
 })
 
-describe('postpone', () => {
-  test('gives a row back, and it is due when it was said', async () => {
+describe('postponing a claimed row', () => {
+  test('releases the row, which is due again after the given time', async () => {
     const [id] = await makeDue(1)
     const [held] = await claim('charges', 1)
     expect(await postpone('charges', held!, 60_000)).toBe(true)
@@ -125,7 +124,7 @@ describe('postpone', () => {
     expect(idsOf(await claim('charges', 1))).toEqual([id])
   })
 
-  test('changes nothing for a worker whose lease has passed to another', async () => {
+  test('changes nothing for a worker whose lease another worker holds by now', async () => {
     await makeDue(1)
     const [slow] = await claim('charges', 1, 50)
     await sleep(100)
@@ -136,7 +135,7 @@ describe('postpone', () => {
     expect(await claim('charges', 1)).toHaveLength(1)
   })
 
-  test('cannot be done twice with one lease', async () => {
+  test('works once per lease', async () => {
     await makeDue(1)
     const [held] = await claim('charges', 1)
     expect(await postpone('charges', held!, 0)).toBe(true)
@@ -144,10 +143,10 @@ describe('postpone', () => {
   })
 })
 
-describe('holding', () => {
+describe('work under a lease', () => {
   afterEach(() => supplyEnv({ WORKER_LEASE_SECONDS: '' }))
 
-  test('gives the work what is due, says how much it was, and holds it only meanwhile', async () => {
+  test('receives the due rows, returns their number, and holds them only while it runs', async () => {
     const [id] = await makeDue(1)
     let held: Claim | undefined
     const count = await holding('charges', 10, async due => {
@@ -160,7 +159,7 @@ describe('holding', () => {
     expect(await holding('charges', 10, () => Promise.reject(new Error('not called')))).toBe(0)
   })
 
-  test('keeps the rows for as long as the work lasts, beyond the lease', async () => {
+  test('renews the lease until the work ends, but not for released rows', async () => {
     supplyEnv({ WORKER_LEASE_SECONDS: '2' })
     await makeDue(2)
     await holding('charges', 10, async due => {
@@ -171,7 +170,7 @@ describe('holding', () => {
     })
   })
 
-  test('lets go when the work fails; the rows come back when the lease is over', async () => {
+  test('a failure ends the renewal, and the rows stay hidden until the lease expires', async () => {
     await makeDue(1)
     let held: Claim | undefined
     const work = holding('charges', 10, async due => {
@@ -183,7 +182,7 @@ describe('holding', () => {
     expect(await claim('charges', 10)).toEqual([])
   })
 
-  test('notices that its rows have passed to somebody else', async () => {
+  test('a lease taken over by another worker is detected', async () => {
     supplyEnv({ WORKER_LEASE_SECONDS: '2' })
     await makeDue(1)
     const [held] = await claim('charges', 1)
@@ -196,7 +195,7 @@ describe('holding', () => {
   })
 })
 
-test('a process that ends gives back at once what it has not finished, and holds nothing', async () => {
+test('a process that stops releases its unfinished rows at once', async () => {
   const ids = await makeDue(3)
   await holding('charges', 10, async due => {
     const [first] = due
@@ -209,7 +208,7 @@ test('a process that ends gives back at once what it has not finished, and holds
   })
 })
 
-describe('every table that is a queue is claimed and given back the same way', () => {
+describe('every queue table can be claimed and released', () => {
   const insert = {
     withdrawals: (id: string) => db().$executeRaw`
       INSERT INTO withdrawals

@@ -13,7 +13,7 @@ import { cleanUp, kill, livingIn, makeFolder, open } from '#lib/testing/embedded
 import { freePort } from '#lib/testing/server.ts'
 import { makeDatabase, makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
-/** What a request may take at most when the database does not answer: the 503 included. */
+/** Maximum duration of a request while the database does not respond, the 503 included. */
 const ANSWER_MAX_MS = 5_000
 
 const runDatabase = env().DATABASE_URL ?? ''
@@ -26,7 +26,7 @@ afterEach(async () => {
 })
 afterAll(disconnect)
 
-/** A module run in a process of its own, in the product's folder; resolves with its first line. */
+/** Runs a module in another process at the repository's root; resolves with its first line. */
 async function runElsewhere(code: string, settings: Record<string, string>): Promise<string> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
     cwd: new URL('../../..', import.meta.url),
@@ -38,7 +38,7 @@ async function runElsewhere(code: string, settings: Record<string, string>): Pro
   return line
 }
 
-/** The API in a process with its own pool, and a token for it. */
+/** Starts the API in another process with its own pool, and makes a token for it. */
 async function serve(url: string, poolMax = 2) {
   supplyEnv({ DATABASE_URL: url })
   await disconnect()
@@ -72,8 +72,8 @@ function expectUnavailable(answers: Answer[]): void {
   }
 }
 
-describe('a pool of which every connection is busy', () => {
-  test('refuses the next query after two seconds, in words that mean: try later', async () => {
+describe('a pool with all connections busy', () => {
+  test('refuses the next query after two seconds as a temporary failure', async () => {
     const pool = connect({ poolMax: 2, queryTimeoutMs: 4_500 })
     const busy = [1, 2].map(() => pool.$queryRaw`SELECT pg_sleep(20)`.catch(error => error))
     await sleep(200)
@@ -88,7 +88,7 @@ describe('a pool of which every connection is busy', () => {
     await pool.$disconnect()
   })
 
-  test('answers 503 within five seconds to all, and works again without a restart', async () => {
+  test('answers 503 to all requests within five seconds and works again without a restart', async () => {
     const url = await makeDatabase()
     const ask = await serve(url)
     expect(await ask()).toMatchObject(WELL)
@@ -100,16 +100,16 @@ describe('a pool of which every connection is busy', () => {
     expect(await ask()).toMatchObject(WELL)
   })
 
-  test('does not cut short the longer work of a pool that was made for it', async () => {
+  test('does not cut off long queries of a pool without a query timeout', async () => {
     const pool = connect({ poolMax: 2 })
     expect(await pool.$queryRaw`SELECT 1 AS one FROM pg_sleep(4.8)`).toEqual([{ one: 1 }])
     await pool.$disconnect()
   })
 })
 
-test('a database that stands still, dies and comes back needs no restart of the API', async () => {
+test('the API needs no restart after the database hangs, dies and comes back', async () => {
   const dataFolder = makeFolder()
-  // Kept while the database is away: the kernel gives out none of these.
+  // Used again after the restart; freePort stays outside the kernel's ephemeral range.
   const port = `${await freePort()}`
   const embedded = await open(dataFolder, { settings: { port } })
   await migrate(embedded.url)
@@ -131,7 +131,7 @@ test('a database that stands still, dies and comes back needs no restart of the 
   expect(await ask()).toMatchObject(WELL)
 })
 
-describe('however a database is gone, raw statements, queries and transactions say so', () => {
+describe('a lost database is recognized in raw statements, queries and transactions', () => {
   const ways = {
     'raw statement': (pool: Database) => pool.$queryRaw`SELECT 1 FROM pg_sleep(1)`,
     query: (pool: Database) => pool.account.findMany({ take: 1 }),
@@ -151,7 +151,7 @@ describe('however a database is gone, raw statements, queries and transactions s
     }
   }
 
-  /** A way to the run's PostgreSQL on which every connection meets its end after 300 ms. */
+  /** Connects through a proxy that ends every connection after 300 ms. */
   async function expectGoneBehind(end: (socket: Socket) => void): Promise<void> {
     const url = new URL(runDatabase)
     const server = createServer(socket => {
@@ -167,12 +167,12 @@ describe('however a database is gone, raw statements, queries and transactions s
     server.close()
   }
 
-  test('nobody listens', () => expectGone('postgresql://ana@127.0.0.1:1/pix'))
-  test('its name is unknown', () => expectGone('postgresql://ana@database.invalid/pix'))
+  test('no process listens on the port', () => expectGone('postgresql://ana@127.0.0.1:1/pix'))
+  test('the host name is unknown', () => expectGone('postgresql://ana@database.invalid/pix'))
   test('the connection is reset', () => expectGoneBehind(socket => socket.resetAndDestroy()))
   test('the connection is closed', () => expectGoneBehind(socket => socket.destroy()))
 
-  test('it takes no more connections', async () => {
+  test('the database accepts no more connections', async () => {
     const url = await makeDatabase()
     const owner = new Client({ connectionString: runDatabase })
     await owner.connect()
@@ -181,7 +181,7 @@ describe('however a database is gone, raw statements, queries and transactions s
     await expectGone(url)
   })
 
-  test('but a mistake in a statement is not', async () => {
+  test('an error in a statement does not count as a lost database', async () => {
     const error = await db().$queryRaw`SELECT 1 FROM missing`.catch(fault => fault)
     expect(isDatabaseGone(error)).toBe(false)
   })
@@ -198,20 +198,20 @@ describe('named statements', () => {
     return named.map(row => row.name)
   }
 
-  test('keep one plan for each text, whatever the values', async () => {
+  test('have one plan per SQL text, whatever the values', async () => {
     const names = await prepare()
     expect(names).toHaveLength(2)
     for (const name of names) expect(name).toMatch(/^t_[0-9a-f]{24}$/)
   })
 
-  test('are none behind a pooler that cannot keep them', async () => {
+  test('are not used with PG_NAMED_STATEMENTS=false', async () => {
     supplyEnv({ PG_NAMED_STATEMENTS: 'false' })
     expect(await prepare()).toEqual([])
   })
 })
 
-describe('one process', () => {
-  test('has one pool, although the module is loaded twice', async () => {
+describe('the database client of a process', () => {
+  test('has one pool, even if the module is loaded twice', async () => {
     const said = await runElsewhere(
       `const [one, two] = await Promise.all(
         ['', '?again'].map(copy => import('./lib/base/db/client.ts' + copy)))
@@ -227,7 +227,7 @@ describe('one process', () => {
     expect(JSON.parse(said)).toEqual({ modules: 2, pools: 1, connections: 3 })
   })
 
-  test('counts every time in UTC, whatever the server’s own zone', async () => {
+  test('uses UTC, whatever the time zone of the server', async () => {
     const url = await makeDatabase({ migrated: false })
     const owner = new Client({ connectionString: url })
     await owner.connect()
@@ -242,7 +242,7 @@ describe('one process', () => {
     ])
   })
 
-  test('opens a new pool after it was closed', async () => {
+  test('opens a new pool after the old one was closed', async () => {
     const before = db()
     await before.$queryRaw`SELECT 1`
     await disconnect()

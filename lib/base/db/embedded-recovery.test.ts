@@ -29,7 +29,7 @@ async function expectRow({ url }: Embedded) {
 }
 
 describe('after kill -9', () => {
-  test('of PostgreSQL with all its processes a committed row is there', async () => {
+  test('of all PostgreSQL processes, a committed row is still there', async () => {
     const dataFolder = makeFolder()
     const killed = await open(dataFolder)
     await commitRow(killed.url)
@@ -40,7 +40,7 @@ describe('after kill -9', () => {
     await expectRow(next)
   })
 
-  test('of the postmaster alone a backend that does not notice is ended, not joined', async () => {
+  test('of the postmaster, a backend that is still running is ended before the next start', async () => {
     const dataFolder = makeFolder()
     const killed = await open(dataFolder)
     await commitRow(killed.url)
@@ -56,7 +56,7 @@ describe('after kill -9', () => {
     await expectRow(next)
   })
 
-  test('of the process group that opened it the next adopts and its release stops it', async () => {
+  test('of the process group that started it, the next process adopts PostgreSQL and can stop it', async () => {
     const dataFolder = makeFolder()
     const { child, embedded } = await openElsewhere(dataFolder)
     await commitRow(embedded.url)
@@ -68,7 +68,7 @@ describe('after kill -9', () => {
     expect(livingIn(next.location)).toEqual([])
   })
 
-  test('in the middle of initdb nothing half-made is taken for data', async () => {
+  test('during initdb, the unfinished folder is never used as data', async () => {
     const dataFolder = makeFolder()
     const leftovers = () => readdirSync(dataFolder).filter(name => name.includes('.new-'))
     const opening = openElsewhere(dataFolder).catch(error => error.message)
@@ -91,7 +91,7 @@ describe('after kill -9', () => {
     await expectRow(await open(dataFolder))
   })
 
-  test('of the holder of the lock, the lock is free at once', async () => {
+  test('of the process that holds the lock, the lock is free at once', async () => {
     const dataFolder = makeFolder()
     const child = runModule(
       `const { withLock } = await import('#lib/base/db/embedded-users.ts')
@@ -110,8 +110,8 @@ describe('after kill -9', () => {
   })
 })
 
-describe('a pid in a file is believed only of the process that it meant', () => {
-  test('users that died, or whose pid was given to another, keep nothing running', async () => {
+describe('a stored pid counts only for the process that wrote it', () => {
+  test('users that died or whose pid was reused do not keep PostgreSQL running', async () => {
     const dataFolder = makeFolder()
     const embedded = await open(dataFolder)
     const users = join(dataFolder, 'postgres-users')
@@ -127,13 +127,13 @@ describe('a pid in a file is believed only of the process that it meant', () => 
     expect(livingIn(embedded.location)).toEqual([])
   })
 
-  test('a postmaster.pid of a dead, a zombie or a foreign process does not hinder', async () => {
+  test('a postmaster.pid of a dead, zombie or unrelated process does not prevent a start', async () => {
     const dataFolder = makeFolder()
     const first = await open(dataFolder)
     await commitRow(first.url)
     await first.release()
     const { uid, gid } = statSync(first.location)
-    // `exec` makes a parent that never reaps: its child stays a zombie of the right user.
+    // After `exec` the parent never reaps its child, which stays a zombie of the right user.
     const script = 'true & echo $!; exec sleep 60'
     const parent = spawn('sh', ['-c', script], { uid, gid, stdio: ['ignore', 'pipe', 'ignore'] })
     try {
@@ -152,7 +152,7 @@ describe('a pid in a file is believed only of the process that it meant', () => 
   })
 })
 
-test('an empty folder that was made for the data is used', async () => {
+test('an existing empty data folder is used', async () => {
   const dataFolder = makeFolder()
   mkdirSync(join(dataFolder, 'postgres'))
   const embedded = await open(dataFolder)

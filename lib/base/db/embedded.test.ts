@@ -22,8 +22,8 @@ const isRoot = process.geteuid?.() === 0
 
 afterEach(cleanUp)
 
-describe('a fresh data folder', () => {
-  test('gets a database of ours with the settings that keep money and payers safe', async () => {
+describe('a new data folder', () => {
+  test('gets the database troco with settings that protect money and payer data', async () => {
     const { url, location, adopted } = await open(join(makeFolder(), 'new', 'data'))
     const expected = {
       fsync: 'on',
@@ -52,7 +52,7 @@ describe('a fresh data folder', () => {
     expect(readdirSync(join(location, '..')).filter(name => name.includes('.new-'))).toEqual([])
   })
 
-  test('lets nobody in without the password', async () => {
+  test('refuses connections with a wrong password', async () => {
     const dataFolder = makeFolder()
     const { url, location } = await open(dataFolder)
     const wrong = url.replace(/troco:.*@/, 'troco:guess@')
@@ -85,8 +85,8 @@ describe('a fresh data folder', () => {
   })
 })
 
-describe('release', () => {
-  test('leaves PostgreSQL to the others, and no process after the last', async () => {
+describe('releasing PostgreSQL', () => {
+  test('leaves it to other users; the last one stops all its processes', async () => {
     const dataFolder = makeFolder()
     const first = await open(dataFolder)
     const second = await open(dataFolder)
@@ -116,21 +116,21 @@ describe('release', () => {
   })
 })
 
-describe('what an operator must act on is said in one line', () => {
+describe('a problem that the operator must solve is reported in one line', () => {
   const refuses = async (dataFolder: string, line: RegExp, settings = {}) => {
     const error = await open(dataFolder, { settings }).catch(refusal => refusal)
     expect(error).toMatchObject({ code: 'setup_failed', message: expect.stringMatching(line) })
     expect(error.message).not.toContain('\n')
   }
 
-  test('data of another major version', async () => {
+  test('data of another PostgreSQL major version', async () => {
     const dataFolder = makeFolder()
     await (await open(dataFolder)).release()
     writeFileSync(join(dataFolder, 'postgres', 'PG_VERSION'), '17\n')
     await refuses(dataFolder, /PostgreSQL 17, but this version of Troco includes 18: run/)
   })
 
-  test('a folder that holds something else, which stays untouched', async () => {
+  test('a folder with other content, which stays unchanged', async () => {
     const dataFolder = makeFolder()
     mkdirSync(join(dataFolder, 'postgres'))
     writeFileSync(join(dataFolder, 'postgres', 'thesis.txt'), 'mine')
@@ -145,13 +145,16 @@ describe('what an operator must act on is said in one line', () => {
     await refuses(join(file, 'below'), /data folder .* cannot be used/)
   })
 
-  test.skipIf(isRoot)('a data folder that may not be written (root may)', async () => {
-    const dataFolder = makeFolder()
-    chmodSync(dataFolder, 0o555)
-    await refuses(dataFolder, /data folder .* cannot be used/)
-  })
+  test.skipIf(isRoot)(
+    'a data folder without write permission (root may write anyway)',
+    async () => {
+      const dataFolder = makeFolder()
+      chmodSync(dataFolder, 0o555)
+      await refuses(dataFolder, /data folder .* cannot be used/)
+    },
+  )
 
-  test('a PostgreSQL that does not start, with its own last words', async () => {
+  test('a PostgreSQL that does not start, with its own error message', async () => {
     const dataFolder = makeFolder()
     await refuses(dataFolder, /FATAL: .*"shared_buffers": "much"/, { shared_buffers: 'much' })
     await refuses(dataFolder, /FATAL: .*max_wal_senders/, {
@@ -162,8 +165,8 @@ describe('what an operator must act on is said in one line', () => {
   })
 })
 
-describe.skipIf(!isRoot)('root (only root must run PostgreSQL as another user)', () => {
-  test('keeps data that the user postgres could not reach below /var/lib/troco', async () => {
+describe.skipIf(!isRoot)('as root (only root runs PostgreSQL as another user)', () => {
+  test('stores data below /var/lib/troco if the user postgres cannot reach the data folder', async () => {
     const home = makeFolder()
     const dataFolder = join(home, 'data')
     chmodSync(home, 0o700)
@@ -180,7 +183,7 @@ describe.skipIf(!isRoot)('root (only root must run PostgreSQL as another user)',
     expect(await query(second.url, 'SELECT one FROM kept')).toEqual([{ one: 1 }])
   })
 
-  test('copies programs that the user postgres could not reach, links included', () => {
+  test('copies programs that the user postgres cannot reach, symbolic links included', () => {
     const home = makeFolder()
     const version = `test-${process.pid}`
     const native = join(home, 'native')

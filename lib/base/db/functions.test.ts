@@ -8,7 +8,7 @@ import { migrate } from '#lib/base/db/migrate.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { makeDatabase } from '#lib/testing/stage.ts'
 
-/** Each released version of each function by its checksum; a change adds a line, none is ever changed. */
+/** Checksums of all released versions. A change adds a line; existing lines never change. */
 const RELEASED = [
   'troco_claim_deliveries 1 c84430c7248b',
   'troco_fold 1 0c29b28cd23c',
@@ -44,8 +44,8 @@ function writeMigration(name: string, sql: string): void {
   writeFileSync(join(folder, 'migrations', name, 'migration.sql'), sql)
 }
 
-describe('the migrator and the functions of the folder beside the migrations', () => {
-  test('a new database gets them after its migrations, and only once', async () => {
+describe('the migrator and the functions folder beside the migrations', () => {
+  test('a new database gets the functions after its migrations, and only once', async () => {
     writeMigration('1_first', 'CREATE TABLE one (id int)')
     write(1, 'SELECT 1')
     expect(await run()).toEqual([
@@ -56,7 +56,7 @@ describe('the migrator and the functions of the folder beside the migrations', (
     expect(await run()).toEqual([])
   })
 
-  test('one that a migration made is replaced by its file', async () => {
+  test('a function made by a migration is replaced by its file', async () => {
     writeMigration(
       '1_first',
       `CREATE FUNCTION troco_answer() RETURNS int LANGUAGE sql AS 'SELECT 0'`,
@@ -75,7 +75,7 @@ describe('the migrator and the functions of the folder beside the migrations', (
     expect(await run()).toEqual([])
   })
 
-  test('an older process leaves a newer function alone', async () => {
+  test('an older process does not replace a newer function', async () => {
     write(2, 'SELECT 2')
     await run()
     write(1, 'SELECT 1')
@@ -93,13 +93,13 @@ describe('the migrator and the functions of the folder beside the migrations', (
     expect(await answer()).toBe(1)
   })
 
-  test('five at the same moment apply it once', async () => {
+  test('five concurrent migrations apply a function once', async () => {
     write(1, 'SELECT 1')
     const applied = await Promise.all(Array.from({ length: 5 }, run))
     expect(applied.flat()).toHaveLength(1)
   })
 
-  test('a change that its callers could not survive fails and leaves the old one', async () => {
+  test('a change of the return type fails and leaves the old function', async () => {
     write(1, 'SELECT 1')
     await run()
     const file = join(folder, 'functions', 'troco_answer.sql')
@@ -145,7 +145,7 @@ describe('prisma/functions', () => {
     expect(current.filter(row => names.includes(row.name))).toEqual(released)
   })
 
-  test('each file names the code that calls it, which names the file', () => {
+  test('each file names the code that calls it, and that code names the file', () => {
     const files = execFileSync('git', ['ls-files', 'lib/*.ts'], { encoding: 'utf8' }).split('\n')
     const sources = files
       .filter(path => path !== '' && !path.endsWith('.test.ts'))

@@ -42,8 +42,8 @@ async function expectStop(work: Promise<unknown>, line: RegExp | string): Promis
   expect(error.message).not.toContain('\n')
 }
 
-describe('migrate', () => {
-  test('waits for a table that is in use, and lets others use it meanwhile', async () => {
+describe('migrating', () => {
+  test('waits for a table in use without blocking other sessions meanwhile', async () => {
     write('1_first', 'CREATE TABLE steps (step int)')
     await run()
     const reader = new Client({ connectionString: url })
@@ -60,7 +60,7 @@ describe('migrate', () => {
     expect(await query(url, 'SELECT * FROM steps')).toEqual([{ step: 1, note: null }])
   })
 
-  test('applies in the order of the names, each in a transaction of its own', async () => {
+  test('applies migrations in the order of their names, each in its own transaction', async () => {
     write('2_second', `INSERT INTO steps VALUES (2, txid_current()), (2, txid_current())`)
     write(
       '1_first',
@@ -80,7 +80,7 @@ describe('migrate', () => {
     ])
   })
 
-  test('applies nothing the second time, and only what is new later', async () => {
+  test('applies nothing the second time, and only new migrations later', async () => {
     write('1_first', 'CREATE TABLE one (id int)')
     expect(await run()).toEqual(['1_first'])
     expect(await run()).toEqual([])
@@ -88,7 +88,7 @@ describe('migrate', () => {
     expect(await run()).toEqual(['2_second'])
   })
 
-  test('five at the same moment migrate once', async () => {
+  test('five concurrent processes migrate once', async () => {
     write('1_first', 'CREATE TABLE one (id int); SELECT pg_sleep(0.2)')
     write('2_second', 'CREATE TABLE two (id int)')
     const applied = await Promise.all(Array.from({ length: 5 }, run))
@@ -96,7 +96,7 @@ describe('migrate', () => {
     expect(applied.filter(names => names.length === 0)).toHaveLength(4)
   })
 
-  test('a migration that fails leaves nothing of itself, keeps those before, stops those after', async () => {
+  test('a failed migration is rolled back; earlier ones stay, later ones do not run', async () => {
     write('1_first', 'CREATE TABLE one (id int)')
     write('2_broken', 'CREATE TABLE two (id int); INSERT INTO missing VALUES (1)')
     write('3_third', 'CREATE TABLE three (id int)')
@@ -108,7 +108,7 @@ describe('migrate', () => {
     expect(await run()).toEqual(['2_broken', '3_third'])
   })
 
-  test('a migration that cannot be recorded is taken back whole too', async () => {
+  test('a migration that cannot be recorded is rolled back too', async () => {
     write(
       '1_unrecorded',
       `CREATE TABLE one (id int);
@@ -121,7 +121,7 @@ describe('migrate', () => {
   })
 })
 
-describe('a database that is not as this version left it stops the start', () => {
+describe('a database in an unexpected state stops the start', () => {
   beforeEach(async () => {
     write('1_first', 'CREATE TABLE one (id int)')
     await run()
@@ -141,7 +141,7 @@ describe('a database that is not as this version left it stops the start', () =>
     await expectStop(run(), /newer version of Troco \(9_future\): start that version/)
   })
 
-  test('a migration that Prisma left half done', async () => {
+  test('a migration that Prisma left unfinished', async () => {
     await changeRecord('finished_at = NULL')
     await expectStop(run(), /^Migration 1_first failed earlier and is incomplete: restore/)
   })
@@ -156,11 +156,11 @@ test('a migration that Prisma marked as rolled back is applied', async () => {
   expect(await tables()).toContain('one')
 })
 
-describe('Prisma’s own record', () => {
-  /** `prisma migrate deploy`, without the binary that its command line would download. */
+describe('the table _prisma_migrations', () => {
+  /** `prisma migrate deploy` without the binary that its command line would download. */
   async function deploy(target: string): Promise<string[]> {
     const schema = readFileSync('prisma/schema.prisma', 'utf8')
-    // A pool of ours, because the engine's would keep Prisma's lock until it idles out.
+    // Passes its own pool: the engine's pool would hold Prisma's lock until it idles out.
     const pool = new Pool({ connectionString: target })
     const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool))
     const engine = await SchemaEngine.new(
@@ -208,7 +208,7 @@ describe('Prisma’s own record', () => {
     write('2_second', 'CREATE TABLE two (id int);\r\n')
   })
 
-  test('is kept in the columns and with the checksums that Prisma uses', async () => {
+  test('has the columns and checksums that Prisma uses', async () => {
     const theirs = await makeDatabase({ migrated: false })
     expect(await deploy(theirs)).toEqual(['1_first', '2_second'])
     await run()
@@ -218,7 +218,7 @@ describe('Prisma’s own record', () => {
     expect(await records(url)).toContainEqual(expect.objectContaining({ checksum: sha256 }))
   })
 
-  test('is believed both ways: what one applied the other does not apply again', async () => {
+  test('is shared with Prisma: neither applies what the other has applied', async () => {
     await run()
     expect(await deploy(url)).toEqual([])
     write('3_third', 'CREATE TABLE three (id int)')
@@ -227,7 +227,7 @@ describe('Prisma’s own record', () => {
   })
 })
 
-describe('a database that cannot be reached is named in one line, without its password', () => {
+describe('a connection error names the database in one line, without its password', () => {
   const secret = 'my%20pass-word'
   const port = () => Number(new URL(url).port)
 
@@ -240,12 +240,12 @@ describe('a database that cannot be reached is named in one line, without its pa
     expect(error.cause).toBeUndefined()
   }
 
-  test('nobody listens', async () => {
+  test('no process listens on the port', async () => {
     const target = `postgresql://ana:${secret}@127.0.0.1:1/pix`
     await expectNamed(target, '127.0.0.1:1/pix', /ECONNREFUSED/)
   })
 
-  test('the name is unknown', async () => {
+  test('the host name is unknown', async () => {
     const target = `postgresql://ana:${secret}@database.invalid/pix`
     await expectNamed(target, 'database.invalid/pix', /ENOTFOUND|EAI_AGAIN/)
   })
@@ -255,7 +255,7 @@ describe('a database that cannot be reached is named in one line, without its pa
     await expectNamed(`postgresql://troco:${secret}@${where}`, where, /28P01/)
   })
 
-  test('it takes the connection and never speaks', async () => {
+  test('the server accepts the connection and never responds', async () => {
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const where = `127.0.0.1:${(silent.address() as AddressInfo).port}/pix`
@@ -269,7 +269,7 @@ describe('a database that cannot be reached is named in one line, without its pa
     'postgresql://ana:1?my%20pass-word@127.0.0.1/pix',
     'postgresql://ana:x/my%20pass-word@127.0.0.1/pix',
     'postgresql://ana:%zz-my%20pass-word@127.0.0.1:1/pix',
-  ])('the address is not written as one should be: %s', async target => {
+  ])('the URL is malformed: %s', async target => {
     const error = await migrate(target, folder).catch(stop => stop)
     await expectStop(Promise.reject(error), /^The database at \S+ is unreachable \(.*DATABASE_URL/)
     expect(error.message).not.toMatch(/my(%20| )pass-word|ana/)

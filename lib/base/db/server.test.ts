@@ -16,7 +16,7 @@ const DURABLE: ServerSettings = {
   synchronousCommit: 'on',
 }
 
-describe('describeUnsafeServer', () => {
+describe('judging the settings of a server', () => {
   test.each([
     ['the oldest major that we know', { versionNumber: 150_000 }],
     ['a commit that waits for a replica', { synchronousCommit: 'remote_apply' }],
@@ -48,18 +48,18 @@ describe('describeUnsafeServer', () => {
   })
 })
 
-describe('requireDurableServer', () => {
+describe('checking a real server', () => {
   const ask = async (url: string) => {
     const client = new Client({ connectionString: url })
     await client.connect()
     return requireDurableServer(client).finally(() => client.end())
   }
 
-  test('passes a real server as it ships', async () => {
+  test('a server with default settings passes', async () => {
     await expect(ask(await makeDatabase({ migrated: false }))).resolves.toBeUndefined()
   })
 
-  test('refuses a real database that acknowledges before it writes, and nothing is migrated', async () => {
+  test('synchronous_commit = off is refused, and nothing is migrated', async () => {
     const url = await makeDatabase({ migrated: false })
     await query(
       url,

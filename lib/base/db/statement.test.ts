@@ -3,7 +3,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { buildStatement, columnsOf, listCtes } from '#lib/base/db/statement.ts'
 import { formatStatement } from '#lib/testing/statements.ts'
 
-test('each column of a source has the name of its key, whatever its expression ends with', () => {
+test('each column of the source CTE is named after its key, whatever its expression', () => {
   const statement = buildStatement({
     ctes: { made: Prisma.sql`SELECT 1`, unused: null },
     source: {
@@ -31,7 +31,7 @@ FROM made m;
 `)
 })
 
-test('a part that is null leaves no comma behind', () => {
+test('a CTE that is null leaves no comma', () => {
   const one = Prisma.sql`SELECT 1`
   expect(listCtes({ a: null, b: one, c: null, d: one }).text).toBe(
     'b AS (SELECT 1), d AS (SELECT 1)',

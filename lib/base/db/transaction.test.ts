@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.$disconnect())
 
-/** Resolves for all once `size` have come; whoever comes later passes at once. */
+/** Resolves for all callers once `size` of them have called; later calls resolve at once. */
 function meeting(size: number): () => Promise<void> {
   const all = Promise.withResolvers<void>()
   let come = 0
@@ -24,13 +24,12 @@ function meeting(size: number): () => Promise<void> {
   }
 }
 
-/** An error as PostgreSQL itself raises it. */
 function fail(code: string): Promise<unknown> {
   const raised = Prisma.raw(`DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '${code}'; END $$`)
   return database.$executeRaw(raised)
 }
 
-test('write skew: of two that each rely on the other, one is run again and sees it', async () => {
+test("of two transactions in write skew, one is retried and sees the other's write", async () => {
   const bothRead = meeting(2)
   let runs = 0
   const leave = (name: string) =>
@@ -49,7 +48,7 @@ test('write skew: of two that each rely on the other, one is run again and sees 
   expect(runs).toBe(3)
 })
 
-test('a deadlock is run again, and both transactions are written', async () => {
+test('a deadlock is retried, and both transactions commit', async () => {
   const bothHold = meeting(2)
   let runs = 0
   const raise = (tx: Tx, name: string) =>
@@ -68,7 +67,7 @@ test('a deadlock is run again, and both transactions are written', async () => {
 })
 
 test.each(['40001', '40P01'])(
-  'a statement that meets %s twice succeeds at the third try',
+  'a statement that fails with %s twice succeeds at the third attempt',
   async code => {
     let runs = 0
     const work = async () => {
@@ -80,7 +79,7 @@ test.each(['40001', '40P01'])(
   },
 )
 
-test('after five conflicts the fifth is thrown', async () => {
+test('after five conflicts the error is thrown', async () => {
   let runs = 0
   const conflict = retried(() => {
     runs++
@@ -100,7 +99,7 @@ test.each(['23505', '23514', '55P03'])('another error (%s) is thrown at once', a
   expect(runs).toBe(1)
 })
 
-test('a lost connection is not tried again, since nobody knows what was committed', async () => {
+test('a lost connection is not retried, because the commit may have happened', async () => {
   let runs = 0
   const lost = transaction(async tx => {
     runs++

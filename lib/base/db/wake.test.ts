@@ -7,7 +7,6 @@ import { inOwnDatabase } from '#lib/testing/stage.ts'
 
 inOwnDatabase()
 
-/** Another process: what it hears is what was told through the database. */
 let other: Client
 let heard: string[]
 beforeEach(async () => {
@@ -29,7 +28,7 @@ function count(topic: Topic) {
   return woken
 }
 
-test('in this process a worker is woken at once, and only for its topic', () => {
+test('a wake in this process reaches the workers of its topic at once', () => {
   const refunds = count('refunds')
   const charges = count('charges')
   wake('refunds')
@@ -40,12 +39,12 @@ test('in this process a worker is woken at once, and only for its topic', () => 
   charges.stop()
 })
 
-test('another process hears of it a moment later', async () => {
+test('a wake is sent to other processes', async () => {
   wake('withdrawals')
   await expect.poll(() => heard.flatMap(topicsOf), { timeout: 10_000 }).toContain('withdrawals')
 })
 
-test('a hundred wakes in a row are told in one or two messages, each topic in them once', async () => {
+test('a hundred wakes are sent in at most two notifications with each topic once', async () => {
   for (let count = 0; count < 100; count++) wake(count % 2 ? 'charges' : 'deliveries')
   await expect.poll(() => heard.flatMap(topicsOf), { timeout: 10_000 }).toContain('deliveries')
   wake('refunds')
@@ -55,7 +54,7 @@ test('a hundred wakes in a row are told in one or two messages, each topic in th
   expect(topicsOf(before.at(-1) ?? '')).toEqual(['charges', 'deliveries'])
 })
 
-test('what others say wakes here, what we said ourselves does not, and neither goes round', async () => {
+test('notifications of others wake this process; its own do not, and none are sent on', async () => {
   const charges = count('charges')
   wake('charges')
   await expect.poll(() => heard.length, { timeout: 10_000 }).toBeGreaterThan(0)
@@ -71,7 +70,7 @@ test('what others say wakes here, what we said ourselves does not, and neither g
   expect(heard.filter(message => message !== own)).toEqual([])
 })
 
-test('one who wakes and leaves opens no connection any more', async () => {
+test('after disconnecting, a pending wake opens no new connection', async () => {
   await db().$queryRaw`SELECT 1`
   wake('charges')
   await disconnect()

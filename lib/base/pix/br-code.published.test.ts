@@ -2,8 +2,9 @@ import { getPixPayloadInfo } from '@brazilian-utils/brazilian-utils/get-pix-payl
 import { describe, expect, test } from 'vitest'
 import { buildDynamicCode, buildStaticCode, crc16, parseBrCode } from './br-code.ts'
 
-// name | kind | key or location | cents | name | city | txid | description | postal code | use | recurrence
-// From the manuals of Banco Central, API Pix 2.9.0, providers' documentation and other libraries' tests.
+// name | kind | key or location | cents | name | city | txid | description | postal code | use |
+// recurrence. Sources: Banco Central's manuals, API Pix 2.9.0, providers' documentation, tests of
+// other libraries.
 const PUBLISHED = `
 G01|static|123e4567-e12b-12d1-a456-426655440000||Fulano de Tal|BRASILIA|||||
 00020126580014br.gov.bcb.pix0136123e4567-e12b-12d1-a456-4266554400005204000053039865802BR5913Fulano de Tal6008BRASILIA62070503***63041D3D
@@ -61,7 +62,7 @@ G27|dynamic|example.test/v2/cobv/aaaabbbbccccdddd||LOJA TESTE|CIDADE D|ORDEMTEST
 00020101021226590014BR.GOV.BCB.PIX2537example.test/v2/cobv/aaaabbbbccccdddd5204000053039865802BR5910LOJA TESTE6008CIDADE D62160512ORDEMTEST0016304B02B
 `
 
-// name | why it is refused
+// name | reason of the refusal
 const BROKEN = `
 N1|structure
 00020126360014BR.GOV.BCB.PIX0114+5511943214321520400005303986540566.665802BR5907EMPRESA6008BRASILIA62080503***6304170E
@@ -103,16 +104,16 @@ function read(text: string) {
   return reading.code
 }
 
-describe('reading codes that others published', () => {
-  test('all stand here: 27, two of them without a charge, and 6 that are broken', () => {
+describe('reading published codes', () => {
+  test('covers 25 codes of a charge, 2 of a recurrence only, and 6 broken ones', () => {
     expect([charges.length, recurrences.length, broken.length]).toEqual([25, 2, 6])
   })
 
-  test.each(charges)('$name is read as its manual says', ({ columns, code }) => {
+  test.each(charges)('$name has the values that its manual gives', ({ columns, code }) => {
     expect(read(code)).toEqual(expected(columns))
   })
 
-  test.each(charges)('$name is read alike by @brazilian-utils', ({ code }) => {
+  test.each(charges)('$name has the same values in @brazilian-utils', ({ code }) => {
     const ours = read(code)
     const theirs = getPixPayloadInfo(code)
     expect(theirs).toMatchObject({
@@ -131,11 +132,11 @@ describe('reading codes that others published', () => {
     expect(getPixPayloadInfo(code)).toBeNull()
   })
 
-  test.each(broken)('$name, published broken, is refused', ({ columns, code }) => {
+  test.each(broken)('$name, published with an error, is refused', ({ columns, code }) => {
     expect(parseBrCode(code)).toEqual({ ok: false, error: columns[0] })
   })
 
-  test('N2, wrong in two ways, would be refused under a right checksum as well', () => {
+  test('N2, which has two errors, is refused even with a correct checksum', () => {
     const body = broken[1]?.code.slice(0, -4) ?? ''
     expect(parseBrCode(body + crc16(body))).toEqual({ ok: false, error: 'structure' })
   })
@@ -147,7 +148,7 @@ describe('reading codes that others published', () => {
 
 const fulano = { merchantName: 'Fulano de Tal', merchantCity: 'BRASILIA' }
 
-describe('writing codes whose text is known', () => {
+describe('building published codes', () => {
   test.each([
     [
       'S1',
@@ -182,11 +183,11 @@ describe('writing codes whose text is known', () => {
       '00020126530014br.gov.bcb.pix0118fulano@example.com0209Pedido 425204000053039865802BR5913Fulano de Tal6008Brasilia62070503***63044417',
     ],
     ['G01', { ...fulano, key: '123e4567-e12b-12d1-a456-426655440000' }, G01],
-  ])('%s is written exactly', (_, input, code) => {
+  ])('%s is built exactly', (_, input, code) => {
     expect(buildStaticCode(input)).toBe(code)
   })
 
-  test('D1 and G02 are written exactly', () => {
+  test('D1 and G02 are built exactly', () => {
     const shop = { merchantName: 'Loja Exemplo', merchantCity: 'Brasilia' }
     expect(
       buildDynamicCode({

@@ -1,4 +1,3 @@
-// Longer than the budget: every way to break a code has its line, and the formatter spreads them.
 import { generatePixPayload } from '@brazilian-utils/brazilian-utils/generate-pix-payload'
 import { getPixPayloadInfo } from '@brazilian-utils/brazilian-utils/get-pix-payload-info'
 import { describe, expect, test } from 'vitest'
@@ -10,7 +9,7 @@ const seal = (body: string) => `${body}6304${crc16(`${body}6304`)}`
 const pixKey = tlv('00', 'br.gov.bcb.pix') + tlv('01', 'fulano@example.com')
 const pixLocation = (location: string) => tlv('00', 'br.gov.bcb.pix') + tlv('25', location)
 
-/** A plain static code with some fields replaced (or, with null, left out). */
+/** Returns a plain static code with some fields replaced, or omitted if null. */
 function compose(changes: Record<string, string | null> = {}) {
   const plain = {
     '00': '01',
@@ -60,8 +59,8 @@ const dynamicInput = fc.record({
 const fulano = { merchantName: 'Fulano de Tal', merchantCity: 'BRASILIA' }
 const evp = { ...fulano, key: '123e4567-e12b-12d1-a456-426655440000' }
 
-describe('being lenient', () => {
-  test('the fields between the first and the last may come in any order', () => {
+describe('reading tolerates', () => {
+  test('any order of the fields between the first and the last', () => {
     const additional = tlv('62', tlv('05', 'A'))
     const merchant = [tlv('59', 'A'), tlv('60', 'B'), tlv('61', '70074900')]
     const fields = [
@@ -82,7 +81,7 @@ describe('being lenient', () => {
     )
   })
 
-  test.each(['26', '27', '50', '51'])('Pix is found in template %s beside others', id => {
+  test.each(['26', '27', '50', '51'])('other arrangements beside Pix in template %s', id => {
     const changes = { '26': tlv('00', 'br.com.outro'), '04': '1234', '40': 'not TLV', [id]: pixKey }
     expect(read(compose(changes))).toMatchObject({ kind: 'static', key: 'fulano@example.com' })
   })
@@ -96,12 +95,12 @@ describe('being lenient', () => {
     ['4.35', 435],
     ['9999999999.99', 999_999_999_999],
     ['9999999999999', 999_999_999_999_900],
-  ])('an amount written %s is %s cents', (text, cents) => {
+  ])('the amount %s as %s cents', (text, cents) => {
     expect(read(compose({ '54': text })).amount).toBe(cents)
   })
 })
 
-describe('refusing under a right checksum', () => {
+describe('reading refuses', () => {
   const twoTargets = pixKey + tlv('25', 'pix.example.com/1')
   test.each([
     ['a letter with an accent', seal('000201É'), 'characters'],
@@ -169,8 +168,8 @@ describe('refusing under a right checksum', () => {
   })
 })
 
-describe('writing', () => {
-  test('a static code reads back as it was written, here and in @brazilian-utils', () => {
+describe('building', () => {
+  test('a static code is read back with the same values, here and by @brazilian-utils', () => {
     fc.assert(
       fc.property(staticInput, input => {
         const code = buildStaticCode(input)
@@ -194,7 +193,7 @@ describe('writing', () => {
     )
   })
 
-  test('a dynamic code reads back as it was written, its amount included', () => {
+  test('a dynamic code is read back with the same values, the amount included', () => {
     fc.assert(
       fc.property(dynamicInput, ({ amount, ...input }) => {
         const code = buildDynamicCode({ ...input, amount })
@@ -241,7 +240,7 @@ describe('writing', () => {
     ['one cent too many', { ...evp, amount: 1_000_000_000_000 }, /amount/],
     ['a name that folds to nothing', { ...evp, merchantName: '日本商店' }, /merchantName/],
     ['a city that folds to nothing', { ...evp, merchantCity: ' ' }, /merchantCity/],
-  ])('refuses %s, by name', (_, input, message) => {
+  ])('a static code with %s is refused with an error that names the field', (_, input, message) => {
     expect(() => buildStaticCode(input)).toThrow(RangeError)
     expect(() => buildStaticCode(input)).toThrow(message)
   })
@@ -257,11 +256,11 @@ describe('writing', () => {
     'pix..example.com/1',
     `pix.example.com/${'1'.repeat(62)}`,
     '',
-  ])('refuses the location "%s"', location => {
+  ])('the location "%s" is refused', location => {
     expect(() => buildDynamicCode({ ...fulano, location })).toThrow(/location/)
   })
 
-  test('a name is cut at 25 and a city at 15', () => {
+  test('a name is cut at 25 characters and a city at 15', () => {
     const code = buildStaticCode({
       ...evp,
       merchantName: 'Ã'.repeat(60),
@@ -270,7 +269,7 @@ describe('writing', () => {
     expect(read(code)).toMatchObject({ merchantName: 'A'.repeat(25), merchantCity: 'c'.repeat(15) })
   })
 
-  test('what just fits is written: key and location of 77, description of 37, the largest amount', () => {
+  test('accepts the longest key and location (77), description (37) and the largest amount', () => {
     const longest = {
       ...fulano,
       location: `pix.example.com/${'1'.repeat(61)}`,
@@ -290,11 +289,11 @@ describe('writing', () => {
 
 describe('the checksum', () => {
   const printable = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index))
-  // The case of the checksum's own letters is the one change that means the same.
+  // The checksum is case-insensitive: a changed case of its letters is not a change.
   const isSame = (text: string, at: number, other: string) =>
     at >= text.length - 4 && other.toUpperCase() === text[at]?.toUpperCase()
 
-  test('tells every change of one character in a code, and only the case of its own letters passes', () => {
+  test('detects any changed character of a code, except the case of its own letters', () => {
     const code = buildStaticCode(evp)
     const passed: string[] = []
     for (let at = 0; at < code.length; at++)
@@ -308,7 +307,7 @@ describe('the checksum', () => {
     expect(passed).not.toEqual([])
   })
 
-  test('tells a change of one character in any code we write', () => {
+  test('detects a changed character in any code that Troco builds', () => {
     const code = fc.oneof(staticInput.map(buildStaticCode), dynamicInput.map(buildDynamicCode))
     fc.assert(
       fc.property(code, fc.nat(), fc.constantFrom(...printable), (text, place, other) => {
@@ -331,7 +330,7 @@ describe('reading never throws', () => {
   )
   const sealedNoise = fc.dictionary(id, value).map(compose)
 
-  test('whatever the text, sealed with a right checksum or not', () => {
+  test('for any text, with or without a correct checksum', () => {
     fc.assert(
       fc.property(fc.oneof(noise, noise.map(seal), sealedNoise), text => {
         expect([true, false]).toContain(parseBrCode(text).ok)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import fc from '#lib/testing/property.ts'
 import { crc16, foldText, readFields, writeField } from './emv.ts'
 
-describe('folding', () => {
+describe('folding text to ASCII', () => {
   test.each([
     ['José da Conceição', 25, 'Jose da Conceicao'],
     ['ÀÉÎÕÜ çñ', 25, 'AEIOU cn'],
@@ -16,7 +16,7 @@ describe('folding', () => {
     expect(foldText(text, max)).toBe(folded)
   })
 
-  test('whatever goes in, what comes out fits, is printable ASCII, and folds to itself', () => {
+  test('any text becomes printable ASCII within the length, and folding it again changes nothing', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.constantFrom(15, 25), (text, max) => {
         const folded = foldText(text, max)
@@ -28,12 +28,12 @@ describe('folding', () => {
   })
 })
 
-test('the checksum has the check value of CRC-16/CCITT-FALSE, and four digits always', () => {
+test('the checksum is CRC-16/CCITT-FALSE in four hexadecimal digits', () => {
   expect(crc16('123456789')).toBe('29B1')
   fc.assert(fc.property(fc.string({ unit: 'binary' }), text => /^[0-9A-F]{4}$/.test(crc16(text))))
 })
 
-test('fields read back as they were written, in their order', () => {
+test('fields are read back as they were written, in order', () => {
   const ids = fc.uniqueArray(fc.stringMatching(/^\d\d$/))
   fc.assert(
     fc.property(ids, fc.infiniteStream(fc.stringMatching(/^[ -~]{1,99}$/)), (fieldIds, values) => {

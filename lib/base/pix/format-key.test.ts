@@ -11,11 +11,11 @@ test.each([
   ['phone', '+14155550132', '+14155550132'],
   ['email', 'ana@example.com', 'ana@example.com'],
   ['random', '0190e5c8-7b9a-7c3e-8d1f-123456789abc', '0190e5c8-7b9a-7c3e-8d1f-123456789abc'],
-] as const)('a %s is written as people know it: %s', (type, key, text) => {
+] as const)('a %s is shown in its usual notation: %s', (type, key, text) => {
   expect(formatPixKey(type, key)).toBe(text)
 })
 
-test('what is shown is read back as the very same key', () => {
+test('a formatted key is parsed as the same key', () => {
   const digits = (length: number) =>
     fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: length, maxLength: length })
   const given = fc.oneof(

@@ -7,7 +7,6 @@ const UUID = '123e4567-e12b-12d1-a456-426655440000'
 const AREA_CODES =
   '11 12 13 14 15 16 17 18 19 21 22 24 27 28 31 32 33 34 35 37 38 41 42 43 44 45 46 47 48 49 51 53 54 55 61 62 63 64 65 66 67 68 69 71 73 74 75 77 79 81 82 83 84 85 86 87 88 89 91 92 93 94 95 96 97 98 99'
 
-// Digits with the punctuation people use, and every other form, near misses included.
 const typed = fc.oneof(
   fc.stringMatching(/^(?:\+|0|00)?[0-9 ().-]{9,20}$/),
   fc.stringMatching(/^(?:\+?55)?[1-9]{2}9\d{8}$/),
@@ -17,7 +16,7 @@ const typed = fc.oneof(
   fc.string(),
 )
 
-describe('live mode writes the form that the directory holds', () => {
+describe('live mode converts a key to the form of the DICT directory', () => {
   test.each([
     ['cpf', '529.982.247-25', '52998224725'],
     ['cpf', ' 01234567890 ', '01234567890'],
@@ -68,19 +67,19 @@ describe('live mode writes the form that the directory holds', () => {
     expect(normalizePixKey(type, raw, 'dict')).toEqual({ ok: false, reason })
   })
 
-  test('an e-mail of 77 characters is the longest', () => {
+  test('an e-mail may have 77 characters', () => {
     const email = `${'a'.repeat(65)}@example.com`
     expect(normalizePixKey('email', email, 'dict')).toEqual({ ok: true, key: email })
   })
 
-  test('a mobile is accepted in the 67 area codes in use, and in no other', () => {
+  test('a mobile number is accepted in the 67 area codes in use and in no other', () => {
     const all = Array.from({ length: 100 }, (_, code) => String(code).padStart(2, '0'))
     const used = all.filter(code => normalizePixKey('phone', `${code}987654321`, 'dict').ok)
     expect(used.join(' ')).toBe(AREA_CODES)
   })
 })
 
-describe('test mode judges the form only', () => {
+describe('test mode checks the form only', () => {
   test.each([
     ['cpf', '123.456.789-00', '12345678900'],
     ['cnpj', '12abc34501de00', '12ABC34501DE00'],
@@ -92,7 +91,7 @@ describe('test mode judges the form only', () => {
     ['phone', '00351912345678', '+351912345678'],
     ['phone', '+123456789012345', '+123456789012345'],
     ['random', UUID.replaceAll('-', ''), UUID],
-  ] as const)('%s %s passes as %s', (type, raw, key) => {
+  ] as const)('%s %s is accepted as %s', (type, raw, key) => {
     expect(normalizePixKey(type, raw, 'form')).toEqual({ ok: true, key })
   })
 
@@ -110,7 +109,7 @@ describe('test mode judges the form only', () => {
     expect(normalizePixKey(type, raw, 'form').ok).toBe(false)
   })
 
-  test('whatever live mode accepts, test mode accepts as the same key', () => {
+  test('a key accepted in live mode is accepted in test mode as the same key', () => {
     fc.assert(
       fc.property(fc.constantFrom(...PIX_KEY_TYPES), typed, (type, raw) => {
         const live = normalizePixKey(type, raw, 'dict')
@@ -121,18 +120,21 @@ describe('test mode judges the form only', () => {
   })
 })
 
-test.each(['form', 'dict'] as const)('a key in its final form stays as it is (%s)', strictness => {
-  fc.assert(
-    fc.property(fc.constantFrom(...PIX_KEY_TYPES), typed, (type, raw) => {
-      const first = normalizePixKey(type, raw, strictness)
-      fc.pre(first.ok)
-      expect(normalizePixKey(type, first.key, strictness)).toEqual(first)
-      expect(first.key.length).toBeLessThanOrEqual(77)
-    }),
-  )
-})
+test.each(['form', 'dict'] as const)(
+  'a normalized key stays the same when normalized again (%s)',
+  strictness => {
+    fc.assert(
+      fc.property(fc.constantFrom(...PIX_KEY_TYPES), typed, (type, raw) => {
+        const first = normalizePixKey(type, raw, strictness)
+        fc.pre(first.ok)
+        expect(normalizePixKey(type, first.key, strictness)).toEqual(first)
+        expect(first.key.length).toBeLessThanOrEqual(77)
+      }),
+    )
+  },
+)
 
-describe('the type that nobody named', () => {
+describe('the inferred type of a key', () => {
   test.each([
     ['52998224725', 'cpf', 'cpf', 'right check digits, no mobile'],
     ['11987654321', 'phone', 'phone', 'a mobile with wrong check digits'],
@@ -157,7 +159,7 @@ describe('the type that nobody named', () => {
     expect([told('form'), told('dict')]).toEqual([test, live])
   })
 
-  test('is one under which the key is accepted, and in live mode the only one', () => {
+  test('accepts the key, and in live mode is the only type that does', () => {
     fc.assert(
       fc.property(fc.constantFrom('form', 'dict'), typed, (strictness, raw) => {
         const inference = inferPixKeyType(raw, strictness)
@@ -170,7 +172,7 @@ describe('the type that nobody named', () => {
     )
   })
 
-  test('is what @brazilian-utils finds in the normalised key, abroad and e-mails aside', () => {
+  test('agrees with @brazilian-utils, except for foreign phones and e-mails', () => {
     fc.assert(
       fc.property(typed, raw => {
         const inference = inferPixKeyType(raw, 'dict')
@@ -192,6 +194,6 @@ test.each([
   ['phone', '+5511987654321', '+55 (11) *****-4321'],
   ['phone', '+12025550123', '*****-0123'],
   ['random', UUID, '123e4567-****-****-****-************'],
-] as const)('%s %s is shown as %s', (type, key, masked) => {
+] as const)('%s %s is masked as %s', (type, key, masked) => {
   expect(maskPixKey(type, key)).toBe(masked)
 })

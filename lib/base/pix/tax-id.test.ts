@@ -20,7 +20,7 @@ describe('CPF', () => {
     '52998224725 11144477735 01234567890 94271564656 98765432100 39053344705 00000000191 12345678909'.split(
       ' ',
     ),
-  )('%s is valid, bare and formatted', cpf => {
+  )('%s is valid, with and without punctuation', cpf => {
     expect(isValidCpf(cpf)).toBe(true)
     expect(isValidCpf(formatCpf(cpf))).toBe(true)
     expect(taxIdKind(formatCpf(cpf))).toBe('cpf')
@@ -28,13 +28,13 @@ describe('CPF', () => {
   })
 
   test.each(['11111111111', '12345678900', '5299822472', '52998224724', 'abc52998224725', ''])(
-    '"%s" is not valid',
+    '"%s" is invalid',
     cpf => {
       expect(isValidCpf(cpf)).toBe(false)
     },
   )
 
-  test('each base has exactly one pair of check digits, the same for @brazilian-utils', () => {
+  test('each base has exactly one pair of check digits, the same as in @brazilian-utils', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^\d{9}$/), base => {
         fc.pre(!/^(.)\1*$/.test(base))
@@ -45,7 +45,7 @@ describe('CPF', () => {
     )
   })
 
-  test('no CPF of one repeated digit is valid', () => {
+  test('a CPF of one repeated digit is invalid', () => {
     for (const digit of '0123456789') expect(isValidCpf(digit.repeat(11))).toBe(false)
   })
 })
@@ -64,7 +64,7 @@ describe('CNPJ', () => {
     'PIXBR000000120',
     '00000000000A04',
     '60746948A0B157',
-  ])('%s is valid, bare, formatted and in lower case', cnpj => {
+  ])('%s is valid, with and without punctuation and in lower case', cnpj => {
     expect(isValidCnpj(cnpj)).toBe(true)
     expect(isValidCnpj(formatCnpj(cnpj))).toBe(true)
     expect(isValidCnpj(cnpj.toLowerCase())).toBe(true)
@@ -79,12 +79,12 @@ describe('CNPJ', () => {
     '11222333000182',
     '12ABC34501D35',
     '12ÁBC34501DE35',
-  ])('%s is not valid', cnpj => {
+  ])('%s is invalid', cnpj => {
     expect(isValidCnpj(cnpj)).toBe(false)
     expect(theirCnpj(cnpj, { version: 2 })).toBe(false)
   })
 
-  test('each base has exactly one pair of check digits, the same for @brazilian-utils', () => {
+  test('each base has exactly one pair of check digits, the same as in @brazilian-utils', () => {
     const base = fc.oneof(fc.stringMatching(/^[0-9A-Z]{12}$/), fc.stringMatching(/^\d{12}$/))
     fc.assert(
       fc.property(base, twelve => {
@@ -96,12 +96,12 @@ describe('CNPJ', () => {
     )
   })
 
-  test('no CNPJ of one repeated digit is valid', () => {
+  test('a CNPJ of one repeated digit is invalid', () => {
     for (const digit of '0123456789') expect(isValidCnpj(digit.repeat(14))).toBe(false)
   })
 })
 
-describe('form', () => {
+describe('the form of a document', () => {
   test.each([
     ['529.982.247-25', '52998224725'],
     ['12.abc.345/01de-35', '12ABC34501DE35'],
@@ -110,11 +110,11 @@ describe('form', () => {
     ['ſ1', 'ſ1'],
     ['ß', 'ß'],
     ['529_982', '529_982'],
-  ])('%s loses separators only and becomes %s', (text, bare) => {
+  ])('%s loses its separators only and becomes %s', (text, bare) => {
     expect(normalizeTaxId(text)).toBe(bare)
   })
 
-  test('right form is enough for a kind, whatever the check digits', () => {
+  test('the form alone decides between CPF and CNPJ, whatever the check digits', () => {
     expect(taxIdKind('123.456.789-00')).toBe('cpf')
     expect(taxIdKind('12.abc.345/01de-00')).toBe('cnpj')
   })
@@ -127,11 +127,11 @@ describe('form', () => {
     '5299822472A',
     '٥٢٩٩٨٢٢٤٧٢٥',
     '52998224725\n',
-  ])('%j has no kind', text => {
+  ])('%j is neither CPF nor CNPJ', text => {
     expect(taxIdKind(text)).toBeNull()
   })
 
-  test('a document survives its own mask', () => {
+  test('a formatted document is normalized to the same document', () => {
     fc.assert(
       fc.property(
         fc.stringMatching(/^[0-9A-Z]{12}\d{2}$/),
@@ -151,7 +151,7 @@ test.each([
   ['12.ABC.345/01DE-35', '**.ABC.345/****-**'],
   ['11222333000181', '**.222.333/****-**'],
   ['not a document', '***'],
-])('%s is shown as %s', (text, masked) => {
+])('%s is masked as %s', (text, masked) => {
   expect(maskTaxId(text)).toBe(masked)
 })
 
@@ -161,6 +161,6 @@ test.each([
   ['12abc34501de35', '12.ABC.345/01DE-35'],
   ['1234', '1234'],
   ['', ''],
-])('a document takes its usual form, and what is none stays as it is: %s', (text, formatted) => {
+])('a document is formatted, and other text does not change: %s', (text, formatted) => {
   expect(formatTaxId(text)).toBe(formatted)
 })
