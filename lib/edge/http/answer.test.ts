@@ -6,7 +6,6 @@ import { answerError } from '#lib/edge/http/answer.ts'
 const RETRY = { 'retry-after': '7' }
 const SAID = 'worded by its caller'
 
-/** One response per code as clients receive it: status, message, and headers besides `x-error-code`. */
 const RESPONSES = [
   [refuse('unauthenticated'), 401, 'Unauthenticated', { 'www-authenticate': 'Bearer' }],
   [refuse('account_not_active'), 403, 'Account not active'],
@@ -84,24 +83,29 @@ test.each(
   RESPONSES.map(([error, status, message, headers = {}]) => ({
     ...{ error, code: error.code, status, message, headers },
   })),
-)('$code is status $status and says "$message"', ({ error, code, status, message, headers }) => {
-  const answer = answerError(error, 'first_message')
-  expect(answer.status).toBe(status)
-  expect(JSON.parse(answer.text)).toEqual(status === 422 ? { errors: message } : { error: message })
-  expect(answer.headers).toEqual({
-    'content-type': 'application/json; charset=utf-8',
-    'cache-control': 'private, no-store',
-    'x-error-code': code,
-    ...headers,
-  })
-})
+)(
+  '$code is status $status with the message "$message"',
+  ({ error, code, status, message, headers }) => {
+    const answer = answerError(error, 'first_message')
+    expect(answer.status).toBe(status)
+    expect(JSON.parse(answer.text)).toEqual(
+      status === 422 ? { errors: message } : { error: message },
+    )
+    expect(answer.headers).toEqual({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'private, no-store',
+      'x-error-code': code,
+      ...headers,
+    })
+  },
+)
 
-test('every code but the one of a failed start is a response above', () => {
+test('every code except setup_failed is covered above', () => {
   const codes = new Set<string>(['setup_failed', ...RESPONSES.map(([error]) => error.code)])
   expect([...codes].sort()).toEqual(Object.keys(REFUSALS).sort())
 })
 
-test('what went wrong in Troco itself is a 500 without a reason', () => {
+test('an internal error is a 500 without a reason', () => {
   for (const error of [refuse('setup_failed', 'TROCO_SECRET is not set'), new Error('a row'), 7]) {
     expect(answerError(error, 'first_message')).toMatchObject({
       status: 500,
@@ -111,7 +115,7 @@ test('what went wrong in Troco itself is a 500 without a reason', () => {
   }
 })
 
-test('a 422 lists its problems by field where the endpoint does so', () => {
+test('a 422 lists its messages by field at endpoints that choose so', () => {
   const bodyOf = (error: unknown) => JSON.parse(answerError(error, 'field_messages').text)
   expect(bodyOf(refuse('insufficient_balance'))).toEqual({
     errors: { amount: ['Insufficient balance'] },
@@ -121,17 +125,17 @@ test('a 422 lists its problems by field where the endpoint does so', () => {
   expect(bodyOf(refuse('invalid_input', {}))).toEqual({ errors: { body: ['Invalid input'] } })
 })
 
-test('only a code whose message varies takes one, and each needs a status and a message', () => {
+test('refuse() accepts a message only for codes without a fixed one', () => {
   // @ts-expect-error: the message of this code is fixed
   refuse('transaction_not_found', 'Charge not found')
-  // @ts-expect-error: this one names the permission
+  // @ts-expect-error: this code needs the permission
   expect(() => refuse('permission_denied')).toThrow(TypeError)
-  // @ts-expect-error: the message of this code depends on where it is thrown
+  // @ts-expect-error: the caller must give the message
   refuse('limit_reached')
-  // @ts-expect-error: there is no such code
+  // @ts-expect-error: unknown code
   expect(() => refuse('transaction_lost' satisfies ErrorCode)).toThrow(TypeError)
-  // @ts-expect-error: a refusal has a status
+  // @ts-expect-error: a refusal needs a status
   expect({ message: 'Gone' } satisfies Refusal).toBeDefined()
-  // @ts-expect-error: a refusal has a message
+  // @ts-expect-error: a refusal needs a message
   expect({ status: 410 } satisfies Refusal).toBeDefined()
 })

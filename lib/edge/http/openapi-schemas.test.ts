@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { Shapes } from '#lib/edge/http/openapi-schemas.ts'
 
-describe('a schema in the document', () => {
-  test('that cannot be read off is told as the one that it is like, in its own words', () => {
+describe('a schema in the OpenAPI document', () => {
+  test('that cannot be derived is described by its `like` schema and its own description', () => {
     const like = z.int().min(1).max(9).default(5)
     const asText = z.string().transform(Number).meta({ like, description: 'How many.' })
     expect(new Shapes().of(asText, 'input')).toEqual({
@@ -15,7 +15,7 @@ describe('a schema in the document', () => {
     })
   })
 
-  test('that has a name is told once, and two of one name are refused', () => {
+  test('with a name is listed once, and two schemas with the same name are refused', () => {
     const shapes = new Shapes()
     const Thing = z.object({ name: z.string() }).meta({ id: 'Thing' })
     const ref = { $ref: '#/components/schemas/Thing' }
@@ -26,13 +26,13 @@ describe('a schema in the document', () => {
     expect(() => shapes.of(other, 'output')).toThrow('Two different shapes are named Thing')
   })
 
-  test('leaves an answer open for what a later version adds', () => {
+  test('of a response allows properties that later versions add', () => {
     expect(new Shapes().of(z.object({ a: z.string() }), 'output')).not.toHaveProperty(
       'additionalProperties',
     )
   })
 
-  test('says of whole numbers how wide they are, and of what may be null its type', () => {
+  test('gives unbounded integers the format int64, and nullable values their type', () => {
     const shapes = new Shapes()
     expect(shapes.of(z.int(), 'output')).toEqual({ type: 'integer', format: 'int64' })
     expect(shapes.of(z.int().min(0).max(60), 'output')).not.toHaveProperty('format')
@@ -58,7 +58,7 @@ describe('an example', () => {
       .meta({ examples: ['hello'] }),
   })
 
-  test('is put together from those of its parts', () => {
+  test('is composed of the examples of its parts', () => {
     expect(shapes.exampleOf(shapes.of(Whole, 'input'))).toEqual({
       kind: 'whole',
       part: { state: 'done', at: 'now' },
@@ -66,7 +66,7 @@ describe('an example', () => {
     })
   })
 
-  test('of the least holds only what must be there', () => {
+  test('of the required fields omits optional ones', () => {
     expect(shapes.exampleOf(shapes.of(Whole, 'input'), 'required')).not.toHaveProperty('note')
   })
 })

@@ -26,7 +26,7 @@ beforeAll(async () => {
 const DAY_MS = 86_400_000
 const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS)
 
-test('of a try, what was sent and answered goes after 60 days, and that it was stays', async () => {
+test('after 60 days an attempt loses its request and response bodies, but not its status', async () => {
   const receiver = await openReceiver()
   await payAndTell(merchant, receiver.url)
   await payAndTell(merchant, receiver.url)
@@ -44,7 +44,7 @@ test('of a try, what was sent and answered goes after 60 days, and that it was s
   await receiver.close()
 })
 
-test('events go after 90 days with their deliveries, the oldest first and without a gap', async () => {
+test('after 90 days events are deleted with their deliveries, oldest first and without gaps', async () => {
   const other = await makeMerchant()
   await addEndpoint(other, 'http://127.0.0.1:9/none')
   for (let count = 0; count < 4; count++) await payAndTell(other)
@@ -59,7 +59,7 @@ test('events go after 90 days with their deliveries, the oldest first and withou
   await expectBalancedBooks(other.id)
 })
 
-test('idempotency keys go when their time is up, and calls of gateways after 90 days', async () => {
+test('idempotency keys are deleted when they expire, gateway calls after 90 days', async () => {
   const key = { accountId: merchant.id, mode: 'test', path: '/x', requestHash: new Uint8Array(32) }
   const rest = { ...key, resourceId: newId() }
   await db().idempotencyKey.createMany({
@@ -84,7 +84,7 @@ test('idempotency keys go when their time is up, and calls of gateways after 90 
   expect(await db().gatewayCall.count()).toBe(1)
 })
 
-test('sessions go with the last day that they could have been used, and not before', async () => {
+test('sessions are deleted once they have expired', async () => {
   const id = newId()
   await db().user.create({ data: { id, email: `${id}@troco.example`, name: 'Ana' } })
   const secrets = [1, 2].map(() => openSession(id, { ip: null, userAgent: null }))

@@ -11,7 +11,7 @@ import { query } from '#lib/testing/embedded.ts'
 import { openReceiver, status } from '#lib/testing/receiver.ts'
 import { expectBalancedBooks, makeDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
 
-// A worker takes whatever is due, so these tests need a database that no other test works in.
+// A worker claims every due row, so these tests need a database of their own.
 let merchant: Account
 const workers: Worker[] = []
 beforeAll(async () => {
@@ -32,7 +32,6 @@ function start(): Worker {
   return worker
 }
 
-/** Opens a charge whose time is up, by the database's clock. */
 async function openOverdue(): Promise<string> {
   const { id } = await openCharge(merchant)
   await db().$executeRaw`
@@ -41,7 +40,7 @@ async function openOverdue(): Promise<string> {
   return id
 }
 
-/** No more at once than the pool serves in time on a slow machine. */
+/** Opens at most 50 at once: a slow machine could not serve more before the pool times out. */
 async function openManyOverdue(count: number): Promise<string[]> {
   const ids: string[] = []
   while (ids.length < count) {
@@ -58,7 +57,7 @@ const eventsOf = (id: string) =>
   db().event.findMany({ where: { subjectId: id }, select: { type: true } })
 
 describe('a worker', () => {
-  test('leaves a heartbeat at once, and takes it away when it is stopped', async () => {
+  test('writes a heartbeat at once and deletes it when it stops', async () => {
     const worker = start()
     await expect.poll(heartbeats).toHaveLength(1)
     expect((await heartbeats())[0]).toMatchObject({ pid: process.pid })
@@ -66,7 +65,7 @@ describe('a worker', () => {
     expect(await heartbeats()).toEqual([])
   })
 
-  test('takes away what killed workers left behind a day ago, and nothing younger', async () => {
+  test('deletes heartbeats older than a day, and no newer ones', async () => {
     const old = await db().workerHeartbeat.createManyAndReturn({
       data: [23, 25].map(hours => ({
         id: crypto.randomUUID(),
@@ -82,7 +81,7 @@ describe('a worker', () => {
     await db().workerHeartbeat.deleteMany({ where: { id: { in: old.map(({ id }) => id) } } })
   })
 
-  test('expires a charge whose time is up, tells of it once, and leaves the others', async () => {
+  test('expires an overdue charge with one event, and leaves other charges pending', async () => {
     const young = await openCharge(merchant)
     const overdue = await openOverdue()
     start()
@@ -92,14 +91,14 @@ describe('a worker', () => {
     expect(await eventsOf(young.id)).toEqual([])
   })
 
-  test('sees what falls due while it waits, without being woken', async () => {
+  test('polls for rows that become due while it waits', async () => {
     start()
     await expect.poll(heartbeats).toHaveLength(1)
     const overdue = await openOverdue()
     await expect.poll(() => statusOf(overdue), { timeout: 5_000 }).toBe('expired')
   })
 
-  test('goes on after a run that failed, with its heartbeat in place', async () => {
+  test('continues after a failed run, with its heartbeat still there', async () => {
     const overdue = await openOverdue()
     await db().$executeRaw`ALTER TABLE charges RENAME TO charges_away`
     start()
@@ -111,7 +110,7 @@ describe('a worker', () => {
     expect(await heartbeats()).toHaveLength(1)
   })
 
-  test('stops in the middle of its work, and loses nothing of it', async () => {
+  test('can stop during its work without losing any', async () => {
     const overdue = await openManyOverdue(1_600)
     const left = () =>
       db().charge.count({ where: { id: { in: overdue }, status: { not: 'expired' } } })
@@ -124,7 +123,7 @@ describe('a worker', () => {
   })
 })
 
-test('three workers at once expire each charge once', async () => {
+test('three concurrent workers expire each charge once', async () => {
   const overdue = await openManyOverdue(250)
   for (let count = 0; count < 3; count++) start()
   await expect.poll(heartbeats).toHaveLength(3)
@@ -145,7 +144,7 @@ test('three workers at once expire each charge once', async () => {
 })
 
 describe('webhooks', () => {
-  test('are sent as soon as it happened, to the address and to the endpoints', async () => {
+  test("are sent to the charge's URL and the endpoints as soon as the event happens", async () => {
     const receiver = await openReceiver()
     const shop = await makeMerchant()
     await addEndpoint(shop, `${receiver.url}/endpoint`)
@@ -158,7 +157,7 @@ describe('webhooks', () => {
     await receiver.close()
   })
 
-  test('go on while one of their receivers hangs', async () => {
+  test('continue while one receiver hangs', async () => {
     const hangs = await openReceiver(() => {})
     const receiver = await openReceiver()
     const shop = await makeMerchant()
@@ -171,7 +170,7 @@ describe('webhooks', () => {
     await receiver.close()
   })
 
-  test('that were begun when the worker is stopped are given back, and sent by the next', async () => {
+  test('in progress when the worker stops are released and sent by the next worker', async () => {
     const receiver = await openReceiver(() => {})
     const shop = await makeMerchant()
     const first = start()
@@ -192,7 +191,7 @@ describe('webhooks', () => {
   }, 30_000)
 })
 
-test('what another process says wakes a worker; what is cut off is heard again', async () => {
+test('notifications of other processes wake a worker, also after the connection was lost', async () => {
   const stopping = new AbortController()
   const heard: string[] = []
   const off = onWake('deliveries', () => heard.push('deliveries'))

@@ -30,7 +30,7 @@ afterAll(async () => {
   await disconnect()
 })
 
-/** The front before pages that tell what reached them. */
+/** Starts the front before pages that respond with the request they received. */
 async function serve(settings: Record<string, string> = {}): Promise<string> {
   supplyEnv(settings)
   const front = await createFront(async ({ url, headers, rawHeaders }, response) => {
@@ -46,10 +46,10 @@ async function see(origin: string, headers: Record<string, string>): Promise<See
   return (await (await fetch(`${origin}/home`, { headers })).json()) as Seen
 }
 
-describe('what every answer says to a browser', () => {
+describe('headers of every response', () => {
   const ADDRESSES = ['/home', '/api/account', '/api/none', '/healthz', '/pay/none']
 
-  test('that it is to come back by TLS alone, once it came by it; broken requests hear it too', async () => {
+  test('with https, Strict-Transport-Security is set, also for malformed requests', async () => {
     const origin = await serve({ PUBLIC_URL: 'https://troco.example' })
     for (const path of ADDRESSES) {
       const { headers } = await fetch(origin + path)
@@ -59,7 +59,7 @@ describe('what every answer says to a browser', () => {
     expect(said).toContain('strict-transport-security: max-age=63072000\r\n')
   })
 
-  test('nothing of the kind without TLS, where it would lock people out', async () => {
+  test('with http, Strict-Transport-Security is not set', async () => {
     const origin = await serve()
     for (const path of ADDRESSES) {
       const { headers } = await fetch(origin + path)
@@ -69,7 +69,7 @@ describe('what every answer says to a browser', () => {
     expect(await sayRaw(origin, 'NOT HTTP\r\n\r\n')).not.toContain('strict-transport')
   })
 
-  test('that passkeys are for its own pages, and no camera, place or frame is', async () => {
+  test('Permissions-Policy allows passkeys on the own origin, and no camera, location or payment', async () => {
     const origin = await serve()
     const { headers } = await fetch(`${origin}/home`)
     const policy = headers.get('permissions-policy')
@@ -96,7 +96,7 @@ function sayRaw(origin: string, words: string): Promise<string> {
   })
 }
 
-describe('what a caller claims about itself', () => {
+describe('headers that a client forges', () => {
   const FORGED = {
     'x-troco-address': '6.6.6.6',
     'x-troco-anything': '1',
@@ -110,7 +110,7 @@ describe('what a caller claims about itself', () => {
     'content-security-policy': "script-src 'unsafe-inline'",
   }
 
-  test('never gets past the front, in neither list of headers', async () => {
+  test('never pass the front, neither parsed nor raw', async () => {
     const { headers, raw } = await see(await serve(), FORGED)
     expect(JSON.stringify({ headers, raw })).not.toMatch(/6\.6\.6\.6|evil|mine|unsafe-inline'"/)
     expect(headers['x-troco-address']).toBe('127.0.0.1')
@@ -121,7 +121,7 @@ describe('what a caller claims about itself', () => {
     expect(names.sort()).toEqual(Object.keys(headers).sort())
   })
 
-  test('as its address is forgotten without a proxy, and believed of exactly so many', async () => {
+  test('X-Forwarded-For is ignored without a proxy, else read as many hops back as configured', async () => {
     const chain = { 'x-forwarded-for': '6.6.6.6, 203.0.113.9, 198.51.100.2' }
     const expected = ['127.0.0.1', '198.51.100.2', '203.0.113.9']
     for (const [hops, address] of expected.entries()) {
@@ -130,7 +130,7 @@ describe('what a caller claims about itself', () => {
     }
   })
 
-  test('is what a charge keeps as its payer’s address', async () => {
+  test('do not change the address that a charge stores for its payer', async () => {
     const headers = {
       authorization: `Bearer ${token}`,
       'x-forwarded-for': '6.6.6.6, 203.0.113.9',
@@ -152,13 +152,16 @@ describe('what a caller claims about itself', () => {
     ['a place that holds no address', 'unknown', 1, '10.0.0.1'],
     ['an IPv6 caller', '2001:db8::1', 1, '2001:db8::1'],
     ['an IPv4 address in its IPv6 form', '::ffff:203.0.113.9', 1, '203.0.113.9'],
-  ])('with %s it is the nearest that is sure', (_what, forwarded, hops, address) => {
-    expect(clientIp('::ffff:10.0.0.1', forwarded, hops)).toBe(address)
-  })
+  ])(
+    'with %s, the client address is the nearest trusted one',
+    (_what, forwarded, hops, address) => {
+      expect(clientIp('::ffff:10.0.0.1', forwarded, hops)).toBe(address)
+    },
+  )
 })
 
 describe('a page', () => {
-  test('gets a nonce of its own in the policy, the same inside and outside', async () => {
+  test('has its own nonce per response, and Next receives the same policy', async () => {
     const origin = await serve()
     const nonces = new Set<string>()
     for (let count = 0; count < 3; count++) {
@@ -174,7 +177,7 @@ describe('a page', () => {
   })
 
   test.each(['/', '/home?a=1', '/apis', '/api/auth/session', '/api/auth/signin/'])(
-    'and whatever else is not the API goes to Next: %s',
+    'and everything else outside the API is handled by Next: %s',
     async path => {
       const response = await fetch((await serve()) + path)
       expect(((await response.json()) as Seen).url).toBe(path)
@@ -182,7 +185,7 @@ describe('a page', () => {
     },
   )
 
-  test('the API itself never reaches Next, unless it is told to', async () => {
+  test('the API bypasses Next unless API_LANE is `next`', async () => {
     const path = '/api/account/?a=1'
     const headers = { authorization: `Bearer ${token}` }
     const answer = await fetch((await serve()) + path, { headers })
@@ -193,8 +196,7 @@ describe('a page', () => {
   })
 })
 
-describe('what is no HTTP is answered in JSON and hung up on', () => {
-  /** Everything that comes back until the other side ends the connection. */
+describe('malformed HTTP gets a JSON error and a closed connection', () => {
   async function talk(origin: string, text: string) {
     const socket = connect(Number(new URL(origin).port), '127.0.0.1')
     let answer = ''
@@ -262,7 +264,7 @@ describe('what is no HTTP is answered in JSON and hung up on', () => {
     expect(answer.tookMs).toBeLessThan(20_000)
   })
 
-  test('a wish for a WebSocket is not heard', async () => {
+  test('a WebSocket upgrade is ignored', async () => {
     const upgrade = 'Connection: Upgrade, close\r\nUpgrade: websocket\r\n'
     const answer = await talk(
       await serve(),
@@ -272,7 +274,7 @@ describe('what is no HTTP is answered in JSON and hung up on', () => {
     expect(answer.head).toMatch(JSON_HEAD)
   })
 
-  test.each(['0.9', '2.0'])('a version of HTTP that is not spoken here: %s', async version => {
+  test.each(['0.9', '2.0'])('an unsupported HTTP version: %s', async version => {
     const answer = await talk(
       await serve(),
       `GET /login HTTP/${version}\r\nHost: a\r\nConnection: close\r\n\r\n`,
@@ -282,27 +284,27 @@ describe('what is no HTTP is answered in JSON and hung up on', () => {
     expect(answer.body).toEqual({ error: 'Malformed request' })
   })
 
-  test('a server that met it goes on', async () => {
+  test('the server continues afterwards', async () => {
     const origin = await serve()
     await talk(origin, 'hello\r\n\r\n')
     expect((await fetch(`${origin}/healthz`)).status).toBe(200)
   })
 })
 
-describe('what pages are never asked for', () => {
+describe('requests that pages do not accept', () => {
   let origin: string
   beforeAll(async () => {
     origin = await serve()
   })
 
-  test('a page takes no other method than reading', async () => {
+  test('a page refuses other methods than GET and HEAD with 405', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const answer = await fetch(`${origin}/login`, { method })
       expect([answer.status, answer.headers.get('allow')], method).toEqual([405, 'GET, HEAD'])
     }
   })
 
-  test('a form is refused above 64 KiB, or of unknown length, before anybody keeps it', async () => {
+  test('a form above 64 KiB or of unknown length is refused before its body is read', async () => {
     const url = `${origin}/api/auth/callback/credentials`
     const large = await fetch(url, { method: 'POST', body: 'a'.repeat(64 * 1024 + 1) })
     expect([large.status, await large.json()]).toEqual([413, { error: 'Payload too large' }])
@@ -312,7 +314,7 @@ describe('what pages are never asked for', () => {
     expect((await fetch(url, { method: 'POST', body: 'email=a' })).status).toBe(200)
   })
 
-  test('a target that is no path is answered in JSON, one with our address in it as a path', async () => {
+  test("a request target that is not a path gets 400; the server's absolute URL is accepted", async () => {
     expect(
       await speak(origin, 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
     ).toMatch(/^HTTP\/1\.1 400 [\s\S]*\{"error":"Malformed request"\}$/)
@@ -322,7 +324,6 @@ describe('what pages are never asked for', () => {
   })
 })
 
-/** What the server answers to these very bytes. */
 async function speak(origin: string, bytes: string): Promise<string> {
   const socket = connect(Number(new URL(origin).port), '127.0.0.1')
   let said = ''

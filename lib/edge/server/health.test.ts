@@ -36,24 +36,24 @@ const beat = (secondsAgo: number) => db().$executeRaw`
 const unavailable = (reason: unknown) => ({ status: 503, body: { status: 'unavailable', reason } })
 
 describe('/readyz', () => {
-  test('200 while a worker lives, even beside one that died', async () => {
+  test('200 while a worker is alive, even beside a dead one', async () => {
     await beat(3_600)
     await beat(50)
     expect(await ask('/readyz')).toEqual({ status: 200, body: { status: 'ok' } })
     expect((await ask('/readyz/')).status).toBe(200)
   })
 
-  test('503 when no worker has ever been seen', async () => {
+  test('503 before any worker has started', async () => {
     expect(await ask('/readyz')).toEqual(unavailable('no worker has been seen'))
   })
 
-  test('503 when the last worker has been silent for more than a minute', async () => {
+  test('503 when the last heartbeat is older than a minute', async () => {
     await beat(61)
     const reason = expect.stringMatching(/^no worker has been seen for 6[1-5] seconds$/)
     expect(await ask('/readyz')).toEqual(unavailable(reason))
   })
 
-  test('503 when a migration of this version is missing or half done, and says which', async () => {
+  test('503 with its name when a migration of this version is missing or unfinished', async () => {
     await beat(0)
     const [last] = await db().$queryRaw<{ name: string }[]>`
       SELECT max(migration_name) AS name FROM _prisma_migrations`
@@ -75,14 +75,14 @@ describe('/readyz', () => {
     expect(await ask('/readyz')).toEqual(unavailable('the database has not been migrated'))
   })
 
-  test('503 without a database, which gives away nothing of where it was', async () => {
+  test('503 without a database, and the response does not contain its address', async () => {
     await useDatabase('postgresql://ana:secret@127.0.0.1:1/pix')
     expect(await ask('/readyz')).toEqual(unavailable('the database is unreachable'))
   })
 })
 
 describe('/healthz', () => {
-  test('200 as long as the process answers, whatever the database does', async () => {
+  test('200 while the process responds, even without a database', async () => {
     await useDatabase('postgresql://ana:secret@127.0.0.1:1/pix')
     expect(await ask('/healthz')).toEqual({ status: 200, body: { status: 'ok' } })
   })

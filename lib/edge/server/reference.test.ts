@@ -11,7 +11,7 @@ const LANES = [
   { lane: 'fast', development: true },
 ]
 
-describe.each(LANES)('with the lane $lane, development $development', ({ lane, development }) => {
+describe.each(LANES)('with API_LANE $lane, development $development', ({ lane, development }) => {
   let origin: string
   let close: () => void
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describe.each(LANES)('with the lane $lane, development $development', ({ lane, d
     ],
   ] as const
 
-  test.each(FILES)('%s is read by anybody, and kept', async (path, type, kept, bytesMin) => {
+  test.each(FILES)('%s is public and cacheable', async (path, type, kept, bytesMin) => {
     for (const address of [path, `${path}/`, `${path}?v=1`]) {
       const answer = await fetch(origin + address)
       expect(answer.status).toBe(200)
@@ -51,7 +51,7 @@ describe.each(LANES)('with the lane $lane, development $development', ({ lane, d
     }
   })
 
-  test.each(FILES)('%s is not sent again to whoever has it', async path => {
+  test.each(FILES)('%s returns 304 for a known ETag', async path => {
     const etag = (await fetch(origin + path)).headers.get('etag') ?? ''
     expect(etag).toMatch(/^"[\w-]{43}"$/)
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
@@ -62,14 +62,14 @@ describe.each(LANES)('with the lane $lane, development $development', ({ lane, d
     expect((await ask(path, { 'if-none-match': '"other"' })).status).toBe(200)
   })
 
-  test.each(FILES)('HEAD of %s says how long it is, and nothing else', async path => {
+  test.each(FILES)('HEAD of %s returns its length and no body', async path => {
     const whole = Buffer.from(await (await fetch(origin + path)).arrayBuffer())
     const head = await fetch(origin + path, { method: 'HEAD' })
     expect([head.status, await head.text()]).toEqual([200, ''])
     expect(head.headers.get('content-length')).toBe(String(whole.byteLength))
   })
 
-  test.each(FILES)('405 for any other method on %s', async path => {
+  test.each(FILES)('any other method on %s returns 405', async path => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       const answer = await fetch(origin + path, { method })
       expect(answer.status, method).toBe(405)
@@ -78,7 +78,7 @@ describe.each(LANES)('with the lane $lane, development $development', ({ lane, d
     }
   })
 
-  /** As fetch does not: it adds validators of its own and hides an answer's. */
+  /** Unlike fetch, which adds validators of its own and hides a 304. */
   async function ask(path: string, headers: Record<string, string>) {
     const asked = request(origin + path, { headers }).end()
     const [answer] = await once(asked, 'response')

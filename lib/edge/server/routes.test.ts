@@ -15,8 +15,8 @@ function find(path: string) {
   return match && { path: route?.path, params: match.params }
 }
 
-describe('matchRoute', () => {
-  test('takes a fixed segment before an open one, whatever the order of the files', () => {
+describe('matching a path', () => {
+  test('prefers a fixed segment to a parameter, whatever the order of the files', () => {
     expect(find('/things/mine')).toEqual({ path: '/things/mine', params: {} })
     expect(find('/other/mine')).toEqual({ path: '/[kind]/mine', params: { kind: 'other' } })
     expect(find('/things/7')).toEqual({ path: '/things/[id]', params: { id: '7' } })
@@ -24,7 +24,7 @@ describe('matchRoute', () => {
     expect(match?.params).toEqual({})
   })
 
-  test('hands on each part decoded, and a slash inside a part stays in it', () => {
+  test('decodes each segment, and an encoded slash does not split it', () => {
     expect(find('/things/a%2Fb/parts/%C3%A7%20%3F')).toEqual({
       path: '/things/[id]/parts/[part]',
       params: { id: 'a/b', part: 'ç ?' },
@@ -32,22 +32,22 @@ describe('matchRoute', () => {
   })
 
   test.each(['/things/%', '/things/%zz', '/things/%ff', '/things/%ed%a0%80', '/things/a%00b'])(
-    'finds nothing under %s, which no text can be',
+    'matches nothing for %s, which is not valid text',
     path => {
       expect(find(path)).toBeNull()
     },
   )
 
   test.each(['', '/', '/things', '/Things/mine/x', '/things/7/parts', '/things/7/parts/8/9'])(
-    'finds nothing under %j',
+    'matches nothing for %j',
     path => {
       expect(find(path)).toBeNull()
     },
   )
 })
 
-describe('loadRoutes', () => {
-  test('finds every route module but next-auth’s, and HEAD wherever GET is', async () => {
+describe('loading the routes', () => {
+  test("finds every route module except next-auth's, and adds HEAD to GET", async () => {
     const found = (await loadRoutes()).map(({ segments, handlers }) => [
       `/${segments.join('/')}`,
       [...handlers.keys()],

@@ -12,7 +12,7 @@ import { hashPassword } from '#lib/services/people/password.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { OPENID_CLIENT, openOpenidProvider, type Said } from '#lib/testing/openid-provider.ts'
 
-// Next tells these only within a request of its own; what a browser keeps is kept here.
+// Next provides headers and cookies only during a request; this map is the browser's cookie jar.
 const jar = vi.hoisted(() => new Map<string, string>())
 vi.mock('next/headers', () => ({
   headers: async () => new Headers({ 'user-agent': 'a browser' }),
@@ -52,7 +52,6 @@ interface Sent {
   query?: Record<string, string>
 }
 
-/** One request of the browser to next-auth, whose cookies it keeps. */
 type Action = 'csrf' | 'signin' | 'callback' | 'signout' | 'session'
 
 async function ask(method: string, action: Action, sent: Sent = {}) {
@@ -82,7 +81,7 @@ function keepCookie(line: string): void {
   else jar.delete(name)
 }
 
-/** To the provider, where `who` is signed in, and as far back as the address that it sends to. */
+/** Signs `who` in at the provider and returns the query of its redirect to Troco. */
 async function leave(who: Said): Promise<Record<string, string>> {
   provider.signIn(who)
   const { csrfToken = '' } = await ask('GET', 'csrf')
@@ -93,7 +92,7 @@ async function leave(who: Said): Promise<Record<string, string>> {
   return Object.fromEntries(new URL(answer.headers.get('location') ?? '').searchParams)
 }
 
-/** All the way: where the browser ends up, and who is signed in there. */
+/** Completes the sign-in and returns the redirect and the user of the new session. */
 async function come(who: Said) {
   const { redirect } = await ask('GET', 'callback', { query: await leave(who) })
   const secret = jar.get(cookieNames().session)
@@ -103,12 +102,12 @@ async function come(who: Said) {
 const subjectOf = async (of: string) =>
   (await db().user.findUniqueOrThrow({ where: { id: of } })).oidcSubject
 
-test('who has a verified e-mail that is known here comes in, and is bound to the subject', async () => {
+test("a known, verified e-mail signs in and links the user to the provider's subject", async () => {
   const sub = newId()
   const first = await come({ sub, email: email.toUpperCase(), email_verified: true })
   expect(first).toEqual({ redirect: `${env().PUBLIC_URL}/test/charges`, userId: id })
   expect(await subjectOf(id)).toBe(`${provider.issuer}|${sub}`)
-  // From now on the subject counts, whatever e-mail they have there.
+  // The linked subject counts from now on, whatever its e-mail.
   expect(await come({ sub, email: 'new@elsewhere.example' })).toMatchObject({ userId: id })
   const notes = await db().auditRecord.findMany({ where: { target: id }, orderBy: { id: 'asc' } })
   expect(notes.map(({ action }) => action)).toEqual([
@@ -119,7 +118,7 @@ test('who has a verified e-mail that is known here comes in, and is bound to the
   expect(notes[1]?.after).toEqual({ by: 'oidc' })
 })
 
-test('each sign-in has a session of its own, and ends the one that this browser had', async () => {
+test('each sign-in opens a new session and ends the previous one of this browser', async () => {
   const who = { sub: newId(), email, email_verified: true }
   await come(who)
   const before = jar.get(cookieNames().session) ?? ''
@@ -128,7 +127,7 @@ test('each sign-in has a session of its own, and ends the one that this browser 
   expect(await readSession(before)).toBeNull()
 })
 
-test('what a sign-in leaves half way hides no session: it is read, and signing out ends it', async () => {
+test('an unfinished sign-in leaves the current session valid, and signing out ends it', async () => {
   await come({ sub: newId(), email, email_verified: true })
   const secret = jar.get(cookieNames().session) ?? ''
   await leave({ sub: newId() })
@@ -139,7 +138,7 @@ test('what a sign-in leaves half way hides no session: it is read, and signing o
   expect(await readSession(secret)).toBeNull()
 })
 
-test('an e-mail that is said only by itself counts as well', async () => {
+test('an e-mail from the userinfo endpoint alone counts as well', async () => {
   const sub = newId()
   provider.tellApart({ email, email_verified: true })
   expect(await come({ sub })).toMatchObject({ userId: id })
@@ -150,20 +149,20 @@ test.each([
   ['is only said to be, as a text', { email_verified: 'true' }, 'unverified'],
   ['is not known here', { email: 'nobody@troco.example', email_verified: true }, 'unknown'],
   ['is none', { email: 'ana', email_verified: true }, 'unknown'],
-])('whose e-mail %s stays outside', async (_, said, problem) => {
+])('a user whose e-mail %s cannot sign in', async (_, said, problem) => {
   const outside = await come({ sub: newId(), email, ...said })
   expect(outside).toEqual({ redirect: `/login?problem=${problem}`, userId: null })
   expect(await subjectOf(id)).toBeNull()
 })
 
-test('a person who is bound to one subject is nobody for another', async () => {
+test('a user linked to one subject cannot sign in with another', async () => {
   await come({ sub: newId(), email, email_verified: true })
   jar.clear()
   const other = await come({ sub: newId(), email, email_verified: true })
   expect(other).toEqual({ redirect: '/login?problem=unknown', userId: null })
 })
 
-test('whoever was disabled stays outside, bound or not', async () => {
+test('a disabled user cannot sign in, linked or not', async () => {
   const sub = newId()
   await come({ sub, email, email_verified: true })
   jar.clear()
@@ -174,7 +173,7 @@ test('whoever was disabled stays outside, bound or not', async () => {
   }
 })
 
-test('a second factor is asked for here too, by a cookie and not by an address', async () => {
+test('a second factor is required here too, and its challenge is in a cookie, not in the URL', async () => {
   const key = { credentialId: newId(), publicKey: new Uint8Array(1), counter: 0n, name: 'key' }
   await db().passkey.create({ data: { id: newId(), userId: id, ...key } })
   const half = await come({ sub: newId(), email, email_verified: true })
@@ -194,7 +193,7 @@ test.each([
   expect(await subjectOf(id)).toBeNull()
 })
 
-test('what somebody else began cannot be ended in this browser', async () => {
+test('a sign-in started in another browser cannot be completed in this one', async () => {
   const query = await leave({ sub: newId(), email, email_verified: true })
   const kept = new Map(jar)
   const { session, openid } = cookieNames()
@@ -214,7 +213,7 @@ test('what somebody else began cannot be ended in this browser', async () => {
   }
 })
 
-test('whoever signed up with the e-mail before its owner came is out', async () => {
+test('the first OpenID sign-in ends the sessions and password set by an earlier sign-up', async () => {
   const passwordHash = await hashPassword('a password of somebody else')
   await db().user.update({ where: { id }, data: { passwordHash } })
   const secret = await openSession(id, { ip: null, userAgent: null })
@@ -223,13 +222,12 @@ test('whoever signed up with the e-mail before its owner came is out', async () 
   expect(await readSession(secret)).toBeNull()
   const attempt = { email, address: null }
   expect(await authenticate(attempt, 'a password of somebody else')).toBeNull()
-  // A password that is set from then on stays.
   await db().user.update({ where: { id }, data: { passwordHash } })
   await come(who)
   expect(await authenticate(attempt, 'a password of somebody else')).not.toBeNull()
 })
 
-test('the same person who comes twice at once is bound once', async () => {
+test('five concurrent first sign-ins link the user once', async () => {
   const { findByOpenid } = await import('#lib/services/people/openid.ts')
   const claims = { iss: provider.issuer, sub: newId(), email, email_verified: true }
   const found = await Promise.all(Array.from({ length: 5 }, () => findByOpenid(claims)))

@@ -19,13 +19,13 @@ async function makeUser() {
   return { id, email }
 }
 
-/** Sets the clock of one session, in SQL, for the database's time is the one that counts. */
+/** Changes a session in SQL, because the database's clock decides. */
 function change(secret: string, assignment: Prisma.Sql) {
   return db().$executeRaw`
     UPDATE user_sessions SET ${assignment} WHERE secret_hash = ${hashSecret(secret)}`
 }
 
-test('a session tells who it is and which accounts are theirs', async () => {
+test("a session returns its user and the user's accounts", async () => {
   const { id, email } = await makeUser()
   const merchant = await makeMerchant('Loja da Ana')
   await db().membership.create({ data: { accountId: merchant.id, userId: id, role: 'finance' } })
@@ -41,7 +41,7 @@ test('a session tells who it is and which accounts are theirs', async () => {
   expect(user).toEqual({ ...person, ...proof, ...chosen, accounts })
 })
 
-test('the table never holds what opens a session', async () => {
+test('the table never contains the secret of a session', async () => {
   const { id } = await makeUser()
   const secret = await openSession(id, CALLER)
   const [row] = await db().$queryRaw<{ row: string }[]>`
@@ -50,13 +50,13 @@ test('the table never holds what opens a session', async () => {
   expect(row?.row).not.toContain(secret)
 })
 
-test('an unknown secret, and text that cannot be one, open nothing', async () => {
+test('an unknown or malformed secret opens no session', async () => {
   for (const secret of [newSecret(), '', 'x', '%', `${newSecret()}x`]) {
     expect(await readSession(secret)).toBeNull()
   }
 })
 
-test('a session ends when it is signed out, and no other one with it', async () => {
+test('signing out ends this session and no other', async () => {
   const { id } = await makeUser()
   const [one, other] = [await openSession(id, CALLER), await openSession(id, CALLER)]
   await endSession(one)
@@ -67,21 +67,21 @@ test('a session ends when it is signed out, and no other one with it', async () 
 test.each([
   ['12 idle hours', Prisma.sql`last_used_at = now() - interval '12 hours'`],
   ['30 days, however busy', Prisma.sql`expires_at = now()`],
-])('a session ends after %s', async (_, assignment) => {
+])('a session expires after %s', async (_, assignment) => {
   const { id } = await makeUser()
   const secret = await openSession(id, CALLER)
   await change(secret, assignment)
   expect(await readSession(secret)).toBeNull()
 })
 
-test('a disabled user is out at once', async () => {
+test("disabling a user ends the user's sessions at once", async () => {
   const { id } = await makeUser()
   const secret = await openSession(id, CALLER)
   await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
   expect(await readSession(secret)).toBeNull()
 })
 
-test('use is noted at most once a minute, and keeps an idle session alive', async () => {
+test('use is recorded at most once a minute and extends an idle session', async () => {
   const { id } = await makeUser()
   const secret = await openSession(id, CALLER)
   const lastUse = async () =>
@@ -94,7 +94,7 @@ test('use is noted at most once a minute, and keeps an idle session alive', asyn
   expect(await lastUse()).toBeGreaterThanOrEqual(opened)
 })
 
-test('only the right password of somebody who may sign in is accepted', async () => {
+test('only the correct password of an enabled user is accepted', async () => {
   const { id, email } = await makeUser()
   expect(
     await authenticate({ email: ` ${email.toUpperCase()} `, address: null }, PASSWORD),

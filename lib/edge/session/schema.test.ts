@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { failedSignIn, safeNext } from '#lib/edge/session/schema.ts'
 
 test.each(['/test/charges', '/test/charges?q=ana&status=paid', '/admin/accounts'])(
-  'after signing in one comes to %s',
+  'a sign-in may redirect to %s',
   wanted => {
     expect(safeNext(wanted)).toBe(wanted)
   },
@@ -27,7 +27,7 @@ test.each([
   '/api/auth/signout',
   '/pay/x',
   '/a\r\nset-cookie: x',
-])('nobody is led elsewhere: %j', wanted => {
+])('a redirect to %j is replaced with /', wanted => {
   expect(safeNext(wanted)).toBe('/')
 })
 
@@ -37,6 +37,6 @@ test.each([
   ['//evil.example', '/login?error=Unknown'],
   ['', '/login?error=Unknown'],
   [null, '/login?error=Unknown'],
-])('a sign-in that failed for %j ends at %s', (error, place) => {
+])('a failed sign-in with %j redirects to %s', (error, place) => {
   expect(failedSignIn(error)).toBe(place)
 })

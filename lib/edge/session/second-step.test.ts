@@ -21,7 +21,7 @@ import { appCode } from '#lib/testing/app-code.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
 import { inOwnDatabase } from '#lib/testing/stage.ts'
 
-// One test deletes every mail, which other tests would miss.
+// One test deletes all mails, which other tests need.
 inOwnDatabase()
 
 const PASSWORD = 'quite a long password'
@@ -40,7 +40,7 @@ async function makeOwner(): Promise<FactorOwner> {
   return { id, email, name: 'Ana', locale: null, sessionId: newId() }
 }
 
-/** Somebody whose app showed its first code long ago: the codes of now are all unused. */
+/** Creates a user with an authenticator app that has used none of the current codes. */
 async function withApp() {
   const owner = await makeOwner()
   const { secret } = await beginAuthenticator(owner)
@@ -71,15 +71,15 @@ async function askStep(email: string): Promise<string> {
 const signedIn = (actorId: string) =>
   db().auditRecord.findMany({ where: { actorId, action: 'user.signed_in' } })
 
-/** A code that the app shows neither now nor about now. */
+/** Returns a code that the app does not show within two periods of now. */
 function wrongCode(secret: string): string {
   const shown = [-2, -1, 0, 1, 2].map(periods => appCode(secret, periods))
   const codes = Array.from({ length: shown.length + 1 }, (_, nth) => `00000${nth}`)
   return codes.find(code => !shown.includes(code)) as string
 }
 
-describe('with an app', () => {
-  test('a right password asks for the code, and only the code opens', async () => {
+describe('with an authenticator app', () => {
+  test('the correct password asks for a code, and only the correct code opens a session', async () => {
     const { id, email, secret } = await withApp()
     expect((await attempt({ email, password: `${PASSWORD}!` })).step).toBeNull()
     const challenge = await askStep(email)
@@ -95,7 +95,7 @@ describe('with an app', () => {
     expect(again).toEqual({ person: null, refusal: 'challenge_ended' })
   })
 
-  test('five tries are all that one challenge allows: a right sixth is too late', async () => {
+  test('a challenge allows five attempts; a correct sixth is refused', async () => {
     const { email, secret } = await withApp()
     const challenge = await askStep(email)
     const refusals: unknown[] = []
@@ -109,7 +109,7 @@ describe('with an app', () => {
     })
   })
 
-  test('ten wrong ones in a quarter of an hour are the end, whatever the number of challenges', async () => {
+  test('after ten wrong codes in 15 minutes further attempts are throttled, in any challenge', async () => {
     const { email, secret } = await withApp()
     const challenges = await Promise.all(Array.from({ length: 4 }, () => askStep(email)))
     const said = await Promise.allSettled(
@@ -122,7 +122,7 @@ describe('with an app', () => {
     await expect(attempt({ challenge, code: appCode(secret) })).rejects.toThrow(/^Throttled-\d+$/)
   })
 
-  test('one code opens once: of fifty at once one wins, and none before it counts any more', async () => {
+  test('of fifty uses of one code one succeeds, and earlier codes become invalid', async () => {
     const { id, secret } = await withApp()
     const code = appCode(secret, 1)
     const taken = await Promise.all(Array.from({ length: 50 }, () => takeCode(id, code)))
@@ -130,7 +130,7 @@ describe('with an app', () => {
     expect(await takeCode(id, appCode(secret))).toBeNull()
   })
 
-  test('a clock may be half a minute off, and no more', async () => {
+  test('a clock may be off by half a minute and no more', async () => {
     for (const [periods, kind] of [
       [-3, null],
       [3, null],
@@ -142,7 +142,7 @@ describe('with an app', () => {
     }
   })
 
-  test('an app that never showed a code asks for nothing, and no code of it counts', async () => {
+  test('an unconfirmed app requires no code, and its codes are refused', async () => {
     const owner = await makeOwner()
     const { secret } = await beginAuthenticator(owner)
     expect(await takeCode(owner.id, appCode(secret))).toBeNull()
@@ -150,7 +150,7 @@ describe('with an app', () => {
     expect(person).toMatchObject({ id: owner.id })
   })
 
-  test('a person who was disabled meanwhile does not come in', async () => {
+  test('a user disabled meanwhile cannot finish the sign-in', async () => {
     const { id, email, secret } = await withApp()
     const challenge = await askStep(email)
     await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
@@ -158,7 +158,7 @@ describe('with an app', () => {
     expect(await signedIn(id)).toEqual([])
   })
 
-  test('its secret outlives a change of the server key, and is sealed anew at its next use', async () => {
+  test('the secret survives a change of TROCO_SECRET and is encrypted again at its next use', async () => {
     const { TROCO_SECRET = '' } = env()
     const { id, secret, codes } = await withApp()
     const sealed = async () =>
@@ -172,14 +172,14 @@ describe('with an app', () => {
       expect(await takeCode(id, appCode(secret, 1))).toBe('code')
     } finally {
       supplyEnv({ TROCO_SECRET, TROCO_SECRET_BEFORE: '' })
-      // The mail of the used code is sealed under a key that nobody has any more.
+      // The mail about the used code is encrypted under the key that was just dropped.
       await db().mail.deleteMany()
     }
   })
 })
 
 describe('a recovery code', () => {
-  test('opens once, however it is typed, and its owner is told', async () => {
+  test('works once in any notation, and its owner gets a mail', async () => {
     const { id, email, codes } = await withApp()
     expect(codes).toHaveLength(10)
     for (const code of codes) expect(code).toMatch(/^[a-hj-km-np-z2-9]{5}-[a-hj-km-np-z2-9]{5}$/)
@@ -196,7 +196,7 @@ describe('a recovery code', () => {
     expect((await attempt({ challenge: other, code })).refusal).toBe('wrong_code')
   })
 
-  test('is taken by one of twenty at once, and by nobody else', async () => {
+  test('is accepted once of twenty concurrent uses, and only for its owner', async () => {
     const { id, codes } = await withApp()
     const stranger = await withApp()
     const [code = ''] = codes
@@ -210,7 +210,7 @@ describe('with a passkey', () => {
   const show = async (proof: ReturnType<ReturnType<typeof makeSoftwareKey>['show']>) =>
     attempt({ challenge: proof.challenge, passkey: JSON.stringify(proof.passkey) })
 
-  test('it opens alone, and beside the password', async () => {
+  test('it signs in alone and as a second factor', async () => {
     const { id, email, key } = await withPasskey()
     expect((await show(key.show(await askPasskey(ORIGIN, null)))).person).toMatchObject({ id })
     expect((await attempt({ email, password: PASSWORD })).step?.methods).toEqual(['passkey'])
@@ -220,7 +220,7 @@ describe('with a passkey', () => {
     expect(await signedIn(id)).toMatchObject([{ after: { by: 'passkey' } }, {}])
   })
 
-  test('what was signed elsewhere, unverified, forged, twice, or for another person opens nothing', async () => {
+  test('a proof of another origin, user or key, unverified, forged or reused, is refused', async () => {
     const { key } = await withPasskey()
     const stranger = await withPasskey()
     const ask = () => askPasskey(ORIGIN, null)
@@ -242,7 +242,7 @@ describe('with a passkey', () => {
     expect(nothing.person).toBeNull()
   })
 
-  test('a copy shows itself by a counter that does not go on', async () => {
+  test('a copied key is detected by a counter that does not increase', async () => {
     const { id, key } = await withPasskey()
     const showAt = async (counter: number) =>
       (await show(key.show(await askPasskey(ORIGIN, null), { counter }))).person?.id
@@ -252,7 +252,7 @@ describe('with a passkey', () => {
     expect(await showAt(6)).toBe(id)
   })
 
-  test('is made on an address with a name, by who asked for it, and once', async () => {
+  test('a key is added once, by the user who began, and not on an IP address', async () => {
     const owner = await makeOwner()
     const stranger = await makeOwner()
     await expect(beginPasskey(owner, 'http://127.0.0.1:3000')).rejects.toThrow('not an IP address')
@@ -268,7 +268,7 @@ describe('with a passkey', () => {
     await expect(addPasskey(stranger, { name: 'x', ...twice })).rejects.toThrow('already')
   })
 
-  test('the codes come with the first factor alone, and go with the last', async () => {
+  test('recovery codes are created with the first factor and deleted with the last', async () => {
     const owner = await withPasskey()
     const { secret } = await beginAuthenticator(owner)
     expect(await confirmAuthenticator(owner, appCode(secret))).toBeNull()
@@ -285,7 +285,7 @@ describe('with a passkey', () => {
   })
 })
 
-describe('what was shown before a change opens no session after it', () => {
+describe('a proof given before a change opens no session after it', () => {
   const begin = async () => ({ ...(await makeOwner()), shownAt: new Date() })
   const isOpened = (id: string, shownAt?: Date) =>
     openSession(id, DEVICE, shownAt).then(
@@ -293,7 +293,7 @@ describe('what was shown before a change opens no session after it', () => {
       () => false,
     )
 
-  test('of the password, even while it is being written', async () => {
+  test('of the password, even before the change commits', async () => {
     const { id, shownAt } = await begin()
     expect(await isOpened(id, shownAt)).toBe(true)
     const opened = await transaction(async tx => {
@@ -321,14 +321,14 @@ describe('what was shown before a change opens no session after it', () => {
     expect(await isOpened(key.id)).toBe(true)
   })
 
-  test('of a person who was disabled', async () => {
+  test('and none after the user was disabled', async () => {
     const { id } = await begin()
     await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
     expect(await isOpened(id)).toBe(false)
   })
 })
 
-test('a change of factors ends all sessions but the one that changes them', async () => {
+test('a change of factors ends all sessions except the one that made it', async () => {
   const owner = await makeOwner()
   const [mine, other] = [await openSession(owner.id, DEVICE), await openSession(owner.id, DEVICE)]
   const sessionId = (await readSession(mine))?.sessionId ?? ''
