@@ -7,7 +7,6 @@ import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
 const ACTOR = { type: 'command_line' } as const
 
-/** What stands in the record of how an account was moved, oldest first. */
 async function movesOf(accountId: string) {
   const records = await db().auditRecord.findMany({
     where: { accountId, action: { in: ['account.activated', 'account.suspended'] } },
@@ -21,7 +20,7 @@ async function statusOf(accountId: string) {
   return `${account.status}: ${account.statusReason}`
 }
 
-test('suspended and active again: each step once, with its reason and its record', async () => {
+test('suspending and activating take effect once each, with reason and audit record', async () => {
   const { id } = await makeMerchant()
   expect(await activateAccount(id, 'already so', ACTOR)).toBeNull()
   expect(await suspendAccount(id, 'chargebacks', ACTOR)).toEqual({ id })
@@ -37,7 +36,7 @@ test('suspended and active again: each step once, with its reason and its record
   ])
 })
 
-test('20 suspensions at once are one, with one record', async () => {
+test('20 concurrent suspensions take effect once, with one audit record', async () => {
   const { id } = await makeMerchant()
   const outcomes = await Promise.all(
     Array.from({ length: 20 }, (_, nth) => suspendAccount(id, `reason ${nth}`, ACTOR)),
@@ -46,7 +45,7 @@ test('20 suspensions at once are one, with one record', async () => {
   expect(await movesOf(id)).toHaveLength(1)
 })
 
-test('an account that waits for an admin can be let in or kept out', async () => {
+test('a pending account can be activated or suspended', async () => {
   const [one, other] = await Promise.all([makeMerchant(), makeMerchant()])
   const ids = [one.id, other.id]
   await db().account.updateMany({ where: { id: { in: ids } }, data: { status: 'pending' } })
@@ -56,7 +55,7 @@ test('an account that waits for an admin can be let in or kept out', async () =>
   expect(await statusOf(other.id)).toBe('suspended: unknown')
 })
 
-test("a suspension acts on the next call of the account's tokens, and only on its own", async () => {
+test("a suspension applies from the next call with the account's tokens, and only to them", async () => {
   const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
   const [token, foreign] = await Promise.all([makeToken(merchant.id), makeToken(other.id)])
   expect((await verifyToken(token))?.account.isActive).toBe(true)
@@ -67,7 +66,7 @@ test("a suspension acts on the next call of the account's tokens, and only on it
   expect((await verifyToken(token))?.account.isActive).toBe(true)
 })
 
-test('an account that does not exist is not moved, and leaves no record', async () => {
+test('suspending an unknown account changes nothing and records nothing', async () => {
   const id = newId()
   expect(await suspendAccount(id, 'x', ACTOR)).toBeNull()
   expect(await movesOf(id)).toEqual([])

@@ -13,7 +13,7 @@ function auditOf(accountId: string) {
 }
 
 describe('an account', () => {
-  test('opens with its owner, its books, its numbering, its secrets and its record', async () => {
+  test('is created with owner, ledger accounts, event sequences, webhook secrets and audit record', async () => {
     const ownerEmail = someEmail()
     const account = await createAccount({ name: '  Padaria  ', ownerEmail }, ACTOR)
     expect(account).toMatchObject({
@@ -42,7 +42,7 @@ describe('an account', () => {
   })
 
   test.each(['', '   ', 'x'.repeat(256), 'two\nlines', 'a\ttab', '\u0001'])(
-    'with a name like %j is refused whole',
+    'with a name like %j is refused, and nothing is written',
     async name => {
       const ownerEmail = someEmail()
       const wanted = { name, ownerEmail }
@@ -56,13 +56,13 @@ describe('an account', () => {
     },
   )
 
-  test('may have a name of 255 characters of any script, emoji too', async () => {
+  test('may have a name of 255 characters of any script, emoji included', async () => {
     const name = '🥖'.repeat(255)
     expect((await createAccount({ name, ownerEmail: someEmail() }, ACTOR)).name).toBe(name)
   })
 
   test.each(['', 'ana', 'ana@', 'ana@exämple.com', 'аna@example.com'])(
-    'for an owner at %j is refused whole',
+    'for an owner with the e-mail %j is refused, and nothing is written',
     async ownerEmail => {
       const name = `Padaria ${newId()}`
       await expect(createAccount({ name, ownerEmail }, ACTOR)).rejects.toMatchObject({
@@ -73,7 +73,7 @@ describe('an account', () => {
     },
   )
 
-  test('a person may own several; the e-mail counts in any spelling', async () => {
+  test('may have an owner of other accounts, found by e-mail in any letter case', async () => {
     const ownerEmail = someEmail()
     const first = await createAccount({ name: 'Uma', ownerEmail }, ACTOR)
     const second = await createAccount(
@@ -86,7 +86,7 @@ describe('an account', () => {
     expect(new Set(owners.map(owner => owner.userId)).size).toBe(1)
   })
 
-  test('ten at once for one new person make one person and ten accounts', async () => {
+  test('created ten times concurrently for a new owner makes ten accounts and one user', async () => {
     const ownerEmail = someEmail()
     const accounts = await Promise.all(
       Array.from({ length: 10 }, (_, nth) =>
@@ -101,7 +101,7 @@ describe('an account', () => {
 describe('a user', () => {
   const person = (email: string) => ({ email, passwordHash: 'x', isAdmin: true })
 
-  test('is kept under one spelling, with a record of who is an admin', async () => {
+  test('is stored with the e-mail in lower case, and the record says whether they are an admin', async () => {
     const email = someEmail()
     const { id } = await registerUser(person(email.toUpperCase()), ACTOR)
     expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({
@@ -114,7 +114,7 @@ describe('a user', () => {
     expect(JSON.stringify(record)).not.toContain(email)
   })
 
-  test('with an e-mail that is taken is refused, also when ten come at once', async () => {
+  test('with an e-mail in use is refused, also in ten concurrent attempts', async () => {
     const email = someEmail()
     const outcomes = await Promise.allSettled(
       Array.from({ length: 10 }, () => registerUser(person(email), ACTOR)),

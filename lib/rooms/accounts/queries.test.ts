@@ -6,7 +6,7 @@ import { makeMerchant } from '#lib/testing/stage.ts'
 
 const ACTOR = { type: 'system' } as const
 
-test('an account is found by its id and by the e-mail of its owner, in any spelling', async () => {
+test("an account is found by id or by its owner's e-mail in any letter case", async () => {
   const ownerEmail = `ana-${newId()}@troco.example`
   const account = await createAccount({ name: 'Padaria', ownerEmail }, ACTOR)
   expect(await findAccount(account.id)).toMatchObject({ id: account.id, name: 'Padaria' })
@@ -14,7 +14,7 @@ test('an account is found by its id and by the e-mail of its owner, in any spell
   expect((await findAccount(ownerEmail.toUpperCase())).id).toBe(account.id)
 })
 
-test('none, and more than one, are refused with what to do about it', async () => {
+test('an unknown or ambiguous account is refused with what to do', async () => {
   const ownerEmail = `rui-${newId()}@troco.example`
   for (const unknown of [newId(), ownerEmail, 'no e-mail', '']) {
     await expect(findAccount(unknown)).rejects.toMatchObject({

@@ -13,7 +13,7 @@ import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#lib/test
 const endToEndId = () => `E${newId().replaceAll('-', '').slice(0, 31)}`
 
 test.each(['expired', 'failed'] as const)(
-  'a charge that %s moves no money and is told of with the row as it stands',
+  'closing a charge as %s moves no money and records one event with the new state',
   async outcome => {
     const merchant = await makeMerchant()
     const webhook_url = 'https://shop.example.com/hook'
@@ -31,7 +31,7 @@ test.each(['expired', 'failed'] as const)(
   },
 )
 
-test('20 at once, in two minds: one outcome and one event', async () => {
+test('of 20 concurrent closings as expired or failed, one wins and records one event', async () => {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant)
   const outcomes = await Promise.all(
@@ -46,7 +46,7 @@ test('20 at once, in two minds: one outcome and one event', async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-test('a paid charge is never closed', async () => {
+test('a paid charge cannot be closed', async () => {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant, 900)
   const payment = { accountId: merchant.id, chargeId: id, paidAt: new Date() }
@@ -57,7 +57,7 @@ test('a paid charge is never closed', async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-test("another merchant's charge is not closed", async () => {
+test("a charge cannot be closed under another merchant's account", async () => {
   const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
   const { id } = await openCharge(merchant)
   expect(await closeCharge(other.id, id, 'failed')).toBeNull()
@@ -65,7 +65,7 @@ test("another merchant's charge is not closed", async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-test('a payment that races with the end always wins, and every step is told of once', async () => {
+test('a payment concurrent with an expiry always wins, and each change records one event', async () => {
   const merchant = await makeMerchant()
   const charges = await Promise.all(Array.from({ length: 30 }, () => openCharge(merchant, 1_000)))
   const closings: Promise<unknown>[] = []
@@ -89,7 +89,7 @@ test('a payment that races with the end always wins, and every step is told of o
   await expectBalancedBooks(merchant.id)
 })
 
-test('one call closes charges of many merchants, each told of in its own books', async () => {
+test("one call closes charges of many merchants, with an event in each merchant's sequence", async () => {
   const merchants = await Promise.all(Array.from({ length: 3 }, () => makeMerchant()))
   const closings = await Promise.all(
     merchants.flatMap(merchant =>
@@ -115,7 +115,7 @@ test('one call closes charges of many merchants, each told of in its own books',
   }
 })
 
-test('where nobody said that it is over, only a charge whose time is up is closed', async () => {
+test('without a result from the bank only expired charges are closed', async () => {
   const merchant = await makeMerchant()
   const [early, late] = [await openCharge(merchant), await openCharge(merchant)]
   await db().$executeRaw`UPDATE charges SET expires_at = now() WHERE id = ${late.id}::uuid`
@@ -129,7 +129,7 @@ test('where nobody said that it is over, only a charge whose time is up is close
   await expectBalancedBooks(merchant.id)
 })
 
-test('a payment replayed 100 times at once, out of order and under another account: one credit', async () => {
+test('100 concurrent notices of a payment, some late or of another account, credit it once', async () => {
   const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
   const { id } = await openCharge(merchant, 2_000)
   const paid = {
@@ -166,7 +166,7 @@ async function wakesDuring(topic: Topic, work: () => Promise<unknown>): Promise<
   return times
 }
 
-test('what is recorded wakes who delivers it, once; what changes nothing wakes nobody', async () => {
+test('a recorded event wakes the delivery worker once; a call without effect does not', async () => {
   const merchant = await makeMerchant()
   const [first, second] = [await openCharge(merchant), await openCharge(merchant)]
   const paid = {

@@ -26,7 +26,7 @@ function secondsBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / 1_000
 }
 
-test('what is answered stands in the database, complete and as it was sent', async () => {
+test('a charge is stored completely and as it was sent', async () => {
   const merchant = await makeMerchant()
   const created = await createCharge(merchant, 'test', FULL, '198.51.100.1')
   expect(created).toEqual({
@@ -47,7 +47,7 @@ test('what is answered stands in the database, complete and as it was sent', asy
   await expectBalancedBooks(merchant.id)
 })
 
-test("what is left out is absent, the caller's address is kept, the txid is the reference", async () => {
+test("omitted fields are null, the client's address is stored, and the reference is the txid", async () => {
   const merchant = await makeMerchant()
   const { id } = await createCharge(merchant, 'test', CHARGE, '198.51.100.1')
   const row = await findCharge(merchant.id, 'test', id)
@@ -64,7 +64,7 @@ test("what is left out is absent, the caller's address is kept, the txid is the 
   await expectBalancedBooks(merchant.id)
 })
 
-test("without expires_in the account's own time counts", async () => {
+test("without expires_in the account's default applies", async () => {
   const merchant = { ...(await makeMerchant()), expiresIn: 600 }
   const { id } = await openCharge(merchant)
   const row = await findCharge(merchant.id, 'test', id)
@@ -73,7 +73,7 @@ test("without expires_in the account's own time counts", async () => {
 })
 
 test.each([500, 1_234, 10_000, AMOUNT_MAX])(
-  'the code of a charge over %i cents reads back as its amount and its own address',
+  'the BR Code of a charge of %i cents contains its amount and its own location',
   async amount => {
     const merchant = await makeMerchant('Café & Pão do João Conceição da Silva')
     const { id, br_code } = await openCharge(merchant, amount)
@@ -92,7 +92,7 @@ test.each([500, 1_234, 10_000, AMOUNT_MAX])(
   },
 )
 
-test('a merchant whose name has no printable ASCII can still be paid', async () => {
+test('a merchant whose name has no printable ASCII gets a placeholder name in the BR Code', async () => {
   const merchant = await makeMerchant('喫茶店')
   const { br_code } = await openCharge(merchant)
   const reading = parseBrCode(br_code)
@@ -101,7 +101,7 @@ test('a merchant whose name has no printable ASCII can still be paid', async () 
 })
 
 describe('external_id', () => {
-  test('one that is taken is refused and writes nothing', async () => {
+  test('an external_id in use is refused, and nothing is written', async () => {
     const merchant = await makeMerchant()
     const first = await createCharge(merchant, 'test', FULL, null)
     await expect(
@@ -112,7 +112,7 @@ describe('external_id', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('20 at once with the same one: one is opened', async () => {
+  test('of 20 concurrent charges with the same external_id one is created', async () => {
     const merchant = await makeMerchant()
     const outcomes = await Promise.allSettled(
       Array.from({ length: 20 }, () => createCharge(merchant, 'test', FULL, null)),
@@ -123,7 +123,7 @@ describe('external_id', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test("another merchant's is free", async () => {
+  test('merchants may use the same external_id', async () => {
     const [one, other] = await Promise.all([makeMerchant(), makeMerchant()])
     const first = await createCharge(one, 'test', FULL, null)
     const second = await createCharge(other, 'test', FULL, null)
@@ -135,7 +135,7 @@ describe('external_id', () => {
     await expectBalancedBooks(other.id)
   })
 
-  test('a bank that is down leaves no row, so the reference can be used again', async () => {
+  test('if the bank is unavailable nothing is written, and the external_id can be used again', async () => {
     const merchant = await makeMerchant()
     const down = { ...FULL, client_email: 'unavailable@example.com' }
     await expect(createCharge(merchant, 'test', down, null)).rejects.toMatchObject({
@@ -147,7 +147,7 @@ describe('external_id', () => {
   })
 })
 
-test('live mode is refused while there is no bank, and writes nothing', async () => {
+test('live mode is refused while no bank is configured, and nothing is written', async () => {
   const merchant = await makeMerchant()
   await expect(createCharge(merchant, 'live', FULL, null)).rejects.toMatchObject({
     code: 'live_mode_disabled',

@@ -18,7 +18,7 @@ inOwnDatabase()
 afterEach(async () => {
   vi.useRealTimers()
   vi.restoreAllMocks()
-  // What one test leaves open is asked about again in 15 s, which may be during another.
+  // Charges left open become due again after 15 s, possibly during another test.
   await db().$executeRaw`UPDATE charges SET due_at = NULL`
 })
 
@@ -32,7 +32,7 @@ async function openDueCharge(merchant: Account, amount = 1_000): Promise<string>
 
 /**
  * Sweeps until no charge is due. One sweep may skip rows of a statement that has just failed:
- * PostgreSQL reports an error before it releases the locks, and a claim skips what is locked.
+ * PostgreSQL reports an error before it releases the locks, and a claim skips locked rows.
  */
 async function expireAllDue(): Promise<number> {
   let ended = 0
@@ -45,7 +45,7 @@ async function statusOf(merchant: Account, id: string): Promise<string | undefin
   return (await findCharge(merchant.id, 'test', id))?.status
 }
 
-test('a charge whose time is up expires, and is told of once', async () => {
+test('an overdue charge expires with one event', async () => {
   const merchant = await makeMerchant()
   const id = await openDueCharge(merchant)
   expect(await expireDueCharges()).toBe(1)
@@ -56,7 +56,7 @@ test('a charge whose time is up expires, and is told of once', async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-test('one that the bank knows as paid is credited instead', async () => {
+test('an overdue charge that the bank reports as paid is credited', async () => {
   const merchant = await makeMerchant()
   const id = await openDueCharge(merchant, 4_200)
   const state = await decideCharge(id.replaceAll('-', ''), 4_200, 'paid')
@@ -70,7 +70,7 @@ test('one that the bank knows as paid is credited instead', async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-test('one that the bank knows as failed fails', async () => {
+test('an overdue charge that the bank reports as failed becomes failed', async () => {
   const merchant = await makeMerchant()
   const id = await openDueCharge(merchant)
   await decideCharge(id.replaceAll('-', ''), 1_000, 'failed')
@@ -79,7 +79,7 @@ test('one that the bank knows as failed fails', async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-test('many due at once all end, each once, however many workers there are', async () => {
+test('30 due charges end once each under six concurrent workers', async () => {
   const merchant = await makeMerchant()
   const ids = await Promise.all(Array.from({ length: 30 }, () => openDueCharge(merchant)))
   const taken = await Promise.all(Array.from({ length: 6 }, () => expireDueCharges()))
@@ -90,7 +90,7 @@ test('many due at once all end, each once, however many workers there are', asyn
 })
 
 test.each([3_600_000, -3_600_000, 365 * 86_400_000])(
-  "the process's clock, wrong by %i ms, expires nothing early and keeps nothing alive",
+  "expiry ignores the process's clock, here off by %i ms",
   async skewMs => {
     const merchant = await makeMerchant()
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + skewMs })
@@ -108,7 +108,7 @@ test.each([3_600_000, -3_600_000, 365 * 86_400_000])(
   },
 )
 
-test('a bank that cannot answer keeps the charge open; it is asked again later', async () => {
+test('if the bank does not respond the charge stays pending and is due again within 15 s', async () => {
   const merchant = await makeMerchant()
   const silent = { outcome: 'unknown', reason: 'no answer' } as const
   const id = await openDueCharge(merchant)
@@ -123,7 +123,7 @@ test('a bank that cannot answer keeps the charge open; it is asked again later',
   await expectBalancedBooks(merchant.id)
 })
 
-test('a charge that was paid in time is no longer due', async () => {
+test('a charge paid in time is no longer due', async () => {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant)
   await simulateCharge(merchant.id, id, 'paid')
@@ -132,7 +132,7 @@ test('a charge that was paid in time is no longer due', async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-test('one that cannot be ended keeps nobody else waiting, and stays due', async () => {
+test('a charge that cannot be credited stays due and does not block the others', async () => {
   const merchant = await makeMerchant()
   const [paid, twin, third] = [
     await openDueCharge(merchant),
@@ -141,7 +141,7 @@ test('one that cannot be ended keeps nobody else waiting, and stays due', async 
   ]
   const state = await decideCharge(paid.replaceAll('-', ''), 1_000, 'paid')
   await simulateCharge(merchant.id, paid, 'paid')
-  // The same payment reported for a second charge: the database refuses to credit it twice.
+  // The same payment for a second charge: the database refuses to credit it twice.
   const endToEndId = state.state === 'paid' ? state.endToEndId : ''
   await decideCharge(twin.replaceAll('-', ''), 1_000, 'paid')
   await db().simulatorOrder.update({
@@ -158,7 +158,7 @@ test('one that cannot be ended keeps nobody else waiting, and stays due', async 
   await expectBalancedBooks(merchant.id)
 })
 
-test('one that cannot be closed keeps nobody else waiting either', async () => {
+test('a charge that cannot be closed stays due and does not block the others', async () => {
   const merchant = await makeMerchant()
   const [first, broken, third] = [
     await openDueCharge(merchant),
@@ -181,13 +181,13 @@ test('one that cannot be closed keeps nobody else waiting either', async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-test('many accounts, in strokes with rests between: one event each, numbered without a gap', async () => {
+test('batches over many accounts record one event per charge, numbered without gaps', async () => {
   const merchants = await Promise.all(Array.from({ length: 3 }, () => makeMerchant()))
   for (let round = 0; round < 20; round++)
     await Promise.all(merchants.map(one => openDueCharge(one)))
   let rests = 0
   let others: Promise<number>[] = []
-  // The others begin at the first rest: the first sweep has seen all 60 by then, and rests twice.
+  // Starts the other sweeps at the first rest: the first sweep has claimed all 60 by then.
   const rest = async () => {
     if (rests === 0) others = [expireDueCharges(), expireDueCharges()]
     rests++
@@ -206,7 +206,7 @@ test('many accounts, in strokes with rests between: one event each, numbered wit
   }
 })
 
-test('what a bank in our own database has heard of is never expired by the stroke', async () => {
+test('a batch never expires charges that the simulator has a result for', async () => {
   const merchant = await makeMerchant()
   const ids = await Promise.all(Array.from({ length: 60 }, () => openDueCharge(merchant)))
   const paid = ids.filter((_, nth) => nth % 20 === 7)
@@ -221,7 +221,7 @@ test('what a bank in our own database has heard of is never expired by the strok
   await expectBalancedBooks(merchant.id)
 })
 
-test('a charge that another worker holds is left to him, one whose lease is over is not', async () => {
+test("a charge under another worker's lease is skipped until that lease expires", async () => {
   const merchant = await makeMerchant()
   const id = await openDueCharge(merchant)
   const [held] = await claim('charges', 10)
@@ -236,7 +236,7 @@ test('a charge that another worker holds is left to him, one whose lease is over
   await expectBalancedBooks(merchant.id)
 })
 
-test('a stroke expires no charge that is asked about before its time is up', async () => {
+test('a due charge that has not expired yet stays pending', async () => {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant)
   await comeBack(id)
@@ -246,7 +246,6 @@ test('a stroke expires no charge that is asked about before its time is up', asy
   expect(dueAt).toEqual(expiresAt)
 })
 
-/** The lease is over, or the pause has passed. */
 const comeBack = (id: string) => db().$executeRaw`
   UPDATE charges SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
 
@@ -254,7 +253,7 @@ const PAID = { state: 'paid', amount: 1_000, paidAt: new Date('2026-11-21T00:00:
 const paidAs = (id: string) => ({ ...PAID, endToEndId: `E${bareId(id).slice(1)}` })
 const run = (bank: StubBank) => expireDueCharges(() => bank)
 
-describe('a bank that is asked before a charge expires', () => {
+describe('a bank that must be queried before a charge expires', () => {
   async function openAskedCharge(merchant: Account): Promise<string> {
     const { id } = await openCharge(merchant)
     await db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`
@@ -267,7 +266,7 @@ describe('a bank that is asked before a charge expires', () => {
     [{ state: 'failed' }, 'failed'],
     [{ state: 'expired' }, 'expired'],
     [{ state: 'cancelled' }, 'expired'],
-  ] as const)('says %j: it is %s', async (said, status) => {
+  ] as const)('reports %j: the charge is %s', async (said, status) => {
     const merchant = await makeMerchant()
     const id = await openAskedCharge(merchant)
     const bank = new StubBank()
@@ -279,7 +278,7 @@ describe('a bank that is asked before a charge expires', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('says paid: it is credited, as the bank tells it', async () => {
+  test("reports paid: the charge is credited with the bank's end-to-end id and time", async () => {
     const merchant = await makeMerchant()
     const id = await openAskedCharge(merchant)
     const bank = new StubBank()
@@ -300,7 +299,7 @@ describe('a bank that is asked before a charge expires', () => {
     [3_700, 7_200],
     [86_000, 86_400],
     [86_399 * 2, 86_400 * 2],
-  ])('%i s after its creation: asked again %i s after it', async (ageS, thenS) => {
+  ])('is queried at %i s of age, and next at %i s', async (ageS, thenS) => {
     const merchant = await makeMerchant()
     const id = await openAskedCharge(merchant)
     await db().$executeRaw`
@@ -318,7 +317,7 @@ describe('a bank that is asked before a charge expires', () => {
   test.each([
     ['asked between', [15_000, 3_600_000]],
     ['not asked between', undefined],
-  ])('never later than its expiry (%s)', async (_, asksAfterMs) => {
+  ])('is queried at the latest at the expiry (%s)', async (_, asksAfterMs) => {
     const merchant = await makeMerchant()
     const id = await openAskedCharge(merchant)
     await db().$executeRaw`
@@ -331,7 +330,7 @@ describe('a bank that is asked before a charge expires', () => {
     expect(dueAt).toEqual(expiresAt)
   })
 
-  test('is asked about all that are due in one call', async () => {
+  test('is queried for all due charges in one call', async () => {
     const merchant = await makeMerchant()
     const ids: string[] = []
     for (let count = 0; count < 5; count++) ids.push(await openDueCharge(merchant))
@@ -348,7 +347,7 @@ describe('a bank that is asked before a charge expires', () => {
   })
 })
 
-test('a bank whose line breaks keeps the charge open, and is asked again in 15 seconds', async () => {
+test('a failed call to the bank keeps the charge pending, due again within 15 s', async () => {
   const merchant = await makeMerchant()
   const id = await openDueCharge(merchant)
   const bank = new StubBank()
@@ -367,12 +366,12 @@ test('a bank whose line breaks keeps the charge open, and is asked again in 15 s
   await expectBalancedBooks(merchant.id)
 })
 
-describe('a worker whose lease has passed to another', () => {
+describe('a worker that lost its lease', () => {
   test.each([
     ['nothing', undefined],
     ['failed', { state: 'failed' }],
     ['paid', paidAs('00000000-0000-7000-8000-00000000ee2e')],
-  ] as const)('writes nothing after it hears %s: its successor does', async (_, said) => {
+  ] as const)('writes nothing when the bank reports %s; the new holder does', async (_, said) => {
     const merchant = await makeMerchant()
     const id = await openDueCharge(merchant)
     const bank = new StubBank()
@@ -392,7 +391,7 @@ describe('a worker whose lease has passed to another', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('closes nothing that its successor has given back as open', async () => {
+  test('does not close a charge that the new holder has left pending', async () => {
     const merchant = await makeMerchant()
     const id = await openDueCharge(merchant)
     const bank = new StubBank()

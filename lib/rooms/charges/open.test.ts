@@ -22,7 +22,7 @@ beforeAll(async () => {
   merchant = await makeMerchant()
 })
 
-/** The simulated bank behind a line of ours: `answers` come first, whatever it really did. */
+/** Wraps the simulator; `answers` replace its first responses, but the calls take effect. */
 function bank(...answers: Answer<OpenedCharge>[]) {
   const asked: ChargeOrder[] = []
   const gateway: Gateway = {
@@ -87,8 +87,8 @@ async function expectUnavailable(work: Promise<unknown>): Promise<void> {
   await expect(work).rejects.toMatchObject({ code: 'service_unavailable' })
 }
 
-describe('a bank that must be asked for a code', () => {
-  test('is asked once when it answers, and the charge can be paid then', async () => {
+describe('a bank that must be called for a BR Code', () => {
+  test('is called once, and then the charge can be paid', async () => {
     const { gateway, asked } = bank()
     const charge = chargeOf({ reference: 'asked' })
     const opened = await openAtBank(gateway, charge)
@@ -97,7 +97,7 @@ describe('a bank that must be asked for a code', () => {
     expect(row).toMatchObject({ id: charge.id, status: 'pending', br_code: opened.br_code })
   })
 
-  test('is asked again under the same id when its answer gets lost', async () => {
+  test('is called again with the same id if the response is lost', async () => {
     const { gateway, asked } = bank(LOST, LOST)
     const charge = chargeOf()
     const opened = await openAtBank(gateway, charge)
@@ -106,7 +106,7 @@ describe('a bank that must be asked for a code', () => {
     expect(await rowsOf(charge.id)).toHaveLength(1)
   })
 
-  test('and is down leaves nothing behind, and the reference free', async () => {
+  test('leaves no row and no used reference if it is unavailable', async () => {
     const once = onceOf()
     const charge = chargeOf({ reference: 'down', once })
     await expectUnavailable(openAtBank(bank(DOWN).gateway, charge))
@@ -116,8 +116,8 @@ describe('a bank that must be asked for a code', () => {
   })
 })
 
-describe('a bank of which nobody knows what it did', () => {
-  test('leaves a charge that nobody sees, and the worker cancels it', async () => {
+describe('a bank whose result is unknown', () => {
+  test('leaves a hidden charge, which the worker cancels', async () => {
     const charge = chargeOf({ reference: 'unknown' })
     await expectUnavailable(openAtBank(bank(LOST, LOST, LOST).gateway, charge))
     expect(await findCharge(merchant.id, 'test', charge.id)).toBeNull()
@@ -131,7 +131,7 @@ describe('a bank of which nobody knows what it did', () => {
     expect(await rowsOf(charge.id)).toEqual([])
   })
 
-  test('is asked under the same id again by whoever comes back with the same key', async () => {
+  test('is called again with the same id when the request is repeated with its key', async () => {
     const once = onceOf()
     const charge = chargeOf({ reference: 'kept', once })
     await expectUnavailable(openAtBank(bank(LOST, LOST, LOST).gateway, charge))
@@ -146,7 +146,7 @@ describe('a bank of which nobody knows what it did', () => {
   })
 })
 
-test('what is said to a bank outside is in the journal, and nothing of the payer with it', async () => {
+test('calls to a remote bank are in the journal without payer data', async () => {
   const { gateway } = bank(LOST, LOST, LOST)
   const remote = { ...gateway, remote: true }
   const charge = chargeOf()
@@ -171,7 +171,7 @@ test.each([
   [undefined, 3_600],
   [[15_000, 60_000], 15],
   [[7_200_000], 3_600],
-])('a charge whose bank is asked after %j ms is due after %i s', async (asksAfterMs, dueS) => {
+])('with asksAfterMs %j a new charge is due after %i s', async (asksAfterMs, dueS) => {
   const { gateway } = bank()
   const charge = chargeOf()
   await openAtBank({ ...gateway, asksAfterMs }, charge)
@@ -183,7 +183,7 @@ test.each([
 })
 
 describe('a crash', () => {
-  test('between the row and the bank leaves what the worker forgets', async () => {
+  test('between the row and the bank call leaves a row that the worker deletes', async () => {
     const charge = chargeOf()
     await insertCharge(charge, null)
     await fallDue(charge.id)
@@ -191,7 +191,7 @@ describe('a crash', () => {
     expect(await rowsOf(charge.id)).toEqual([])
   })
 
-  test('of a request that was given up already opens nothing later', async () => {
+  test('of a request that a worker has taken over opens no charge afterwards', async () => {
     const charge = chargeOf({ once: onceOf() })
     const { gateway } = bank()
     const late: Gateway = {
@@ -207,7 +207,7 @@ describe('a crash', () => {
   })
 })
 
-test('fail@ answers pending, and a second later the charge has failed', async () => {
+test('with fail@ the charge is pending first and failed a second later', async () => {
   const wish = { ...CHARGE, client_email: 'fail@example.com' }
   const { id, status } = await createCharge(merchant, 'test', wish, null)
   expect(status).toBe('pending')

@@ -42,7 +42,7 @@ const records = () =>
 
 describe("a payer's document", () => {
   test.each(['owner', 'finance'] as const)(
-    'is shown to the %s, with a record without it',
+    'is shown to the role %s, with an audit record that does not contain it',
     async role => {
       const before = (await records()).length
       const { status, body } = await reveal(role)
@@ -58,14 +58,14 @@ describe("a payer's document", () => {
     },
   )
 
-  test.each(['developer', 'viewer'] as const)('is not shown to the %s', async role => {
+  test.each(['developer', 'viewer'] as const)('is not shown to the role %s', async role => {
     const before = (await records()).length
     const said = await reveal(role)
     expect([said.status, said.text.includes(document)]).toEqual([403, false])
     expect(await records()).toHaveLength(before)
   })
 
-  test('404 for a charge of another account, of the other world, and of none', async () => {
+  test('returns 404 for charges of other accounts or modes and for unknown ids', async () => {
     const other = await openCharge(await makeMerchant())
     for (const id of [other.id, newId(), 'none'])
       expect((await reveal('owner', id)).status).toBe(404)
@@ -74,7 +74,7 @@ describe("a payer's document", () => {
     expect((await call(api.url, 'POST', path, { headers })).status).toBe(404)
   })
 
-  test('is told to programs as ever, and to no member beside: one, the list, the events', async () => {
+  test('is complete for API tokens and masked for members, in charge, list and events', async () => {
     await receive(merchant, 2_000)
     const token = await makeToken(merchant.id)
     for (const [path, find] of [
@@ -93,7 +93,7 @@ describe("a payer's document", () => {
     }
   })
 
-  test('is told to nobody who decides a charge at the simulated bank from a page', async () => {
+  test('is masked in the response when a member simulates a payment', async () => {
     const { id } = await openCharge(merchant)
     const headers = pageHeaders(await signIn(merchant, 'developer'), merchant.id)
     const asked = { headers, body: { outcome: 'paid' } }
@@ -102,7 +102,7 @@ describe("a payer's document", () => {
     expect(body.data.client_doc).toMatch(MASKED)
   })
 
-  test('is covered in what was sent to receivers, for whoever does not build them', async () => {
+  test('is masked in delivery requests for roles that do not develop integrations', async () => {
     const shop = await makeMerchant()
     await addEndpoint(shop, 'https://erp.example/hooks')
     await receive(shop, 1_000)

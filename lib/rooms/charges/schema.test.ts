@@ -30,7 +30,7 @@ afterAll(async () => {
   await client.end()
 })
 
-/** Changes the charge by hand, step by step, and takes it all back; the rule that refused a step. */
+/** Applies changes one by one and rolls them back; returns the violated constraint. */
 async function refusalOf(...changes: string[]): Promise<string | undefined> {
   await client.query('BEGIN')
   try {
@@ -77,7 +77,7 @@ async function refusalOfInsert(columns: Record<string, string>): Promise<string 
   }
 }
 
-describe('a charge moves only along its arrows, even when typed by hand', () => {
+describe('the database allows only the defined state changes of a charge, even by hand', () => {
   const pairs = STATES.flatMap(from => STATES.map(to => ({ from, to })))
   const moves = pairs.filter(({ from, to }) => from !== to)
   test.each(moves)('$from to $to', async ({ from, to }) => {
@@ -100,7 +100,7 @@ describe('a charge moves only along its arrows, even when typed by hand', () => 
   })
 })
 
-test('what was agreed never changes: amount, mode, account and id', async () => {
+test('amount, mode, account and id never change', async () => {
   for (const change of [
     'amount = 1001',
     `mode = 'live'`,
@@ -112,13 +112,13 @@ test('what was agreed never changes: amount, mode, account and id', async () => 
   }
 })
 
-test('paid without a time, or a time without being paid, is refused', async () => {
+test('a paid charge must have a time of payment, and no other charge may have one', async () => {
   expect(await refusalOf(`status = 'paid'`)).toBe('charges_paid_has_time')
   expect(await refusalOf('paid_at = now()')).toBe('charges_paid_has_time')
   expect(await refusalOf(inState('paid'))).toBeUndefined()
 })
 
-test('refunds never exceed what was paid, and nothing unpaid is refunded', async () => {
+test('refunds never exceed the paid amount, and an unpaid charge has none', async () => {
   const rule = 'charges_refunds_within_paid'
   const paid = inState('paid')
   expect(await refusalOf(paid, 'refunded_amount = 1000')).toBeUndefined()
@@ -130,7 +130,7 @@ test('refunds never exceed what was paid, and nothing unpaid is refunded', async
   expect(await refusalOf('refund_held_amount = 1')).toBe(rule)
 })
 
-test('a charge outside its limits, in no known state, or payable without a code, is refused', async () => {
+test('a charge with an invalid amount, mode or state, or payable without a code, is refused', async () => {
   expect(await refusalOfInsert({})).toBeUndefined()
   expect(await refusalOfInsert({ amount: '499' })).toBe('charges_amount_range')
   expect(await refusalOfInsert({ amount: '1000000000000' })).toBe('charges_amount_range')
@@ -142,7 +142,7 @@ test('a charge outside its limits, in no known state, or payable without a code,
   expect(await refusalOfInsert({ account_id: `'${newId()}'` })).toBe('charges_account_id_fkey')
 })
 
-test('one proof of payment belongs to one charge', async () => {
+test('an end-to-end id belongs to one charge', async () => {
   const rows = ['x1', 'x2'].map(
     name => `('${merchant.id}', '${newId()}', 'test', 'paid', 1000, '${name}', '${newId()}', '-',
       '-', '-', '-', now(), now(), 'E00000000202611210127abcdefghijk')`,

@@ -28,7 +28,7 @@ async function find(query: Partial<ChargesQuery>): Promise<string[]> {
   return rows.map(({ id }) => names.get(id) ?? id)
 }
 
-/** As if there were more rows than are looked through one by one: only the index can find it. */
+/** Adds more rows than a search scans, so that only the index can find the others. */
 async function buryUnder(rows: number): Promise<void> {
   await db().$executeRaw`
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
@@ -37,7 +37,7 @@ async function buryUnder(rows: number): Promise<void> {
       'nobody@example.net', '11144477735', now()
     FROM (SELECT '01ff' || substr(md5(n::text), 1, 8) || '7' || substr(md5(n::text), 1, 3) || '8'
       || substr(md5(n::text), 4, 15) AS hex FROM generate_series(1, ${rows}::int) n) made`
-  // Plans that were kept are of a table with four rows.
+  // Cached plans are for a table of four rows.
   await db().$executeRaw`ANALYZE charges, charge_searches`
 }
 
@@ -85,7 +85,7 @@ describe.each([
     expect((await totalCharges(merchant.id, 'test', { q })).count).toBe(found.length)
   })
 
-  test('another filter narrows what was found, and the cursor goes on in it', async () => {
+  test('other filters and the cursor apply within the results', async () => {
     const [plain, joao] = await listCharges(merchant.id, 'test', { limit: 20, q: 'joao' }).then(
       ({ rows }) => rows.map(({ id }) => id),
     )
@@ -98,7 +98,7 @@ describe.each([
   })
 })
 
-test('a charge of the other account or the other mode is never found', async () => {
+test('charges of other accounts and modes are never found', async () => {
   const other = await makeMerchant()
   for (const q of ['joao', 'Order-1', '11222333000181']) {
     expect((await listCharges(other.id, 'test', { limit: 5, q })).rows).toEqual([])
@@ -109,7 +109,7 @@ test('a charge of the other account or the other mode is never found', async () 
   expect(await findChargeIds(other.id, 'test', id ?? '')).toEqual([])
 })
 
-test('one whose clock was slow is written behind the mark, and is found once it was looked for', async () => {
+test('a charge with an id behind the mark, made by a slow clock, is indexed later', async () => {
   await registerCharges(IN_A_MINUTE())
   await db()
     .$executeRaw`UPDATE charge_search_marks SET id = ${newId(new Date(Date.now() + 60_000))}::uuid`
@@ -118,7 +118,7 @@ test('one whose clock was slow is written behind the mark, and is found once it 
   expect(await find({ q: 'atrasada' })).toEqual(['late'])
 })
 
-test('totals tell how many, how much and how much of it is paid; filters count for them', async () => {
+test('totals have count, amount and paid amount of the filtered charges', async () => {
   const shop = await makeMerchant()
   const opened = await Promise.all(
     [1_000, 2_000, 3_000].map(amount => createCharge(shop, 'test', { ...CHARGE, amount }, null)),
@@ -133,7 +133,7 @@ test('totals tell how many, how much and how much of it is paid; filters count f
 })
 
 test.each(['529.982.247-25', '52998224725', '12.abc.345/01de-35', '11 222 333/0001-81', '1./ -A'])(
-  'the database writes the document %s for the search as the process does',
+  'SQL and TypeScript normalize the document %s alike',
   async text => {
     const [found] = await db().$queryRaw<{ doc: string }[]>`
       SELECT ${docSql('c')} AS doc FROM (SELECT ${text}::text AS client_doc) c`

@@ -31,7 +31,7 @@ type Step =
   | { on: 'charge'; do: 'close'; outcome: 'failed' | 'expired' }
   | { on: 'withdrawal'; do: 'approve' | 'reject' }
 
-// A database of its own: the worker of another test would take the charges that are due here.
+// A database of its own: workers of other tests would claim the due charges.
 const shared = env().DATABASE_URL ?? ''
 beforeAll(async () => {
   supplyEnv({ DATABASE_URL: await makeDatabase() })
@@ -56,7 +56,7 @@ const steps: fc.Arbitrary<Step>[] = [
   }),
   fc.record({ on: fc.constant('withdrawal'), do: fc.constantFrom('approve', 'reject') }),
 ]
-/** Each group is done at once, one group after the other. */
+/** Steps of a group run concurrently, groups one after another. */
 const groups = fc.array(fc.array(fc.oneof(...steps), { minLength: 1, maxLength: AT_ONCE_MAX }), {
   minLength: 1,
   maxLength: Math.ceil((COMMANDS * 2) / (1 + AT_ONCE_MAX)),
@@ -72,7 +72,7 @@ const CHARGE_MOVES = [
 ]
 const WITHDRAWAL_MOVES = ['pending>approved', 'pending>rejected']
 
-test('whatever comes in whatever order: only legal moves, and each is told of exactly once', async () => {
+test('any sequence of notices makes only allowed state changes, with one event for each', async () => {
   const merchant = await makeMerchant()
   const accountId = merchant.id
   await receive(merchant, 1_000 * RUNS * 20)

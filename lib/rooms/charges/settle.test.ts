@@ -21,7 +21,7 @@ import {
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
-// A database of its own, because its deadlocks are counted, and other tests make some on purpose.
+// A database of its own: deadlocks are counted, and other tests cause some on purpose.
 const shared = env().DATABASE_URL ?? ''
 beforeAll(async () => {
   supplyEnv({ DATABASE_URL: await makeDatabase() })
@@ -54,7 +54,7 @@ async function expectGapless(merchant: Account, count: number): Promise<void> {
   expect(Number(sequence.last)).toBe(count)
 }
 
-test('a payment credits the amount and says when and by what it came', async () => {
+test('a payment credits the amount and stores its time and end-to-end id', async () => {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant, 2_500)
   const paidAt = new Date('2026-11-20T12:34:56.789Z')
@@ -71,7 +71,7 @@ test('a payment credits the amount and says when and by what it came', async () 
   await expectBalancedBooks(merchant.id)
 })
 
-test('told 20 times at once, the same payment is credited once and told of once', async () => {
+test('a payment reported 20 times concurrently is credited once, with one event', async () => {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant, 2_500)
   const payment = paymentOf(merchant, id)
@@ -84,7 +84,7 @@ test('told 20 times at once, the same payment is credited once and told of once'
   await expectBalancedBooks(merchant.id)
 })
 
-test('the same charge twice in one batch is credited once', async () => {
+test('a charge that occurs twice in a batch is credited once', async () => {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant, 2_500)
   const rows = await settleCharges([paymentOf(merchant, id), paymentOf(merchant, id)])
@@ -94,7 +94,7 @@ test('the same charge twice in one batch is credited once', async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-test('one batch pays charges of several merchants, each into its own books', async () => {
+test('one batch settles charges of several merchants, each in its own ledger', async () => {
   const merchants = await Promise.all(Array.from({ length: 4 }, () => makeMerchant()))
   const payments: Payment[] = []
   for (const [nth, merchant] of merchants.entries()) {
@@ -113,7 +113,7 @@ test('one batch pays charges of several merchants, each into its own books', asy
   }
 })
 
-test("a charge named with another merchant's account is not paid", async () => {
+test("a charge is not settled under another merchant's account", async () => {
   const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
   const { id } = await openCharge(merchant)
   expect(await settleCharges([paymentOf(other, id)])).toEqual([])
@@ -123,7 +123,7 @@ test("a charge named with another merchant's account is not paid", async () => {
 })
 
 test.each(['expired', 'failed'] as const)(
-  'a charge that had %s is still paid when the bank says so',
+  'a charge that has %s is still settled when the bank reports a payment',
   async outcome => {
     const merchant = await makeMerchant()
     const { id } = await openCharge(merchant, 700)
@@ -136,7 +136,7 @@ test.each(['expired', 'failed'] as const)(
   },
 )
 
-test('a charge that is still being opened at a bank cannot be paid', async () => {
+test('a charge still being opened cannot be paid', async () => {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant)
   const data = { status: 'opening', accountId: merchant.id, id: newId(), txid: newId() }
@@ -158,7 +158,7 @@ test('a charge that is still being opened at a bank cannot be paid', async () =>
   await expectBalancedBooks(merchant.id)
 })
 
-test('one payment of a batch that cannot be leaves the whole batch unpaid', async () => {
+test('one invalid payment leaves its whole batch unpaid', async () => {
   const merchant = await makeMerchant()
   const [first, second] = [await openCharge(merchant), await openCharge(merchant)]
   const payment = paymentOf(merchant, first.id)
@@ -172,7 +172,7 @@ test('one payment of a batch that cannot be leaves the whole batch unpaid', asyn
 })
 
 describe('the event', () => {
-  test('holds the resource as it stands after the payment', async () => {
+  test('contains the charge in its state after the payment', async () => {
     const merchant = await makeMerchant()
     const { id } = await createCharge(
       merchant,
@@ -192,7 +192,7 @@ describe('the event', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('is numbered without a gap when some of 50 payments at once fail', async () => {
+  test('has no gap in its numbers when some of 50 concurrent payments fail', async () => {
     const merchant = await makeMerchant()
     const charges = await Promise.all(Array.from({ length: 50 }, () => openCharge(merchant, 1_000)))
     const taken = paymentOf(merchant, (await openCharge(merchant, 1_000)).id)
@@ -212,7 +212,7 @@ describe('the event', () => {
   })
 })
 
-/** A deadlock is undone by PostgreSQL and tried again by us, but only after a second of standstill. */
+/** PostgreSQL resolves a deadlock only after deadlock_timeout (1 s); the code then retries. */
 async function countDeadlocks(): Promise<bigint | undefined> {
   await db().$queryRaw`SELECT pg_stat_force_next_flush()::text`
   const [row] = await db().$queryRaw<{ deadlocks: bigint }[]>`
@@ -220,7 +220,7 @@ async function countDeadlocks(): Promise<bigint | undefined> {
   return row?.deadlocks
 }
 
-test('payments in and withdrawals out of one account at once never deadlock', async () => {
+test('concurrent payments and withdrawals of one account never deadlock', async () => {
   const merchant = await makeMerchant()
   await receive(merchant, 200_000)
   const charges = await Promise.all(Array.from({ length: 60 }, () => openCharge(merchant, 1_000)))
@@ -246,7 +246,7 @@ test('payments in and withdrawals out of one account at once never deadlock', as
   await expectBalancedBooks(merchant.id)
 }, 30_000)
 
-test('batches over several merchants in opposite orders all arrive', async () => {
+test('concurrent batches over several merchants in opposite orders all succeed', async () => {
   const merchants = await Promise.all(Array.from({ length: 5 }, () => makeMerchant()))
   const batches = await Promise.all(
     Array.from({ length: 24 }, async (_, nth) => {
@@ -266,8 +266,8 @@ test('batches over several merchants in opposite orders all arrive', async () =>
   }
 }, 30_000)
 
-describe('payments that reach one account at the same time', () => {
-  test('are settled together, and each caller has its own row', async () => {
+describe('concurrent payments to one account', () => {
+  test('are settled together, and each caller gets its own row', async () => {
     const merchant = await makeMerchant()
     const charges = await Promise.all(Array.from({ length: 40 }, () => openCharge(merchant, 1_000)))
     const transactions = async () => {
@@ -284,7 +284,7 @@ describe('payments that reach one account at the same time', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('one charge twice: one caller has the row, the other null, and it is credited once', async () => {
+  test('for the same charge credit it once; the other caller gets null', async () => {
     const merchant = await makeMerchant()
     const [first, second] = [await openCharge(merchant, 1_000), await openCharge(merchant, 1_000)]
     const rows = await Promise.all([
@@ -299,7 +299,7 @@ describe('payments that reach one account at the same time', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('one proof for two charges is refused to its own caller alone', async () => {
+  test('with a used end-to-end id are refused, and only for their own caller', async () => {
     const merchant = await makeMerchant()
     const charges = await Promise.all(Array.from({ length: 6 }, () => openCharge(merchant, 1_000)))
     const payments = charges.map(({ id }) => paymentOf(merchant, id))
@@ -320,7 +320,7 @@ describe('payments that reach one account at the same time', () => {
   })
 })
 
-test('a payment that a job reports without its lease is not credited; the others of the batch are', async () => {
+test('a payment reported with a stale lease is not credited; the others of its batch are', async () => {
   const merchant = await makeMerchant()
   const [held, lost] = [await openCharge(merchant, 1_000), await openCharge(merchant, 1_000)]
   const lease = newId()

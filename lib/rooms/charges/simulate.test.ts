@@ -25,23 +25,28 @@ test.each(OUTCOMES)(
   },
 )
 
-/** From a state, with an outcome: what it becomes, or nothing because it was final. */
+/** Each final state with each outcome; only a late payment is accepted. */
 const MOVES = CHARGE_STATUSES.filter(status => status !== 'pending').flatMap(from =>
   OUTCOMES.map(outcome => ({ from, outcome, may: from !== 'paid' && outcome === 'paid' })),
 )
 
-test.each(MOVES)('$from and then $outcome: moved is $may', async ({ from, outcome, may }) => {
-  const merchant = await makeMerchant()
-  const { id } = await openCharge(merchant)
-  await simulateCharge(merchant.id, id, from)
-  const again = simulateCharge(merchant.id, id, outcome)
-  if (may) expect(await again).toMatchObject({ status: outcome })
-  else await expect(again).rejects.toMatchObject({ code: 'already_final' })
-  expect(await findCharge(merchant.id, 'test', id)).toMatchObject({ status: may ? outcome : from })
-  await expectBalancedBooks(merchant.id)
-})
+test.each(MOVES)(
+  'a $from charge simulated as $outcome: accepted is $may',
+  async ({ from, outcome, may }) => {
+    const merchant = await makeMerchant()
+    const { id } = await openCharge(merchant)
+    await simulateCharge(merchant.id, id, from)
+    const again = simulateCharge(merchant.id, id, outcome)
+    if (may) expect(await again).toMatchObject({ status: outcome })
+    else await expect(again).rejects.toMatchObject({ code: 'already_final' })
+    expect(await findCharge(merchant.id, 'test', id)).toMatchObject({
+      status: may ? outcome : from,
+    })
+    await expectBalancedBooks(merchant.id)
+  },
+)
 
-test('a late payment came when it came, not when the charge had ended', async () => {
+test('a late payment has the time at which it arrives', async () => {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant)
   await simulateCharge(merchant.id, id, 'failed')
@@ -53,7 +58,7 @@ test('a late payment came when it came, not when the charge had ended', async ()
   await expectBalancedBooks(merchant.id)
 })
 
-test("the merchant's own reference names a charge too", async () => {
+test("a charge is also found by the merchant's reference", async () => {
   const merchant = await makeMerchant()
   await createCharge(merchant, 'test', { ...CHARGE, external_id: 'order 7' }, null)
   expect(await simulateCharge(merchant.id, 'order 7', 'paid')).toMatchObject({ status: 'paid' })
@@ -61,7 +66,7 @@ test("the merchant's own reference names a charge too", async () => {
 })
 
 describe('not found', () => {
-  test('an unknown id, a text and another merchant’s charge are told alike', async () => {
+  test("an unknown id, an unknown reference and another merchant's charge get the same error", async () => {
     const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
     const { id } = await createCharge(other, 'test', { ...CHARGE, external_id: 'order 8' }, null)
     for (const name of [newId(), 'no such order', id, 'order 8', id.replaceAll('-', '')]) {
@@ -75,7 +80,7 @@ describe('not found', () => {
   })
 })
 
-test('20 payers at once: one pays, the others are told that it is final', async () => {
+test('of 20 concurrent payments one succeeds, and the others are refused as already_final', async () => {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant, 3_000)
   const outcomes = await Promise.allSettled(
@@ -87,7 +92,7 @@ test('20 payers at once: one pays, the others are told that it is final', async 
   await expectBalancedBooks(merchant.id)
 })
 
-test('paid, failed and expired at once: whatever the order, a payment that was taken is credited', async () => {
+test('of concurrent outcomes, a payment that the simulator accepts is always credited', async () => {
   const merchant = await makeMerchant()
   const charges = await Promise.all(Array.from({ length: 15 }, () => openCharge(merchant, 1_000)))
   const outcomes = await Promise.all(

@@ -5,7 +5,7 @@ import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { expectBalancedBooks, makeMerchant } from '#lib/testing/stage.ts'
 
-test('a new account begins with R$ 1.000,00 in test mode, however often it is asked for', async () => {
+test('a new account gets R$ 1.000,00 in test mode, once', async () => {
   const merchant = await makeMerchant()
   await payWelcomeCharge(merchant)
   await payWelcomeCharge(merchant)
@@ -15,7 +15,7 @@ test('a new account begins with R$ 1.000,00 in test mode, however often it is as
   await expectBalancedBooks(merchant.id)
 })
 
-test('a crash between opening and paying it is made good by the next call', async () => {
+test('after a crash between opening and paying, the next call pays the charge', async () => {
   const merchant = await makeMerchant()
   const request = {
     amount: 100_000,

@@ -7,7 +7,7 @@ import { makeMerchant } from '#lib/testing/stage.ts'
 
 const ACTOR = { type: 'user', id: newId() } as const
 
-test('at rest there is only its HMAC, its first 20 and its last four characters', async () => {
+test("the database stores only a token's HMAC, first 20 and last four characters", async () => {
   const merchant = await makeMerchant()
   const wanted = {
     accountId: merchant.id,
@@ -25,7 +25,7 @@ test('at rest there is only its HMAC, its first 20 and its last four characters'
   expect(kept).not.toContain(token)
   expect(kept).not.toContain(token.slice(0, 21))
   expect(kept).not.toContain(token.slice(-5))
-  // A plain hash could be tried offline by whoever has a copy of the table.
+  // A plain hash could be tried offline by anyone with a copy of the table.
   expect(Buffer.from(rows[0]?.hash ?? [])).toHaveLength(32)
   expect(kept).not.toContain(createHash('sha256').update(token).digest('hex'))
   const row = await db().token.findFirstOrThrow({ where: { accountId: merchant.id, id } })
@@ -41,7 +41,7 @@ test('at rest there is only its HMAC, its first 20 and its last four characters'
   })
 })
 
-test('who issued it, for what, stands in the record', async () => {
+test('the audit record has the issuer, name, mode and permissions', async () => {
   const merchant = await makeMerchant()
   const permissions = ['transactions:read' as const, 'events:read' as const]
   const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'erp', permissions }

@@ -15,7 +15,7 @@ async function remember() {
   return { merchant, token }
 }
 
-/** Uses the proof as a statement does that names the account by it. */
+/** Runs the proof in a statement, as every statement of a cached caller does. */
 async function prove(token: string): Promise<string> {
   const known = recallToken(token)
   if (!known) throw new Error('The caller is not remembered')
@@ -23,7 +23,7 @@ async function prove(token: string): Promise<string> {
   return row?.id ?? ''
 }
 
-test('a remembered caller is exactly what its proof compares', async () => {
+test('a cached caller has exactly the columns that its proof compares', async () => {
   const { merchant, token } = await remember()
   expect(await prove(token)).toBe(merchant.id)
   const { key: _key, proof: _proof, account, ...rest } = recallToken(token) ?? expect.unreachable()
@@ -32,7 +32,7 @@ test('a remembered caller is exactly what its proof compares', async () => {
   expect(compared.sort()).toEqual(Object.keys(CALLER_COLUMNS).sort())
 })
 
-/** Another value for each column of the list; the type asks for all of them. */
+/** Changes each column once; the type requires all of them. */
 const CHANGES: Record<keyof CallerRow, string> = {
   accountId: 'UPDATE tokens SET account_id = $2 WHERE account_id = $1',
   mode: `UPDATE tokens SET mode = 'live' WHERE account_id = $1`,
@@ -44,7 +44,7 @@ const CHANGES: Record<keyof CallerRow, string> = {
 }
 
 test.each(Object.entries(CHANGES))(
-  'a statement of a remembered caller is refused once its %s has changed',
+  'a statement of a cached caller is refused after its %s has changed',
   async (_field, change) => {
     const { merchant, token } = await remember()
     const other = await makeMerchant()

@@ -22,7 +22,7 @@ function recordsOf(id: string) {
   return db().auditRecord.findMany({ where: { target: id, action: 'token.revoked' } })
 }
 
-test('a revoked token is refused at its very next use, and its row stays with the reason', async () => {
+test('a revoked token is refused at its next use, and its row stores the reason', async () => {
   const { merchant, token, id } = await issue()
   const other = await makeToken(merchant.id)
   expect(await verifyToken(token)).not.toBeNull()
@@ -40,7 +40,7 @@ test('a revoked token is refused at its very next use, and its row stays with th
   ])
 })
 
-test('20 revocations at once, and one later, are one, with one reason and one record', async () => {
+test('20 concurrent revocations and a later one take effect once, with one audit record', async () => {
   const { id } = await issue()
   const outcomes = await Promise.all(
     Array.from({ length: 20 }, (_, nth) => revokeToken(id, `reason ${nth}`, ACTOR)),
@@ -50,13 +50,13 @@ test('20 revocations at once, and one later, are one, with one reason and one re
   expect(await recordsOf(id)).toHaveLength(1)
 })
 
-test('how it begins is enough to name it', async () => {
+test('a token can be named by its first 20 characters', async () => {
   const { token, id } = await issue()
   expect(await revokeToken(token.slice(0, 20), 'leaked', ACTOR)).toEqual({ id })
   expect(await verifyToken(token)).toBeNull()
 })
 
-test('a whole token names itself, and is not repeated in an answer', async () => {
+test('a token can be named in full, and errors do not repeat it', async () => {
   const { token, id } = await issue()
   const other = `${token.slice(0, -1)}${token.endsWith('x') ? 'y' : 'x'}`
   await expect(revokeToken(other, 'leaked', ACTOR)).rejects.not.toThrow(other)
@@ -64,7 +64,7 @@ test('a whole token names itself, and is not repeated in an answer', async () =>
   expect(await verifyToken(token)).toBeNull()
 })
 
-test('a name that fits several tokens, or none, ends none of them', async () => {
+test('a prefix of several tokens, or of none, revokes none', async () => {
   const [first, second] = [await issue(), await issue()]
   await expect(revokeToken('troco_test_', 'x', ACTOR)).rejects.toMatchObject({
     code: 'not_found',

@@ -10,7 +10,7 @@ const DAY_S = 86_400
 
 interface Case {
   status: TokenStatus
-  /** Seconds from now; null: it never expires. */
+  /** Seconds from now; null means never. */
   expiresIn: number | null
   isRevoked?: boolean
   isReplaced?: boolean
@@ -30,12 +30,12 @@ const CASES: Case[] = [
   { status: 'revoked', expiresIn: -DAY_S, isRevoked: true },
 ]
 
-test('the cases hold every status', () => {
+test('the cases cover every status', () => {
   expect(new Set(CASES.map(({ status }) => status))).toEqual(new Set(TOKEN_STATUSES))
 })
 
 test.each(CASES)(
-  'the status, the rule in SQL, the rule in TypeScript and the verification agree: %o',
+  'the status in SQL and TypeScript agrees with the verification: %o',
   async ({ status, expiresIn, isRevoked = false, isReplaced = false }) => {
     const { id: accountId } = await makeMerchant()
     const token = await makeToken(accountId)

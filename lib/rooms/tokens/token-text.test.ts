@@ -5,7 +5,7 @@ import fc from '#lib/testing/property.ts'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-test.each(['test', 'live'] as const)('a %s token says so and carries its checksum', mode => {
+test.each(['test', 'live'] as const)('a %s token contains its mode and its checksum', mode => {
   const token = makeToken(mode)
   expect(token).toMatch(new RegExp(`^troco_${mode}_[0-9A-Za-z]{38}$`))
   const checksum = [...token.slice(-6)].reduce((sum, digit) => sum * 62 + BASE62.indexOf(digit), 0)
@@ -13,13 +13,13 @@ test.each(['test', 'live'] as const)('a %s token says so and carries its checksu
   expect(isTokenText(token)).toBe(true)
 })
 
-test('no two of 10,000 are alike, and every character occurs', () => {
+test('10,000 tokens are all different and use every character', () => {
   const tokens = Array.from({ length: 10_000 }, () => makeToken('test'))
   expect(new Set(tokens).size).toBe(10_000)
   expect(new Set(tokens.map(token => token.slice(11, 43)).join(''))).toEqual(new Set(BASE62))
 })
 
-test('one changed, lost or added character is seen without a database', () => {
+test('one changed, lost or added character is detected without a database', () => {
   const character = fc.constantFrom(...`${BASE62}-_ é\n`)
   fc.assert(
     fc.property(fc.nat(48), character, fc.boolean(), (place, other, isLive) => {
@@ -34,7 +34,7 @@ test('one changed, lost or added character is seen without a database', () => {
 })
 
 test.each(['', 'troco_test_', 'sk_test_1234', 'Bearer x', 'x'.repeat(100_000)])(
-  'a text that begins %.12j… is none',
+  'a text starting with %.12j… is not a token',
   text => {
     expect(isTokenText(text)).toBe(false)
   },

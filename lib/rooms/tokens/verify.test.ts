@@ -6,7 +6,6 @@ import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
-/** Moves the only token of an account in time. */
 async function setTimes(accountId: string, column: 'expires_at' | 'last_used_at', seconds: number) {
   const changed =
     column === 'expires_at'
@@ -25,7 +24,7 @@ async function lastUseOf(accountId: string): Promise<string | undefined> {
   return row?.at
 }
 
-test('a token tells its account, its mode and exactly its permissions', async () => {
+test('a token returns its account, mode and permissions', async () => {
   const merchant = await makeMerchant('Padaria')
   const all = await makeToken(merchant.id)
   const narrow = await makeToken(merchant.id, { permissions: ['account:read'] })
@@ -44,12 +43,12 @@ test('a token tells its account, its mode and exactly its permissions', async ()
   expect((await verifyToken(narrow))?.permissions).toEqual(['account:read'])
 })
 
-test('a token that was never issued is nobody’s, whoever made its checksum right', async () => {
+test('a token with a valid checksum that was never issued is refused', async () => {
   expect(await verifyToken(makeTokenText('test'))).toBeNull()
   expect(await verifyToken(makeTokenText('live'))).toBeNull()
 })
 
-test('a mistyped token is refused without asking the database', async () => {
+test('a mistyped token is refused without a database query', async () => {
   const merchant = await makeMerchant()
   const token = await makeToken(merchant.id)
   const holder = globalThis as typeof globalThis & { [key: symbol]: unknown }
@@ -70,7 +69,7 @@ test('a mistyped token is refused without asking the database', async () => {
   expect(await verifyToken(token)).not.toBeNull()
 })
 
-test('its time is up by the clock of the database', async () => {
+test("expiry follows the database's clock", async () => {
   const merchant = await makeMerchant()
   const token = await makeToken(merchant.id, { expiresAt: new Date(Date.now() + 3_600_000) })
   expect(await verifyToken(token)).not.toBeNull()
@@ -80,7 +79,7 @@ test('its time is up by the clock of the database', async () => {
   expect(await verifyToken(token)).not.toBeNull()
 })
 
-test('its last use is written at most once a minute', async () => {
+test('the last use is written at most once a minute', async () => {
   const merchant = await makeMerchant()
   const token = await makeToken(merchant.id)
   expect(await lastUseOf(merchant.id)).toBeNull()
@@ -101,7 +100,7 @@ test('its last use is written at most once a minute', async () => {
   expect(await lastUseOf(merchant.id)).not.toBe(old)
 })
 
-test('the hashes are worth nothing under another server key', async () => {
+test('stored hashes are useless under another TROCO_SECRET', async () => {
   const merchant = await makeMerchant()
   const token = await makeToken(merchant.id)
   const secret = env().TROCO_SECRET ?? ''
@@ -114,7 +113,7 @@ test('the hashes are worth nothing under another server key', async () => {
   expect(await verifyToken(token)).not.toBeNull()
 })
 
-test('a token made under the server key before this one works, and moves to this one', async () => {
+test('a token hashed under TROCO_SECRET_BEFORE works and is rehashed under the current secret', async () => {
   const merchant = await makeMerchant()
   const token = await makeToken(merchant.id)
   const before = env().TROCO_SECRET ?? ''

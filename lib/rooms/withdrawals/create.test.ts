@@ -30,7 +30,7 @@ async function tryAtOnce(merchant: Account, times: number, amount: number) {
   return { won: times - refusals.length, refusals: new Set(refusals) }
 }
 
-test('the amount is held with the row: it can be spent no second time', async () => {
+test('a withdrawal holds its amount, which cannot be spent a second time', async () => {
   const merchant = await merchantWith(10_000)
   const row = await createWithdrawal(merchant.id, 'test', { amount: 4_000, ...KEY })
   expect(row).toEqual({
@@ -57,7 +57,7 @@ test('the amount is held with the row: it can be spent no second time', async ()
 })
 
 describe('a balance that is too small', () => {
-  test('refuses, in the words of the specification, and writes nothing', async () => {
+  test('is refused with insufficient_balance, and nothing is written or held', async () => {
     const merchant = await merchantWith(4_999)
     await expect(
       createWithdrawal(merchant.id, 'test', { amount: 5_000, ...KEY }),
@@ -70,7 +70,7 @@ describe('a balance that is too small', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('in live mode is not helped by money in test mode', async () => {
+  test('in live mode is not increased by money in test mode', async () => {
     const merchant = await merchantWith(50_000)
     await expect(
       createWithdrawal(merchant.id, 'live', { amount: 1_000, ...KEY }),
@@ -79,7 +79,7 @@ describe('a balance that is too small', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('to the last cent: exactly the balance can be withdrawn, once', async () => {
+  test('exactly the balance can be withdrawn, once', async () => {
     const merchant = await merchantWith(5_000)
     expect(await tryAtOnce(merchant, 5, 5_000)).toEqual({
       won: 1,
@@ -90,7 +90,7 @@ describe('a balance that is too small', () => {
   })
 })
 
-test('50 at once over a balance for 20: 20 win', async () => {
+test('of 50 concurrent withdrawals over a balance for 20, 20 succeed', async () => {
   const merchant = await merchantWith(20_999)
   expect(await tryAtOnce(merchant, 50, 1_000)).toEqual({
     won: 20,
@@ -101,7 +101,7 @@ test('50 at once over a balance for 20: 20 win', async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-test('another reason to refuse is not called want of money, and holds nothing', async () => {
+test('another refusal is not reported as insufficient_balance, and holds nothing', async () => {
   const merchant = await merchantWith(10_000)
   const tooSmall = createWithdrawal(merchant.id, 'test', { amount: 999, ...KEY })
   await expect(tooSmall).rejects.not.toMatchObject({ code: 'insufficient_balance' })
@@ -110,7 +110,7 @@ test('another reason to refuse is not called want of money, and holds nothing', 
   await expectBalancedBooks(merchant.id)
 })
 
-test('money that comes while withdrawals go is neither lost nor spent before it came', async () => {
+test('money received during withdrawals is neither lost nor spent before it arrives', async () => {
   const merchant = await merchantWith(5_000)
   const [, { won }] = await Promise.all([
     Promise.all(Array.from({ length: 15 }, () => receive(merchant, 1_000))),

@@ -16,13 +16,13 @@ import {
   receive,
 } from '#lib/testing/stage.ts'
 
-// Nobody sends live money yet: what stands here must not be due in the database of other tests.
+// No worker sends live money yet: these rows must not be due in the database of other tests.
 inOwnDatabase()
 
 const KEY = { pixKeyType: 'cpf', pixKey: '529.982.247-25', dictKey: '52998224725' } as const
 const NONE = { charge_max: null, withdrawal_max: null, night_max: null }
 const ACTOR = { type: 'system' } as const
-/** All in one night of São Paulo, three hours behind UTC, and what lies just outside of it. */
+/** Times inside and just outside one night in São Paulo (UTC−3). */
 const DAY_BEFORE = '2026-11-20T22:59:59.999Z'
 const [EVENING, MIDNIGHT, MORNING] = [
   '2026-11-20T23:00:00.000Z',
@@ -47,7 +47,6 @@ function openLive({ id: accountId }: Account, amount: number, mode: Mode = 'live
   return insertCharge({ ...who, request: { ...CHARGE, amount }, order }, null).then(() => id)
 }
 
-/** As if a bank had said that a live charge was paid. */
 async function receiveLive(merchant: Account, amount: number): Promise<void> {
   const chargeId = await openLive(merchant, amount)
   await db().charge.updateMany({
@@ -74,8 +73,8 @@ const refusal = (rule: string) => ({
   fields: { amount: [`amount ${rule}`] },
 })
 
-describe('one charge', () => {
-  test('may come to the limit, and not to a cent more', async () => {
+describe('the limit of a charge', () => {
+  test('allows exactly the limit and not a cent more', async () => {
     const merchant = await merchantWith({ charge_max: 100_000 })
     const rule = "must be at most R$ 1,000.00, this account's limit per charge"
     await expect(openLive(merchant, 100_001)).rejects.toMatchObject(refusal(rule))
@@ -84,8 +83,8 @@ describe('one charge', () => {
   })
 })
 
-describe('one withdrawal', () => {
-  test('may come to the limit, and not to a cent more; a refused one holds nothing', async () => {
+describe('the limit of a withdrawal', () => {
+  test('allows exactly the limit and not a cent more; a refused one holds nothing', async () => {
     const merchant = await merchantWith({ withdrawal_max: 5_000 })
     const rule = "must be at most R$ 50.00, this account's limit per withdrawal"
     await expect(withdraw(merchant, 5_001)).rejects.toMatchObject(refusal(rule))
@@ -96,11 +95,11 @@ describe('one withdrawal', () => {
   })
 })
 
-describe('all of one night', () => {
+describe('the limit of a night', () => {
   const rule =
     "would bring the withdrawals from 20:00 to 06:00 above R$ 100.00, this account's limit"
 
-  test('50 at once come to the limit, and never a cent above it', async () => {
+  test('is reached and never exceeded by 50 concurrent withdrawals', async () => {
     const merchant = await merchantWith({ night_max: 10_000 })
     const outcomes = await Promise.allSettled(
       Array.from({ length: 50 }, (_, nth) =>
@@ -116,7 +115,7 @@ describe('all of one night', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('from 20:00 to before 06:00 in São Paulo, midnight or not; the day before and after do not count', async () => {
+  test('applies from 20:00 until 06:00 in São Paulo, and not outside of these hours', async () => {
     const merchant = await merchantWith({ night_max: 10_000 })
     await withdraw(merchant, 50_000, DAY_BEFORE)
     await withdraw(merchant, 50_000, DAY_AFTER)
@@ -125,7 +124,7 @@ describe('all of one night', () => {
     await expect(withdraw(merchant, 1_000, MIDNIGHT)).rejects.toMatchObject(refusal(rule))
   })
 
-  test('one that stands already is said to stand, whatever the night has left', async () => {
+  test('is checked after the external_id: a repeated one is refused as external_id_used', async () => {
     const merchant = await merchantWith({ night_max: 10_000 })
     const again = () =>
       insertWithdrawal(merchant.id, 'live', {
@@ -138,7 +137,7 @@ describe('all of one night', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('what the bank refused has come back, and counts no more', async () => {
+  test('does not count rejected withdrawals', async () => {
     const merchant = await merchantWith({ night_max: 10_000 })
     const { id } = await withdraw(merchant, 10_000, EVENING)
     await expect(withdraw(merchant, 1_000, MIDNIGHT)).rejects.toMatchObject(refusal(rule))
@@ -150,7 +149,7 @@ describe('all of one night', () => {
   })
 })
 
-test('test mode knows no limits, and asks the database nothing more for it', async () => {
+test('test mode has no limits', async () => {
   const merchant = await makeMerchant()
   await receive(merchant, 1_000_000)
   await limitAccount(merchant.id, { charge_max: 500, withdrawal_max: 1, night_max: 0 }, ACTOR)

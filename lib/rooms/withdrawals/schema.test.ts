@@ -17,7 +17,6 @@ afterAll(async () => {
   await client.end()
 })
 
-/** The columns that a state wants. */
 const STATES: Record<string, Record<string, string>> = {
   pending: { status: `'pending'` },
   approved: { status: `'approved'`, approved_at: 'now()' },
@@ -25,7 +24,7 @@ const STATES: Record<string, Record<string, string>> = {
 }
 const UNSET = { approved_at: 'NULL', rejected_at: 'NULL', rejection_reason: 'NULL' }
 
-/** Writes a row by hand, changes it by hand, and takes all back; the rule that refused. */
+/** Inserts a row, applies a change and rolls both back; returns the violated constraint. */
 async function refusalOf(
   columns: Record<string, string>,
   change: Record<string, string> = {},
@@ -64,7 +63,7 @@ async function refusalOf(
   }
 }
 
-describe('a withdrawal moves only along its arrows, even when typed by hand', () => {
+describe('the database allows only the defined state changes of a withdrawal, even by hand', () => {
   const names = Object.keys(STATES)
   const pairs = names.flatMap(from => names.map(to => ({ from, to })))
   test.each(pairs.filter(({ from, to }) => from !== to))('$from to $to', async ({ from, to }) => {
@@ -73,7 +72,7 @@ describe('a withdrawal moves only along its arrows, even when typed by hand', ()
   })
 })
 
-test('what was agreed never changes: amount, mode, account and id', async () => {
+test('amount, mode, account and id never change', async () => {
   const changes = { amount: '1001', mode: `'live'`, id: `'${newId()}'`, account_id: `'${newId()}'` }
   for (const [column, value] of Object.entries(changes)) {
     const change = { [column]: value }
@@ -82,7 +81,7 @@ test('what was agreed never changes: amount, mode, account and id', async () => 
   }
 })
 
-test('settled without a time or a reason, or these without being settled, is refused', async () => {
+test('a settled withdrawal must have its time and reason, and no other may have them', async () => {
   expect(await refusalOf({}, { status: `'approved'` })).toBe('withdrawals_approved_has_time')
   expect(await refusalOf({}, { approved_at: 'now()' })).toBe('withdrawals_approved_has_time')
   expect(await refusalOf({}, { rejected_at: 'now()' })).toBe('withdrawals_rejected_has_time')
@@ -92,7 +91,7 @@ test('settled without a time or a reason, or these without being settled, is ref
   )
 })
 
-test('a withdrawal outside its limits or in no known state is refused', async () => {
+test('a withdrawal with an invalid amount, mode, state, key type or account is refused', async () => {
   expect(await refusalOf({})).toBeUndefined()
   expect(await refusalOf({ amount: '999' })).toBe('withdrawals_amount_range')
   expect(await refusalOf({ amount: '1000000000000' })).toBe('withdrawals_amount_range')

@@ -29,7 +29,6 @@ interface World {
   ids: string[]
 }
 
-/** The two rooms that send money, by the name of their table. */
 const ROOMS = {
   withdrawals: {
     sent: 'approved',
@@ -92,7 +91,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 )
 
 test.each(['withdrawals', 'refunds'] as const)(
-  '%s: whatever a bank and its line do, each is sent at most once and told of exactly once',
+  '%s are sent at most once, with exactly one event, whatever the bank and the network do',
   async table => {
     const rows = Prisma.raw(table)
     const room = ROOMS[table]
@@ -139,7 +138,7 @@ test.each(['withdrawals', 'refunds'] as const)(
           return Promise.all(Array.from({ length: step.times }, () => room.run(world)))
         }
         case 'stall':
-          // Another worker takes over what this call is about; then the bank answers this one.
+          // Another worker takes over and finishes before the bank responds to this one.
           return bank.stall(step.when, async () => {
             await lapses()
             await room.run(world)

@@ -38,7 +38,7 @@ const fallDue = (id: string) =>
   db()
     .$executeRaw`UPDATE withdrawals SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
 
-test('a withdrawal is sent once, and approved when the bank has settled it', async () => {
+test('a withdrawal is sent once and approved when the bank has settled it', async () => {
   const id = await withdraw('ana@example.com')
   await sendDueWithdrawals()
   expect(await ordersOf(id)).toMatchObject([{ kind: 'payout', amount: 4_000n }])
@@ -49,7 +49,7 @@ test('a withdrawal is sent once, and approved when the bank has settled it', asy
   await expectBalancedBooks(merchant.id)
 })
 
-test('a key that the bank refuses gives the money back, with the reason', async () => {
+test('a withdrawal that the bank refuses is rejected with the reason, and the money returns', async () => {
   const id = await withdraw('reject@example.com')
   await expect.poll(() => settles(id), { timeout: 20_000 }).toBe('rejected')
   expect((await find(id))?.rejection_reason).toBe('The receiving bank refused the key')
@@ -57,14 +57,14 @@ test('a key that the bank refuses gives the money back, with the reason', async 
   await expectBalancedBooks(merchant.id)
 })
 
-test('one that the bank never answers stays pending and held, however often it is asked', async () => {
+test('a withdrawal without a result from the bank stays pending and held', async () => {
   const id = await withdraw('hold@example.com')
   for (let times = 0; times < 3; times++) expect(await settles(id)).toBe('pending')
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 4_000 })
   expect(await ordersOf(id)).toHaveLength(1)
 })
 
-test('a suspended account’s waits, and is sent when the account is active again', async () => {
+test('a withdrawal of a suspended account is sent once the account is active again', async () => {
   const id = await withdraw('ana@example.com')
   await suspendAccount(merchant.id, 'test', ACTOR)
   expect(await settles(id)).toBe('pending')
@@ -73,7 +73,7 @@ test('a suspended account’s waits, and is sent when the account is active agai
   await expect.poll(() => settles(id), { timeout: 20_000 }).toBe('approved')
 })
 
-test('a suspended account’s is looked at every 15 seconds, however often, and not worn out by it', async () => {
+test('a suspended account is checked every 15 s without increasing the pause', async () => {
   const id = await withdraw('ana@example.com')
   await suspendAccount(merchant.id, 'test', ACTOR)
   for (let times = 0; times < 12; times++) {
@@ -95,7 +95,7 @@ const pauseOf = async (id: string) => {
   return row?.seconds ?? Number.NaN
 }
 
-test('one that is not settled is asked about after growing pauses, at most five minutes', async () => {
+test('an unsettled withdrawal is queried after growing pauses of at most five minutes', async () => {
   const id = await withdraw('hold@example.com')
   for (const [attempts, pauseS] of [
     [0, 1],
@@ -130,10 +130,10 @@ async function expectApprovedOnce(id: string, bank: StubBank): Promise<void> {
   await expectBalancedBooks(merchant.id)
 }
 
-describe('a worker whose lease has passed to another', () => {
+describe('a worker that lost its lease', () => {
   const NO = { outcome: 'rejected', reason: 'No' } as const
 
-  test('rejects nothing that its successor has sent, whatever the bank answers it', async () => {
+  test('rejects nothing that the new holder has sent, whatever the bank returns', async () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
     bank.stall('before', async () => {
@@ -145,7 +145,7 @@ describe('a worker whose lease has passed to another', () => {
     await expectApprovedOnce(id, bank)
   })
 
-  test('writes nothing while the successor is still at work', async () => {
+  test('writes nothing while the new holder works', async () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
     bank.stall('after', async () => {
@@ -160,7 +160,7 @@ describe('a worker whose lease has passed to another', () => {
     await expectApprovedOnce(id, bank)
   })
 
-  test('approves nothing either: the successor hears of it as well', async () => {
+  test('does not approve; the new holder does', async () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
     bank.isQuick = true
@@ -173,7 +173,7 @@ describe('a worker whose lease has passed to another', () => {
     await expectApprovedOnce(id, bank)
   })
 
-  test('sends nothing any more: the successor has, or will', async () => {
+  test('does not send again what the new holder has sent', async () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
     bank.decide(bareId(id), { sends: ['lost before'] })
@@ -186,7 +186,7 @@ describe('a worker whose lease has passed to another', () => {
     await expectApprovedOnce(id, bank)
   })
 
-  test('because its process ends, sends nothing any more', async () => {
+  test('because its process stops, sends nothing more', async () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
     bank.decide(bareId(id), { sends: ['lost before'] })
@@ -199,7 +199,7 @@ describe('a worker whose lease has passed to another', () => {
   })
 })
 
-test('a try that arrives late makes the next one a duplicate, which is no refusal', async () => {
+test('a late first attempt makes the next one a duplicate, which does not reject it', async () => {
   const id = await withdraw('ana@example.com')
   const bank = new StubBank()
   bank.decide(bareId(id), { sends: ['lost before'] })
@@ -214,7 +214,7 @@ test('a try that arrives late makes the next one a duplicate, which is no refusa
   await expectApprovedOnce(id, bank)
 })
 
-test('a bank that lets one call hang delays none of the others', async () => {
+test('a bank call that hangs does not delay the others', async () => {
   const ids: string[] = []
   for (let count = 0; count < 20; count++) {
     await receive(merchant, 4_000)
@@ -231,7 +231,7 @@ test('a bank that lets one call hang delays none of the others', async () => {
   expect(new Set(bank.sent.map(order => order.id))).toEqual(new Set(ids.map(bareId)))
 })
 
-test('what was said to the bank is in the journal, with the key masked', async () => {
+test('the journal contains the bank calls, with the PIX key masked', async () => {
   const id = await withdraw('ana@example.com')
   const bank = new StubBank()
   await turn(id, bank)

@@ -19,7 +19,6 @@ async function openWithdrawal(amount = 3_000) {
 
 const endToEndId = () => `E${newId().replaceAll('-', '').slice(0, 31)}`
 
-/** The events of withdrawals; the charge that brought the money has its own. */
 function eventsOf(merchant: Account) {
   return db().event.findMany({
     where: { accountId: merchant.id, type: { startsWith: 'withdrawal.' } },
@@ -27,7 +26,7 @@ function eventsOf(merchant: Account) {
   })
 }
 
-test('approved: the held amount leaves, and the event has the row as it stands', async () => {
+test('an approved withdrawal debits the held amount, and the event contains the final row', async () => {
   const { merchant, settlement } = await openWithdrawal()
   const sentAs = endToEndId()
   const row = await approveWithdrawal({ ...settlement, endToEndId: sentAs })
@@ -49,7 +48,7 @@ test('approved: the held amount leaves, and the event has the row as it stands',
   await expectBalancedBooks(merchant.id)
 })
 
-test('rejected: the held amount comes back, and the event says why', async () => {
+test('a rejected withdrawal returns the held amount, and the event contains the reason', async () => {
   const { merchant, settlement } = await openWithdrawal()
   const row = await rejectWithdrawal({ ...settlement, reason: 'The key is unknown' })
   expect(row).toMatchObject({
@@ -66,7 +65,7 @@ test('rejected: the held amount comes back, and the event says why', async () =>
   await expectBalancedBooks(merchant.id)
 })
 
-test('20 approvals at once move the money once', async () => {
+test('20 concurrent approvals move the money once', async () => {
   const { merchant, settlement } = await openWithdrawal()
   const sentAs = endToEndId()
   const outcomes = await Promise.all(
@@ -78,7 +77,7 @@ test('20 approvals at once move the money once', async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-test('20 rejections at once give the money back once', async () => {
+test('20 concurrent rejections return the money once', async () => {
   const { merchant, settlement } = await openWithdrawal()
   const outcomes = await Promise.all(
     Array.from({ length: 20 }, () => rejectWithdrawal({ ...settlement, reason: 'no' })),
@@ -89,7 +88,7 @@ test('20 rejections at once give the money back once', async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-test('approved and rejected at once: one of them holds, in the row, the books and the event', async () => {
+test('of concurrent approvals and rejections one wins, in row, ledger and event', async () => {
   const { merchant, settlement } = await openWithdrawal()
   const outcomes = await Promise.all(
     Array.from({ length: 10 }, (_, nth) =>
@@ -106,7 +105,7 @@ test('approved and rejected at once: one of them holds, in the row, the books an
   await expectBalancedBooks(merchant.id)
 })
 
-test('what is final stays: a word that comes later is null and moves nothing', async () => {
+test('a final state does not change: a later result returns null and moves nothing', async () => {
   const approved = await openWithdrawal()
   await approveWithdrawal({ ...approved.settlement, endToEndId: endToEndId() })
   expect(await rejectWithdrawal({ ...approved.settlement, reason: 'late' })).toBeNull()
@@ -127,7 +126,7 @@ test('what is final stays: a word that comes later is null and moves nothing', a
   }
 })
 
-test("another merchant's withdrawal, and one that does not exist, are not settled", async () => {
+test('an unknown withdrawal, or one of another merchant, is not settled', async () => {
   const { merchant, settlement } = await openWithdrawal()
   const other = await makeMerchant()
   const foreign = { ...settlement, accountId: other.id }
@@ -140,7 +139,7 @@ test("another merchant's withdrawal, and one that does not exist, are not settle
   await expectBalancedBooks(other.id)
 })
 
-test('one proof of a payout belongs to one withdrawal: the second is refused whole', async () => {
+test('an end-to-end id belongs to one withdrawal; a second one is refused without any write', async () => {
   const [first, second] = [await openWithdrawal(), await openWithdrawal()]
   const sentAs = endToEndId()
   await approveWithdrawal({ ...first.settlement, endToEndId: sentAs })
@@ -164,7 +163,7 @@ async function wakesDuring(topic: Topic, work: () => Promise<unknown>): Promise<
   return times
 }
 
-test('a withdrawal wakes who sends it, and its end who delivers the event, once', async () => {
+test('creating a withdrawal wakes its worker; settling it wakes the delivery worker once', async () => {
   let opened: Awaited<ReturnType<typeof openWithdrawal>> | undefined
   const open = async () => {
     opened = await openWithdrawal()
@@ -175,7 +174,7 @@ test('a withdrawal wakes who sends it, and its end who delivers the event, once'
   expect(await wakesDuring('deliveries', reject)).toBe(0)
 })
 
-test('with a lease that the row no longer carries, nothing is settled', async () => {
+test('a stale lease settles nothing', async () => {
   const { merchant, settlement } = await openWithdrawal()
   const lease = newId()
   const stale = { ...settlement, lease: newId() }

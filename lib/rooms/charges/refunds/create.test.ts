@@ -20,7 +20,6 @@ import {
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
-/** A merchant whose only money came by one charge. */
 async function merchantPaid(amount: number): Promise<{ merchant: Account; chargeId: string }> {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant, amount)
@@ -40,7 +39,6 @@ function countedOn(merchant: Account, id: string) {
 
 const refundsOf = (merchant: Account) => db().refund.count({ where: { accountId: merchant.id } })
 
-/** Every row that a refund could touch, as the database holds it. */
 async function rowsOf(merchant: Account): Promise<unknown> {
   const where = { accountId: merchant.id }
   return Promise.all([
@@ -73,7 +71,7 @@ async function tryAtOnce(times: number, work: (nth: number) => Promise<unknown>)
   return { won: times - refusals.length, refusals: new Set(refusals) }
 }
 
-test('the amount is held with the row, of the balance and of the charge', async () => {
+test('a refund holds its amount in the balance and in the charge', async () => {
   const { merchant, chargeId } = await merchantPaid(10_000)
   const row = await createRefund(merchant.id, 'test', chargeId, { amount: 4_000, reason: 'Late' })
   expect(row).toEqual({
@@ -101,7 +99,7 @@ test('the amount is held with the row, of the balance and of the charge', async 
   await expectBalancedBooks(merchant.id)
 })
 
-test('without an amount it is all that is left of the charge', async () => {
+test('without an amount the rest of the charge is refunded', async () => {
   const { merchant, chargeId } = await merchantPaid(1_000)
   expect(await refund(merchant, chargeId, 1)).toMatchObject({ amount: 1, reason: null })
   expect(await refund(merchant, chargeId)).toMatchObject({ amount: 999 })
@@ -109,7 +107,7 @@ test('without an amount it is all that is left of the charge', async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-test('the charge is named by its id or its reference; the form of a UUID is always an id', async () => {
+test('a charge is found by id or reference; a text in UUID format is always an id', async () => {
   const merchant = await makeMerchant()
   const request = { ...CHARGE, amount: 1_000, external_id: 'order 7/ç' }
   const { id } = await createCharge(merchant, 'test', request, null)
@@ -126,7 +124,7 @@ test('the charge is named by its id or its reference; the form of a UUID is alwa
   await expectBalancedBooks(merchant.id)
 })
 
-describe('refused, with not a row written or changed:', () => {
+describe('refused without any write:', () => {
   async function expectRefused(
     merchant: Account,
     chargeId: string,
@@ -145,7 +143,7 @@ describe('refused, with not a row written or changed:', () => {
   const UNKNOWN = { code: 'transaction_not_found', message: 'Transaction not found' }
   const NOT_PAID = { code: 'not_paid', message: 'Transaction is not paid' }
 
-  test('a charge that is missing, another’s, of the other mode or not opened yet', async () => {
+  test('a charge that is unknown, of another account or mode, or still opening', async () => {
     const { merchant, chargeId } = await merchantPaid(1_000)
     const other = await merchantPaid(1_000)
     for (const name of [newId(), 'nobody', '', other.chargeId, '%']) {
@@ -175,7 +173,7 @@ describe('refused, with not a row written or changed:', () => {
     },
   )
 
-  test('a charge that was paid more than 90 days ago; on the ninetieth it still works', async () => {
+  test('a charge paid more than 90 days ago; on day 90 a refund still succeeds', async () => {
     const { merchant, chargeId } = await merchantPaid(1_000)
     const paidAgo = (age: string) => db().$executeRaw`
       UPDATE charges SET paid_at = now() - ${age}::interval WHERE id = ${chargeId}::uuid`
@@ -189,7 +187,7 @@ describe('refused, with not a row written or changed:', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('more than what is left of the charge, however rich the merchant is', async () => {
+  test("an amount above the rest of the charge, whatever the merchant's balance", async () => {
     const { merchant, chargeId } = await merchantPaid(1_000)
     await receive(merchant, 100_000)
     const atMost = (left: number) => ({
@@ -209,7 +207,7 @@ describe('refused, with not a row written or changed:', () => {
     await expectRefused(merchant, chargeId, undefined, nothing)
   })
 
-  test('a balance that is too small, although the charge has it left', async () => {
+  test('an amount above the balance, even if the charge has it left', async () => {
     const { merchant, chargeId } = await merchantPaid(10_000)
     await createWithdrawal(merchant.id, 'test', { amount: 9_500, ...KEY })
     const poor = { code: 'insufficient_balance', fields: { amount: ['Insufficient balance'] } }
@@ -220,8 +218,8 @@ describe('refused, with not a row written or changed:', () => {
   })
 })
 
-describe('at once', () => {
-  test('20 refunds over a charge for ten: ten win, however much else there is', async () => {
+describe('concurrently', () => {
+  test('of 20 refunds over a charge worth ten, ten succeed, whatever the balance', async () => {
     const { merchant, chargeId } = await merchantPaid(1_050)
     await receive(merchant, 50_000)
     const outcome = await tryAtOnce(20, () => refund(merchant, chargeId, 100))
@@ -232,7 +230,7 @@ describe('at once', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('20 refunds of all that is left: one has all of it, the others nothing', async () => {
+  test('of 20 refunds of the whole charge, one succeeds', async () => {
     const { merchant, chargeId } = await merchantPaid(5_000)
     await receive(merchant, 5_000)
     const outcome = await tryAtOnce(20, () => refund(merchant, chargeId))
@@ -241,7 +239,7 @@ describe('at once', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('20 refunds of odd amounts never exceed what was paid', async () => {
+  test('20 refunds of different amounts never exceed the paid amount', async () => {
     const { merchant, chargeId } = await merchantPaid(1_000)
     await receive(merchant, 10_000)
     await tryAtOnce(20, nth => refund(merchant, chargeId, 37 + nth * 11))
@@ -253,7 +251,7 @@ describe('at once', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('refunds of several charges and withdrawals never spend one balance twice', async () => {
+  test('refunds and withdrawals never spend the same money twice', async () => {
     const merchant = await makeMerchant()
     const charges = await Promise.all(
       Array.from({ length: 10 }, async () => {
@@ -262,7 +260,7 @@ describe('at once', () => {
         return id
       }),
     )
-    // Each kind alone could take all of the 20,000: together they may not take more.
+    // Each kind alone could spend all 20,000 cents.
     const { won, refusals } = await tryAtOnce(40, nth =>
       nth % 2
         ? createWithdrawal(merchant.id, 'test', { amount: 1_000, ...KEY })
@@ -274,7 +272,7 @@ describe('at once', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('a refund and a withdrawal of the last cent: one of them has it', async () => {
+  test('of a refund and a withdrawal of the whole balance, one succeeds', async () => {
     for (let round = 0; round < 10; round++) {
       const { merchant, chargeId } = await merchantPaid(5_000)
       const { won, refusals } = await tryAtOnce(2, nth =>
@@ -288,7 +286,7 @@ describe('at once', () => {
     }
   })
 
-  test('a charge that is being paid is refunded whole, or refused as it was before', async () => {
+  test('a charge being paid is refunded in full or refused as not paid yet', async () => {
     for (let round = 0; round < 10; round++) {
       const merchant = await makeMerchant()
       const { id } = await openCharge(merchant, 1_000)
@@ -296,7 +294,7 @@ describe('at once', () => {
         simulateCharge(merchant.id, id, 'paid'),
         refund(merchant, id).catch(error => error.code),
       ])
-      // A refund that has waited for the payment sees the charge of after it, and the balance of before.
+      // After waiting for the payment, the refund sees the paid charge but the balance from before.
       const refused = typeof outcome === 'string'
       if (refused) expect(['not_paid', 'insufficient_balance']).toContain(outcome)
       expect(await readBalances(merchant.id, 'test')).toEqual({
@@ -307,7 +305,7 @@ describe('at once', () => {
     }
   })
 
-  test('one request sent ten times under one key is one refund', async () => {
+  test('ten requests with one idempotency key make one refund', async () => {
     const { merchant, chargeId } = await merchantPaid(10_000)
     const once = onceOf(merchant)
     const outcomes = await Promise.allSettled(

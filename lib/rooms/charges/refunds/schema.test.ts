@@ -19,13 +19,13 @@ describe('a request', () => {
     }
   }
 
-  test('needs nothing: then it is about all that is left', () => {
+  test('may be empty: it refunds the rest of the charge', () => {
     for (const nothing of [{}, { amount: null, reason: null }, { amount: '', reason: '' }]) {
       expect(parseFields(refundRequest.test, nothing)).toEqual({})
     }
   })
 
-  test('keeps the amount and the reason, trimmed, and no other field', () => {
+  test('keeps amount and trimmed reason, and drops other fields', () => {
     const body = { amount: 1, reason: '  Late  ', status: 'completed', charge_id: newId(), id: '1' }
     expect(parseFields(refundRequest.test, body)).toEqual({ amount: 1, reason: 'Late' })
     const longest = { amount: AMOUNT_MAX, reason: 'ç'.repeat(255) }
@@ -33,7 +33,7 @@ describe('a request', () => {
   })
 
   test.each([0, -1, 1.5, AMOUNT_MAX + 1, Number.NaN, '100', true, [100], {}])(
-    'refuses %j as an amount, in words that say what it must be',
+    'with the amount %j is refused with the allowed range',
     amount => {
       expect(problems({ amount })).toEqual({
         amount: [`amount must be a whole number of cents from 1 to ${AMOUNT_MAX}`],
@@ -41,7 +41,7 @@ describe('a request', () => {
     },
   )
 
-  test('refuses a reason that is no text, blank or too long, and tells both fields at once', () => {
+  test('with a reason that is not text, blank or too long is refused, together with other errors', () => {
     const lengths = ['reason must have 1 to 255 characters']
     expect(problems({ reason: '   ' })).toEqual({ reason: lengths })
     expect(problems({ reason: 'x'.repeat(256) })).toEqual({ reason: lengths })
@@ -52,7 +52,7 @@ describe('a request', () => {
   })
 })
 
-test('a list may be filtered by state and time, and ignores what a refund does not have', () => {
+test('the list accepts filters by state and time and ignores those that refunds do not have', () => {
   const query = { status: 'rejected', limit: '5', created_from: '2026-11-21' }
   const kept = { status: 'rejected', limit: 5, created_from: '2026-11-21' }
   expect(parseFields(refundsQuery, { ...query, external_id: 'x', q: 'y' })).toEqual(kept)
@@ -75,7 +75,6 @@ describe('the database', () => {
     await client.end()
   })
 
-  /** The columns that a state wants. */
   const STATES: Record<string, Record<string, string>> = {
     pending: { status: `'pending'` },
     completed: { status: `'completed'`, completed_at: 'now()' },
@@ -83,7 +82,7 @@ describe('the database', () => {
   }
   const UNSET = { completed_at: 'NULL', rejected_at: 'NULL', rejection_reason: 'NULL' }
 
-  /** Writes a row by hand, changes it by hand, and takes all back; the rule that refused. */
+  /** Inserts a row, applies a change and rolls both back; returns the violated constraint. */
   async function refusalOf(
     columns: Record<string, string>,
     change: Record<string, string> = {},
@@ -121,14 +120,14 @@ describe('the database', () => {
   const names = Object.keys(STATES)
   const pairs = names.flatMap(from => names.map(to => ({ from, to })))
   test.each(pairs.filter(({ from, to }) => from !== to))(
-    'moves a refund only along its arrows, even by hand: $from to $to',
+    'allows only the defined state changes, even by hand: $from to $to',
     async ({ from, to }) => {
       const rule = from === 'pending' ? undefined : 'refunds_state_moves'
       expect(await refusalOf(STATES[from] ?? {}, { ...UNSET, ...STATES[to] })).toBe(rule)
     },
   )
 
-  test('never changes what was agreed: amount, mode, account, id and charge', async () => {
+  test('never changes amount, mode, account, id or charge', async () => {
     const changes = {
       amount: '1001',
       mode: `'live'`,
@@ -142,7 +141,7 @@ describe('the database', () => {
     expect(await refusalOf({}, { charge_id: `'${chargeId}'` })).toBeUndefined()
   })
 
-  test('refuses a row outside its limits, in no known state or of no charge', async () => {
+  test('refuses a row with an invalid amount, mode, state, charge or timestamp', async () => {
     expect(await refusalOf({})).toBeUndefined()
     expect(await refusalOf({ amount: '0' })).toBe('refunds_amount_positive')
     expect(await refusalOf({ mode: `'demo'` })).toBe('refunds_mode_known')
@@ -152,7 +151,7 @@ describe('the database', () => {
     expect(await refusalOf({}, { rejection_reason: `'no'` })).toBe('refunds_rejected_has_reason')
   })
 
-  test('refuses a refund in words that the verb understands', async () => {
+  test('refuses a refund with a constraint name that the code can read', async () => {
     const refusal = client.query(`SELECT troco_refuse_refund('refunds_within_400')`)
     await expect(refusal).rejects.toMatchObject({
       code: '23514',

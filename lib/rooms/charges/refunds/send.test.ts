@@ -40,7 +40,6 @@ const stateOf = ({ id, chargeId }: { id: string; chargeId: string }) =>
   findRefund(merchant.id, 'test', chargeId, id)
 const fallDue = () => db().$executeRaw`UPDATE refunds SET due_at = now() WHERE due_at IS NOT NULL`
 const ordersOf = (id: string) => db().simulatorOrder.findMany({ where: { id: bareId(id) } })
-/** The simulated bank has done by now what it took. */
 const letBankSettle = () =>
   db().$executeRaw`UPDATE simulator_orders SET settles_at = now() WHERE kind = 'refund'`
 const send = () => sendDueRefunds(chargeColumns)
@@ -56,14 +55,13 @@ const NO: Answer<never> = { outcome: 'rejected', reason: 'The account was closed
 const TAKEN: Answer<OrderState> = { outcome: 'ok', value: { state: 'taken' } }
 
 interface Plan {
-  /** What is answered to each order; then, and to what is left out, what the bank says. */
+  /** Responses to the first orders and queries; null, and every later call, uses the simulator. */
   sent?: (Answer<OrderState> | null)[]
   asked?: Answer<OrderState | null>[]
-  /** Whether an order reaches the bank at all; it does, unless said. */
+  /** Whether orders reach the bank; true by default. */
   arrives?: boolean
 }
 
-/** The simulated bank behind a line of ours, and all that was said to it. */
 function bank({ sent = [], asked = [], arrives = true }: Plan = {}) {
   const orders: RefundOrder[] = []
   const questions: string[] = []
@@ -83,13 +81,12 @@ function bank({ sent = [], asked = [], arrives = true }: Plan = {}) {
   return { gateway, orders, questions }
 }
 
-/** One turn of a worker, by this bank. */
 async function turn(gateway: Gateway): Promise<void> {
   await fallDue()
   expect(await sendDueRefunds(chargeColumns, () => gateway)).toBeLessThanOrEqual(1)
 }
 
-test('what is due is sent once, under its own id, and completed when the bank has done it', async () => {
+test('a due refund is sent once under its own id and completed when the bank has settled it', async () => {
   const refund = await openRefund()
   expect(await send()).toBe(1)
   expect(await ordersOf(refund.id)).toMatchObject([{ kind: 'refund', amount: 3_000n }])
@@ -106,7 +103,7 @@ test('what is due is sent once, under its own id, and completed when the bank ha
   await expectBalancedBooks(merchant.id)
 })
 
-test('the bank is told the payment, the amount and the id without hyphens', async () => {
+test("the bank receives the payment's end-to-end id, the amount and the id without hyphens", async () => {
   const refund = await openRefund()
   const { gateway, orders, questions } = bank()
   await turn(gateway)
@@ -114,7 +111,7 @@ test('the bank is told the payment, the amount and the id without hyphens', asyn
   expect(questions).toEqual([])
 })
 
-test('one that the bank has taken waits longer each time, and is asked about, not sent again', async () => {
+test('a refund accepted by the bank is queried after growing pauses, and not sent again', async () => {
   const refund = await openRefund()
   const { gateway, orders, questions } = bank({ asked: [TAKEN, TAKEN] })
   for (const pauseS of [1, 2, 4]) {
@@ -132,8 +129,8 @@ test('one that the bank has taken waits longer each time, and is asked about, no
   await expectBalancedBooks(merchant.id)
 })
 
-describe('a lost answer', () => {
-  test('to an order that the bank has: it is asked about, and never ordered again', async () => {
+describe('a lost response', () => {
+  test('to an order that the bank has: the order is queried and never sent again', async () => {
     const refund = await openRefund()
     const { gateway, orders } = bank({ sent: [LOST] })
     await turn(gateway)
@@ -149,7 +146,7 @@ describe('a lost answer', () => {
     ['lost', LOST],
     ['down', DOWN],
   ])(
-    'to an order that never arrived (%s): it is sent again under the same id',
+    'to an order that the bank does not have (%s): it is sent again with the same id',
     async (_, answer) => {
       const refund = await openRefund()
       const { gateway, orders } = bank({ sent: [answer, answer], arrives: false })
@@ -168,7 +165,7 @@ describe('a lost answer', () => {
     ['lost', LOST],
     ['down', DOWN],
     ['turned down', NO],
-  ])('to a question (%s) rejects nothing and sends nothing', async (_, answer) => {
+  ])('to a query (%s) rejects nothing and sends nothing', async (_, answer) => {
     const refund = await openRefund()
     const { gateway, orders } = bank({ sent: [LOST], asked: Array(5).fill(answer) })
     for (let count = 0; count < 6; count++) await turn(gateway)
@@ -178,7 +175,7 @@ describe('a lost answer', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('for as long as it takes: the money stays held', async () => {
+  test('repeated 30 times keeps the refund pending and the money held', async () => {
     const refund = await openRefund()
     const { gateway, orders } = bank({ sent: Array(30).fill(LOST), arrives: false })
     for (let count = 0; count < 30; count++) await turn(gateway)
@@ -188,8 +185,8 @@ describe('a lost answer', () => {
   })
 })
 
-describe('refused', () => {
-  test('at once: it is rejected with the reason, and the merchant has the money', async () => {
+describe('a refused refund', () => {
+  test('is rejected with the reason, and the money returns to the merchant', async () => {
     const refund = await openRefund()
     const { gateway } = bank({ sent: [NO], arrives: false })
     await turn(gateway)
@@ -199,7 +196,7 @@ describe('refused', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('after it was taken, by the simulated bank itself', async () => {
+  test('is rejected also if the simulator refuses it after accepting it', async () => {
     const refund = await openRefund()
     await db().$executeRaw`
       INSERT INTO simulator_orders (id, kind, amount, state, reason, settles_at)
@@ -212,7 +209,7 @@ describe('refused', () => {
 })
 
 describe('a crash', () => {
-  test('after the bank was told, before we wrote it down: the same order is found again', async () => {
+  test('after the bank call and before the write finds the same order again', async () => {
     const refund = await openRefund()
     const [held] = await claim('refunds', 1)
     await simulator.refundCharge({ id: bareId(refund.id), endToEndId: '-', amount: 3_000 })
@@ -226,7 +223,7 @@ describe('a crash', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('before the bank was told: it is told by whoever takes it up', async () => {
+  test('before the bank call leaves the order to the next worker', async () => {
     const refund = await openRefund()
     await claim('refunds', 1)
     const { gateway, orders, questions } = bank()
@@ -235,7 +232,7 @@ describe('a crash', () => {
     expect(orders).toHaveLength(1)
   })
 
-  test('of one refund keeps its lease, and the others do not wait for it', async () => {
+  test('of one refund keeps its lease and does not block the others', async () => {
     const broken = await openRefund()
     const fine = await openRefund()
     await db().$executeRaw`
@@ -249,7 +246,7 @@ describe('a crash', () => {
   })
 })
 
-describe('a worker whose lease has passed to another', () => {
+describe('a worker that lost its lease', () => {
   async function expectCompletedOnce(refund: { id: string; chargeId: string }, stub: StubBank) {
     stub.settle()
     await turn(stub)
@@ -261,7 +258,7 @@ describe('a worker whose lease has passed to another', () => {
     await expectBalancedBooks(merchant.id)
   }
 
-  test('rejects nothing that its successor has sent, whatever the bank answers it', async () => {
+  test('rejects nothing that the new holder has sent, whatever the bank returns', async () => {
     const refund = await openRefund()
     const stub = new StubBank()
     stub.stall('before', async () => {
@@ -273,7 +270,7 @@ describe('a worker whose lease has passed to another', () => {
     await expectCompletedOnce(refund, stub)
   })
 
-  test('neither completes nor sends anything while the successor is at work', async () => {
+  test('neither completes nor sends while the new holder works', async () => {
     const refund = await openRefund()
     const stub = new StubBank()
     stub.isQuick = true
@@ -287,7 +284,7 @@ describe('a worker whose lease has passed to another', () => {
     await expectCompletedOnce(refund, stub)
   })
 
-  test('sends nothing any more: the successor has', async () => {
+  test('does not send again what the new holder has sent', async () => {
     const refund = await openRefund()
     const stub = new StubBank()
     stub.decide(bareId(refund.id), { sends: ['lost before'] })
@@ -299,7 +296,7 @@ describe('a worker whose lease has passed to another', () => {
   })
 })
 
-test('four workers at once send each of 60 refunds once, and complete it once', async () => {
+test('four concurrent workers send and complete each of 60 refunds once', async () => {
   const chargeId = await payCharge(60_000)
   const order = { amount: 1_000 }
   const refunds = await Promise.all(
@@ -320,7 +317,7 @@ test('four workers at once send each of 60 refunds once, and complete it once', 
   await expectBalancedBooks(merchant.id)
 })
 
-test('the worker does it: a few seconds after it was asked for, the payer has the money', async () => {
+test('the running worker completes a refund within seconds', async () => {
   const refund = await openRefund()
   const worker = startWorker()
   const status = async () => (await stateOf(refund))?.status

@@ -18,7 +18,7 @@ const RUNS = 60
 const CHARGES = 3
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
-// A database of its own, so that what this counts is what it did.
+// A database of its own: a worker of another test would send the due refunds.
 const shared = env().DATABASE_URL ?? ''
 beforeAll(async () => {
   supplyEnv({ DATABASE_URL: await makeDatabase() })
@@ -28,14 +28,14 @@ afterAll(async () => {
   supplyEnv({ DATABASE_URL: shared })
 })
 
-/** `which` picks a charge, or one of the refunds or withdrawals that there are by then. */
+/** `which` selects a charge, or one of the existing refunds or withdrawals. */
 type Step =
   | { do: 'pay'; which: number }
   | { do: 'refund'; which: number; amount: number | undefined }
   | { do: 'withdraw'; amount: number }
   | { do: 'complete' | 'reject' | 'approve' | 'return'; which: number }
 
-/** What became of a step: done, refused with a code, or nothing, since it was final already. */
+/** Result of a step: done, a refusal code, or nothing because the row was final. */
 type Outcome = 'done' | 'nothing' | (string & {})
 
 const which = fc.nat(9)
@@ -64,7 +64,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
 )
-/** The steps of a group are taken at once, one group after the other. */
+/** Steps of a group run concurrently, groups one after another. */
 const groups = fc.array(
   fc.oneof(
     { weight: 3, arbitrary: fc.array(step, { minLength: 1, maxLength: 1 }) },
@@ -85,7 +85,6 @@ interface Charge {
   refunds: Sent[]
 }
 
-/** The rules in plain arithmetic. */
 class Model {
   readonly charges: Charge[]
   readonly withdrawals: Sent[] = []
@@ -102,7 +101,7 @@ class Model {
     return this.charges[which % CHARGES] as Charge
   }
 
-  /** The refund or withdrawal that a step means, if there is one yet: mostly one that is pending. */
+  /** Returns the refund or withdrawal that a step selects, three times in four a pending one. */
   meant(step: Step & { which: number }): Sent | undefined {
     const all = /complete|reject/.test(step.do) ? this.refunds : this.withdrawals
     const pending = all.filter(one => one.state === 'pending')
@@ -122,7 +121,6 @@ class Model {
     return charge.amount - total(charge.refunds.filter(one => one.state !== 'returned'))
   }
 
-  /** What must become of a step that is taken alone. */
   foresee(step: Step): Outcome {
     const { available } = this.balances
     switch (step.do) {
@@ -147,7 +145,6 @@ function total(list: { amount: number }[]): number {
   return list.reduce((sum, { amount }) => sum + amount, 0)
 }
 
-/** Takes a step for real, and notes in the model what was done. */
 async function take(step: Step, merchant: Account, model: Model): Promise<Outcome> {
   const accountId = merchant.id
   switch (step.do) {
@@ -212,7 +209,7 @@ async function expectSame(merchant: Account, model: Model): Promise<void> {
   }
 }
 
-test('whatever is paid, refunded and withdrawn in whatever order: plain arithmetic says the same', async () => {
+test('balances and refunds match a plain model after any sequence of payments and refunds', async () => {
   const met = new Map<string, number>()
   async function holds(history: Step[][]): Promise<void> {
     const merchant = await makeMerchant()
@@ -246,7 +243,7 @@ test('whatever is paid, refunded and withdrawn in whatever order: plain arithmet
   }
   await fc.assert(fc.asyncProperty(groups, holds), { numRuns: RUNS, endOnFailure: true })
 
-  // A history in which nothing of a kind ever happened would have shown nothing of it.
+  // Every kind of result must have occurred, or the test has shown nothing about it.
   expect([...met.keys()].sort()).toEqual(
     [
       'approve done',

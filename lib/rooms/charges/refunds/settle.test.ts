@@ -27,7 +27,7 @@ import {
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
-// A database of its own: its deadlocks are counted, and some of its tables are made to fail.
+// A database of its own: deadlocks are counted, and triggers make tables fail.
 const shared = env().DATABASE_URL ?? ''
 beforeAll(async () => {
   supplyEnv({ DATABASE_URL: await makeDatabase() })
@@ -45,7 +45,6 @@ async function payCharge(merchant: Account, request: object = {}): Promise<strin
   return id
 }
 
-/** 10,000 came by one charge, and 3,000 of it are to go back. */
 async function openRefund(request: object = {}) {
   const merchant = await makeMerchant()
   const chargeId = await payCharge(merchant, { amount: 10_000, ...request })
@@ -67,7 +66,6 @@ function eventsOf(merchant: Account) {
   })
 }
 
-/** The columns of a row as JSON has them. */
 function plain(row: object): object {
   const entries = Object.entries(row).map(([name, value]) => [
     name,
@@ -76,7 +74,7 @@ function plain(row: object): object {
   return Object.fromEntries(entries)
 }
 
-test('completed: the held amount leaves, and the charge counts it as refunded', async () => {
+test('a completed refund debits the held amount, and the charge counts it as refunded', async () => {
   const { merchant, chargeId, settlement } = await openRefund()
   const sentAs = returnId()
   const row = await completeRefund({ ...settlement, returnId: sentAs })
@@ -101,7 +99,7 @@ test('completed: the held amount leaves, and the charge counts it as refunded', 
   await expectBalancedBooks(merchant.id)
 })
 
-test('rejected: the held amount comes back, and can be refunded again', async () => {
+test('a rejected refund returns the held amount, which can be refunded again', async () => {
   const { merchant, chargeId, settlement } = await openRefund()
   const row = await rejectRefund({ ...settlement, reason: 'The account was closed' })
   expect(row).toMatchObject({
@@ -125,7 +123,7 @@ describe('the event', () => {
   const request = { webhook_url: 'https://shop.example.com/hook', items, metadata: { b: 1, a: 2 } }
 
   test.each(['completed', 'rejected'] as const)(
-    'of a refund that is %s is about the charge as it then stands, and holds the refund',
+    'of a %s refund contains the charge in its new state and the refund',
     async outcome => {
       const { merchant, chargeId, settlement } = await openRefund(request)
       const row =
@@ -146,7 +144,7 @@ describe('the event', () => {
     },
   )
 
-  test('keeps what the merchant sent as it was sent, byte for byte', async () => {
+  test("contains the merchant's own fields byte for byte", async () => {
     const { merchant, settlement } = await openRefund(request)
     await completeRefund({ ...settlement, returnId: returnId() })
     const [kept] = await db().$queryRaw<{ text: string }[]>`
@@ -156,7 +154,7 @@ describe('the event', () => {
     expect(kept?.text).toContain('"metadata":{"b":1,"a":2}')
   })
 
-  test('is due at the webhook_url of the charge, after that of the payment', async () => {
+  test("is delivered to the charge's webhook_url, after the event of the payment", async () => {
     const { merchant, chargeId, settlement } = await openRefund(request)
     await completeRefund({ ...settlement, returnId: returnId() })
     const deliveries = await db().delivery.findMany({
@@ -171,8 +169,8 @@ describe('the event', () => {
   })
 })
 
-describe('at once', () => {
-  test('20 completions move the money once, and tell of it once', async () => {
+describe('concurrently', () => {
+  test('20 completions move the money once and record one event', async () => {
     const { merchant, chargeId, settlement } = await openRefund()
     const sentAs = returnId()
     const outcomes = await Promise.all(
@@ -185,7 +183,7 @@ describe('at once', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('completed and rejected: one of them holds, in the row, the books and the event', async () => {
+  test('of completions and rejections one wins, in row, ledger and event', async () => {
     for (let round = 0; round < 5; round++) {
       const { merchant, chargeId, settlement } = await openRefund()
       const outcomes = await Promise.all(
@@ -209,7 +207,7 @@ describe('at once', () => {
     }
   })
 
-  test('refunds of one charge are asked for, completed and rejected, without a deadlock', async () => {
+  test('creating, completing and rejecting refunds of one charge does not deadlock', async () => {
     const merchant = await makeMerchant()
     const chargeId = await payCharge(merchant, { amount: 100_000 })
     await receive(merchant, 200_000)
@@ -256,14 +254,14 @@ describe('at once', () => {
   }, 30_000)
 })
 
-/** A deadlock is undone by PostgreSQL and tried again by us, but only after a second of standstill. */
+/** PostgreSQL resolves a deadlock only after deadlock_timeout (1 s); the code then retries. */
 async function countDeadlocks(): Promise<number> {
   const [row] = await db().$queryRaw<{ deadlocks: bigint }[]>`
     SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`
   return Number(row?.deadlocks)
 }
 
-test('what is final stays: a word that comes later is null and moves nothing', async () => {
+test('a final state does not change: a later result returns null and moves nothing', async () => {
   const completed = await openRefund()
   await completeRefund({ ...completed.settlement, returnId: returnId() })
   expect(await rejectRefund({ ...completed.settlement, reason: 'late' })).toBeNull()
@@ -280,7 +278,7 @@ test('what is final stays: a word that comes later is null and moves nothing', a
   }
 })
 
-test("another merchant's refund, and one that does not exist, are not settled", async () => {
+test('an unknown refund, or one of another merchant, is not settled', async () => {
   const { merchant, settlement } = await openRefund()
   const other = await makeMerchant()
   const foreign = { ...settlement, accountId: other.id }
@@ -293,7 +291,7 @@ test("another merchant's refund, and one that does not exist, are not settled", 
   await expectBalancedBooks(other.id)
 })
 
-test('one return at the bank is the proof of one refund: the second is refused whole', async () => {
+test('a return id proves one refund; using it for a second one is refused without any write', async () => {
   const [first, second] = [await openRefund(), await openRefund()]
   const sentAs = returnId()
   await completeRefund({ ...first.settlement, returnId: sentAs })
@@ -304,7 +302,7 @@ test('one return at the bank is the proof of one refund: the second is refused w
   await expectBalancedBooks(second.merchant.id)
 })
 
-describe('a statement that breaks off at any table has written nothing', () => {
+describe('a settlement that fails at any table writes nothing', () => {
   const TABLES = [
     'charges',
     'refunds',
@@ -317,7 +315,6 @@ describe('a statement that breaks off at any table has written nothing', () => {
     'idempotency_keys',
   ]
 
-  /** Every row of a merchant, in every table that these statements touch. */
   async function rowsOf(merchant: Account): Promise<unknown> {
     const rows = await Promise.all(
       TABLES.map(
@@ -329,7 +326,7 @@ describe('a statement that breaks off at any table has written nothing', () => {
     return rows.map(([row]) => row?.rows)
   }
 
-  /** Whether the work was refused by a table that takes nothing more. */
+  /** Makes a table refuse writes during the work; returns whether the work failed. */
   async function breaksAt(table: string, work: () => Promise<unknown>): Promise<boolean> {
     const name = Prisma.raw(table)
     await db().$executeRaw`
@@ -349,7 +346,7 @@ describe('a statement that breaks off at any table has written nothing', () => {
   const SETTLED = TABLES.filter(table => table !== 'idempotency_keys')
   const CREATED = TABLES.filter(table => !/event|deliveries/.test(table))
 
-  test.each(CREATED)('a refund that is asked for: %s', async table => {
+  test.each(CREATED)('creating a refund: %s', async table => {
     const { merchant, chargeId } = await openRefund(webhook)
     const once: Once = {
       accountId: merchant.id,
@@ -369,7 +366,7 @@ describe('a statement that breaks off at any table has written nothing', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test.each(SETTLED)('one that is completed, one that is rejected: %s', async table => {
+  test.each(SETTLED)('completing and rejecting a refund: %s', async table => {
     const completed = await openRefund(webhook)
     const rejected = await openRefund(webhook)
     for (const { merchant, work } of [
@@ -398,7 +395,7 @@ async function wakesDuring(topic: Topic, work: () => Promise<unknown>): Promise<
   return times
 }
 
-test('a refund wakes who sends it, and its end who delivers the event, once', async () => {
+test('creating a refund wakes its worker; settling it wakes the delivery worker once', async () => {
   let opened: Awaited<ReturnType<typeof openRefund>> | undefined
   const open = async () => {
     opened = await openRefund()
@@ -409,7 +406,7 @@ test('a refund wakes who sends it, and its end who delivers the event, once', as
   expect(await wakesDuring('deliveries', reject)).toBe(0)
 })
 
-test('with a lease that the row no longer carries, nothing is settled', async () => {
+test('a stale lease settles nothing', async () => {
   const { merchant, chargeId, settlement } = await openRefund()
   const lease = newId()
   const stale = { ...settlement, lease: newId() }
