@@ -12,7 +12,7 @@ const from = Prisma.sql`made m`
 const returning = Prisma.sql`json_build_object('id', m.id)`
 const moved = columnsOf('m', ['account_id', 'mode', 'id', 'amount', 'booked_at'])
 
-test('a source without a column that a movement or an event reads does not compile', async () => {
+test('a source without a column that its movement or event reads does not compile', async () => {
   const { amount: _, ...columns } = moved
   const withoutAmount = bookMovement({
     ctes: { made },
@@ -21,7 +21,7 @@ test('a source without a column that a movement or an event reads does not compi
     movement: 'charge_paid',
     returning,
   })
-  // @ts-expect-error An event reads its id, its subject, the address and the resource.
+  // @ts-expect-error An event reads its id, subject, URL and resource.
   const withoutEvent = bookMovement({
     ctes: { made },
     source: { from, columns: moved },
@@ -46,7 +46,7 @@ test.each([
   ['an action of a member', { audit: { action: 'withdrawal.requested', by: newId() } as const }],
   ['an action of a program', { audit: { action: 'withdrawal.requested', by: null } as const }],
   ['a part that is left out', { ctes: { made, unused: null } }],
-])('the parts of a statement agree on their commas: %s', async (_what, parts) => {
+])('a statement is valid SQL with %s', async (_what, parts) => {
   const movement = 'withdrawal_held'
   const source = { from, columns: moved }
   const statement = bookMovement({ ctes: { made }, source, movement, returning, ...parts })

@@ -21,7 +21,7 @@ const payout = (id: string, dictKey = 'ana.beatriz@example.com') => ({
   dictKey,
 })
 
-test('a call is written down before it is made, and its outcome after', async () => {
+test('a call is stored before it is made, and its outcome after it', async () => {
   const order = subject()
   const bank = new StubBank()
   let during: unknown
@@ -44,7 +44,7 @@ test('a call is written down before it is made, and its outcome after', async ()
   ])
 })
 
-test('a crash during the call leaves the row without an outcome', async () => {
+test('a crash during a call leaves a row without an outcome', async () => {
   const order = subject()
   const bank = new StubBank()
   let arrived = () => {}
@@ -55,13 +55,13 @@ test('a crash during the call leaves the row without an outcome', async () => {
     arrived()
     return new Promise(() => {})
   })
-  // Nobody waits for this one, as nobody waits for what a killed process began.
+  // Not awaited, like a call of a process that was killed.
   void journaled(bank, [order]).sendPayout(payout(order.id))
   await arrives
   expect(await callsOf(order.id)).toMatchObject([{ outcome: null, finishedAt: null }])
 })
 
-test('a call that takes too long is unknown, even if its answer comes later', async () => {
+test('a call that times out is unknown, even if the response arrives later', async () => {
   const order = subject()
   const bank = new StubBank()
   let answer = () => {}
@@ -83,7 +83,7 @@ test('a call that takes too long is unknown, even if its answer comes later', as
   ])
 })
 
-test('a refusal with a code of ours is journaled as its sentence', async () => {
+test('a refusal with a reason code is stored as its English sentence', async () => {
   const order = subject()
   const reason = { code: 'key_refused', params: {} } as const
   const refuse = async () => ({ outcome: 'ok', value: { state: 'refused', reason } }) as const
@@ -95,7 +95,7 @@ test('a refusal with a code of ours is journaled as its sentence', async () => {
   })
 })
 
-test('a call that throws is unknown, and only the kind of the error is kept', async () => {
+test("a call that throws is unknown, and only the error's code is stored", async () => {
   const order = subject()
   const bank = new StubBank()
   bank.decide(bareId(order.id), { sends: ['throws after'] })
@@ -112,7 +112,7 @@ test.each([
   ['rejected', { outcome: 'rejected', reason: 'No' }],
   ['down', { outcome: 'retryable', reason: 'down' }],
   ['lost after', { outcome: 'unknown', reason: 'the connection broke' }],
-] as const)('%s is kept as it was answered', async (fate, answer) => {
+] as const)('%s is stored as the bank responded', async (fate, answer) => {
   const order = subject()
   const bank = new StubBank()
   bank.decide(bareId(order.id), { sends: [fate] })
@@ -121,7 +121,7 @@ test.each([
   expect(await callsOf(order.id)).toMatchObject([{ outcome, response: { reason } }])
 })
 
-test('one question about many charges is kept once for each, with what was said of it', async () => {
+test("one query about many charges is stored once per charge with that charge's state", async () => {
   const charges = [subject(), subject(), subject()]
   const other = await makeMerchant()
   const foreign = { accountId: other.id, id: newId(), mode: 'test' as const }
@@ -141,8 +141,8 @@ test('one question about many charges is kept once for each, with what was said 
   ])
 })
 
-describe('the journal holds nothing of a payer', () => {
-  test('neither what was sent of them nor what a bank says back', async () => {
+describe('the journal contains no payer data', () => {
+  test("neither from the request nor from the bank's response", async () => {
     const charge = subject()
     const bank = new StubBank()
     const payer = {
@@ -177,7 +177,7 @@ describe('the journal holds nothing of a payer', () => {
     ['52998224725', '***.982.247-**'],
     ['+5511987654321', '+55 (11) *****-4321'],
     ['what is this', '***'],
-  ])('and the key %s only as %s', async (dictKey, shown) => {
+  ])('and the PIX key %s only as %s', async (dictKey, shown) => {
     const order = subject()
     const bank = new StubBank()
     bank.sendPayout = async sent => ({ outcome: 'rejected', reason: `No key ${sent.dictKey}` })
@@ -187,7 +187,7 @@ describe('the journal holds nothing of a payer', () => {
     ])
   })
 
-  test('and nothing that a bank adds to its answer', async () => {
+  test('and no extra fields of a response', async () => {
     const order = subject()
     const bank = new StubBank()
     const extra = { state: 'taken', holder: 'Ana Beatriz Rocha' } as const
@@ -200,7 +200,7 @@ describe('the journal holds nothing of a payer', () => {
   })
 })
 
-test('calls that do not leave the process are not kept', async () => {
+test('calls that stay in the process are not stored', async () => {
   const order = subject()
   expect(journaled(simulator, [order])).toBe(simulator)
   await journaled(simulator, [order]).sendPayout(payout(order.id))

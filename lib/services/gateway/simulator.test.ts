@@ -13,18 +13,17 @@ function orderTo(dictKey: string): PayoutOrder {
   return { id: newId(), amount: 5_000, dictKey }
 }
 
-/** As if the second until it settles had passed. */
 function letSettle(id: string) {
   return db().simulatorOrder.update({ where: { id }, data: { settlesAt: new Date(0) } })
 }
 
-test('test mode has the simulator; live mode is closed without a bank', () => {
+test('test mode uses the simulator; live mode is refused while no bank is configured', () => {
   expect(gatewayOf('test')).toBe(simulator)
   expect(() => gatewayOf('live')).toThrow(expect.objectContaining({ code: 'live_mode_disabled' }))
 })
 
 describe('a payout', () => {
-  test('is taken at once and done after about a second', async () => {
+  test('is accepted at once and settled after about a second', async () => {
     const order = orderTo('ana@example.com')
     expect(await simulator.sendPayout(order)).toEqual(TAKEN)
     expect(await simulator.getPayout(order.id)).toEqual(TAKEN)
@@ -42,7 +41,7 @@ describe('a payout', () => {
     expect(took?.seconds).toBeGreaterThanOrEqual(1)
   })
 
-  test('sent 20 times under one id is one payout, even with another amount or key', async () => {
+  test('sent 20 times with one id is one payout, even with another amount or key', async () => {
     const order = orderTo('ana@example.com')
     const answers = await Promise.all(Array.from({ length: 20 }, () => simulator.sendPayout(order)))
     expect(answers).toEqual(Array(20).fill(TAKEN))
@@ -55,7 +54,7 @@ describe('a payout', () => {
     expect(first.amount).toBe(5_000n)
   })
 
-  test('to reject@ is refused for good, with a reason', async () => {
+  test('to reject@ is refused with a reason', async () => {
     const order = orderTo('reject@example.com')
     expect(await simulator.sendPayout(order)).toEqual(TAKEN)
     await letSettle(order.id)
@@ -64,21 +63,21 @@ describe('a payout', () => {
     expect(await simulator.getPayout(order.id)).toEqual({ outcome: 'ok', value: refused })
   })
 
-  test('to hold@ is never answered', async () => {
+  test('to hold@ never settles', async () => {
     const order = orderTo('hold@example.com')
     expect(await simulator.sendPayout(order)).toEqual(TAKEN)
     await letSettle(order.id)
     expect(await simulator.getPayout(order.id)).toEqual(TAKEN)
   })
 
-  test('to unavailable@ did not happen, so the bank knows nothing of it', async () => {
+  test('to unavailable@ is not made, and the simulator does not know it', async () => {
     const order = orderTo('unavailable@example.com')
     expect(await simulator.sendPayout(order)).toMatchObject({ outcome: 'retryable' })
     expect(await simulator.getPayout(order.id)).toEqual({ outcome: 'ok', value: null })
     expect(await db().simulatorOrder.count({ where: { id: order.id } })).toBe(0)
   })
 
-  test('that was never sent is told as null, and a refund is none', async () => {
+  test('that was never sent is null, as is a refund queried as a payout', async () => {
     expect(await simulator.getPayout(newId())).toEqual({ outcome: 'ok', value: null })
     const refund = { id: newId(), endToEndId: 'E1', amount: 100 }
     expect(await simulator.refundCharge(refund)).toEqual(TAKEN)
@@ -100,7 +99,7 @@ describe('a charge', () => {
     payerDoc: '52998224725',
   }
 
-  test('has one code for the same terms, and none when the bank is down', async () => {
+  test('has the same code for the same terms, and none with unavailable@', async () => {
     const first = simulator.codeFor?.(order)
     expect(simulator.codeFor?.(order)).toEqual(first)
     expect(await simulator.createCharge(order)).toEqual(first)
@@ -110,7 +109,7 @@ describe('a charge', () => {
     expect(simulator.codeFor?.(down)).toMatchObject({ outcome: 'retryable' })
   })
 
-  test('that nobody has decided is absent; the others come in one answer', async () => {
+  test('without a result is absent from the response; one call returns all others', async () => {
     const [paid, failed, unknown] = [newId(), newId(), newId()]
     await decideCharge(paid, 700, 'paid')
     await decideCharge(failed, 800, 'failed')
@@ -126,7 +125,7 @@ describe('a charge', () => {
     expect(known.get(failed)).toEqual({ state: 'failed' })
   })
 
-  test('once paid stays paid, with its first proof and time', async () => {
+  test('once paid keeps its state, end-to-end id and time', async () => {
     const txid = newId()
     const first = await decideCharge(txid, 700, 'paid')
     for (const outcome of ['failed', 'expired', 'paid'] as const) {

@@ -20,7 +20,7 @@ test('a new merchant has three empty ledgers in each mode', async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-test('money received in test mode is neither in live mode nor with anybody else', async () => {
+test("money received in test mode changes no live balance and no other merchant's", async () => {
   const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
   await receive(merchant, 5_000)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 5_000, outbound: 0 })

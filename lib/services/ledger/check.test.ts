@@ -23,7 +23,7 @@ function age(accountId: string, minutes: number) {
     WHERE account_id = ${accountId}::uuid`
 }
 
-/** Past every trigger, which only PostgreSQL's own administrator can. */
+/** As superuser, because this role setting disables all triggers. */
 async function corrupt(statement: string, values: string[]): Promise<void> {
   const url = new URL(env().DATABASE_URL ?? '')
   url.username = 'postgres'
@@ -40,7 +40,7 @@ async function makeShop() {
   return merchant
 }
 
-test('books that were never checked are, and those of this hour are not again', async () => {
+test('new accounts are checked, and checked ones again only after an hour', async () => {
   const { id } = await makeShop()
   expect(await readCheck(id)).toBeNull()
   expect(await checkLedgers()).toBeGreaterThan(0)
@@ -54,7 +54,7 @@ test('books that were never checked are, and those of this hour are not again', 
   expect((await readCheck(id))?.checkedAt.getTime()).toBeGreaterThan(Date.now() - 60_000)
 })
 
-test('when time is short the books that were checked longest ago come first', async () => {
+test('the accounts checked longest ago come first', async () => {
   const [older, newer] = [await makeShop(), await makeShop()]
   await checkLedgers()
   await age(newer.id, 120)
@@ -65,7 +65,7 @@ test('when time is short the books that were checked longest ago come first', as
   expect(await stands(newer.id)).toBeGreaterThan(60_000)
 })
 
-test('tampered books are found, and said to be right again only after they are', async () => {
+test('a changed balance is reported until it is correct again', async () => {
   const { id } = await makeShop()
   const tamper = (by: number) =>
     corrupt(
@@ -83,7 +83,7 @@ test('tampered books are found, and said to be right again only after they are',
   expect(await readCheck(id)).toMatchObject({ wrong: null })
 })
 
-test('of two workers at once, one checks', async () => {
+test('of two concurrent workers one checks an account', async () => {
   const { id } = await makeShop()
   const other = connect({ poolMax: 1 })
   const done = await other.$transaction(async tx => {

@@ -21,7 +21,7 @@ afterAll(async () => {
   await client.end()
 })
 
-/** Types a statement as the tables' owner would, and hands on the rule that refused it. */
+/** Runs a statement as the table owner and rolls it back; returns the violated constraint. */
 async function refusalOf(sql: string, values?: unknown[]): Promise<string | undefined> {
   await client.query('BEGIN')
   try {
@@ -35,7 +35,7 @@ async function refusalOf(sql: string, values?: unknown[]): Promise<string | unde
 }
 
 test.each(['ledger_entries', 'ledger_transfers', 'audit_log'])(
-  '%s cannot be changed, deleted or emptied, not even where no row is met',
+  '%s cannot be updated, deleted or truncated, even if no row matches',
   async table => {
     const rule = `${table}_append_only`
     expect(await refusalOf(`UPDATE ${table} SET created_at = now()`)).toBe(rule)
@@ -45,13 +45,13 @@ test.each(['ledger_entries', 'ledger_transfers', 'audit_log'])(
   },
 )
 
-test('the three ledgers of an account stay: no DELETE, no TRUNCATE', async () => {
+test('ledger accounts cannot be deleted or truncated', async () => {
   const rule = /^ledger_(accounts|entries)_append_only$/
   expect(await refusalOf('DELETE FROM ledger_accounts')).toBe('ledger_accounts_append_only')
   expect(await refusalOf('TRUNCATE ledger_accounts CASCADE')).toMatch(rule)
 })
 
-describe('a balance on the wrong side of zero is refused by the database itself', () => {
+describe('the database refuses a balance with the wrong sign', () => {
   test.each([
     ['available', -1, 'ledger_accounts_available_not_negative'],
     ['outbound', -1, 'ledger_accounts_outbound_not_negative'],
@@ -67,7 +67,7 @@ describe('a balance on the wrong side of zero is refused by the database itself'
 const TRANSFER = `INSERT INTO ledger_transfers
   (account_id, kind, subject_id, mode, debit, credit, amount) VALUES ($1, $2, $3, 'test', $4, $5, $6)`
 
-test('the database knows exactly these movements, with exactly these sides', async () => {
+test('the database allows exactly the defined movements with their debit and credit sides', async () => {
   const ledgers = ['available', 'outbound', 'external']
   const kinds = [...Object.keys(MOVEMENTS), 'gift']
   const taken: Record<string, { debit: string; credit: string }> = {}
@@ -82,14 +82,14 @@ test('the database knows exactly these movements, with exactly these sides', asy
   expect(taken).toEqual(MOVEMENTS)
 })
 
-test('a transfer of nothing, or backwards, is refused', async () => {
+test('a transfer of zero or a negative amount is refused', async () => {
   for (const amount of [0, -1]) {
     const values = [merchant.id, 'charge_paid', newId(), 'external', 'available', amount]
     expect(await refusalOf(TRANSFER, values)).toBe('ledger_transfers_amount_positive')
   }
 })
 
-test('a movement is booked once per subject, and only by its one spelling', async () => {
+test('a movement is booked once per subject', async () => {
   const subject = newId()
   const values = [merchant.id, 'charge_paid', subject, 'external', 'available', 100]
   const twice = `WITH once AS (${TRANSFER} RETURNING 1) ${TRANSFER}`
@@ -97,7 +97,7 @@ test('a movement is booked once per subject, and only by its one spelling', asyn
   expect(await refusalOf(twice, values)).toBe('ledger_transfers_pkey')
 })
 
-test('an entry names a transfer and a ledger that exist, once per side', async () => {
+test('an entry needs an existing transfer and is unique per ledger', async () => {
   const entry = (subject: string, mode: string) => `
     INSERT INTO ledger_entries
       (account_id, mode, ledger, version, kind, subject_id, amount, balance_after)

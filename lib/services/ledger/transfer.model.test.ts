@@ -8,9 +8,9 @@ import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import fc from '#lib/testing/property.ts'
 import { makeDatabase } from '#lib/testing/stage.ts'
 
-/** `npm run torture` plays 1,000 histories. */
+/** `npm run torture` runs 1,000. */
 const RUNS = Number(process.env.MODEL_RUNS || 200)
-/** Two accounts in both modes; so few subjects that the same one often comes again. */
+/** Two accounts in both modes, and few subjects, so that the same one recurs often. */
 const BOOKS = 4
 const SUBJECTS = 12
 
@@ -20,7 +20,7 @@ type Closing = 'withdrawal_sent' | 'withdrawal_returned' | 'refund_sent' | 'refu
 
 interface Command {
   movement: Opening | Closing
-  /** A closing takes its subject's amount instead. */
+  /** A closing movement uses the amount of its subject instead. */
   rows: { subject: number; amount: number }[]
 }
 
@@ -36,7 +36,7 @@ interface Row {
   amount: number
 }
 
-/** The auditor's own view, not read from lib/services/ledger/movements.ts. */
+/** Written out, so that an error in lib/services/ledger/movements.ts is found. */
 const SIDES: Record<Movement, [from: Ledger, to: Ledger]> = {
   charge_paid: ['external', 'available'],
   withdrawal_held: ['available', 'outbound'],
@@ -47,7 +47,6 @@ const SIDES: Record<Movement, [from: Ledger, to: Ledger]> = {
   refund_returned: ['outbound', 'available'],
 }
 
-/** The same books as plain numbers, changed one row after the other. */
 class Model {
   readonly ids = Array.from({ length: SUBJECTS * 3 }, () => newId()).sort()
   readonly balances = new Map<string, number>()
@@ -64,7 +63,7 @@ class Model {
     }
   }
 
-  /** What a verb would ask for: an opening as it comes, a closing of what is held or was closed so. */
+  /** Returns the rows that a verb would move: a closing only for subjects held, or closed alike. */
   rowsOf({ movement, rows }: Command): Row[] {
     const family = movement.split('_')[0] ?? ''
     const offset = ['charge', 'withdrawal', 'refund'].indexOf(family) * SUBJECTS
@@ -82,7 +81,7 @@ class Model {
     })
   }
 
-  /** All rows or none: false when the books must refuse. */
+  /** Applies all rows or none; returns false if the ledger must refuse them. */
   apply(movement: Movement, rows: Row[]): boolean {
     const keys = rows.map(row => `${movement} ${row.id}`)
     if (new Set(keys).size < keys.length || keys.some(key => this.moved.has(key))) return false
@@ -117,7 +116,6 @@ function isClosing(movement: Movement): movement is Closing {
   return /_(sent|returned)$/.test(movement)
 }
 
-/** The rows that a verb writes in the same statement, so that the books have their subjects. */
 function subjectWritten(movement: Movement): Prisma.Sql {
   switch (movement) {
     case 'charge_paid':
@@ -163,7 +161,7 @@ interface Place {
   ledger: string
 }
 
-/** The real books of one run, asked without Prisma: it takes most of the time otherwise. */
+/** The real ledgers of one run, without Prisma, which would take most of the time. */
 class Books {
   readonly accounts = [newId(), newId()].sort()
   private readonly client: Client
@@ -177,7 +175,7 @@ class Books {
     return rows
   }
 
-  /** Each account has one open charge under its own id, which the refunds name. */
+  /** Each account gets one open charge with the account's id, which its refunds name. */
   async open(): Promise<void> {
     await this.query(
       'open',
@@ -196,7 +194,6 @@ class Books {
     )
   }
 
-  /** False when the database refused, and for no other reason than those that it may have. */
   async apply(movement: Movement, rows: Row[]): Promise<boolean> {
     const accounts = rows.map(row => this.accounts[row.book >> 1])
     const modes = rows.map(row => (row.book % 2 ? 'live' : 'test'))
@@ -281,7 +278,7 @@ afterAll(async () => {
   await database.$disconnect()
 })
 
-test(`${RUNS} histories of movements leave the same books as plain arithmetic`, async () => {
+test(`${RUNS} random histories of movements leave the same balances as a plain model`, async () => {
   const met = { moved: 0, refused: 0 }
   async function holds(commands: Command[]): Promise<void> {
     const model = new Model()
@@ -300,11 +297,11 @@ test(`${RUNS} histories of movements leave the same books as plain arithmetic`, 
   const commands = fc.array(command, { minLength: 1, maxLength: 12, size: 'max' })
   await fc.assert(fc.asyncProperty(commands, holds), { numRuns: RUNS })
 
-  // A model that never moved or never refused would have shown nothing.
+  // Enough of both must have occurred, or the test has shown nothing.
   expect(met.moved).toBeGreaterThan(RUNS)
   expect(met.refused).toBeGreaterThan(RUNS / 2)
   const { findings, transfers } = await verifyLedger(database)
-  // The refunds here are of a charge that nobody paid, which cannot count them.
+  // These refunds belong to an unpaid charge, which cannot count them.
   const kept = findings.filter(({ promise }) => !promise.startsWith('every charge counts'))
   expect(kept).toHaveLength(findings.length - 1)
   expect(kept.filter(finding => finding.wrong)).toEqual([])

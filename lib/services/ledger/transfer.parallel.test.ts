@@ -8,13 +8,13 @@ import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { makeDatabase } from '#lib/testing/stage.ts'
 
 const CONNECTIONS = 64
-/** `npm run torture` tries 10,000. */
+/** `npm run torture` runs 10,000. */
 const WITHDRAWALS = Number(process.env.PARALLEL_WITHDRAWALS ?? 1_000)
 const AMOUNT_MIN = 1_000
 const AMOUNT_MAX = 10_000
-/** Each row is fought over by 8: all 64 at one would mostly measure how PostgreSQL queues them. */
+/** Eight connections compete for each row; 64 for one would mostly measure PostgreSQL's queue. */
 const ACCOUNTS = 8
-/** Of each account: enough for about seven in ten of them. */
+/** Per account: enough for about seven in ten withdrawals. */
 const BALANCE = 500 * WITHDRAWALS
 const LOOK_EVERY_MS = 5
 
@@ -31,7 +31,6 @@ function run(name: string, { text, values }: Prisma.Sql) {
   return pool.query({ name, text, values })
 }
 
-/** A merchant who has received BALANCE by one paid charge. */
 async function openBooks(): Promise<string> {
   const accountId = newId()
   const id = Prisma.sql`${accountId}::uuid`
@@ -55,7 +54,7 @@ async function openBooks(): Promise<string> {
   return accountId
 }
 
-/** The row and its hold in one statement, as the verb does it; false when the money is not there. */
+/** Holds in one statement, as the verb does; returns false if the balance is too small. */
 async function isHeld(accountId: string, amount: number): Promise<boolean> {
   const holding = Prisma.sql`
     WITH source AS (
@@ -74,7 +73,6 @@ async function isHeld(accountId: string, amount: number): Promise<boolean> {
   }
 }
 
-/** Looks at the balances, again and again, from a connection of its own. */
 function watch(accountIds: string[]) {
   const seen = { looks: 0, lowest: Number.POSITIVE_INFINITY, sums: new Set<number>() }
   const database = connect({ url, poolMax: 1 })
@@ -115,7 +113,7 @@ function randomFrom(seed: number): () => number {
 }
 
 test.each([1, 20_261_121, 4_294_967_295])(
-  `${WITHDRAWALS} withdrawals by 64 connections, seed %i: never below zero, no cent lost or made`,
+  `${WITHDRAWALS} withdrawals on 64 connections never overdraw or lose a cent (seed %i)`,
   async seed => {
     const accountIds = await Promise.all(Array.from({ length: ACCOUNTS }, openBooks))
     const random = randomFrom(seed)
@@ -154,7 +152,7 @@ test.each([1, 20_261_121, 4_294_967_295])(
         { ledger: 'external', balance: -BALANCE },
         { ledger: 'outbound', balance: held },
       ])
-      // Whoever was refused asked for more than was left then, and it only grew less since.
+      // A refused amount exceeded the balance at that time, which has only decreased since.
       expect(amountsOf(lost).length).toBeGreaterThan(0)
       expect(Math.min(...amountsOf(lost))).toBeGreaterThan(BALANCE - held)
     }

@@ -13,7 +13,7 @@ interface Row {
   amount: number
 }
 
-/** Moves bare amounts, which no verb would: a withdrawal is R$ 10 at least. */
+/** Moves any amount, although a withdrawal has at least 1,000 cents. */
 function move(database: Database, movement: Movement, rows: Row[]): Promise<unknown> {
   const accounts = rows.map(row => row.accountId)
   const ids = rows.map(row => row.id)
@@ -46,7 +46,7 @@ async function balancesOf(database: Database, accountId: string) {
   return Object.fromEntries(rows.map(row => [row.ledger, Number(row.balance)]))
 }
 
-/** Bare amounts have no charge and no withdrawal; in all else the books must be right. */
+/** Skips the findings about charges and withdrawals, because these movements have none. */
 async function expectSumsRight(database: Database, accountId: string): Promise<void> {
   const { findings } = await verifyLedger(database, accountId)
   const ofSums = findings.filter(({ promise }) => !/charge|withdrawal/.test(promise))
@@ -58,14 +58,14 @@ function countOf(outcomes: PromiseSettledResult<unknown>[], status: string): num
   return outcomes.filter(outcome => outcome.status === status).length
 }
 
-describe('bare amounts, in a database of their own', () => {
+describe('movements without charges and withdrawals, in a database of their own', () => {
   let database: Database
   beforeAll(async () => {
     database = connect({ url: await makeDatabase(), poolMax: 64, connectTimeoutMs: 30_000 })
   })
   afterAll(() => database.$disconnect())
 
-  test('200 debits of 7 at once on a balance of 100: 14 win, 2 are left', async () => {
+  test('of 200 concurrent debits of 7 on a balance of 100, 14 succeed and 2 remain', async () => {
     const accountId = await openBooks(database, 100)
     const outcomes = await Promise.allSettled(
       Array.from({ length: 200 }, () =>
@@ -84,7 +84,7 @@ describe('bare amounts, in a database of their own', () => {
     await expectSumsRight(database, accountId)
   })
 
-  test('the same credit twice at once, and once more later, is credited once', async () => {
+  test('a credit repeated concurrently and later is booked once', async () => {
     const accountId = await openBooks(database)
     const credit = { accountId, id: newId(), amount: 900 }
     const outcomes = await Promise.allSettled(
@@ -99,7 +99,7 @@ describe('bare amounts, in a database of their own', () => {
     await expectSumsRight(database, accountId)
   })
 
-  test('one subject twice in one statement moves nothing of that statement', async () => {
+  test('a subject that occurs twice in a statement is refused, and nothing moves', async () => {
     const accountId = await openBooks(database, 500)
     const row = { accountId, id: newId(), amount: 100 }
     const error = await move(database, 'withdrawal_held', [row, row]).catch(reason => reason)
@@ -108,7 +108,7 @@ describe('bare amounts, in a database of their own', () => {
     await expectSumsRight(database, accountId)
   })
 
-  test("one account's overdraft takes back the other accounts' part of the statement", async () => {
+  test('an overdraft of one account rolls back the whole statement', async () => {
     const [rich, poor] = await Promise.all([openBooks(database, 500), openBooks(database, 50)])
     const rows = [
       { accountId: rich, id: newId(), amount: 100 },
@@ -130,7 +130,7 @@ describe('bare amounts, in a database of their own', () => {
   })
 
   test.each(['withdrawal_sent', 'withdrawal_returned', 'refund_sent', 'refund_returned'] as const)(
-    '%s of what was never held is refused',
+    '%s without a hold is refused',
     async movement => {
       const accountId = await openBooks(database, 500)
       const row = { accountId, id: newId(), amount: 1 }
@@ -141,7 +141,7 @@ describe('bare amounts, in a database of their own', () => {
     },
   )
 
-  test('an amount of zero or less moves nothing', async () => {
+  test('an amount of zero or less is refused', async () => {
     const accountId = await openBooks(database, 500)
     for (const amount of [0, -100]) {
       const row = { accountId, id: newId(), amount }
@@ -152,14 +152,14 @@ describe('bare amounts, in a database of their own', () => {
     await expectSumsRight(database, accountId)
   })
 
-  test('no row in the source, and nothing moves', async () => {
+  test('without source rows nothing moves', async () => {
     const accountId = await openBooks(database, 500)
     expect(await move(database, 'withdrawal_held', [])).toEqual([{ moved: 0n }])
     expect(await balancesOf(database, accountId)).toMatchObject({ available: 500 })
     await expectSumsRight(database, accountId)
   })
 
-  test('statements over many accounts in opposite orders never wait for each other in a ring', async () => {
+  test('statements over many accounts in opposite orders never deadlock', async () => {
     const accounts = await Promise.all(Array.from({ length: 8 }, () => openBooks(database, 10_000)))
     const deadlocksBefore = await deadlocks(database)
     const outcomes = await Promise.allSettled(
@@ -182,7 +182,7 @@ async function deadlocks(database: Database): Promise<bigint | undefined> {
   return row?.deadlocks
 }
 
-test('only a refusal for want of money is told as one', () => {
+test('only a negative available balance is reported as insufficient_balance', () => {
   const lacking = { constraint: 'ledger_accounts_available_not_negative' }
   expect(() => refuseOverdraft(lacking)).toThrow(
     expect.objectContaining({

@@ -10,7 +10,6 @@ import { makeDatabase, makeMerchant, receive } from '#lib/testing/stage.ts'
 
 const ACCOUNT = '0190a000-0000-7000-8000-00000000000a'
 const OTHER = '0190a000-0000-7000-8000-00000000000b'
-/** Every subject of the history, by what became of it. */
 const ID = {
   paid: '0190a000-0000-7000-8000-000000000001',
   paidLater: '0190a000-0000-7000-8000-000000000002',
@@ -38,10 +37,7 @@ const PROMISES = {
 }
 type Promised = keyof typeof PROMISES
 
-/**
- * A short valid history: two paid charges and an open one, and a withdrawal and a refund in each
- * state. `available` has 10 entries, `outbound` 10 and `external` 4.
- */
+/** `available` gets 10 entries, `outbound` 10 and `external` 4. */
 async function writeHistory(client: Client, accountId: string): Promise<void> {
   await client.query(`
     INSERT INTO accounts (id, name) VALUES ('${accountId}', 'Padaria');
@@ -126,14 +122,14 @@ async function brokenIn(url: string, accountId?: string): Promise<Record<string,
   )
 }
 
-/** Past every trigger and reference, which only PostgreSQL's own administrator can. */
+/** As superuser, because this role setting disables all triggers and foreign keys. */
 function corrupt(url: string, statements: string): Promise<void> {
   const administrator = new URL(url)
   administrator.username = 'postgres'
   return run(administrator.href, `SET session_replication_role = replica; ${statements}`)
 }
 
-/** Made once; each test that breaks something works on a copy of its own. */
+/** Made once; each test that changes rows works on a copy. */
 let template: string
 beforeAll(async () => {
   template = await makeDatabase()
@@ -152,7 +148,7 @@ async function copyHistory(): Promise<string> {
   return copy.href
 }
 
-test('a valid history breaks no promise, and what was checked is counted', async () => {
+test('a valid history has no findings, and the checked rows are counted', async () => {
   const all = await look(template)
   expect(all.findings).toEqual(Object.values(PROMISES).map(promise => ({ promise, wrong: null })))
   expect(all).toMatchObject({ transfers: 24, entries: 48, ledgers: 12 })
@@ -164,7 +160,7 @@ const mine = `account_id = '${ACCOUNT}' AND mode = 'test'`
 const subject = (id: string, kind: string) =>
   `account_id = '${ACCOUNT}' AND subject_id = '${id}' AND kind = '${kind}'`
 
-/** What is done to the rows, and exactly the promises that then name exactly this row. */
+/** Title, corruption, and the place that each broken promise must name. */
 const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, string>>][] = [
   [
     "a transfer's amount was changed",
@@ -183,7 +179,7 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
   ],
   [
     'an entry does not match its other side, though every balance is carried on rightly',
-    // Entry 2 takes 100 less and entry 3 takes 100 more: all that follows is as before.
+    // Entry 2 debits 100 less and entry 3 100 more, so that later balances do not change.
     `UPDATE ledger_entries SET amount = amount + 100, balance_after = balance_after + 100
        WHERE ${mine} AND ledger = 'available' AND version = 2;
      UPDATE ledger_entries SET amount = amount - 100
@@ -369,13 +365,13 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
   ],
 ]
 
-/** The CTEs with their few words in place of $1, $2 …, for statements typed by hand. */
+/** Replaces $1, $2 … with their values, for statements without parameters. */
 function inlined(movement: Movement): string {
   const { text, values } = transferCtes(movement, 'source')
   return text.replace(/\$(\d+)/g, (_, nth) => `'${values[Number(nth) - 1]}'`)
 }
 
-describe('each way to corrupt the books is found, and its row is named', () => {
+describe('each corruption of the ledger is found and its row is named', () => {
   test.for(CORRUPTIONS)('%s', async ([, sql, found]) => {
     const url = await copyHistory()
     await corrupt(url, sql)
@@ -389,13 +385,13 @@ describe('each way to corrupt the books is found, and its row is named', () => {
     expect(await brokenIn(url, OTHER)).toEqual({})
   })
 
-  test('every promise is broken by some test here', () => {
+  test('the corruptions break every promise at least once', () => {
     const tried = new Set(CORRUPTIONS.flatMap(([, , found]) => Object.keys(found)))
     expect(tried).toEqual(new Set(Object.keys(PROMISES)))
   })
 })
 
-test('of several wrong rows the first is named', async () => {
+test('of several wrong rows the first one is named', async () => {
   const url = await copyHistory()
   await corrupt(
     url,
@@ -412,7 +408,7 @@ test('of several wrong rows the first is named', async () => {
   )
 })
 
-test('it sees one moment: books that move while they are read are found right', async () => {
+test('verification reads one snapshot: concurrent movements cause no findings', async () => {
   const merchant = await makeMerchant()
   let moving = true
   const payments = (async () => {

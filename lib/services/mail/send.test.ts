@@ -31,7 +31,6 @@ function queue(message: Message = RESET, to: { email: string; locale: string | n
   return transaction(tx => queueMail(tx, to, message))
 }
 
-/** As if the time until the next try had passed. */
 async function tryAgain(): Promise<void> {
   await db().$executeRaw`UPDATE mails SET due_at = now() WHERE due_at IS NOT NULL`
   await sendDueMails()
@@ -39,7 +38,7 @@ async function tryAgain(): Promise<void> {
 
 const left = () => db().mail.findMany()
 
-test('a mail arrives once, by TLS and with the password, and nothing of it stays', async () => {
+test('a mail is sent once, over TLS with authentication, and its row is deleted', async () => {
   await queue()
   expect(await sendDueMails()).toBe(1)
   expect(await sendDueMails()).toBe(0)
@@ -52,7 +51,7 @@ test('a mail arrives once, by TLS and with the password, and nothing of it stays
   expect(await left()).toEqual([])
 })
 
-test('both languages arrive as they are written, with names that need more than ASCII', async () => {
+test('both languages and non-ASCII names arrive unchanged', async () => {
   const invitation = {
     kind: 'invitation',
     account: 'Pão & Cia 🍞',
@@ -72,7 +71,7 @@ test('both languages arrive as they are written, with names that need more than 
   expect(to('bob@bakery.example')?.text).toContain('http://localhost:3000/join/x')
 })
 
-test('what somebody calls their account is text: no header, no address and no link of theirs', async () => {
+test('an account name cannot add a header, a recipient or a link', async () => {
   const account = 'Loja\r\nBcc: thief@evil.example\r\n\r\n{link} <b>x</b>'
   await queue({ kind: 'accountActivated', account })
   await sendDueMails()
@@ -82,7 +81,7 @@ test('what somebody calls their account is text: no header, no address and no li
   expect(letter?.subject).toBe('Loja Bcc: thief@evil.example {link} <b>x</b> está ativa no Troco')
 })
 
-test('while the server is down a mail waits, each time longer, and arrives when it is back', async () => {
+test('while the server is down a mail is retried after growing pauses, and sent once it is back', async () => {
   const { port } = new URL(server.url)
   await server.close()
   await queue()
@@ -101,7 +100,7 @@ test('while the server is down a mail waits, each time longer, and arrives when 
   expect(await left()).toEqual([])
 })
 
-test('a server whose certificate nobody vouches for gets neither the password nor the mail', async () => {
+test('a server with an untrusted certificate receives neither password nor mail', async () => {
   supplyEnv({ SMTP_URL: server.untrustedUrl })
   await queue()
   await sendDueMails()
@@ -109,7 +108,7 @@ test('a server whose certificate nobody vouches for gets neither the password no
   expect(await left()).toMatchObject([{ attempts: 1, failedAt: null }])
 })
 
-test('a worker that is killed while it sends loses nothing: the mail is sent once more', async () => {
+test('after a worker is killed while sending, the mail is sent once more', async () => {
   await queue()
   const reached = new Promise<void>(found => server.answer(() => new Promise(() => found())))
   const code = "import('#lib/services/mail/send.ts').then(found => found.sendDueMails())"
@@ -126,14 +125,14 @@ test('a worker that is killed while it sends loses nothing: the mail is sent onc
   expect(await left()).toEqual([])
 })
 
-test('many workers at once send each mail once', async () => {
+test('concurrent workers send each mail once', async () => {
   for (let nth = 0; nth < 8; nth++) await queue(RESET, { ...ANA, email: `a${nth}@padaria.example` })
   await Promise.all([sendDueMails(), sendDueMails(), sendDueMails()])
   const to = server.arrived.flatMap(letter => letter.to)
   expect([to.length, new Set(to).size]).toEqual([8, 8])
 })
 
-test('refused ten times it is given up, and what it said is forgotten', async () => {
+test('a mail refused ten times is given up, and its content is deleted', async () => {
   server.answer(async () => {
     throw Object.assign(new Error('No such person here'), { responseCode: 550 })
   })
@@ -148,7 +147,7 @@ test('refused ten times it is given up, and what it said is forgotten', async ()
   expect(server.arrived).toHaveLength(10)
 })
 
-test('without a mail server a mail goes to the log in local use, and nowhere in production', async () => {
+test('without a mail server a mail is logged locally, and fails unlogged in production', async () => {
   const readLog = followLog()
   supplyEnv({ SMTP_URL: '' })
   await queue()

@@ -33,7 +33,7 @@ async function makeUser({ app, passkeys }: (typeof CASES)[number]) {
   return id
 }
 
-test.each(CASES)('the rule and the list of factors agree: %o', async one => {
+test.each(CASES)('the rule in SQL and the list of factors agree: %o', async one => {
   const id = await makeUser(one)
   const has = one.factors.length > 0
   expect(await listFactors(id)).toEqual(one.factors)
@@ -43,7 +43,7 @@ test.each(CASES)('the rule and the list of factors agree: %o', async one => {
   expect(found).toEqual({ has })
 })
 
-test('in production, and only there, an admin must have a second factor', () => {
+test('only in production an admin needs a second factor', () => {
   const before = env().TROCO_ENV
   const admin = { isAdmin: true, hasSecondFactor: false }
   try {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { hashPassword, isPassword } from '#lib/services/people/password.ts'
 import { computedMs } from '#lib/testing/timing.ts'
 
-test('the right password is known again, and any other is not', async () => {
+test('the correct password is accepted, and any other is not', async () => {
   const encoded = await hashPassword('correct horse battery')
   expect(await isPassword('correct horse battery', encoded)).toBe(true)
   for (const wrong of ['', 'correct horse batterz', 'Correct horse battery', encoded]) {
@@ -11,7 +11,7 @@ test('the right password is known again, and any other is not', async () => {
   }
 })
 
-test('the same characters typed on another keyboard are the same password', async () => {
+test('Unicode forms of the same characters are the same password', async () => {
   const composed = 'coração ﬁrme'
   const decomposed = 'corac\u0327a\u0303o firme'
   expect(composed).not.toBe(decomposed)
@@ -19,7 +19,7 @@ test('the same characters typed on another keyboard are the same password', asyn
   expect(await isPassword(composed, await hashPassword(decomposed))).toBe(true)
 })
 
-test('no password is right where there is none, or where what is kept cannot be read', async () => {
+test('without a readable hash no password is accepted', async () => {
   for (const encoded of [
     null,
     '',
@@ -32,15 +32,15 @@ test('no password is right where there is none, or where what is kept cannot be 
   }
 })
 
-test('the same password is kept differently each time, at the cost that OWASP asks for', async () => {
+test('each hash has its own salt and the cost that OWASP recommends', async () => {
   const [one, other] = await Promise.all([hashPassword('a password'), hashPassword('a password')])
   expect(one).not.toBe(other)
   expect(one).toMatch(/^\$argon2id\$v=19\$m=47104,t=1,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
   expect(one).not.toContain('password')
 })
 
-test('a hash that was made at another cost still counts', async () => {
-  // Made by the reference implementation: echo -n password | argon2 somesalt -id -t 2 -k 65536 -p 1
+test('a hash with other cost parameters is accepted', async () => {
+  // From the reference implementation: echo -n password | argon2 somesalt -id -t 2 -k 65536 -p 1
   const encoded =
     '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc'
   expect(await isPassword('password', encoded)).toBe(true)
@@ -58,13 +58,13 @@ test('an unknown e-mail takes as long as a wrong password', async () => {
   expect(unknown).toBeGreaterThan(known / 5)
 })
 
-test('who guesses a lot at once keeps nobody else’s work waiting', async () => {
+test('many concurrent guesses do not block other work', async () => {
   let done = 0
   const guesses = Array.from({ length: 24 }, async () => {
     await isPassword('x', null)
     done += 1
   })
-  // Files, names and much else share the few threads that hash.
+  // File and DNS operations share the few threads that hash.
   await stat('.')
   expect(done).toBeLessThan(6)
   await Promise.all(guesses)

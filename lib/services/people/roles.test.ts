@@ -11,16 +11,16 @@ import {
   permissionsOf,
 } from '#lib/services/people/roles.ts'
 
-test('in an account that is not active nothing is written, but members may leave', () => {
+test('in an inactive account the only allowed write is leaving it', () => {
   const all = Object.keys(MAY) as (keyof typeof MAY)[]
   expect(all.filter(isWriteAllowedInactive)).toEqual(['members:leave'])
 })
 
-test('everything that can be allowed stands in the table, and nothing else', () => {
+test('the table contains every permission and nothing else', () => {
   expect(Object.keys(MAY).sort()).toEqual([...PERMISSIONS, ...PAGE_PERMISSIONS].sort())
 })
 
-test('an owner may do everything, and a viewer read all but who did what, and change nothing but themselves', () => {
+test('an owner has all permissions; a viewer reads all but the audit log and can leave', () => {
   const all = Object.keys(MAY)
   expect(permissionsOf('owner')).toEqual(all)
   expect(permissionsOf('viewer')).toEqual(
@@ -32,7 +32,7 @@ test('an owner may do everything, and a viewer read all but who did what, and ch
   )
 })
 
-test('who builds moves no money, and who moves money builds nothing', () => {
+test('developers cannot move money, and finance cannot change tokens or webhooks', () => {
   const money = ['withdrawals:write', 'refunds:write']
   const build = ['tokens:write', 'webhooks:write']
   expect(permissionsOf('finance')).toEqual(expect.arrayContaining(money))
@@ -41,7 +41,7 @@ test('who builds moves no money, and who moves money builds nothing', () => {
   for (const name of build) expect(permissionsOf('finance')).not.toContain(name)
 })
 
-test('in an account that is not active nothing is offered but reading and leaving', () => {
+test('in an inactive account only reading and leaving are offered', () => {
   const owner = { role: 'owner', status: 'suspended' } as const
   expect(mayNow(owner, 'transactions:read')).toBe(true)
   expect(mayNow(owner, 'transactions:write')).toBe(false)
@@ -50,7 +50,7 @@ test('in an account that is not active nothing is offered but reading and leavin
   expect(mayNow(owner, 'members:leave')).toBe(true)
 })
 
-test('what is allowed in an inactive account takes no open mode, so that one table answers both', () => {
+test('permissions allowed in an inactive account never need an open mode', () => {
   const names = [...PERMISSIONS, ...PAGE_PERMISSIONS]
   expect(names.filter(isAllowedInactive)).toEqual(
     names.filter(name => name.endsWith(':read') || name === 'members:leave'),

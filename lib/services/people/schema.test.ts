@@ -6,7 +6,7 @@ test.each([
   ['  Ana.Rocha+x@EXAMPLE.com ', 'ana.rocha+x@example.com'],
   ['ａｎａ@example.com', 'ana@example.com'],
   ['demo@troco.local', 'demo@troco.local'],
-])('%j is kept as %j', (text, email) => {
+])('%j is normalized to %j', (text, email) => {
   expect(normalizeEmail(text)).toBe(email)
 })
 
@@ -23,6 +23,6 @@ test.each([
   'ana@example.com\u0000',
   'ana@example.com,rui@example.com',
   `${'a'.repeat(250)}@b.co`,
-])('%j is no e-mail address', text => {
+])('%j is not an e-mail address', text => {
   expect(normalizeEmail(text)).toBeNull()
 })

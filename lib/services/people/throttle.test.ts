@@ -6,7 +6,7 @@ import { forgetTries } from '#lib/edge/jobs/prune.ts'
 import { type Attempt, count, countTry, forgiveTry } from '#lib/services/people/throttle.ts'
 import { inOwnDatabase } from '#lib/testing/stage.ts'
 
-// Its tests let every pause end, which other tests would feel.
+// These tests end all pauses, which other tests rely on.
 inOwnDatabase()
 
 let host = 0
@@ -19,7 +19,7 @@ function somebody(address: string | null = someAddress()): Attempt {
   return { email: `${newId()}@troco.example`, address }
 }
 
-/** Twice as many as a pool has connections: more would only wait for one, and a wait ends after 2 s. */
+/** Twice the pool size: more would wait for a connection, and a wait ends after 2 s. */
 const AT_ONCE = 20
 
 async function tryTimes(times: number, attempt: () => Attempt) {
@@ -30,7 +30,7 @@ async function tryTimes(times: number, attempt: () => Attempt) {
   return allowed
 }
 
-test('200 tries at once as one person: ten may go on, the others wait for a quarter of an hour', async () => {
+test('of 200 concurrent attempts for one e-mail ten are allowed, then none for 15 minutes', async () => {
   const { email } = somebody()
   expect(await tryTimes(200, () => ({ email, address: null }))).toBe(10)
   const waitS = await countTry({ email, address: someAddress() })
@@ -38,13 +38,13 @@ test('200 tries at once as one person: ten may go on, the others wait for a quar
   expect(waitS).toBeLessThanOrEqual(900)
 })
 
-test('from one address 30 in a minute, whoever they are tried as', async () => {
+test('an address has 30 attempts per minute, whatever the e-mails', async () => {
   const address = someAddress()
   expect(await tryTimes(100, () => somebody(address))).toBe(30)
   expect(await countTry(somebody(address))).toBeLessThanOrEqual(60)
 })
 
-test('who owns a whole network of IPv6 has no more tries than who has one address', async () => {
+test('an IPv6 /64 network has as many attempts as one address', async () => {
   let nth = 0
   const inNetwork = () => somebody(`2001:db8:7:1::${(++nth).toString(16)}`)
   expect(await tryTimes(40, inNetwork)).toBe(30)
@@ -55,7 +55,7 @@ test('who owns a whole network of IPv6 has no more tries than who has one addres
   expect((await Promise.all(resets)).filter(waitS => waitS === null)).toHaveLength(20)
 })
 
-test('who is refused by the address locks out nobody', async () => {
+test('attempts refused for their address do not count against the e-mail', async () => {
   const address = someAddress()
   const { email } = somebody()
   await tryTimes(30, () => somebody(address))
@@ -63,7 +63,7 @@ test('who is refused by the address locks out nobody', async () => {
   expect(await countTry({ email, address: someAddress() })).toBeNull()
 })
 
-test('a success is no failure: somebody may sign in again and again', async () => {
+test('successful sign-ins do not count', async () => {
   const attempt = somebody()
   for (let times = 0; times < 40; times++) {
     expect(await countTry(attempt)).toBeNull()
@@ -71,7 +71,7 @@ test('a success is no failure: somebody may sign in again and again', async () =
   }
 })
 
-test('the pause ends by itself, and what is over is forgotten', async () => {
+test('a pause ends by itself, and old counters are deleted', async () => {
   const attempt = somebody()
   await tryTimes(11, () => attempt)
   expect(await countTry(attempt)).not.toBeNull()
@@ -82,7 +82,7 @@ test('the pause ends by itself, and what is over is forgotten', async () => {
   expect(await db().signInTry.count()).toBe(0)
 })
 
-test('what was typed as an e-mail is not kept as it was', async () => {
+test('e-mails are not stored in plain text', async () => {
   const attempt = somebody()
   await countTry(attempt)
   const rows = await db().signInTry.findMany()

@@ -52,7 +52,7 @@ afterEach(async () => {
 
 const secretOf = async ({ id }: Account) => (await readResourceSecret(id, 'test')) ?? ''
 
-/** Refunds a paid charge to the end, which is a second event of the same charge. */
+/** Refunds a paid charge, which adds a second event of the same charge. */
 async function refund(chargeId: string): Promise<void> {
   await createRefund(merchant.id, 'test', chargeId, { amount: 100 })
   const events = () => db().event.count({ where: { subjectId: chargeId } })
@@ -69,8 +69,8 @@ async function refund(chargeId: string): Promise<void> {
     .toBe(before + 1)
 }
 
-describe('what a receiver is sent', () => {
-  test('the charge of a webhook_url, signed so that both published libraries verify it', async () => {
+describe('a delivery', () => {
+  test('to a webhook_url contains the charge, and both published libraries verify its signature', async () => {
     const id = await payAndTell(merchant, `${receiver.url}/hook?shop=1`)
     await deliverAll()
     const [call, ...more] = receiver.calls
@@ -99,7 +99,7 @@ describe('what a receiver is sent', () => {
     }
   })
 
-  test('an endpoint of the account: payer, goods and UTMs stand apart as well, under its own secret', async () => {
+  test("to an endpoint adds payer, products and UTMs and is signed with the endpoint's secret", async () => {
     const endpoint = await addEndpoint(merchant, `${receiver.url}/erp`)
     const id = await payAndTell(merchant)
     await deliverAll()
@@ -118,7 +118,7 @@ describe('what a receiver is sent', () => {
     ).rejects.toThrow()
   })
 
-  test('while a secret is being changed over, the old and the new one both verify', async () => {
+  test('is signed with the old and the new secret during a rotation', async () => {
     const old = await addEndpoint(merchant, receiver.url)
     await db().webhookSecret.updateMany({
       where: { endpointId: old.id },
@@ -149,7 +149,7 @@ describe('what a receiver is sent', () => {
   })
 })
 
-test('the largest charge that is taken makes a request of less than 256 KiB', async () => {
+test('the largest accepted charge makes a request below 256 KiB', async () => {
   await addEndpoint(merchant, receiver.url)
   const name = '\\"ção'.repeat(150)
   const items = Array.from({ length: 50 }, () => ({ name, price: 1, quantity: 1 }))
@@ -170,7 +170,7 @@ describe('a receiver that fails', () => {
   test.each([
     ['of a webhook_url is tried 7 times', 'resource', pauses.resource],
     ['of an endpoint is tried 4 times', 'endpoint', pauses.resource.slice(0, 3)],
-  ])('%s, after longer and longer pauses, and then given up', async (_what, kind, expected) => {
+  ])('%s, after growing pauses, and then given up', async (_what, kind, expected) => {
     receiver.say(status(500))
     if (kind === 'endpoint') await addEndpoint(merchant, receiver.url)
     await payAndTell(merchant, kind === 'resource' ? receiver.url : undefined)
@@ -192,7 +192,7 @@ describe('a receiver that fails', () => {
     expect(receiver.calls).toHaveLength(expected.length + 1)
   })
 
-  test('hears the same bytes under the same id on every try, newly signed, and once it can, no more', async () => {
+  test('gets the same body and id at each attempt, signed anew, and nothing after a success', async () => {
     receiver.say(status(503))
     await payAndTell(merchant, receiver.url)
     await deliverAll()
@@ -212,7 +212,7 @@ describe('a receiver that fails', () => {
     expect(delivery).toMatchObject({ status: 'delivered', attempts: 2, dueAt: null })
   })
 
-  test('leaves each try with what was sent and answered', async () => {
+  test('leaves a record of each attempt with request and response', async () => {
     receiver.say(status(500, { 'x-reason': 'full' }))
     await payAndTell(merchant, receiver.url)
     await deliverAll()
@@ -244,7 +244,7 @@ describe('a receiver that fails', () => {
     ['a pause longer than ours', '600', 10 * MINUTE],
     ['at most an hour', '86400', HOUR],
     ['no pause shorter than ours', '1', 4 * SECOND],
-  ])('may ask for %s', async (_what, retryAfter, leastMs) => {
+  ])('may request %s', async (_what, retryAfter, leastMs) => {
     receiver.say(status(429, { 'retry-after': retryAfter }))
     await payAndTell(merchant, receiver.url)
     const before = Date.now()
@@ -255,7 +255,7 @@ describe('a receiver that fails', () => {
     expect(waitMs).toBeLessThan(leastMs * 1.5 + 10 * SECOND)
   })
 
-  test('and says 410 is not tried again', async () => {
+  test('with 410 gets no further attempt', async () => {
     receiver.say(status(410))
     await payAndTell(merchant, receiver.url)
     await deliverAll()
@@ -265,7 +265,7 @@ describe('a receiver that fails', () => {
     expect(await deliveriesOf(merchant)).toMatchObject([{ status: 'stopped', attempts: 1 }])
   })
 
-  test('and redirects is not followed', async () => {
+  test('with a redirect is not followed', async () => {
     const other = await openReceiver()
     receiver.say(status(302, { location: other.url }))
     await payAndTell(merchant, receiver.url)
@@ -276,8 +276,8 @@ describe('a receiver that fails', () => {
   })
 })
 
-describe('the order of the events of one charge', () => {
-  test('holds: the refund is told only after the payment was', async () => {
+describe('the events of one charge', () => {
+  test('arrive in order: the refund waits until the payment was delivered', async () => {
     receiver.say(status(500))
     const id = await payAndTell(merchant, receiver.url)
     await deliverAll()
@@ -294,7 +294,7 @@ describe('the order of the events of one charge', () => {
     ])
   })
 
-  test('lets the next go once one is given up', async () => {
+  test('continue once an earlier one is given up', async () => {
     receiver.say(status(500))
     const id = await payAndTell(merchant, receiver.url)
     await refund(id)
@@ -312,7 +312,7 @@ describe('the order of the events of one charge', () => {
     expect(deliveries.map(delivery => delivery.status)).toEqual(['exhausted', 'delivered'])
   })
 
-  test('does not hold up another charge of the same receiver', async () => {
+  test('do not delay those of another charge', async () => {
     receiver.say(({ text }, response) => {
       response.writeHead(JSON.parse(text).transaction.amount === 1_500 ? 500 : 200).end()
     })
@@ -327,7 +327,7 @@ describe('the order of the events of one charge', () => {
 })
 
 describe('a receiver that hangs', () => {
-  test('has 4 calls of one URL under way at most, over all workers, and delays nobody else', async () => {
+  test('gets at most 4 concurrent calls per URL over all workers, and delays no other', async () => {
     const held: (() => void)[] = []
     const hangs = await openReceiver((_received, response) => {
       held.push(() => response.writeHead(200).end())
@@ -352,7 +352,7 @@ describe('a receiver that hangs', () => {
     await hangs.close()
   })
 
-  test('has 16 of one host at most', async () => {
+  test('gets at most 16 concurrent calls per host', async () => {
     const held: (() => void)[] = []
     const hangs = await openReceiver((_received, response) => {
       held.push(() => response.writeHead(200).end())
@@ -372,7 +372,7 @@ describe('a receiver that hangs', () => {
 })
 
 describe('a worker that', () => {
-  test('comes back after its lease has passed to another writes nothing over it', async () => {
+  test("lost its lease does not overwrite the new holder's result", async () => {
     await payAndTell(merchant, receiver.url)
     const [stalled] = await takeDue(10)
     await passTime()
@@ -387,7 +387,7 @@ describe('a worker that', () => {
     expect(delivery?.tries.map(({ responseStatus }) => responseStatus)).toEqual([200, 500])
   })
 
-  test('cannot open a secret leaves that delivery as it is, and goes on with the others', async () => {
+  test('cannot decrypt a secret leaves that delivery as it is and continues with the others', async () => {
     await payAndTell(merchant, receiver.url)
     await db().webhookSecret.updateMany({
       where: { accountId: merchant.id, endpointId: null },
@@ -400,7 +400,7 @@ describe('a worker that', () => {
     expect(await deliveriesOf(other)).toMatchObject([{ status: 'delivered' }])
   })
 
-  test('is stopped gives back what it had begun, and that counts as no try', async () => {
+  test('stops releases its deliveries, and their interrupted attempts do not count', async () => {
     receiver.say(() => {})
     await payAndTell(merchant, receiver.url)
     const deliverer = makeDeliverer()
@@ -421,7 +421,6 @@ describe('a worker that', () => {
 describe('an endpoint', () => {
   const endpointOf = (id: string) => db().webhookEndpoint.findFirstOrThrow({ where: { id } })
 
-  /** As if it had been failing for so many days. */
   async function failSince(id: string, days: number): Promise<void> {
     await db().$executeRaw`
       UPDATE webhook_endpoints SET failing_since = now() - make_interval(days => ${days}::integer)
@@ -435,7 +434,7 @@ describe('an endpoint', () => {
     }
   }
 
-  test('that is disabled is not called, and keeps what it misses', async () => {
+  test('that is disabled is not called, and its deliveries wait', async () => {
     const { id } = await addEndpoint(merchant, receiver.url)
     await payAndTell(merchant)
     await disableEndpoint(merchant.id, id, 'gone')
@@ -446,7 +445,7 @@ describe('an endpoint', () => {
     expect(await deliveriesOf(merchant)).toMatchObject([paused, paused])
   })
 
-  test('is given up after 5 days without a success and 10 events, with the reason', async () => {
+  test('is disabled with a reason after 5 days without success and 10 exhausted events', async () => {
     receiver.say(status(500))
     const { id } = await addEndpoint(merchant, receiver.url)
     for (let count = 0; count < 9; count++) await payAndTell(merchant)
@@ -460,7 +459,7 @@ describe('an endpoint', () => {
     expect(endpoint.disabledReason).toContain('5 days')
   })
 
-  test('is not given up in an hour, however many events it missed', async () => {
+  test('is not disabled within an hour, however many events are exhausted', async () => {
     receiver.say(status(500))
     const { id } = await addEndpoint(merchant, receiver.url)
     for (let count = 0; count < 12; count++) await payAndTell(merchant)
@@ -468,7 +467,7 @@ describe('an endpoint', () => {
     expect(await endpointOf(id)).toMatchObject({ exhausted: 12, disabledAt: null })
   })
 
-  test('that answers once begins anew', async () => {
+  test('that succeeds once starts counting anew', async () => {
     receiver.say(status(500))
     const { id } = await addEndpoint(merchant, receiver.url)
     for (let count = 0; count < 9; count++) await payAndTell(merchant)
@@ -480,7 +479,7 @@ describe('an endpoint', () => {
     expect(await endpointOf(id)).toMatchObject({ exhausted: 0, failingSince: null })
   })
 
-  test('that says 410 is disabled, and says so', async () => {
+  test('with 410 is disabled with that reason', async () => {
     receiver.say(status(410))
     const { id } = await addEndpoint(merchant, receiver.url)
     await payAndTell(merchant)

@@ -24,14 +24,13 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await receiver.close()
-  // What one test leaves due would be delivered in the next.
+  // Deliveries left due would be sent in the next test.
   await db()
     .$executeRaw`UPDATE deliveries SET status = 'stopped', due_at = NULL WHERE status = 'pending'`
 })
 
 const states = async () => (await deliveriesOf(merchant)).map(({ status }) => status)
 const told = () => receiver.calls.map(({ text }) => JSON.parse(text).sequence)
-/** Tries everything until it is given up. */
 async function exhaust(): Promise<void> {
   for (let round = 0; round < 4; round++) {
     await passTime()
@@ -39,7 +38,7 @@ async function exhaust(): Promise<void> {
   }
 }
 
-test('a reason that an older process changed is shown as it is, not as the code of the one before', async () => {
+test('a reason changed by an older version is shown as text, not under the previous code', async () => {
   await pauseEndpoint(owner, id)
   expect(await readEndpoint(merchant.id, 'test', id)).toMatchObject({ disabled_code: 'by_member' })
   const disabledReason = 'The receiver answered 410 Gone'
@@ -51,7 +50,7 @@ test('a reason that an older process changed is shown as it is, not as the code 
   })
 })
 
-describe('enabling', () => {
+describe('enabling an endpoint', () => {
   test('sends what waited, in the order of the events', async () => {
     await pauseEndpoint(owner, id)
     for (let nth = 0; nth < 5; nth++) await payAndTell(merchant)
@@ -65,11 +64,11 @@ describe('enabling', () => {
     expect(await states()).toEqual(Array(5).fill('delivered'))
   })
 
-  test('sends again what was given up since it began to fail, and nothing from before', async () => {
+  test('resends what was given up since the failures began, and nothing older', async () => {
     receiver.say(status(500))
     await payAndTell(merchant)
     await exhaust()
-    // A success in between: this one failed in a time that is over.
+    // A success between: the failure before it is not part of the current series.
     receiver.say(status(200))
     await payAndTell(merchant)
     await deliverAll()
@@ -96,7 +95,7 @@ describe('enabling', () => {
     })
   })
 
-  test('gives what was given up a whole round of tries', async () => {
+  test('grants exhausted deliveries all their attempts again', async () => {
     receiver.say(status(500))
     await payAndTell(merchant)
     await exhaust()
@@ -109,7 +108,7 @@ describe('enabling', () => {
     expect((await deliveriesOf(merchant))[0]?.tries).toHaveLength(8)
   })
 
-  test('without what was missed stops it for good, and sends what comes', async () => {
+  test('without missed events stops them for good and sends new ones', async () => {
     await pauseEndpoint(owner, id)
     await payAndTell(merchant)
     expect(await enableEndpoint(owner, id, false)).toBe(1)
@@ -119,7 +118,7 @@ describe('enabling', () => {
     expect(await states()).toEqual(['stopped', 'delivered'])
   })
 
-  test('of 2,500 that waited sends each once, the oldest first', async () => {
+  test('schedules 2,500 waiting deliveries once each, oldest first', async () => {
     await pauseEndpoint(owner, id)
     await payAndTell(merchant)
     await addMore(2_499)
@@ -132,7 +131,7 @@ describe('enabling', () => {
   })
 })
 
-test('what waits is sent to the address that was given meanwhile', async () => {
+test("a waiting delivery is sent to the endpoint's new URL", async () => {
   await pauseEndpoint(owner, id)
   await payAndTell(merchant)
   const moved = await openReceiver()
@@ -143,7 +142,7 @@ test('what waits is sent to the address that was given meanwhile', async () => {
   expect([receiver.calls.length, moved.calls.length]).toEqual([0, 1])
 })
 
-test('a call that is under way when its endpoint is deleted changes nothing any more', async () => {
+test('a call in progress when its endpoint is deleted changes nothing afterwards', async () => {
   receiver.say(async (_received, response) => {
     await deleteEndpoint(owner, id)
     response.writeHead(500).end()
@@ -159,7 +158,7 @@ test('a call that is under way when its endpoint is deleted changes nothing any 
   ])
 })
 
-test('in live mode an address inside is refused by its field', async () => {
+test('in live mode a private address is refused with an error at its field', async () => {
   const live = { ...owner, mode: 'live' as const }
   for (const host of ['10.255.2.3', '169.254.169.254', '[::ffff:10.255.0.1]', '[fd00::7]']) {
     const wanted = { url: `https://${host}/hook`, event_types: [...EVENT_TYPES] }
@@ -170,7 +169,7 @@ test('in live mode an address inside is refused by its field', async () => {
   expect(await createEndpoint(live, open)).toBeTruthy()
 })
 
-test('the health counts the tries of the last day, and how long they took', async () => {
+test('the health of an endpoint counts the attempts of the last day and their duration', async () => {
   receiver.say(status(500))
   await payAndTell(merchant)
   await exhaust()
@@ -182,7 +181,7 @@ test('the health counts the tries of the last day, and how long they took', asyn
   expect(health.p95_ms).toBeGreaterThanOrEqual(0)
 })
 
-/** More of the same, as if as many charges had been paid. */
+/** Copies the event and its delivery, as if as many charges had been paid. */
 async function addMore(count: number): Promise<void> {
   await db().$executeRaw`
     WITH one AS (SELECT * FROM events WHERE account_id = ${merchant.id}::uuid), made AS (

@@ -39,8 +39,8 @@ function deliveriesOf(merchant: Account) {
   })
 }
 
-describe('a delivery is due', () => {
-  test('for nobody, where nobody asked to be told; the event is there all the same', async () => {
+describe('the deliveries of an event', () => {
+  test('are none without a webhook_url or endpoint, but the event is recorded', async () => {
     const merchant = await makeMerchant()
     await end(merchant, 'paid')
     expect(await deliveriesOf(merchant)).toEqual([])
@@ -48,7 +48,7 @@ describe('a delivery is due', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('for the webhook_url of the charge, from the moment of the event', async () => {
+  test("are one for the charge's webhook_url, due at once", async () => {
     const merchant = await makeMerchant()
     await end(merchant, 'paid', URL)
     const event = await db().event.findFirstOrThrow({ where: { accountId: merchant.id } })
@@ -70,7 +70,7 @@ describe('a delivery is due', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('for each endpoint that chose this event, beside the webhook_url', async () => {
+  test('are one for each subscribed endpoint, beside that for the webhook_url', async () => {
     const merchant = await makeMerchant()
     const [first, second] = [await addEndpoint(merchant), await addEndpoint(merchant)]
     await end(merchant, 'paid', URL)
@@ -82,7 +82,7 @@ describe('a delivery is due', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('for no endpoint of another event, mode or merchant, nor for one that is deleted', async () => {
+  test('leave out deleted endpoints and those of another event type, mode or merchant', async () => {
     const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
     await addEndpoint(merchant, { eventTypes: ['transaction.failed', 'withdrawal.approved'] })
     await addEndpoint(merchant, { eventTypes: [] })
@@ -98,14 +98,14 @@ describe('a delivery is due', () => {
   })
 })
 
-test('a delivery for an endpoint that is switched off waits, due at no time', async () => {
+test('a delivery to a disabled endpoint waits without a due time', async () => {
   const merchant = await makeMerchant()
   await addEndpoint(merchant, { disabledAt: new Date() })
   await end(merchant, 'paid')
   expect(await deliveriesOf(merchant)).toMatchObject([{ status: 'pending', dueAt: null }])
 })
 
-test('each account and mode counts its events from 1, in the order of what happened', async () => {
+test('each account and mode numbers its events from 1 in order', async () => {
   const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
   for (const outcome of ['paid', 'failed', 'expired', 'paid'] as const) await end(merchant, outcome)
   await end(other, 'expired')

@@ -18,7 +18,6 @@ afterEach(async () => {
   opened = []
 })
 
-/** Posts to a receiver that waits for the request and then does what `act` says. */
 async function postTo(act: (socket: Socket) => void, totalMs = 15_000, body = '{}') {
   const listener = await openListener(socket => socket.once('data', () => act(socket)))
   opened.push(listener)
@@ -31,7 +30,7 @@ function says(text: string | Buffer) {
   return (socket: Socket) => socket.end(text)
 }
 
-/** Writes as fast as it is read, until somebody hangs up or so much was written. */
+/** Writes as fast as the client reads, until it disconnects or the limit is reached. */
 function pour(chunk: Buffer, bytesMax = Number.POSITIVE_INFINITY) {
   let written = 0
   const pourInto = (socket: Socket): void => {
@@ -63,21 +62,21 @@ async function heapGrowth(work: () => Promise<unknown>): Promise<number> {
   return most
 }
 
-describe('in bounded time and memory ends a receiver', () => {
-  test('that never answers', async () => {
+describe('a call ends in bounded time and memory with a receiver', () => {
+  test('that never responds', async () => {
     expect(await postTo(() => {}, 300)).toMatchObject({
       ...{ status: null, problem: 'The receiver did not answer within 0.3 s' },
       address: '127.0.0.1',
     })
   })
 
-  test('that says its head one byte at a time', async () => {
+  test('that sends its headers byte by byte', async () => {
     const outcome = await postTo(socket => drip(socket, `${HEAD}x: ${'y'.repeat(5_000)}`), 500)
     expect(outcome).toMatchObject({ status: null, body: null })
     expect(outcome.problem).toBe('The receiver did not answer within 0.5 s')
   })
 
-  test('that never ends its body: the status has been said', async () => {
+  test('that never ends its body; the status counts', async () => {
     const outcome = await postTo(socket => {
       socket.write(`${HEAD}content-length: 1000000\r\n\r\n`)
       drip(socket, 'thanks ')
@@ -87,7 +86,7 @@ describe('in bounded time and memory ends a receiver', () => {
     expect(outcome.durationMs).toBeLessThan(10_000)
   })
 
-  test('whose time runs out within its body: the status has been said', async () => {
+  test('whose body is incomplete at the timeout; the status counts', async () => {
     const outcome = await postTo(socket => socket.write(`${HEAD}\r\nhalf`), 500)
     expect(outcome).toMatchObject({ status: 200, problem: null, body: 'half' })
   })
@@ -95,7 +94,7 @@ describe('in bounded time and memory ends a receiver', () => {
   test.each([
     ['200 OK', null],
     ['500 Sorry', 'The receiver answered 500'],
-  ])('that pours 500 MB after a %s', async (status, problem) => {
+  ])('that sends 500 MB after a %s', async (status, problem) => {
     const { pourInto, written } = pour(Buffer.alloc(64 * 1024, 'x'), 500e6)
     const grown = await heapGrowth(async () => {
       const outcome = await postTo(socket => {
@@ -119,14 +118,14 @@ describe('in bounded time and memory ends a receiver', () => {
     ['a status line', 'y'.repeat(1_000), 'HTTP/1.1 200 '],
     ['what is not HTTP', 'SSH-2.0-OpenSSH_9.9\r\n', ''],
     ['chunk extensions', 'y'.repeat(1_000), `${HEAD}transfer-encoding: chunked\r\n\r\n1;`],
-  ])('that pours %s', async (_what, chunk, first) => {
+  ])('that sends endless %s', async (_what, chunk, first) => {
     const { pourInto } = pour(Buffer.from(chunk.repeat(Math.ceil(16_384 / chunk.length))), 500e6)
     const grown = await heapGrowth(async () => {
       const outcome = await postTo(socket => {
         socket.write(first)
         pourInto(socket)
       })
-      // Only the chunked one has said a whole head.
+      // Only the chunked response has complete headers.
       expect(outcome.status).toBe(first.includes('chunked') ? 200 : null)
       if (outcome.status === null) expect(outcome.problem).toMatch(/^The (receiver|head)/)
       expect(outcome.durationMs).toBeLessThan(10_000)
@@ -134,14 +133,14 @@ describe('in bounded time and memory ends a receiver', () => {
     expect(grown).toBeLessThan(30e6)
   })
 
-  test('but not one that says a few times that it is at work', async () => {
+  test('but continues after a few 102 Processing responses', async () => {
     const outcome = await postTo(
       says(`${'HTTP/1.1 102 Processing\r\n\r\n'.repeat(5)}${HEAD}\r\nok`),
     )
     expect(outcome).toMatchObject({ status: 200, problem: null, body: 'ok' })
   })
 
-  test('that sends a gzip bomb: it stays packed', async () => {
+  test('that sends a gzip bomb, which is not decompressed', async () => {
     const bomb = gzipSync(Buffer.alloc(50e6))
     const headers = `content-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`
     const grown = await heapGrowth(async () => {
@@ -152,7 +151,7 @@ describe('in bounded time and memory ends a receiver', () => {
     expect(grown).toBeLessThan(30e6)
   })
 
-  test('that answers without reading the post: we hang up on it', async () => {
+  test('that responds without reading the request, which is aborted', async () => {
     const sockets: Socket[] = []
     const listener = await openListener(socket => {
       sockets.push(socket.pause())
@@ -169,7 +168,7 @@ describe('in bounded time and memory ends a receiver', () => {
     expect(socket?.bytesRead).toBeLessThan(50e6)
   })
 
-  test('that hangs up, at once or by a reset', async () => {
+  test('that closes or resets the connection', async () => {
     const problem = 'The receiver closed the connection before it answered'
     expect(await postTo(socket => socket.end())).toMatchObject({ status: null, problem })
     expect(await postTo(socket => socket.destroy())).toMatchObject({ status: null, problem })
@@ -180,7 +179,7 @@ describe('in bounded time and memory ends a receiver', () => {
     expect((await postTo(says('HTTP/1.1 200 OK\r\nx: y'))).status).toBeNull()
   })
 
-  test('that breaks off within its body: the status has been said', async () => {
+  test('that closes the connection within its body; the status counts', async () => {
     for (const rest of [
       'content-length: 100\r\n\r\nhalf',
       'transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n99\r\nx',
@@ -204,13 +203,13 @@ describe('in bounded time and memory ends a receiver', () => {
     `${HEAD}x: a\0b\r\n\r\n`,
     'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n',
     '\x16\x03\x01\x02\x00\x01\x00\x01\xfc',
-  ])('that speaks no HTTP: %j', async text => {
+  ])('that does not speak HTTP: %j', async text => {
     const outcome = await postTo(says(Buffer.from(text, 'latin1')))
     expect(outcome.status).toBeNull()
     expect(outcome.problem).toMatch(/^The receiver/)
   })
 
-  test('that adds a second answer: it is not taken for that of the next post', async () => {
+  test('that sends a second response, which is not used for the next request', async () => {
     const listener = await openListener(socket =>
       socket.on('data', () =>
         socket.write(
@@ -227,16 +226,16 @@ describe('in bounded time and memory ends a receiver', () => {
   })
 })
 
-describe('what is kept of an answer', () => {
+describe('the stored response', () => {
   async function bodyOf(bytes: Buffer): Promise<string> {
     const head = `${HEAD}content-length: ${bytes.length}\r\n\r\n`
     return (await postTo(says(Buffer.concat([Buffer.from(head), bytes])))).body ?? ''
   }
 
-  test('is text that a database takes, and at most 8 KiB of it', async () => {
+  test('is valid text of at most 8 KiB', async () => {
     expect(await bodyOf(Buffer.from('a\0b\0'))).toBe('ab')
     expect(await bodyOf(Buffer.from([0x61, 0xff, 0xc3, 0x28]))).toBe('a\ufffd\ufffd(')
-    // A lone surrogate, written as UTF-8 does not allow it.
+    // A lone surrogate, which is invalid in UTF-8.
     expect((await bodyOf(Buffer.from([0xed, 0xa0, 0x80]))).isWellFormed()).toBe(true)
     expect(await bodyOf(Buffer.from(`x${'💚'.repeat(4_000)}`))).toBe(`x${'💚'.repeat(2_047)}`)
     const noise = await bodyOf(Buffer.alloc(KEPT_MAX, 0xff))
@@ -246,7 +245,7 @@ describe('what is kept of an answer', () => {
     expect(await bodyOf(Buffer.alloc(KEPT_MAX + 1, 'x'))).toHaveLength(KEPT_MAX)
   })
 
-  test('has no cookie, no control character and no more than 8 KiB of headers', async () => {
+  test('has no cookies, no control characters and at most 8 KiB of headers', async () => {
     const { headers } = await postTo(
       says(
         Buffer.from(

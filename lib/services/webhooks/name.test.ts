@@ -10,7 +10,7 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.close()
 })
 
-/** A name server of our own: `answer` gives the IPv4 address of a name, or an error, or silence. */
+/** Starts a DNS server; `answer` returns the IPv4 address of a name, or null for no response. */
 async function makeResolver(answer: (name: string) => string | 'unknown' | null) {
   const socket = createSocket('udp4')
   sockets.push(socket)
@@ -57,14 +57,14 @@ function readName(query: Buffer): string {
   return labels.join('.')
 }
 
-test('a name has the addresses that its servers tell', async () => {
+test('a name resolves to the addresses of its DNS servers', async () => {
   const resolver = await makeResolver(() => '203.0.113.7')
   expect(await resolveName('shop.example', resolver)).toEqual([
     { address: '203.0.113.7', family: 4 },
   ])
 })
 
-test('what the servers do not know is asked of the machine, and localhost at once', async () => {
+test('unknown names are resolved by the operating system, localhost without any DNS query', async () => {
   const asked: string[] = []
   const resolver = await makeResolver(name => {
     asked.push(name)
@@ -77,7 +77,7 @@ test('what the servers do not know is asked of the machine, and localhost at onc
   expect(asked).not.toContain('localhost')
 })
 
-test('a hundred names whose servers are silent fail in time, and hold up nobody', async () => {
+test('a hundred names with silent DNS servers time out without delaying others', async () => {
   const silent = await makeResolver(() => null)
   const prompt = await makeResolver(() => '203.0.113.7')
   const names = Array.from({ length: 100 }, (_, at) => `hangs${at}.example`)

@@ -65,8 +65,8 @@ const ok: RequestListener = (request, response) => {
   response.end('thanks')
 }
 
-describe('a post', () => {
-  test('arrives as it is, under the name that was called, and its answer is kept', async () => {
+describe('a request', () => {
+  test('arrives unchanged with the host name of its URL, and the response is stored', async () => {
     const seen: Record<string, unknown>[] = []
     const { port } = await openHttp(async (request, response) => {
       const { method, url, headers } = request
@@ -102,7 +102,7 @@ describe('a post', () => {
     ])
   })
 
-  test('takes the headers of its caller on top, but neither host nor framing nor cookies', async () => {
+  test("has the caller's headers, except host, framing and cookies", async () => {
     let headers: IncomingMessage['headers'] = {}
     const { port } = await openHttp((request, response) => {
       headers = request.headers
@@ -120,7 +120,7 @@ describe('a post', () => {
     expect(Object.keys(headers)).not.toContain('transfer-encoding')
   })
 
-  test('that cannot be made is a problem and never an exception', async () => {
+  test('that cannot be made returns a problem and never throws', async () => {
     const { port } = await openHttp(ok)
     const broken = { headers: { 'x-broken': 'a\r\nb: c' } }
     expect((await post(`http://127.0.0.1:${port}/`, {}, broken)).problem).toBe(
@@ -130,14 +130,14 @@ describe('a post', () => {
     expect((await post('http://10.0.0.1/')).problem).toContain('is private')
   })
 
-  test.each([200, 201, 202, 204, 299])('is received with %i', async status => {
+  test.each([200, 201, 202, 204, 299])('with the response %i is delivered', async status => {
     const { port } = await openHttp((_request, response) => response.writeHead(status).end())
     const outcome = await post(`http://127.0.0.1:${port}/`)
     expect(outcome).toMatchObject({ status, problem: null, body: '' })
   })
 
   test.each([300, 304, 400, 401, 404, 410, 429, 500, 503])(
-    'is not received with %i',
+    'with the response %i is not delivered',
     async status => {
       const { port } = await openHttp((_request, response) => response.writeHead(status).end())
       const outcome = await post(`http://127.0.0.1:${port}/`)
@@ -160,7 +160,7 @@ describe('a post', () => {
     [503, '1.5', null],
     [503, '', null],
     [200, '120', null],
-  ])('heeds Retry-After of %i: %s', async (status, value, expected) => {
+  ])('with the response %i heeds the Retry-After "%s"', async (status, value, expected) => {
     const text = typeof value === 'string' ? value : value()
     const { port } = await openHttp((_request, response) =>
       response.writeHead(status, { 'retry-after': text }).end(),
@@ -173,7 +173,7 @@ describe('a post', () => {
       )
   })
 
-  test('ends as interrupted when the process does', async () => {
+  test('is interrupted when the process stops', async () => {
     const { port, hits } = await keep(openListener(() => {}))
     const url = `http://127.0.0.1:${port}/`
     expect(await post(url, { signal: AbortSignal.abort() })).toMatchObject({
@@ -193,7 +193,7 @@ describe('a post', () => {
 })
 
 describe('a redirect', () => {
-  test.each([301, 302, 303, 307, 308])('with %i is a failure and not followed', async status => {
+  test.each([301, 302, 303, 307, 308])('with %i is a failure and is not followed', async status => {
     const canaries = await openCanaries()
     opened.push(canaries)
     supplyEnv({ WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' })
@@ -223,7 +223,7 @@ describe('with TLS', () => {
   })
   afterAll(() => setDefaultCACertificates(trusted))
 
-  test('the certificate, SNI and Host are those of the name, on the checked address', async () => {
+  test('certificate, SNI and Host are checked for the name, on the resolved address', async () => {
     let seen: unknown
     const { port } = await openTls(shop, (request, response) => {
       const { servername, getProtocol } = request.socket as TLSSocket
@@ -237,7 +237,7 @@ describe('with TLS', () => {
     }
   })
 
-  test('an address is served with a certificate for the address', async () => {
+  test('a URL with an IP address needs a certificate for that address', async () => {
     const { port } = await openTls(machine, ok)
     expect((await post(`https://127.0.0.1:${port}/`)).problem).toBeNull()
     expect((await post(`https://shop.example:${port}/`, { resolve })).problem).toBe(
@@ -245,7 +245,7 @@ describe('with TLS', () => {
     )
   })
 
-  test('a certificate that does not prove the name keeps the post from being sent', async () => {
+  test('nothing is sent if the certificate does not match the name', async () => {
     let requests = 0
     const count: RequestListener = (request, response) => {
       requests += 1
@@ -264,13 +264,13 @@ describe('with TLS', () => {
     expect(await words('127.0.0.1', named)).toBe("The receiver's certificate is not for 127.0.0.1")
     expect(await words('shop.example', unknown)).toContain('certificate is not trusted')
     expect(await words('shop.example', old)).toContain('certificate has expired')
-    // A connection that was verified for one name does not serve another.
+    // A connection verified for one name does not serve another.
     expect(await words('shop.example', named)).toBeNull()
     expect(await words('other.example', named)).toContain('is not for other.example')
     expect(requests).toBe(1)
   })
 
-  test('an old TLS or none at all is told in words', async () => {
+  test('an old TLS version, or none, is reported in words', async () => {
     const old = await openTls(
       { ...shop, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
       ok,
@@ -283,7 +283,7 @@ describe('with TLS', () => {
     }
   })
 
-  test('a redirect down to http is not followed', async () => {
+  test('a redirect to http is not followed', async () => {
     const inner = await openHttp(ok)
     const { port } = await openTls(shop, (_request, response) =>
       response.writeHead(307, { location: `http://127.0.0.1:${inner.port}/` }).end(),
@@ -293,7 +293,7 @@ describe('with TLS', () => {
     expect(inner.hits()).toBe(0)
   })
 
-  test('a handshake that never ends is given up, and a second address has its turn', async () => {
+  test('a handshake that hangs times out, and the next address is tried', async () => {
     const silent = await keep(openListener(() => {}, '127.0.0.2', await freePort()))
     const url = `https://shop.example:${silent.port}/`
     const alone = await post(url, { resolve: to('127.0.0.2'), connectMs: 300 })
@@ -306,7 +306,7 @@ describe('with TLS', () => {
 })
 
 describe('of several addresses', () => {
-  test('the next is called when the first refuses, and none when the first has answered', async () => {
+  test('the next is tried if a connection fails, but not after a response', async () => {
     const second = await openHttp(ok, '127.0.0.2', await freePort())
     const url = `http://shop.example:${second.port}/`
     expect(await post(url, { resolve: to('127.0.0.1', '127.0.0.3', '127.0.0.2') })).toMatchObject({
@@ -324,7 +324,7 @@ describe('of several addresses', () => {
     expect([first.hits(), second.hits()]).toEqual([1, 1])
   })
 
-  test('none that answers is a problem', async () => {
+  test('none that accepts a connection is a problem', async () => {
     const port = await freePort()
     expect(
       await post(`http://shop.example:${port}/`, { resolve: to('127.0.0.1', '127.0.0.2') }),
@@ -334,8 +334,8 @@ describe('of several addresses', () => {
   })
 })
 
-describe('a kept connection', () => {
-  test('carries the next post, of the same name only', async () => {
+describe('a kept-alive connection', () => {
+  test('is reused for the same name only', async () => {
     const { port, hits } = await openHttp(ok)
     const resolve = to('127.0.0.1')
     for (let at = 0; at < 5; at++) await post(`http://shop.example:${port}/${at}`, { resolve })
@@ -344,7 +344,7 @@ describe('a kept connection', () => {
     expect(hits()).toBe(2)
   })
 
-  test('is not used once its address is no longer among those of the name', async () => {
+  test('is not reused once its address no longer belongs to the name', async () => {
     const first = await openHttp(ok, '127.0.0.1')
     const second = await openHttp(ok, '127.0.0.2', first.port)
     const url = `http://shop.example:${first.port}/`
@@ -356,7 +356,7 @@ describe('a kept connection', () => {
     expect([first.hits(), second.hits()]).toEqual([1, 1])
   })
 
-  test('that has died is replaced once by a fresh one', async () => {
+  test('that was closed is replaced once by a new one', async () => {
     let requests = 0
     const { port, hits } = await openHttp((request, response) => {
       requests += 1
@@ -369,7 +369,7 @@ describe('a kept connection', () => {
     expect([requests, hits()]).toEqual([3, 2])
   })
 
-  test('that dies is not replaced twice, nor when an answer had begun', async () => {
+  test('that breaks is not replaced twice, nor after a response has begun', async () => {
     let requests = 0
     const { port, hits } = await openHttp((request, response) => {
       requests += 1
@@ -393,7 +393,7 @@ describe('a kept connection', () => {
   ])('is one of at most %s', async (_what, atOnce, namesCount, keptMax) => {
     const waiting: ServerResponse[] = []
     const all = atOnce * namesCount
-    // None is answered before all have come, so that each has a connection of its own.
+    // Responds only after all have arrived, so that each has its own connection.
     const { port, hits } = await openHttp((request, response) => {
       request.resume()
       waiting.push(response)

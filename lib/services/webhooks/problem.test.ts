@@ -13,12 +13,12 @@ test.each([
   ['HPE_INVALID_CONSTANT', 'not_http'],
   ['HPE_HEADER_OVERFLOW', 'header_too_large'],
   ['EWHATEVER', 'not_called'],
-])('what %s becomes is told as %s', (code, problem) => {
+])('the error %s is reported as %s', (code, problem) => {
   const error = Object.assign(new Error(code), { code })
   expect(problemOfFailure(error, 'shop.example').code).toBe(problem)
 })
 
-test('so is what we hang up for, and every status that is no success', () => {
+test('timeouts and unsuccessful statuses are reported by their code', () => {
   const late = { code: 'timeout', params: { seconds: 15 } } as const
   expect(problemOfFailure(new Stopped(late), 'shop.example')).toEqual(late)
   const answer = { headers: {}, body: '' }

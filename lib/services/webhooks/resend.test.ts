@@ -29,7 +29,7 @@ const only = async () => {
 const signedBy = (secret: string, { text, headers }: Receiver['calls'][number]) =>
   new Webhook(secret).verify(text, headers as Record<string, string>)
 
-test('a resend brings the same bytes under the same id, newly signed, and is kept as a try', async () => {
+test('a resend has the same body and id, a new signature, and counts as an attempt', async () => {
   await payAndTell(merchant, receiver.url)
   await deliverAll()
   const before = (await readResourceSecret(merchant.id, 'test')) ?? ''
@@ -47,7 +47,7 @@ test('a resend brings the same bytes under the same id, newly signed, and is kep
   expect([row.status, row.attempts, row.tries.length]).toEqual(['delivered', 2, 2])
 })
 
-test('one that was given up has all of its tries again', async () => {
+test('a resent exhausted delivery gets all its attempts again', async () => {
   receiver.say(status(500))
   await payAndTell(merchant, receiver.url)
   const exhaust = async () => {
@@ -63,7 +63,7 @@ test('one that was given up has all of its tries again', async () => {
   expect([(await only()).status, receiver.calls.length]).toEqual(['exhausted', 14])
 })
 
-test('twenty resends at once send it once', async () => {
+test('twenty concurrent resends send once', async () => {
   await payAndTell(merchant, receiver.url)
   await deliverAll()
   const { id } = await only()
@@ -72,7 +72,7 @@ test('twenty resends at once send it once', async () => {
   expect(receiver.calls).toHaveLength(2)
 })
 
-test('a resend while it is being sent is refused, and disturbs nothing', async () => {
+test('a resend during an attempt is refused and does not affect it', async () => {
   let refusal: unknown
   receiver.say(async (_received, response) => {
     refusal = await resendDelivery(owner(), (await only()).id).catch(error => error)
@@ -84,7 +84,7 @@ test('a resend while it is being sent is refused, and disturbs nothing', async (
   expect([(await only()).status, receiver.calls.length]).toEqual(['delivered', 1])
 })
 
-test('of 2,500 that failed each is resent once, in batches', async () => {
+test('2,500 failed deliveries are resent once each, in batches', async () => {
   const event_types = [...EVENT_TYPES]
   const id = await createEndpoint(owner(), { url: receiver.url, event_types })
   await payAndTell(merchant)

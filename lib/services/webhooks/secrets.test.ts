@@ -3,7 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
 import { makeMerchant } from '#lib/testing/stage.ts'
 
-test('a new account has a secret of its own in each mode, of 32 bytes', async () => {
+test('a new account has its own 32-byte secret in each mode', async () => {
   const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
   const secrets = await Promise.all([
     readResourceSecret(merchant.id, 'test'),
@@ -19,7 +19,7 @@ test('a new account has a secret of its own in each mode, of 32 bytes', async ()
   expect(await readResourceSecret(merchant.id, 'test')).toBe(secrets[0])
 })
 
-test('at rest it cannot be read: the row holds neither its text nor its bytes', async () => {
+test('a secret is stored encrypted: neither its text nor its bytes are in the row', async () => {
   const merchant = await makeMerchant()
   const secret = (await readResourceSecret(merchant.id, 'test')) ?? ''
   const row = await db().webhookSecret.findFirstOrThrow({
@@ -31,7 +31,7 @@ test('at rest it cannot be read: the row holds neither its text nor its bytes', 
   expect(kept.includes(Buffer.from(secret.slice('whsec_'.length), 'base64'))).toBe(false)
 })
 
-test("sealed for its row: another row's box does not open", async () => {
+test('a secret copied to another row does not decrypt', async () => {
   const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
   const where = (accountId: string) => ({ where: { accountId, mode: 'test' } })
   const foreign = await db().webhookSecret.findFirstOrThrow(where(other.id))
@@ -45,7 +45,7 @@ test("sealed for its row: another row's box does not open", async () => {
   expect(await readResourceSecret(other.id, 'test')).toMatch(/^whsec_/)
 })
 
-test('one that retires signs no more, and a second in force is refused', async () => {
+test('a retiring secret is no longer returned, and a second active one is refused', async () => {
   const merchant = await makeMerchant()
   const { id: _, ...row } = await db().webhookSecret.findFirstOrThrow({
     where: { accountId: merchant.id, mode: 'test' },

@@ -16,7 +16,6 @@ const PRODUCTION = {
 }
 const LOCAL = { TROCO_ENV: 'local', PUBLIC_URL: 'http://localhost:3000', WEBHOOK_ALLOW_CIDRS: '' }
 
-/** What names lead to; a name that is not here does not exist. */
 const NAMES: Record<string, string[]> = {
   localhost: ['127.0.0.1', '::1'],
   'shop.localhost': ['127.0.0.1'],
@@ -42,7 +41,7 @@ const NAMES: Record<string, string[]> = {
   'mixed-six.example': [PUBLIC, '::1'],
   'mixed-first.example': ['10.0.0.1', PUBLIC],
   'last-of-many.example': [...Array(40).fill(PUBLIC), '127.0.0.1'],
-  // A CNAME to an inner name ends, for whoever asks, in the address of that name.
+  // A CNAME to an internal name resolves to the address of that name.
   'alias.example': ['172.16.9.9'],
   'empty.example': [],
   'nonsense.example': ['not an address'],
@@ -66,7 +65,7 @@ const PROBES = [
     'http://[::]:PORT/',
     'http://127.255.255.254:PORT/',
   ],
-  // One address in other words.
+  // Other notations of one address.
   ...['http://2130706433:PORT/', 'http://0x7f000001:PORT/', 'http://0x7f.1:PORT/'],
   ...['http://0177.0.0.1:PORT/', 'http://017700000001:PORT/', 'http://127.1:PORT/'],
   ...['http://127.0.1:PORT/', 'http://127.0.0.1.:PORT/', 'http://0X7F.0x0.0X0.0x1:PORT/'],
@@ -98,7 +97,7 @@ const PROBES = [
     'http://[2001:0:7f00:1::]:PORT/',
     'http://[2002:a9fe:a9fe::1]/',
   ],
-  // Ranges.
+  // Reserved and private ranges.
   ...['http://10.0.0.1/', 'http://012.0.0.1/', 'http://172.16.0.1/', 'http://172.31.255.255/'],
   ...['http://192.168.0.1/', 'http://100.64.0.1/', 'http://169.254.1.1/', 'http://198.18.0.1/'],
   ...['http://192.0.2.1/', 'http://198.51.100.1/', 'http://203.0.113.1/', 'http://224.0.0.1/'],
@@ -106,7 +105,7 @@ const PROBES = [
   ...['http://[fc00::1]/', 'http://[fe80::1]/', 'http://[fec0::1]/', 'http://[ff02::1]/'],
   ...['http://[100::1]/', 'http://[2001:db8::1]/', 'http://[3fff::1]/', 'http://[5f00::1]/'],
   ...['http://[4000::1]/', 'http://[e000::1]/'],
-  // Where clouds keep their keys.
+  // Metadata services of clouds.
   ...[
     'http://169.254.169.254/latest/meta-data/',
     'http://[fd00:ec2::254]/',
@@ -114,7 +113,7 @@ const PROBES = [
   ],
   ...['http://100.100.100.200/', 'http://192.0.0.192/', 'http://168.63.129.16/'],
   ...['http://metadata.google.internal/', 'http://2852039166/', 'http://0xa9fea9fe/'],
-  // Who is who.
+  // User information that hides the host.
   ...['http://good.example@127.0.0.1:PORT/', 'http://good.example:x@127.0.0.1:PORT/'],
   ...[
     'https://user@good.example/',
@@ -144,20 +143,20 @@ const PROBES = [
     'unix:/var/run/docker.sock',
     'ldap://127.0.0.1/',
   ],
-  // Ports, even where the address is a public one.
+  // Ports, even on a public address.
   ...[22, 25, 0, 1, 110, 143, 445, 587, 1023].map(port => `http://good.example:${port}/`),
   ...[5432, 6379, 3306, 27_017, 11_211, 9200, 2375, 2379, 6443, 8500, 10_250].map(
     port => `http://good.example:${port}/`,
   ),
   ...['http://127.0.0.1:22/', 'http://127.0.0.1:5432/', 'http://127.0.0.1/', 'https://127.0.0.1/'],
-  // Ourselves.
+  // Troco's own address.
   ...[
     'https://pay.example.com/api/withdrawals',
     'https://pay.example.com./',
     'https://PAY.example.com:443/',
   ],
   ...['http://pay.example.com/', 'https://pay%2Eexample.com/'],
-  // No URL at all.
+  // Not a URL.
   ...['', 'shop', '//127.0.0.1:PORT/', 'http://', 'http://[fe80::1%25lo]:PORT/', 'http://[::1'],
   ...['http://256.256.256.256/', 'http://127.0.0.1%00.good.example/', 'http://a b.example/'],
   ...['http://good.example:65536/', 'http://good%40127.0.0.1:PORT/'],
@@ -180,14 +179,14 @@ async function post(url: string, names: Resolve | undefined = resolve) {
   return { ...outcome, problem: problemText(outcome.problem) }
 }
 
-/** A target, or the sentence that a merchant reads of a refusal. */
+/** Returns the target, or the refusal as the merchant reads it. */
 async function find(...asked: Parameters<typeof findTarget>) {
   const found = await findTarget(...asked)
   return 'problem' in found ? { problem: problemText(found.problem) } : found
 }
 
-describe('in production no webhook goes', () => {
-  test(`to any of ${PROBES.length} addresses inside: each is refused in words, none is called`, async () => {
+describe('in production no webhook is sent', () => {
+  test(`to any of ${PROBES.length} internal addresses; each is refused with a reason`, async () => {
     supplyEnv(PRODUCTION)
     expect(new Set(PROBES).size).toBe(PROBES.length)
     expect(PROBES.length).toBeGreaterThanOrEqual(75)
@@ -202,7 +201,7 @@ describe('in production no webhook goes', () => {
     expect(canaries.hits() - before).toBe(0)
   })
 
-  test('to what the machine itself calls localhost', async () => {
+  test('to what the machine resolves as localhost', async () => {
     supplyEnv(PRODUCTION)
     const before = canaries.hits()
     const { problem } = await post('http://localhost:PORT/', undefined)
@@ -212,7 +211,7 @@ describe('in production no webhook goes', () => {
     expect(canaries.hits() - before).toBe(0)
   })
 
-  test('by http in live mode', async () => {
+  test('over http in live mode', async () => {
     supplyEnv(PRODUCTION)
     expect(await find('http://good.example/', 'live', resolve)).toEqual({
       problem: 'The webhook must be an https address in live mode',
@@ -264,7 +263,7 @@ describe('an address is denied', () => {
     expect([denialOf(first), denialOf(last)]).toEqual([name, name])
   })
 
-  test('in no range that is public, not even beside a denied one', () => {
+  test('but not in public ranges, not even next to a denied one', () => {
     supplyEnv(PRODUCTION)
     const open = [
       ...['1.0.0.0', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0'],
@@ -277,8 +276,8 @@ describe('an address is denied', () => {
   })
 })
 
-describe('what the operator opened', () => {
-  test('is reached, and nothing beside it', async () => {
+describe('an address in WEBHOOK_ALLOW_CIDRS', () => {
+  test('is allowed, and no address beside it', async () => {
     supplyEnv({ ...PRODUCTION, WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' })
     const before = ['127.0.0.1', '127.0.0.2', '::1'].map(canaries.hitsAt)
     expect((await post('http://127.0.0.1:PORT/')).address).toBe('127.0.0.1')
@@ -292,7 +291,7 @@ describe('what the operator opened', () => {
     expect(after.map((hits, at) => hits - (before[at] ?? 0))).toEqual([2, 0, 0])
   })
 
-  test('is opened by address only: scheme, port and sign-in stay closed', async () => {
+  test('is still subject to the rules for scheme, port and user name', async () => {
     supplyEnv({ ...PRODUCTION, WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' })
     expect((await post('http://127.0.0.1:5432/')).problem).toContain('port 5432')
     expect((await post('http://127.0.0.1:22/')).problem).toContain('port 22')
@@ -301,14 +300,14 @@ describe('what the operator opened', () => {
     expect(await find('http://127.0.0.1/', 'live')).toHaveProperty('problem')
   })
 
-  test('may be a metadata address: that is the will of the operator', async () => {
+  test('may be a metadata address', async () => {
     supplyEnv({ ...PRODUCTION, WEBHOOK_ALLOW_CIDRS: '169.254.169.254/32, fd00::/8' })
     expect(await find('http://169.254.169.254/', 'test')).toHaveProperty('addresses')
     expect(await find('http://[fd00::7]/', 'test')).toHaveProperty('addresses')
     expect(await find('http://169.254.169.253/', 'test')).toHaveProperty('problem')
   })
 
-  test('in IPv6 opens no IPv4 address', async () => {
+  test('in IPv6 notation allows no IPv4 address', async () => {
     supplyEnv({ ...PRODUCTION, WEBHOOK_ALLOW_CIDRS: '::/0' })
     expect(await find('http://10.0.0.1/', 'test')).toHaveProperty('problem')
     expect(await find('http://[::ffff:10.0.0.1]/', 'test')).toHaveProperty('problem')
@@ -316,8 +315,8 @@ describe('what the operator opened', () => {
   })
 })
 
-describe('in local use', () => {
-  test('webhooks reach this machine, by each of its addresses', async () => {
+describe('in a local installation', () => {
+  test('webhooks reach this machine at each of its addresses', async () => {
     for (const host of ['127.0.0.1', '127.0.0.2', '[::1]', 'localhost']) {
       expect((await post(`http://${host}:PORT/`)).address).toMatch(/^127\.0\.0\.[12]$|^::1$/)
     }
@@ -351,7 +350,7 @@ describe('in local use', () => {
 })
 
 describe('a name', () => {
-  test('is asked once: an answer that turns inward afterwards is never heard', async () => {
+  test('is resolved once per call, so that a changed response has no effect', async () => {
     supplyEnv({ ...PRODUCTION, WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' })
     const before = canaries.hitsAt('127.0.0.2')
     let asked = 0
@@ -365,7 +364,7 @@ describe('a name', () => {
     expect(canaries.hitsAt('127.0.0.2') - before).toBe(0)
   })
 
-  test('that nobody knows, or whose resolver fails, is told in words', async () => {
+  test('that is unknown, or cannot be resolved, is reported in words', async () => {
     const words = 'could not be found: check its spelling and its DNS'
     for (const name of ['no-such-name.example', 'empty.example']) {
       const found = await find(`https://${name}/`, 'test', resolve)
@@ -373,7 +372,7 @@ describe('a name', () => {
     }
   })
 
-  test('that nobody answers for in 5 s is given up', async () => {
+  test('that is not resolved within 5 s is given up', async () => {
     const silent: Resolve = () => new Promise(() => {})
     expect(await find('https://slow.example/', 'test', silent)).toEqual({
       problem: 'The name slow.example could not be found: check its spelling and its DNS',

@@ -43,48 +43,51 @@ const Page = eventPage({
   withdrawal: WithdrawalDetail,
 })
 
-test.each(EVENT_TYPES)('%s is what the document says of it, and signed', async type => {
-  const { status, body } = await send({ type })
-  expect(status).toBe(200)
-  expect(TestRead.parse(body)).toEqual(body)
-  const [received] = receiver.calls
-  if (!received) throw new Error('Nothing came')
-  const told = JSON.parse(received.text)
-  const verified = new Webhook(endpoint.secret).verify(
-    received.text,
-    received.headers as Record<string, string>,
-  )
-  expect(verified).toEqual(told)
-  expect(told).toMatchObject({ type, mode: 'test', sequence: 0 })
-  expect(received.headers['webhook-id']).toBe(told.id)
-  const { client, products, utms, ...event } = told
-  const document = await call(api.url, 'GET', '/openapi.json')
-  const judge = strictly(document.body as Document)({ $ref: '#/components/schemas/Event' })
-  expect(judge(event), JSON.stringify(judge.errors)).toBe(true)
-  expect(Page.shape.data.element.parse(event)).toEqual(event)
-  const { transaction } = event
-  if (transaction) {
-    expect(client).toEqual({
-      name: transaction.client_name,
-      email: transaction.client_email,
-      doc: transaction.client_doc,
-      phone: transaction.client_phone,
+test.each(EVENT_TYPES)(
+  'the test event %s matches the OpenAPI document and is signed',
+  async type => {
+    const { status, body } = await send({ type })
+    expect(status).toBe(200)
+    expect(TestRead.parse(body)).toEqual(body)
+    const [received] = receiver.calls
+    if (!received) throw new Error('Nothing came')
+    const told = JSON.parse(received.text)
+    const verified = new Webhook(endpoint.secret).verify(
+      received.text,
+      received.headers as Record<string, string>,
+    )
+    expect(verified).toEqual(told)
+    expect(told).toMatchObject({ type, mode: 'test', sequence: 0 })
+    expect(received.headers['webhook-id']).toBe(told.id)
+    const { client, products, utms, ...event } = told
+    const document = await call(api.url, 'GET', '/openapi.json')
+    const judge = strictly(document.body as Document)({ $ref: '#/components/schemas/Event' })
+    expect(judge(event), JSON.stringify(judge.errors)).toBe(true)
+    expect(Page.shape.data.element.parse(event)).toEqual(event)
+    const { transaction } = event
+    if (transaction) {
+      expect(client).toEqual({
+        name: transaction.client_name,
+        email: transaction.client_email,
+        doc: transaction.client_doc,
+        phone: transaction.client_phone,
+      })
+      expect([products, utms]).toEqual([transaction.items, transaction.utms])
+    } else expect([client, products, utms]).toEqual([undefined, undefined, undefined])
+    expect(body.data).toMatchObject({
+      delivered: true,
+      status: 200,
+      problem: null,
+      response_body: 'ok',
+      request_body: received.text,
+      address: '127.0.0.1',
     })
-    expect([products, utms]).toEqual([transaction.items, transaction.utms])
-  } else expect([client, products, utms]).toEqual([undefined, undefined, undefined])
-  expect(body.data).toMatchObject({
-    delivered: true,
-    status: 200,
-    problem: null,
-    response_body: 'ok',
-    request_body: received.text,
-    address: '127.0.0.1',
-  })
-  expect(body.data.request_headers).toMatchObject({ 'webhook-id': told.id })
-  expect(body.data.response_headers).toHaveProperty('date')
-})
+    expect(body.data.request_headers).toMatchObject({ 'webhook-id': told.id })
+    expect(body.data.response_headers).toHaveProperty('date')
+  },
+)
 
-test('a failure is told with the answer, tried once, and changes nothing', async () => {
+test('a failed test event is reported with the response, is not retried and changes nothing', async () => {
   receiver.say(status(410, { 'x-why': 'moved' }))
   const { body } = await send()
   expect(body.data).toMatchObject({ delivered: false, status: 410, response_body: 'status 410' })
@@ -99,7 +102,7 @@ test('a failure is told with the answer, tried once, and changes nothing', async
   expect([await db().event.count({ where }), await db().delivery.count({ where })]).toEqual([0, 0])
 })
 
-test('a receiver that is not there is told in words', async () => {
+test('an unreachable receiver is reported in words', async () => {
   await receiver.close()
   const { body } = await send()
   expect(body.data).toMatchObject({ delivered: false, status: null, response_headers: null })
@@ -107,7 +110,7 @@ test('a receiver that is not there is told in words', async () => {
   receiver = await openReceiver()
 })
 
-test('a disabled endpoint may be asked whether it is back', async () => {
+test('a disabled endpoint can be tested', async () => {
   await ask(`/${endpoint.id}/disable`)
   expect((await send()).body.data.delivered).toBe(true)
 })
