@@ -43,7 +43,6 @@ const use = async (url: string, token: string) => {
 const recordsOf = (accountId: string, action: string) =>
   db().auditRecord.findMany({ where: { accountId, action }, orderBy: { id: 'asc' } })
 
-/** What waits to be sent to somebody. */
 async function mailsTo(email: string) {
   const mails = await db().mail.findMany({ orderBy: { id: 'asc' } })
   return mails
@@ -57,8 +56,8 @@ async function merchantAndOwner(name?: string) {
   return { merchant, owner: account?.owner_email ?? '' }
 }
 
-describe('an account that an admin moves', () => {
-  test('is refused in another process on the next request, and its owners are told why', async () => {
+describe('an account suspended or activated by an admin', () => {
+  test('changes in every process at the next request, and its owners get the reason by mail', async () => {
     const { merchant, owner } = await merchantAndOwner()
     const token = await makeToken(merchant.id)
     for (const url of [api.url, second.url]) expect(await use(url, token)).toEqual([200, ''])
@@ -82,7 +81,7 @@ describe('an account that an admin moves', () => {
     ])
   })
 
-  test('takes a reason of 3 to 200 characters on one line to be stopped', async () => {
+  test('is suspended only with a reason of 3 to 200 characters on one line', async () => {
     const merchant = await makeMerchant()
     for (const reason of [undefined, '', ' x ', 'a\nb c', 'x'.repeat(201)]) {
       expect((await ask(`${merchant.id}/suspend`, { reason })).status, reason).toBe(422)
@@ -90,16 +89,19 @@ describe('an account that an admin moves', () => {
     expect((await readAccount(merchant.id))?.status).toBe('active')
   })
 
-  test.each(['suspend', 'activate', 'tokens/revoke'])('404 for %s of none', async deed => {
-    const wanted = [404, '{"error":"Account not found"}', 'account_not_found']
-    for (const id of [newId(), 'none']) {
-      expect(refusal(await ask(`${id}/${deed}`, { reason: 'no such' }))).toEqual(wanted)
-    }
-  })
+  test.each(['suspend', 'activate', 'tokens/revoke'])(
+    '%s returns 404 for an unknown account',
+    async deed => {
+      const wanted = [404, '{"error":"Account not found"}', 'account_not_found']
+      for (const id of [newId(), 'none']) {
+        expect(refusal(await ask(`${id}/${deed}`, { reason: 'no such' }))).toEqual(wanted)
+      }
+    },
+  )
 })
 
-describe('tokens that an admin ends', () => {
-  test('one: 401 in another process on the next request; the owner reads that it was the operator', async () => {
+describe('tokens revoked by an admin', () => {
+  test('one: 401 in every process at the next request, and the owner sees who revoked it', async () => {
     const { merchant, owner } = await merchantAndOwner()
     const [token, other] = [await makeToken(merchant.id), await makeToken(merchant.id)]
     expect(await use(second.url, token)).toEqual([200, ''])
@@ -121,7 +123,7 @@ describe('tokens that an admin ends', () => {
     expect(await recordsOf(merchant.id, 'token.revoked')).toMatchObject([{ target: id }])
   })
 
-  test('all: each with its record, one mail, and nobody else’s', async () => {
+  test('all: one record each, one mail, and no tokens of other accounts', async () => {
     const { merchant, owner } = await merchantAndOwner()
     const neighbour = await makeToken((await makeMerchant()).id)
     const past = new Date(Date.now() - 1_000)
@@ -137,7 +139,7 @@ describe('tokens that an admin ends', () => {
     expect(await mailsTo(owner)).toHaveLength(1)
   })
 
-  test('all: also the successor of one that is being replaced just then', async () => {
+  test('all: also the successor of a token that is being rotated', async () => {
     const actor = { type: 'system' } as const
     for (let round = 0; round < 10; round++) {
       const { id: accountId } = await makeMerchant()
@@ -152,7 +154,7 @@ describe('tokens that an admin ends', () => {
     }
   })
 
-  test('404 for one of another account', async () => {
+  test('a token of another account returns 404', async () => {
     const [merchant, other] = [await makeMerchant(), await makeMerchant()]
     await makeToken(other.id)
     const [foreign] = await listTokens(other.id, 'test')
@@ -161,7 +163,7 @@ describe('tokens that an admin ends', () => {
     expect((await listTokens(other.id, 'test'))[0]?.status).toBe('active')
   })
 
-  test('are found by their beginning, their end or whose they are; of fewer letters none', async () => {
+  test('are found by prefix, last four characters or account, and not by a shorter prefix', async () => {
     const name = `Loja ${newId()}`
     const merchant = await makeMerchant(name)
     const token = await makeToken(merchant.id)
@@ -179,7 +181,7 @@ describe('tokens that an admin ends', () => {
 describe('limits', () => {
   const LIMITS = { charge_max: 100_000, withdrawal_max: 500_000, night_max: 0 }
 
-  test('are set with a record of what changed, and of nothing else', async () => {
+  test('are set with an audit record of the changed values only', async () => {
     const { id } = await makeMerchant()
     const put = (body: object) => ask(`${id}/limits`, body, 'PUT')
     expect((await put(LIMITS)).body.data).toEqual(LIMITS)
@@ -197,8 +199,8 @@ describe('limits', () => {
   })
 })
 
-describe('what staff sees', () => {
-  test('balances and volumes of both worlds, by name, owner or id, those that wait first', async () => {
+describe('admins see', () => {
+  test('balances and volumes of both modes, by name, owner or id, pending accounts first', async () => {
     const name = `Armazém ${newId()}`
     const { merchant, owner } = await merchantAndOwner(name)
     const waiting = await makeMerchant(`${name} 2`)
@@ -217,7 +219,7 @@ describe('what staff sees', () => {
     expect(line).toMatchObject({ owner_email: owner, balance: amounts, volume: amounts })
   })
 
-  test('of a payer a trace, until they say why they want more, which the account reads', async () => {
+  test("a payer's document masked, until they give a reason, which the account can read", async () => {
     const [merchant, other] = [await makeMerchant(), await makeMerchant()]
     const { id } = await openCharge(merchant)
     expect(await findChargeOf(other.id, id)).toBeNull()

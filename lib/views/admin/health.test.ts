@@ -38,7 +38,7 @@ async function found(name: CheckName, choose?: Parameters<typeof readHealth>[0])
   return [level, state]
 }
 
-/** A fault is seen while it lasts, and not before or after. */
+/** Expects a fault to be reported only while it lasts. */
 async function expectSeen(
   name: CheckName,
   expected: [level: string, state: string],
@@ -53,7 +53,7 @@ async function expectSeen(
   expect(await found(name)).toEqual(before)
 }
 
-test('a system that works is well in every respect', async () => {
+test('a healthy system reports every check as ok', async () => {
   await checkLedgers()
   const { checks, jobs, workers } = await readHealth()
   expect(checks.filter(({ level }) => level !== 'ok')).toEqual([])
@@ -62,7 +62,7 @@ test('a system that works is well in every respect', async () => {
   expect(workers).toMatchObject([{ host: 'here', pid: 1 }])
 })
 
-test('whatever is not well has words for what it is and what to do, in both languages', () => {
+test('every state has a text, and every problem has advice, in both languages', () => {
   for (const { health } of [en, ptBR]) {
     expect(Object.keys(health.said).toSorted()).toEqual([...STATES.ok, ...STATES.bad].toSorted())
     expect(Object.keys(health.advice).toSorted()).toEqual([...STATES.bad].toSorted())
@@ -72,7 +72,7 @@ test('whatever is not well has words for what it is and what to do, in both lang
 test.each([
   ['en', en],
   ['pt-BR', ptBR],
-] as const)('and the words can be said in %s, whatever the figures', (locale, messages) => {
+] as const)('the texts can be formatted in %s with any figures', (locale, messages) => {
   const onError = (error: Error) => {
     throw error
   }
@@ -83,7 +83,7 @@ test.each([
   for (const state of STATES.bad) expect(t(`advice.${state}`).length).toBeGreaterThan(30)
 })
 
-test('a worker that falls silent is missed after 30 s, and gone after 60', async () => {
+test('a silent worker is a warning after 30 s and a problem after 60 s', async () => {
   await beat(29)
   expect(await found('workers')).toEqual(['ok', 'workers_alive'])
   await beat(45)
@@ -96,7 +96,7 @@ test('a worker that falls silent is missed after 30 s, and gone after 60', async
   expect(await found('workers')).toEqual(['ok', 'workers_alive'])
 })
 
-describe('a queue that does not move', () => {
+describe('a stuck queue', () => {
   const late = (
     table: 'charges' | 'withdrawals' | 'refunds' | 'deliveries' | 'mails',
     id: string,
@@ -114,14 +114,14 @@ describe('a queue that does not move', () => {
     }
   }
 
-  test('of charges is seen, by how late the oldest is', async () => {
+  test('of charges is reported by the delay of its oldest row', async () => {
     const { not, by } = late('charges', (await openCharge(shop)).id)
     await not()
     await expectSeen('charges', ['warning', 'queue_waits'], by(2), not)
     await expectSeen('charges', ['problem', 'queue_waits'], by(20), not)
   })
 
-  test('of withdrawals is seen', async () => {
+  test('of withdrawals is reported', async () => {
     await receive(shop, 50_000)
     const key = {
       pixKeyType: 'email',
@@ -135,7 +135,7 @@ describe('a queue that does not move', () => {
     await expectSeen('withdrawals', ['problem', 'queue_waits'], by(6), not)
   })
 
-  test('of deliveries is seen, whoever receives them', async () => {
+  test('of deliveries is reported for any receiver', async () => {
     await payAndTell(shop, 'http://127.0.0.1:9/hook')
     const other = await makeMerchant()
     await payAndTell(other, 'http://127.0.0.2:9/hook')
@@ -146,7 +146,7 @@ describe('a queue that does not move', () => {
     await expectSeen('deliveries', ['problem', 'deliveries_wait'], by(70), not)
   })
 
-  test('of mails is seen, and so is one that was given up', async () => {
+  test('of mails is reported, and so are mails given up', async () => {
     const to = { email: 'ana@troco.example', locale: null }
     await db().$transaction(tx => queueMail(tx, to, { kind: 'passwordReset', path: '/x' }))
     const { id } = await db().mail.findFirstOrThrow()
@@ -160,7 +160,7 @@ describe('a queue that does not move', () => {
     await db().mail.deleteMany()
   })
 
-  test('of what charges are searched by is seen', async () => {
+  test('of the search index is reported', async () => {
     await registerCharges(Date.now() + 60_000)
     const id = newId(new Date(Date.now() - 3_000_000))
     const mine = { accountId: shop.id, mode: 'test' } as const
@@ -177,7 +177,7 @@ describe('a queue that does not move', () => {
   })
 })
 
-test('receivers that mostly fail are a warning, a few that do are not', async () => {
+test('receivers are a warning if most deliveries fail, and not if few do', async () => {
   for (let count = 0; count < 10; count++) await payAndTell(shop, 'http://127.0.0.1:9/hook')
   await deliverAll()
   expect(await found('receivers')).toEqual(['warning', 'receivers_fail'])
@@ -188,7 +188,7 @@ test('receivers that mostly fail are a warning, a few that do are not', async ()
   expect(await found('receivers')).toEqual(['ok', 'receivers_quiet'])
 })
 
-test('a bank that is down, fails or is slow is told from one that answers', async () => {
+test('a gateway that is down, fails or is slow is reported', async () => {
   const bank = new StubBank()
   const choose = () => bank
   const call = (outcome: string | null, tookMs: number) => db().$executeRaw`
@@ -223,7 +223,7 @@ test('a bank that is down, fails or is slow is told from one that answers', asyn
   expect(await found('gateway', choose)).toEqual(['problem', 'gateway_down'])
 })
 
-test('books that are wrong are named, and books that nobody looked at are missed', async () => {
+test('wrong balances are reported by account, and so are accounts not checked for hours', async () => {
   await checkLedgers()
   const mark = (wrong: string | null) => () =>
     db().ledgerCheck.updateMany({ where: { accountId: shop.id }, data: { wrong } })
@@ -239,7 +239,7 @@ test('books that are wrong are named, and books that nobody looked at are missed
   await expectSeen('ledger', ['warning', 'books_unchecked'], look(old), look(new Date()))
 })
 
-test('a migration that waits, failed, or is not of this version is seen', async () => {
+test('a waiting, failed or unknown migration is reported', async () => {
   const [last] = await db().$queryRaw<{ id: string }[]>`
     SELECT id FROM _prisma_migrations ORDER BY migration_name DESC LIMIT 1`
   const set = (finished: boolean, back: boolean) => () =>
@@ -259,7 +259,7 @@ test('a migration that waits, failed, or is not of this version is seen', async 
   )
 })
 
-test('a database that may forget what it acknowledged is a problem', () => {
+test('a database without durable commits is a problem', () => {
   const well = {
     versionNumber: 180_000,
     fsync: 'on',
@@ -273,7 +273,7 @@ test('a database that may forget what it acknowledged is a problem', () => {
   }
 })
 
-test('a transaction that lasts is seen, with its age', async () => {
+test('a long transaction is reported with its age', async () => {
   const other = connect({ poolMax: 1 })
   let end = () => {}
   const begun = new Promise<void>(resolve => {
@@ -305,7 +305,7 @@ test('a transaction that lasts is seen, with its age', async () => {
 describe('in production', () => {
   const { TROCO_ENV, PUBLIC_URL } = env()
 
-  test('mails that nobody sends, a plain address and unguarded staff are warnings', async () => {
+  test('a missing mail server, plain http and admins without a second factor are warnings', async () => {
     const email = `staff-${newId()}@troco.example`
     const staff = { id: newId(), email, name: email, isAdmin: true }
     await db().user.create({ data: staff })
@@ -330,7 +330,7 @@ describe('in production', () => {
   })
 })
 
-test('what cannot be read hides nothing else', async () => {
+test('a check that cannot be read does not hide the others', async () => {
   await db().$executeRaw`ALTER TABLE mails RENAME TO mails_gone`
   const { checks } = await readHealth()
   await db().$executeRaw`ALTER TABLE mails_gone RENAME TO mails`
@@ -339,7 +339,7 @@ test('what cannot be read hides nothing else', async () => {
   expect(states).toMatchObject({ workers: 'workers_alive', database: 'database_stands' })
 })
 
-test('a database that goes away while it is looked at harms nothing else', async () => {
+test('losing the database during the checks has no other effects', async () => {
   const DATABASE_URL = env().DATABASE_URL ?? ''
   const goes = () => {
     const later = performance.now() + 60_000

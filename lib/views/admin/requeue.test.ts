@@ -58,8 +58,8 @@ const sendUntilNothingIsDue = async (bank: StubBank) => {
   while ((await sendDueWithdrawals(() => bank)) > 0);
 }
 
-describe('a withdrawal that has no end', () => {
-  test('is stuck after 15 minutes, with what the bank last said', async () => {
+describe('a withdrawal without a result', () => {
+  test("is reported as stuck after 15 minutes, with the bank's last response", async () => {
     const id = await withdraw()
     const bank = new StubBank()
     bank.decide(bareId(id), { sends: ['lost before'] })
@@ -79,7 +79,7 @@ describe('a withdrawal that has no end', () => {
     expect(await stuck(id)).toBeUndefined()
   })
 
-  test('is only woken: under its own id, with the tries that it had, and written down', async () => {
+  test('is only made due: same id and attempts, with an audit record', async () => {
     const id = await withdraw()
     await db().$executeRaw`
       UPDATE withdrawals SET attempts = 7, due_at = now() + interval '5 minutes'
@@ -96,7 +96,7 @@ describe('a withdrawal that has no end', () => {
     await db().$executeRaw`UPDATE withdrawals SET due_at = NULL WHERE id = ${id}::uuid`
   })
 
-  test('leaves the bank once, however often and by however many it is run', async () => {
+  test('is sent to the bank once, however often it is requeued concurrently', async () => {
     const id = await withdraw()
     const bank = new StubBank()
     bank.decide(bareId(id), { sends: ['lost after'] })
@@ -123,7 +123,7 @@ describe('a withdrawal that has no end', () => {
     await expectBalancedBooks(shop.id)
   })
 
-  test('is left to the worker that has it, until its lease has ended', async () => {
+  test('is refused while a worker holds its lease', async () => {
     const id = await withdraw()
     const hold = (dueAt: Date) =>
       db().withdrawal.updateMany({ where: { id }, data: { lease: newId(), dueAt, attempts: 5 } })
@@ -142,7 +142,7 @@ describe('a withdrawal that has no end', () => {
     await db().$executeRaw`UPDATE withdrawals SET due_at = NULL WHERE id = ${id}::uuid`
   })
 
-  test('all of them at once, each with a record of its own; what is not stuck is let be', async () => {
+  test('is requeued with all stuck ones, with a record each; others are not touched', async () => {
     const [one, other, fresh] = [await withdraw(), await withdraw(), await withdraw()]
     await grow(one)
     await grow(other)
@@ -154,7 +154,7 @@ describe('a withdrawal that has no end', () => {
   })
 })
 
-test('a refund that has no end is run again, and leaves the bank once', async () => {
+test('a refund without a result is requeued and sent to the bank once', async () => {
   const charge = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
   const { id } = await createRefund(shop.id, 'test', charge.id, { amount: 700 })
   const bank = new StubBank()
@@ -175,7 +175,7 @@ test('a refund that has no end is run again, and leaves the bank once', async ()
   await expectBalancedBooks(shop.id)
 })
 
-test('a charge that is claimed again and again is stuck, and run', async () => {
+test('a charge claimed again and again is reported as stuck and can be requeued', async () => {
   const { id } = await openCharge(shop)
   const set = (attempts: number) => db().$executeRaw`
     UPDATE charges SET attempts = ${attempts}::int, due_at = now() - interval '1 minute'
@@ -188,7 +188,7 @@ test('a charge that is claimed again and again is stuck, and run', async () => {
   await db().$executeRaw`UPDATE charges SET attempts = 0 WHERE id = ${id}::uuid`
 })
 
-test('a charge that a request is just opening at its bank is left to it', async () => {
+test('a charge that a request is opening at the bank cannot be requeued', async () => {
   const [{ id: like }, id] = [await openCharge(shop), newId()]
   await db().$executeRaw`
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, client_name,
@@ -203,7 +203,7 @@ test('a charge that a request is just opening at its bank is left to it', async 
   await db().charge.deleteMany({ where: { accountId: shop.id, id } })
 })
 
-test('a delivery that was given up begins anew; one of a disabled endpoint does not', async () => {
+test('an exhausted delivery is retried from the start, unless its endpoint is disabled', async () => {
   const endpoint = await addEndpoint(shop, 'http://127.0.0.1:9/hook')
   await payAndTell(shop)
   const [row] = (await deliveriesOf(shop)).filter(({ endpointId }) => endpointId === endpoint.id)
@@ -225,7 +225,7 @@ test('a delivery that was given up begins anew; one of a disabled endpoint does 
   expect(await audited(id)).toHaveLength(1)
 })
 
-test('a mail that waits for its next try goes now; one that was given up is gone', async () => {
+test('a mail waiting for its next attempt is sent now; one that was given up cannot be', async () => {
   const to = { email: 'ana@troco.example', locale: null }
   await db().$transaction(tx => queueMail(tx, to, { kind: 'passwordReset', path: '/x' }))
   const { id } = await db().mail.findFirstOrThrow()
@@ -234,7 +234,7 @@ test('a mail that waits for its next try goes now; one that was given up is gone
   expect(await stuck(id)).toMatchObject({ kind: 'mail', account: null, can_run: true })
   expect((await requeue({ kind: 'mail', id })).status).toBe(200)
   expect((await set({})).dueAt?.getTime()).toBeLessThanOrEqual(Date.now())
-  // Somebody is sending it: a second worker would send it twice.
+  // A worker is sending it: requeued, it would be sent twice.
   await set({ dueAt: new Date(Date.now() + 60_000) })
   expect((await requeue({ kind: 'mail', id })).status).toBe(409)
   await set({ dueAt: null, failedAt: new Date(), sealed: new Uint8Array() })
@@ -250,13 +250,13 @@ test.each([
   [{ kind: 'withdrawal', id: newId() }, ['account_id']],
   [{ kind: 'withdrawal', id: 'x', account_id: newId() }, ['id']],
   [{ kind: 'withdrawal', account_id: newId() }, ['id']],
-])('what cannot be meant is told: %o', async (body, fields) => {
+])('an invalid request is refused with the field: %o', async (body, fields) => {
   const answer = await requeue(body)
   expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([422, fields])
 })
 
 test.each(['withdrawal', 'refund', 'charge', 'delivery'])(
-  'a %s that there is not, or of another account, is not found',
+  'a %s that is unknown or of another account returns 404',
   async kind => {
     const id = await withdraw()
     for (const account_id of [newId(), shop.id]) {

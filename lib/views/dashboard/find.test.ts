@@ -25,32 +25,32 @@ async function expectOnly(q: string, kind: string, href: string): Promise<void> 
   expect(exact.map(hit => [hit.kind, hit.href])).toEqual([[kind, href]])
 }
 
-describe('one exact hit for', () => {
-  test('a charge by its id, its reference, its txid, and the code that its payer was given', async () => {
+describe('exactly one hit for', () => {
+  test('a charge by id, reference, txid and BR Code', async () => {
     const { id, external_id, br_code } = await read('/transactions/[id]')
     for (const name of [id, id.toUpperCase(), ` ${id} `, external_id, bareId(id), br_code]) {
       await expectOnly(name, 'charge', `/test/charges/${id}`)
     }
   })
 
-  test('a payment by what the central bank calls it', async () => {
+  test('a payment by its end-to-end id', async () => {
     const paid = (await read('/transactions')).find((one: { id: string }) => one.id === world.paid)
     expect(paid.end_to_end_id).toHaveLength(32)
     await expectOnly(paid.end_to_end_id, 'charge', `/test/charges/${world.paid}`)
   })
 
-  test('a withdrawal by its id and its reference', async () => {
+  test('a withdrawal by id and reference', async () => {
     const { id, external_id } = await read('/withdrawals/[id]')
     for (const name of [id, external_id]) {
       await expectOnly(name, 'withdrawal', `/test/withdrawals/${id}`)
     }
   })
 
-  test('a refund by its id, which leads to what it gave back', async () => {
+  test('a refund by id, linking to its charge', async () => {
     await expectOnly(world.refund, 'refund', `/test/charges/${world.paid}`)
   })
 
-  test('a delivery, and an event that nobody was told of', async () => {
+  test('a delivery by id, and an event without deliveries by id', async () => {
     await payAndTell(world.merchant, 'http://127.0.0.1:9/hook')
     const delivery = (await deliveriesOf(world.merchant)).at(-1)
     await expectOnly(delivery?.id ?? '', 'delivery', `/test/webhooks/deliveries/${delivery?.id}`)
@@ -59,14 +59,14 @@ describe('one exact hit for', () => {
     expect(hit).toMatchObject({ kind: 'event', label: event.type, isExact: true })
   })
 
-  test('a token by how it begins, and nothing of it is told that the list does not tell', async () => {
+  test('a token by its prefix, without revealing more than the list', async () => {
     const [hit] = await look(world.token.slice(0, 20))
     expect(hit).toMatchObject({ kind: 'token', status: 'active', href: '/test/settings/tokens' })
     expect(JSON.stringify(hit)).not.toContain(world.token.slice(0, 21))
   })
 })
 
-test('a payer is found by a document in any punctuation, an e-mail and a part of a name', async () => {
+test('a payer is found by document in any notation, e-mail and part of the name', async () => {
   const { client_doc, client_email, id } = await read('/transactions/[id]')
   const digits = client_doc.replaceAll(/\D/g, '')
   const dotted = digits.replace(/(\d{3})(\d{3})(\d{3})(\d{2})/, '$1.$2.$3-$4')
@@ -80,7 +80,7 @@ test('a payer is found by a document in any punctuation, an e-mail and a part of
   }
 })
 
-test('nothing of another account or the other mode is found by any of its names', async () => {
+test('nothing of another account or mode is found', async () => {
   const stranger = await makeMerchant()
   const { id, external_id, br_code, client_email } = await read('/transactions/[id]')
   const [delivery] = await deliveriesOf(world.merchant)
@@ -91,7 +91,7 @@ test('nothing of another account or the other mode is found by any of its names'
   }
 })
 
-test('GET find: 200 as its shape says, 422 without a text, 403 for a token', async () => {
+test('GET find returns its declared shape, 422 without a text, and 403 for a token', async () => {
   const headers = pageHeaders(await signIn(world.merchant, 'viewer'), world.merchant.id)
   const ask = (query: string) => call(api.url, 'GET', `/dashboard/find${query}`, { headers })
   const { status, body } = await ask(`?q=${world.charge}`)

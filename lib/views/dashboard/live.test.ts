@@ -30,7 +30,7 @@ const headers = () => pageHeaders(secret, merchant.id)
 const ask = (id: string) =>
   call(api.url, 'GET', `/dashboard/charges/${id}/live`, { headers: headers() })
 
-/** Listens as a page does; what was heard is in `heard`, with the time of each. */
+/** Listens as a page does and collects the events with their time. */
 async function listen(id: string) {
   const hangUp = new AbortController()
   const { signal } = hangUp
@@ -54,13 +54,13 @@ async function listen(id: string) {
 }
 const statuses = (heard: { status: string }[]) => heard.map(one => one.status)
 
-/** The middle of three: a busy machine delays one, and one may be early by the regular look. */
+/** Median of three: a busy machine delays one, and regular polling may make one early. */
 async function middleMs(once: () => Promise<number>): Promise<number> {
   const tookMs = [await once(), await once(), await once()]
   return tookMs.toSorted((one, other) => one - other)[1] as number
 }
 
-test('a live charge says how the charge stands, and within a second that it was paid', async () => {
+test('a live charge sends its status, and within a second that it was paid', async () => {
   const tookMs = await middleMs(async () => {
     const { id } = await openCharge(merchant)
     const { response, heard, hangUp, reading } = await listen(id)
@@ -76,7 +76,7 @@ test('a live charge says how the charge stands, and within a second that it was 
   expect(tookMs).toBeLessThan(1_000)
 })
 
-test('a live charge hears it from another process, which says so in the database', async () => {
+test('a live charge receives changes of other processes through NOTIFY', async () => {
   const url = env().DATABASE_URL ?? ''
   const ears = `SELECT 1 FROM pg_stat_activity
     WHERE application_name = 'troco listener' AND datname = current_database() AND state = 'idle'`
@@ -85,7 +85,7 @@ test('a live charge hears it from another process, which says so in the database
     const { heard, hangUp, reading } = await listen(id)
     await expect.poll(() => statuses(heard)).toEqual(['pending'])
     await expect.poll(async () => (await query(url, ears)).length).toBeGreaterThan(0)
-    // Past the look that follows the first word, so that only what is said can bring the next.
+    // Past the check that follows the first event, so that only the notification brings the next.
     await sleep(600)
     const changedAt = performance.now()
     await query(url, `UPDATE charges SET viewed_at = now() WHERE id = '${id}'`)
@@ -98,7 +98,7 @@ test('a live charge hears it from another process, which says so in the database
   expect(tookMs).toBeLessThan(1_000)
 })
 
-test('a live charge hears what nobody says within some seconds', async () => {
+test('a live charge detects changes without a notification within seconds', async () => {
   const { id } = await openCharge(merchant)
   const { heard, hangUp, reading } = await listen(id)
   await expect.poll(() => heard.length).toBe(1)
@@ -109,7 +109,7 @@ test('a live charge hears what nobody says within some seconds', async () => {
   await reading
 }, 15_000)
 
-test('a live charge tells each of its own charge alone', async () => {
+test('a live charge sends only events of its own charge', async () => {
   const [one, other] = [await openCharge(merchant), await openCharge(merchant)]
   const ears = [await listen(one.id), await listen(other.id)]
   for (const { heard } of ears) await expect.poll(() => heard.length).toBe(1)
@@ -120,7 +120,7 @@ test('a live charge tells each of its own charge alone', async () => {
   for (const { hangUp } of ears) hangUp.abort()
 })
 
-test('a live charge forgets at once who hangs up, and lets go of its connection after the last', async () => {
+test('a live charge is unsubscribed at once when a client disconnects', async () => {
   const { id } = await openCharge(merchant)
   const ears = [await listen(id), await listen(id)]
   await expect.poll(() => countWatchers(merchant.id)).toBe(2)
@@ -130,7 +130,7 @@ test('a live charge forgets at once who hangs up, and lets go of its connection 
   await expect.poll(() => countWatchers(merchant.id)).toBe(0)
 })
 
-test('a live charge is no more than twenty times open in an account, which bothers no other', async () => {
+test('an account may have at most twenty live charges open; other accounts are not affected', async () => {
   const { id } = await openCharge(merchant)
   const ears = await Promise.all(Array.from({ length: 20 }, () => listen(id)))
   await expect.poll(() => countWatchers(merchant.id)).toBe(20)
@@ -147,7 +147,7 @@ test('a live charge is no more than twenty times open in an account, which bothe
   await expect.poll(() => countWatchers(merchant.id)).toBe(0)
 })
 
-test('a live charge ends when the process is about to', async () => {
+test('a live charge ends when the process shuts down', async () => {
   const { id } = await openCharge(merchant)
   const { heard, reading, isOver } = await listen(id)
   await expect.poll(() => heard.length).toBe(1)
@@ -169,7 +169,7 @@ test('a live charge ends after the member has signed out', async () => {
   await expect.poll(isOver, { timeout: 20_000, interval: 500 }).toBe(true)
 }, 30_000)
 
-test('a live charge knows no charge of another account, and keeps nothing for a HEAD', async () => {
+test('a live charge returns 404 for other accounts and keeps no subscription for HEAD', async () => {
   const theirs = (await openCharge(await makeMerchant())).id
   for (const id of [newId(), 'x', "'%00", theirs].map(encodeURIComponent)) {
     expect(refusal(await ask(id)), id).toEqual(NOT_FOUND)

@@ -9,17 +9,17 @@ test.each([
   ['America/Manaus', '20261120223005[-4:GMT]'],
   ['UTC', '20261121023005[+0:GMT]'],
   ['Asia/Kathmandu', '20261121081505[+5.45:GMT]'],
-])('a moment is told by the clock of %s', (zone, text) => {
+])('a time is written in the time zone %s', (zone, text) => {
   expect(ofxTime(MOMENT, zone)).toBe(text)
 })
 
-test('texts are ASCII, at most 255 characters, and cannot end their element', () => {
+test('texts are ASCII, at most 255 characters, and escaped', () => {
   expect(ofxText('João & <Filhos> 🦊')).toBe('Joao &amp; &lt;Filhos&gt;')
   expect(ofxText('\u0000\n')).toBe('-')
   expect(ofxText('x'.repeat(300))).toHaveLength(255)
 })
 
-test('a file holds each movement once, closed and balanced', () => {
+test('a file contains each movement once, with closed elements and the final balance', () => {
   const row: StatementRow = {
     version: 7,
     kind: 'withdrawal_held',

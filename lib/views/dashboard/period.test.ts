@@ -4,7 +4,7 @@ import { addDays, chartDays, dayOf, midnight, readSpan } from '#lib/views/dashbo
 const SAO_PAULO = 'America/Sao_Paulo'
 const NOW = new Date('2026-11-21T01:30:00Z')
 
-test('a day begins at the midnight of the merchant, not of the server', () => {
+test("a day begins at midnight in the merchant's time zone", () => {
   expect(dayOf(NOW, SAO_PAULO)).toBe('2026-11-20')
   expect(readSpan({ period: 'today' }, SAO_PAULO, NOW)).toEqual({
     from: new Date('2026-11-20T03:00:00Z'),
@@ -23,12 +23,12 @@ test.each([
   ['2026-11-02', 'America/New_York', '2026-11-02T05:00:00Z'],
   ['2026-11-21', 'Asia/Kathmandu', '2026-11-20T18:15:00Z'],
   ['2026-11-21', 'UTC', '2026-11-21T00:00:00Z'],
-])('%s in %s begins at %s, also where clocks are changed', (day, zone, moment) => {
+])('%s in %s begins at %s, also when clocks change', (day, zone, moment) => {
   expect(midnight(day, zone)).toEqual(new Date(moment))
   expect(dayOf(midnight(day, zone), zone)).toBe(day)
 })
 
-test('days that were chosen are both included, and either may be open', () => {
+test('a custom period includes both days, and either may be missing', () => {
   const chosen = { period: 'custom', from: '2026-02-27', to: '2026-02-28' }
   expect(readSpan(chosen, SAO_PAULO, NOW)).toEqual({
     from: new Date('2026-02-27T03:00:00Z'),
@@ -38,19 +38,19 @@ test('days that were chosen are both included, and either may be open', () => {
 })
 
 test.each(['2026-02-30', '20260201', 'x', '', ['2026-02-01']])(
-  'what is no day is left out: %j',
+  'an invalid day is ignored: %j',
   from => {
     expect(readSpan({ period: 'custom', from }, SAO_PAULO, NOW)).toEqual({})
   },
 )
 
-test('without a known period all of time is meant', () => {
+test('without a known period all time is included', () => {
   expect(readSpan({}, SAO_PAULO, NOW)).toEqual({})
   expect(readSpan({ period: 'ever' }, SAO_PAULO, NOW)).toEqual({})
   expect(addDays('2026-12-31', 1)).toBe('2027-01-01')
 })
 
-test('a chart shows whole days up to today, and none that are to come', () => {
+test('a chart shows whole days up to today and none in the future', () => {
   const today = '2026-11-21'
   const edges = (params: Record<string, string>) => {
     const days = chartDays(params, today)

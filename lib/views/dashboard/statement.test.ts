@@ -16,7 +16,7 @@ const HISTORIES = 50
 
 type Deed = { deed: 'pay' | 'withdraw' | 'approve' | 'reject' | 'refund'; amount: number }
 
-/** A merchant whose money moves as told; what the books refuse simply does not happen. */
+/** Makes a merchant and performs the actions; those that the ledger refuses are skipped. */
 async function live(deeds: Deed[]): Promise<Account> {
   const merchant = await makeMerchant()
   const paid: string[] = []
@@ -69,7 +69,7 @@ const deeds = fc.array(
   { minLength: 1, maxLength: 14 },
 ) as fc.Arbitrary<Deed[]>
 
-test('whatever happened and however it is cut into periods, every statement adds up', async () => {
+test('statements add up for any history and any division into periods', async () => {
   const property = fc.asyncProperty(
     deeds,
     fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 4 }),
@@ -89,7 +89,7 @@ test('whatever happened and however it is cut into periods, every statement adds
       for (let at = 0; at + 1 < bounds.length; at++) {
         const [from, to] = [bounds[at], bounds[at + 1]]
         const { range, rows, totals } = await readAll(merchant, { from, to })
-        // Added up here, from the rows alone.
+        // Summed here from the rows alone.
         const sum = (side: 1 | -1) =>
           rows
             .filter(row => Math.sign(row.amount) === side)
@@ -114,8 +114,8 @@ test('whatever happened and however it is cut into periods, every statement adds
   await fc.assert(property, { numRuns: HISTORIES })
 }, 120_000)
 
-describe('one page after the other', () => {
-  test('leads through all, newest first, each once, although money moves meanwhile', async () => {
+describe('pages of a statement', () => {
+  test('contain every row once, newest first, even if money moves meanwhile', async () => {
     const pays = Array.from({ length: 60 }, () => ({ deed: 'pay' as const, amount: 1_000 }))
     const merchant = await live(pays)
     const range = await findStatementRange(merchant.id, 'test', {})
@@ -136,7 +136,7 @@ describe('one page after the other', () => {
     }
   })
 
-  test('each row says what it was about', async () => {
+  test('describe the subject of each row', async () => {
     const merchant = await live([
       { deed: 'pay', amount: 9_000 },
       { deed: 'withdraw', amount: 2_000 },
@@ -157,7 +157,7 @@ describe('one page after the other', () => {
   })
 })
 
-test('nobody reads the other world, or another merchant', async () => {
+test('a statement contains nothing of another mode or merchant', async () => {
   const merchant = await live([{ deed: 'pay', amount: 5_000 }])
   const nothing = { first: 1, end: 1, opening: 0, closing: 0 }
   expect(await findStatementRange(merchant.id, 'live', {})).toEqual(nothing)
@@ -165,7 +165,7 @@ test('nobody reads the other world, or another merchant', async () => {
   expect(await findStatementRange(other.id, 'test', {})).toEqual(nothing)
 })
 
-test('a period whose end is before its beginning is empty, and still adds up', async () => {
+test('a period that ends before it begins is empty and still adds up', async () => {
   const merchant = await live([{ deed: 'pay', amount: 5_000 }])
   const future = new Date(Date.now() + 3_600_000)
   const { range, rows } = await readAll(merchant, { from: future, to: new Date(0) })
@@ -173,7 +173,7 @@ test('a period whose end is before its beginning is empty, and still adds up', a
   expect(range).toMatchObject({ opening: 5_000, closing: 5_000 })
 })
 
-test('an address without a period means 30 days, and all of time has to be said', () => {
+test('without a period the last 30 days are shown; all time must be requested', () => {
   const zone = 'America/Sao_Paulo'
   expect(statementSpan({}, zone)).toEqual(statementSpan({ period: '30d' }, zone))
   expect(statementSpan({ period: 'all' }, zone)).toEqual({})

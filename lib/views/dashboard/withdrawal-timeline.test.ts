@@ -47,7 +47,7 @@ const ask = (which: string) =>
   })
 const words = ({ steps }: WithdrawalStory) => steps.map(({ what }) => what)
 
-test('held, then rejected: the money goes and comes back, with the balance after each', async () => {
+test('a rejected withdrawal shows its hold and return with the balance after each', async () => {
   await simulateWithdrawal(merchant.id, id, { outcome: 'rejected', reason: 'closed' })
   const { status, body } = await ask(id)
   expect(status).toBe(200)
@@ -66,7 +66,7 @@ test('held, then rejected: the money goes and comes back, with the balance after
   await expectBalancedBooks(merchant.id)
 })
 
-test('why it was rejected is a code with parameters: that of the bank, or its own words', async () => {
+test("a rejection has a code with parameters, or the bank's own text", async () => {
   const rejectionOf = async (which: string) => {
     const { steps } = await readWithdrawalStory(merchant.id, 'test', which)
     return steps.find(({ what }) => what === 'rejected')
@@ -90,7 +90,7 @@ test('why it was rejected is a code with parameters: that of the bank, or its ow
   expect(await rejectionOf(other.id)).toMatchObject({ rejection_params: { text: 'closed' } })
 })
 
-test('a webhook that nobody took and one that was taken stand there with what was answered', async () => {
+test("webhook attempts are listed with status or problem, and without the URL's secrets", async () => {
   await simulateWithdrawal(merchant.id, id, { outcome: 'approved' })
   const event = await db().event.findFirstOrThrow({ where: { subjectId: id } })
   const url = 'https://shop.example:8443/hooks?key=hidden'
@@ -128,7 +128,7 @@ test('a webhook that nobody took and one that was taken stand there with what wa
   await expectBalancedBooks(merchant.id)
 })
 
-test("a real bank's calls are told from its journal, and the same again and again is one line", async () => {
+test('calls to a real bank come from the journal, and repeated results are one entry', async () => {
   const said: Answer<OrderState>[] = [
     { outcome: 'unknown', reason: 'no response in time' },
     { outcome: 'ok', value: { state: 'taken' } },
@@ -164,7 +164,7 @@ test("a real bank's calls are told from its journal, and the same again and agai
   expect(run.last_at > run.at).toBe(true)
 })
 
-test('the simulator makes no calls: how often it was asked again is counted', async () => {
+test('with the simulator the number of repeated queries is shown', async () => {
   await db().withdrawal.update({
     where: { accountId_id: { accountId: merchant.id, id } },
     data: { attempts: 4, dueAt: null },
@@ -173,10 +173,13 @@ test('the simulator makes no calls: how often it was asked again is counted', as
   expect(story.steps.at(-1)).toEqual({ what: 'asked_again', at: null, times: 3 })
 })
 
-test.each(['live', 'another merchant', 'nothing'])('of %s nothing is told', async whose => {
-  const missing = { code: 'withdrawal_not_found' }
-  const mode = whose === 'live' ? 'live' : 'test'
-  const account = whose === 'another merchant' ? (await makeMerchant()).id : merchant.id
-  const which = whose === 'nothing' ? newId() : id
-  await expect(readWithdrawalStory(account, mode, which)).rejects.toMatchObject(missing)
-})
+test.each(['live', 'another merchant', 'nothing'])(
+  'a timeline returns withdrawal_not_found for %s',
+  async whose => {
+    const missing = { code: 'withdrawal_not_found' }
+    const mode = whose === 'live' ? 'live' : 'test'
+    const account = whose === 'another merchant' ? (await makeMerchant()).id : merchant.id
+    const which = whose === 'nothing' ? newId() : id
+    await expect(readWithdrawalStory(account, mode, which)).rejects.toMatchObject(missing)
+  },
+)

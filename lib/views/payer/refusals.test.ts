@@ -27,8 +27,8 @@ async function see(path = address) {
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
-describe('a page for people, which asks again by itself', () => {
-  test('when their network asks too often', async () => {
+describe('a payer page that reloads itself', () => {
+  test("is returned when the client's network exceeds the rate limit", async () => {
     supplyEnv({ RATE_IP_PER_SECOND: '2', RATE_IP_BURST: '2' })
     closeRateLimits()
     const answers = await Promise.all(Array.from({ length: 6 }, () => see()))
@@ -43,7 +43,7 @@ describe('a page for people, which asks again by itself', () => {
     }
   })
 
-  test('when the database is gone, and the charge as soon as it is back', async () => {
+  test('is returned while the database is unavailable, and the charge once it is back', async () => {
     await disconnect()
     supplyEnv({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
     const { status, headers, text } = await see()
@@ -58,7 +58,7 @@ describe('a page for people, which asks again by itself', () => {
   })
 })
 
-test('two hundred payers behind one address may look every three seconds', async () => {
+test('two hundred payers behind one IP address may poll every three seconds', async () => {
   supplyEnv({ RATE_IP_PER_SECOND: '200', RATE_IP_BURST: '400' })
   closeRateLimits()
   const answers = await Promise.all(Array.from({ length: 200 }, () => see(`${address}?state`)))
