@@ -1,7 +1,4 @@
-/**
- * The API as a process of its own: the product's front on a free port, without pages and worker. Its
- * parent asks over the channel, and it ends with its parent.
- */
+/** The front without pages and worker, controlled over IPC. It exits with its parent. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -12,7 +9,7 @@ import type { Measure } from '#lib/testing/api-process.ts'
 import { holdToDocument } from '#lib/testing/conformity.ts'
 import type { Document } from '#lib/testing/strict.ts'
 
-/** A collection lets finalizers run, whose garbage only the next one finds. */
+/** Finalizers run after one collection, and their garbage is collected by the next. */
 const COLLECTIONS = 6
 
 routeConsole()
@@ -29,7 +26,7 @@ process.on('message', async () => process.send?.(await measure()))
 process.on('disconnect', () => process.exit(0))
 process.send?.(port)
 
-/** Needs --expose-gc. */
+/** Requires --expose-gc. */
 async function measure(): Promise<Measure> {
   for (let count = 0; count < COLLECTIONS; count++) {
     globalThis.gc?.()

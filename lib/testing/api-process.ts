@@ -5,15 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inheritedEnv } from '#lib/base/env.ts'
 
-/** V8 would drop compiled code, 5 MB of Prisma's with it, at moments that make measures differ. */
+/** Without these V8 drops compiled code, 5 MB of Prisma included, at random times. */
 const FLAGS = ['--expose-gc', '--no-flush-bytecode', '--disable-warning=ExperimentalWarning']
 
 export interface Measure {
-  /** On the heap and beside it, after everything that nobody needs was collected. */
+  /** Heap and external memory after garbage collection. */
   bytes: number
-  /** As the server sees them. */
   connections: number
-  /** What it answered otherwise than its own document says. */
+  /** Differences between responses and the OpenAPI document. */
   problems: string[]
 }
 
@@ -21,16 +20,15 @@ export interface ApiProcess {
   port: number
   url: string
   measure: () => Promise<Measure>
-  /** How it ended although nobody asked it to; null while it lives. */
+  /** Exit code or signal; null while the process runs. */
   end: () => string | null
-  /** Everything that it logged. */
   log: () => string
-  /** Everything that it said on standard output and error, where it should say nothing. */
+  /** Output on stdout and stderr, which should be empty. */
   printed: () => string
   close: () => Promise<void>
 }
 
-/** The API in a process of its own, on the run's database, as production runs it. */
+/** Starts the API in a process of its own with the run's database and NODE_ENV production. */
 export async function startApiProcess(settings: Record<string, string> = {}): Promise<ApiProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'troco-api-'))
   const logFile = join(folder, 'api.log')

@@ -11,7 +11,7 @@ import type {
 import { simulatedCode } from '#lib/services/gateway/simulated-code.ts'
 import { endToEndId } from '#lib/services/gateway/simulator.ts'
 
-/** How a call to send goes: whether the order arrives, and what is heard of it. */
+/** How a payout or refund call goes: whether the order arrives, and what the caller learns. */
 export const SEND_FATES = [
   'taken',
   'lost before',
@@ -23,11 +23,10 @@ export const SEND_FATES = [
   'rejected',
 ] as const
 export type SendFate = (typeof SEND_FATES)[number]
-/** How a question goes. */
 export const ASK_FATES = ['answered', 'lost', 'down', 'turned down', 'throws'] as const
 export type AskFate = (typeof ASK_FATES)[number]
 
-/** What becomes of one order: call by call, then as `end` says. What is left out goes well. */
+/** The course of an order: each call in turn, then its end. Anything omitted succeeds. */
 export interface Fate {
   sends?: SendFate[]
   asks?: AskFate[]
@@ -43,19 +42,19 @@ interface Order {
 const LOST = { outcome: 'unknown', reason: 'the connection broke' } as const
 const DOWN = { outcome: 'retryable', reason: 'down' } as const
 
-/** A bank behind a line that fails as its script says. It takes an order once under one id. */
+/** A bank behind a faulty connection that follows a script. It executes an order once per id. */
 export class StubBank implements Gateway {
   readonly name = 'stub bank'
   readonly remote = true
   asksAfterMs?: readonly number[]
-  /** Whether a taken order is settled by the next question, without `settle()`. */
+  /** Whether the next query settles an accepted order, without `settle()`. */
   isQuick = false
   readonly sent: (PayoutOrder | RefundOrder)[] = []
   readonly asked: string[] = []
   readonly charges = new Map<string, ChargeState>()
   private readonly orders = new Map<string, Order>()
   private readonly refusedAtOnce = new Set<string>()
-  /** On their way for longer than anybody waited: there after the next question about them. */
+  /** Orders delayed in the network; they arrive with the next query about them. */
   private readonly late = new Map<string, PayoutOrder | RefundOrder>()
   private readonly fates = new Map<string, Fate>()
   private stalls: { when: 'before' | 'after'; work: () => Promise<unknown> } | null = null
@@ -64,13 +63,12 @@ export class StubBank implements Gateway {
     this.fates.set(id, { ...fate, sends: [...(fate.sends ?? [])], asks: [...(fate.asks ?? [])] })
   }
 
-  /** From now on every call goes well. */
   heal(): void {
     for (const [id, { end }] of this.fates) this.fates.set(id, { end })
     this.stalls = null
   }
 
-  /** Of the next call: what happens on its way there, or on the way back. */
+  /** Runs `work` before or after the bank handles the next call. */
   stall(when: 'before' | 'after', work: () => Promise<unknown>): void {
     this.stalls = { when, work }
   }
@@ -79,7 +77,7 @@ export class StubBank implements Gateway {
     for (const order of this.orders.values()) order.settled = true
   }
 
-  /** How many payouts or refunds really left it under this id. */
+  /** Returns how many payouts or refunds were executed under this id. */
   debitsOf(id: string): number {
     return this.orders.has(id) && this.fates.get(id)?.end !== 'refused' ? 1 : 0
   }
@@ -136,7 +134,7 @@ export class StubBank implements Gateway {
     return hijacked ?? (await this.onTheWay('after')) ?? answer()
   }
 
-  /** Like a strict bank it turns down an id that it has, as if the order had been refused. */
+  /** Rejects a duplicate id as if it refused the order, as strict banks do. */
   private take(order: PayoutOrder | RefundOrder, fate: SendFate) {
     const { id, amount } = order
     if (fate === 'arrives late') this.late.set(id, order)
@@ -180,7 +178,6 @@ export class StubBank implements Gateway {
       : { state: 'done', endToEndId: order.proof }
   }
 
-  /** What is answered instead, where the stall says so. */
   private async onTheWay(when: 'before' | 'after'): Promise<Answer<never> | undefined> {
     if (this.stalls?.when !== when) return undefined
     const { work } = this.stalls

@@ -2,16 +2,13 @@ import { connect } from 'node:net'
 
 interface Said {
   token?: string | null
-  /** An Idempotency-Key. */
   key?: string
   headers?: Record<string, string>
-  /** Sent as JSON, without a Content-Type: fetch gives a text one of its own, bytes none. */
+  /** Sent as JSON bytes, so that fetch adds no Content-Type. */
   body?: unknown
-  /** Sent as it stands. */
   raw?: string | Uint8Array
 }
 
-/** One request to the API, and its whole answer. */
 export async function call(url: string, method: string, path: string, said: Said = {}) {
   const { token, key, headers = {}, body, raw = body && JSON.stringify(body) } = said
   const response = await fetch(`${url}/api${path}`, {
@@ -42,7 +39,7 @@ interface Spoken {
   text: string
 }
 
-/** What a server says to these very bytes until it hangs up; it is given up after `withinMs`. */
+/** Sends these bytes and returns the responses until the server closes or `withinMs` passes. */
 export async function speak(
   url: string,
   bytes: string | Uint8Array,
@@ -51,7 +48,7 @@ export async function speak(
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   const chunks: Buffer[] = []
   socket.on('data', chunk => chunks.push(chunk))
-  // A server that refuses may close before it has read everything.
+  // A server that refuses a request may close before it has read all of it.
   socket.on('error', () => {})
   const began = performance.now()
   const givenUp = setTimeout(() => socket.destroy(), withinMs)
@@ -63,7 +60,7 @@ export async function speak(
   return { ...first, answers, tookMs: performance.now() - began }
 }
 
-/** The answers that came one after the other on a connection, whichever way their bodies end. */
+/** Splits consecutive responses of a connection, chunked or with a length. */
 function takeApart(said: string): Spoken[] {
   const answers: Spoken[] = []
   for (let rest = said; rest !== ''; ) {

@@ -1,4 +1,4 @@
-/** What must never be found in a log: the values that the tests' payers and merchants use. */
+/** Values of test payers and merchants that must never be logged. */
 export const CANARY = {
   document: '52998224725',
   formattedDocument: '529.982.247-25',

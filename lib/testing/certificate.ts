@@ -1,11 +1,11 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 
-/** A self-signed certificate for these names or IPv4 addresses, which nobody trusts unasked. */
+/** Makes a self-signed certificate for names or IPv4 addresses. */
 export function makeCertificate(names: string[], validUntil = new Date(Date.now() + 86_400_000)) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ecdsaWithSha256 = der(0x30, Buffer.from('06082a8648ce3d040302', 'hex'))
-  // A subject of its own: among trusted certificates the issuer is looked up by it.
+  // Unique, because OpenSSL finds an issuer among trusted certificates by its subject.
   const title = der(0x0c, Buffer.from(randomBytes(8).toString('hex')))
   const commonName = der(0x30, Buffer.from('0603550403', 'hex'), title)
   const subject = der(0x30, der(0x31, commonName))
@@ -43,7 +43,6 @@ function utcTime(at: Date): Buffer {
   return der(0x17, Buffer.from(`${at.toISOString().replace(/\D/g, '').slice(2, 14)}Z`))
 }
 
-/** One element of DER: tag, length, contents. */
 function der(tag: number, ...parts: Buffer[]): Buffer {
   const contents = Buffer.concat(parts)
   const { length } = contents

@@ -13,7 +13,7 @@ beforeAll(async () => {
   document = JSON.parse(JSON.stringify(built))
 })
 
-describe('an answer that is not as the document says is found', () => {
+describe('a response that differs from the OpenAPI document is reported', () => {
   const account = { name: 'Loja Aurora', balance: 1 }
   const id = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': 'one' }
 
@@ -30,7 +30,7 @@ describe('an answer that is not as the document says is found', () => {
     return listProblems()
   }
 
-  test('and one that is, is not', async () => {
+  test('but not one that matches it', async () => {
     expect(await problemsOf(200, id, JSON.stringify(account))).toEqual([])
   })
 

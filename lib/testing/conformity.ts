@@ -2,7 +2,6 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { type Document, type Json, strictly } from '#lib/testing/strict.ts'
 
-/** One of the answers that the document declares. */
 interface Declared {
   headers: { 'X-Error-Code'?: { schema: { enum: unknown[] } } }
   content: {
@@ -18,7 +17,7 @@ interface Answer {
   body: string
 }
 
-/** Said before anybody asks what an address is for: the document tells of these in its text. */
+/** Statuses sent before the operation is known; the document's introduction describes them. */
 const GENERAL = [400, 404]
 const WITHOUT_OPERATION = [401, 403, 405, 429, 503]
 const NEEDED: Record<number, string[]> = {
@@ -29,10 +28,7 @@ const NEEDED: Record<number, string[]> = {
 }
 const LISTED_MAX = 20
 
-/**
- * Holds every answer of a server under /api to its own document, taken literally: a status or a
- * property that is not declared is a problem. Returns a way to ask for those that were found.
- */
+/** Compares all responses with the document; returns a function that lists the problems. */
 export function holdToDocument(server: Server, document: Document): () => string[] {
   const judge = makeJudge(document)
   const problems = new Set<string>()
@@ -44,7 +40,6 @@ export function holdToDocument(server: Server, document: Document): () => string
   return () => [...problems]
 }
 
-/** Tells what was said to a request, byte for byte, once all of it is said. */
 function listen(
   { method = '', url = '' }: IncomingMessage,
   response: ServerResponse,
@@ -64,7 +59,7 @@ function listen(
     note(args[0])
     return end.apply(response, args as Parameters<typeof end>)
   }
-  // What is written with the head at once is in no list of the response's.
+  // Headers passed to writeHead are not in response.getHeaders().
   response.writeHead = (...args: unknown[]) => {
     Object.assign(written, typeof args.at(-1) === 'object' ? args.at(-1) : {})
     return writeHead.apply(response, args as unknown as Parameters<typeof writeHead>)
@@ -100,11 +95,11 @@ function declaredAnswer(document: Document, answer: Json | undefined): Declared 
   return (document.components.responses[name] ?? answer) as Declared | undefined
 }
 
-/** What is no HTTP of ours is refused before anybody looks where it goes. */
+/** Malformed HTTP is refused before its path is read. */
 const MALFORMED = '{"error":"Malformed request"}'
 const ERROR = { $ref: '#/components/schemas/Error' }
 
-/** next-auth's own, what serves only our pages, and the document itself are not in it. */
+/** The document leaves out next-auth, routes for Troco's own pages, and itself. */
 function isDescribed(path: string): boolean {
   return (
     path.startsWith('/api/') &&
@@ -112,7 +107,7 @@ function isDescribed(path: string): boolean {
   )
 }
 
-/** The address in the document; a fixed part goes before one that stands for anything. */
+/** Returns the path in the document; a fixed segment takes precedence over a parameter. */
 function findPath(document: Document, path: string): string | undefined {
   const parts = path.slice('/api'.length).split('/').filter(Boolean)
   if (!parts.every(isText)) return undefined
@@ -162,7 +157,7 @@ function judgeBody(
   return [...problems, ...wrong, ...judgeMessage(said, declared)]
 }
 
-/** What an error says is one of the examples, but for the numbers and names in it. */
+/** Checks that the message is one of the examples, except for numbers and names in it. */
 function judgeMessage(said: unknown, declared: Declared | undefined): string[] {
   const { error } = said as { error?: string }
   const examples = Object.values(declared?.content['application/json'].examples ?? {})

@@ -3,17 +3,17 @@ import { migrate } from '#lib/base/db/migrate.ts'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 
-/** A migrated database that nobody connects to, so that it can be copied at any time. */
+/** A migrated database without connections, so that it can be copied at any time. */
 const TEMPLATE = 'migrated'
 
-/** Migrates the database of the run, and keeps a copy as the template of those of single tests. */
+/** Migrates the run's database and copies it as the template for single tests. */
 export async function migrateRun(url: string): Promise<void> {
   await migrate(url)
   const { pathname } = new URL(url)
   await create(withName(url, 'postgres'), TEMPLATE, pathname.slice(1))
 }
 
-/** A database of the test's own, on the run's server. `migrated: false` leaves it empty. */
+/** Creates a database for one test on the run's server. `migrated: false` leaves it empty. */
 export async function makeDatabase(options: { migrated?: boolean } = {}): Promise<string> {
   const url = env().DATABASE_URL ?? ''
   const name = `test_${newId().replaceAll('-', '')}`
@@ -25,7 +25,7 @@ async function create(url: string, name: string, template = 'template1'): Promis
   const client = new Client({ connectionString: url })
   await client.connect()
   await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`)
-  // A template hands on what is in it, and not the settings that a migration gave to it.
+  // CREATE DATABASE copies the template's contents, but not its settings.
   const { rows } = await client.query<{ setting: string; value: string }>(
     `SELECT split_part(line, '=', 1) AS setting, split_part(line, '=', 2) AS value
      FROM pg_db_role_setting JOIN pg_database d ON d.oid = setdatabase, unnest(setconfig) AS line

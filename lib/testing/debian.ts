@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { run } from '#lib/testing/run.ts'
 
-/** A program of the machine's, under any of its names, else Debian's where we may install it. */
+/** Finds a program on the PATH by any of its names, or installs the Debian package as root. */
 export async function findProgram(debianPackage: string, names: string[]): Promise<string | null> {
   return onPath(names) ?? ((await install(debianPackage)) ? onPath(names) : null)
 }

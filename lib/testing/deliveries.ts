@@ -12,17 +12,16 @@ import { createDeliverer, type Deliverer } from '#lib/services/webhooks/deliver.
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { CHARGE } from '#lib/testing/stage.ts'
 
-/** The product's deliverer, run by hand. */
 export function makeDeliverer(): Deliverer {
   return createDeliverer({ transaction: tellCharge, withdrawal: tellWithdrawal })
 }
 
-/** Delivers whatever is due now, and what becomes due by that. */
+/** Delivers until nothing is due. */
 export async function deliverAll(deliverer = makeDeliverer()): Promise<void> {
   while ((await deliverer.run()) > 0) await deliverer.idle()
 }
 
-/** Delivers until each of this merchant's was tried; what is everybody else's is given back. */
+/** Delivers until each delivery of this merchant was attempted; releases those of others. */
 export async function deliverTheirs(merchant: Account): Promise<void> {
   const deliverer = makeDeliverer()
   const areTried = async () => (await deliveriesOf(merchant)).every(({ tries }) => tries.length > 0)
@@ -30,19 +29,17 @@ export async function deliverTheirs(merchant: Account): Promise<void> {
   deliverer.breakOff()
 }
 
-/** As if the time of every retry had come. */
+/** Makes all pending retries due. */
 export async function passTime(): Promise<void> {
   await db().$executeRaw`UPDATE deliveries SET due_at = now() WHERE due_at > now()`
 }
 
-/** A charge that is paid and tells this address. */
 export async function payAndTell(merchant: Account, webhook_url?: string): Promise<string> {
   const { id } = await createCharge(merchant, 'test', { ...CHARGE, webhook_url }, null)
   await simulateCharge(merchant.id, id, 'paid')
   return id
 }
 
-/** An endpoint of the account that wants to know everything, with its secret. */
 export async function addEndpoint(
   merchant: Account,
   url: string,
@@ -56,7 +53,6 @@ export async function addEndpoint(
   return { id, secret }
 }
 
-/** The deliveries of an account, in the order of their events. */
 export function deliveriesOf(merchant: Account) {
   return db().delivery.findMany({
     where: { accountId: merchant.id },

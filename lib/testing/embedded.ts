@@ -12,7 +12,7 @@ const folders: string[] = []
 const children: ChildProcess[] = []
 const opened: Embedded[] = []
 
-/** An empty folder that everybody may enter, as mkdtemp's own are not. */
+/** An empty folder that every user may enter, unlike those of mkdtemp. */
 export function makeFolder(): string {
   const folder = makeScratch('troco-embedded-')
   folders.push(folder)
@@ -31,7 +31,7 @@ interface Opener {
   progress: string[]
 }
 
-/** Another process of ours, which opens the folder and then only lives. */
+/** Opens the folder in another process, which then stays alive. */
 export async function openElsewhere(dataFolder: string): Promise<Opener> {
   const options = JSON.stringify({ dataFolder, password })
   const child = runModule(
@@ -60,7 +60,7 @@ export function runModule(code: string) {
   return child
 }
 
-/** `group`: with all that a Ctrl-C in its terminal would reach. */
+/** `group` kills the whole process group, as Ctrl-C in its terminal would. */
 export async function kill(child: ChildProcess, group = false): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   process.kill(group ? -child.pid! : child.pid!, 'SIGKILL')
@@ -73,7 +73,7 @@ export async function killChildren(): Promise<void> {
 
 export async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url })
-  // What ends a connection is told twice; the query's own rejection is what tests look at.
+  // A lost connection is reported twice; tests read the rejection of the query.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -83,7 +83,6 @@ export async function query(url: string, sql: string): Promise<Record<string, un
   }
 }
 
-/** Every process that works in a data directory and is no zombie. */
 export function livingIn(location: string): number[] {
   const isThere = (pid: string) => {
     try {
@@ -96,7 +95,6 @@ export function livingIn(location: string): number[] {
   return readdirSync('/proc').filter(isThere).map(Number)
 }
 
-/** After each test: nothing of it runs, nothing of it is left. */
 export async function cleanUp(): Promise<void> {
   await killChildren()
   const mine = opened.splice(0)

@@ -42,16 +42,13 @@ import {
 import frozen from './frozen.json' with { type: 'json' }
 
 /**
- * Released data and clients depend on everything here. An expected value is changed only together
- * with a migration or an announced change of the API; a refactoring changes none.
- *
- * frozen-world.sql holds the rows of a database that an earlier release wrote, and frozen.json the
- * responses it gave. No expected value is computed by the code under test.
+ * Released data and clients depend on everything here. An expected value changes only with a
+ * migration or an announced API change. frozen-world.sql and frozen.json hold rows and responses of
+ * an earlier release; no expected value is computed by the code under test.
  */
 const MIGRATIONS = 'prisma/migrations'
 const ROWS = readFileSync(join(import.meta.dirname, 'frozen-world.sql'), 'utf8')
 
-/** The top-level keys of each JSON column, by what the row is about. */
 const STORED_KEYS = `
   SELECT json, array_agg(DISTINCT key ORDER BY key) AS keys FROM (
     SELECT 'events.resource ' || type AS json, json_object_keys(resource) AS key
@@ -105,7 +102,7 @@ afterAll(async () => {
   })
 })
 
-/** A database at the pinned migrations with the frozen rows, brought to this version afterwards. */
+/** Creates a database at the pinned migrations with the frozen rows, then migrates it. */
 async function openReleasedDatabase(): Promise<string> {
   const url = await makeDatabase({ migrated: false })
   const released = mkdtempSync(join(tmpdir(), 'troco-released-'))
@@ -122,7 +119,7 @@ async function openReleasedDatabase(): Promise<string> {
   return url
 }
 
-/** What a page sends. The names are written out, because the pages of an open browser send them. */
+/** Headers of a page, written out because pages in open browsers send them. */
 async function headersOf(userId: string, accountId: string) {
   const secret = await openSession(userId, { ip: null, userAgent: 'a browser' })
   return {
@@ -142,14 +139,14 @@ function accepted(answer: Answered): Answered {
 }
 
 test.each(Object.entries(frozen.migrations))(
-  'the released migration %s keeps its bytes',
+  'the released migration %s is unchanged',
   (name, digest) => {
     const bytes = readFileSync(join(MIGRATIONS, name, 'migration.sql'))
     expect(createHash('sha256').update(bytes).digest('hex')).toBe(digest)
   },
 )
 
-test('a constraint, index or trigger keeps its name unless a newer migration drops it', async () => {
+test('constraints, indexes and triggers keep their names unless a newer migration drops them', async () => {
   const { rows } = await database.query<{ name: string }>(`
     SELECT 'constraint ' || conrelid::regclass || '.' || conname AS name FROM pg_constraint
     WHERE connamespace = 'public'::regnamespace AND conrelid <> 0
@@ -163,7 +160,7 @@ test('a constraint, index or trigger keeps its name unless a newer migration dro
   expect(catalog.names.filter(name => !found.has(name) && !dropped.includes(name))).toEqual([])
 })
 
-describe('what a server key has made stays readable', () => {
+describe('data made with a server key stays readable', () => {
   type Purpose = Parameters<typeof keyFor>[0]
 
   test.each(Object.entries(keys.purposes))('the key for %s is the same', (purpose, hex) => {
@@ -174,18 +171,21 @@ describe('what a server key has made stays readable', () => {
     ).toBe(hex)
   })
 
-  test('the name of the key and the HMAC of a text are the same', () => {
+  test('the key id and the HMAC of a text are the same', () => {
     expect(keyId()).toBe(keys.keyId)
     const { text, hex } = keys.hmac
     expect(hmac('api-tokens', text).toString('hex')).toBe(hex)
   })
 
-  test.each(keys.boxes)('a box sealed for $purpose opens', ({ purpose, context, text, box }) => {
-    const sealed = Buffer.from(box, 'base64')
-    expect(unseal(sealed, context, purpose as 'mails')).toBe(text)
-  })
+  test.each(keys.boxes)(
+    'a text encrypted for $purpose decrypts',
+    ({ purpose, context, text, box }) => {
+      const sealed = Buffer.from(box, 'base64')
+      expect(unseal(sealed, context, purpose as 'mails')).toBe(text)
+    },
+  )
 
-  test('a token opens the API, and one with another checksum does not', async () => {
+  test('a token works, and with another checksum it does not', async () => {
     expect((await ask('/account')).status).toBe(200)
     const other = world.token.slice(0, -1) + (world.token.endsWith('A') ? 'B' : 'A')
     const refused = await call(api.url, 'GET', '/account', { token: other })
@@ -198,7 +198,7 @@ describe('what a server key has made stays readable', () => {
   })
 })
 
-describe('the wire', () => {
+describe('on the wire', () => {
   test.each(Object.entries(frozen.wire))(
     'GET %s responds with the same bytes',
     async (path, text) => {
@@ -207,20 +207,19 @@ describe('the wire', () => {
   )
 
   test.each(Object.entries(frozen.pages))(
-    'GET %s of a page responds with everything it did, and may add fields',
+    'GET %s for a page responds with all earlier fields, and may add new ones',
     async (path, text) => {
       expect(accepted(await askPage(path)).body).toMatchObject(JSON.parse(text))
     },
   )
 
-  test('endpoints respond with the same address, types and reason for being disabled', async () => {
+  test('endpoints have the same URL, types and reason for being disabled', async () => {
     const { body } = accepted(await askPage('/dashboard/webhooks/endpoints'))
-    // `health` counts the last 24 hours.
     const fixed = body.data.map(({ health, ...rest }: { health: object }) => rest)
     expect(fixed).toMatchObject(frozen.endpoints)
   })
 
-  test('an idempotency key still responds with its first response', async () => {
+  test('a stored idempotency key replays its first response', async () => {
     const { path, key, body, answer } = world.idempotency
     const again = await call(api.url, 'POST', path, { token: world.token, key, body })
     expect(again.text).toBe(answer)
@@ -228,14 +227,14 @@ describe('the wire', () => {
   })
 })
 
-// After the wire: opening the page is recorded in the charge's timeline.
-test('the address of a payer page leads to its charge', async () => {
+// After the wire tests: opening the page adds to the charge's timeline.
+test('the URL of a payer page opens its charge', async () => {
   const { status } = await fetch(`${api.url}${world.payPath}`)
   expect(status).toBe(200)
 })
 
 describe('webhooks', () => {
-  test('a delivery is signed with the secret its receiver was given', async () => {
+  test('a delivery is signed with the secret that its receiver has', async () => {
     await deliverAll()
     for (const [id, secret] of Object.entries(world.deliveries)) {
       const { attempts, event_id } = (await askPage(`/dashboard/webhooks/deliveries/${id}`)).body
@@ -247,13 +246,13 @@ describe('webhooks', () => {
     }
   })
 
-  test('the secrets are shown as they were given', async () => {
+  test('the secrets are shown unchanged', async () => {
     const { body } = accepted(await askPage('/dashboard/webhooks/secret'))
     expect(body.data.secret).toBe(world.resourceSecret)
   })
 })
 
-test('a queued mail is sent as it was written', async () => {
+test('a queued mail is sent unchanged', async () => {
   const server = await openMailServer()
   supplyEnv({ SMTP_URL: server.url })
   await sendDueMails()
@@ -270,26 +269,26 @@ test('a queued mail is sent as it was written', async () => {
   expect(sent.sort(bySubject)).toEqual(written.sort(bySubject))
 })
 
-describe('people sign in', () => {
+describe('users can sign in', () => {
   async function attempt(given: Given) {
     const told: Told = {}
     return { person: await signIn(given, null, told), challenge: told.step?.challenge ?? '' }
   }
   const { email, password } = world
 
-  test('by the password and a code of the authenticator app', async () => {
+  test('with password and authenticator code', async () => {
     const { challenge } = await attempt({ email, password })
     const { person } = await attempt({ challenge, code: appCode(world.appSecret) })
     expect(person?.id).toBe(world.owner)
   })
 
-  test('by the password and a recovery code', async () => {
+  test('with password and recovery code', async () => {
     const { challenge } = await attempt({ email, password })
     const { person } = await attempt({ challenge, code: world.recoveryCode })
     expect(person?.id).toBe(world.owner)
   })
 
-  test('by a passkey', async () => {
+  test('with a passkey', async () => {
     const id = Buffer.from(world.passkey.id, 'base64url')
     const device = { id, privateKey: createPrivateKey(world.passkey.privateKey) }
     const asked = await askPasskey(world.origin, null)
@@ -298,7 +297,7 @@ describe('people sign in', () => {
     expect(person?.id).toBe(world.owner)
   })
 
-  test('an admin by the password alone; a wrong password counts under the same key', async () => {
+  test('as admin with password only, and a wrong password counts under the same key', async () => {
     const { adminEmail, adminId } = world
     expect((await attempt({ email: adminEmail, password })).person?.id).toBe(adminId)
     expect((await attempt({ email: adminEmail, password: 'wrong' })).person).toBeNull()
@@ -311,9 +310,9 @@ describe('people sign in', () => {
   })
 })
 
-describe('what is written from now on', () => {
+describe('newly written data', () => {
   const bank = { ...simulator, remote: true }
-  /** Nothing listens there. */
+  /** No process listens there. */
   const url = 'http://127.0.0.1:29999/hook'
   let accountId: string
 
@@ -350,21 +349,21 @@ describe('what is written from now on', () => {
       await post(`/sandbox/withdrawals/${withdrawal.id}`, { outcome })
     }
     await sendDueRefunds(chargeColumns, () => bank)
-    // The simulator settles an order a second after it took it.
+    // The simulator settles an order a second after it accepts it.
     await database.query(`UPDATE simulator_orders SET settles_at = now()`)
     await database.query(`UPDATE refunds SET due_at = now() WHERE status = 'pending'`)
     await sendDueRefunds(chargeColumns, () => bank)
     await deliverAll()
   })
 
-  test('JSON columns are written with the same keys', async () => {
+  test('has the same keys in its JSON columns', async () => {
     const { rows } = await database.query<{ json: string; keys: string[] }>(STORED_KEYS, [
       accountId,
     ])
     expect(Object.fromEntries(rows.map(({ json, keys }) => [json, keys]))).toEqual(stored)
   })
 
-  test('a delivery to a webhook_url has the id of its event, to an endpoint the MD5 of both', async () => {
+  test('a delivery has the id of its event, or for an endpoint the MD5 of event and endpoint id', async () => {
     const { rows } = await database.query<Record<'id' | 'event_id' | 'endpoint_id', string>>(
       'SELECT id, event_id, endpoint_id FROM deliveries WHERE account_id = $1',
       [accountId],
@@ -390,7 +389,7 @@ describe('names', () => {
     ['event types', names.events, EVENT_TYPES],
     ['delivery statuses', names.deliveryStatuses, DELIVERY_STATUSES],
     ['permissions', names.permissions, PERMISSIONS],
-  ])('no name of the %s is lost', (_, pinned, current) => {
+  ])('none of the %s is removed', (_, pinned, current) => {
     expect(current).toEqual(expect.arrayContaining(pinned))
   })
 
@@ -402,7 +401,7 @@ describe('names', () => {
     expect([ACCOUNT_COOKIE, LOCALE_COOKIE, THEME_COOKIE]).toEqual(names.cookies.preferences)
   })
 
-  test('npm and command-line commands are there', () => {
+  test('npm scripts and commands of the command line still exist', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
       scripts: Record<string, string>
     }
@@ -420,7 +419,7 @@ describe('names', () => {
     )
   })
 
-  test('responses carry the same headers', async () => {
+  test('responses have the same headers', async () => {
     const { headers: quiet } = await ask('/account')
     const { headers: denied } = await call(api.url, 'GET', '/events', {
       token: await makeToken(world.account, { permissions: ['account:read'] }),

@@ -1,9 +1,6 @@
-/**
- * The plan of the repository, read by house.test.ts: who may import what, and who writes which
- * table. The linter holds the same floors in biome.json, so that an editor shows a wrong import.
- */
+/** Checked by house.test.ts. biome.json repeats the floors, so that editors show a wrong import. */
 
-/** From the lowest up. A file imports from its own folder or from a lower floor. */
+/** From lowest to highest. A file imports from its own folder or from a lower floor. */
 export const FLOORS = ['base', 'services', 'rooms', 'views', 'edge'] as const
 
 /** Imports between folders of one floor, each with its reason. Folders of `base` are free. */
@@ -15,7 +12,7 @@ export const NEIGHBORS: Record<string, string> = {
   'edge/server edge/http': 'the front serves the endpoints',
 }
 
-/** Beside the floors: what each place of the repository may import, `lib/` by floor. */
+/** What other places may import, with the folders of `lib/` by floor. */
 export const PLACES: Record<string, string[]> = {
   components: ['components', 'shapes'],
   page: ['page', 'components', 'session', 'views', 'rooms', 'services', 'base'],
@@ -35,7 +32,7 @@ export const SHAPES = [
 /** Server components beside a page that read its data, as the page itself does. */
 export const PAGE_PARTS = ['app/[mode]/webhooks/deliveries-view.tsx']
 
-/** The folders whose code may import Next or React; everything else also runs in the worker. */
+/** Code that may import Next or React; everything else also runs in the worker. */
 export const REACT = [
   /^app\//,
   /^components\//,
@@ -43,7 +40,6 @@ export const REACT = [
   /^bin\/commands\/start\.ts$/,
 ]
 
-/** The folder that writes each table; others read it. */
 export const TABLES: Record<string, string> = {
   accounts: 'rooms/accounts',
   memberships: 'rooms/accounts',
@@ -96,13 +92,13 @@ export const FOREIGN_WRITES: Record<string, string> = {
   'lib/edge/jobs/prune.ts user_sessions': 'pruning by age',
 }
 
-/** Lines at most without imports, by kind of file; a route's is for each of its methods. */
+/** Maximum lines without imports, by kind of file; for a route, per method. */
 export const LINES_MAX = { file: 200, route: 30, verb: 80, component: 150 }
 
-/** A shorter file with a single user joins it. */
+/** A shorter file with a single user must be merged into it. */
 export const FRAGMENT_LINES_MIN = 25
 
-/** Folders in which a file is one use case, however short. */
+/** Folders in which each file is one use case, however short. */
 export const VERB_PLACES = ['lib/rooms/', 'lib/services/people/']
 
 /** Short files with a single user that stay, each with its reason. */

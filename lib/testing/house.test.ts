@@ -18,17 +18,16 @@ import {
   VERB_PLACES,
 } from '#lib/testing/house-rules.ts'
 
-/** Files of a room that are no verb: shapes, reads, names on the wire, and pure rules. */
 const PARTS =
   /^(schema|states|queries|people-queries|wire|owners|invitations|token-text|payment-url)\.ts$/
 const VAGUE = /^(index|utils?|helpers?|types|service|manager|constants|misc|common)\.(ts|tsx)$/
 const PAGE_FILE = /^(page|layout|loading|error|global-error|not-found)\.tsx$/
-/** A file over its budget says so, with the reason, in a comment that begins like this. */
+/** Begins the comment with which a file over its budget gives the reason. */
 const EXCEPTION = 'Over the house budget:'
 
 const EVERYWHERE = /^(app|bench|bin|components|e2e|lib|prisma)\//
 
-/** Tables of the schema by the name of their model in code, such as `ledgerAccount`. */
+/** Tables by the name of their model in code, such as `ledgerAccount`. */
 const TABLE_OF_MODEL = new Map(
   [
     ...readFileSync('prisma/schema.prisma', 'utf8').matchAll(
@@ -42,7 +41,7 @@ interface Source {
   text: string
 }
 
-/** Returns a floor's folder such as `rooms/charges`, or a place beside the floors. */
+/** Returns a folder of a floor such as `rooms/charges`, or a place outside of the floors. */
 function placeOf(path: string): string {
   const [top = '', floor = '', folder = ''] = path.split('/')
   if (top === 'lib') return ['base', 'testing'].includes(floor) ? floor : `${floor}/${folder}`
@@ -59,7 +58,7 @@ function importsOf({ path, text }: Source): string[] {
   })
 }
 
-/** Everything in these files that contradicts the plan; test support is held to imports only. */
+/** Returns all violations of the rules; for test support, of imports only. */
 function inspect(sources: Source[]): string[] {
   return sources.flatMap(source => [
     ...checkImports(source),
@@ -93,7 +92,7 @@ function mayImport(path: string, target: string): boolean {
   return path.startsWith('lib/') ? isBelow(from, to) : isAllowed(from, target)
 }
 
-/** A page's private parts lie in its own folder, in one above that pages share, or below it. */
+/** Returns whether a page's private part lies in the same folder, above or below. */
 function isBeside(from: string, to: string): boolean {
   return `${from}/`.startsWith(`${to}/`) || (from !== 'app' && `${to}/`.startsWith(`${from}/`))
 }
@@ -115,7 +114,6 @@ function isAllowed(from: string, target: string): boolean {
   return [to, floor, folder].some(name => name !== '' && allowed.includes(name))
 }
 
-/** Tables that are written in SQL or through Prisma's models: only the owner's folder writes. */
 function checkTables({ path, text }: Source): string[] {
   if (!/^(lib|bin|app)\//.test(path)) return []
   const inSql = text.matchAll(/\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+([a-z_]+)\b/g)
@@ -160,7 +158,6 @@ function kindOf(path: string): keyof typeof LINES_MAX {
   return place.startsWith('rooms/') && !PARTS.test(basename(path)) ? 'verb' : 'file'
 }
 
-/** Returns the circles of imports, type imports included: each as the paths of one way around. */
 function findCircles(sources: Source[]): string[] {
   const targets = new Map(sources.map(source => [source.path, importsOf(source)]))
   const done = new Set<string>()
@@ -175,7 +172,7 @@ function findCircles(sources: Source[]): string[] {
   return [...targets.keys()].flatMap(path => visit(path, []))
 }
 
-/** Returns the short files that a single file imports; tests count as files that import. */
+/** Returns short files with a single importer; tests count as importers. */
 function findFragments(sources: Source[]): string[] {
   const users = new Map<string, Source[]>()
   for (const source of sources)
@@ -200,7 +197,7 @@ function standsAlone(path: string): boolean {
   return VERB_PLACES.some(place => path.startsWith(place))
 }
 
-/** A client part of a server page, and a part that is loaded on demand, need files of their own. */
+/** A client part of a server page, and a part loaded on demand, need files of their own. */
 function isSplitFrom(part: Source, user: Source): boolean {
   const isClient = ({ text }: Source) => text.startsWith("'use client'")
   return (isClient(part) && !isClient(user)) || user.text.includes(`import('#${part.path}')`)
@@ -239,22 +236,22 @@ function isTest(path: string): boolean {
   return /\.(test|spec)\.tsx?$/.test(path)
 }
 
-test('every file keeps the plan: imports, tables, names, lengths and habits', () => {
+test('every file follows the rules for imports, tables, names, lengths and habits', () => {
   const sources = sourcesOfTheHouse()
   expect(sources.length).toBeGreaterThan(50)
   expect(inspect(sources)).toEqual([])
 })
 
-test('no imports form a circle, type imports included', () => {
+test('no imports form a cycle, type imports included', () => {
   expect(findCircles(sourcesIn(EVERYWHERE))).toEqual([])
 })
 
-test('no file of a few lines has a single user, and no exception is unused', () => {
+test('no short file has a single importer, and no exception is unused', () => {
   expect(findFragments(sourcesIn(EVERYWHERE))).toEqual([])
   for (const path of Object.keys(FRAGMENTS)) expect(existsSync(path), path).toBe(true)
 })
 
-test('the table of tables names every table of the schema, and no exception is unused', () => {
+test('every table of the schema has an owner, and no exception is unused', () => {
   const schema = readFileSync('prisma/schema.prisma', 'utf8')
   const tables = [...schema.matchAll(/@@map\("(\w+)"\)/g)].map(([, table = '']) => table)
   expect(Object.keys(TABLES).sort()).toEqual(tables.sort())
@@ -288,7 +285,7 @@ test.each([
     expect(inspect([{ path, text }]).join()).toContain('may not import')
 })
 
-test('a foreign write, a vague name, a long file and a bad habit are found', () => {
+test('a foreign write, a vague name, a long file and a forbidden pattern are found', () => {
   const long = 'const line = 1\n'.repeat(201)
   const writing = (path: string) => inspect([{ path, text: 'INSERT INTO charges (id)' }])
   expect(writing('lib/rooms/charges/insert.ts')).toEqual([])
@@ -306,7 +303,7 @@ test('a foreign write, a vague name, a long file and a bad habit are found', () 
   expect(inspect([{ path: 'lib/base/db/x.ts', text: "new TrocoError('x', 'y')" }])).toHaveLength(1)
 })
 
-test('a circle of imports is found, and a file imported twice is none', () => {
+test('an import cycle is found; importing a file twice is not one', () => {
   const importing = (path: string, ...targets: string[]) => ({
     path,
     text: targets.map(target => `import type { X } from '${target}'\n`).join(''),
@@ -318,7 +315,7 @@ test('a circle of imports is found, and a file imported twice is none', () => {
   ])
 })
 
-test('a fragment is found; with two users, or split from a server page, it is none', () => {
+test('a fragment is found, unless it has two users or is split from a server page', () => {
   const part = { path: 'components/part.ts', text: 'export const x = 1\n' }
   const using = (path: string, text = '') => ({
     path,
@@ -339,7 +336,7 @@ test.each([
   ['lib/views/admin/x.ts', '#lib/edge/http/answer.ts'],
   ['lib/edge/jobs/x.ts', 'next/headers'],
   ['components/x.tsx', '#lib/base/db/client.ts'],
-])('the linter refuses it in the editor too: %s importing %s', (path, target) => {
+])('the linter refuses %s importing %s', (path, target) => {
   const scratch = mkdtempSync(join(tmpdir(), 'troco-lint-'))
   const settings = JSON.parse(readFileSync('biome.json', 'utf8'))
   writeFileSync(
@@ -355,7 +352,7 @@ test.each([
   expect(status).toBe(1)
 })
 
-test('git holds no generated file', () => {
+test('git contains no generated file', () => {
   const kept = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).split('\n')
   const generated =
     /^(node_modules|\.next|\.troco|\.cache|lib\/base\/db\/generated)\/|next-env\.d\.ts$|\.tsbuildinfo$/

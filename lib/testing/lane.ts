@@ -5,10 +5,7 @@ import { freePort } from '#lib/testing/server.ts'
 
 const START_MAX_MS = 60_000
 
-/**
- * The built product as an operator runs it, on the database of this run, its API answered by Next
- * and not by the front: the tests of the API ask it instead of a front of their own.
- */
+/** Starts the built product for the API tests of this run, with Next serving the API. */
 export default async function openLane(): Promise<() => Promise<void>> {
   if (!process.env.TROCO_BUILD) throw new Error('There is no build to try: run this by `npm test`')
   const port = await freePort()
@@ -17,7 +14,7 @@ export default async function openLane(): Promise<() => Promise<void>> {
     process.execPath,
     ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', 'start'],
     {
-      // The open channel is how it learns that we were killed.
+      // Through the open channel the server notices if this process is killed.
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       env: { ...process.env, ...settings, TROCO_ENV: 'production', NODE_ENV: 'production' },
     },

@@ -2,12 +2,11 @@ import { createServer, type Server, type Socket } from 'node:net'
 
 export interface Listener {
   port: number
-  /** Connections so far. */
   hits(): number
   close(): Promise<void>
 }
 
-/** A receiver as raw as it likes to be; it says what the handler writes into each connection. */
+/** Opens a TCP server whose handler writes raw bytes into each connection. */
 export async function openListener(
   handle: (socket: Socket) => void = socket => socket.destroy(),
   host = '127.0.0.1',
@@ -20,7 +19,7 @@ export async function openListener(
   return listen(server, host, port)
 }
 
-/** Any server of Node's (http, https, tls), with its connections counted and ended with it. */
+/** Listens with any Node server and counts its connections, which it closes at the end. */
 export async function listen(server: Server, host = '127.0.0.1', port = 0): Promise<Listener> {
   const open = new Set<Socket>()
   let hits = 0
@@ -45,7 +44,6 @@ export async function listen(server: Server, host = '127.0.0.1', port = 0): Prom
 }
 
 export interface Canaries {
-  /** The same at each of the addresses. */
   port: number
   hitsAt: (host: string) => number
   hits: () => number
@@ -54,12 +52,12 @@ export interface Canaries {
 
 const HOSTS = ['127.0.0.1', '127.0.0.2', '::1']
 
-/** Listeners that answer nobody and count who comes, at three addresses of this machine. */
+/** Listeners at three local addresses that count connections and never respond. */
 export async function openCanaries(extraPorts: number[] = []): Promise<Canaries> {
   const listeners = await openOnOnePort()
   const extras: Listener[] = []
   for (const port of extraPorts) {
-    // Some are taken by real services or are not ours to open: then the others have to do.
+    // Ports that are in use or need root are skipped.
     const extra = await openListener(undefined, '127.0.0.1', port).catch(() => null)
     if (extra) extras.push(extra)
   }

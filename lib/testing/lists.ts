@@ -6,7 +6,6 @@ import { type Api, CHARGE, makeMerchant, makeToken, receive } from '#lib/testing
 
 type Fields = Record<string, unknown>
 
-/** A row of a list, as far as these tests look into it. */
 export interface Row {
   id: string
   created_at: string
@@ -15,9 +14,8 @@ export interface Row {
 interface Kind {
   path: string
   body: Fields
-  /** Two ways to end besides staying pending. */
   ends: [string, string]
-  /** A row written by hand, as the API would not: in the other mode, or in the past. */
+  /** Inserts a row that the API would not make: in another mode or in the past. */
   write: (accountId: string, row: Fields) => Promise<{ id: string }>
 }
 
@@ -44,11 +42,11 @@ function writeWithdrawal(accountId: string, row: Fields) {
   return db().withdrawal.create({ data: { accountId, id: newId(), ...key, ...state, ...row } })
 }
 
-/** A merchant with so many rows, the oldest first, whose references are `row 0`, `row 1` and so on. */
+/** Makes a merchant with `count` rows, oldest first, with the references `row 0`, `row 1`, …. */
 export async function makeList(api: Api, { path, body }: Kind, count: number) {
   const merchant: Account = await makeMerchant()
   const token = await makeToken(merchant.id)
-  // What the balance comes from is a charge itself, so only those who need one get it.
+  // Only for withdrawals: the balance comes from a charge, which would be in the list of charges.
   if (path === '/withdrawals') await receive(merchant, 100_000)
   const rows: Row[] = []
 
@@ -67,7 +65,6 @@ export async function makeList(api: Api, { path, body }: Kind, count: number) {
   const idsOf = async (query: Fields = {}, caller = token): Promise<string[]> =>
     (await list(query, caller)).body.data.map(({ id }: Row) => id)
 
-  /** All that a filter finds, page by page. */
   async function walk(query: Fields, between = async () => {}): Promise<string[][]> {
     const pages: string[][] = []
     let cursor: string | null = null

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { CANARY } from '#lib/testing/canary.ts'
 
-/** What no log line may hold, whoever's it is: tokens, secrets, rows in a database error. */
+/** Text that no log line may contain: tokens, secrets, rows in database errors, CPFs. */
 const FORMS = [
   /troco_(test|live)_[0-9A-Za-z]{24,}/,
   /whsec_[A-Za-z0-9+/=]{20,}/,
@@ -10,7 +10,7 @@ const FORMS = [
   /\b\d{3}\.\d{3}\.\d{3}-\d{2}\b/,
 ]
 
-/** Searches what the tests logged. Logs that are missing or empty are a fault too. */
+/** Searches the logs of the tests. A missing or empty log is a problem too. */
 export function searchLogs(files: string[]): { problem: string | null } {
   for (const file of files) {
     const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
@@ -21,7 +21,7 @@ export function searchLogs(files: string[]): { problem: string | null } {
   return { problem: null }
 }
 
-/** The first thing in a log that must not be there, by its kind: the value itself stays unsaid. */
+/** Returns the kind of the first forbidden text, without the text itself. */
 export function findLeak(text: string): string | null {
   for (const [kind, value] of Object.entries(CANARY)) if (text.includes(value)) return `a ${kind}`
   const form = FORMS.find(pattern => pattern.test(text))

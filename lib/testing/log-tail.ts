@@ -1,10 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { TEST_LOG } from '#lib/testing/setup.ts'
 
-/**
- * What all of this run's tests and servers log from now on. The whole of it is large, and reading
- * that would hold up the very server that is waited for.
- */
+/** Reads only new log lines: reading a run's whole log would block the server under test. */
 export function followLog(): () => string {
   const from = sizeOf()
   return () => {

@@ -6,27 +6,25 @@ import { makeCertificate } from '#lib/testing/certificate.ts'
 const MAIL_LOGIN = { user: 'troco', password: 'only: for/this@test' }
 
 interface Arrived {
-  /** Whom the envelope names, whatever the letter says. */
+  /** Recipients of the envelope, whatever the headers say. */
   to: string[]
   subject: string
   text: string
-  /** The lines before the text, as they came. */
   head: string
 }
 
 interface MailServer {
-  /** For SMTP_URL: with who may send, and the certificate that the server shows. */
+  /** For SMTP_URL, with login and the server's certificate. */
   url: string
-  /** The same for whoever trusts only what the system trusts. */
+  /** The same for clients that trust only the system's certificates. */
   untrustedUrl: string
   arrived: Arrived[]
-  /** What becomes of each letter once it was read: taken, unless said. */
+  /** Handles each mail after it was read; accepts it by default. */
   answer: (answer: (letter: Arrived) => Promise<void>) => void
-  /** From now on nobody listens. */
   close: () => Promise<void>
 }
 
-/** A mail server that wants TLS and a password before it takes anything. */
+/** Opens a mail server that requires TLS and a password. */
 export async function openMailServer(port = 0): Promise<MailServer> {
   const arrived: Arrived[] = []
   const { cert, key } = makeCertificate(['127.0.0.1'])
@@ -66,7 +64,7 @@ export async function openMailServer(port = 0): Promise<MailServer> {
   }
 }
 
-/** A letter of one text part, as RFC 2045 and 2047 write it. */
+/** Reads a mail with one text part (RFC 2045 and 2047). */
 function readLetter(raw: string): Omit<Arrived, 'to'> {
   const [head = '', ...rest] = raw.split('\r\n\r\n')
   const lines = head.replace(/\r\n[ \t]+/g, ' ').split('\r\n')

@@ -3,7 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { unseal } from '#lib/base/keys.ts'
 import type { Letter } from '#lib/services/mail/write.ts'
 
-/** What was written to somebody and is not sent yet, in its order. */
+/** Returns the queued mails to an address, oldest first. */
 export async function mailsTo(email: string): Promise<Letter[]> {
   const rows = await db().mail.findMany({ orderBy: { id: 'asc' }, where: { failedAt: null } })
   return rows
@@ -11,12 +11,11 @@ export async function mailsTo(email: string): Promise<Letter[]> {
     .filter(({ to }) => to === email)
 }
 
-/** The link in the newest of them, without our address before it. */
 export async function linkTo(email: string): Promise<string> {
   return linkIn((await mailsTo(email)).at(-1), email)
 }
 
-/** The same of the newest that a local installation without a mail server printed to its log. */
+/** Returns the same from the newest mail that a local installation printed to its log. */
 export function printedLinkTo(email: string, logFile: string): string {
   const lines = readFileSync(logFile, 'utf8').split('\n')
   const line = lines.findLast(one => one.includes(`"to":"${email}"`))

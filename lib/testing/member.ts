@@ -10,7 +10,7 @@ import { openSession } from '#lib/services/people/sessions.ts'
 import { call } from '#lib/testing/call.ts'
 import type { DoorOperation } from '#lib/testing/route-table.ts'
 
-/** A browser in which somebody signed in who has this role in the account: its secret. */
+/** Signs in a new member with this role; returns the secret of the session. */
 export async function signIn({ id: accountId }: Account, role: Role): Promise<string> {
   const email = `member-${newId()}@troco.example`
   const user = await db().user.create({ data: { id: newId(), email, name: email } })
@@ -18,20 +18,15 @@ export async function signIn({ id: accountId }: Account, role: Role): Promise<st
   return openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
 }
 
-/** What a page of ours sends that shows this account. */
 export function pageHeaders(secret: string, accountId: string, mode = 'test') {
   return { ...personHeaders(secret), 'troco-mode': mode, 'troco-account': accountId }
 }
 
-/** The same of a page that belongs to no account. */
 export function personHeaders(secret: string) {
   return { cookie: `${cookieNames().session}=${secret}`, origin: env().PUBLIC_URL }
 }
 
-/**
- * A browser in which one of the operator's staff signed in, who belongs to no account and has the
- * second factor that production asks of them.
- */
+/** Signs in an admin without an account, with the second factor that production requires. */
 export async function signInAdmin(): Promise<string> {
   const secret = await signInAlone(true)
   const where = { secretHash: hashSecret(secret) }
@@ -41,24 +36,23 @@ export async function signInAdmin(): Promise<string> {
   return secret
 }
 
-/** A browser of somebody who belongs to no account, and may be of the operator's staff. */
+/** Signs in a user without an account, optionally an admin. */
 export async function signInAlone(isAdmin = false): Promise<string> {
   const email = `alone-${newId()}@troco.example`
   const user = await db().user.create({ data: { id: newId(), email, name: email, isAdmin } })
   return openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
 }
 
-/** What a refusal says: its status, its words, and its code for programs. */
 export function refusal({ status, text, headers }: Awaited<ReturnType<typeof call>>) {
   return [status, text, headers.get('x-error-code')]
 }
 
-/** It is of this shape, and holds nothing beside what the shape names. */
+/** Expects the shape without any additional property. */
 export function expectShape(shape: ZodType, body: unknown): void {
   expect(shape.parse(body)).toEqual(body)
 }
 
-/** A request to an address that belongs to no account, about things that are not there. */
+/** Calls an operation outside of accounts with ids that do not exist. */
 export function knock(
   url: string,
   { method, path }: Pick<DoorOperation, 'method' | 'path'>,

@@ -9,7 +9,7 @@ export interface Said {
   sub: string
   email?: string
   email_verified?: unknown
-  /** Otherwise than a provider would say it. */
+  /** Overrides of the token's standard claims. */
   iss?: string
   aud?: string
   nonce?: string
@@ -17,9 +17,9 @@ export interface Said {
 
 interface OpenidProvider {
   issuer: string
-  /** Who is signed in there, for whoever is sent to it from now on. */
+  /** Sets the user who is signed in at the provider from now on. */
   signIn: (who: Said) => void
-  /** What it says only when it is asked for it by itself. */
+  /** Sets claims that only the userinfo endpoint returns. */
   tellApart: (said: object) => void
   close: () => Promise<void>
 }
@@ -30,7 +30,7 @@ interface Asked {
   redirect: string
 }
 
-/** A small provider that lets everybody in at once, and holds its client to the rules. */
+/** A minimal provider that signs everyone in at once and validates its client's requests. */
 export async function openOpenidProvider(port = 0): Promise<OpenidProvider> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const key = { ...publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'RS256' }

@@ -8,7 +8,6 @@ import { freePort } from '#lib/testing/server.ts'
 
 const READY_MAX_MS = 50_000
 
-/** A command as its user starts it, with what it said and how it ended. */
 interface Started {
   child: ChildProcess
   output: () => string
@@ -22,7 +21,7 @@ export interface Place {
   remove: () => void
 }
 
-/** A data folder and a port of the test's own; nothing of the run's database. */
+/** Makes a data folder and a port for one test, independent of the run's database. */
 export async function makePlace(): Promise<Place> {
   const folder = makeScratch('troco-place-')
   const port = await freePort()
@@ -39,7 +38,7 @@ export async function makePlace(): Promise<Place> {
   return { folder, port, settings, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** `npm run …` without npm: the same file that every script of package.json calls. */
+/** Runs `npm run …` without npm, through the file that every script of package.json calls. */
 function startCommand(words: string[], settings: Record<string, string>): Started {
   const child = spawn('node', ['bin/bootstrap.mjs', ...words], {
     env: { ...process.env, ...settings },
@@ -55,14 +54,12 @@ function startCommand(words: string[], settings: Record<string, string>): Starte
   return { child, output: () => text, ended }
 }
 
-/** Runs a command to its end. */
 export async function runCommand(words: string[], settings: Record<string, string>) {
   const started = startCommand(words, settings)
   const code = await started.ended
   return { code, output: started.output() }
 }
 
-/** A server of this place that takes requests. */
 export async function startServer(place: Place, settings = place.settings): Promise<Started> {
   const started = startCommand(['start'], settings)
   await untilReady(started, place.port)
@@ -84,14 +81,14 @@ interface Process {
   command: string
 }
 
-/** Every process that was started for this data folder: bootstrap, server and PostgreSQL. */
+/** Returns the processes started for this data folder: bootstrap, server and PostgreSQL. */
 export function processesOf(place: Place): Process[] {
   return listProcesses().filter(
     ({ pid, command }) => command.includes(place.folder) || hasSetting(pid, place),
   )
 }
 
-/** Those that live; a slim machine has no `ps`, and another system no /proc. */
+/** Reads /proc where it exists and `ps` elsewhere; a slim image has no `ps`. */
 function listProcesses(): Process[] {
   if (existsSync('/proc/self/stat')) {
     return readdirSync('/proc')
@@ -121,13 +118,13 @@ function hasSetting(pid: number, place: Place): boolean {
   return readProc(String(pid), 'environ').includes(place.settings.TROCO_DATA ?? '\0')
 }
 
-/** As if the machine lost power for everything that belongs to this place. */
+/** Kills all processes of this place, as a power failure would. */
 export async function killEverything(place: Place): Promise<void> {
   for (const { pid } of processesOf(place)) {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It ended by itself in between.
+      // It has ended in the meantime.
     }
   }
   await untilGone(place)

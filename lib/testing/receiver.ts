@@ -5,25 +5,22 @@ import type { AddressInfo } from 'node:net'
 export interface Received {
   path: string
   headers: IncomingHttpHeaders
-  /** The bytes as they came, for a signature. */
+  /** The body as received, for the signature. */
   text: string
   at: number
 }
 
-/** Answers one call; without an answer of its own a receiver says 200. */
+/** Handles a call; the default responds 200. */
 type Say = (received: Received, response: ServerResponse) => unknown
 
 export interface Receiver {
   url: string
   calls: Received[]
-  /** The most calls that were ever under way at once. */
   atOnceMax: () => number
   say: (answer: Say) => void
-  /** From now on nobody listens. */
   close: () => Promise<void>
 }
 
-/** Somebody's server that is told by webhooks, on a port of its own. */
 export async function openReceiver(answer: Say = ok, port = 0): Promise<Receiver> {
   const calls: Received[] = []
   let say = answer
@@ -63,7 +60,6 @@ export function ok(_received: Received, response: ServerResponse): void {
   response.writeHead(200).end('ok')
 }
 
-/** An answer of this status, with these headers. */
 export function status(code: number, headers: Record<string, string> = {}): Say {
   return (_received, response) => response.writeHead(code, headers).end(`status ${code}`)
 }

@@ -5,25 +5,22 @@ import type { Permission } from '#lib/rooms/tokens/schema.ts'
 import type { PagePermission } from '#lib/services/people/roles.ts'
 import { sampleOf } from '#lib/testing/sample.ts'
 
-/** What a row says beside who may call, where neither path nor declaration can. */
+/** Details of a row that follow neither from the path nor from the declaration. */
 interface More<Allow> {
   allow: Allow
-  /** A body or a query that differs from the first that the declared schema takes. */
+  /** A body or query other than the first one that the schema accepts. */
   body?: object
   query?: string
-  /** It answers for as long as somebody listens. */
+  /** The response lasts as long as the client listens. */
   isEndless?: boolean
-  /** Whoever it succeeds for is no member any more. */
+  /** After a success the caller is no longer a member. */
   endsMembership?: boolean
 }
 type Row<Allow> = Allow | More<Allow>
 
 const DECIDES: Permission[] = ['transactions:write', 'withdrawals:write']
 
-/**
- * Who may call each operation, said here once more and apart from the route, so that the tests find a
- * route that asks for the wrong permission. Everything else comes from the route's own declaration.
- */
+/** Permissions are repeated here, so that tests find a route that checks the wrong one. */
 const API: Record<string, Row<Permission | Permission[]>> = {
   'GET /account': 'account:read',
   'GET /events': 'events:read',
@@ -43,7 +40,7 @@ const API: Record<string, Row<Permission | Permission[]>> = {
 const ANY_PAGE = 'dashboard:read'
 const HOOKS = '/dashboard/webhooks'
 
-/** The same of what serves our own pages only: no token opens it. */
+/** Operations of Troco's own pages, which accept no token. */
 const PAGES: Record<string, Row<PagePermission>> = {
   'GET /dashboard/members': 'members:read',
   'PATCH /dashboard/members/[id]': { allow: 'members:write', body: { role: 'viewer' } },
@@ -98,7 +95,7 @@ function anHourAgo(): string {
   return new Date(Date.now() - 3_600_000).toISOString()
 }
 
-/** Of what belongs to no account: those who are asked again who they are. The folder says who may. */
+/** Operations outside of accounts: which need a confirmed identity. The folder says for whom. */
 const DOORS: Record<string, 'with proof' | 'without'> = {
   'POST /admin/accounts/[id]/activate': 'with proof',
   'POST /admin/accounts/[id]/suspend': 'with proof',
@@ -136,17 +133,16 @@ const DOORS: Record<string, 'with proof' | 'without'> = {
   'DELETE /admin/invitations/[id]': 'with proof',
 }
 
-/** One method of one address. */
 interface Described<Method, Allow> {
   method: Method
-  /** As its folder below app/api is called. */
+  /** The folder below app/api. */
   path: string
-  /** What a token or a member needs; of several any will do. */
+  /** Permissions, of which the caller needs one. */
   allow: Allow
-  /** A body and a query that are taken, where the route declares one. */
+  /** A valid body and query, if the route declares them. */
   body?: object
   query?: string
-  /** What a stranger hears who names something of another account. */
+  /** Error message for ids of another account. */
   missing?: string
   isEndless?: boolean
   endsMembership?: boolean
@@ -161,7 +157,7 @@ export interface DoorOperation {
   takesProof: boolean
 }
 
-/** What is said of a thing that is not there, by the folder of its ids. */
+/** Error message for unknown ids, by the folder of the ids. */
 const MISSING: Record<string, string> = {
   transactions: 'Transaction not found',
   charges: 'Transaction not found',
@@ -184,7 +180,7 @@ const routes = new Map(
   ),
 )
 
-/** What is wrong with the tables above, each with what to do; the matrices expect nothing. */
+/** Returns problems of the tables above, each with what to do. */
 export function tableProblems(): string[] {
   const rows = Object.keys({ ...API, ...PAGES, ...DOORS })
   return [
@@ -216,18 +212,15 @@ function isLong<Allow>(row: Row<Allow>): row is More<Allow> {
   return typeof row === 'object' && row !== null && 'allow' in row
 }
 
-/** Every operation of the API. */
 export const OPERATIONS: Operation[] = Object.entries(API).map(([name, row]) => {
   const { allow, ...more } = isLong(row) ? row : { allow: row }
   return describe([name, { ...more, allow: [allow].flat() }])
 })
 
-/** Every operation that serves our own pages. */
 export const PAGE_OPERATIONS: PageOperation[] = Object.entries(PAGES).map(([name, row]) =>
   describe([name, isLong(row) ? row : { allow: row }]),
 )
 
-/** Every operation that belongs to no account. */
 export const DOOR_OPERATIONS: DoorOperation[] = Object.entries(DOORS).map(([name, proof]) => {
   const [method = '', path = ''] = name.split(' ')
   return {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { inheritedEnv } from '#lib/base/env.ts'
 
-/** Runs a program to its end, its output shown as ours; returns its exit code. */
+/** Runs a program to its end with inherited output; returns its exit code. */
 export async function run(
   program: string,
   args: string[],

@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import { CANARY } from '#lib/testing/canary.ts'
 
-/** Chooses where a schema leaves a choice. */
+/** Chooses where a schema has alternatives. */
 export interface Chooser {
   pick<T>(list: readonly T[]): T
   between(least: number, most: number): number
   some<T>(list: readonly T[]): T[]
 }
 
-/** The same every time: the first and the least of everything, and nothing optional. */
+/** Deterministic: the first and smallest of everything, and nothing optional. */
 export const FIRST: Chooser = {
   pick: <T>(list: readonly T[]) => list[0] as T,
   between: least => least,
@@ -17,7 +17,7 @@ export const FIRST: Chooser = {
 
 type Shape = Record<string, unknown>
 
-/** What a schema cannot say: by the name of a field, a value that works anywhere. */
+/** Values that a schema cannot describe, by field name. */
 const FIELDS: Record<string, unknown> = {
   client_doc: CANARY.formattedDocument,
   client_email: 'ana@example.com',
@@ -25,7 +25,7 @@ const FIELDS: Record<string, unknown> = {
   pix_key: 'hold@example.com',
   pix_key_type: 'email',
   time_zone: 'America/Recife',
-  // Nobody listens there.
+  // No process listens there.
   url: 'http://127.0.0.1:9/hook',
   webhook_url: 'http://127.0.0.1:9/hook',
 }
@@ -39,7 +39,7 @@ function shapeOf(schema: z.ZodType): Shape {
   return shape
 }
 
-/** A body or a query that an endpoint takes, made from the schema that it declares. */
+/** Makes a valid body or query from the schema that an endpoint declares. */
 export function sampleOf(
   schema: z.ZodType,
   chooser: Chooser = FIRST,

@@ -2,20 +2,20 @@ import { chmodSync, mkdtempSync, readFileSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** `npm run torture` sets it: what it kills and fills is to be on a real disk. */
+/** Set by `npm run torture`, whose kills and full disks need a real disk. */
 const { TEST_ON_DISK } = process.env
 
 const MEMORY = '/dev/shm'
-/** The databases of one run take about 1 GB. */
+/** One run's databases take about 1 GB. */
 const ROOM_MIN_BYTES = 4 * 1024 ** 3
 
 /**
- * Makes a folder for a PostgreSQL of the tests: in memory where the machine has room, since a commit
- * otherwise waits some milliseconds for the disk. PostgreSQL's own settings stay as in production.
+ * Makes a folder for a PostgreSQL of the tests, in memory if there is room: on disk each commit
+ * waits some milliseconds. PostgreSQL's settings stay as in production.
  */
 export function makeScratch(prefix: string): string {
   const folder = mkdtempSync(join(hasMemory() ? MEMORY : tmpdir(), prefix))
-  // Under root PostgreSQL runs as another user, who must be able to pass through.
+  // As root, PostgreSQL runs as another user, who must be able to enter.
   chmodSync(folder, 0o755)
   return folder
 }
@@ -30,7 +30,7 @@ function hasMemory(): boolean {
   }
 }
 
-/** PostgreSQL's programs may be copied there; containers often mount it without that right. */
+/** PostgreSQL's programs may be copied there; containers often mount it noexec. */
 function mayRunPrograms(): boolean {
   const mounts = readFileSync('/proc/mounts', 'utf8').split('\n')
   const options = mounts.map(line => line.split(' ')).findLast(([, place]) => place === MEMORY)?.[3]

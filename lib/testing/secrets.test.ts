@@ -5,10 +5,7 @@ import { db } from '#lib/base/db/client.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
-/**
- * A secret is found by its hash in a unique index. Compared in JavaScript, with an operator that
- * stops at the first wrong character, it would tell by its time how much of it was right.
- */
+/** Comparing a secret in JavaScript would reveal by its duration how much of it is correct. */
 const SECRET =
   '(?:[\\w.?]*(?:token|secret|password|bearer|signature|hmac|digest|hash|cookie)\\w*(?:\\([^()]*\\))?)'
 const HARMLESS = '(?:null|undefined|true|false|\'[^\']*\'|"[^"]*"|\\d+)'
@@ -18,14 +15,13 @@ const COMPARED = [
   new RegExp(`${SECRET}\\.(?:equals|localeCompare|startsWith|endsWith|includes|indexOf)\\(`, 'i'),
   new RegExp(`\\.(?:equals|compare|localeCompare|includes|indexOf|is)\\([^)]*${SECRET}`, 'i'),
 ]
-/** In SQL the hash is looked for, never the text itself. */
+/** SQL must look up the hash, not the secret. */
 const ASKED_FOR = /\w = \$\{(?:[\w.]*\.)?(?:token|secret|password|bearer|authorization)\}/i
 
-/** What is no secret although it is called so: a kind, a length, a tag that is null or not. */
+/** Expressions with such a name that are not secrets. */
 const KNOWN = [
-  // The URL's own `hash` is its fragment.
   'parsed.hash',
-  // What a request said, to tell whether another one says the same.
+  // The hash of a request, to detect a repeated one.
   'requestHash',
 ]
 
@@ -50,7 +46,7 @@ test.each([
   'if (secret.startsWith(prefix)) return true',
   'const found = tokens.find(one => one.secret === given)',
   'SELECT 1 FROM user_sessions WHERE secret = \u0024{secret}',
-])('a comparison of secrets is seen: %s', line => {
+])('a comparison of secrets is found: %s', line => {
   expect(findComparisons(line)).toHaveLength(1)
 })
 
@@ -59,11 +55,11 @@ test.each([
   "if (caller.kind === 'token') throw notActive()",
   'const known = token === undefined ? null : recallToken(token)',
   'if (hash.length === 32) return true',
-])('what compares no secret is not: %s', line => {
+])('a harmless comparison is not reported: %s', line => {
   expect(findComparisons(line)).toEqual([])
 })
 
-test('no secret is compared in JavaScript, and none is asked for in SQL', () => {
+test('no secret is compared in JavaScript or selected by in SQL', () => {
   const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
     .split('\n')
     .filter(path => /^(app|bin|components|lib)\/.*\.tsx?$/.test(path))
@@ -85,7 +81,7 @@ test('tokens and sessions are found through a unique index of their hash', async
   )
 })
 
-test('no table holds a token, nor its plain SHA-256', async () => {
+test('no table contains a token or its plain SHA-256', async () => {
   const merchant = await makeMerchant()
   const token = await makeToken(merchant.id)
   expect(await verifyToken(token)).not.toBeNull()

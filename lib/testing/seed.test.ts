@@ -8,7 +8,7 @@ afterEach(() => {
   process.env.TEST_SEED = given
 })
 
-/** Files that may choose at random without the seed, each with its reason. */
+/** Files that may make random choices without the seed, each with its reason. */
 const EXCEPTIONS: Record<string, string> = {
   'lib/testing/property.ts': 'gives fast-check the seed',
   'lib/testing/seed.test.ts': 'names what it looks for',
@@ -26,7 +26,7 @@ test('random choices of tests follow the seed', () => {
   expect(files.filter(file => unseeded.test(readFileSync(file, 'utf8')))).toEqual([sourceOfSeeds])
 })
 
-test('a seed is chosen once and inherited', () => {
+test('a seed is chosen once and inherited by child processes', () => {
   process.env.TEST_SEED = ''
   const seed = chooseSeed()
   expect([chooseSeed(), process.env.TEST_SEED]).toEqual([seed, String(seed)])

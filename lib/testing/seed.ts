@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 
-/** Returns the seed of this run's random choices; the first caller's becomes that of its children. */
+/** Returns the seed of this run's random choices; child processes inherit it. */
 export function chooseSeed(): number {
   process.env.TEST_SEED ||= String(randomInt(2 ** 31))
   const seed = Number(process.env.TEST_SEED)

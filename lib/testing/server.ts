@@ -9,7 +9,7 @@ import { makeScratch } from '#lib/testing/scratch.ts'
 
 const START_MAX_MS = 60_000
 
-/** No test meets a rate limit by accident, nor the machine's Redis; those of limits set their own. */
+/** Turns rate limits and Redis off; tests of limits set their own values. */
 export const WITHOUT_RATE_LIMITS = {
   REDIS_URL: '',
   RATE_TOKEN_PER_SECOND: '0',
@@ -17,7 +17,7 @@ export const WITHOUT_RATE_LIMITS = {
   RATE_FAILED_BEARERS_PER_MINUTE: '0',
 }
 
-/** Runs work against the real product: its own process, its own data folder, its demo world. */
+/** Runs work against the product in its own process with its own data folder and demo data. */
 export async function withServer<T>(
   logFile: string,
   work: (settings: Record<string, string>) => Promise<T>,
@@ -61,7 +61,7 @@ export async function withServer<T>(
   }
 }
 
-/** Below the ports that a machine gives out by itself: nobody takes it before we do. */
+/** Below the kernel's ephemeral ports, so that no other process is assigned it meanwhile. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 10_000)

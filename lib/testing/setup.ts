@@ -6,13 +6,10 @@ import { makeScratch } from '#lib/testing/scratch.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 
-/** Everything that the tests of one run log; a last test searches it for what must not be there. */
+/** The log of all tests of a run; a last test searches it for secrets and personal data. */
 export const TEST_LOG = resolve('.cache/test.log')
 
-/**
- * One PostgreSQL per run, migrated once; each test brings its own merchant. The runner leaves it out
- * where no test of the run reaches the database.
- */
+/** Starts and migrates one PostgreSQL per run, unless no test of the run uses the database. */
 export default async function openStage(): Promise<() => Promise<void>> {
   if (!process.env.TEST_SEED) process.stdout.write(`TEST_SEED=${chooseSeed()}\n`)
   if (process.env.TEST_DATABASE === 'none') {
@@ -33,7 +30,6 @@ export default async function openStage(): Promise<() => Promise<void>> {
   }
 }
 
-/** Sets what every test finds in its environment. */
 function supply(settings: Record<string, string> = {}): void {
   mkdirSync('.cache', { recursive: true })
   Object.assign(process.env, {

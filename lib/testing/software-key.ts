@@ -9,16 +9,14 @@ import {
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 import type { NewPasskey, PasskeyProof } from '#lib/services/people/schema.ts'
 
-/** What the server asked, of which a device reads only this. */
 interface Asked {
   challenge: string
   options: { challenge: string }
 }
 
-/** How a device may cheat, or be used where it should not be. */
+/** Deviations from an honest device. */
 interface Twist {
   origin?: string
-  /** What it says of how often it signed. */
   counter?: number
   isVerified?: boolean
   isForged?: boolean
@@ -28,13 +26,12 @@ const USER_IS_THERE = 1
 const USER_IS_VERIFIED = 4
 const HOLDS_KEY = 64
 
-/** What a device stores of one passkey. */
 interface DeviceKey {
   id: Buffer
   privateKey: KeyObject
 }
 
-/** A passkey's device in software: it signs with one key, a new one unless it is given. */
+/** A passkey device in software that signs with one key, by default a new one. */
 export function makeSoftwareKey(origin: string, { id, privateKey } = newDeviceKey()) {
   const publicKey = createPublicKey(privateKey)
   const credential = { id: id.toString('base64url'), rawId: id.toString('base64url') }

@@ -22,7 +22,6 @@ export { CANARY, makeDatabase }
 
 const ACTOR = { type: 'system' } as const
 
-/** A merchant of the test's own, with empty books. */
 export function makeMerchant(name = 'Padaria do Teste'): Promise<Account> {
   return createAccount({ name, ownerEmail: `owner-${newId()}@troco.example` }, ACTOR)
 }
@@ -47,19 +46,19 @@ export function openCharge(merchant: Account, amount = CHARGE.amount): Promise<C
   return createCharge(merchant, 'test', { ...CHARGE, amount }, null)
 }
 
-/** Gives a merchant a balance the way money really comes: by charges that were paid. */
+/** Gives a merchant a balance as in reality: through a paid charge. */
 export async function receive(merchant: Account, amount: number): Promise<void> {
   const { id } = await openCharge(merchant, amount)
   await simulateCharge(merchant.id, id, 'paid')
 }
 
-/** After each money test: nothing in this merchant's books contradicts anything else. */
+/** Expects no findings in the merchant's ledger. For the end of every test that moves money. */
 export async function expectBalancedBooks(accountId: string): Promise<void> {
   const { findings } = await verifyLedger(db(), accountId)
   expect(findings.filter(finding => finding.wrong)).toEqual([])
 }
 
-/** For what takes all that is due, whoever's it is: a database that no other test works in. */
+/** Gives a file its own database, for workers that claim every due row. */
 export function inOwnDatabase(): void {
   const shared = env().DATABASE_URL ?? ''
   beforeAll(async () => {
@@ -77,11 +76,11 @@ export interface Api {
 }
 
 /**
- * The API on a port of its own, served as in the product; its pages are tested in a browser. Its
- * end fails where anything that it answered is not as the document says.
+ * Starts the API on a port of its own, as the product serves it, without pages. Closing it fails if
+ * any response differed from the OpenAPI document.
  */
 export async function startApi(): Promise<Api> {
-  // The lane's run has one for all of its tests: the built product, in a process of its own.
+  // With vitest.lane.config.ts all tests share the built product in a process of its own.
   const given = process.env.E2E_API_URL
   if (given) return { url: given, close: disconnect }
   const front = await createFront(async (_request, response) => {
@@ -102,7 +101,6 @@ export async function startApi(): Promise<Api> {
   return { url, close }
 }
 
-/** The API with a merchant who may call it. */
 export async function openApi(): Promise<{ api: Api; merchant: Account; token: string }> {
   const merchant = await makeMerchant()
   return { api: await startApi(), merchant, token: await makeToken(merchant.id) }

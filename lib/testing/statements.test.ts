@@ -44,7 +44,6 @@ const ORDER = {
   dictKey: 'a@example.com',
 } as const
 
-/** The statements of a verb, each under the call that sends it. */
 const VERBS: Record<string, Record<string, () => Promise<unknown>>> = {
   'charges/insert': {
     'a charge': () => openCharge(merchant),
@@ -87,7 +86,7 @@ const VERBS: Record<string, Record<string, () => Promise<unknown>>> = {
 }
 
 test.each(Object.keys(VERBS))(
-  'lib/rooms/%s.sql is the SQL that the verb sends: one statement for each call',
+  'lib/rooms/%s.sql is the SQL that the verb sends, one statement per call',
   async verb => {
     const parts: string[] = []
     for (const [call, work] of Object.entries(VERBS[verb] ?? {})) {
@@ -99,7 +98,7 @@ test.each(Object.keys(VERBS))(
   },
 )
 
-test('a statement is written with one clause per line, whatever its source looks like', () => {
+test('a statement is formatted with one clause per line, whatever its source looks like', () => {
   const source = `WITH a AS ( SELECT x,
       (SELECT max(y) FROM t WHERE z) AS y FROM t ORDER BY x FOR UPDATE OF t ) SELECT 'a  b' FROM a`
   expect(formatStatement(source)).toBe(`WITH a AS (

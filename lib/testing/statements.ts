@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
 import { pool } from '#lib/base/db/client.ts'
 
-/** Returns the text of each statement that `work` sends on the pool, without the wake-ups. */
+/** Returns the text of each statement that `work` sends, without notifications. */
 export async function recordStatements(work: () => Promise<unknown>): Promise<string[]> {
   const query = vi.spyOn(pool(), 'query')
   try {
@@ -18,13 +18,10 @@ const QUOTED_OR_SPACE = /('(?:[^']|'')*')|\s+/g
 const TOKEN = /'(?:[^']|'')*'|[()]|[^\s()']+|\s+/g
 const CLAUSE =
   /^(?:WITH|SELECT|FROM|(?:LEFT )?JOIN|WHERE|GROUP BY|ORDER BY|WINDOW|FOR UPDATE|INSERT INTO|VALUES|UPDATE|DELETE FROM|SET|RETURNING|UNION ALL)\b/
-/** Where a long line is best broken: after a comma, or before a word that begins a part. */
+/** Break points of a long line: after a comma or before a keyword. */
 const BREAK = /(?<=,) | (?=(?:AND|OR|WHEN|ELSE|FROM|END) )/g
 
-/**
- * Formats a statement independently of its source: one clause per line, CTEs indented. The
- * parentheses of expressions and subqueries keep theirs in one paragraph.
- */
+/** Formats one clause per line, CTEs indented; subqueries in parentheses stay on one line. */
 export function formatStatement(text: string): string {
   const flat = text
     .replace(QUOTED_OR_SPACE, (_, quoted) => quoted ?? ' ')
@@ -59,7 +56,7 @@ function wrap(line: string): string[] {
   return lines
 }
 
-/** Returns the last good place outside of most parentheses, or the last space. */
+/** Returns the last break point with the fewest open parentheses, or the last space. */
 function findBreak(start: string): number {
   const depthAt = (index: number) =>
     start.slice(0, index).split('(').length - start.slice(0, index).split(')').length

@@ -10,10 +10,7 @@ export interface Document {
 
 const SCHEMAS = '#/components/schemas/'
 
-/**
- * Judges by the document taken literally: where it names what an object holds, nothing else may be
- * there. For everybody else it is open, since a later version may add to an answer.
- */
+/** Validates literally: additional properties, which clients must accept, are errors here. */
 export function strictly(document: Document): (schema: Json) => ValidateFunction {
   const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true })
   ajv.addKeyword('discriminator')
@@ -31,7 +28,7 @@ export function strictly(document: Document): (schema: Json) => ValidateFunction
   }
 }
 
-/** What is only ever a part of something else, which is closed around it. */
+/** Returns schemas that are used only within allOf; the schema around them is closed instead. */
 function partsOf(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   const { allOf = [] } = value as { allOf?: { $ref?: string }[] }

@@ -1,6 +1,6 @@
 const RUNS = 3
 
-/** The shortest of three runs: a busy machine delays one of them, slow code delays all. */
+/** Returns the shortest of three runs: a busy machine delays one, slow code all of them. */
 export async function fastestMs(work: () => unknown): Promise<number> {
   const tookMs: number[] = []
   for (let run = 0; run < RUNS; run++) {
@@ -11,7 +11,7 @@ export async function fastestMs(work: () => unknown): Promise<number> {
   return Math.min(...tookMs)
 }
 
-/** What this process computed meanwhile on all its threads, however long they waited for a turn. */
+/** Returns the CPU time of this process during the work, over all its threads. */
 export async function computedMs(work: () => unknown): Promise<number> {
   const before = process.cpuUsage()
   await work()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-/** The oldest versions without a hole that is known to reach us; raised with each advisory. */
+/** Oldest versions without a known vulnerability that affects Troco. */
 const OLDEST: Record<string, string> = {
   next: '16.4.6',
   'next-auth': '4.24.15',
@@ -25,7 +25,7 @@ function isAtLeast(version: string, oldest: string): boolean {
   return version.localeCompare(oldest, 'en', { numeric: true }) >= 0
 }
 
-test.each(Object.entries(OLDEST))('%s is %s or newer, wherever it is installed', (name, oldest) => {
+test.each(Object.entries(OLDEST))('%s is at least %s wherever it is installed', (name, oldest) => {
   const installed = Object.entries<{ version: string }>(lock.packages)
     .filter(([path]) => path === `node_modules/${name}` || path.endsWith(`/node_modules/${name}`))
     .map(([, { version }]) => version)
@@ -33,14 +33,14 @@ test.each(Object.entries(OLDEST))('%s is %s or newer, wherever it is installed',
   for (const version of installed) expect(isAtLeast(version, oldest), version).toBe(true)
 })
 
-test('versions compare by number', () => {
+test('versions are compared numerically', () => {
   expect(isAtLeast('16.10.0', '16.4.6')).toBe(true)
   expect(isAtLeast('16.4.5', '16.4.6')).toBe(false)
 })
 
-test('every version is exact, and the lock file names no server', () => {
+test('every version is exact, and the lock file contains no registry URL', () => {
   expect(pins.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
-  // A workspace is a link into this very folder.
+  // A workspace is a link to a folder of the repository.
   const named = Object.values<{ resolved?: string }>(lock.packages).map(entry => entry.resolved)
   expect(named.filter(place => place !== undefined)).toEqual(manifest.workspaces)
 })

@@ -5,17 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { env, inheritedEnv } from '#lib/base/env.ts'
 
-/** Short, so that a test need not wait long for the work of one that was killed. */
+/** Short, so that a test waits only briefly for the rows of a killed worker. */
 export const LEASE_SECONDS = 2
 
 export interface WorkerProcess {
-  /** As the kernel ends it: nothing of ours runs any more. */
   kill: () => Promise<void>
-  /** As a supervisor asks it to end; says how it did. */
+  /** Sends SIGTERM and returns the exit code. */
   end: () => Promise<number | null>
 }
 
-/** `npm run worker` on the database of the test, in a process of its own. */
 export async function startWorkerProcess(): Promise<WorkerProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'troco-worker-'))
   const { DATABASE_URL = '' } = env()

@@ -3,7 +3,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, receive } from '#lib/testing/stage.ts'
 
-/** What stands behind the open parts of a path, in one merchant's account. */
+/** Ids for the parameters of a path, all of one merchant. */
 export interface World {
   merchant: Account
   token: string
@@ -13,7 +13,7 @@ export interface World {
   refund: string
 }
 
-/** A merchant with one of everything, in which `word` stands wherever somebody can write. */
+/** Makes a merchant with one of everything; `word` is in every text that a client can set. */
 export async function makeWorld(api: Api, word = 'plain'): Promise<World> {
   const merchant = await makeMerchant(`Loja ${word}`)
   const token = await makeToken(merchant.id)
@@ -36,7 +36,7 @@ export async function makeWorld(api: Api, word = 'plain'): Promise<World> {
   return { merchant, token, ...ids }
 }
 
-/** The address of an operation in somebody's account. */
+/** Fills the parameters of a path with ids of this world. */
 export function addressIn(world: World, path: string): string {
   const charge = path.includes('/refunds') ? world.paid : world.charge
   return path
