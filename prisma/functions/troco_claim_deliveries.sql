@@ -1,8 +1,8 @@
 -- version 1
--- Claims due deliveries for lib/services/webhooks/take.ts: of each receiver no more than its limit less
--- the calls under way, and of one subject at one receiver only the oldest event. Claims run one after
--- the other, because two at once would each see the same room free. The advisory lock ends with the
--- function's statement, even when the caller stalls. Returns each delivery as JSON.
+-- Claims due deliveries for lib/services/webhooks/take.ts within the limits of concurrent calls per
+-- account, host and URL; per subject and receiver only the oldest event. Concurrent claims would exceed
+-- the limits, so an advisory lock serializes them; it ends with the statement, even if the caller
+-- stalls. Returns each delivery as JSON.
 CREATE OR REPLACE FUNCTION troco_claim_deliveries(
   with_lease uuid, lasts_ms float8, most integer,
   of_account integer, of_host integer, of_url integer

@@ -1,6 +1,6 @@
 -- version 1
--- Ends a statement that breaks a rule, so that the idempotency key of its request is not stored
--- either. The message is the refusal as JSON: the code and its parameters, and nothing else.
+-- Fails a statement that breaks a rule, so that the idempotency key of its request is not stored
+-- either. The message is the refusal as JSON, with code and parameters only.
 -- Called by lib/rooms/charges/refunds/create.ts and read by lib/base/errors.ts.
 CREATE OR REPLACE FUNCTION troco_refuse(code text, params json DEFAULT '{}') RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
