@@ -35,15 +35,15 @@ describe('a response that differs from the OpenAPI document is reported', () => 
   })
 
   test.each([
-    ['a property too many', 200, id, { ...account, id: 1 }, 'additional properties'],
-    ['one too few', 200, id, { name: 'x' }, "required property 'balance'"],
+    ['an additional property', 200, id, { ...account, id: 1 }, 'additional properties'],
+    ['a missing property', 200, id, { name: 'x' }, "required property 'balance'"],
     ['the wrong type', 200, id, { ...account, balance: '1' }, 'must be integer'],
-    ['a status that is not declared', 418, id, { error: 'I am a teapot' }, 'not declared'],
-    ['no JSON', 200, { ...id, 'content-type': 'text/html' }, account, 'the type is text/html'],
+    ['an undeclared status', 418, id, { error: 'I am a teapot' }, 'not declared'],
+    ['another type', 200, { ...id, 'content-type': 'text/html' }, account, 'the type is text/html'],
     ['no request id', 200, { ...id, 'x-request-id': '' }, account, 'x-request-id is missing'],
-    ['no time to wait', 503, id, { error: 'Service unavailable' }, 'retry-after is missing'],
-    ['other words', 401, id, { error: 'Who are you?' }, 'no example says Who are you?'],
-    ['another code', 401, { ...id, 'x-error-code': 'x' }, {}, 'the code x is not declared'],
+    ['a missing Retry-After', 503, id, { error: 'Service unavailable' }, 'retry-after is missing'],
+    ['an unknown message', 401, id, { error: 'Who are you?' }, 'no example says Who are you?'],
+    ['an unknown code', 401, { ...id, 'x-error-code': 'x' }, {}, 'the code x is not declared'],
   ])('%s', async (_, status, headers, body, problem) => {
     const found = await problemsOf(status, headers, JSON.stringify(body))
     expect(found.join('\n')).toContain(problem)

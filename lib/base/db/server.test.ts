@@ -18,9 +18,9 @@ const DURABLE: ServerSettings = {
 
 describe('judging the settings of a server', () => {
   test.each([
-    ['the oldest major that we know', { versionNumber: 150_000 }],
-    ['a commit that waits for a replica', { synchronousCommit: 'remote_apply' }],
-    ['a commit that waits for the own disk only', { synchronousCommit: 'local' }],
+    ['the oldest supported major version', { versionNumber: 150_000 }],
+    ['commits that wait for a replica', { synchronousCommit: 'remote_apply' }],
+    ['commits that wait for the local disk only', { synchronousCommit: 'local' }],
   ])('accepts %s', (_what, settings) => {
     expect(describeUnsafeServer({ ...DURABLE, ...settings })).toBeNull()
   })

@@ -147,11 +147,11 @@ describe('headers that a client forges', () => {
   })
 
   test.each([
-    ['a chain that is too short', '203.0.113.9', 2, '10.0.0.1'],
-    ['no chain', '', 1, '10.0.0.1'],
-    ['a place that holds no address', 'unknown', 1, '10.0.0.1'],
-    ['an IPv6 caller', '2001:db8::1', 1, '2001:db8::1'],
-    ['an IPv4 address in its IPv6 form', '::ffff:203.0.113.9', 1, '203.0.113.9'],
+    ['too few addresses', '203.0.113.9', 2, '10.0.0.1'],
+    ['no header', '', 1, '10.0.0.1'],
+    ['an entry that is not an address', 'unknown', 1, '10.0.0.1'],
+    ['an IPv6 client', '2001:db8::1', 1, '2001:db8::1'],
+    ['an IPv4 address in IPv6 notation', '::ffff:203.0.113.9', 1, '203.0.113.9'],
   ])(
     'with %s, the client address is the nearest trusted one',
     (_what, forwarded, hops, address) => {
@@ -222,13 +222,13 @@ describe('malformed HTTP gets a JSON error and a closed connection', () => {
       'Malformed request',
     ],
     [
-      'two lengths',
+      'two Content-Length headers',
       'POST /api/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}',
       400,
       'Malformed request',
     ],
     [
-      'a length and chunks',
+      'Content-Length and chunked encoding',
       'POST /api/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       400,
       'Malformed request',

@@ -146,9 +146,9 @@ test('an e-mail from the userinfo endpoint alone counts as well', async () => {
 
 test.each([
   ['is not verified', { email_verified: false }, 'unverified'],
-  ['is only said to be, as a text', { email_verified: 'true' }, 'unverified'],
-  ['is not known here', { email: 'nobody@troco.example', email_verified: true }, 'unknown'],
-  ['is none', { email: 'ana', email_verified: true }, 'unknown'],
+  ['is verified as the text "true" only', { email_verified: 'true' }, 'unverified'],
+  ['is unknown', { email: 'nobody@troco.example', email_verified: true }, 'unknown'],
+  ['is invalid', { email: 'ana', email_verified: true }, 'unknown'],
 ])('a user whose e-mail %s cannot sign in', async (_, said, problem) => {
   const outside = await come({ sub: newId(), email, ...said })
   expect(outside).toEqual({ redirect: `/login?problem=${problem}`, userId: null })

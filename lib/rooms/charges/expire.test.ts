@@ -315,8 +315,8 @@ describe('a bank that must be queried before a charge expires', () => {
   })
 
   test.each([
-    ['asked between', [15_000, 3_600_000]],
-    ['not asked between', undefined],
+    ['with intermediate queries', [15_000, 3_600_000]],
+    ['without intermediate queries', undefined],
   ])('is queried at the latest at the expiry (%s)', async (_, asksAfterMs) => {
     const merchant = await makeMerchant()
     const id = await openAskedCharge(merchant)

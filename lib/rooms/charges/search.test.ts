@@ -74,9 +74,9 @@ const CASES: [string, string[]][] = [
 ]
 
 describe.each([
-  ['before the worker came', async () => {}],
-  ['after it', async () => expect(await registerCharges(IN_A_MINUTE())).toBe(0)],
-  ['from the index alone', () => buryUnder(2_100).then(() => registerCharges(IN_A_MINUTE()))],
+  ['before indexing', async () => {}],
+  ['after indexing', async () => expect(await registerCharges(IN_A_MINUTE())).toBe(0)],
+  ['with the index alone', () => buryUnder(2_100).then(() => registerCharges(IN_A_MINUTE()))],
 ])('q, %s', (_when, prepare) => {
   beforeAll(prepare as () => Promise<void>)
 

@@ -42,10 +42,10 @@ test('a source without a column that its movement or event reads does not compil
 })
 
 test.each([
-  ['nothing but the movement', {}],
+  ['only the movement', {}],
   ['an action of a member', { audit: { action: 'withdrawal.requested', by: newId() } as const }],
-  ['an action of a program', { audit: { action: 'withdrawal.requested', by: null } as const }],
-  ['a part that is left out', { ctes: { made, unused: null } }],
+  ['an action of a token', { audit: { action: 'withdrawal.requested', by: null } as const }],
+  ['an omitted part', { ctes: { made, unused: null } }],
 ])('a statement is valid SQL with %s', async (_what, parts) => {
   const movement = 'withdrawal_held'
   const source = { from, columns: moved }

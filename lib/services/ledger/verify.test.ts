@@ -171,14 +171,14 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
     },
   ],
   [
-    "a transfer's sides were turned round",
+    "a transfer's debit and credit were swapped",
     `ALTER TABLE ledger_transfers DROP CONSTRAINT ledger_transfers_kind_known;
      UPDATE ledger_transfers SET debit = credit, credit = debit
      WHERE ${subject(ID.sent, 'withdrawal_sent')}`,
     { transfer: `transfer withdrawal_sent of ${ID.sent}` },
   ],
   [
-    'an entry does not match its other side, though every balance is carried on rightly',
+    'an entry differs from its counterpart, but every running balance is correct',
     // Entry 2 debits 100 less and entry 3 100 more, so that later balances do not change.
     `UPDATE ledger_entries SET amount = amount + 100, balance_after = balance_after + 100
        WHERE ${mine} AND ledger = 'available' AND version = 2;
@@ -195,7 +195,7 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
     { transfer: `transfer charge_paid of ${ID.open}` },
   ],
   [
-    'entries were added that no transfer knows',
+    'entries were added without a transfer',
     `INSERT INTO ledger_entries
        (account_id, mode, ledger, version, kind, subject_id, amount, balance_after)
      SELECT account_id, mode, ledger, version + nth, 'charge_paid', id::uuid, amount,
@@ -207,7 +207,7 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
     { entry: 'available entry 11' },
   ],
   [
-    'a transfer was deleted under its entries',
+    'a transfer was deleted, but not its entries',
     `DELETE FROM ledger_transfers WHERE ${subject(ID.paid, 'charge_paid')}`,
     { entry: 'available entry 1', charges: `charge ${ID.paid}` },
   ],
@@ -218,7 +218,7 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
     { running: 'outbound entry 3' },
   ],
   [
-    'an entry was moved over a gap',
+    'an entry was moved, which leaves a gap before it',
     `UPDATE ledger_entries SET version = version + 1
      WHERE ${mine} AND ledger = 'external' AND version = 4`,
     { running: 'external entry 5' },
@@ -240,7 +240,7 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
     { balance: 'outbound balance' },
   ],
   [
-    'an entry was deleted, and its balance set to fit the rest',
+    'an entry was deleted and the balance adjusted',
     `DELETE FROM ledger_entries WHERE ${mine} AND ledger = 'available' AND version = 10;
      UPDATE ledger_accounts SET balance = balance - 300, version = version - 1
      WHERE ${mine} AND ledger = 'available'`,
@@ -253,7 +253,7 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
     { three: 'live: balances' },
   ],
   [
-    'more was withdrawn than there was, with the CHECK out of the way',
+    'more was withdrawn than the balance, without the CHECK',
     `ALTER TABLE ledger_accounts DROP CONSTRAINT ledger_accounts_available_not_negative;
      INSERT INTO withdrawals
        (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key)
@@ -264,13 +264,13 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
     { three: 'balances' },
   ],
   [
-    'a pending withdrawal was called sent, but its amount is still held',
+    'a pending withdrawal was marked approved, but its amount is still held',
     `UPDATE withdrawals SET status = 'approved', approved_at = now()
      WHERE account_id = '${ACCOUNT}' AND id = '${ID.held}'`,
     { held: 'outbound balance', outgoing: `withdrawal ${ID.held}` },
   ],
   [
-    'a pending refund is held for nothing',
+    'a pending refund was deleted, but its amount is still held',
     `DELETE FROM refunds WHERE account_id = '${ACCOUNT}' AND id = '${ID.refundHeld}'`,
     {
       held: 'outbound balance',
@@ -284,13 +284,13 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
     { held: 'outbound balance', outgoing: `withdrawal ${ID.held}` },
   ],
   [
-    'a charge was called paid, but never credited',
+    'a charge was marked paid, but never credited',
     `UPDATE charges SET status = 'paid', paid_at = now()
      WHERE account_id = '${ACCOUNT}' AND id = '${ID.open}'`,
     { charges: `charge ${ID.open}` },
   ],
   [
-    'a credited charge was called expired',
+    'a credited charge was marked expired',
     `UPDATE charges SET status = 'expired', paid_at = NULL
      WHERE account_id = '${ACCOUNT}' AND id = '${ID.paidLater}'`,
     { charges: `transfer charge_paid of ${ID.paidLater}` },
@@ -301,57 +301,57 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
     { charges: `charge ${ID.paidLater}` },
   ],
   [
-    'a paid charge was carried over to the other mode',
+    'a paid charge was moved to the other mode',
     `UPDATE charges SET mode = 'live' WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
     { charges: `live: charge ${ID.paid}`, counted: `live: charge ${ID.paid}` },
   ],
   [
-    'money was credited for a charge that does not exist, with all the entries of a real one',
+    'a charge that does not exist was credited with a complete transfer',
     `WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,
        '${NOBODY[0]}'::uuid AS id, 777::bigint AS amount, NULL::timestamptz AS booked_at),
      ${inlined('charge_paid')} SELECT 1`,
     { charges: `transfer charge_paid of ${NOBODY[0]}` },
   ],
   [
-    'a withdrawal was sent, but the merchant has its amount again',
+    'a returned withdrawal was marked approved',
     `UPDATE withdrawals SET status = 'approved', approved_at = now(), rejected_at = NULL,
        rejection_reason = NULL
      WHERE account_id = '${ACCOUNT}' AND id = '${ID.returned}'`,
     { outgoing: `withdrawal ${ID.returned}` },
   ],
   [
-    'a withdrawal was refused, but its amount has left',
+    'a sent withdrawal was marked rejected',
     `UPDATE withdrawals SET status = 'rejected', approved_at = NULL, rejected_at = now(),
        rejection_reason = '-'
      WHERE account_id = '${ACCOUNT}' AND id = '${ID.sent}'`,
     { outgoing: `withdrawal ${ID.sent}` },
   ],
   [
-    'a refund reached the payer, but the merchant has its amount again',
+    'a returned refund was marked completed',
     `UPDATE refunds SET status = 'completed', completed_at = now(), rejected_at = NULL,
        rejection_reason = NULL
      WHERE account_id = '${ACCOUNT}' AND id = '${ID.refundReturned}'`,
     { outgoing: `refund ${ID.refundReturned}`, counted: `charge ${ID.paid}` },
   ],
   [
-    'a charge counts more as refunded than its payer has',
+    'a charge counts more as refunded than was sent',
     `UPDATE charges SET refunded_amount = 201 WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
     { counted: `charge ${ID.paid}` },
   ],
   [
-    'a charge has forgotten a refund that is on its way',
+    'a charge does not count a pending refund',
     `UPDATE charges SET refund_held_amount = 0
      WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
     { counted: `charge ${ID.paid}` },
   ],
   [
-    'a charge counts what is held as refunded already, so that their sum is right',
+    'a charge counts a held amount as refunded',
     `UPDATE charges SET refunded_amount = 300, refund_held_amount = 0
      WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
     { counted: `charge ${ID.paid}` },
   ],
   [
-    'a refund was carried over to another charge',
+    'a refund was moved to another charge',
     `UPDATE refunds SET charge_id = '${ID.paidLater}'
      WHERE account_id = '${ACCOUNT}' AND id = '${ID.refundSent}'`,
     { counted: `charge ${ID.paid}` },

@@ -168,8 +168,8 @@ describe('a receiver that fails', () => {
   const pauses = { resource: [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR] }
 
   test.each([
-    ['of a webhook_url is tried 7 times', 'resource', pauses.resource],
-    ['of an endpoint is tried 4 times', 'endpoint', pauses.resource.slice(0, 3)],
+    ['at a webhook_url gets 7 attempts', 'resource', pauses.resource],
+    ['at an endpoint gets 4 attempts', 'endpoint', pauses.resource.slice(0, 3)],
   ])('%s, after growing pauses, and then given up', async (_what, kind, expected) => {
     receiver.say(status(500))
     if (kind === 'endpoint') await addEndpoint(merchant, receiver.url)
@@ -241,9 +241,9 @@ describe('a receiver that fails', () => {
   })
 
   test.each([
-    ['a pause longer than ours', '600', 10 * MINUTE],
-    ['at most an hour', '86400', HOUR],
-    ['no pause shorter than ours', '1', 4 * SECOND],
+    ['a longer pause', '600', 10 * MINUTE],
+    ['a pause of at most an hour', '86400', HOUR],
+    ['no shorter pause', '1', 4 * SECOND],
   ])('may request %s', async (_what, retryAfter, leastMs) => {
     receiver.say(status(429, { 'retry-after': retryAfter }))
     await payAndTell(merchant, receiver.url)

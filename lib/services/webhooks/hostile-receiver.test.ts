@@ -110,13 +110,13 @@ describe('a call ends in bounded time and memory with a receiver', () => {
   })
 
   test.each([
-    ['1xx answers', 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', ''],
+    ['1xx responses', 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', ''],
     ['100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n', ''],
     ['empty lines', '\r\n', ''],
     ['headers', `x-bomb: ${'y'.repeat(200)}\r\n`, HEAD],
     ['one header', 'y'.repeat(1_000), `${HEAD}x-bomb: `],
     ['a status line', 'y'.repeat(1_000), 'HTTP/1.1 200 '],
-    ['what is not HTTP', 'SSH-2.0-OpenSSH_9.9\r\n', ''],
+    ['text that is not HTTP', 'SSH-2.0-OpenSSH_9.9\r\n', ''],
     ['chunk extensions', 'y'.repeat(1_000), `${HEAD}transfer-encoding: chunked\r\n\r\n1;`],
   ])('that sends endless %s', async (_what, chunk, first) => {
     const { pourInto } = pour(Buffer.from(chunk.repeat(Math.ceil(16_384 / chunk.length))), 500e6)
