@@ -4,7 +4,7 @@ import type { Results } from './measure.ts'
 import type { Verdict } from './musts.ts'
 import { WITHDRAWALS_BEFORE, type World } from './world.ts'
 
-/** What was answered must be in the database, whoever wrote it, and the books must hold. */
+/** Every successful request must have its row, whichever server handled it. */
 export async function examineBooks(world: World, results: Results): Promise<Verdict[]> {
   const database = connect({ poolMax: 2 })
   try {
@@ -13,12 +13,12 @@ export async function examineBooks(world: World, results: Results): Promise<Verd
     const [rows] = await database.$queryRaw<{ charges: bigint; withdrawals: bigint }[]>`
       SELECT (SELECT count(*) FROM charges WHERE account_id = ${world.merchant.id}::uuid) AS charges,
         (SELECT count(*) FROM withdrawals WHERE account_id = ${world.hot.id}::uuid) AS withdrawals`
-    // Before any server wrote there were one paid charge, those to be read, and some withdrawals.
+    // Rows made before the load: one paid charge, the charges to read and WITHDRAWALS_BEFORE.
     const charges = Number(rows?.charges) - world.chargeIds.length - 1
     const withdrawals = Number(rows?.withdrawals) - WITHDRAWALS_BEFORE
     return [
       {
-        promise: 'every created charge and withdrawal that was answered is a row, and no other',
+        promise: 'every charge and withdrawal created with a 200 is a row, and there are no others',
         figure: `${count(charges)} and ${count(withdrawals)}`,
         holds: charges === made && withdrawals === sent,
       },
@@ -29,7 +29,6 @@ export async function examineBooks(world: World, results: Results): Promise<Verd
   }
 }
 
-/** The books of the database that we are connected to. */
 export async function examineLedger(): Promise<Verdict> {
   const database = connect({ poolMax: 2 })
   try {
@@ -43,7 +42,7 @@ async function judgeLedger(database: Database): Promise<Verdict> {
   const { findings, transfers, entries } = await verifyLedger(database)
   const broken = findings.find(({ wrong }) => wrong !== null)
   return {
-    promise: 'ledger verify: the books of all processes together hold',
+    promise: 'ledger verify finds no error after the writes of all processes',
     figure: broken?.wrong ?? `${count(transfers)} transfers, ${count(entries)} entries`,
     holds: !broken,
   }

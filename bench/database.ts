@@ -9,18 +9,17 @@ import { migrate } from '#lib/base/db/migrate.ts'
 import { supplyEnv } from '#lib/base/env.ts'
 
 export interface BenchDatabase {
-  /** What a server needs in order to stand on it. */
   settings: Record<string, string>
   close: () => Promise<void>
 }
 
-/** A checkpoint would fall on whoever is being measured: no round is long enough to need one. */
+/** Avoids checkpoints: one would slow down the server that is being measured at that moment. */
 const POSTGRES = { max_wal_size: '8GB', checkpoint_timeout: '1h' }
 
-/** The PostgreSQL that ships with us, in a folder of its own that is removed afterwards. */
+/** Starts the embedded PostgreSQL in a temporary folder, which `close` removes. */
 export async function openDatabase(): Promise<BenchDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'troco-bench-'))
-  // Under root PostgreSQL runs as another user, who must be able to pass through.
+  // As root, PostgreSQL runs as another user, which must be able to enter the folder.
   chmodSync(folder, 0o755)
   const remove = (path: string) => rmSync(path, { recursive: true, force: true, maxRetries: 5 })
   try {
@@ -36,7 +35,7 @@ export async function openDatabase(): Promise<BenchDatabase> {
       TROCO_ENV: 'production',
       TROCO_SECRET: randomBytes(48).toString('base64url'),
       DATABASE_URL: embedded.url,
-      // The same for all, because it stands in answers that must come out the same.
+      // The same for all servers, because it appears in responses that must be equal.
       PUBLIC_URL: 'https://bench.troco.example',
       DATABASE_POOL_MAX: '10',
       PG_NAMED_STATEMENTS: 'true',
@@ -63,7 +62,7 @@ export interface Aside {
   pool: pg.Pool
 }
 
-/** Work in a database beside the first: a worker takes whatever is due in the one it has. */
+/** Works in a second database of the same server: a worker claims every due row of its database. */
 export async function inDatabaseAside<Result>(
   settings: Record<string, string>,
   { name, template = 'template1' }: { name: string; template?: string },
@@ -76,7 +75,7 @@ export async function inDatabaseAside<Result>(
   await runOn(first, `CREATE DATABASE ${name} TEMPLATE ${template}`)
   supplyEnv({ DATABASE_URL: url.href })
   const pool = new pg.Pool({ connectionString: url.href, max: 4 })
-  // Whoever asks hears of a lost connection; here it would end us before our database.
+  // Queries report a lost connection; unhandled, this event would end the process.
   pool.on('error', () => {})
   try {
     await migrate(url.href)
@@ -88,7 +87,7 @@ export async function inDatabaseAside<Result>(
   }
 }
 
-/** What was written there would be vacuumed while the next is measured. */
+/** Drops the database, so that vacuuming it does not disturb the next measurement. */
 export function dropDatabaseAside(settings: Record<string, string>, name: string): Promise<void> {
   return runOn(settings.DATABASE_URL ?? '', `DROP DATABASE ${name}`)
 }

@@ -6,7 +6,7 @@ import { type Server, TITLES, type Variant } from './servers.ts'
 import type { World } from './world.ts'
 
 export const CONNECTIONS = 16
-/** One client alone needs no longer: its latency hardly varies. */
+/** A single client needs less time: its latency hardly varies. */
 const ALONE_SHARE = 0.3
 
 export interface Figure {
@@ -15,22 +15,19 @@ export interface Figure {
   p99: number
 }
 
-/** One operation on one server. */
 export type Cell = [OperationName, Variant]
 
 export interface Results {
   of: (cell: Cell) => Figure
-  /** How many times faster one was than the other, each round held against itself. */
+  /** Median over the rounds of the ratio of the two rates. */
   ratio: (one: Cell, other: Cell) => number
-  /** The median latency of our own lane with one client. */
   alone: (name: OperationName) => number
-  /** How often each operation was answered with 200 in all. */
   answered: (name: OperationName) => number
 }
 
 /**
- * Measures one operation after the other, and in each round every server in turn: what else the
- * machine does meanwhile hits all alike. Each figure is the median over the rounds.
+ * Runs every server in turn within a round, so that other load on the machine affects all alike.
+ * Figures are medians over the rounds.
  */
 export async function measureAll(
   servers: Server[],
@@ -92,14 +89,14 @@ function summarise(runs: Map<string, Outcome[]>, answered: Map<OperationName, nu
   }
 }
 
-/** The two lists are held against each other, so they take turns too. */
+/** The two lists are compared with each other, so they are measured in turn. */
 function together(only: OperationName[]): OperationName[][] {
   const isList = (name: OperationName) => name === 'small' || name === 'large'
   const others = only.filter(name => !isList(name)).map(name => [name])
   return [...others, only.filter(isList)].filter(names => names.length > 0)
 }
 
-/** What does nothing does it once, whatever is asked. */
+/** The bare server ignores the request, so one operation is enough. */
 function pairsOf(servers: Server[], names: OperationName[], first: OperationName | undefined) {
   return servers.flatMap(server =>
     names

@@ -7,7 +7,6 @@ export interface Verdict {
   holds: boolean
 }
 
-/** What must have been measured for it to be judged. */
 type Judged = Verdict & { of: OperationName[] }
 
 const SHARE_MIN = 0.6
@@ -15,7 +14,6 @@ const OVER_NEXT_MIN = 2.5
 const LIST_COST_MAX = 1.25
 const CREATE_P99_MAX_MS = 50
 
-/** What must hold of these figures, for the operations that were measured. */
 export function judge(results: Results, only: OperationName[]): Verdict[] {
   const ofReference = (name: OperationName, title: string) => {
     const share = results.ratio([name, 'fast'], [name, 'fastify'])
@@ -59,7 +57,7 @@ function listCost(results: Results): Judged {
   const cost = results.ratio(['small', 'fast'], ['large', 'fast'])
   return {
     of: ['small', 'large'],
-    promise: `list: the large one costs at most ${Math.round((LIST_COST_MAX - 1) * 100)} % more than the small one`,
+    promise: `list: the large account costs at most ${Math.round((LIST_COST_MAX - 1) * 100)} % more than the small one`,
     figure: `${((cost - 1) * 100).toFixed(0)} %`,
     holds: cost <= LIST_COST_MAX,
   }

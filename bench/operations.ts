@@ -8,17 +8,17 @@ import { CHARGE, type World } from './world.ts'
 interface Operation {
   title: string
   requests: (world: World) => Buffer[]
-  /** What is not as it must be in the answer to the first of these requests. */
+  /** Returns the first wrong field of the first response, or null. */
   wrong: (answer: Answer, world: World) => string | null
-  /** Whether two servers must answer the same, or only in the same shape. */
+  /** Whether two servers must return equal values or only the same shape. */
   same: 'values' | 'shape'
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came; it is judged field by field.
+// biome-ignore lint/suspicious/noExplicitAny: a response of unknown shape, checked field by field.
 type Answer = any
 
 const WITHDRAWAL = { amount: 1_000, pix_key: 'ana@example.com', pix_key_type: 'email' }
-/** Enough different amounts that nothing can be remembered from one request to the next. */
+/** Enough different amounts that a server cannot cache a response. */
 const AMOUNTS = 64
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 export const LIST_LIMIT = 20
@@ -106,7 +106,6 @@ function amountOf(code: string): number | null {
   return reading.ok ? reading.code.amount : null
 }
 
-/** Holds an answer against its operation and against what another server said to the same request. */
 export function requireRight(name: OperationName, text: string, world: World, other?: string) {
   const operation = OPERATIONS[name]
   const answer = JSON.parse(text)
@@ -117,10 +116,10 @@ export function requireRight(name: OperationName, text: string, world: World, ot
     operation.same === 'values' ? withoutCursor(one) : shapeOf(one),
   )
   if (isDeepStrictEqual(mine, theirs)) return
-  throw new Error(`${operation.title}: two servers answered\n${text}\n${other}`)
+  throw new Error(`${operation.title}: the responses of two servers differ\n${text}\n${other}`)
 }
 
-/** A cursor is each server's own affair. */
+/** Cursors differ between servers. */
 function withoutCursor({ next_cursor, ...rest }: Answer): Answer {
   return { ...rest, next_cursor: typeof next_cursor }
 }

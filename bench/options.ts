@@ -4,32 +4,26 @@ import { VARIANTS, type Variant } from './servers.ts'
 export const OPERATION_NAMES = ['create', 'read', 'account', 'withdraw', 'small', 'large'] as const
 export type OperationName = (typeof OPERATION_NAMES)[number]
 
-/** Measurements of what happens after a request. */
 export const AFTER_NAMES = ['webhooks', 'deliveries', 'sweep', 'hot', 'pages'] as const
 export type AfterName = (typeof AFTER_NAMES)[number]
 
 export interface Options {
   only: OperationName[]
-  /** What is measured of what happens after the request. */
   after: AfterName[]
-  /** How long charges are paid while webhooks are timed. */
   paysMs: number
   deliveries: number
   dueCharges: number
-  /** The p99 of the API is taken over slices of this length. */
+  /** Length of the slices over which the p99 of the API is taken. */
   sliceMs: number
-  /** How many charges of one account a round pays, and how long pgbench is held against it. */
   hotCharges: number
   pgbenchSeconds: number
   rounds: number
   rampMs: number
   measureMs: number
   warmUpMs: number
-  /** How many charges the two lists are read from. */
   smallList: number
   largeList: number
   profile: OperationName | null
-  /** Whose time is profiled. */
   variant: Variant
 }
 
@@ -44,7 +38,7 @@ const QUICK: typeof FULL = {
   ...{ hotCharges: 2_000, pgbenchSeconds: 1 },
 }
 
-/** Fewer would make no median. */
+/** Minimum for a median. */
 const ROUNDS_MIN = 3
 const ROUNDS = 5
 
@@ -67,7 +61,7 @@ export function readOptions(words: string[]): Options {
   if (!Number.isInteger(rounds) || rounds < ROUNDS_MIN)
     throw new Error(`--rounds is a whole number, ${ROUNDS_MIN} or more\n${USAGE}`)
   const variant = VARIANTS.find(known => known === values.server)
-  if (!variant) throw new Error(`There is no such server: ${values.server}\n${USAGE}`)
+  if (!variant) throw new Error(`Unknown server: ${values.server}\n${USAGE}`)
   const [profile = null] = values.profile === undefined ? [] : operationsIn(values.profile)
   const all = [...OPERATION_NAMES, ...AFTER_NAMES].join(',')
   const chosen = profile ? { only: [profile], after: [] } : namesIn(values.only ?? all)
@@ -78,14 +72,14 @@ export function readOptions(words: string[]): Options {
 function operationsIn(text: string): OperationName[] {
   const { only, after } = namesIn(text)
   if (after.length === 0) return only
-  throw new Error(`Only what a server answers can be profiled: ${text}\n${USAGE}`)
+  throw new Error(`Only API operations can be profiled: ${text}\n${USAGE}`)
 }
 
-/** `list` stands for both lists, because one alone says nothing. */
+/** `list` selects both lists, because they are compared. */
 function namesIn(text: string): Pick<Options, 'only' | 'after'> {
   const wanted = text.split(',').flatMap(name => (name === 'list' ? ['small', 'large'] : [name]))
   const only = OPERATION_NAMES.filter(name => wanted.includes(name))
   const after = AFTER_NAMES.filter(name => wanted.includes(name))
   if (only.length + after.length === new Set(wanted).size) return { only, after }
-  throw new Error(`There is no such operation: ${text}\n${USAGE}`)
+  throw new Error(`Unknown operation: ${text}\n${USAGE}`)
 }

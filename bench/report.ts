@@ -17,9 +17,9 @@ const CELLS = [8, 6, 6]
 const GROUP = CELLS.reduce((sum, width) => sum + width)
 const RATIO = 8
 const VARIANTS = ['fast', 'next', 'fastify'] as const
-const SHORT = { fast: 'ours, front', next: 'ours, plain Next', fastify: 'Fastify + pg' }
+const SHORT = { fast: 'Troco, front', next: 'Troco, plain Next', fastify: 'Fastify + pg' }
 
-/** Everything that was measured, at most 100 columns wide. */
+/** At most 100 columns wide. */
 export function writeReport(
   results: Results,
   memory: Memory[],
@@ -44,9 +44,8 @@ function describeMachine(): string {
   return `Node ${process.versions.node}, ${availableParallelism()} cores`
 }
 
-/** One measurement of what happens after the request. */
 export function writeSection({ title, lines, verdicts }: Section): string {
-  const where = `${title} (${describeMachine()}, shared by all)`
+  const where = `${title} (${describeMachine()}, shared by all processes)`
   return ['', where, ...lines.map(line => `  ${line}`), ...verdicts.map(writeVerdict), ''].join(
     '\n',
   )
@@ -54,7 +53,7 @@ export function writeSection({ title, lines, verdicts }: Section): string {
 
 function describeRun({ rounds, measureMs }: Options): string[] {
   return [
-    `${describeMachine()}, shared by server, PostgreSQL and load; ${CONNECTIONS} connections, the worker off.`,
+    `${describeMachine()}, shared by server, PostgreSQL and load generator; ${CONNECTIONS} connections, no worker.`,
     `Medians of ${rounds} rounds of ${measureMs / 1_000} s, all servers in turn; latencies in ms.`,
   ]
 }
@@ -86,7 +85,7 @@ function table(results: Results, options: Options): string[] {
 function alone(results: Results, options: Options): string[] {
   const width = Math.max(...options.only.map(name => titleOf(name, options).length))
   return [
-    'One client, ours through the front:',
+    'One client, Troco through the front:',
     ...options.only.map(
       name => `  ${titleOf(name, options).padEnd(width)}  p50 ${results.alone(name).toFixed(2)} ms`,
     ),

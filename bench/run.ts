@@ -1,8 +1,7 @@
 /**
- * `npm run bench`: the API under load, through the front and through plain Next, beside Fastify
- * with pg doing the same durable work and node:http doing none. PostgreSQL, servers and load are
- * its own, on loopback, and end with it. Then what happens after the request: webhooks, the sweep
- * of due charges, payments on one account. `--profile create` shows where the time goes instead.
+ * `npm run bench`: compares Troco with Fastify + pg and bare node:http, then measures webhooks, due
+ * work, a busy account and the pages. PostgreSQL, servers and load are its own, on loopback.
+ * `--profile create` shows where the time goes instead.
  */
 import { untilStopped } from '#bin/stop.ts'
 import { measureAfter } from './after/after.ts'
@@ -27,14 +26,14 @@ async function compare(database: BenchDatabase, generator: Generator, options: O
     return { variant, before: before[at] ?? 0, after: residentMb(child) }
   })
   for (const { child } of servers) await endChild(child)
-  process.stderr.write('Examining the books\n')
+  process.stderr.write('Verifying the ledger\n')
   const verdicts = [...judge(results, options.only), ...(await examineBooks(world, results))]
   process.stdout.write(writeReport(results, memory, verdicts, options))
   return verdicts.every(({ holds }) => holds)
 }
 
 async function work(options: Options): Promise<boolean> {
-  process.stderr.write('Starting a PostgreSQL of its own\n')
+  process.stderr.write('Starting PostgreSQL\n')
   opening = openDatabase()
   const database = await opening
   const generator = startGenerator()
@@ -50,7 +49,7 @@ async function work(options: Options): Promise<boolean> {
   return good
 }
 
-// A reader that leaves early (`| head`) must not end us before our database.
+// A reader that closes early (`| head`) must not end this process before its database.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
 let opening: Promise<BenchDatabase> | undefined

@@ -10,10 +10,10 @@ export const VARIANTS = ['fast', 'next', 'fastify', 'nothing'] as const
 export type Variant = (typeof VARIANTS)[number]
 
 export const TITLES: Record<Variant, string> = {
-  fast: 'ours, through the front',
-  next: 'ours, through plain Next',
+  fast: 'Troco, through the front',
+  next: 'Troco, plain Next',
   fastify: 'Fastify + pg',
-  nothing: 'node:http, nothing',
+  nothing: 'bare node:http',
 }
 
 export interface Server {
@@ -33,16 +33,14 @@ const PROGRAMS: Record<Variant, string[]> = {
 }
 
 const children: ChildProcess[] = []
-/** The end of what each has said. */
 const printed = new WeakMap<ChildProcess, string>()
 
-/** Keeps in mind what must be ended with us. */
 export function adopt(child: ChildProcess): ChildProcess {
   children.push(child)
   return child
 }
 
-/** Nothing of theirs is kept, so nobody waits for a polite end. */
+/** Kills all children: their data is discarded, so none has to shut down cleanly. */
 export async function endChildren(): Promise<void> {
   const living = children.splice(0).filter(child => child.exitCode === null && !child.signalCode)
   const ended = living.map(child => once(child, 'exit'))
@@ -50,7 +48,6 @@ export async function endChildren(): Promise<void> {
   await Promise.all(ended)
 }
 
-/** Ends one of them before the others. */
 export async function endChild(child: ChildProcess): Promise<void> {
   const at = children.indexOf(child)
   if (at !== -1) children.splice(at, 1)
@@ -60,7 +57,6 @@ export async function endChild(child: ChildProcess): Promise<void> {
   await ended
 }
 
-/** Starts one server as production runs it, and waits until it takes requests. */
 export async function startServer(
   variant: Variant,
   settings: Record<string, string>,
@@ -76,7 +72,6 @@ export async function startServer(
   return { variant, port, child }
 }
 
-/** Starts a worker of ours on its own, and waits until it works. */
 export async function startWorker(settings: Record<string, string>): Promise<ChildProcess> {
   const child = startProgram(['bin/troco.ts', 'worker'], settings)
   await untilReady(child, 'the worker', async () => saidBy(child).includes('The worker is running'))
@@ -86,7 +81,7 @@ export async function startWorker(settings: Record<string, string>): Promise<Chi
 function startProgram(words: string[], settings: Record<string, string>): ChildProcess {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...words], {
     env: { ...inheritedEnv(), ...settings, NODE_ENV: 'production' },
-    // The channel tells it when we are gone.
+    // The child exits when the channel closes.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   adopt(child)
@@ -101,14 +96,13 @@ async function untilReady(child: ChildProcess, title: string, isReady: () => Pro
     if (child.exitCode !== null || child.signalCode) break
     if (await isReady()) return
   }
-  throw new Error(`${title} did not come up and said: ${saidBy(child)}`)
+  throw new Error(`${title} did not start: ${saidBy(child)}`)
 }
 
 function saidBy(child: ChildProcess): string {
   return printed.get(child) ?? ''
 }
 
-/** The memory of a process in MB, as the system counts it. */
 export function residentMb(child: ChildProcess): number {
   const kilobytes =
     process.platform === 'linux'

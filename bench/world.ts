@@ -11,7 +11,6 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { simulatedCode } from '#lib/services/gateway/simulated-code.ts'
 import type { Options } from './options.ts'
 
-/** An account with a token that may do everything. */
 export interface Merchant {
   id: string
   name: string
@@ -19,11 +18,10 @@ export interface Merchant {
 }
 
 export interface World {
-  /** Creates charges and reads them, and itself. */
   merchant: Merchant
   chargeIds: string[]
   balance: number
-  /** All of its withdrawals take from one balance. */
+  /** All withdrawals take from its balance. */
   hot: Merchant
   small: Merchant
   large: Merchant
@@ -38,7 +36,7 @@ export const CHARGE: ChargeRequest = {
 }
 
 const CHARGES_TO_READ = 512
-/** Tables that have grown a little, so that PostgreSQL plans as it does in a house that is open. */
+/** Existing rows, so that PostgreSQL plans as for a table in use. */
 export const WITHDRAWALS_BEFORE = 1_000
 const WITHDRAWAL_BEFORE = {
   amount: 1_000,
@@ -50,7 +48,7 @@ const BALANCE = 123_456
 const ROWS_PER_STATEMENT = 100_000
 const ACTOR = { type: 'system' } as const
 
-/** The accounts, their tokens and what they own. Money comes as it really does: by paid charges. */
+/** Balances come from paid charges, as in production. */
 export async function makeWorld(options: Options, databaseUrl: string): Promise<World> {
   const merchant = await makeMerchant('Padaria do Bairro')
   const hot = await makeMerchant('Loja Movimentada')
@@ -92,8 +90,8 @@ async function receive(account: Account, amount: number): Promise<void> {
 }
 
 /**
- * Charges of the past, in the order of time, one every few seconds until now: a fifth pending, the
- * others expired or failed, since a paid one would need its part of the books.
+ * Past charges, one every few seconds until now: a fifth pending, the others expired or failed,
+ * because paid ones would need ledger entries.
  */
 async function fill(pool: pg.Pool, account: Merchant, total: number): Promise<void> {
   const example = 'f'.repeat(32)
@@ -113,7 +111,7 @@ async function fill(pool: pg.Pool, account: Merchant, total: number): Promise<vo
   await Promise.all(parts)
 }
 
-/** A thousand other merchants, with a token and empty books. */
+/** A thousand other merchants with a token and empty ledger accounts. */
 const NEIGHBOURS = `
   WITH made AS (
     INSERT INTO accounts (id, name)
@@ -125,7 +123,7 @@ const NEIGHBOURS = `
   SELECT id, mode, ledger FROM made, unnest(ARRAY['test', 'live']) AS mode,
     unnest(ARRAY['available', 'outbound', 'external']) AS ledger`
 
-/** Their codes have the right length and a wrong checksum: nobody pays them. */
+/** The BR codes have the right length and a wrong checksum: they are never paid. */
 const FILL = `
   INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
     client_name, client_email, client_doc, ip, metadata, expires_at, due_at, created_at, updated_at)

@@ -19,14 +19,14 @@ const MEASUREMENTS: Record<AfterName, (ground: Ground) => Promise<Section>> = {
   pages: measurePages,
 }
 
-/** Each is measured in a copy of one house that has been open for a while. */
+/** Runs each measurement in its own copy of a database that already has data. */
 export async function measureAfter(
   { settings }: BenchDatabase,
   generator: Generator,
   options: Options,
   tell: (section: Section) => void,
 ): Promise<void> {
-  process.stderr.write('Opening a house for what happens after the request\n')
+  process.stderr.write('Preparing a database with paid and expired charges\n')
   await inDatabaseAside(settings, { name: HOUSE }, openHouse)
   for (const measured of options.after) {
     process.stderr.write(`Measuring ${measured}\n`)

@@ -4,11 +4,10 @@ import { CHARGE } from '../world.ts'
 
 interface Wanted {
   accountIds: string[]
-  /** Of all accounts together, in turn. */
   total: number
-  /** Told of what becomes of them, in turn; nobody when there is none. */
+  /** Webhook URLs, used in turn; none by default. */
   urls?: string[]
-  /** Whether their time is up and a worker may take them at once. */
+  /** Whether the charges have expired, so that a worker claims them at once. */
   isDue?: boolean
 }
 
@@ -19,7 +18,7 @@ export interface WrittenCharge {
 
 const ROWS_PER_STATEMENT = 50_000
 
-/** Pending charges, as if they had been created a day ago. */
+/** Creation times lie a day in the past. */
 export async function writeCharges(pool: pg.Pool, wanted: Wanted): Promise<WrittenCharge[]> {
   const { accountIds, total, urls = [null], isDue = false } = wanted
   const example = 'f'.repeat(32)
@@ -34,7 +33,7 @@ export async function writeCharges(pool: pg.Pool, wanted: Wanted): Promise<Writt
   return written
 }
 
-/** Their codes have the right length and a wrong checksum, which nobody reads here. */
+/** The BR codes have the right length and a wrong checksum: nothing parses them here. */
 const WRITE = `
   INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
     client_name, client_email, client_doc, webhook_url, ip, metadata, expires_at, due_at,

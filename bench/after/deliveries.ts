@@ -14,13 +14,10 @@ const SETTLED_AT_ONCE = 200
 
 interface Told {
   accountId: string
-  /** From the first call to the last. */
   perSecond: number
-  /** How many events the receiver heard of. */
   events: number
 }
 
-/** How fast one worker works off what is due, to one address and to several of one receiver. */
 export async function measureDeliveries(ground: Ground): Promise<Section> {
   const receiver = await startReceiver(adopt)
   const one = await deliverTo(ground, receiver, 1)
@@ -36,17 +33,17 @@ export async function measureDeliveries(ground: Ground): Promise<Section> {
   return {
     title: `${count(deliveries)} due deliveries, one worker`,
     lines: [
-      `to one URL (at most 4 calls at once): ${rate(one)}`,
-      `to ${URLS} URLs of one host (at most 16 calls at once): ${rate(several)}`,
+      `to one URL (at most 4 concurrent calls): ${rate(one)}`,
+      `to ${URLS} URLs of one host (at most 16 concurrent calls): ${rate(several)}`,
     ],
     verdicts: [
       {
-        promise: `deliveries: one worker makes at least ${PER_SECOND_MIN} a second to one URL`,
+        promise: `deliveries: one worker makes at least ${PER_SECOND_MIN} per second to one URL`,
         figure: rate(one),
         holds: one.perSecond >= PER_SECOND_MIN,
       },
       {
-        promise: 'deliveries: the receiver was told of every one, and each is kept as delivered',
+        promise: 'deliveries: the receiver got every event, and each is stored as delivered',
         figure: `${count(one.events + several.events)} and ${count(rows[0].delivered)} of ${count(due)}`,
         holds: one.events + several.events === due && rows[0].delivered === due,
       },
@@ -75,7 +72,7 @@ async function deliverTo(ground: Ground, receiver: Receiver, urls: number): Prom
   return { accountId: merchant.id, perSecond: (events - 1) / seconds, events }
 }
 
-/** While no worker runs, so that their deliveries stay due. */
+/** Pays charges while no worker runs, so that their deliveries stay due. */
 async function pay(charges: WrittenCharge[]): Promise<void> {
   for (let from = 0; from < charges.length; from += SETTLED_AT_ONCE) {
     const some = charges.slice(from, from + SETTLED_AT_ONCE)
@@ -85,5 +82,5 @@ async function pay(charges: WrittenCharge[]): Promise<void> {
 }
 
 function rate({ perSecond }: Told): string {
-  return `${count(Math.round(perSecond))} a second`
+  return `${count(Math.round(perSecond))} per second`
 }

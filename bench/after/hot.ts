@@ -12,7 +12,7 @@ const RATIO_MIN = 1
 const RATIO_AIM = 3
 const WARM_UP_SHARE = 0.2
 
-/** Payments that all reach one account, held against nothing but updates of one such row. */
+/** Compares payments to one account with plain updates of one such row. */
 export async function measureHot({ settings, pool, options }: Ground): Promise<Section> {
   const { hotCharges, rounds, pgbenchSeconds } = options
   const merchant = await makeMerchant('Loja Movimentada')
@@ -37,17 +37,17 @@ export async function measureHot({ settings, pool, options }: Ground): Promise<S
   return {
     title: 'Payments on one account',
     lines: [
-      `ours, ${CALLERS} callers in one process: ${perSecond(ours)} (median of ${rounds} rounds of ${count(hotCharges)})`,
+      `Troco, ${CALLERS} concurrent payments in one process: ${perSecond(ours)} (median of ${rounds} rounds of ${count(hotCharges)})`,
       `updates of one balance row, 16 clients, ${reference.title}: ${perSecond(theirs)}`,
     ],
     verdicts: [
       {
-        promise: `one account: as many payments as PostgreSQL updates its one row (aim: ${RATIO_AIM} times)`,
-        figure: `${ratio.toFixed(1)} times, the aim is ${ratio >= RATIO_AIM ? '' : 'not '}reached`,
+        promise: `one account: at least as many payments as PostgreSQL updates of one row (aim: ${RATIO_AIM} times)`,
+        figure: `${ratio.toFixed(1)} times; aim ${ratio >= RATIO_AIM ? '' : 'not '}reached`,
         holds: ratio >= RATIO_MIN,
       },
       {
-        promise: 'one account: its balance is what was paid',
+        promise: 'one account: the balance equals the sum of the payments',
         figure: `R$ ${count(rows[0].balance / 100)}`,
         holds: rows[0].balance === total * CHARGE.amount,
       },
@@ -56,7 +56,7 @@ export async function measureHot({ settings, pool, options }: Ground): Promise<S
   }
 }
 
-/** Payments a second: each caller waits for its own before it pays the next. */
+/** Returns payments per second. Each caller waits for its payment before it makes the next. */
 async function payAll(charges: WrittenCharge[]): Promise<number> {
   const left = charges.values()
   const began = performance.now()
@@ -72,5 +72,5 @@ async function payAll(charges: WrittenCharge[]): Promise<number> {
 }
 
 function perSecond(rates: number[]): string {
-  return `${count(Math.round(median(rates)))} a second`
+  return `${count(Math.round(median(rates)))} per second`
 }

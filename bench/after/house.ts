@@ -15,8 +15,8 @@ const AT_ONCE = 16
 const DONE_WITHIN_MS = 30_000
 
 /**
- * Some paid and expired charges with their books, events and delivered webhooks. PostgreSQL would
- * keep the plans of tables that it has seen empty, and read them from end to end as they grow.
+ * Creates paid and expired charges with their events and deliveries. Without rows, PostgreSQL would
+ * keep the plans of empty tables and scan them sequentially as they grow.
  */
 export async function openHouse({ settings, pool }: Aside): Promise<void> {
   const receiver = await startReceiver(adopt)
@@ -34,7 +34,7 @@ export async function openHouse({ settings, pool }: Aside): Promise<void> {
   await pool.query('VACUUM ANALYZE')
 }
 
-/** The last deliveries are written down a moment after they were answered. */
+/** The last deliveries are stored a moment after the receiver responds. */
 export async function untilNothingDue(pool: pg.Pool): Promise<void> {
   for (const began = Date.now(); Date.now() - began < DONE_WITHIN_MS; await sleep(50)) {
     const { rowCount } = await pool.query('SELECT FROM deliveries WHERE due_at IS NOT NULL LIMIT 1')

@@ -3,20 +3,17 @@ import { chromium } from 'playwright'
 import { findBrowser } from '#e2e/runner/browser.ts'
 import { freePort } from '#lib/testing/server.ts'
 
-/** As Lighthouse gives them, of 100. */
 export interface Scores {
   performance: number
   accessibility: number
-  /** Of what can be seen: how long until it is, and how far it moved meanwhile. */
   largestPaintMs: number
   shift: number
-  /** What took points off, for whoever wants them back. */
+  /** Audits that scored below 0.9. */
   complaints: string[]
 }
 
 export type Examine = (url: string, cookie: string, on: 'desk' | 'phone') => Promise<Scores>
 
-/** Opens a browser for Lighthouse to look at pages with; `close` ends it. */
 export async function openLighthouse(): Promise<{ examine: Examine; close: () => Promise<void> }> {
   const port = await freePort()
   const browser = await chromium.launch({

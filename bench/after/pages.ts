@@ -13,20 +13,19 @@ import { type WrittenCharge, writeCharges } from './charges.ts'
 import { type Examine, openLighthouse, type Scores } from './lighthouse.ts'
 import type { Ground, Section } from './section.ts'
 
-/** A browser keeps our cookies on plain http only under names that https would not take. */
+/** On plain HTTP browsers reject `__Host-` cookies; an http PUBLIC_URL selects other names. */
 const ON_LOOPBACK = { PUBLIC_URL: 'http://127.0.0.1', WORKER: 'false' }
 const PERFORMANCE_MIN = 95
 const ACCESSIBILITY_MIN = 100
 const RUNS = 3
 const FIRST_BYTE_MAX_MS = 150
 const FIRST_BYTES = 100
-/** Three of five charges are paid, over so many days. */
+/** Three of five charges are paid, spread over DAYS. */
 const PAID = { of: 5, many: 3 }
 const DAY_MS = 86_400_000
 const DAYS = 90
 const BATCH = 1_000
 
-/** What the dashboard's pages are like for a merchant with many charges. */
 export async function measurePages({ settings, pool, options }: Ground): Promise<Section> {
   const merchant = await makeMerchant('Cem Mil Vendas')
   const charges = await writeCharges(pool, { accountIds: [merchant.id], total: options.smallList })
@@ -48,11 +47,11 @@ export async function measurePages({ settings, pool, options }: Ground): Promise
   await endChild(child)
   const p95 = firstBytes.toSorted((a, b) => a - b)[Math.ceil(FIRST_BYTES * 0.95) - 1] ?? Number.NaN
   verdicts.push({
-    promise: `pages: the list of charges sends its first byte within ${FIRST_BYTE_MAX_MS} ms (p95)`,
+    promise: `pages: first byte of the list of charges within ${FIRST_BYTE_MAX_MS} ms (p95)`,
     figure: `${Math.round(p95)} ms, median ${Math.round(median(firstBytes))} ms`,
     holds: p95 <= FIRST_BYTE_MAX_MS,
   })
-  const title = `pages of a merchant with ${count(charges.length)} charges, median of ${RUNS} visits by Lighthouse`
+  const title = `Pages of a merchant with ${count(charges.length)} charges, median of ${RUNS} Lighthouse runs`
   return { title, lines, verdicts }
 }
 
@@ -89,7 +88,7 @@ async function signIn(account: Account): Promise<string> {
 }
 
 async function examineOften(...[examine, url, cookie, on]: [Examine, string, string, Visit[3]]) {
-  // Whoever comes first waits for the server to load the page's code.
+  // The first request waits while the server loads the page's code.
   const first = await fetch(url, { headers: { cookie }, redirect: 'manual' })
   if (first.status !== 200) throw new Error(`${url} answered ${first.status}`)
   await first.text()
@@ -113,7 +112,6 @@ function judge(name: string, runs: Scores[]): Verdict[] {
   })
 }
 
-/** One after the other, as a person who goes through the filters asks for them. */
 async function timeFirstBytes(url: string, cookie: string): Promise<number[]> {
   const times: number[] = []
   while (times.length < FIRST_BYTES) {

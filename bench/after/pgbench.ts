@@ -7,15 +7,13 @@ import { inheritedEnv } from '#lib/base/env.ts'
 import { adopt, endChild } from '../servers.ts'
 
 export interface Reference {
-  /** What it is, for the report. */
   title: string
-  /** How often a second 16 clients together update the one row. */
   run: (seconds: number) => Promise<number>
 }
 
 const CLIENTS = 16
 const DEBIAN = '/usr/lib/postgresql'
-/** One row as the ledger keeps it, without what hangs on it. */
+/** One row like those of `ledger_accounts`, without triggers and foreign keys. */
 const MAKE = `
   CREATE TABLE reference_accounts (LIKE ledger_accounts INCLUDING ALL) WITH (fillfactor = 50);
   INSERT INTO reference_accounts (account_id, mode, ledger)
@@ -24,7 +22,7 @@ const UPDATE = `UPDATE reference_accounts SET balance = balance + 1
   WHERE account_id = '00000000-0000-7000-8000-000000000001'
     AND mode = 'test' AND ledger = 'available'`
 
-/** What PostgreSQL can do with one row that everybody writes, a commit each. */
+/** Measures how often PostgreSQL can update one contended row, one commit per update. */
 export async function openReference(url: string): Promise<Reference> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -40,7 +38,7 @@ function findPgbench(): string | undefined {
   try {
     folders.push(...readdirSync(DEBIAN).map(version => join(DEBIAN, version, 'bin')))
   } catch {
-    // No PostgreSQL of Debian's is installed.
+    // Debian's PostgreSQL is not installed.
   }
   return folders.map(folder => join(folder, 'pgbench')).find(isExecutable)
 }
@@ -74,14 +72,14 @@ async function runPgbench(program: string, url: string, seconds: number): Promis
       printed += chunk
     })
   }
-  // One that ends at once says why on its other streams.
+  // A pgbench that exits early prints the reason on stdout or stderr.
   child.stdin.on('error', () => {})
   child.stdin.end(`${UPDATE.replace(/\s+/g, ' ')};\n`)
   await once(child, 'close')
   await endChild(child)
   const perSecond = Number(/^tps = ([\d.]+)/m.exec(printed)?.[1])
   if (perSecond > 0) return perSecond
-  throw new Error(`pgbench gave no figure and said: ${printed}`)
+  throw new Error(`pgbench printed no rate: ${printed}`)
 }
 
 async function runLoop(url: string, seconds: number): Promise<number> {

@@ -10,18 +10,18 @@ import { writeCharges } from './charges.ts'
 import type { Ground, Section } from './section.ts'
 
 const MERCHANTS = 20
-/** For 100,000 charges; fewer must be done in their part of it. */
+/** Limit for OF_CHARGES; fewer charges get a proportional part of it. */
 const SECONDS_MAX = 30
 const OF_CHARGES = 100_000
 const SLOWER_MAX = 2
-/** A busy house, and still room on two cores: what is saturated waits for whatever comes besides. */
+/** Leaves capacity on two cores: on a saturated server any other work adds latency. */
 const PER_SECOND = 400
 const READABLE = 512
 const SLICES_BEFORE = 8
-/** A sweep that takes so much longer than it may is not waited for. */
+/** A sweep is abandoned after this many times its limit. */
 const GIVEN_UP_AFTER = 3
 
-/** Those that are taken lie a lease ahead, those that the load creates a day. */
+/** Claimed charges are due one lease ahead, charges created by the load a day ahead. */
 const ANY_LEFT = `SELECT FROM charges WHERE due_at < now() + interval '1 hour' LIMIT 1`
 const OUTCOME = `
   SELECT
@@ -30,14 +30,14 @@ const OUTCOME = `
     COALESCE(extract(epoch FROM max(created_at)), 'infinity')::float8 * 1000 AS ended
   FROM events WHERE type = 'transaction.expired' AND account_id = ANY ($1)`
 
-/** How long one worker takes to expire what is due, and what the API's callers notice of it. */
+/** Measures how long one worker takes to expire due charges, and the API's latency meanwhile. */
 export async function measureSweep(ground: Ground): Promise<Section> {
   const { settings, pool, options } = ground
   const accountIds: string[] = []
   for (let nth = 1; nth <= MERCHANTS; nth++) accountIds.push((await makeMerchant(`Loja ${nth}`)).id)
   const { slice, end } = await openLoad(ground)
   await writeCharges(pool, { accountIds, total: options.dueCharges, isDue: true })
-  // They are a day old, so whatever makes them searchable has long been there.
+  // Charges that are a day old are already registered for search.
   while ((await registerCharges()) > 0);
   await pool.query('VACUUM ANALYZE')
   await slice(options.warmUpMs)
@@ -54,19 +54,19 @@ export async function measureSweep(ground: Ground): Promise<Section> {
   return {
     title: `${count(options.dueCharges)} due charges of ${MERCHANTS} accounts, one worker`,
     lines: [
-      `expired within ${seconds.toFixed(1)} s of the start of its process`,
-      `the API meanwhile, ${PER_SECOND} requests a second on ${CONNECTIONS} connections, creating and reading:`,
+      `all expired ${seconds.toFixed(1)} s after the worker started`,
+      `API load: ${PER_SECOND} requests per second on ${CONNECTIONS} connections, creates and reads;`,
       `p99 ${ms(before)} before (${before.length} slices of ${options.sliceMs} ms), ${ms(during)} during (${during.length})`,
     ],
     verdicts: [
       {
-        promise: `sweep: ${count(options.dueCharges)} due charges are expired in at most ${secondsMax(ground)} s`,
+        promise: `sweep: ${count(options.dueCharges)} due charges expire within ${secondsMax(ground)} s`,
         figure: `${seconds.toFixed(1)} s`,
         holds: expired === options.dueCharges && seconds <= secondsMax(ground),
       },
       slowdown(before, during),
       {
-        promise: 'sweep: every one is expired, with one event each',
+        promise: 'sweep: every charge is expired and has one event',
         figure: `${count(expired)}, ${count(events)} events of ${count(subjects)} charges`,
         holds: [expired, events, subjects].every(many => many === options.dueCharges),
       },
@@ -79,7 +79,7 @@ function secondsMax({ options }: Ground): number {
   return (SECONDS_MAX * options.dueCharges) / OF_CHARGES
 }
 
-/** The front alone in its process; `slice` says the p99 of its answers over some time. */
+/** Starts a server without a worker; `slice` returns the p99 of the responses over a period. */
 async function openLoad({ settings, pool, generator, options }: Ground) {
   const merchant = await makeMerchant('Padaria do Bairro')
   const readable = await writeCharges(pool, { accountIds: [merchant.id], total: READABLE })
@@ -94,7 +94,7 @@ async function openLoad({ settings, pool, generator, options }: Ground) {
   return { slice, end: () => endChild(child) }
 }
 
-/** Only slices that were over before the sweep was count. */
+/** Counts only slices that end before the sweep does. */
 async function sliceWhile(
   pool: pg.Pool,
   slice: () => Promise<number>,
@@ -111,13 +111,13 @@ async function sliceWhile(
 }
 
 /**
- * The median of the slices, not the p99 of all together: a hiccup of the machine falls into one
- * slice and would else be the whole tail, while the sweep, if it disturbs, disturbs all of them.
+ * Compares medians of slices instead of one p99: a hiccup of the machine affects one slice, while a
+ * sweep that slows the API affects all of them.
  */
 function slowdown(before: number[], during: number[]): Verdict {
   const times = median(during) / median(before)
   return {
-    promise: `sweep: the p99 of the API grows to less than ${SLOWER_MAX} times meanwhile`,
+    promise: `sweep: the p99 of the API stays below ${SLOWER_MAX} times its value before`,
     figure: `${ms(before)} before, ${ms(during)} during, ${times.toFixed(2)} times`,
     holds: times < SLOWER_MAX,
   }

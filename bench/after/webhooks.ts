@@ -10,17 +10,17 @@ import type { Ground, Section } from './section.ts'
 
 const MERCHANTS = 20
 const PAID_PER_SECOND = 200
-/** Enough that a payment waits for a connection only when answers take a third of a second. */
+/** Enough: a payment waits for a connection only when responses take longer than 0.3 s. */
 const CONNECTIONS = 64
 const WARM_UP_MS = 2_000
 const P50_MAX_MS = 250
 const P99_MAX_MS = 2_000
-/** Below this share of the rate the times are those of another load. */
+/** Below this share of the rate, the times belong to another load. */
 const RATE_MIN = 0.95
 
 /**
- * From the event's created_at to the arrival of its first call, by the machine's one clock. That
- * time is taken inside the statement, a little before its commit, so the figures are a little long.
+ * `created_at` is set inside the statement, shortly before its commit: the times are slightly too
+ * long.
  */
 const TOLD = `
   SELECT id, extract(epoch FROM created_at)::float8 * 1000 AS at FROM events
@@ -28,7 +28,7 @@ const TOLD = `
     (SELECT min(created_at) FROM events WHERE account_id = ANY ($1))
       + make_interval(secs => $2::float8 / 1000)`
 
-/** How soon a receiver hears of a payment, with the worker inside the server that is being used. */
+/** The worker runs inside the server. */
 export async function measureWebhooks(ground: Ground): Promise<Section> {
   const { settings, pool, generator, options } = ground
   const merchants: Merchant[] = []
@@ -38,7 +38,7 @@ export async function measureWebhooks(ground: Ground): Promise<Section> {
   const accountIds = merchants.map(({ id }) => id)
   const charges = await writeCharges(pool, {
     accountIds,
-    // A second's more than will be paid, since the end is by the clock.
+    // One more second of charges, because the run ends by the clock.
     total: Math.ceil((seconds + 1) * PAID_PER_SECOND),
     urls: [`${receiver.url}/webhooks`],
   })
@@ -62,9 +62,9 @@ export async function measureWebhooks(ground: Ground): Promise<Section> {
   return {
     title: `From a payment to the first call of its webhook, ${MERCHANTS} merchants`,
     lines: [
-      `${count(paid.answered)} charges were paid, ${rate.toFixed(0)} a second; p99 of the answers ${paid.p99.toFixed(1)} ms`,
-      `${count(waits.length)} of them timed: p50 ${ms(waits, 0.5)}, p99 ${ms(waits, 0.99)}, longest ${ms(waits, 1)}`,
-      'The time runs from the event row, which is written a little before its commit.',
+      `${count(paid.answered)} charges paid, ${rate.toFixed(0)} per second; p99 of the responses ${paid.p99.toFixed(1)} ms`,
+      `${count(waits.length)} measured: p50 ${ms(waits, 0.5)}, p99 ${ms(waits, 0.99)}, longest ${ms(waits, 1)}`,
+      'Measured from the event row, which is written shortly before its commit.',
     ],
     verdicts: [
       within(waits, 0.5, P50_MAX_MS, rate),
@@ -84,7 +84,7 @@ function payments(charges: WrittenCharge[], merchants: Merchant[]): Buffer[] {
   )
 }
 
-/** In rising order; one that nobody was told of has waited for ever. */
+/** Sorted ascending; an event without a call counts as infinite. */
 function waitsFor(events: { id: string; at: number }[], calls: Call[]): number[] {
   const first = new Map<string, number>()
   for (const { eventId, at } of calls) if (!first.has(eventId)) first.set(eventId, at)
@@ -103,7 +103,7 @@ function ms(waits: number[], share: number): string {
 
 function within(waits: number[], share: number, mostMs: number, rate: number): Verdict {
   return {
-    promise: `webhook: p${share * 100} at most ${mostMs} ms while ${PAID_PER_SECOND} charges a second are paid`,
+    promise: `webhook: p${share * 100} at most ${mostMs} ms while ${PAID_PER_SECOND} charges per second are paid`,
     figure: ms(waits, share),
     holds: quantile(waits, share) <= mostMs && rate >= PAID_PER_SECOND * RATE_MIN,
   }
@@ -112,7 +112,7 @@ function within(waits: number[], share: number, mostMs: number, rate: number): V
 function everyOneTold(paid: number, calls: Call[]): Verdict {
   const told = new Set(calls.map(({ eventId }) => eventId)).size
   return {
-    promise: 'webhook: the receiver was told of every payment that was answered',
+    promise: 'webhook: the receiver got an event for every successful payment',
     figure: `${count(told)} of ${count(paid)}, in ${count(calls.length)} calls`,
     holds: told === paid,
   }

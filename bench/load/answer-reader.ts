@@ -2,15 +2,14 @@ const HEAD_END = '\r\n\r\n'
 const LAST_CHUNK = '0\r\n\r\n'
 
 /**
- * Reads one HTTP answer at a time from a keep-alive connection, and no more of it than a load
- * generator needs: the status and where it ends. Without pipelining nothing follows that end.
+ * Reads HTTP responses one at a time: only status and end. No pipelining: nothing follows the end.
  */
 export class AnswerReader {
   status = 0
   #head = ''
   #body = ''
   #tail = ''
-  /** Bytes still to come: undefined while the head is read, null while chunks are. */
+  /** Remaining bytes: undefined while reading the head, null for a chunked body. */
   #left: number | null | undefined
   #chunked = false
   #keeps: boolean
@@ -19,7 +18,7 @@ export class AnswerReader {
     this.#keeps = keepsBody
   }
 
-  /** Takes what came; true when the answer is complete. */
+  /** Adds received bytes; returns true when the response is complete. */
   feed(bytes: Buffer): boolean {
     const text = bytes.toString('latin1')
     if (this.#left === undefined) return this.#readHead(this.#head + text)
@@ -32,7 +31,7 @@ export class AnswerReader {
     this.#keeps = keepsBody
   }
 
-  /** What was answered, where it was kept. A refusal always is. */
+  /** The body, if it was kept; that of a refusal always is. */
   body(): string {
     const text = this.#chunked ? joinChunks(this.#body) : this.#body
     return Buffer.from(text, 'latin1').toString('utf8')
@@ -49,7 +48,7 @@ export class AnswerReader {
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
     this.#chunked = length === undefined
     if (this.#chunked && !/\r\ntransfer-encoding: *chunked/i.test(head)) {
-      throw new Error(`An answer without a length: ${head}`)
+      throw new Error(`Response without a length: ${head}`)
     }
     this.#left = this.#chunked ? null : Number(length)
     return this.#readBody(text.slice(end + HEAD_END.length))
@@ -62,7 +61,7 @@ export class AnswerReader {
       return this.#tail === LAST_CHUNK || this.#tail.endsWith(`\r\n${LAST_CHUNK}`)
     }
     this.#left -= text.length
-    if (this.#left < 0) throw new Error('An answer was longer than it said')
+    if (this.#left < 0) throw new Error('A response was longer than its Content-Length')
     return this.#left === 0
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The load generator: a process of its own, so that it does not share a thread with what reports.
- * Raw sockets and ready-made bytes, because a general client would take the CPU of what it measures.
+ * Load generator in a process of its own, so that it shares no thread with the report. Raw sockets
+ * and prepared bytes: a general client would take CPU from the measured server.
  */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,23 +9,22 @@ import { Histogram } from './histogram.ts'
 
 export interface Order {
   port: number
-  /** Sent in turn; each connection waits for its answer before it sends the next. */
+  /** Sent in turn; each connection waits for its response before it sends the next request. */
   requests: Buffer[]
   connections: number
-  /** Sent at this rate, however long the answers take; without it as fast as they come. */
+  /** Fixed rate, however long responses take; without it, as fast as responses arrive. */
   perSecond?: number
-  /** Answers in this first part are taken and not counted: connections and plans are new. */
+  /** Responses during this first part are not counted: connections and plans are new. */
   rampMs: number
   measureMs: number
 }
 
 export interface Outcome {
-  /** Every 200, counted or not: what a database must remember afterwards. */
+  /** All 200 responses, counted or not; the database must contain their rows. */
   answered: number
   perSecond: number
   p50: number
   p99: number
-  /** The body of the first request's answer. */
   first: string
 }
 
@@ -34,7 +33,7 @@ const DRAIN_MAX_MS = 12_000
 
 interface Connection {
   socket: Socket
-  /** Sends the next request; its latency counts from this time. */
+  /** Latency counts from `at`. */
   send: (at: number) => void
 }
 
@@ -46,7 +45,7 @@ class Run {
   #order: Order
   #sent = 0
   #idle: Connection[] = []
-  /** When those that found every connection busy should have been sent. */
+  /** Scheduled times of requests that found every connection busy. */
   #late: number[] = []
   #open = 0
   #sockets: Socket[] = []
@@ -68,7 +67,7 @@ class Run {
     const seconds = (performance.now() - began) / 1_000
     this.phase = 'drain'
     for (const { socket } of this.#idle) socket.destroy()
-    const late = sleep(DRAIN_MAX_MS).then(() => this.#fail(new Error('An answer never came')))
+    const late = sleep(DRAIN_MAX_MS).then(() => this.#fail(new Error('A response did not arrive')))
     await Promise.race([late, ended])
     const { histogram, answered, first } = this
     const [p50, p99] = [histogram.quantile(0.5), histogram.quantile(0.99)]
@@ -86,7 +85,7 @@ class Run {
       if (!reader.feed((bytes as Buffer).subarray(0, length))) return true
       if (this.phase === 'measure') this.histogram.record(performance.now() - sentAt)
       if (reader.status !== 200) {
-        this.#fail(new Error(`Answered ${reader.status}: ${reader.body().slice(0, 500)}`))
+        this.#fail(new Error(`Status ${reader.status}: ${reader.body().slice(0, 500)}`))
         return false
       }
       this.answered++
@@ -102,7 +101,7 @@ class Run {
     this.#open++
     socket.on('connect', () => this.#goOn({ socket, send }))
     socket.on('error', error => this.#fail(error))
-    socket.on('end', () => this.#fail(new Error('The server hung up')))
+    socket.on('end', () => this.#fail(new Error('The server closed the connection')))
     socket.on('close', () => {
       if (--this.#open === 0) this.#ended.resolve()
     })
@@ -116,7 +115,7 @@ class Run {
     else this.#idle.push(connection)
   }
 
-  /** One that must wait for a connection is late by the server's fault: its latency has begun. */
+  /** The latency of a request that waits for a connection counts from its scheduled time. */
   #pace(perSecond: number): void {
     const began = performance.now()
     let count = 0

@@ -1,8 +1,8 @@
-/** Fine enough for half a millisecond, long enough for a server's own ten-second limit. */
+/** Fine enough for latencies of 0.5 ms, long enough for the server's limit of 10 seconds. */
 const BUCKET_US = 5
 const LONGEST_US = 10_000_000
 
-/** Counts of latencies in buckets of equal width: recording one costs next to nothing. */
+/** Latencies in buckets of equal width: recording one costs next to nothing. */
 export class Histogram {
   count = 0
   #buckets = new Uint32Array(LONGEST_US / BUCKET_US)
@@ -14,7 +14,6 @@ export class Histogram {
     this.count++
   }
 
-  /** The latency in milliseconds that this share of all answers did not exceed. */
   quantile(share: number): number {
     const wanted = Math.ceil(this.count * share)
     let seen = 0

@@ -7,19 +7,19 @@ import type { Call, Question } from './receiver.ts'
 export interface Receiver {
   child: ChildProcess
   url: string
-  /** Waits until so many calls have come, or no more do, and gives them. */
+  /** Waits for `expected` calls, or until none arrive for SILENCE_MAX_MS, and returns them. */
   take: (expected: number) => Promise<Call[]>
 }
 
 const LOOK_EVERY_MS = 100
-/** Longer than the first pause before another try: what is late must not count as lost. */
+/** Longer than the first pause before a retry, so that a late call does not count as lost. */
 const SILENCE_MAX_MS = 15_000
 
 export async function startReceiver(adopt: (child: ChildProcess) => unknown): Promise<Receiver> {
   const child = fork(join(import.meta.dirname, 'receiver.ts'), { serialization: 'advanced' })
   adopt(child)
   const gone = once(child, 'exit').then(() => {
-    throw new Error('The receiver ended')
+    throw new Error('The receiver exited')
   })
   gone.catch(() => {})
   const said = async () => (await Promise.race([once(child, 'message'), gone]))[0]

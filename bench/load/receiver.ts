@@ -1,6 +1,6 @@
 /**
- * A merchant's server that is told by webhooks: a process of its own, so that nothing else delays
- * when it says that a call has come. It answers 204 and remembers which event came when.
+ * A merchant's webhook receiver in a process of its own, so that other work does not delay the time
+ * of arrival. It responds 204 and records when each event arrived.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 
 export interface Call {
   eventId: string
-  /** Milliseconds of the machine's clock, finer than Date.now() gives them. */
+  /** Milliseconds since the epoch, finer than Date.now(). */
   at: number
 }
 

@@ -10,13 +10,13 @@ export interface Generator {
 
 export function startGenerator(): Generator {
   const child = fork(join(import.meta.dirname, 'generator.ts'), { serialization: 'advanced' })
-  const gone = once(child, 'exit').then(() => ({ problem: 'The load generator ended' }))
+  const gone = once(child, 'exit').then(() => ({ problem: 'The load generator exited' }))
   return { child, send: order => send(child, gone, order) }
 }
 
 type Said = { outcome: Outcome } | { problem: string }
 
-/** Anything but a 200 ends the run: a figure over refusals would say nothing. */
+/** Any status but 200 ends the run: a rate of refusals has no meaning. */
 async function send(child: ChildProcess, gone: Promise<Said>, order: Order): Promise<Outcome> {
   child.send(order)
   const answered = once(child, 'message').then(([said]) => said as Said)
@@ -25,7 +25,6 @@ async function send(child: ChildProcess, gone: Promise<Said>, order: Order): Pro
   return said.outcome
 }
 
-/** The bytes of one request of HTTP/1.1, as a common client sends it. */
 export function writeRequest(
   method: string,
   path: string,

@@ -2,7 +2,7 @@ import type { Profiler } from 'node:inspector'
 
 export type CallFrame = Profiler.ProfileNode['callFrame']
 
-/** The first that fits a script's address names its group. */
+/** The first pattern that matches a script's URL names its group. */
 const GROUPS: [RegExp, string][] = [
   [/node:internal\/crypto|node:crypto/, 'crypto'],
   [/node:internal\/deps\/undici/, "node: fetch's Request, Response, Headers"],
@@ -22,7 +22,7 @@ const GROUPS: [RegExp, string][] = [
   [/node_modules\/next\//, 'Next'],
   [/node_modules\/(fastify|@fastify|find-my-way|fast-json-[\w-]+|ajv)\//, 'Fastify'],
   [/node_modules\//, 'other packages'],
-  [/^file:/, 'our own code'],
+  [/^file:/, "Troco's code"],
 ]
 
 const OUTSIDE = 'outside JavaScript: system calls, libuv'
@@ -36,7 +36,7 @@ export function isIdle({ functionName }: CallFrame): boolean {
   return functionName === '(idle)'
 }
 
-/** Whose a function is; null for built-ins of the engine, which belong to whoever calls them. */
+/** Null for built-ins of the engine, which count for their caller. */
 export function groupOf({ url, functionName }: CallFrame): string | null {
   const engine = ENGINE.get(functionName)
   if (engine) return engine
@@ -44,7 +44,6 @@ export function groupOf({ url, functionName }: CallFrame): string | null {
   return GROUPS.find(([pattern]) => pattern.test(url))?.[1] ?? 'other packages'
 }
 
-/** A name that says where a function stands, short enough for a table. */
 export function placeOf({ url, functionName, lineNumber }: CallFrame): string {
   const name = functionName || '(anonymous)'
   if (url === '') return name

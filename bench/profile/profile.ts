@@ -16,7 +16,6 @@ const RECORD_MS = 6_000
 const TOP = 25
 const TITLE = 42
 
-/** Where the time of a server goes under the load of one operation, as text on stdout. */
 export async function profile(
   name: OperationName,
   database: BenchDatabase,
@@ -54,8 +53,8 @@ export async function profile(
 }
 
 /**
- * Samples are taken by the clock, also while the system gives the core to somebody else, mostly in
- * system calls. So they give the shares, and the thread's own CPU time gives what these amount to.
+ * Samples also count time in which the core ran another process, so they give only shares; the
+ * thread's CPU time gives the amounts.
  */
 function writeTally(title: string, sums: Tally, outcome: Outcome, cpuUs: number): string {
   const { busyUs, idleUs, groups, functions } = sums
@@ -64,10 +63,10 @@ function writeTally(title: string, sums: Tally, outcome: Outcome, cpuUs: number)
   const each = (us: number) => ((cpuEach * us) / busyUs).toFixed(1).padStart(8)
   const idle = Math.round((100 * idleUs) / (busyUs + idleUs))
   return [
-    `${title}, ${CONNECTIONS} connections: ${Math.round(outcome.perSecond)} requests/s while recorded`,
-    `CPU time of the thread: ${cpuEach.toFixed(0)} µs per request; it waited ${idle} % of the time.`,
+    `${title}, ${CONNECTIONS} connections: ${Math.round(outcome.perSecond)} requests/s while recording`,
+    `CPU time of the thread: ${cpuEach.toFixed(0)} µs per request; idle ${idle} % of the time.`,
     '',
-    `${'group'.padEnd(TITLE)}    self      µs   with node's work for it`,
+    `${'group'.padEnd(TITLE)}    self      µs   including node's work`,
     ...groups
       .filter(({ selfUs, withNodeUs }) => Math.max(selfUs, withNodeUs) > busyUs / 1_000)
       .map(
@@ -75,7 +74,7 @@ function writeTally(title: string, sums: Tally, outcome: Outcome, cpuUs: number)
           group.padEnd(TITLE) + share(selfUs) + each(selfUs) + share(withNodeUs) + each(withNodeUs),
       ),
     '',
-    `The ${TOP} functions with the most time of their own`,
+    `The ${TOP} functions with the most self time`,
     ...functions
       .slice(0, TOP)
       .map(

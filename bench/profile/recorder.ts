@@ -1,4 +1,4 @@
-/** Loaded into a server before its own code: records its CPU profile when our channel says so. */
+/** Loaded into a server before its code; the parent process starts and stops the recording. */
 import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 

@@ -4,7 +4,7 @@ import { type CallFrame, groupOf, isIdle, placeOf } from './groups.ts'
 export interface Tally {
   busyUs: number
   idleUs: number
-  /** Time by group: of its own functions, and with what node did on its behalf. */
+  /** Time by group: in its own functions, and including node's work on its behalf. */
   groups: { group: string; selfUs: number; withNodeUs: number }[]
   functions: { place: string; group: string; selfUs: number }[]
 }
@@ -12,14 +12,14 @@ export interface Tally {
 interface Known {
   frame: CallFrame
   group: string
-  /** The package or code that asked for it, where the function itself is node's. */
+  /** The group of the caller, if the function itself is node's. */
   client: string
 }
 
 const NODE = /^node: /
 const NOBODY = 'other'
 
-/** Adds up a CPU profile. Each sample belongs to the function that ran when it was taken. */
+/** Each sample counts for the function that ran when it was taken. */
 export function tally(profile: Profiler.Profile): Tally {
   const known = knowNodes(profile.nodes)
   const self = new Map<string, number>()

@@ -1,7 +1,6 @@
 /**
- * What ours is measured against: the same durable work by a careful engineer with Fastify and pg,
- * in the fewest statements, without our features (limits, idempotency, sessions, uniform errors).
- * What has to come out the same is made by the same pure functions.
+ * The same durable work in the fewest statements, without limits, idempotency, sessions and uniform
+ * errors. Values that must be equal come from the same pure functions.
  */
 import { createHmac } from 'node:crypto'
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
@@ -137,7 +136,7 @@ app.get<{ Params: { id: string } }>(
 app.get<{ Querystring: { limit: string } }>('/api/transactions', async (request, reply) => {
   const limit = Number(request.query.limit ?? 20)
   if (!(limit >= 1 && limit <= 100)) return refuse(reply, 422, 'limit')
-  // One more than is shown tells whether there is a next page.
+  // One row more than the page shows whether there is a next page.
   const { rows } = await pool.query<ChargeRow>(statements.LIST_CHARGES, [
     hashOf(request),
     limit + 1,

@@ -1,4 +1,3 @@
-/** What Fastify judges bodies by and writes answers with. */
 const text = (maxLength: number) => ({ type: 'string', minLength: 1, maxLength })
 const freeObject = { type: 'object', additionalProperties: true }
 const cents = (minimum: number) => ({ type: 'integer', minimum, maximum: 999_999_999_999 })

@@ -1,6 +1,6 @@
 /**
- * One statement per operation, each of which verifies the token by itself. `caller` is the account
- * that may do it; nothing else happens without a row there.
+ * One statement per operation, each of which authenticates the token. `caller` is the account, if
+ * the token has the permission; without that row the statement does nothing.
  */
 import type { QueryConfig } from 'pg'
 
@@ -23,7 +23,7 @@ const CHARGE_COLUMNS = `
   ${utc('c.expires_at')}, ${utc('c.paid_at')}, c.end_to_end_id, c.refunded_amount,
   ${utc('c.created_at')}, ${utc('c.updated_at')}`
 
-/** What a charge's code is made from. It is remembered, and CREATE_CHARGE checks that it holds. */
+/** Merchant data in a charge's code. It is cached, and CREATE_CHARGE checks that it is current. */
 export const READ_MERCHANT: QueryConfig = {
   name: 'read-merchant',
   text: `WITH ${callerMay('transactions:write')} SELECT name, city, expires_in FROM caller`,
@@ -69,7 +69,7 @@ export const READ_ACCOUNT: QueryConfig = {
       AND l.ledger = 'available'`,
 }
 
-/** The credit follows from the debit, so that everybody locks the two rows in one order. */
+/** The credit follows from the debit, so that all writers lock the two rows in one order. */
 export const WITHDRAW: QueryConfig = {
   name: 'withdraw',
   text: `WITH ${callerMay('withdrawals:write')}, debited AS (
