@@ -20,13 +20,13 @@ async function heard(operation: DoorOperation, secret: string) {
   return [status, text]
 }
 
-describe('where people come by https', () => {
+describe('with an https PUBLIC_URL', () => {
   const at = env().PUBLIC_URL
   beforeAll(() => supplyEnv({ PUBLIC_URL: 'https://pix.troco.test' }))
   afterAll(() => supplyEnv({ PUBLIC_URL: at }))
 
   test.each(guarded.filter(one => one.takesProof))(
-    '$method $path asks again after five minutes',
+    '$method $path requires a new proof of identity after five minutes',
     async operation => {
       const secret = operation.who === 'admin' ? await signInAdmin() : await signInAlone()
       const proved = await heard(operation, secret)
@@ -46,7 +46,7 @@ describe('in production', () => {
   afterAll(() => supplyEnv({ TROCO_ENV, PUBLIC_URL: 'http://localhost:3000' }))
 
   test.each(guarded.filter(({ who }) => who === 'admin'))(
-    '$method $path opens to staff with a second factor only',
+    '$method $path refuses staff without a second factor',
     async operation => {
       const said = await knock(api.url, operation, personHeaders(await signInAlone(true)))
       expect([said.status, said.headers.get('x-error-code')]).toEqual([

@@ -54,7 +54,7 @@ async function heard(operation: Asked, headers?: Record<string, string>) {
   return [status, text]
 }
 
-test('every door stands in the table, below the folder of those whom it lets in', () => {
+test('the table lists every admin, person and visitor operation with its caller and proof', () => {
   expect(DOOR_OPERATIONS.map(named).toSorted()).toEqual([...doors.keys()].toSorted())
   for (const operation of DOOR_OPERATIONS) {
     const { who, takesProof } = doors.get(named(operation))?.opens ?? {}
@@ -62,21 +62,21 @@ test('every door stands in the table, below the folder of those whom it lets in'
   }
 })
 
-test('what weighs is asked for a proof: whatever an admin changes', () => {
+test('every admin operation that changes data requires a proof of identity', () => {
   const light = ['PATCH /admin/nothing']
   const unproved = writing.filter(one => one.who === 'admin' && !one.takesProof).map(named)
   expect(unproved.filter(name => !light.includes(name))).toEqual([])
 })
 
 describe.each(guarded)('$method $path', operation => {
-  test('opens to nobody without a session, and to no token', async () => {
+  test('refuses a missing or invalid session and an API token with 401', async () => {
     expect(await heard(operation)).toEqual(UNAUTHENTICATED)
     expect(await heard(operation, { authorization: `Bearer ${token}` })).toEqual(UNAUTHENTICATED)
     const dead = { cookie: 'troco-session=x', origin: env().PUBLIC_URL }
     expect(await heard(operation, dead)).toEqual(UNAUTHENTICATED)
   })
 
-  test('opens to those whom it is for', async () => {
+  test('accepts callers with the required role; an admin path is 404 for others', async () => {
     const isAdmins = operation.who === 'admin'
     for (const secret of isAdmins ? [alone, owner] : []) {
       expect(await heard(operation, personHeaders(secret))).toEqual(NOT_FOUND)
@@ -88,8 +88,8 @@ describe.each(guarded)('$method $path', operation => {
   })
 })
 
-describe.each(writing)('$method $path, sent from elsewhere', operation => {
-  test('is refused, whatever the browser says of where it comes from', async () => {
+describe.each(writing)('$method $path from another origin', operation => {
+  test('is refused for a missing or foreign Origin and for a foreign Sec-Fetch-Site', async () => {
     const { cookie, origin } = personHeaders(operation.who === 'admin' ? admin : alone)
     const foreign: Record<string, string>[] = [
       { cookie },
@@ -104,7 +104,7 @@ describe.each(writing)('$method $path, sent from elsewhere', operation => {
   })
 })
 
-test('a method that a door does not have is told to those whom it is for, and to nobody else', async () => {
+test('an unsupported method is 405 with Allow for permitted callers, 401 or 404 for others', async () => {
   const paths = new Map(DOOR_OPERATIONS.map(one => [one.path, one.who]))
   for (const [path, who] of paths) {
     const known = METHODS.filter(name => doors.has(`${name === 'HEAD' ? 'GET' : name} ${path}`))
@@ -124,7 +124,7 @@ test('a method that a door does not have is told to those whom it is for, and to
   }
 })
 
-test('an account’s own addresses know nobody by a session alone, and doors ask for no account', async () => {
+test('account paths require more than a session cookie; person paths require no account', async () => {
   const merchant = await makeMerchant()
   const secret = await signIn(merchant, 'owner')
   const said = await call(api.url, 'GET', '/account', { headers: personHeaders(secret) })

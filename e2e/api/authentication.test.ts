@@ -37,7 +37,7 @@ async function ask(method: string, path: string, options: Options = {}) {
   const response = await fetch(`${api.url}/api${path}`, {
     method,
     headers: { ...(authorization ? { authorization } : {}), ...options.headers },
-    // Bytes, because fetch gives a text a Content-Type of its own.
+    // Bytes: fetch adds a Content-Type to a string body.
     body: body === undefined ? undefined : Buffer.from(JSON.stringify(body)),
   })
   const text = await response.text()
@@ -69,7 +69,7 @@ const ROUTES: { method: string; path: string; permission: string; allow: string 
 describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => {
   const needed = permission.split(' or ') as Permission[]
 
-  test('401 for whoever cannot be told, and nothing about why', async () => {
+  test('401 without a reason for a missing, malformed, unknown, revoked or expired token', async () => {
     const expiresAt = new Date(Date.now() - 1_000)
     const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'revoked' }
     const revoked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
@@ -97,7 +97,7 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
     }
   })
 
-  test('403 for a token without the permission, which is named', async () => {
+  test('403 naming the permission for a token without it', async () => {
     const permissions = PERMISSIONS.filter(name => !needed.includes(name))
     const authorization = `Bearer ${await makeToken(merchant.id, { permissions })}`
     const answer = await ask(method, path, { authorization })
@@ -107,14 +107,14 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
     expect(answer.headers.get('x-error-code')).toBe('permission_denied')
   })
 
-  test('lets a token with only the one permission in', async () => {
+  test('accepts a token that has only the required permission', async () => {
     for (const one of needed) {
       const authorization = `Bearer ${await makeToken(merchant.id, { permissions: [one] })}`
       expect([200, 404, 422]).toContain((await ask(method, path, { authorization })).status)
     }
   })
 
-  test('403 while the account is suspended, whatever its token may', async () => {
+  test('403 while the account is suspended, whatever the permissions of its token', async () => {
     const suspended = await makeMerchant()
     const authorization = `Bearer ${await makeToken(suspended.id)}`
     const bare = `Bearer ${await makeToken(suspended.id, { permissions: [] })}`
@@ -127,13 +127,13 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
     }
   })
 
-  test('a wrong method is said only to whoever may call: without a token it is 401', async () => {
+  test('a wrong method without a token is 401, not 405', async () => {
     const answer = await fetch(`${api.url}/api/account`, { method: 'DELETE' })
     expect(answer.status).toBe(401)
     expect(await answer.json()).toEqual({ error: 'Unauthenticated' })
   })
 
-  test('405 for every other method, with those that it knows', async () => {
+  test('405 with Allow for every other method', async () => {
     const known = allow.split(', ')
     const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter(
       name => !known.includes(name),
@@ -149,7 +149,7 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
     expect(head.text).toBe('')
   })
 
-  test('takes a trailing slash and a query for the same address', async () => {
+  test('treats a trailing slash and an unknown query as the same path', async () => {
     const plain = await ask(method, path)
     for (const same of [`${path}/`, `${path}//`, `${path}?a=1`, `${path}/?a=1`]) {
       const answer = await ask(method, same)
@@ -157,7 +157,7 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
     }
   })
 
-  test('answers in JSON that nobody keeps, and to no foreign page', async () => {
+  test('responds with JSON that is not cached, and sends no CORS headers', async () => {
     const headers = { origin: 'https://elsewhere.example' }
     for (const answer of [
       await ask(method, path, { headers }),
@@ -174,7 +174,7 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
     }
   })
 
-  test('says one request id, the caller’s own where it is safe', async () => {
+  test('returns one request id, the caller’s own if it is safe', async () => {
     const given = ['order-4711', 'a', `${'A1.:_-'.repeat(10)}last`]
     for (const id of given) {
       const answer = await ask(method, path, { headers: { 'x-request-id': id } })
@@ -192,16 +192,11 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
 })
 
 describe('a bearer token', () => {
-  test.each(['bearer', 'BEARER', 'Bearer  '])(
-    'is taken after the scheme written %j',
-    async scheme => {
-      expect((await ask('GET', '/account', { authorization: `${scheme} ${token}` })).status).toBe(
-        200,
-      )
-    },
-  )
+  test.each(['bearer', 'BEARER', 'Bearer  '])('is accepted after the scheme %j', async scheme => {
+    expect((await ask('GET', '/account', { authorization: `${scheme} ${token}` })).status).toBe(200)
+  })
 
-  test('is refused from the next request after its revocation or its end', async () => {
+  test('is refused from the first request after its revocation', async () => {
     const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'short' }
     const permissions = [...PERMISSIONS]
     const issued = await issueToken({ ...wanted, permissions }, ACTOR)
@@ -212,10 +207,10 @@ describe('a bearer token', () => {
   })
 })
 
-describe('the checks come in the order of the contract', () => {
+describe('order of checks', () => {
   const broken = { 'content-type': 'text/plain', 'content-encoding': 'gzip' }
 
-  test('who calls is asked before what they say', async () => {
+  test('authentication precedes validation of the request', async () => {
     const answer = await ask('POST', '/transactions', {
       authorization: '',
       headers: broken,
@@ -224,13 +219,13 @@ describe('the checks come in the order of the contract', () => {
     expect(answer.status).toBe(401)
   })
 
-  test('what they may is asked before what they say', async () => {
+  test('permissions precede validation of the request', async () => {
     const authorization = `Bearer ${await makeToken(merchant.id, { permissions: [] })}`
     const answer = await ask('POST', '/transactions', { authorization, headers: broken, body: 1 })
     expect(answer.status).toBe(403)
   })
 
-  test('the form of a body is judged before its content', async () => {
+  test('the media type of a body precedes its content', async () => {
     const answer = await ask('POST', '/transactions', { headers: broken, body: {} })
     expect(answer.status).toBe(415)
   })
@@ -246,7 +241,7 @@ describe('GET /account', () => {
     expect(answer.text).toBe('{"name":"Café Ção & Filhos","balance":12345}')
   })
 
-  test('HEAD answers as GET, without the body', async () => {
+  test('HEAD returns the headers of GET without a body', async () => {
     const get = await ask('GET', '/account')
     const head = await ask('HEAD', '/account')
     expect([head.status, head.text]).toEqual([200, ''])
@@ -255,7 +250,7 @@ describe('GET /account', () => {
     expect((await ask('HEAD', '/account', { authorization: '' })).status).toBe(401)
   })
 
-  test('keeps the worlds apart: a live token sees the live balance', async () => {
+  test('a live token sees the live balance and no test charge', async () => {
     const both = await makeMerchant('Dois Mundos')
     await receive(both, 5_000)
     const wanted = { accountId: both.id, mode: 'live' as const, name: 'live' }

@@ -6,10 +6,10 @@ import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
 
 const OFF = { TRUST_PROXY: '0', RATE_IP_BURST: '400', ...WITHOUT_RATE_LIMITS }
-/** Twelve at once, and then one a second: nothing but a rest of minutes gives more. */
+/** Twelve requests at once, then one per second. */
 const FEW = { RATE_IP_PER_SECOND: '1', RATE_IP_BURST: '12' }
 const MANY = 30
-/** Those that pass while a second or two go by on a slow machine. */
+/** Requests that pass during the seconds that a slow machine needs. */
 const SLACK = 12
 
 const apis: Api[] = []
@@ -29,7 +29,7 @@ async function start(settings: Record<string, string>): Promise<Api> {
 
 const openToken = async () => makeToken((await makeMerchant()).id)
 
-/** The address that a charge keeps as its payer's. */
+/** Returns the payer address that a new charge stores. */
 async function addressKept(api: Api, headers: Record<string, string>): Promise<string> {
   const token = await openToken()
   const made = await call(api.url, 'POST', '/transactions', { token, headers, body: CHARGE })
@@ -37,7 +37,7 @@ async function addressKept(api: Api, headers: Record<string, string>): Promise<s
   return (await call(api.url, 'GET', `/transactions/${id}`, { token, headers })).body.data.ip
 }
 
-/** How many of so many requests pass, the nth with headers of its own. */
+/** Counts the requests that pass; the nth has headers of its own. */
 async function pass(api: Api, headersOf: (nth: number) => Record<string, string>): Promise<number> {
   const token = await openToken()
   const answers = await Promise.all(
@@ -60,17 +60,17 @@ const forged = (nth: number) => ({
 })
 
 describe('without a proxy', () => {
-  test('a charge keeps the socket’s address, whatever the caller says of itself', async () => {
+  test('a charge stores the socket address, whatever headers the caller sends', async () => {
     expect(await addressKept(await start({}), forged(9))).toBe('127.0.0.1')
   })
 
-  test('the limit counts the socket’s address: a new name for each request gains nothing', async () => {
+  test('the limit counts the socket address: forged addresses do not raise it', async () => {
     const passed = await pass(await start(FEW), forged)
     expect(passed).toBeGreaterThanOrEqual(12)
     expect(passed).toBeLessThanOrEqual(12 + SLACK)
   })
 
-  test('nor does another header twice, or the same in other letters', async () => {
+  test('duplicate or differently cased headers do not change the stored address', async () => {
     const api = await start({})
     const token = await openToken()
     const body = JSON.stringify(CHARGE)
@@ -90,11 +90,11 @@ describe('without a proxy', () => {
   })
 })
 
-describe('behind one proxy that is believed', () => {
+describe('behind one trusted proxy', () => {
   const trusting = { TRUST_PROXY: '1' }
   const behind = (...chain: string[]) => ({ 'x-forwarded-for': chain.join(', ') })
 
-  test('a charge keeps the address that the proxy saw, and none that stands before it', async () => {
+  test('a charge stores the address added by the proxy, or the socket address if it is invalid', async () => {
     const api = await start(trusting)
     expect(await addressKept(api, behind('203.0.113.7'))).toBe('203.0.113.7')
     expect(await addressKept(api, behind('6.6.6.6', '10.0.0.1', '203.0.113.7'))).toBe('203.0.113.7')
@@ -103,7 +103,7 @@ describe('behind one proxy that is believed', () => {
     expect(await addressKept(api, behind('203.0.113.7', 'unknown'))).toBe('127.0.0.1')
   })
 
-  test('an address that the body names goes before the one that was seen', async () => {
+  test('an ip in the request body takes precedence over the observed address', async () => {
     const api = await start(trusting)
     const token = await openToken()
     const body = { ...CHARGE, ip: '198.51.100.4' }
@@ -114,19 +114,19 @@ describe('behind one proxy that is believed', () => {
     expect(data.ip).toBe('198.51.100.4')
   })
 
-  test('each of its callers has an allowance of their own', async () => {
+  test('each client address has a limit of its own', async () => {
     const api = await start({ ...trusting, ...FEW })
     expect(await pass(api, nth => behind(`203.0.113.${nth}`))).toBe(MANY)
   })
 
-  test('one of them gains nothing by what they forge before it', async () => {
+  test('forged entries before a client’s address do not raise its limit', async () => {
     const api = await start({ ...trusting, ...FEW })
     const passed = await pass(api, nth => behind(`6.6.6.${nth}`, `7.7.7.${nth}`, '203.0.113.200'))
     expect(passed).toBeGreaterThanOrEqual(12)
     expect(passed).toBeLessThanOrEqual(12 + SLACK)
   })
 
-  test('nor by the many addresses of one IPv6 network', async () => {
+  test('all addresses of one IPv6 network share a limit', async () => {
     const api = await start({ ...trusting, ...FEW })
     const passed = await pass(api, nth => behind(`2001:db8:1:2::${nth.toString(16)}`))
     expect(passed).toBeGreaterThanOrEqual(12)

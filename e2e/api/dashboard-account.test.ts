@@ -46,7 +46,7 @@ const records = () =>
   })
 
 describe('PATCH account', () => {
-  test('200: kept, told to the next page, and written down with what it was before', async () => {
+  test('200: stores the settings, shows them in the session and audits old and new values', async () => {
     const { status, body } = await patch('account', SETTINGS)
     expect([status, body.data]).toEqual([200, { id: merchant.id, ...SETTINGS }])
     expectShape(AccountSettings, body)
@@ -67,7 +67,7 @@ describe('PATCH account', () => {
     expect([last?.before, last?.after]).toEqual([{ city: 'São Luís' }, { city: 'Recife' }])
   })
 
-  test('the next charge of a remembered token has it at once, in every process; a pending one keeps its code', async () => {
+  test('new settings apply to the next charge in every process; a pending charge keeps its code', async () => {
     const token = await makeToken(merchant.id)
     const create = async (url: string) =>
       (await call(url, 'POST', '/transactions', { token, body: CHARGE })).body.data
@@ -97,13 +97,13 @@ describe('PATCH account', () => {
     [{ expires_in: 2_592_001 }, { expires_in: [seconds] }],
     [{ time_zone: 'America/Atlantis' }, { time_zone: [zone] }],
     [{ time_zone: "UTC'; --" }, { time_zone: [zone] }],
-  ])('422 names what is wrong in %j', async (wrong, errors) => {
+  ])('422 names the invalid field in %j', async (wrong, errors) => {
     const answer = await patch('account', { ...SETTINGS, ...wrong })
     expect([answer.status, answer.body]).toEqual([422, { errors }])
     expect(await records()).toEqual([])
   })
 
-  test('every zone that we offer is one that the database counts days in', async () => {
+  test('PostgreSQL knows every time zone that the interface offers', async () => {
     const names = Intl.supportedValuesOf('timeZone')
     const unknown = await db().$queryRaw<{ name: string }[]>`
       SELECT name FROM unnest(${names}::text[]) name
@@ -111,7 +111,7 @@ describe('PATCH account', () => {
     expect(unknown).toEqual([])
   })
 
-  test('403 for whoever is no owner; from the live pages it is the same as from the test ones', async () => {
+  test('403 unless the caller is an owner; live mode changes the same settings', async () => {
     const viewer = await signIn(merchant, 'viewer')
     const refused = await patch('account', SETTINGS, 'test', viewer)
     const text = '{"error":"Permission denied: settings:write"}'
@@ -121,7 +121,7 @@ describe('PATCH account', () => {
 })
 
 describe('PATCH profile', () => {
-  test('200 for any member, of their own row only', async () => {
+  test('200 for any member, and only for their own profile', async () => {
     const viewer = await signIn(merchant, 'viewer')
     const change = { full_name: 'Ana', locale: 'en', theme: 'dark' }
     const { status, body } = await patch('profile', change, 'test', viewer)
@@ -142,7 +142,7 @@ describe('PATCH profile', () => {
       { full_name: 'a\u0007b' },
       { full_name: ['full_name must contain no line breaks or control characters'] },
     ],
-  ])('422 names what is wrong in %j', async (body, errors) => {
+  ])('422 names the invalid field in %j', async (body, errors) => {
     const answer = await patch('profile', body)
     expect([answer.status, answer.body]).toEqual([422, { errors }])
   })

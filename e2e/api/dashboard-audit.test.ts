@@ -57,8 +57,8 @@ const theirs = async (query = '') =>
   (await asStaff(`/admin/audit?limit=100&${query}`)).body.data as AuditLine[]
 const actions = (lines: AuditLine[]) => lines.map(({ action }) => action)
 
-describe('what a member does', () => {
-  test('is written down with who, from where, by which request, and what changed', async () => {
+describe('an action of a member', () => {
+  test('is recorded with actor, address, request id and changed values', async () => {
     const body = { name: 'Nova Loja', city: 'Recife', expires_in: 3_600, time_zone: 'UTC' }
     const { headers } = await asOwner('PATCH', '/dashboard/account', body)
     const answer = await asOwner('GET', '/dashboard/audit?action=account.updated')
@@ -76,7 +76,7 @@ describe('what a member does', () => {
     ])
   })
 
-  test('moves no money without a record; what a program orders stands for itself', async () => {
+  test('that moves money is recorded; a refused withdrawal is not', async () => {
     const key = { pix_key: 'ana@example.com', pix_key_type: 'email' }
     const made = await asOwner('POST', '/withdrawals', { amount: 1_000, ...key })
     const charge = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
@@ -92,7 +92,7 @@ describe('what a member does', () => {
     expect(await mine('action=withdrawal.*')).toHaveLength(1)
   })
 
-  test('takes no secret, document, key or name of a payer into the log', async () => {
+  test('is recorded without secrets, documents, PIX keys or payer names', async () => {
     const words = 'user:pass@hooks.example/pix?token=very-secret'
     const url = `https://${words}`
     const endpoint = await asOwner('POST', '/dashboard/webhooks/endpoints', {
@@ -128,14 +128,14 @@ describe('what a member does', () => {
 })
 
 describe('an owner', () => {
-  test('reads of their own account alone, whatever they ask', async () => {
+  test('reads only records of their own account, whatever the filter', async () => {
     const other = await makeMerchant()
     const lines = await mine(`account=${other.id}`)
     expect(lines.length).toBeGreaterThan(3)
     expect(new Set(lines.map(({ account }) => account?.id))).toEqual(new Set([shop.id]))
   })
 
-  test('sees that it was the operator, and neither who nor from where, nor by any filter', async () => {
+  test('sees staff as the operator, without name, address or request id, even by filter', async () => {
     const [line] = await mine('action=account.limited')
     expect(line).toMatchObject({
       actor: { kind: 'operator', id: null, name: null, email: null },
@@ -151,7 +151,7 @@ describe('an owner', () => {
     }
   })
 
-  test('knows staff who are members of the account as everybody else in it', async () => {
+  test('sees staff who are members of the account by name', async () => {
     const both = await makeMerchant()
     await suspendAsStaff(both.id)
     await db().membership.create({ data: { accountId: both.id, userId: staffId, role: 'owner' } })
@@ -161,7 +161,7 @@ describe('an owner', () => {
     expect(body.data[0].actor).toMatchObject({ kind: 'person', id: staffId })
   })
 
-  test('alone may read it: nobody else in the account', async () => {
+  test('is the only role that may read the audit log', async () => {
     for (const role of ['finance', 'developer', 'viewer'] as const) {
       const secret = await signIn(shop, role)
       const { status, headers } = await asOwner('GET', '/dashboard/audit', undefined, secret)
@@ -171,7 +171,7 @@ describe('an owner', () => {
 })
 
 describe('the operator’s staff', () => {
-  test('reads of everybody, with names and addresses', async () => {
+  test('reads records of every account, with actor and address', async () => {
     const [line] = await theirs(`account=${shop.id}&action=account.limited`)
     expect(line).toMatchObject({
       actor: { kind: 'person', id: staffId },
@@ -180,7 +180,7 @@ describe('the operator’s staff', () => {
     })
   })
 
-  test('narrows it by account, person, deed, target, address, request and time', async () => {
+  test('filters by account, person, action, target, address, request and time', async () => {
     const { email } = await db().user.findUniqueOrThrow({ where: { id: ownerId } })
     const ofShop = await theirs(`account=${shop.id}`)
     const byOwner = ofShop.filter(({ actor }) => actor.id === ownerId).map(({ id }) => id)
@@ -207,7 +207,7 @@ describe('the operator’s staff', () => {
   })
 
   test.each(['action=nothing', 'account=x', 'limit=0', 'cursor=x', 'created_from=x'])(
-    'is told what cannot be meant: %s',
+    'gets 422 naming the invalid filter %s',
     async query => {
       const { status, body } = await asStaff(`/admin/audit?${query}`)
       expect(status).toBe(422)
@@ -215,7 +215,7 @@ describe('the operator’s staff', () => {
     },
   )
 
-  test('walks through all of it, newest first, each line once', async () => {
+  test('pages through all records, newest first, each once', async () => {
     const busy = await makeMerchant()
     await addEndpoint(busy, 'https://shop.example/hook')
     for (let count = 0; count < 6; count++) await suspendAsStaff(busy.id)
@@ -238,7 +238,7 @@ describe('the operator’s staff', () => {
     expect(group).toEqual(whole.filter(({ action }) => action.startsWith('account.')))
   })
 
-  test('saves it as a table that is whole, in which nothing is a formula; that is a deed too', async () => {
+  test('exports a complete CSV without formulas, and the export is recorded', async () => {
     const other = await makeMerchant('=HYPERLINK("http://evil.example")')
     await suspendAsStaff(other.id)
     for (const [locale, comma, words] of [

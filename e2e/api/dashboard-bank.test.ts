@@ -37,7 +37,7 @@ function seal(text: string): string {
 }
 
 describe('the simulated bank', () => {
-  test('reads a charge of the account as a bank shows it, however it was pasted', async () => {
+  test('reads a charge of the account from its code, with spaces and line breaks in it', async () => {
     const charge = await openCharge(merchant, 12_345)
     const half = charge.br_code.length / 2
     const broken = `${charge.br_code.slice(0, half)}\r\n  ${charge.br_code.slice(half)}`
@@ -54,7 +54,7 @@ describe('the simulated bank', () => {
     }
   })
 
-  test('says what is wrong with any other code, and tells nothing of somebody else’s', async () => {
+  test('names the problem of any other code and reveals no charge of another account', async () => {
     const mine = (await openCharge(merchant)).br_code
     const theirs = (await openCharge(await makeMerchant('Loja vizinha'))).br_code
     const body = mine.slice(0, -8)
@@ -84,7 +84,7 @@ describe('the simulated bank', () => {
     }
   })
 
-  test('reads nothing that is no query, nothing in live mode, and nothing for a stranger', async () => {
+  test('refuses an empty or too long code, live mode and members of other accounts', async () => {
     expect((await read('')).status).toBe(422)
     expect((await read('0'.repeat(601))).status).toBe(422)
     expect(refusal(await read('000201', 'live'))).toEqual([

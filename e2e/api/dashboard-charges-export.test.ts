@@ -24,7 +24,7 @@ const ask = (query: string, path = 'export') =>
   call(api.url, 'GET', `/dashboard/charges/${path}?${query}`, { headers })
 
 async function read(query: string): Promise<string[]> {
-  // A BOM would be taken away by text().
+  // text() would remove the BOM.
   const answer = await fetch(`${api.url}/api/dashboard/charges/export?${query}`, { headers })
   expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8')
   const text = Buffer.from(await answer.arrayBuffer()).toString('utf8')
@@ -34,7 +34,7 @@ async function read(query: string): Promise<string[]> {
   return lines
 }
 
-test('the table in Portuguese: semicolons, decimal commas, times of the merchant, masked documents', async () => {
+test('a Portuguese export has semicolons, decimal commas, local times and masked documents', async () => {
   const created = new Date('2026-03-10T01:30:05Z')
   const { id } = await open({
     client_name: 'João; "o" Sá',
@@ -51,7 +51,7 @@ test('the table in Portuguese: semicolons, decimal commas, times of the merchant
   expect(paid).not.toBeNull()
 })
 
-test('the same in English: commas, decimal points', async () => {
+test('an English export has commas and decimal points', async () => {
   const [head, line = ''] = await read('locale=en&external_id=pedido+7')
   expect(head).toContain('Reference,Status,Amount,Refunded,Payer,E-mail,Document,Created,')
   expect(line).toContain('pedido 7,Paid,1234.56,0.00,"João; ""o"" Sá",')
@@ -59,7 +59,7 @@ test('the same in English: commas, decimal points', async () => {
 })
 
 test.each(['=1+1', '+55 11', '-2', '@SUM(A1)', ' =1', '＝1'])(
-  '%j is a text, not a formula',
+  'a name that starts with %j is exported as text, not as a formula',
   async name => {
     const external_id = `f ${newId()} x`
     await open({ client_name: `${name}x`, client_email: 'a@example.com', external_id })
@@ -68,13 +68,13 @@ test.each(['=1+1', '+55 11', '-2', '@SUM(A1)', ' =1', '＝1'])(
   },
 )
 
-test('a line break in a name neither ends the row nor the table', async () => {
+test('a line break in a name ends neither its row nor the table', async () => {
   const external_id = `n ${newId()} x`
   await open({ client_name: `Ana\r\n${EXPORT_END}9`, external_id })
   expect(await read(`locale=en&external_id=${encodeURIComponent(external_id)}`)).toHaveLength(2)
 })
 
-test('it holds exactly what is filtered, more than one batch of it, newest first', async () => {
+test('the export has exactly the filtered charges, over several batches, newest first', async () => {
   const many = await makeMerchant()
   headers = pageHeaders(await signIn(many, 'finance'), many.id)
   await db().$executeRaw`
@@ -97,7 +97,7 @@ test('it holds exactly what is filtered, more than one batch of it, newest first
   expect(total.body).toEqual({ count: dear.length, amount, paid_amount: 0, is_exact: true })
 })
 
-test('a language that is not written, and a filter that cannot be, are refused', async () => {
+test('an unknown language or invalid filter is 422 naming the field', async () => {
   for (const [query, field] of [
     ['', 'locale'],
     ['locale=fr', 'locale'],
@@ -110,7 +110,7 @@ test('a language that is not written, and a filter that cannot be, are refused',
   }
 })
 
-test('a token opens neither', async () => {
+test('an API token reads neither the export nor the totals', async () => {
   headers = { authorization: 'Bearer troco_test_x' }
   for (const path of ['export', 'totals']) {
     expect(refusal(await ask('locale=en', path))[0]).toBe(401)

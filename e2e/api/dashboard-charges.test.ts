@@ -42,7 +42,7 @@ const headers = () => pageHeaders(secret, merchant.id)
 const ask = (path: string) =>
   call(api.url, 'GET', `/dashboard/charges/${path}`, { headers: headers() })
 
-/** Ids that are no charge of this account and mode. */
+/** Ids that match no charge of this account and mode. */
 async function strangers(): Promise<string[]> {
   const theirs = (await openCharge(await makeMerchant())).id
   return [newId(), 'x', "'%00", theirs].map(encodeURIComponent)
@@ -57,7 +57,7 @@ describe('GET /dashboard/charges/[id]/timeline', () => {
   }
   const told = (story: ChargeStory) => story.steps.map(({ what }) => what)
 
-  test('tells what became of a charge, the oldest first, with every trace of it', async () => {
+  test('lists payment, views, entries, webhooks and refunds of a charge, oldest first', async () => {
     const receiver = await openReceiver()
     receiver.say(status(204))
     const { id } = await createCharge(
@@ -98,7 +98,7 @@ describe('GET /dashboard/charges/[id]/timeline', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('says that it expired or failed, and that it was paid none the less', async () => {
+  test('lists expiry or failure, also when the charge is paid afterwards', async () => {
     const { id } = await openCharge(merchant)
     await simulateCharge(merchant.id, id, 'expired')
     expect(told(await read(id))).toEqual(['created', 'expired'])
@@ -111,14 +111,14 @@ describe('GET /dashboard/charges/[id]/timeline', () => {
     expect(told(await read(failed.id)).toSorted()).toEqual(['created', 'entry', 'failed', 'paid'])
   })
 
-  test('covers the document of the payer', async () => {
+  test('masks the payer’s document', async () => {
     const { id } = await openCharge(merchant)
     const { text, body } = await ask(`${id}/timeline`)
     expect(body.data.charge.client_doc).toMatch(/^\*{3}\.\d{3}\.\d{3}-\*{2}$/)
     expect(text).not.toContain(CANARY.formattedDocument)
   })
 
-  test('knows no charge of another account', async () => {
+  test('404 for an unknown charge and one of another account', async () => {
     for (const id of await strangers()) {
       expect(refusal(await ask(`${id}/timeline`)), id).toEqual(NOT_FOUND)
     }

@@ -52,7 +52,7 @@ async function payAt(moment: string, amount = 1_000): Promise<void> {
 
 const paidDays = (days: DayReceived[]) => days.filter(({ count }) => count > 0)
 
-test('an account in which nothing happened yet says so, with every day of the chart', async () => {
+test('a new account shows zeros and every day of the chart', async () => {
   const home = await readHome()
   expect(home).toMatchObject({
     balance: { available: 0, outbound: 0, held: { withdrawals: 0, refunds: 0 } },
@@ -63,13 +63,13 @@ test('an account in which nothing happened yet says so, with every day of the ch
   expect(new Set(home.days.map(({ amount }) => amount))).toEqual(new Set([0]))
 })
 
-/** A time zone in which it is about noon now: no midnight and no month's end comes in between. */
+/** A time zone in which it is about noon: no day or month ends during the test. */
 function zoneAtNoon(): string {
   const ahead = 12 - new Date().getUTCHours()
   return `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`
 }
 
-test('it tells what came in, how many paid, and what is held for which orders', async () => {
+test('shows amounts received, conversion and the number of held withdrawals', async () => {
   await db().account.update({ where: { id: merchant.id }, data: { timeZone: zoneAtNoon() } })
   await receive(merchant, 5_000)
   await receive(merchant, 7_000)
@@ -97,7 +97,7 @@ test('it tells what came in, how many paid, and what is held for which orders', 
   await expectBalancedBooks(merchant.id)
 })
 
-test("a day is the merchant's, also the one that has 25 hours and the one that has 23", async () => {
+test('days follow the merchant’s time zone, also those of 23 and 25 hours', async () => {
   await db().account.update({ where: { id: merchant.id }, data: { timeZone: 'America/New_York' } })
   await payAt('2025-11-02T03:59:59Z', 500)
   await payAt('2025-11-02T04:00:00Z', 1_000)
@@ -130,7 +130,7 @@ test.each([
   expect((await readHome(query)).days).toHaveLength(days)
 })
 
-test('the last check of the books shows', async () => {
+test('the result of the last ledger check is shown', async () => {
   await receive(merchant, 5_000)
   await db().ledgerCheck.create({ data: { accountId: merchant.id, wrong: 'a promise: a row' } })
   expect((await readHome()).books).toMatchObject({ is_right: false })
@@ -139,7 +139,6 @@ test('the last check of the books shows', async () => {
   expect((await readHome()).books).toMatchObject({ is_right: true })
 })
 
-/** A delivery as it stands after its last try. */
 async function deliver(status: string, attempts: number, durationMs = 40): Promise<void> {
   const [id, eventId] = [newId(), newId()]
   const mine = { accountId: merchant.id, mode: 'test' }
@@ -159,7 +158,7 @@ async function deliver(status: string, attempts: number, durationMs = 40): Promi
   await db().deliveryAttempt.create({ data: { ...tried, ...answer } })
 }
 
-test('a webhook that was tried in vain counts, one that was never tried does not', async () => {
+test('the webhook rate counts deliveries with an attempt and ignores those without', async () => {
   await deliver('delivered', 1, 30)
   await deliver('delivered', 2, 50)
   await deliver('exhausted', 3, 900)
@@ -168,7 +167,7 @@ test('a webhook that was tried in vain counts, one that was never tried does not
   expect((await readHome()).webhooks).toEqual({ delivered: 0.5, mean_ms: 40 })
 })
 
-test('each first step is ticked by the deed itself, and by no welcome of ours', async () => {
+test('a first step is completed by the merchant’s own action, not by the welcome charge', async () => {
   const steps = async () => {
     const { body } = await ask('/dashboard/steps')
     expectShape(StepsRead, body)

@@ -19,7 +19,6 @@ interface Person {
 }
 
 let api: Api
-/** A merchant with one owner, who is signed in. */
 let shop: Awaited<ReturnType<typeof makeMerchant>>
 let owner: Person
 beforeAll(async () => {
@@ -62,7 +61,7 @@ const roleOf = async (userId: string) =>
   (await db().membership.findFirst({ where: { accountId: shop.id, userId } }))?.role
 const countOwners = () => db().membership.count({ where: { accountId: shop.id, role: 'owner' } })
 
-/** Somebody with a sign-in of their own, who belongs to another account. */
+/** An owner of another account. */
 async function stranger(): Promise<Person> {
   return personOf(await signIn(await makeMerchant(), 'owner'))
 }
@@ -79,27 +78,30 @@ async function mailsTo(email: string): Promise<string[]> {
 }
 
 describe('the list', () => {
-  test.each(ROLES)('tells the %s who is in, as what, since when, and how safely', async role => {
-    const reader = await member(role)
-    await db().passkey.create({
-      data: {
-        ...{ id: newId(), userId: reader.id, credentialId: newId(), name: 'key', counter: 0 },
-        publicKey: new Uint8Array(1),
-      },
-    })
-    const { status, body } = await ask('GET', 'members', reader)
-    expect(status).toBe(200)
-    expectShape(MemberList, body)
-    expect(body.data.members).toMatchObject([
-      { user_id: owner.id, role: 'owner', has_second_factor: false },
-      { user_id: reader.id, email: reader.email, role, has_second_factor: true },
-    ])
-    expect(body.data.members[1].last_used_at).not.toBeNull()
-  })
+  test.each(ROLES)(
+    'shows a %s the members, their roles, last use and second factors',
+    async role => {
+      const reader = await member(role)
+      await db().passkey.create({
+        data: {
+          ...{ id: newId(), userId: reader.id, credentialId: newId(), name: 'key', counter: 0 },
+          publicKey: new Uint8Array(1),
+        },
+      })
+      const { status, body } = await ask('GET', 'members', reader)
+      expect(status).toBe(200)
+      expectShape(MemberList, body)
+      expect(body.data.members).toMatchObject([
+        { user_id: owner.id, role: 'owner', has_second_factor: false },
+        { user_id: reader.id, email: reader.email, role, has_second_factor: true },
+      ])
+      expect(body.data.members[1].last_used_at).not.toBeNull()
+    },
+  )
 })
 
 describe('an invitation', () => {
-  test('is shown once, mailed, kept as a hash only, and written down without the e-mail', async () => {
+  test('is shown once, mailed, stored as a hash and audited without the e-mail', async () => {
     const email = someEmail()
     const { status, body } = await invite(email)
     expect(status).toBe(200)
@@ -122,7 +124,7 @@ describe('an invitation', () => {
     expect(list.text).not.toContain(secret)
   })
 
-  test('asked again under the same key is one, without its link; anew it replaces the first', async () => {
+  test('repeated under its idempotency key returns no link; a new one replaces the first', async () => {
     const body = { email: someEmail(), role: 'viewer' }
     const key = newId()
     const first = await ask('POST', 'invitations', owner, body, 'test', key)
@@ -140,7 +142,7 @@ describe('an invitation', () => {
     })
   })
 
-  test('is refused to a member, to an e-mail that only looks like one, and past the limit', async () => {
+  test('is refused for a member, for an invalid or look-alike e-mail and above the limit', async () => {
     const known = await member('viewer')
     expect(refusal(await invite(known.email))).toEqual([
       409,
@@ -168,7 +170,7 @@ describe('an invitation', () => {
     expect((await invite(email)).status).toBe(200)
   })
 
-  test('lets in once, however many press at once, and only whom it is for', async () => {
+  test('is accepted once under concurrency, and only by the invited person', async () => {
     const invited = await stranger()
     const secret = secretOf((await invite(invited.email)).body.data.link)
     const other = await join(secret, await stranger())
@@ -182,7 +184,7 @@ describe('an invitation', () => {
     expect((await ask('GET', 'members', invited)).status).toBe(200)
   })
 
-  test('is none to whoever joins while it is sent: nobody keeps a way back in', async () => {
+  test('that is renewed while its recipient joins leaves no open invitation behind', async () => {
     for (let round = 0; round < 10; round++) {
       const invited = await stranger()
       const secret = secretOf((await invite(invited.email)).body.data.link)
@@ -193,7 +195,7 @@ describe('an invitation', () => {
     }
   })
 
-  test('holds no more once it was revoked or its time is over, nor while the account is suspended', async () => {
+  test('is refused after it is revoked or expires, and while the account is suspended', async () => {
     const invited = await stranger()
     const ended = async (secret: string) => {
       const { status, headers } = await join(secret, invited)
@@ -213,7 +215,7 @@ describe('an invitation', () => {
     expect(await roleOf(invited.id)).toBeUndefined()
   })
 
-  test('of one account opens no other, and no other account can touch it', async () => {
+  test('of one account joins no other and cannot be changed from another', async () => {
     const invited = await stranger()
     const { id, link } = (await invite(invited.email, 'owner')).body.data
     const mine = shop
@@ -232,8 +234,8 @@ describe('an invitation', () => {
   })
 })
 
-describe('another role', () => {
-  test('ends every session at once, is told by mail, and is written down', async () => {
+describe('a change of role', () => {
+  test('ends all sessions of the member and is mailed and audited', async () => {
     const ana = await member('developer')
     const elsewhere = await openSession(ana.id, { ip: null, userAgent: null })
     expect((await ask('PATCH', `members/${ana.id}`, owner, { role: 'developer' })).status).toBe(200)
@@ -248,7 +250,7 @@ describe('another role', () => {
     expect((await mailsTo(ana.email)).join()).toContain('leitor')
   })
 
-  test('takes with it the invitations that an owner sent', async () => {
+  test('revokes the invitations that a former owner sent', async () => {
     const second = await member('owner')
     const invited = await stranger()
     const { link } = (await invite(invited.email, 'owner', second)).body.data
@@ -257,8 +259,8 @@ describe('another role', () => {
   })
 })
 
-describe('whoever goes', () => {
-  test('is nobody in the account from the next request on, and only there if they left', async () => {
+describe('leaving and removal', () => {
+  test('end access at once; a removed member is also signed out and mailed', async () => {
     const [removed, gone] = [await member('finance'), await member('viewer')]
     expect((await ask('DELETE', `members/${removed.id}`, owner)).status).toBe(200)
     expect(await readSession(removed.secret)).toBeNull()
@@ -276,7 +278,7 @@ describe('whoever goes', () => {
     expect((await ask('DELETE', 'members/nobody', owner)).status).toBe(404)
   })
 
-  test('is never the last owner: not by leaving, removal or another role', async () => {
+  test('are refused for the last owner, and so is a change of role', async () => {
     await member('finance')
     const disabled = await member('owner')
     await db().user.update({ where: { id: disabled.id }, data: { disabledAt: new Date() } })
@@ -294,7 +296,7 @@ describe('whoever goes', () => {
     expect(await readSession(owner.secret)).not.toBeNull()
   })
 
-  test('of two owners who leave at once exactly one stays', async () => {
+  test('exactly one of two owners who leave at once stays', async () => {
     for (let round = 0; round < 5; round++) {
       const other = await member('owner')
       const both = [owner, other]
@@ -305,7 +307,7 @@ describe('whoever goes', () => {
     }
   })
 
-  test('of ten owners who all give up their role at once exactly one keeps it', async () => {
+  test('exactly one of ten owners who give up their role at once stays owner', async () => {
     const owners = [owner, ...(await Promise.all(Array.from({ length: 9 }, () => member('owner'))))]
     const demote = (one: Person, whom: Person) =>
       ask('PATCH', `members/${whom.id}`, one, { role: 'viewer' })
@@ -314,7 +316,7 @@ describe('whoever goes', () => {
     expect(await countOwners()).toBe(1)
   })
 
-  test('of ten owners who demote each other in a ring at once one stays, and no viewer demotes', async () => {
+  test('ten owners who demote each other at once leave at least one owner', async () => {
     const owners = [owner, ...(await Promise.all(Array.from({ length: 9 }, () => member('owner'))))]
     const answers = await Promise.all(
       owners.map((one, at) => {
@@ -331,7 +333,7 @@ describe('whoever goes', () => {
 })
 
 describe('an account', () => {
-  test('that is suspended only shows its members, and lets them go', async () => {
+  test('that is suspended only shows its members and lets them leave', async () => {
     const ana = await member('developer')
     await suspendAccount(shop.id, 'test', { type: 'system' })
     expect((await ask('GET', 'members', ana)).status).toBe(200)
@@ -344,7 +346,7 @@ describe('an account', () => {
     expect(said.headers.get('x-error-code')).toBe('cross_origin')
   })
 
-  test('without a live mode has its members there too, for whoever proves who they are', async () => {
+  test('without live mode has its members there too; a change needs a recent proof of identity', async () => {
     const ana = await member('viewer')
     const change = () => ask('PATCH', `members/${ana.id}`, owner, { role: 'finance' }, 'live')
     await db().$executeRaw`UPDATE user_sessions SET proved_at = now() - interval '301 seconds'

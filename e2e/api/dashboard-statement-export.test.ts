@@ -18,7 +18,7 @@ import {
 } from '#lib/testing/stage.ts'
 
 const EXPORT = '/dashboard/statement/export'
-/** More than are read at once, so that a file is made of several pieces. */
+/** More than one batch, so that a file has several pieces. */
 const ENTRIES = 2_345
 
 let api: Api
@@ -43,7 +43,7 @@ afterAll(async () => {
 const ask = (query: string, whose = merchant.id) =>
   call(api.url, 'GET', `${EXPORT}?${query}`, { headers: pageHeaders(secret, whose) })
 
-/** The file itself, byte for byte. */
+/** Returns the text with its BOM, which text() would remove. */
 async function download(query: string, by = secret, whose = merchant.id) {
   const headers = pageHeaders(by, whose)
   const answer = await fetch(`${api.url}/api${EXPORT}?${query}`, { headers })
@@ -51,7 +51,7 @@ async function download(query: string, by = secret, whose = merchant.id) {
   return { status: answer.status, headers: answer.headers, text }
 }
 
-test('a CSV in Portuguese: BOM, semicolons, commas, no formula, no whole document', async () => {
+test('a Portuguese CSV has a BOM, semicolons, decimal commas, no formulas and masked documents', async () => {
   const { status, headers, text } = await download('format=csv&locale=pt-BR')
   expect(status).toBe(200)
   expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
@@ -69,7 +69,7 @@ test('a CSV in Portuguese: BOM, semicolons, commas, no formula, no whole documen
   expect(text).not.toContain('52998224725')
 })
 
-test('a CSV in English has commas and points', async () => {
+test('an English CSV has commas and decimal points', async () => {
   const { text, headers } = await download('format=csv&locale=en')
   expect(headers.get('content-disposition')).toContain('filename="statement-')
   const [head, , withdrawal] = text.split('\r\n')
@@ -77,7 +77,7 @@ test('a CSV in English has commas and points', async () => {
   expect(withdrawal).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,Withdrawal,.*,-12\.34,587\.66$/)
 })
 
-test('an OFX holds the same movements, and the balance that they end with', async () => {
+test('an OFX file has the same movements and the closing balance', async () => {
   const { text, headers } = await download('format=ofx&locale=pt-BR')
   expect(headers.get('content-type')).toBe('application/x-ofx; charset=us-ascii')
   const amounts = [...text.matchAll(/<TRNAMT>(.*?)<\/TRNAMT>/g)].map(([, amount]) => amount)
@@ -89,7 +89,7 @@ test('an OFX holds the same movements, and the balance that they end with', asyn
   expect(text).not.toMatch(/[^\r\n -~]/)
 })
 
-test('only what is filtered: another period is an empty file that still says its balance', async () => {
+test('a period without movements is an empty file; OFX still has the balance', async () => {
   const past = 'period=custom&from=2020-01-01&to=2020-01-31'
   const csv = await download(`format=csv&locale=en&${past}`)
   expect(csv.text.trim().split('\r\n')).toHaveLength(1)
@@ -98,7 +98,7 @@ test('only what is filtered: another period is an empty file that still says its
   expect(ofx.text).toContain('<BALAMT>0.00</BALAMT>')
 })
 
-test('a file of many pieces holds every movement once, in order, and its sums are the balance', async () => {
+test('a file of several batches has every movement once, in order, and sums to the balance', async () => {
   const rich = await makeMerchant()
   const its = await signIn(rich, 'owner')
   await enter(rich, ENTRIES)
@@ -118,7 +118,7 @@ test('a file of many pieces holds every movement once, in order, and its sums ar
   expect(balance).toBe((await readBalances(rich.id, 'test')).available)
 })
 
-/** So many paid charges, booked in one statement as a busy bank would report them. */
+/** Books paid charges in one statement, as a busy bank reports them. */
 async function enter({ id: accountId }: Account, count: number): Promise<void> {
   const ids = Array.from({ length: count }, () => newId())
   await db().charge.createMany({
@@ -135,13 +135,13 @@ async function enter({ id: accountId }: Account, count: number): Promise<void> {
   )
 }
 
-test('what is no format, language or text of a right length is told by its field', async () => {
+test('422 names an unknown format, an unknown language and a too long period', async () => {
   const { status, body } = await ask(`format=pdf&locale=fr&period=${'x'.repeat(41)}`)
   expect(status).toBe(422)
   expect(Object.keys(body.errors)).toEqual(['format', 'locale', 'period'])
 })
 
-test('another account is not for this member', async () => {
+test('401 for an account in which the caller is not a member', async () => {
   const other = await makeMerchant()
   expect(refusal(await ask('format=csv&locale=en', other.id))[0]).toBe(401)
 })

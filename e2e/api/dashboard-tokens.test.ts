@@ -38,7 +38,7 @@ const use = async (token: string): Promise<unknown[]> => {
 const audited = (target: string) =>
   db().auditRecord.findMany({ where: { target }, orderBy: { createdAt: 'asc' } })
 
-/** Every row in which something of this account is kept. */
+/** Every stored row that could contain the token. */
 async function everythingKept(): Promise<string> {
   const where = { accountId: merchant.id }
   return JSON.stringify([
@@ -49,7 +49,7 @@ async function everythingKept(): Promise<string> {
 }
 
 describe('POST tokens', () => {
-  test('200: makes one that may do what was ticked, and shows it this once', async () => {
+  test('200: creates a token with the chosen permissions and shows it once', async () => {
     const { status, body } = await ask('POST', ROOT, WANTED)
     expect(status).toBe(200)
     expectShape(TokenShown, body)
@@ -67,7 +67,7 @@ describe('POST tokens', () => {
     expect(await audited(row.id)).toMatchObject([{ action: 'token.issued', actorType: 'user' }])
   })
 
-  test('a replay under its key tells what was made but never the token, which lies nowhere', async () => {
+  test('a replay returns the row without the token, which is stored nowhere', async () => {
     const first = await ask('POST', ROOT, WANTED, 'a-key')
     const again = await ask('POST', ROOT, WANTED, 'a-key')
     const { token, ...row } = first.body.data
@@ -77,7 +77,7 @@ describe('POST tokens', () => {
     expect(await everythingKept()).not.toContain(token.slice(20, -4))
   })
 
-  test('200: ends after so many days, or with a day where the account is', async () => {
+  test('200: expires after the given days, or with a day in the account’s time zone', async () => {
     const days = await create({ ...WANTED, expires_in_days: 30 })
     const lifeMs = Date.parse(days.expires_at) - Date.parse(days.created_at)
     expect(Math.round(lifeMs / 86_400_000)).toBe(30)
@@ -88,7 +88,7 @@ describe('POST tokens', () => {
     expect([days.status, soon.status]).toEqual(['active', 'expiring'])
   })
 
-  test('409 for one more than there may be in use; one that was revoked makes room', async () => {
+  test('409 above the maximum of active tokens; revoking one makes room', async () => {
     const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'x', permissions: [] }
     const actor = { type: 'system' } as const
     for (let count = 0; count < TOKENS_MAX - 3; count++) await issueToken(wanted, actor)
@@ -125,13 +125,13 @@ describe('POST tokens', () => {
       { ...WANTED, expires_in_days: 0 },
       { expires_in_days: ['expires_in_days must be a whole number of days from 1 to 3650'] },
     ],
-  ])('422 names what is wrong in %j', async (body, errors) => {
+  ])('422 names the invalid field in %j', async (body, errors) => {
     const answer = await ask('POST', ROOT, body)
     expect([answer.status, answer.body]).toEqual([422, { errors }])
     expect(await list()).toEqual([])
   })
 
-  test('403 in live mode while it is closed; its list is read and empty', async () => {
+  test('403 in live mode while it is disabled; its list is empty', async () => {
     expect((await ask('POST', ROOT, WANTED, undefined, 'live')).status).toBe(403)
     await create()
     expect((await ask('GET', ROOT, undefined, undefined, 'live')).body.data).toEqual([])
@@ -139,7 +139,7 @@ describe('POST tokens', () => {
 })
 
 describe('POST tokens/{id}/revoke', () => {
-  test('200: refused from the very next request on, with the reason in list and record', async () => {
+  test('200: refused from the next request; the list and the audit log have the reason', async () => {
     const { id, token } = await create()
     expect(await use(token)).toEqual([200])
     const said = await ask('POST', `${ROOT}/${id}/revoke`, { reason: 'vazou' })
@@ -149,7 +149,7 @@ describe('POST tokens/{id}/revoke', () => {
     expect((await audited(id)).at(-1)).toMatchObject({ action: 'token.revoked', reason: 'vazou' })
   })
 
-  test('200 without a reason, and again without another record', async () => {
+  test('200 without a reason; a second revocation adds no audit record', async () => {
     const { id } = await create()
     const first = await ask('POST', `${ROOT}/${id}/revoke`, {})
     const again = await ask('POST', `${ROOT}/${id}/revoke`, { reason: 'later' })
@@ -160,7 +160,7 @@ describe('POST tokens/{id}/revoke', () => {
 })
 
 describe('POST tokens/{id}/rotate', () => {
-  test('200: the new one may do the same, and both work for the overlap', async () => {
+  test('200: the new token has the same permissions, and both work during the overlap', async () => {
     const old = await create({ ...WANTED, expires_in_days: 90 })
     const { status, body } = await ask('POST', `${ROOT}/${old.id}/rotate`, { overlap_hours: 24 })
     expect(status).toBe(200)
@@ -178,7 +178,7 @@ describe('POST tokens/{id}/rotate', () => {
     expect(actions).toEqual(['token.issued', 'token.rotated'])
   })
 
-  test('200 without an overlap: the old one is refused at once, remembered or not', async () => {
+  test('200 without an overlap: the old token is refused at once, even when cached', async () => {
     const old = await create()
     for (let count = 0; count < 2; count++) expect(await use(old.token)).toEqual([200])
     const { body } = await ask('POST', `${ROOT}/${old.id}/rotate`, { overlap_hours: 0 })
@@ -186,14 +186,14 @@ describe('POST tokens/{id}/rotate', () => {
     expect(await use(body.data.token)).toEqual([200])
   })
 
-  test('an end that is near stays: no overlap makes a token live longer', async () => {
+  test('an overlap never extends the life of the old token', async () => {
     const old = await create({ ...WANTED, expires_in_days: 1 })
     await ask('POST', `${ROOT}/${old.id}/rotate`, { overlap_hours: 168 })
     const row = (await list()).find((one: { id: string }) => one.id === old.id)
     expect(row.expires_at).toBe(old.expires_at)
   })
 
-  test('a replay never tells the token, and of twelve at once one wins', async () => {
+  test('a replay never returns the token; of twelve concurrent rotations one succeeds', async () => {
     const old = await create()
     const path = `${ROOT}/${old.id}/rotate`
     const first = await ask('POST', path, { overlap_hours: 1 }, 'a-key')
@@ -207,7 +207,7 @@ describe('POST tokens/{id}/rotate', () => {
     expect(new Set(statuses)).toEqual(new Set([200, 409]))
   })
 
-  test('409 for one that ended or was replaced, 422 for any other overlap', async () => {
+  test('409 for a revoked or rotated token, 422 for an unknown overlap', async () => {
     const { id } = await create()
     const path = `${ROOT}/${id}/rotate`
     const hours = 'overlap_hours must be one of 0, 1, 24, 168'
@@ -231,7 +231,7 @@ describe('POST tokens/{id}/rotate', () => {
 })
 
 test.each(['revoke', 'rotate'])(
-  '404 for %s of what is no token of this account and mode',
+  '404 to %s an unknown token or one of another account or mode',
   async deed => {
     const other = await makeMerchant()
     const wanted = { name: 'x', permissions: [], prefix: 'x', lastFour: 'x' }

@@ -48,7 +48,6 @@ const ids = async (query = '') =>
   (await ask('GET', `${ROOT}${query}`)).body.data.map(({ id }: { id: string }) => id)
 const onlyRow = () => db().delivery.findFirstOrThrow({ where: { accountId: merchant.id } })
 
-/** One delivery of this account, by the event of a charge that was paid. */
 async function deliver(): Promise<{ id: string; subject: string }> {
   const subject = await payAndTell(merchant, HOOK)
   const where = { accountId: merchant.id, subjectId: subject, endpointId: null }
@@ -56,7 +55,7 @@ async function deliver(): Promise<{ id: string; subject: string }> {
   return { id, subject }
 }
 
-/** Ids that are no delivery of this account and mode. */
+/** Ids that match no delivery of this account and mode. */
 async function strangers(): Promise<string[]> {
   const mine = merchant
   merchant = await makeMerchant()
@@ -68,7 +67,7 @@ async function strangers(): Promise<string[]> {
 }
 
 describe('GET deliveries', () => {
-  test('200: of every receiver, newest first, with what the last try brought', async () => {
+  test('200: deliveries to every URL, newest first, with the result of the last attempt', async () => {
     await addEndpoint(merchant, 'https://erp.example/hooks')
     const one = await deliver()
     const two = await deliver()
@@ -106,7 +105,7 @@ describe('GET deliveries', () => {
     expect(sequences).toEqual(sequences.toSorted((a: number, b: number) => b - a))
   })
 
-  test('200: page by page, each once, also where an event has several receivers', async () => {
+  test('200: pages have each delivery once, also for an event with several endpoints', async () => {
     await addEndpoint(merchant, HOOK)
     await addEndpoint(merchant, HOOK)
     for (let nth = 0; nth < 3; nth++) await deliver()
@@ -122,7 +121,7 @@ describe('GET deliveries', () => {
     expect(seen).toEqual(all)
   })
 
-  test('200: those in one state; what waits for a disabled endpoint is paused', async () => {
+  test('200: filters by status; deliveries to a disabled endpoint are paused', async () => {
     const made = new Map<string, string>()
     for (const status of DELIVERY_STATUSES) {
       const { id } = await deliver()
@@ -137,7 +136,7 @@ describe('GET deliveries', () => {
     }
   })
 
-  test('200: by endpoint, event, what it is about, and when', async () => {
+  test('200: filters by endpoint, event type, subject and time', async () => {
     const { id: endpoint } = await addEndpoint(merchant, HOOK)
     const { id, subject } = await deliver()
     const other = await deliver()
@@ -159,7 +158,7 @@ describe('GET deliveries', () => {
     expect(await ids(all)).toEqual([id])
   })
 
-  test('200: by a reference of one’s own, or by the id of what it stands for or of its event', async () => {
+  test('200: finds by the merchant’s reference, the id of the charge or that of the event', async () => {
     const { id, subject } = await deliver()
     await deliver()
     const mine = merchant
@@ -193,7 +192,7 @@ describe('GET deliveries', () => {
     expect([answer.status, answer.body]).toEqual([422, { errors: { [field]: [message] } }])
   })
 
-  test('422 names every field at once', async () => {
+  test('422 names every invalid field', async () => {
     const { status, body } = await ask('GET', `${ROOT}?type=x&created_from=x&created_to=x`)
     expect([status, Object.keys(body.errors).toSorted()]).toEqual([
       422,
@@ -203,7 +202,7 @@ describe('GET deliveries', () => {
 })
 
 describe('GET deliveries/{id}', () => {
-  test('200: with every try, each with the bytes that were kept with the first', async () => {
+  test('200: every attempt, with the request body stored with the first', async () => {
     const { id } = await deliver()
     await db().$executeRaw`
       INSERT INTO delivery_attempts (account_id, delivery_id, number, request_headers, request_body,
@@ -226,14 +225,14 @@ describe('GET deliveries/{id}', () => {
     ])
   })
 
-  test('200: one that is under way says so, and has no next try', async () => {
+  test('200: a delivery in progress is marked and has no next attempt', async () => {
     const { id } = await deliver()
     await change(Prisma.sql`lease = ${newId()}::uuid, due_at = now() + interval '1 minute'`)
     const { data } = (await ask('GET', `${ROOT}/${id}`)).body
     expect(data).toMatchObject({ status: 'pending', is_under_way: true, next_attempt_at: null })
   })
 
-  test('404', async () => {
+  test('404 for an unknown delivery and one of another account or mode', async () => {
     for (const id of await strangers()) {
       expect(refusal(await ask('GET', `${ROOT}/${id}`))).toEqual(NOT_FOUND)
     }
@@ -242,7 +241,7 @@ describe('GET deliveries/{id}', () => {
 
 describe('POST deliveries/{id}/resend', () => {
   test.each(['delivered', 'exhausted', 'stopped'])(
-    '200: one that is %s has a new round of tries, due now',
+    '200: a delivery that is %s gets a new round of attempts, due now',
     async status => {
       const { id } = await deliver()
       await give(status)
@@ -257,7 +256,7 @@ describe('POST deliveries/{id}/resend', () => {
     },
   )
 
-  test('200: one that waits for its next try goes now, in the same round', async () => {
+  test('200: a delivery that waits for its next attempt is due now, in the same round', async () => {
     const { id } = await deliver()
     await change(Prisma.sql`attempts = 2, due_at = now() + interval '5 hours'`)
     expect((await ask('POST', `${ROOT}/${id}/resend`)).status).toBe(200)
@@ -266,14 +265,14 @@ describe('POST deliveries/{id}/resend', () => {
     expect(row.dueAt?.getTime()).toBeLessThanOrEqual(Date.now() + 3_600_000)
   })
 
-  test('200: one whose worker died is no longer under way', async () => {
+  test('200: the lease of a dead worker is released', async () => {
     const { id } = await deliver()
     await change(Prisma.sql`lease = ${newId()}::uuid, due_at = now() - interval '1 s'`)
     expect((await ask('POST', `${ROOT}/${id}/resend`)).status).toBe(200)
     expect((await onlyRow()).lease).toBeNull()
   })
 
-  test('200 again under its key resends it once', async () => {
+  test('200: repeated under its idempotency key resends once', async () => {
     const { id } = await deliver()
     await give('exhausted')
     const first = await ask('POST', `${ROOT}/${id}/resend`, {}, 'resend')
@@ -283,20 +282,20 @@ describe('POST deliveries/{id}/resend', () => {
     expect((await onlyRow()).status).toBe('exhausted')
   })
 
-  test('404', async () => {
+  test('404 for an unknown delivery and one of another account or mode', async () => {
     for (const id of await strangers()) {
       expect(refusal(await ask('POST', `${ROOT}/${id}/resend`))).toEqual(NOT_FOUND)
     }
   })
 
-  test('409 while it is under way', async () => {
+  test('409 while the delivery is in progress', async () => {
     const { id } = await deliver()
     await change(Prisma.sql`lease = ${newId()}::uuid, due_at = now() + interval '1 minute'`)
     const text = '{"error":"The delivery is being sent: try again when it has ended"}'
     expect(refusal(await ask('POST', `${ROOT}/${id}/resend`))).toEqual([409, text, 'under_way'])
   })
 
-  test('409 when its endpoint is disabled or deleted, whatever became of it', async () => {
+  test('409 while its endpoint is disabled or deleted, in every state', async () => {
     const { id: endpoint } = await addEndpoint(merchant, HOOK)
     await payAndTell(merchant)
     const { id } = await onlyRow()
@@ -314,7 +313,7 @@ describe('POST deliveries/{id}/resend', () => {
 describe('POST deliveries/resend', () => {
   const hourAgo = () => new Date(Date.now() - 3_600_000).toISOString()
 
-  test('200: what failed in the period, of this account, and nothing else', async () => {
+  test('200: resends only the failed deliveries of the period and the account', async () => {
     const made: string[] = []
     for (const status of ['exhausted', 'stopped', 'delivered', 'pending', 'exhausted']) {
       const { id } = await deliver()
@@ -337,7 +336,7 @@ describe('POST deliveries/resend', () => {
     expect(again.body.resent).toBe(0)
   })
 
-  test('200: only of one endpoint, one state, or up to a time', async () => {
+  test('200: filters by endpoint, status and end of the period', async () => {
     const { id: endpoint } = await addEndpoint(merchant, HOOK)
     const [one, two] = [await deliver(), await deliver()]
     await give('exhausted')
@@ -352,7 +351,7 @@ describe('POST deliveries/resend', () => {
     expect(one.id).not.toBe(two.id)
   })
 
-  test('200: leaves alone what belongs to a disabled endpoint', async () => {
+  test('200: skips deliveries to a disabled endpoint', async () => {
     const { id: endpoint } = await addEndpoint(merchant, HOOK)
     await deliver()
     await ask('POST', `/dashboard/webhooks/endpoints/${endpoint}/disable`)
@@ -362,7 +361,7 @@ describe('POST deliveries/resend', () => {
     expect(await ids(`?status=exhausted&endpoint_id=${endpoint}`)).toHaveLength(1)
   })
 
-  test('200: only of one type, one transaction or no endpoint; GET says before how many', async () => {
+  test('200: filters by type, reference and no endpoint; GET returns the number before', async () => {
     await addEndpoint(merchant, HOOK)
     const one = await deliver()
     await deliver()
@@ -384,14 +383,14 @@ describe('POST deliveries/resend', () => {
     expect(await failed('')).toBe(0)
   })
 
-  test('404 for an endpoint that is not there', async () => {
+  test('404 for an unknown endpoint and one of another account', async () => {
     for (const endpoint_id of [newId(), (await addEndpoint(await makeMerchant(), HOOK)).id]) {
       const answer = await ask('POST', `${ROOT}/resend`, { from: hourAgo(), endpoint_id })
       expect(refusal(answer)).toEqual(NO_ENDPOINT)
     }
   })
 
-  test('409 for an endpoint that is disabled', async () => {
+  test('409 for a disabled endpoint', async () => {
     const { id: endpoint_id } = await addEndpoint(merchant, HOOK)
     await ask('POST', `/dashboard/webhooks/endpoints/${endpoint_id}/disable`)
     const answer = await ask('POST', `${ROOT}/resend`, { from: hourAgo(), endpoint_id })
@@ -417,7 +416,7 @@ describe('POST deliveries/resend', () => {
         ],
       },
     ],
-  ])('422 names what is wrong in %j', async (body, errors) => {
+  ])('422 names the invalid field in %j', async (body, errors) => {
     const answer = await ask('POST', `${ROOT}/resend`, body)
     expect([answer.status, answer.body]).toEqual([422, { errors }])
   })

@@ -48,7 +48,7 @@ const audited = async () =>
     ...{ action, target, actorType, before, after },
   }))
 
-/** Ids that are no endpoint of this account: unknown, no id at all, another mode's, another's. */
+/** Ids that match no endpoint: unknown, malformed, of another account, of another mode. */
 async function strangers(): Promise<string[]> {
   const other = await makeMerchant()
   const theirs = { id: newId(), url: URL_OF_SHOP, eventTypes: [...EVENT_TYPES] }
@@ -58,7 +58,6 @@ async function strangers(): Promise<string[]> {
   return [newId(), 'x', "'%00", theirs.id, live.id].map(encodeURIComponent)
 }
 
-/** For each way of a route to be asked for what is not there. */
 async function expectUnknown(method: string, rest = '', body?: object): Promise<void> {
   for (const id of await strangers()) {
     const answer = await ask(method, `${ROOT}/${id}${rest}`, body)
@@ -70,7 +69,7 @@ async function expectUnknown(method: string, rest = '', body?: object): Promise<
 }
 
 describe('POST endpoints', () => {
-  test('200: makes it and shows its secret this once', async () => {
+  test('200: creates the endpoint and shows its secret once', async () => {
     const { status, body } = await ask('POST', ROOT, WANTED)
     expect(status).toBe(200)
     expectShape(EndpointCreated, body)
@@ -94,13 +93,13 @@ describe('POST endpoints', () => {
     expect(JSON.stringify(await audited())).not.toContain(shown.slice(6))
   })
 
-  test('200: keeps the events that are named, each once, in our order', async () => {
+  test('200: stores the named event types, each once, in a fixed order', async () => {
     const event_types = ['withdrawal.approved', 'transaction.paid', 'withdrawal.approved']
     const { event_types: kept } = await create({ url: URL_OF_SHOP, event_types })
     expect(kept).toEqual(['transaction.paid', 'withdrawal.approved'])
   })
 
-  test('200 again under its key, with the same secret, which lies nowhere with the key', async () => {
+  test('200: a replay returns the same secret, which is not stored with the idempotency key', async () => {
     const first = await ask('POST', ROOT, WANTED, 'a-key')
     const again = await ask('POST', ROOT, WANTED, 'a-key')
     expect(again.headers.get('idempotent-replayed')).toBe('true')
@@ -112,7 +111,7 @@ describe('POST endpoints', () => {
     expect(Buffer.from(JSON.stringify(kept)).includes('whsec_')).toBe(false)
   })
 
-  test('409 for the eleventh, even when twelve come at once', async () => {
+  test('409 for the eleventh endpoint, also when twelve are created at once', async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => ask('POST', ROOT, WANTED)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10)
     const [refused] = answers.filter(({ status }) => status !== 200)
@@ -133,14 +132,14 @@ describe('POST endpoints', () => {
     [{ ...WANTED, event_types: 'all' }, { event_types: [types] }],
     [{ ...WANTED, event_types: ['transaction.sold'] }, { event_types: [types] }],
     [{ ...WANTED, event_types: { 0: '*' } }, { event_types: [types] }],
-  ])('422 names what is wrong in %j', async (body, errors) => {
+  ])('422 names the invalid field in %j', async (body, errors) => {
     const answer = await ask('POST', ROOT, body)
     expect([answer.status, answer.body]).toEqual([422, { errors }])
   })
 })
 
 describe('GET endpoints', () => {
-  test('200: those of this account and mode, the oldest first, without the deleted', async () => {
+  test('200: the endpoints of this account and mode, oldest first, without deleted ones', async () => {
     await strangers()
     const [one, two, three] = [await create(), await create(), await create()]
     await ask('DELETE', `${ROOT}/${two.id}`)
@@ -152,18 +151,19 @@ describe('GET endpoints', () => {
 })
 
 describe('GET endpoints/{id}', () => {
-  test('200', async () => {
+  test('200: the endpoint as it was created, without its secret', async () => {
     const { id, secret: _, ...made } = await create()
     const { status, body } = await ask('GET', `${ROOT}/${id}`)
     expect([status, body]).toEqual([200, { data: { id, ...made } }])
     expectShape(EndpointRead, body)
   })
 
-  test('404', () => expectUnknown('GET'))
+  test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
+    expectUnknown('GET'))
 })
 
 describe('PATCH endpoints/{id}', () => {
-  test('200: what waits to be sent follows to the new address, what is over stays', async () => {
+  test('200: pending deliveries move to the new URL, finished ones keep theirs', async () => {
     const { id } = await create()
     await payAndTell(merchant)
     await payAndTell(merchant)
@@ -186,12 +186,12 @@ describe('PATCH endpoints/{id}', () => {
     expect((await audited()).at(-1)).toMatchObject({
       action: 'webhook_endpoint.edited',
       before: { url: URL_OF_SHOP },
-      // Whom it calls as is the receiver's secret.
+      // The user name in a URL is a credential of the receiver.
       after: { url: 'https://new.shop.example:8443/hooks' },
     })
   })
 
-  test('200: other events are told from now on', async () => {
+  test('200: new event types apply from now on', async () => {
     const { id } = await create()
     const event_types = ['withdrawal.approved']
     const { body } = await ask('PATCH', `${ROOT}/${id}`, { event_types })
@@ -200,12 +200,13 @@ describe('PATCH endpoints/{id}', () => {
     expect(await db().delivery.count({ where: { endpointId: id } })).toBe(0)
   })
 
-  test('404', () => expectUnknown('PATCH', '', { url: URL_OF_SHOP }))
+  test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
+    expectUnknown('PATCH', '', { url: URL_OF_SHOP }))
 
   test.each([
     [{}, { body: ['body must contain url, event_types or both'] }],
     [{ url: 'x' }, { url: ['url must be an http or https address'] }],
-  ])('422 names what is wrong in %j', async (body, errors) => {
+  ])('422 names the invalid field in %j', async (body, errors) => {
     const { id } = await create()
     const answer = await ask('PATCH', `${ROOT}/${id}`, body)
     expect([answer.status, answer.body]).toEqual([422, { errors }])
@@ -213,7 +214,7 @@ describe('PATCH endpoints/{id}', () => {
 })
 
 describe('DELETE endpoints/{id}', () => {
-  test('200: nothing waits for it any more, and nothing comes', async () => {
+  test('200: pending deliveries are stopped and new events create none', async () => {
     const { id } = await create()
     await payAndTell(merchant)
     const answer = await ask('DELETE', `${ROOT}/${id}`)
@@ -228,11 +229,12 @@ describe('DELETE endpoints/{id}', () => {
     })
   })
 
-  test('404', () => expectUnknown('DELETE'))
+  test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
+    expectUnknown('DELETE'))
 })
 
 describe('POST endpoints/{id}/disable', () => {
-  test('200: what comes for it waits; a second time changes nothing', async () => {
+  test('200: pending and new deliveries wait; disabling twice changes nothing', async () => {
     const { id } = await create()
     await payAndTell(merchant)
     const answer = await ask('POST', `${ROOT}/${id}/disable`)
@@ -254,11 +256,12 @@ describe('POST endpoints/{id}/disable', () => {
     ])
   })
 
-  test('404', () => expectUnknown('POST', '/disable'))
+  test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
+    expectUnknown('POST', '/disable'))
 })
 
 describe('POST endpoints/{id}/enable', () => {
-  test('200: what it missed is due, or stopped if that is wanted', async () => {
+  test('200: missed deliveries are due, or stopped if send_missed is false', async () => {
     for (const [body, status] of [
       [{}, 'pending'],
       [{ send_missed: false }, 'stopped'],
@@ -284,15 +287,16 @@ describe('POST endpoints/{id}/enable', () => {
     }
   })
 
-  test('200: what is enabled already missed nothing, and nothing is written down', async () => {
+  test('200: enabling an enabled endpoint changes nothing and is not audited', async () => {
     const { id } = await create()
     expect((await ask('POST', `${ROOT}/${id}/enable`)).body.missed).toBe(0)
     expect(await audited()).toHaveLength(1)
   })
 
-  test('404', () => expectUnknown('POST', '/enable'))
+  test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
+    expectUnknown('POST', '/enable'))
 
-  test('422', async () => {
+  test('422 for an invalid send_missed', async () => {
     const { id } = await create()
     const answer = await ask('POST', `${ROOT}/${id}/enable`, { send_missed: 'no' })
     const errors = { send_missed: ['send_missed must be true or false'] }
@@ -301,7 +305,7 @@ describe('POST endpoints/{id}/enable', () => {
 })
 
 describe('POST endpoints/{id}/rotate', () => {
-  test('200: a new secret, beside which the one before signs for a day', async () => {
+  test('200: returns a new secret; the previous one signs for another day', async () => {
     const { id, secret: before } = await create()
     const { status, body } = await ask('POST', `${ROOT}/${id}/rotate`, undefined)
     expect(status).toBe(200)
@@ -318,7 +322,7 @@ describe('POST endpoints/{id}/rotate', () => {
     expect(JSON.stringify(await audited())).not.toContain('whsec_')
   })
 
-  test('200 again under its key, with the same secret, and no third is made', async () => {
+  test('200: a replay returns the same secret and creates no third one', async () => {
     const { id } = await create()
     const first = await ask('POST', `${ROOT}/${id}/rotate`, {}, 'again')
     const again = await ask('POST', `${ROOT}/${id}/rotate`, {}, 'again')
@@ -329,9 +333,10 @@ describe('POST endpoints/{id}/rotate', () => {
     expect(kept?.answer).toBeNull()
   })
 
-  test('404', () => expectUnknown('POST', '/rotate'))
+  test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
+    expectUnknown('POST', '/rotate'))
 
-  test('409 when ten sign already', async () => {
+  test('409 while ten secrets are active', async () => {
     const { id } = await create()
     const rotate = () => ask('POST', `${ROOT}/${id}/rotate`)
     for (let nth = 2; nth <= 10; nth++) expect((await rotate()).status).toBe(200)
@@ -344,7 +349,7 @@ describe('POST endpoints/{id}/rotate', () => {
 })
 
 describe('POST endpoints/{id}/test', () => {
-  test('200: what the receiver answers, or why it could not be asked', async () => {
+  test('200: reports why the receiver could not be reached', async () => {
     const { id } = await create({ ...WANTED, url: 'http://127.0.0.1:9/hook' })
     const { status, body } = await ask('POST', `${ROOT}/${id}/test`)
     expect(status).toBe(200)
@@ -354,9 +359,10 @@ describe('POST endpoints/{id}/test', () => {
     expect(JSON.parse(body.data.request_body)).toMatchObject({ type: 'transaction.paid' })
   })
 
-  test('404', () => expectUnknown('POST', '/test', {}))
+  test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
+    expectUnknown('POST', '/test', {}))
 
-  test('422', async () => {
+  test('422 for an unknown event type', async () => {
     const { id } = await create()
     const answer = await ask('POST', `${ROOT}/${id}/test`, { type: 'ping' })
     const errors = { type: [`type must be one of ${EVENT_TYPES.join(', ')}`] }
@@ -368,7 +374,7 @@ describe('the secret of charges and withdrawals', () => {
   const path = '/dashboard/webhooks/secret'
   const holder = () => ({ accountId: merchant.id, mode: 'test', endpointId: null }) as const
 
-  test('GET 200: shows the one in force', async () => {
+  test('GET 200: shows the active secret', async () => {
     const { status, body } = await ask('GET', path)
     expect(status).toBe(200)
     expectShape(SecretShown, body)
@@ -376,7 +382,7 @@ describe('the secret of charges and withdrawals', () => {
     expect(body.data.previous_retires_at).toBeNull()
   })
 
-  test('POST rotate 200: both sign, and the new one is shown from now on', async () => {
+  test('POST rotate 200: both secrets sign, and GET shows the new one', async () => {
     const before = (await ask('GET', path)).body.data.secret
     const { status, body } = await ask('POST', `${path}/rotate`)
     expect(status).toBe(200)
@@ -391,7 +397,7 @@ describe('the secret of charges and withdrawals', () => {
     ])
   })
 
-  test('POST rotate 200, eight at once: one is in force, and all that were shown sign', async () => {
+  test('POST rotate 200, eight at once: one secret is current, and every secret shown signs', async () => {
     const before = (await ask('GET', path)).body.data.secret
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => ask('POST', `${path}/rotate`)),
@@ -407,17 +413,17 @@ describe('the secret of charges and withdrawals', () => {
   })
 })
 
-describe('the two worlds', () => {
+describe('test and live mode', () => {
   const inLive = (method: string, path: string, body?: unknown) =>
     call(api.url, method, path, { headers: pageHeaders(secret, merchant.id, 'live'), body })
 
-  test('a page of the live world shows nothing of the test world', async () => {
+  test('live mode shows no endpoint of test mode', async () => {
     const { id } = await create()
     expect((await inLive('GET', ROOT)).body.data).toEqual([])
     expect(refusal(await inLive('GET', `${ROOT}/${id}`))).toEqual(NOT_FOUND)
   })
 
-  test('nothing begins in the live world while there is no bank', async () => {
+  test('live mode refuses changes while it is disabled', async () => {
     const text = '{"error":"Live mode is not enabled"}'
     const refused = [403, text, 'live_mode_disabled']
     expect(refusal(await inLive('POST', ROOT, WANTED))).toEqual(refused)
@@ -425,7 +431,7 @@ describe('the two worlds', () => {
   })
 })
 
-test('what the record holds of six changes never holds a secret', async () => {
+test('the audit records of six changes to an endpoint contain no secret', async () => {
   const { id, secret: first } = await create()
   const { secret: second } = (await ask('POST', `${ROOT}/${id}/rotate`)).body.data
   await ask('PATCH', `${ROOT}/${id}`, { event_types: ['transaction.paid'] })

@@ -41,12 +41,11 @@ async function createCharge(extra: object = {}): Promise<string> {
   return (await ask('POST', '/transactions', { ...CHARGE, ...extra })).body.data.transaction_id
 }
 
-/** So many things that happened, one after the other. */
 async function happen(count: number): Promise<void> {
   for (let nth = 0; nth < count; nth++) await decide('transactions', await createCharge(), 'failed')
 }
 
-/** As the job does that lets go of what is past its retention. */
+/** Deletes as the job for retention does. */
 function prune(keptFrom: number): Promise<unknown> {
   const where = { accountId: merchant.id, mode: 'test', sequence: { lt: keptFrom } }
   return db().event.deleteMany({ where })
@@ -57,7 +56,7 @@ const sequencesOf = (answer: { body: { data: { sequence: number }[] } }) =>
 
 describe('GET /events', () => {
   test.each(['paid', 'failed', 'expired'])(
-    'tells a charge that is %s as its webhook does',
+    'returns a charge that is %s with the payload of its webhook',
     async outcome => {
       const id = await createCharge({ metadata: { order: 7 }, webhook_url: 'https://a.example/' })
       await decide('transactions', id, outcome)
@@ -82,7 +81,7 @@ describe('GET /events', () => {
   )
 
   test.each(['approved', 'rejected'])(
-    'tells a withdrawal that is %s as its webhook does',
+    'returns a withdrawal that is %s with the payload of its webhook',
     async outcome => {
       await receive(merchant, 5_000)
       const { id } = (await ask('POST', '/withdrawals', ORDER)).body.data
@@ -106,7 +105,7 @@ describe('GET /events', () => {
     },
   )
 
-  test('tells how it stood then, whatever has become of it since', async () => {
+  test('an event has the state of its time, whatever happened afterwards', async () => {
     const id = await createCharge()
     await decide('transactions', id, 'expired')
     const first = (await listen()).body.data[0]
@@ -117,7 +116,7 @@ describe('GET /events', () => {
     expect(paid.transaction).toMatchObject({ status: 'paid', id })
   })
 
-  test('oldest first, so many as asked for, and next_after leads on without a gap', async () => {
+  test('oldest first, up to the limit; next_after continues without a gap', async () => {
     await happen(7)
     const first = await listen('?limit=3')
     expect(sequencesOf(first)).toEqual([1, 2, 3])
@@ -131,12 +130,12 @@ describe('GET /events', () => {
     expect(sequencesOf(await listen('?after=7'))).toEqual([8])
   })
 
-  test('an account to which nothing happened hears nothing, and may ask again from 0', async () => {
+  test('an account without events gets an empty page and next_after 0', async () => {
     expect((await listen()).text).toBe('{"data":[],"next_after":0}')
     expect((await listen('?after=0&limit=1')).text).toBe('{"data":[],"next_after":0}')
   })
 
-  test('forty things at once are numbered 1 to 40, and a reader meanwhile misses none', async () => {
+  test('forty concurrent events are numbered 1 to 40, and a concurrent reader misses none', async () => {
     const ids = await Promise.all(Array.from({ length: 40 }, () => createCharge()))
     const heard: number[] = []
     const decided = Promise.all(ids.map(id => decide('transactions', id, 'paid')))
@@ -156,9 +155,9 @@ describe('GET /events', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('gives a hundred unless told, and never more', async () => {
+  test('returns 100 events by default and at most', async () => {
     await happen(1)
-    // A hundred and nineteen more of the same, which would take long to bring about one by one.
+    // Copies, because creating 119 more through the API would take long.
     await db().$executeRaw`
       INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource)
       SELECT account_id, gen_random_uuid(), mode, nth + 1, type, subject_id, resource
@@ -172,7 +171,7 @@ describe('GET /events', () => {
     expect(sequencesOf(await listen('?after=100'))).toHaveLength(20)
   })
 
-  test('410 with the oldest that is kept, for who has not heard what is gone', async () => {
+  test('410 with the oldest stored sequence when events after that of the reader were pruned', async () => {
     await happen(6)
     await prune(4)
     for (const query of ['', '?after=0', '?after=2', '?after=2&limit=1']) {
@@ -187,7 +186,7 @@ describe('GET /events', () => {
     expect(sequencesOf(await listen('?after=5'))).toEqual([6])
   })
 
-  test('410 also when nothing is kept any more, but not for who has heard all', async () => {
+  test('410 also when all events were pruned, but not for a reader that has them all', async () => {
     await happen(3)
     await prune(100)
     const gone = await listen('?after=1')
@@ -200,7 +199,7 @@ describe('GET /events', () => {
     expect(sequencesOf(await listen('?after=3'))).toEqual([4])
   })
 
-  test('a number that is not reached yet is heard of later', async () => {
+  test('an after beyond the last event returns an empty page', async () => {
     await happen(1)
     expect((await listen('?after=5')).text).toBe('{"data":[],"next_after":5}')
     expect((await listen(`?after=${'9'.repeat(15)}`)).body.data).toEqual([])
@@ -209,14 +208,14 @@ describe('GET /events', () => {
   test.each([
     ['after', ['-1', '1.5', 'x', '0x1', '1e3', '1'.repeat(16), ' 1', '\0']],
     ['limit', ['0', '101', '-1', 'x', '1.5']],
-  ])('422 under %s for what it cannot be', async (field, values) => {
+  ])('422 under %s for an invalid value', async (field, values) => {
     for (const value of values) {
       const { status, body } = await listen(`?${new URLSearchParams({ [field]: value })}`)
       expect([status, Object.keys(body.errors)], value).toEqual([422, [field]])
     }
   })
 
-  test('is for tokens with events:read, and for that alone', async () => {
+  test('requires events:read and no other permission', async () => {
     const [without, alone] = [
       await makeToken(merchant.id, {
         permissions: PERMISSIONS.filter(name => name !== 'events:read'),
@@ -232,7 +231,7 @@ describe('GET /events', () => {
     expect((await listen('', alone)).status).toBe(200)
   })
 
-  test('hears of no other account and of no other mode', async () => {
+  test('returns no event of another account or mode', async () => {
     await happen(2)
     const stranger = await makeToken((await makeMerchant()).id)
     expect((await listen('', stranger)).text).toBe('{"data":[],"next_after":0}')

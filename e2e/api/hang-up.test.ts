@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** A request whose body does not come to its end, and whose caller is gone after so long. */
+/** Sends a request with an incomplete body and disconnects after `afterMs`. */
 async function hangUp(token: string, requestId: string, afterMs: number, body: string) {
   const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
   socket.on('error', () => {})
@@ -30,13 +30,13 @@ test.each([
   ['a length', 'Content-Length: 100\r\n\r\n{"a":'],
   ['chunks', 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"a":\r\n'],
 ])(
-  'a caller who hangs up at any moment of a body with %s leaves nobody waiting',
+  'a request whose client disconnects within a body with %s ends and creates nothing',
   async (_, body) => {
     const merchant = await makeMerchant()
     const ids: string[] = []
     const logged = followLog()
     for (const afterMs of [0, 1, 2, 5, 10, 20, 50, 100]) {
-      // One that nobody remembers: asking the database who it is leaves time to hang up in.
+      // A token that is not cached: its lookup leaves time to disconnect.
       const token = await makeToken(merchant.id)
       const id = `after-${afterMs}-ms-${newId()}`
       ids.push(id)

@@ -11,7 +11,7 @@ const random = new Random(chooseSeed(), 0)
 const hexDigits = (count: number) =>
   Array.from({ length: count }, () => random.between(0, 15).toString(16)).join('')
 
-/** The server's own patience with a request is ten seconds; a slow machine may look later. */
+/** The server times out after ten seconds; a slow machine needs longer. */
 const PATIENCE_MS = 20_000
 const MALFORMED_JSON = '{"error":"Malformed JSON"}'
 const MALFORMED = '{"error":"Malformed request"}'
@@ -31,13 +31,13 @@ afterAll(async () => {
 
 const authorization = () => `Authorization: Bearer ${world.token}\r\n`
 
-/** A request written by hand, which asks the server to hang up afterwards. */
+/** Builds a request that asks the server to close the connection. */
 function write(line: string, headers: string, body: string | Uint8Array = ''): Buffer {
   const head = `${line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers}\r\n`
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body as string)])
 }
 
-/** Every answer is ours, in JSON and in time; which one is the test's affair. */
+/** Every response must be JSON, in time, whatever its status. */
 async function hear(bytes: Uint8Array) {
   const { status, head, text, tookMs } = await speak(api.url, bytes)
   expect(head).toMatch(/^content-type: application\/json; charset=utf-8$/im)
@@ -55,7 +55,7 @@ describe.each(POSTS)('POST $path', ({ path }) => {
   const chunked = (body: string) =>
     hear(write(line(), `${authorization()}Transfer-Encoding: chunked\r\n`, body))
 
-  /** The two shapes of a 422: one message for a charge, all of them by field elsewhere. */
+  /** A 422 has one message for a charge, and messages by field elsewhere. */
   function expectInvalid([status, text]: unknown[]): void {
     expect(status).toBe(422)
     const { errors, ...rest } = JSON.parse(String(text))
@@ -71,17 +71,17 @@ describe.each(POSTS)('POST $path', ({ path }) => {
   }
 
   test.each<[string, Uint8Array]>([
-    ['bytes that begin nothing', Buffer.from([0x7b, 0xff, 0xfe, 0x7d])],
-    ['half of a surrogate pair in UTF-8', Buffer.from('7b2261223a22eda08022' + '7d', 'hex')],
+    ['invalid UTF-8', Buffer.from([0x7b, 0xff, 0xfe, 0x7d])],
+    ['a surrogate in UTF-8', Buffer.from('7b2261223a22eda08022' + '7d', 'hex')],
     ['UTF-16', Buffer.from('\ufeff{"amount":1000}', 'utf16le')],
-    ['what is compressed', gzipSync('{"amount":1000}')],
-    ['a NUL', Buffer.from('{"amount":1000}\0')],
-    ['an open end', Buffer.from(`{"a":${'['.repeat(60_000)}`)],
-    ['half of it', Buffer.from('{"amount":10')],
-    ['two of them', Buffer.from('{"amount":1000}{"amount":1000}')],
-    ['JavaScript', Buffer.from('{amount:1000}')],
-    ['numbers that JSON has not', Buffer.from('{"amount":0x3e8}')],
-    ['what a form sends', Buffer.from('amount=1000&outcome=paid')],
+    ['gzip', gzipSync('{"amount":1000}')],
+    ['a NUL at the end', Buffer.from('{"amount":1000}\0')],
+    ['unclosed arrays', Buffer.from(`{"a":${'['.repeat(60_000)}`)],
+    ['half an object', Buffer.from('{"amount":10')],
+    ['two objects', Buffer.from('{"amount":1000}{"amount":1000}')],
+    ['a key without quotes', Buffer.from('{amount:1000}')],
+    ['a hexadecimal number', Buffer.from('{"amount":0x3e8}')],
+    ['form data', Buffer.from('amount=1000&outcome=paid')],
   ])('400 for a body that is not JSON: %s', async (_what, bytes) => {
     expect(await post(bytes)).toEqual([400, MALFORMED_JSON])
   })
@@ -99,25 +99,25 @@ describe.each(POSTS)('POST $path', ({ path }) => {
     '"\\ud800"',
     '"\\u0000"',
     '{"__proto__":{"amount":1000}}',
-  ])('422 for %s where something else belongs', async value => {
+  ])('422 for %s as the value of every field', async value => {
     const body = `{"amount":${value},"pix_key":${value},"outcome":${value},"reason":${value}}`
     expectInvalid(await post(body))
   })
 
   test.each([
-    ['a key of __proto__', '{"__proto__":{"amount":1000,"outcome":"paid"},"amount":false}'],
-    ['a field named as a method', '{"constructor":1,"toString":1,"hasOwnProperty":1,"amount":[]}'],
+    ['a __proto__ key', '{"__proto__":{"amount":1000,"outcome":"paid"},"amount":false}'],
+    ['fields named like methods', '{"constructor":1,"toString":1,"hasOwnProperty":1,"amount":[]}'],
     [
-      'ten thousand fields',
+      'five thousand fields',
       `{${Array.from({ length: 5_000 }, (_, nth) => `"k${nth}":0`)},"amount":[]}`,
     ],
-    ['nesting that a parser still takes', `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`],
-    ['objects as deep', `{"a":${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}}`],
+    ['arrays nested 30,000 deep', `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`],
+    ['objects nested 9,000 deep', `{"a":${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}}`],
   ])('422 for %s', async (_what, body) => {
     expectInvalid(await post(body))
   })
 
-  test('413 for nesting of 100,000, for ten megabytes, and for as much in chunks', async () => {
+  test('413 for arrays nested 100,000 deep, for ten megabytes and for 200 kB in chunks', async () => {
     const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
     const { token } = world
     for (const raw of [nested, 'x'.repeat(10_000_000)]) {
@@ -128,23 +128,23 @@ describe.each(POSTS)('POST $path', ({ path }) => {
     expect(await chunked(`${chunk.repeat(20)}0\r\n\r\n`)).toEqual([413, TOO_LARGE])
   })
 
-  test('415 for what says that it is compressed', async () => {
+  test('415 for a compressed body', async () => {
     const [status, text] = await post(gzipSync('{}'), 'Content-Encoding: gzip\r\n')
     expect([status, text]).toEqual([415, '{"error":"Content-Type must be application/json"}'])
   })
 
   test.each([
-    ['no number', 'x\r\n{}\r\n0\r\n\r\n'],
-    ['a negative one', '-2\r\n{}\r\n0\r\n\r\n'],
-    ['one beyond all numbers', `${'f'.repeat(40)}\r\n{}`],
-    ['less than it holds', '1\r\n{}\r\n0\r\n\r\n'],
+    ['not a number', 'x\r\n{}\r\n0\r\n\r\n'],
+    ['negative', '-2\r\n{}\r\n0\r\n\r\n'],
+    ['too large for any integer', `${'f'.repeat(40)}\r\n{}`],
+    ['smaller than its content', '1\r\n{}\r\n0\r\n\r\n'],
   ])('400 for a chunk whose size is %s', async (_what, body) => {
     expect(await chunked(body)).toEqual([400, MALFORMED])
   })
 
-  test('404 or 422, and never a fault, for an address longer than any', async () => {
+  test('404 or 422 for a path of 3,000 or 20,000 characters, never 500', async () => {
     for (const size of [3_000, 20_000]) {
-      // Nothing that repeats: an index would compress that until it fits.
+      // Random digits: an index would compress repeated ones until they fit.
       const where = path.replace('[id]', hexDigits(size))
       const key = 'Idempotency-Key: long-address\r\nContent-Length: 2\r\n'
       const [status, text] = await hear(write(`POST /api${where}`, authorization() + key, '{}'))
@@ -154,7 +154,7 @@ describe.each(POSTS)('POST $path', ({ path }) => {
   })
 })
 
-test('408 everywhere for chunks that never end, and for a length that never comes', async () => {
+test('408 on every POST for chunks that never end and for a body shorter than its length', async () => {
   const unfinished = POSTS.flatMap(({ path }) => {
     const line = `POST /api${addressIn(world, path)}`
     return [

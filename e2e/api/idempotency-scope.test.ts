@@ -38,7 +38,7 @@ const isReplay = ({ headers }: Answered) => headers.get('idempotent-replayed') =
 const keysOf = (key: string) => db().idempotencyKey.count({ where: { key } })
 
 describe('a key belongs to', () => {
-  test('one path: the same on another is another', async () => {
+  test('one path: on another path the same key is a different one', async () => {
     const key = newId()
     const [one, other] = [await openCharge(merchant), await openCharge(merchant)]
     const paid = { outcome: 'paid' }
@@ -55,7 +55,7 @@ describe('a key belongs to', () => {
     expect(isReplay(await post('/transactions/?again=1', key, CHARGE))).toBe(true)
   })
 
-  test('one account: nobody hears another’s answer, nor that there is one', async () => {
+  test('one account: another account gets a response of its own', async () => {
     const stranger = await makeToken((await makeMerchant()).id)
     const key = newId()
     const mine = await post('/transactions', key, CHARGE)
@@ -66,7 +66,7 @@ describe('a key belongs to', () => {
     expect(again.text).toBe(theirs.text)
   })
 
-  test('one mode: what was kept in live is no answer in test', async () => {
+  test('one mode: a response stored in live mode is not replayed in test mode', async () => {
     const key = newId()
     const requestHash = new Uint8Array(createHash('sha256').update('any').digest())
     const place = { accountId: merchant.id, mode: 'live', path: '/api/transactions', key }
@@ -77,7 +77,7 @@ describe('a key belongs to', () => {
     expect([first.status, isReplay(first)]).toEqual([200, false])
   })
 
-  test('the account, not the token: a second token of it hears the first answer', async () => {
+  test('the account, not the token: a second token gets the first response', async () => {
     const key = newId()
     const first = await post('/transactions', key, CHARGE)
     const second = await post('/transactions', key, CHARGE, await makeToken(merchant.id))
@@ -88,7 +88,7 @@ describe('a key belongs to', () => {
   })
 })
 
-describe('what was refused is not kept, and the same key works later:', () => {
+describe('a refusal is not stored, and the same key works later:', () => {
   const good = async (path: string, key: string, body: unknown) => {
     const answer = await post(path, key, body)
     expect([answer.status, isReplay(answer)]).toEqual([200, false])
@@ -113,7 +113,7 @@ describe('what was refused is not kept, and the same key works later:', () => {
     await receive(poor, ORDER.amount)
     const later = await post('/withdrawals', key, ORDER, caller)
     expect([later.status, isReplay(later)]).toEqual([200, false])
-    // The balance is gone again, but the answer stays.
+    // The balance is spent, but the stored response stays.
     expect((await post('/withdrawals', key, ORDER, caller)).text).toBe(later.text)
     await expectBalancedBooks(poor.id)
   })
@@ -174,17 +174,16 @@ describe('what was refused is not kept, and the same key works later:', () => {
   })
 })
 
-/** What is asked about a key while its first request is still at work, or died over it. */
-describe('a key whose first request has not been answered', () => {
+describe('a key whose first request has no response yet', () => {
   const DECISION = { outcome: 'expired' }
-  /** An opening that has to ask a bank, which is how a charge's key can stay behind. */
+  /** This charge calls a bank, so that its key can remain without a response. */
   const ASKED = { ...CHARGE, client_email: 'fail@example.com' }
   const CASES = [
-    { what: 'of a charge', path: async () => '/transactions', body: ASKED },
-    { what: 'of a charge that asks no bank', path: async () => '/transactions', body: CHARGE },
-    { what: 'of a withdrawal', path: async () => '/withdrawals', body: ORDER },
+    { what: 'a charge', path: async () => '/transactions', body: ASKED },
+    { what: 'a charge without a bank call', path: async () => '/transactions', body: CHARGE },
+    { what: 'a withdrawal', path: async () => '/withdrawals', body: ORDER },
     {
-      what: 'of a refund',
+      what: 'a refund',
       path: async () => {
         const { id } = await openCharge(merchant)
         await post(`/sandbox/transactions/${id}`, newId(), { outcome: 'paid' })
@@ -193,13 +192,13 @@ describe('a key whose first request has not been answered', () => {
       body: { amount: 100 },
     },
     {
-      what: 'of the sandbox',
+      what: 'the sandbox',
       path: async () => `/sandbox/transactions/${(await openCharge(merchant)).id}`,
       body: DECISION,
     },
   ]
 
-  /** A row as a request leaves it that wrote its key and has not come to its end. */
+  /** Inserts the key of a request that has not finished. */
   async function leave(path: string, body: object, seconds: number) {
     const sorted = Object.fromEntries(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1)))
     const requestHash = createHash('sha256').update(JSON.stringify(sorted)).digest()
@@ -213,7 +212,7 @@ describe('a key whose first request has not been answered', () => {
   }
 
   test.each(CASES)(
-    '$what is taken over when it was abandoned, once and under its id',
+    '$what: an abandoned request is taken over once, under the same id',
     async one => {
       const path = await one.path()
       const { key, id } = await leave(path, one.body, -1)
@@ -229,19 +228,22 @@ describe('a key whose first request has not been answered', () => {
     },
   )
 
-  test.concurrent.each(CASES)('$what that is still at work is 409 after ten seconds', async one => {
-    const path = await one.path()
-    const { key } = await leave(path, one.body, 60)
-    const began = performance.now()
-    const answer = await post(path, key, one.body)
-    const waitedMs = performance.now() - began
-    const text = '{"error":"A request with this Idempotency-Key is still running"}'
-    expect([answer.status, answer.text]).toEqual([409, text])
-    expect(answer.headers.get('retry-after')).toBe('1')
-    expect(waitedMs).toBeGreaterThan(9_000)
-  })
+  test.concurrent.each(CASES)(
+    '$what: 409 after ten seconds while the first request is running',
+    async one => {
+      const path = await one.path()
+      const { key } = await leave(path, one.body, 60)
+      const began = performance.now()
+      const answer = await post(path, key, one.body)
+      const waitedMs = performance.now() - began
+      const text = '{"error":"A request with this Idempotency-Key is still running"}'
+      expect([answer.status, answer.text]).toEqual([409, text])
+      expect(answer.headers.get('retry-after')).toBe('1')
+      expect(waitedMs).toBeGreaterThan(9_000)
+    },
+  )
 
-  test('is waited for, and its answer is everybody’s', async () => {
+  test('concurrent requests wait for the first one and return its response', async () => {
     const path = '/transactions'
     const first = await post(path, newId(), ASKED)
     const { key } = await leave(path, ASKED, 60)

@@ -35,7 +35,6 @@ const countEvents = () => db().event.count({ where: { accountId: merchant.id } }
 const isReplay = ({ headers }: Answered) => headers.get('idempotent-replayed') === 'true'
 const payload = JSON.stringify
 
-/** A charge and a withdrawal of their own to decide, for the sandbox's routes. */
 async function makeSubjects() {
   const withdrawal = await post('/withdrawals', { body: ORDER })
   return {
@@ -52,7 +51,7 @@ async function payCharge(): Promise<string> {
   return id
 }
 
-/** Every POST that keeps its answer, how often it has acted, and what that does to the balance. */
+/** Every POST that stores its response, a count of its effects, and what it adds to the balance. */
 const POSTS = [
   {
     name: 'POST /transactions',
@@ -106,14 +105,14 @@ const POSTS = [
   },
 ]
 
-test('no POST of the API is missing here', () => {
+test('the table has every POST of the API', () => {
   const posts = OPERATIONS.filter(({ method }) => method === 'POST')
   const told = posts.map(({ method, path }) => `${method} ${path}`)
   expect(POSTS.map(({ name }) => name).toSorted()).toEqual(told.toSorted())
 })
 
 describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted, message }) => {
-  test('a hundred at once with one key act once and hear the same, byte for byte', async () => {
+  test('a hundred concurrent requests with one key act once and get identical responses', async () => {
     const path = await pathOf()
     const [before, balanceBefore] = [await acted(), await balance()]
     const key = newId()
@@ -130,7 +129,7 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
     await expectBalancedBooks(merchant.id)
   })
 
-  test('the first answer stands whatever became of it, and looks like the first but for one header', async () => {
+  test('a replay is the first response, whatever happened since, with one more header', async () => {
     const path = await pathOf()
     const key = newId()
     const first = await post(path, { key, body })
@@ -147,7 +146,7 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
     expect([isReplay(first), isReplay(second)]).toEqual([false, true])
   })
 
-  test('the order of the fields, blanks and the spelling of letters do not make another body', async () => {
+  test('field order, white space and escapes do not make a different body', async () => {
     const path = await pathOf()
     const key = newId()
     const before = await acted()
@@ -161,7 +160,7 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
     expect(await acted()).toBe(before + 1)
   })
 
-  test('422 in the endpoint’s own shape for the same key with another body, at any time', async () => {
+  test('422 in the shape of the endpoint for the same key with another body', async () => {
     const path = await pathOf()
     const key = newId()
     const refusal = message(
@@ -177,7 +176,7 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
     expect((await post(path, { key, body })).text).toBe(first.text)
   })
 
-  test('of two bodies that come at once with one key, one acts and the other is refused', async () => {
+  test('of two concurrent bodies with one key, one acts and the other is refused', async () => {
     const path = await pathOf()
     const [key, before] = [newId(), await acted()]
     const both = await Promise.all([body, other].map(sent => post(path, { key, body: sent })))
@@ -185,7 +184,7 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
     expect(await acted()).toBe(before + 1)
   })
 
-  test('422 in the endpoint’s own shape for an empty key and one of 256 characters', async () => {
+  test('422 in the shape of the endpoint for an empty key and one of 256 characters', async () => {
     const path = await pathOf()
     const before = await acted()
     const refusal = message('Idempotency-Key must have 1 to 255 characters')
@@ -196,7 +195,7 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
     expect(await acted()).toBe(before)
   })
 
-  test('a key of one character or of 255, whatever they are, is a key', async () => {
+  test('any 1 to 255 characters are a valid key', async () => {
     for (const made of ['!', `é${newId()} ÿ"\\'%`, 'k'.repeat(255)]) {
       const path = await pathOf()
       const key = made
@@ -208,7 +207,7 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
     }
   })
 
-  test('a key whose time is over acts again', async () => {
+  test('an expired key acts again', async () => {
     const path = await pathOf()
     const key = newId()
     const first = await post(path, { key, body })
@@ -219,7 +218,7 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
     const before = await acted()
     const again = await post(path, { key, body })
     expect(isReplay(again)).toBe(false)
-    // The sandbox cannot decide a second time; but it was asked, and did not tell an old answer.
+    // The sandbox cannot decide twice, but its 409 is a new response.
     const decided = path.startsWith('/sandbox')
     expect(again.status).toBe(decided ? 409 : 200)
     expect(again.text).not.toBe(first.text)

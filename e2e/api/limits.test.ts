@@ -13,7 +13,7 @@ import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testin
 import { addressIn, makeWorld, type World } from '#lib/testing/world.ts'
 
 const ACTOR = { type: 'system' } as const
-/** One a second: whoever is refused once is refused again at once, on the slowest machine. */
+/** One per second: after a refusal the next request is refused too, even on a slow machine. */
 const SLOW_TOKEN = { RATE_TOKEN_PER_SECOND: '1', RATE_TOKEN_BURST: '3' }
 const SLOW_IP = { RATE_IP_PER_SECOND: '1', RATE_IP_BURST: '3' }
 const BURSTS = { RATE_TOKEN_BURST: '200', RATE_IP_BURST: '400' }
@@ -41,7 +41,7 @@ type Said = Parameters<typeof call>[3]
 const ask = (method = 'GET', path = '/account', said: Said = {}) =>
   call(api.url, method, path, { token, ...said })
 
-/** Asks until it is refused for being too often: an allowance grows by one a second meanwhile. */
+/** Repeats until 429; the allowance grows by one per second meanwhile. */
 async function untilRefused(once: () => Promise<Answered>): Promise<Answered[]> {
   const answers: Answered[] = []
   while (answers.at(-1)?.status !== 429) answers.push(await once())
@@ -60,7 +60,7 @@ describe('429', () => {
     ['token', SLOW_TOKEN],
     ['address', SLOW_IP],
   ])(
-    'for a %s that asks too often: the exact body and a whole number of seconds',
+    'for a %s above its limit: the exact body and Retry-After in whole seconds',
     async (_, limit) => {
       setLimits(limit)
       const answers = await untilRefused(() => ask())
@@ -70,7 +70,7 @@ describe('429', () => {
     },
   )
 
-  test.each(OPERATIONS)('on $method $path, whose work is not done then', async operation => {
+  test.each(OPERATIONS)('on $method $path, which then does nothing', async operation => {
     const { method, path, body } = operation
     const before = await countRows()
     setLimits(SLOW_TOKEN)
@@ -83,7 +83,7 @@ describe('429', () => {
     expect(await countRows()).toBe(before + made)
   })
 
-  /** The merchant's charges, withdrawals and refunds, by the API's own account of them. */
+  /** Counts the merchant's charges, withdrawals and refunds through the API. */
   async function countRows(): Promise<number> {
     let count = 0
     for (const path of ['/transactions', '/withdrawals', `/transactions/${world.paid}/refunds`]) {
@@ -92,7 +92,7 @@ describe('429', () => {
     return count
   }
 
-  test('is over when Retry-After says so', async () => {
+  test('ends after Retry-After', async () => {
     setLimits({ RATE_TOKEN_PER_SECOND: '2', RATE_TOKEN_BURST: '2' })
     const [refused] = (await untilRefused(() => ask())).slice(-1)
     const seconds = Number(refused?.headers.get('retry-after'))
@@ -100,7 +100,7 @@ describe('429', () => {
     expect((await ask()).status).toBe(200)
   })
 
-  test('of one token is no affair of another one, of the same account or not', async () => {
+  test('of one token does not affect another token, of the same account or not', async () => {
     setLimits(SLOW_TOKEN)
     await untilRefused(() => ask())
     const others = [await makeToken(world.merchant.id), await makeToken((await makeMerchant()).id)]
@@ -108,7 +108,7 @@ describe('429', () => {
       expect((await ask('GET', '/account', { token: other })).status).toBe(200)
   })
 
-  test('does not come where the limits are off', async () => {
+  test('does not occur while the limits are off', async () => {
     setLimits({})
     const answers = await Promise.all(Array.from({ length: 100 }, () => ask()))
     expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200))
@@ -116,13 +116,13 @@ describe('429', () => {
   })
 })
 
-describe('the fields of the IETF’s draft', () => {
+describe('the RateLimit header fields', () => {
   const fields = ({ headers }: Answered) => [
     headers.get('ratelimit-policy'),
     headers.get('ratelimit'),
   ]
 
-  test('stand on each answer, with what is left of both limits', async () => {
+  test('are in every response, with the rest of both limits', async () => {
     setLimits({ RATE_TOKEN_PER_SECOND: '100', RATE_IP_PER_SECOND: '200' })
     for (const answer of [
       await ask(),
@@ -135,7 +135,7 @@ describe('the fields of the IETF’s draft', () => {
     }
   })
 
-  test('tell of the one limit that is on, and of the address alone to who is nobody', async () => {
+  test('show only a limit that is on, and only that of the address without a token', async () => {
     setLimits({ RATE_TOKEN_PER_SECOND: '100' })
     expect(fields(await ask())[0]).toBe('"token";q=100;w=1')
     setLimits({ RATE_IP_PER_SECOND: '200' })
@@ -144,7 +144,7 @@ describe('the fields of the IETF’s draft', () => {
 })
 
 describe('the order of the checks', () => {
-  test('the address is counted before anybody asks who calls', async () => {
+  test('the address is counted before authentication', async () => {
     setLimits(SLOW_IP)
     for (const caller of [null, 'nobody', makeTokenText('test'), token]) {
       const answers = await untilRefused(() => ask('GET', '/account', { token: caller }))
@@ -152,7 +152,7 @@ describe('the order of the checks', () => {
     }
   })
 
-  test('who calls is asked before a token is counted: a revoked one is 401, not 429', async () => {
+  test('authentication precedes the token’s limit: a revoked token is 401, not 429', async () => {
     const wanted = { accountId: world.merchant.id, mode: 'test' as const, name: 'leaked' }
     const leaked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
     setLimits(SLOW_TOKEN)
@@ -163,7 +163,7 @@ describe('the order of the checks', () => {
     }
   })
 
-  test('what they may is asked before a token is counted: 403, however often', async () => {
+  test('permissions precede the token’s limit: 403, however often', async () => {
     const other = await makeMerchant()
     const reader = await makeToken(other.id, { permissions: ['account:read'] })
     setLimits(SLOW_TOKEN)
@@ -182,7 +182,7 @@ describe('the order of the checks', () => {
     [400, 'POST', '/transactions', { raw: '{' }],
     [422, 'POST', '/transactions', { body: {} }],
     [404, 'GET', '/transactions/nobody', {}],
-  ])('a token is counted before %i', async (status, method, path, said) => {
+  ])('the token is counted before %i', async (status, method, path, said) => {
     expect((await ask(method, path, said)).status).toBe(status)
     setLimits(SLOW_TOKEN)
     const answers = await untilRefused(() => ask(method, path, said))
@@ -191,11 +191,11 @@ describe('the order of the checks', () => {
   })
 })
 
-describe('bearers that fail', () => {
+describe('failed authentication', () => {
   const FAILS = { RATE_FAILED_BEARERS_PER_MINUTE: '5' }
   const fail = () => ask('GET', '/account', { token: makeTokenText('test') })
 
-  test('are counted by address, and refused after their number; a valid token never is', async () => {
+  test('is limited by address; a valid token is never refused', async () => {
     setLimits(FAILS)
     const answers = await untilRefused(fail)
     expect(answers.slice(0, -1).map(({ status }) => status)).toEqual(Array(5).fill(401))
@@ -210,7 +210,7 @@ describe('bearers that fail', () => {
     expect((await ask('GET', '/account', { token: fresh })).status).toBe(200)
   })
 
-  test('of every kind count: unknown, revoked, ended, of no known form, of another scheme', async () => {
+  test('counts unknown, revoked, expired and malformed tokens and other schemes', async () => {
     setLimits(FAILS)
     const wanted = { accountId: world.merchant.id, mode: 'test' as const, name: 'leaked' }
     const leaked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
@@ -224,7 +224,7 @@ describe('bearers that fail', () => {
     expectRefusal(await fail())
   })
 
-  test('that are refused do not keep those without any from hearing 401', async () => {
+  test('does not limit requests without credentials, which stay 401', async () => {
     setLimits(FAILS)
     await untilRefused(fail)
     expect((await ask('GET', '/account', { token: null })).status).toBe(401)

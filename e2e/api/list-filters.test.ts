@@ -33,21 +33,21 @@ describe.each(LISTS)('GET $path', kind => {
 
   const ids = (...nths: number[]) => nths.map(nth => given.at(nth).id)
 
-  test('status: each of them, and page by page', async () => {
+  test('status: each value, also page by page', async () => {
     expect(await given.idsOf({ status: ends[0] })).toEqual(ids(5, 2))
     expect(await given.idsOf({ status: ends[1] })).toEqual(ids(7))
     expect(await given.idsOf({ status: 'pending' })).toEqual(ids(9, 8, 6, 4, 3, 1, 0))
     expect(await given.walk({ status: ends[0], limit: 1 })).toEqual([ids(5), ids(2)])
   })
 
-  test('external_id: the whole of it and nothing but it', async () => {
+  test('external_id: only an exact match', async () => {
     expect(await given.idsOf({ external_id: 'row 7' })).toEqual(ids(7))
     for (const external_id of ['row', 'ROW 7', 'row 7 ', 'row%', "' OR 1=1 --"]) {
       expect(await given.idsOf({ external_id })).toEqual([])
     }
   })
 
-  test('created_from is included and created_to is not, to the microsecond', async () => {
+  test('created_from is inclusive and created_to exclusive, to the microsecond', async () => {
     const [from, to] = [given.at(3).created_at, given.at(7).created_at]
     expect(await given.idsOf({ created_from: from, created_to: to })).toEqual(ids(6, 5, 4, 3))
     expect(await given.idsOf({ created_from: to })).toEqual(ids(9, 8, 7))
@@ -57,7 +57,7 @@ describe.each(LISTS)('GET $path', kind => {
     expect(pages).toEqual([ids(6, 5, 4), ids(3)])
   })
 
-  test('a date is its midnight in UTC, and a time may stand in any zone', async () => {
+  test('a date is midnight UTC, and a time may have any offset', async () => {
     const old = await makeMerchant()
     const caller = await makeToken(old.id)
     const made: string[] = []
@@ -75,7 +75,7 @@ describe.each(LISTS)('GET $path', kind => {
     expect(await found({ created_from: '1970-01-01', created_to: '9999-12-31' })).toHaveLength(3)
   })
 
-  test('all together find what each of them leaves', async () => {
+  test('several filters must all match', async () => {
     const span = { created_from: given.at(1).created_at, created_to: given.at(6).created_at }
     const both = { ...span, status: ends[0] }
     expect(await given.idsOf(both)).toEqual(ids(5, 2))
@@ -87,7 +87,7 @@ describe.each(LISTS)('GET $path', kind => {
     expect(await given.idsOf({ external_id: 'row 7', status: 'pending' })).toEqual([])
   })
 
-  test('one that is empty or unknown counts as absent, and of two the last one counts', async () => {
+  test('an empty or unknown parameter is ignored; of a repeated one the last counts', async () => {
     const empty = 'limit=&cursor=&status=&external_id=&created_from=&created_to=&q=&page=2'
     expect((await given.send('GET', `${path}?${empty}`)).text).toBe((await given.list()).text)
     const twice = await given.send('GET', `${path}?limit=5&limit=0&limit=2`)
@@ -103,7 +103,7 @@ describe.each(LISTS)('GET $path', kind => {
     ['created_to', ['now', '2026-11-31', '2026-11-21T03:00Zz', '-2026-11-21', '10000-01-01']],
     ['external_id', ['x'.repeat(256), 'a\0b']],
     ['q', ['x'.repeat(256), 'a\0b']],
-  ])('422 under %s for what it cannot be', async (field, values) => {
+  ])('422 under %s for an invalid value', async (field, values) => {
     for (const value of values) {
       const { status, body } = await given.list({ [field]: value })
       expect([status, Object.keys(body)], value).toEqual([422, ['errors']])
@@ -112,14 +112,14 @@ describe.each(LISTS)('GET $path', kind => {
     }
   })
 
-  test('422 tells all bad values at once', async () => {
+  test('422 names all invalid values at once', async () => {
     const bad = { limit: 0, cursor: 'x', status: 'x', created_from: 'x', created_to: 'x' }
     const { status, body } = await given.list(bad)
     expect(status).toBe(422)
     expect(Object.keys(body.errors).sort()).toEqual(Object.keys(bad).sort())
   })
 
-  test('a time that PostgreSQL would not read is told as a bad value, not as a fault', async () => {
+  test('a time that PostgreSQL cannot read is 422, never 500', async () => {
     const zones = ['+15:59', '-15:59', '+16:00', '-16:00', '+23:59', '-23:59']
     const times = zones.map(zone => `2026-01-01T00:00:00${zone}`)
     for (const digits of [6, 7, 20, 200]) times.push(`2026-01-01T00:00:00.${'1'.repeat(digits)}Z`)
@@ -147,7 +147,7 @@ describe('q', () => {
     return body.data.map(({ id }: { id: string }) => id)
   }
 
-  test('finds a charge by a part of its payer, and by the whole of what names it', async () => {
+  test('finds a charge by a part of name or e-mail and by its whole identifiers', async () => {
     const payer = { client_name: 'Zoë 100%_Álvares', client_email: 'ZOE+1@Example.com' }
     const named = { client_doc: '390.533.447-05', external_id: 'order #1' }
     const id = (await send('/transactions', { ...CHARGE, ...payer, ...named })).transaction_id
@@ -161,7 +161,7 @@ describe('q', () => {
     }
   })
 
-  test('finds a withdrawal by what names it, whole, and by its key in either form', async () => {
+  test('finds a withdrawal by its whole identifiers and by its PIX key in either form', async () => {
     const order = { ...ORDER, pix_key: 'HOLD+q@Example.com', external_id: 'wage #1' }
     const { id } = await send('/withdrawals', order)
     const { end_to_end_id } = await send(`/sandbox/withdrawals/${id}`, { outcome: 'approved' })

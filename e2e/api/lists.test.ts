@@ -27,7 +27,7 @@ describe.each(LISTS)('GET $path', kind => {
   })
   afterAll(() => expectBalancedBooks(given.merchant.id))
 
-  test('200 with twenty details, newest first, as each is read alone, and where to go on', async () => {
+  test('200: twenty rows, newest first, each equal to its own GET, and a next_cursor', async () => {
     const { status, body, headers } = await given.list()
     expect(status).toBe(200)
     expect(Object.keys(body)).toEqual(['data', 'next_cursor'])
@@ -40,7 +40,7 @@ describe.each(LISTS)('GET $path', kind => {
     }
   })
 
-  test('a limit from 1 to 100 gives so many, and the cursor leads through all exactly once', async () => {
+  test('a limit from 1 to 100 sets the page size; the cursor visits every row exactly once', async () => {
     for (const limit of [1, 7, ROWS - 1, ROWS, ROWS + 1, 100]) {
       const pages = await given.walk({ limit })
       expect(pages.flat()).toEqual(given.newest())
@@ -49,7 +49,7 @@ describe.each(LISTS)('GET $path', kind => {
     }
   })
 
-  test('the end is next_cursor null, of a full last page and of an empty list too', async () => {
+  test('next_cursor is null at the end, also of a full last page and of an empty list', async () => {
     const { length } = given.rows
     expect((await given.list({ limit: length })).body.next_cursor).toBeNull()
     expect((await given.list({ limit: length - 1 })).body.next_cursor).not.toBeNull()
@@ -59,7 +59,7 @@ describe.each(LISTS)('GET $path', kind => {
     expect((await given.list({}, nobody)).text).toBe(empty)
   })
 
-  test('a walk meets each row once although new ones arrive meanwhile', async () => {
+  test('paging returns each row once although new rows arrive meanwhile', async () => {
     const before = given.newest()
     const pages = await given.walk({ limit: 4 }, async () => {
       await given.add()
@@ -68,7 +68,7 @@ describe.each(LISTS)('GET $path', kind => {
     expect(given.rows.length).toBe(before.length + pages.length)
   })
 
-  test('rows of another account and of the other mode are in no list, under no filter', async () => {
+  test('rows of another account or mode are in no list, whatever the filter', async () => {
     const [mine, other] = [await makeMerchant(), await makeMerchant()]
     const own = await write(mine.id, {})
     const live = await write(mine.id, { mode: 'live', externalId: 'shared' })

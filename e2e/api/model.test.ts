@@ -13,10 +13,10 @@ import {
   startApi,
 } from '#lib/testing/stage.ts'
 
-/** So many histories of so many steps; `npm run torture` asks for more. */
+/** Number of histories and of steps in each; `npm run torture` sets more. */
 const RUNS = Number(process.env.MODEL_RUNS || 50)
 const STEPS = Number(process.env.MODEL_COMMANDS || 30)
-/** What one step may take on a slow machine; the whole is given up after all of them. */
+/** Time for one step on a slow machine; the timeout is the sum of all steps. */
 const STEP_MAX_MS = 500
 
 let api: Api
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** `nth` and `part` choose among what there is when the step comes. */
+/** `nth` and `part` choose among the objects that exist at this step. */
 interface Step {
   do: keyof typeof DEEDS
   nth: number
@@ -36,12 +36,12 @@ interface Thing {
   id: string
   amount: number
   status: string
-  /** Of a charge: what was given back or is on its way. Of a refund: its charge. */
+  /** Refunded amount of a charge, with what is held for refunds. */
   refunded: number
   charge?: Thing
 }
 
-/** One merchant as a child would keep their books: no holds, no ledger, only what is left. */
+/** Simple model of one merchant: no holds, no ledger, only a balance. */
 class Shop {
   readonly token: string
   readonly accountId: string
@@ -61,7 +61,7 @@ class Shop {
     return call(api.url, 'POST', path, { token: this.token, body, key })
   }
 
-  /** Asks for something new, once or by several at once; what is made, or null if it was refused. */
+  /** Sends one request from several callers; returns the new id, or null if it was refused. */
   async make(path: string, body: object, refusal: number | null, callers: number) {
     const key = newId()
     const answers = await Promise.all(
@@ -78,7 +78,7 @@ class Shop {
     return String(data.id ?? data.transaction_id)
   }
 
-  /** Decides something at the simulated bank; `gain` comes of it where it still can be decided. */
+  /** Decides at the simulated bank; adds `gain` to the balance if it still can be decided. */
   async decide(kind: string, thing: Thing, outcome: string, from: string[], gain: number) {
     const may = from.includes(thing.status)
     const { status } = await this.send(`/sandbox/${kind}/${thing.id}`, { outcome })
@@ -133,7 +133,7 @@ async function settle(shop: Shop, { nth }: Step, outcome: 'approved' | 'rejected
   if (thing) await shop.decide('withdrawals', thing, outcome, ['pending'], gain)
 }
 
-/** The bank's word on a refund, which only a worker hears; there is no route for it. */
+/** Reports the bank's result of a refund; only a worker receives it, so there is no route. */
 async function hear(shop: Shop, { nth }: Step, outcome: 'completed' | 'rejected'): Promise<void> {
   const thing = pick(shop.refunds, nth)
   if (!thing) return
@@ -154,7 +154,7 @@ async function hear(shop: Shop, { nth }: Step, outcome: 'completed' | 'rejected'
   if (thing.charge) thing.charge.refunded -= thing.amount
 }
 
-/** An answer got lost, so the same is asked again: nothing happens, and the same is said. */
+/** Repeats a request as after a lost response: nothing happens, and the response is the same. */
 async function retry(shop: Shop, { nth }: Step): Promise<void> {
   const first = pick(shop.done, nth)
   if (!first) return
@@ -181,7 +181,7 @@ const DEEDS = {
 }
 
 const names = Object.keys(DEEDS) as (keyof typeof DEEDS)[]
-/** Charges and payments come more often: without money nothing else can happen. */
+/** Charges and payments are more frequent: nothing else works without money. */
 const likely: (keyof typeof DEEDS)[] = [
   ...names,
   'charge',
@@ -201,7 +201,6 @@ async function read(shop: Shop, path: string) {
   return (await call(api.url, 'GET', path, { token: shop.token })).body
 }
 
-/** All that the API lists is what the model holds, and what was told is what happened. */
 async function expectSame(shop: Shop): Promise<void> {
   const wanted = (things: Thing[]) => things.map(({ id, amount, status }) => [id, amount, status])
   for (const [path, things] of [
@@ -225,7 +224,7 @@ async function expectSame(shop: Shop): Promise<void> {
 }
 
 test(
-  'whatever is asked in whatever order, the account says what a plain count says, and the books balance',
+  'after any sequence of operations the balance equals a simple model and the books balance',
   async () => {
     const seen = new Set<string>()
     async function holds(history: Step[]): Promise<void> {
@@ -244,7 +243,7 @@ test(
     }
     const histories = fc.array(step, { minLength: STEPS, maxLength: STEPS })
     await fc.assert(fc.asyncProperty(histories, holds), { numRuns: RUNS, endOnFailure: true })
-    // A model that never gets anywhere would agree with everything; a few steps may not suffice.
+    // A model that reaches no state agrees with everything; short runs may not reach all.
     if (RUNS * STEPS < 1_500) return
     expect([...seen].sort()).toEqual([
       ...['expired', 'failed', 'paid', 'pending', 'refunded'].map(state => `charge ${state}`),

@@ -43,7 +43,7 @@ function mediaOf(part: unknown): Json {
 }
 
 describe('the document', () => {
-  test('satisfies the recommended rules of Redocly, which its own command line runs', async () => {
+  test('satisfies the recommended rules of Redocly', async () => {
     const config = await createConfig({ extends: ['recommended'] })
     const found = await lintFromString({ source: JSON.stringify(document), config })
     expect(
@@ -51,7 +51,7 @@ describe('the document', () => {
     ).toEqual([])
   })
 
-  test('names every route and method that programs may call, and no other', () => {
+  test('lists exactly the routes and methods of the API', () => {
     const open = routes.filter(
       ({ segments }) => !/^(dashboard|visitor|person|admin)$/.test(segments[0] ?? ''),
     )
@@ -66,7 +66,7 @@ describe('the document', () => {
     expect(named.sort()).toEqual(served.sort())
   })
 
-  test('is where the API is, whose version it bears', () => {
+  test('names the URL and the version of the API', () => {
     expect(document).toMatchObject({
       openapi: '3.1.0',
       info: { version: '1.0.0' },
@@ -74,7 +74,7 @@ describe('the document', () => {
     })
   })
 
-  test('gives each operation an id of its own, words, and permissions that exist', () => {
+  test('gives each operation a unique id, a summary, a description and valid permissions', () => {
     const ids = operations().map(({ operation }) => operation.operationId)
     expect(new Set(ids).size).toBe(ids.length)
     for (const { operation } of operations()) {
@@ -89,7 +89,7 @@ describe('the document', () => {
     }
   })
 
-  test('tells each code under its status', () => {
+  test('lists each error code under its status', () => {
     const told = new Set(
       operations().flatMap(({ operation }) =>
         Object.entries(operation.responses).flatMap(([status, answer]) =>
@@ -103,7 +103,7 @@ describe('the document', () => {
     expect(told.size).toBe(codes.length + 1)
   })
 
-  test('tells each event, and what is sent with it', () => {
+  test('lists each event type with its payload', () => {
     const webhooks = document.webhooks as Record<string, { post: Operation }>
     expect(Object.keys(webhooks)).toEqual([...EVENT_TYPES])
     const exampleOf = (type: string) => mediaOf(webhooks[type]?.post.requestBody).example
@@ -119,7 +119,7 @@ describe('the document', () => {
   })
 })
 
-describe('the tables of the specification', () => {
+describe('documented fields and limits of', () => {
   test('a charge', () => {
     const { properties, required } = schema('ChargeRequest')
     expect(required).toEqual(['amount', 'client_name', 'client_email', 'client_doc'])
@@ -163,7 +163,7 @@ describe('the tables of the specification', () => {
     ])
   })
 
-  test('the account, and the forms of an error', () => {
+  test('the account and the error shapes', () => {
     expect(schema('Account').required).toEqual(['name', 'balance'])
     expect(schema('Error').properties).toMatchObject({ error: { type: 'string' } })
     expect(schema('FirstError').properties).toMatchObject({ errors: { type: 'string' } })
@@ -180,7 +180,7 @@ describe('the tables of the specification', () => {
   })
 })
 
-test('every example is what its own schema allows, and no schema lacks one', () => {
+test('every example is valid for its schema, and every operation has one', () => {
   const validatorOf = strictly(document)
   const found = samples(document, '')
   const wrong = found.filter(({ schema, value }) => !validatorOf(schema)(value))
@@ -200,7 +200,7 @@ interface Sample {
   value: unknown
 }
 
-/** Each example with the schema that it is one of: of a body, a parameter, a header or a field. */
+/** Finds each example and its schema: of a body, a parameter, a header or a field. */
 function samples(value: unknown, place: string): Sample[] {
   if (typeof value !== 'object' || value === null) return []
   const { schema, example, examples, type, anyOf } = value as Record<string, Json>

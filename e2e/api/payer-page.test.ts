@@ -21,7 +21,7 @@ import {
 } from '#lib/testing/stage.ts'
 import { qrOf } from '#lib/views/payer/qr.ts'
 
-/** Everything of a payer that a page could give away. */
+/** Payer data that the page must not reveal. */
 const PAYER = {
   client_name: 'Canária da Silva Secreta',
   client_email: 'canary.payer@troco.example',
@@ -77,25 +77,25 @@ function expectNothingOfThePayer(text: string): void {
   }
 }
 
-describe('a page’s name', () => {
-  test('leads back to its charge and to no other', () => {
+describe('the path of a payment page', () => {
+  test('identifies its charge and no other', () => {
     for (let count = 0; count < 50; count++) {
       const id = newId()
       const name = new URL(paymentUrl(id)).pathname.slice('/pay/'.length)
       expect(txidsOfPage(name)).toEqual([bareId(id)])
-      // Two of its last character's bits count: the others would be second names.
+      // Only two bits of the last character count; the others must not give a second path.
       expect(txidsOfPage(`${name.slice(0, -1)}B`)).toEqual([])
     }
   })
 
   test.each(['', 'a', 'a'.repeat(21), 'a'.repeat(23), `${'a'.repeat(21)}=`, newId(), '../../x'])(
-    'cannot be %j',
+    'is not %j',
     name => expect(txidsOfPage(name)).toEqual([]),
   )
 })
 
-describe('what the page says', () => {
-  test('a pending charge: code, QR, amount and merchant, and that it is a test', async () => {
+describe('the page', () => {
+  test('of a pending charge has code, QR code, amount, merchant and a test notice', async () => {
     const charge = await open({ external_id: 'mesa 7 <b>' })
     const { status, text } = await see(addressOf(charge.id))
     expect(status).toBe(200)
@@ -114,7 +114,7 @@ describe('what the page says', () => {
     expectNothingOfThePayer(text)
   })
 
-  test('a paid one: a receipt, and no code to be paid twice', async () => {
+  test('of a paid charge is a receipt without a code', async () => {
     const charge = await open()
     const before = await lookAt(charge.id)
     const paid = await simulateCharge(merchant.id, charge.id, 'paid')
@@ -129,7 +129,7 @@ describe('what the page says', () => {
     expectNothingOfThePayer(text)
   })
 
-  test('a refund is told, a part of it as a part', async () => {
+  test('of a refunded charge shows the amount and whether it is partial', async () => {
     const charge = await open()
     await simulateCharge(merchant.id, charge.id, 'paid')
     await db().$executeRaw`
@@ -147,7 +147,7 @@ describe('what the page says', () => {
       WHERE account_id = ${merchant.id}::uuid AND id = ${charge.id}::uuid`
   })
 
-  test('one that failed or expired: no code any more, also before anybody has closed it', async () => {
+  test('of a failed or expired charge has no code, also before a worker has expired it', async () => {
     const [failed, expired, late] = [await open(), await open(), await open()]
     await simulateCharge(merchant.id, failed.id, 'failed')
     await simulateCharge(merchant.id, expired.id, 'expired')
@@ -172,8 +172,8 @@ describe('what the page says', () => {
     ['the document', () => `cpf ${CANARY.document} ${newId()}`, false],
     ['the name', () => `${PAYER.client_name.toUpperCase()} ${newId()}`, false],
     ['the phone', () => `11 9 8765 4321 / ${newId()}`, false],
-    ['the merchant’s own words', () => `mesa ${newId()} 7`, true],
-  ])('a reference that is %s is shown: %s', async (_what, write, isShown) => {
+    ['any other text', () => `mesa ${newId()} 7`, true],
+  ])('with a reference that is %s shows it: %s', async (_what, write, isShown) => {
     const external_id = write(newId())
     const charge = await open(
       external_id.length === 32 ? { external_id: undefined } : { external_id },
@@ -183,14 +183,14 @@ describe('what the page says', () => {
     if (isShown) expect(text).toContain(external_id)
   })
 
-  test('a suspended account’s charge can still be paid', async () => {
+  test('of a suspended account’s charge still has its code', async () => {
     const stopped = await makeMerchant('Loja parada')
     const charge = await open({}, stopped)
     await suspendAccount(stopped.id, 'test', { type: 'system' })
     expect((await see(addressOf(charge.id))).text).toContain('data-testid="br-code"')
   })
 
-  test('the language of the browser, unless a link asks for the other', async () => {
+  test('has the language of the browser, unless ?lang selects another', async () => {
     const { id } = await open()
     const languages: [string, string, string][] = [
       ['', 'pt-PT', 'pt-BR'],
@@ -206,8 +206,8 @@ describe('what the page says', () => {
   })
 })
 
-describe('how the page is served', () => {
-  test('to be kept nowhere, found nowhere, framed nowhere, and to run nothing but its script', async () => {
+describe('the response', () => {
+  test('is not cached, indexed or framed, and its CSP allows only its own script', async () => {
     const { id } = await open()
     const [one, other] = [await see(addressOf(id)), await see(addressOf(id))]
     const nonce = /<script nonce="([^"]+)">/.exec(one.text)?.[1]
@@ -229,7 +229,7 @@ describe('how the page is served', () => {
     expect(one.headers.get('set-cookie')).toBeNull()
   })
 
-  test('in less than 15 KB, everything included', async () => {
+  test('is smaller than 15 KB compressed', async () => {
     const long = await open({
       amount: 999_999_999_999,
       external_id: `${newId()}${'x'.repeat(200)}`,
@@ -239,7 +239,7 @@ describe('how the page is served', () => {
     expect(Buffer.byteLength(text)).toBeLessThan(30_000)
   })
 
-  test('HEAD says the same without a body, and is no visit', async () => {
+  test('to HEAD has the same headers without a body and counts no visit', async () => {
     const { id } = await open()
     const { status, headers, text } = await see(addressOf(id), PORTUGUESE, 'HEAD')
     expect([status, text, headers.get('content-type')]).toEqual([
@@ -250,7 +250,7 @@ describe('how the page is served', () => {
     expect(await viewedAt(id)).toBeNull()
   })
 
-  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is refused', async method => {
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('to %s is 405', async method => {
     const { id } = await open()
     const { status, headers } = await see(addressOf(id), {}, method)
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD'])
@@ -259,21 +259,21 @@ describe('how the page is served', () => {
   test.each([
     ...['AAAAAAAAAAAAAAAAAAAAAA', 'x', '%00', '%zz', '%2e%2e%2fapi', '%F0%9F%A6%8A', "'--", '%ff'],
     ...['a/b', 'a'.repeat(8_000), '<script>', 'x?state', '__proto__', newId()],
-  ])('what leads to no charge is one and the same page: %s', async name => {
+  ])('to an unknown or malformed path is always the same 404 page: %s', async name => {
     const answer = await see(`${api.url}/pay/${name}`)
     expect([answer.status, answer.headers.get('x-robots-tag')]).toEqual([404, 'noindex, nofollow'])
     expect(answer.text).toContain('Esta página de pagamento não existe')
     expect(answer.text).not.toMatch(/<script|http-equiv/)
   })
 
-  test('a slash at its end is the same address', async () => {
+  test('ignores a trailing slash', async () => {
     const { id } = await open()
     expect((await see(`${addressOf(id)}/`)).status).toBe(200)
   })
 })
 
 describe('the first visit', () => {
-  test('is noted once, and changes nothing that programs see', async () => {
+  test('is stored once and changes nothing else of the charge', async () => {
     const charge = await open()
     const before = await db().charge.findFirstOrThrow({ where: { id: charge.id } })
     await Promise.all(Array.from({ length: 8 }, () => see(addressOf(charge.id))))
@@ -286,16 +286,16 @@ describe('the first visit', () => {
   })
 
   test.each([
-    ['the page’s own look', '?state', {}],
-    ['a browser that loads ahead', '', { 'sec-purpose': 'prefetch;prerender' }],
-    ['a messenger that draws a preview', '', { 'user-agent': 'WhatsApp/2.23' }],
+    ['the page’s own polling', '?state', {}],
+    ['a browser’s prefetch', '', { 'sec-purpose': 'prefetch;prerender' }],
+    ['a messenger’s preview', '', { 'user-agent': 'WhatsApp/2.23' }],
   ])('is not %s', async (_what, query, headers) => {
     const { id } = await open()
     await see(addressOf(id) + query, { ...headers })
     expect(await viewedAt(id)).toBeNull()
   })
 
-  test('is not a member’s own', async () => {
+  test('is not that of a signed-in member', async () => {
     const { id } = await open()
     const cookie = `a=b; ${cookieNames().session}=${await signIn(merchant, 'owner')}`
     await see(addressOf(id), { cookie })
@@ -303,7 +303,7 @@ describe('the first visit', () => {
   })
 })
 
-test('the QR is, module by module, what another library draws, with its quiet zone', () => {
+test('the QR code equals that of another library, module by module, with its quiet zone', () => {
   for (let count = 0; count < 12; count++) {
     const text = `00020101021226770014br.gov.bcb.pix2555pix.example.test/qr/v2/${bareId(newId())}`
     const theirs = renderToStaticMarkup(
@@ -316,7 +316,7 @@ test('the QR is, module by module, what another library draws, with its quiet zo
   }
 })
 
-/** The dark modules of a drawing made of horizontal strokes, or of boxes one module high. */
+/** Finds the dark modules in a drawing of horizontal strokes or of boxes one module high. */
 function modulesOf(svg: string, drawing: RegExp): string[] {
   const found: string[] = []
   let [x, y] = [0, 0]

@@ -35,12 +35,12 @@ import { addressIn, makeWorld, type World } from '#lib/testing/world.ts'
 const ACTOR = { type: 'system' } as const
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-/** Stands in every text of the merchant whose data nobody else may see. */
+/** Part of every text of the merchant whose data must not leak. */
 const WORD = 'canary4711'
 
-/** Behind Next, as in the run of vitest.lane.config.ts. */
+/** Served by Next, as in vitest.lane.config.ts. */
 const IS_NEXT = Boolean(process.env.E2E_API_URL)
-/** Set by `npm run torture`: tests every method in every guise, at the front and through Next. */
+/** Set by `npm run torture`: every method with every guise, in the front and through Next. */
 const IS_FULL = Boolean(process.env.MATRIX_FULL)
 
 interface Guise {
@@ -51,7 +51,7 @@ interface Guise {
   isOfNext?: boolean
 }
 
-/** What Next, or somebody who knows its insides, might send to get past a check. */
+/** Headers and queries that Next uses, or that an attacker may send to bypass a check. */
 const ALL_GUISES: Guise[] = [
   { name: 'plain', headers: {}, query: '' },
   { name: 'RSC', headers: { rsc: '1' }, query: '', isOfNext: true },
@@ -97,7 +97,7 @@ const ALL_GUISES: Guise[] = [
 
 const GUISES = ALL_GUISES.filter(({ isOfNext }) => !isOfNext || IS_NEXT || IS_FULL)
 
-/** A disguise that no address sees through differs at those methods that it has, and at one more. */
+/** Other guises are tried with the methods of the path and one more. */
 function methodsTried(guise: Guise, known: string[]): string[] {
   if (IS_FULL || guise.name === 'plain') return METHODS
   const [other] = METHODS.filter(method => !known.includes(method))
@@ -110,7 +110,6 @@ interface Row {
   headers?: Record<string, string>
 }
 
-/** Who asks for what serves our own pages, and what they hear; null: it is the work's own affair. */
 interface PageRow extends Row {
   hears: [number, string] | 'like a viewer' | 'like a stranger'
 }
@@ -125,7 +124,7 @@ let api: Api
 let owner: World
 let rows: Row[]
 let pageRows: PageRow[]
-/** An endpoint, a delivery and a token of the account whose data nobody else may see. */
+/** Objects of the account whose data must not leak. */
 let endpointId: string
 let deliveryId: string
 let tokenId: string
@@ -195,7 +194,7 @@ async function makePageRows([nobody, bad, revoked, cookie, inactive, tenant]: Ro
   ]
 }
 
-/** Made as the owner makes it; the port is one that no webhook may go to. */
+/** Webhooks may not call this port. */
 async function makeEndpoint(): Promise<string> {
   const headers = pageHeaders(await signIn(owner.merchant, 'owner'), owner.merchant.id)
   const body = { url: `http://127.0.0.1:9/${WORD}`, event_types: '*' }
@@ -207,11 +206,11 @@ afterAll(async () => {
   await api.close()
 })
 
-test('every route and method of app/api stands in the table, and the table in app/api', () => {
+test('the table and app/api have the same routes and methods', () => {
   expect(tableProblems()).toEqual([])
 })
 
-test('every route asks for the permission of the table, and every POST keeps its answer', async () => {
+test('every route requires the permission in the table, and every POST stores its response', async () => {
   for (const { segments, handlers } of await loadRoutes()) {
     for (const { method, allow } of [...OPERATIONS, ...PAGE_OPERATIONS].filter(
       one => one.path === `/${segments.join('/')}`,
@@ -224,16 +223,15 @@ test('every route asks for the permission of the table, and every POST keeps its
   }
 })
 
-/** The methods of an address beside those that it knows itself. */
 function allowOf(path: string): string {
   const known = OPERATIONS.filter(one => one.path === path).map(({ method }) => method as string)
   return (known.includes('GET') ? ['GET', 'HEAD', ...known.slice(1)] : known).join(', ')
 }
 
-/** More would wait for each other at the database. */
+/** More would only wait for each other at the database. */
 const AT_ONCE = 3
 
-/** Each caller asks for one thing after the other; some callers do so at the same time. */
+/** Calls `ask` for every caller, AT_ONCE at a time. */
 async function atOnce<Caller>(callers: Caller[], ask: (caller: Caller) => Promise<void>) {
   const waiting = callers.values()
   const lines = Array.from({ length: AT_ONCE }, async () => {
@@ -242,7 +240,7 @@ async function atOnce<Caller>(callers: Caller[], ask: (caller: Caller) => Promis
   await Promise.all(lines)
 }
 
-/** What the contract says to such a caller; null: it is the work's own affair. */
+/** Returns the refusal that the contract requires; null if the endpoint decides. */
 function refusalOf(row: Row, method: string, path: string): [number, string] | null {
   const known = allowOf(path).split(', ').includes(method)
   const operation = OPERATIONS.find(
@@ -261,7 +259,7 @@ function denied(...allow: Allowed[]): [number, string] {
 
 const tokens = new Map<string, Promise<string>>()
 
-/** One of the right tenant's with just these permissions: an account has only so many tokens. */
+/** Reuses tokens with the same permissions, because an account may have only so many. */
 function tokenFor(permissions: Permission[]): Promise<string> {
   const known = tokens.get(permissions.join())
   const token = known ?? makeToken(owner.merchant.id, { permissions })
@@ -272,7 +270,7 @@ function tokenFor(permissions: Permission[]): Promise<string> {
 describe.each(PATHS)('%s', path => {
   const send = (row: Row, method: string, guise = GUISES[0]!) => {
     const operation = OPERATIONS.find(one => one.path === path && one.method === method)
-    // A stranger's own world is not what is asked about: nothing shall be made in it.
+    // A valid body would create an object in the caller's own account.
     const body = method === 'POST' ? (operation?.missing ? operation.body : {}) : undefined
     return call(api.url, method, addressIn(owner, path) + guise.query, {
       token: row.token,
@@ -281,29 +279,32 @@ describe.each(PATHS)('%s', path => {
     })
   }
 
-  test.each(GUISES)('tells nobody what is not theirs, whatever the method: $name', async guise => {
-    const known = allowOf(path).split(', ')
-    await atOnce(rows, async row => {
-      for (const method of methodsTried(guise, known)) {
-        const answer = await send(row, method, guise)
-        const what = `${row.as}: ${method}`
-        const refusal = refusalOf(row, method, path)
-        if (refusal) {
-          expect([answer.status, answer.text], what).toEqual(
-            method === 'HEAD' ? [refusal[0], ''] : refusal,
-          )
-        } else expect([200, 422], what).toContain(answer.status)
-        expect(answer.headers.get('allow')).toBe(answer.status === 405 ? allowOf(path) : null)
-        expect(answer.headers.get('content-type'), what).toBe('application/json; charset=utf-8')
-        const told = JSON.stringify([...answer.headers]) + answer.text
-        for (const secret of [WORD, owner.merchant.id, ...Object.values(owner.token)]) {
-          if (secret.length > 1) expect(told, what).not.toContain(secret)
+  test.each(GUISES)(
+    'reveals nothing to callers without access, whatever the method: $name',
+    async guise => {
+      const known = allowOf(path).split(', ')
+      await atOnce(rows, async row => {
+        for (const method of methodsTried(guise, known)) {
+          const answer = await send(row, method, guise)
+          const what = `${row.as}: ${method}`
+          const refusal = refusalOf(row, method, path)
+          if (refusal) {
+            expect([answer.status, answer.text], what).toEqual(
+              method === 'HEAD' ? [refusal[0], ''] : refusal,
+            )
+          } else expect([200, 422], what).toContain(answer.status)
+          expect(answer.headers.get('allow')).toBe(answer.status === 405 ? allowOf(path) : null)
+          expect(answer.headers.get('content-type'), what).toBe('application/json; charset=utf-8')
+          const told = JSON.stringify([...answer.headers]) + answer.text
+          for (const secret of [WORD, owner.merchant.id, ...Object.values(owner.token)]) {
+            if (secret.length > 1) expect(told, what).not.toContain(secret)
+          }
         }
-      }
-    })
-  })
+      })
+    },
+  )
 
-  test('opens to its owner, and to each token with the one permission it needs', async () => {
+  test('accepts every token that has only a required permission', async () => {
     for (const { method, allow, body } of OPERATIONS.filter(one => one.path === path)) {
       if (allow === null) continue
       for (const permission of allow) {
@@ -315,7 +316,7 @@ describe.each(PATHS)('%s', path => {
     }
   })
 
-  test.each(ROLES)('opens in a page to the %s as far as the table of roles says', async role => {
+  test.each(ROLES)('allows the %s exactly what the table of roles allows', async role => {
     const headers = pageHeaders(await signIn(owner.merchant, role), owner.merchant.id)
     for (const { method, allow, body } of OPERATIONS.filter(one => one.path === path)) {
       if (allow === null) continue
@@ -325,7 +326,7 @@ describe.each(PATHS)('%s', path => {
     }
   })
 
-  test.each(GUISES)('403 for the right tenant without the permission: $name', async guise => {
+  test.each(GUISES)('403 for a token of the account without the permission: $name', async guise => {
     for (const { method, allow } of OPERATIONS.filter(one => one.path === path)) {
       if (allow === null) continue
       const permissions = PERMISSIONS.filter((name: Permission) => !allow.includes(name))
@@ -337,7 +338,7 @@ describe.each(PATHS)('%s', path => {
   })
 })
 
-test('another tenant’s ids in a query or a body of one’s own open nothing', async () => {
+test('ids of another account in a query or a header give no access to it', async () => {
   const stranger = rows.find(({ as }) => as === 'another tenant')?.token ?? ''
   const { charge, paid, withdrawal, refund, merchant } = owner
   const forged = { account_id: merchant.id, accountId: merchant.id, account: merchant.id }
@@ -359,7 +360,7 @@ test('another tenant’s ids in a query or a body of one’s own open nothing', 
   }
 })
 
-test('in a suspended account whoever is signed in reads as before, changes nothing, and may leave', async () => {
+test('members of a suspended account can read and leave, but change nothing', async () => {
   const world = await makeWorld(api, 'stopped')
   const secret = await signIn(world.merchant, 'owner')
   await suspendAccount(world.merchant.id, 'test', ACTOR)
@@ -380,7 +381,6 @@ test('in a suspended account whoever is signed in reads as before, changes nothi
   await expectBalancedBooks(world.merchant.id)
 })
 
-/** The methods that an address of our pages knows. */
 function pageMethods(path: string): string[] {
   const known = PAGE_OPERATIONS.filter(one => one.path === path).map(({ method }) => method)
   return ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].filter(name =>
@@ -388,7 +388,7 @@ function pageMethods(path: string): string[] {
   )
 }
 
-describe.each(PAGE_PATHS)('%s, for our own pages', path => {
+describe.each(PAGE_PATHS)('%s, for the dashboard', path => {
   const operationOf = (method: string) =>
     PAGE_OPERATIONS.find(
       one => one.path === path && one.method === (method === 'HEAD' ? 'GET' : method),
@@ -411,7 +411,7 @@ describe.each(PAGE_PATHS)('%s, for our own pages', path => {
   function refusalOf(row: PageRow, method: string): [number, string] | null {
     const operation = operationOf(method)
     const writes = !['GET', 'HEAD'].includes(method)
-    // A method that is not there is told to whoever may call at all.
+    // 405 is only for callers who are let in.
     const isKnown = operation !== undefined
     const isNobody = row.hears === UNAUTHENTICATED || row.as === 'an inactive account'
     if (!isKnown && !isNobody) return [405, '{"error":"Method not allowed"}']
@@ -423,43 +423,46 @@ describe.each(PAGE_PATHS)('%s, for our own pages', path => {
     return operation && isDenied ? [403, `{"error":"Permission denied: ${operation.allow}"}`] : null
   }
 
-  test.each(GUISES)('tells nobody what is not theirs, whatever the method: $name', async guise => {
-    await atOnce(pageRows, async row => {
-      for (const method of methodsTried(guise, pageMethods(path))) {
-        const body = ['POST', 'PATCH'].includes(method)
-          ? operationOf(method)?.missing
-            ? operationOf(method)?.body
-            : {}
-          : undefined
-        const { token } = row
-        const headers = { ...guise.headers, ...row.headers }
-        const refusal = refusalOf(row, method)
-        if (!refusal && method === 'GET' && operationOf(method)?.isEndless) continue
-        // Whoever is asked for them once more would be nobody then.
-        if (!refusal && operationOf(method)?.endsMembership) continue
-        const answer = await call(api.url, method, address() + queryFor(method, guise.query), {
-          token,
-          headers,
-          body,
-        })
-        const what = `${row.as}: ${method}`
-        if (refusal) {
-          expect([answer.status, answer.text], what).toEqual(
-            method === 'HEAD' ? [refusal[0], ''] : refusal,
-          )
-          if (refusal === NO_TOKEN) {
-            expect(answer.headers.get('x-error-code')).toBe('session_required')
-          }
-        } else expect([200, 409, 422], what).toContain(answer.status)
-        const allow = answer.status === 405 ? pageMethods(path).join(', ') : null
-        expect(answer.headers.get('allow'), what).toBe(allow)
-        const isMember = row.as === 'a viewer' || row.as === 'a foreign page'
-        if (!isMember) expect(answer.text, what).not.toContain(WORD)
-      }
-    })
-  })
+  test.each(GUISES)(
+    'reveals nothing to callers without access, whatever the method: $name',
+    async guise => {
+      await atOnce(pageRows, async row => {
+        for (const method of methodsTried(guise, pageMethods(path))) {
+          const body = ['POST', 'PATCH'].includes(method)
+            ? operationOf(method)?.missing
+              ? operationOf(method)?.body
+              : {}
+            : undefined
+          const { token } = row
+          const headers = { ...guise.headers, ...row.headers }
+          const refusal = refusalOf(row, method)
+          if (!refusal && method === 'GET' && operationOf(method)?.isEndless) continue
+          // The member is needed for the other methods.
+          if (!refusal && operationOf(method)?.endsMembership) continue
+          const answer = await call(api.url, method, address() + queryFor(method, guise.query), {
+            token,
+            headers,
+            body,
+          })
+          const what = `${row.as}: ${method}`
+          if (refusal) {
+            expect([answer.status, answer.text], what).toEqual(
+              method === 'HEAD' ? [refusal[0], ''] : refusal,
+            )
+            if (refusal === NO_TOKEN) {
+              expect(answer.headers.get('x-error-code')).toBe('session_required')
+            }
+          } else expect([200, 409, 422], what).toContain(answer.status)
+          const allow = answer.status === 405 ? pageMethods(path).join(', ') : null
+          expect(answer.headers.get('allow'), what).toBe(allow)
+          const isMember = row.as === 'a viewer' || row.as === 'a foreign page'
+          if (!isMember) expect(answer.text, what).not.toContain(WORD)
+        }
+      })
+    },
+  )
 
-  test.each(ROLES)('opens to the %s as far as the table of roles says', async role => {
+  test.each(ROLES)('allows the %s exactly what the table of roles allows', async role => {
     const { merchant } = owner
     const secret = await signIn(merchant, role)
     for (const { method, allow, body, isEndless } of PAGE_OPERATIONS.filter(

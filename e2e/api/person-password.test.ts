@@ -59,10 +59,10 @@ async function auditOf(action: string) {
   return (await db().auditRecord.findMany({ where: { action, target: id } })).map(row => row.after)
 }
 
-describe('a password that is changed', () => {
+describe('changing a password', () => {
   const change = (body: object, secret = here) => ask('POST', '/person/password', body, secret)
 
-  test('ends every other session, and what was half way in; this one stays', async () => {
+  test('ends every other session and unfinished sign-in, and is mailed and audited', async () => {
     const half = await openChallenge('second_factor', { userId: id })
     expect((await change({ current: OLD, password: NEW })).body).toEqual({ data: {} })
     expect([await knows(NEW), await knows(OLD)]).toEqual([true, false])
@@ -76,7 +76,7 @@ describe('a password that is changed', () => {
     expect(mail?.text).toContain('127.0.0.1')
   })
 
-  test('is refused without the one before it, ten times at most', async () => {
+  test('requires the current password, with ten attempts at most', async () => {
     const wrong = await change({ current: NEW, password: NEW })
     expect([wrong.status, Object.keys(wrong.body.errors)]).toEqual([422, ['current']])
     expect((await change({ password: NEW })).status).toBe(422)
@@ -91,7 +91,7 @@ describe('a password that is changed', () => {
     expect(await knows(OLD)).toBe(true)
   })
 
-  test('is refused where it is easy to guess or too short, and says what to do', async () => {
+  test('refuses a guessable or short password and says why', async () => {
     for (const [password, rule] of [
       ['password1234', 'password is easy to guess: '],
       [`${email.slice(0, 20)}1`, 'password is easy to guess: '],
@@ -103,13 +103,13 @@ describe('a password that is changed', () => {
     expect(await knows(OLD)).toBe(true)
   })
 
-  test('is judged ten times at most: each judgement holds up everybody else', async () => {
+  test('refuses everything after ten guessable passwords', async () => {
     const weak = () => change({ current: OLD, password: 'password1234' })
     for (let nth = 0; nth < 10; nth++) expect((await weak()).status).toBe(422)
     expect((await weak()).status).toBe(429)
   })
 
-  test('of two changes at once one holds, and the other is refused', async () => {
+  test('succeeds once when two sessions do it at the same time', async () => {
     const answers = await Promise.all([
       change({ current: OLD, password: NEW }),
       change({ current: OLD, password: `${NEW} outra` }, there),
@@ -118,7 +118,7 @@ describe('a password that is changed', () => {
     expect(await auditOf('user.password_changed')).toHaveLength(1)
   })
 
-  test('is a first one for whoever came in without: nothing is asked before it', async () => {
+  test('requires no current password from a user without one', async () => {
     await db().user.update({ where: { id }, data: { passwordHash: null } })
     expect((await change({ password: NEW })).status).toBe(200)
     expect(await knows(NEW)).toBe(true)
@@ -126,7 +126,7 @@ describe('a password that is changed', () => {
   })
 })
 
-test('a hash of another cost is made anew by whoever signs in with it', async () => {
+test('a password hash with outdated parameters is renewed at the next sign-in', async () => {
   // Made by the reference implementation: echo -n password | argon2 somesalt -id -t 2 -k 65536 -p 1
   const outdated =
     '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc'
@@ -141,11 +141,11 @@ test('a hash of another cost is made anew by whoever signs in with it', async ()
   expect(await kept()).toBe(renewed)
 })
 
-describe('the sessions of somebody', () => {
+describe('the sessions of a user', () => {
   const list = async (secret = here) =>
     (await ask('GET', '/person/sessions', undefined, secret)).body
 
-  test('are told by what people know of a device, this one first, and nothing opens one', async () => {
+  test('are listed with browser, system and address, this one first, and without secrets', async () => {
     const body = await list()
     expectShape(GET.opens.answer, body)
     expect(body.data).toMatchObject([
@@ -155,7 +155,7 @@ describe('the sessions of somebody', () => {
     expect(JSON.stringify(body)).not.toContain(there)
   })
 
-  test('end one by one, but not those of anybody else', async () => {
+  test('end one by one, but only by their own user', async () => {
     const [, other] = (await list()).data
     const stranger = newId()
     await db().user.create({
@@ -172,7 +172,7 @@ describe('the sessions of somebody', () => {
     expect(await auditOf('user.signed_out_elsewhere')).toEqual([{ sessions: 1 }])
   })
 
-  test('end all but this one, at once in another process too', async () => {
+  test('end all but this one, at once in every process', async () => {
     const other = await startApiProcess()
     try {
       const asked = () => ask('GET', '/person/sessions', undefined, there, other.url)
@@ -186,14 +186,14 @@ describe('the sessions of somebody', () => {
     expect(await readSession(here)).not.toBeNull()
   })
 
-  test('that are too old or idle are not among them', async () => {
+  test('are not listed when they have been idle too long', async () => {
     await db().$executeRaw`UPDATE user_sessions SET last_used_at = now() - interval '13 hours'
       WHERE user_id = ${id}::uuid AND user_agent = ${IPHONE}`
     expect((await list()).data).toHaveLength(1)
   })
 })
 
-describe('a password that was forgotten', () => {
+describe('resetting a password', () => {
   const reset = (of: string) => ask('POST', '/visitor/reset', { email: of }, null)
   const confirm = (secret: string, password = NEW) =>
     ask('POST', '/visitor/reset/confirm', { secret, password }, null)
@@ -202,7 +202,7 @@ describe('a password that was forgotten', () => {
     await db().$executeRaw`DELETE FROM sign_in_tries WHERE scope = 'reset_address'`
   })
 
-  test('is replaced by the link of a mail, once, and ends every session', async () => {
+  test('works once through a mailed link and ends every session', async () => {
     await reset(` ${email.toUpperCase()} `)
     await reset(email)
     const [first, second] = await mailsTo(email)
@@ -218,7 +218,7 @@ describe('a password that was forgotten', () => {
     expect((await mailsTo(email)).at(-1)?.subject).toBe('Sua senha do Troco mudou')
   })
 
-  test('is replaced once by many who follow the same link at once', async () => {
+  test('succeeds once when several requests use the same link', async () => {
     await reset(email)
     const secret = await secretOf()
     const answers = await Promise.all(Array.from({ length: 5 }, () => confirm(secret)))
@@ -226,7 +226,7 @@ describe('a password that was forgotten', () => {
     expect(await auditOf('user.password_reset')).toHaveLength(1)
   })
 
-  test('is not replaced by one that is easy to guess, and the link still works', async () => {
+  test('refuses a guessable password, and the link still works', async () => {
     await reset(email)
     const secret = await secretOf()
     const refused = await confirm(secret, 'password1234')
@@ -234,7 +234,7 @@ describe('a password that was forgotten', () => {
     expect((await confirm(secret)).status).toBe(200)
   })
 
-  test('is not replaced after an hour, nor for somebody who was disabled', async () => {
+  test('fails after an hour and for a disabled user', async () => {
     await reset(email)
     const secret = await secretOf()
     await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
@@ -245,7 +245,7 @@ describe('a password that was forgotten', () => {
     expect(await knows(OLD)).toBe(true)
   })
 
-  test('nobody learns whose e-mail is known, by words or by time', async () => {
+  test('reveals neither by content nor by time whether an e-mail is known', async () => {
     const timed = async (of: string) => {
       const said: unknown[] = []
       const tookMs = await fastestMs(async () => {
@@ -263,7 +263,7 @@ describe('a password that was forgotten', () => {
     expect((await reset('ana')).status).toBe(422)
   })
 
-  test('somebody gets five links an hour, and is told of it as little', async () => {
+  test('sends five links per hour and user; the response stays the same', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => reset(email)))
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
       new Set(['200 {"data":{}}']),
@@ -271,7 +271,7 @@ describe('a password that was forgotten', () => {
     expect(await mailsTo(email)).toHaveLength(5)
   })
 
-  test('one address asks twenty times an hour, and is then told to wait', async () => {
+  test('allows twenty requests per hour and address, then 429', async () => {
     const answers = await Promise.all(
       Array.from({ length: 25 }, (_, nth) => reset(`nobody-${nth}-${newId()}@troco.example`)),
     )
@@ -280,7 +280,7 @@ describe('a password that was forgotten', () => {
     expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(3_000)
   })
 
-  test('nothing is written where no mail server is named', async () => {
+  test('sends nothing without a mail server', async () => {
     const before = env().TROCO_ENV
     supplyEnv({ TROCO_ENV: 'production', PUBLIC_URL: 'http://localhost:3000' })
     try {

@@ -45,7 +45,6 @@ interface Member {
   headers: Record<string, string>
 }
 
-/** An owner at a session that was proved just now, or long ago. */
 async function openMember(
   options: { stale?: boolean; hash?: string | null } = {},
 ): Promise<Member> {
@@ -67,14 +66,14 @@ const ask = ({ headers }: Member, method: string, path: string, body?: object) =
   call(api.url, method, path, { headers, body })
 const prove = (member: Member, body: object) => ask(member, 'POST', '/person/proof', body)
 
-/** Turns an app on, over HTTP, as the page does. */
+/** Adds an authenticator app through the API. */
 async function addApp(member: Member) {
   const { body } = await ask(member, 'POST', '/person/authenticator')
   const { secret } = body.data
   const path = '/person/authenticator/confirm'
   const { status, body: said } = await ask(member, 'POST', path, { code: appCode(secret) })
   expect(status).toBe(200)
-  // That first code was long ago, so that the one of now is unused.
+  // Moves that code into the past, so that the current one is unused.
   await db().authenticator.update({ where: { userId: member.id }, data: { lastCounter: 0 } })
   return { secret: secret as string, codes: said.data.recovery_codes as string[] }
 }
@@ -91,9 +90,9 @@ const WEIGHTY: [string, string, object?][] = [
   ['POST', '/dashboard/webhooks/endpoints/[endpoint]/rotate', {}],
 ]
 
-describe('what moves money or shows a secret', () => {
+describe('moving money or showing a secret', () => {
   test.each(WEIGHTY)(
-    '%s %s asks again after five minutes, and then goes on',
+    '%s %s requires a new proof of identity after five minutes, and then works',
     async (...weighty) => {
       const [method, path, body] = weighty
       const member = await openMember()
@@ -113,7 +112,7 @@ describe('what moves money or shows a secret', () => {
     },
   )
 
-  test('a program with a token is asked nothing', async () => {
+  test('requires no proof from an API token', async () => {
     const { merchant } = await openMember()
     await receive(merchant, 10_000)
     const token = await makeToken(merchant.id)
@@ -122,11 +121,11 @@ describe('what moves money or shows a secret', () => {
   })
 })
 
-describe('who one is', () => {
+describe('a proof of identity', () => {
   const methodsOf = async (member: Member) =>
     (await ask(member, 'GET', '/person/proof')).body.data.methods
 
-  test('is shown by the password where there is no second factor', async () => {
+  test('is the password, if there is no second factor', async () => {
     const member = await openMember({ stale: true })
     expect(await methodsOf(member)).toEqual(['password'])
     const wrong = await prove(member, { password: `${PASSWORD}!` })
@@ -134,7 +133,7 @@ describe('who one is', () => {
     expect(refusal(await ask(member, 'POST', '/person/authenticator'))).toEqual(PROVE)
   })
 
-  test('can be shown while strangers guess the password at the door', async () => {
+  test('works while others fail to sign in with the same e-mail, ten times at most', async () => {
     const member = await openMember({ stale: true })
     const { email } = await db().user.findUniqueOrThrow({ where: { id: member.id } })
     for (let nth = 0; nth < 11; nth++) await countTry({ email, address: null })
@@ -143,7 +142,7 @@ describe('who one is', () => {
     expect((await prove(member, { password: PASSWORD })).status).toBe(429)
   })
 
-  test('is shown by nothing less than the second factor where there is one', async () => {
+  test('is a code, if there is an authenticator app; the password is refused', async () => {
     const member = await openMember()
     const { secret, codes } = await addApp(member)
     await growStale(member.id)
@@ -163,7 +162,7 @@ describe('who one is', () => {
     expect((await prove(member, { code: codes[0] })).status).toBe(422)
   })
 
-  test('is shown by a passkey of one’s own, and by nobody else’s', async () => {
+  test('is the user’s own passkey, if there is one; another user’s is refused', async () => {
     const member = await openMember()
     const stranger = await openMember()
     const [key, other] = [makeSoftwareKey(HTTPS), makeSoftwareKey(HTTPS)]
@@ -182,14 +181,14 @@ describe('who one is', () => {
     expect((await ask(member, 'GET', '/dashboard/webhooks/secret')).status).toBe(200)
   })
 
-  test('cannot be shown here by who has neither', async () => {
+  test('is impossible without a password and without a second factor', async () => {
     const member = await openMember({ stale: true, hash: null })
     expect(await methodsOf(member)).toEqual([])
     expect((await prove(member, { password: PASSWORD })).status).toBe(422)
     expect(refusal(await ask(member, 'POST', '/withdrawals', ORDER))).toEqual(PROVE)
   })
 
-  test('may be tried ten times in a quarter of an hour, wherever a code can be typed', async () => {
+  test('allows ten wrong codes in 15 minutes over all endpoints that take one', async () => {
     const member = await openMember()
     const { secret } = await addApp(member)
     const code = appCode(secret, 40) === '000000' ? '000001' : '000000'
@@ -204,7 +203,7 @@ describe('who one is', () => {
   })
 })
 
-test('a password changes by the one before it, and where there is a second factor by that too', async () => {
+test('changing the password requires the current one, and a proof if there is a second factor', async () => {
   const member = await openMember({ stale: true })
   const change = (current: string, password: string) =>
     ask(member, 'POST', '/person/password', { current, password })
@@ -219,7 +218,7 @@ test('a password changes by the one before it, and where there is a second facto
 })
 
 describe('recovery codes', () => {
-  test('are renewed by a second factor alone, however fresh the session; the old ones end', async () => {
+  test('are renewed only with a second factor, even in a fresh session; the old ones end', async () => {
     const member = await openMember()
     const { secret, codes } = await addApp(member)
     const renew = (body: object) => ask(member, 'POST', '/person/recovery-codes', body)
@@ -231,7 +230,7 @@ describe('recovery codes', () => {
   })
 })
 
-test('another factor ends the other sessions at once, and stands in the audit without its secret', async () => {
+test('adding an authenticator app ends other sessions and is audited without its secret', async () => {
   const member = await openMember()
   const other = await openSession(member.id, { ip: null, userAgent: null })
   const there = { ...member, headers: pageHeaders(other, member.merchant.id) }
@@ -252,7 +251,7 @@ test('another factor ends the other sessions at once, and stands in the audit wi
   expect(JSON.stringify(records)).not.toContain(secret)
 })
 
-test('a visitor is asked for a passkey without learning whether anybody has one', async () => {
+test('the passkey options for a visitor do not show whether anybody has a passkey', async () => {
   const path = '/visitor/passkey'
   const headers = { origin: HTTPS }
   const { status, body } = await call(api.url, 'POST', path, { headers, body: {} })

@@ -12,11 +12,11 @@ import { findProgram } from '#lib/testing/debian.ts'
 import { freePort } from '#lib/testing/server.ts'
 
 const PASSWORD = 'p%ssw0rd-of-the-limits'
-/** Redis that hangs is waited for once, by the calls under way: so no row of them may take this. */
+/** Maximum for one batch of calls: a Redis that hangs delays a batch once at most. */
 const AT_ONCE_MS = 20_000
 const PATIENT = { timeout: 40_000, interval: 200 }
 
-/** A process as it counts in the product; it is asked by messages and ends when nobody is there. */
+/** Counts as the product does, on request by message, and ends when the channel closes. */
 const PROGRAM = `
   import { countFailedBearer, takeAllowance } from '#lib/edge/http/rate-limit.ts'
   process.on('message', async ({ what, key, calls }) => {
@@ -37,7 +37,7 @@ const PROGRAM = `
 
 interface Counter {
   child: ChildProcess
-  /** Nobody asks it any more: how it ends by itself. */
+  /** Disconnects it; resolves to how it exits. */
   leave: () => Promise<unknown>
   linesSaying: (words: string) => string[]
   count: (what: 'bearer' | 'token', key: string, calls: number) => Promise<Counted>
@@ -131,7 +131,7 @@ function startCounter(settings: Record<string, string> = {}): Counter {
   return counter
 }
 
-/** What two processes together let pass under a key that nobody used before. */
+/** Returns how many calls two processes together let pass under a new key. */
 async function countTogether(a: Counter, b: Counter, what: 'bearer' | 'token'): Promise<number> {
   const key = newId()
   const counted = await Promise.all([a.count(what, key, 50), b.count(what, key, 50)])
@@ -151,7 +151,7 @@ async function expectKeysToVanish(): Promise<void> {
   expect(ttls.length).toBeGreaterThan(0)
   for (const [key, ttl] of ttls) {
     expect(key).toMatch(/^troco:(bearer|token|token-burst):[\w-]+$/)
-    // -2: it vanished in between; -1 would be a key that stays.
+    // -2: expired meanwhile; -1: a key without an expiry.
     expect(ttl).not.toBe(-1)
   }
 }
@@ -161,7 +161,7 @@ const BACK = 'Redis reconnected'
 
 const LEFT_WELL = [0, null]
 
-test('two processes share one allowance, through every fault of Redis', async () => {
+test('two processes share a limit in Redis; each counts alone while Redis is down or hangs', async () => {
   const [a, b] = [startCounter(), startCounter()]
   const times = (words: string) => [a, b].map(({ linesSaying }) => linesSaying(words).length)
   const areAway = () => times(AWAY).map((away, index) => away - (times(BACK)[index] ?? 0))
@@ -201,9 +201,13 @@ test('two processes share one allowance, through every fault of Redis', async ()
 
 test.each([
   ['a wrong password', () => ({ REDIS_URL: redisUrl('not-the-password') }), 'WRONGPASS'],
-  ['an escape that is none', () => ({ REDIS_URL: `redis://:%zz@127.0.0.1:${port}` }), 'URIError'],
-  ['nobody there', () => ({ REDIS_URL: 'redis://:not-the-password@127.0.0.1:1' }), 'ECONNREFUSED'],
-])('%s: counted in memory, told once in the log, and no reason to stay', async (...words) => {
+  ['an invalid escape', () => ({ REDIS_URL: `redis://:%zz@127.0.0.1:${port}` }), 'URIError'],
+  [
+    'a refused connection',
+    () => ({ REDIS_URL: 'redis://:not-the-password@127.0.0.1:1' }),
+    'ECONNREFUSED',
+  ],
+])('%s: counts in memory, logs once and does not keep the process alive', async (...words) => {
   const [, settings, sign] = words
   const counter = startCounter(settings())
   await vi.waitFor(async () => {
@@ -217,7 +221,7 @@ test.each([
   expect(await counter.leave()).toEqual(LEFT_WELL)
 })
 
-test('a host that takes connections and never answers keeps nobody waiting, nor the process', async () => {
+test('a host that accepts connections and never responds delays neither calls nor exit', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await once(silent, 'listening')
   const address = silent.address()
@@ -232,7 +236,7 @@ test('a host that takes connections and never answers keeps nobody waiting, nor 
   silent.close()
 })
 
-test('without any limit nobody is called', async () => {
+test('without limits Redis is not contacted', async () => {
   const { leave, count, linesSaying } = startCounter({
     REDIS_URL: 'redis://127.0.0.1:1',
     RATE_TOKEN_PER_SECOND: '0',

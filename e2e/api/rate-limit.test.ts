@@ -28,14 +28,14 @@ beforeEach(() => setLimits(DEFAULTS))
 afterEach(() => vi.useRealTimers())
 afterAll(() => setLimits({ ...DEFAULTS, ...WITHOUT_RATE_LIMITS }))
 
-/** The clock stands still but for what a test adds: so exact figures hold on any machine. */
+/** Only a test advances the clock, so that exact figures hold on any machine. */
 function holdClock(): void {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] })
 }
 
 const refusal = { code: 'too_many_requests', message: 'Too Many Requests' }
 
-/** How many of so many calls pass. */
+/** Counts the calls that pass. */
 async function pass(calls: number, once: () => Promise<unknown>): Promise<number> {
   let passed = 0
   for (let call = 0; call < calls; call++) {
@@ -62,10 +62,10 @@ async function untilRefused(once: () => Promise<unknown>): Promise<unknown> {
 const take = (key: string) => () => takeAllowance('token', key)
 const takeIp = (key: string) => () => takeAllowance('ip', key)
 
-describe('one process, by a clock of the test', () => {
+describe('one process, with a fake clock', () => {
   beforeEach(holdClock)
 
-  test('200 at once pass, then 100 in each second, and 200 again after a rest', async () => {
+  test('200 at once pass, then 100 per second, and 200 again after a pause', async () => {
     expect(await pass(1_000, take('a'))).toBe(200)
     for (let second = 0; second < 5; second++) {
       vi.advanceTimersByTime(1_000)
@@ -75,13 +75,13 @@ describe('one process, by a clock of the test', () => {
     expect(await pass(1_000, take('a'))).toBe(200)
   })
 
-  test('an address has twice as much', async () => {
+  test('an address has twice the limits of a token', async () => {
     expect(await pass(1_000, takeIp('192.0.2.1'))).toBe(400)
     vi.advanceTimersByTime(1_000)
     expect(await pass(1_000, takeIp('192.0.2.1'))).toBe(200)
   })
 
-  test('who goes on for ten minutes gets 100 a second, and at most a twentieth more', async () => {
+  test('a caller who continues for ten minutes gets 100 per second, at most 5 % more', async () => {
     let passed = 0
     for (let tenth = 0; tenth < 6_000; tenth++) {
       passed += await pass(15, take('a'))
@@ -95,14 +95,14 @@ describe('one process, by a clock of the test', () => {
     [100, 1_000],
     [10, 100],
     [1, 10],
-  ])('who keeps to the rate, %i each %i ms, is never refused', async (calls, eachMs) => {
+  ])('a caller who keeps the rate, %i every %i ms, is never refused', async (calls, eachMs) => {
     for (let beganMs = 0; beganMs < 60_000; beganMs += eachMs) {
       expect(await pass(calls, take('a'))).toBe(calls)
       vi.advanceTimersByTime(eachMs)
     }
   })
 
-  test('the refusal says in whole seconds when to come again', async () => {
+  test('a refusal gives the waiting time in whole seconds', async () => {
     await pass(200, take('a'))
     vi.advanceTimersByTime(1)
     await expect(take('a')()).rejects.toMatchObject({ ...refusal, retryAfterS: 1 })
@@ -110,7 +110,7 @@ describe('one process, by a clock of the test', () => {
     expect(await take('a')()).toMatchObject({ policy: 'token', remaining: 99 })
   })
 
-  test('nothing is left of a key when its windows are over', async () => {
+  test('a key uses no memory after its windows have ended', async () => {
     for (let key = 0; key < 500; key++) await take(`k${key}`)()
     await pass(300, take('a'))
     await countFailedBearer('192.0.2.1')
@@ -119,7 +119,7 @@ describe('one process, by a clock of the test', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('30 failing bearers a minute of one address, then only those are refused', async () => {
+  test('30 failed authentications per minute and address; then only those are refused', async () => {
     expect(await pass(40, () => countFailedBearer('192.0.2.1'))).toBe(30)
     vi.advanceTimersByTime(20_000)
     const next = countFailedBearer('192.0.2.1')
@@ -130,7 +130,7 @@ describe('one process, by a clock of the test', () => {
     expect(await pass(40, () => countFailedBearer('192.0.2.1'))).toBe(30)
   })
 
-  test('each key has its own, and a token none of an address', async () => {
+  test('each key has limits of its own, and tokens and addresses share none', async () => {
     expect(await pass(300, take('a'))).toBe(200)
     expect(await pass(300, take('b'))).toBe(200)
     expect(await pass(500, takeIp('a'))).toBe(400)
@@ -139,9 +139,9 @@ describe('one process, by a clock of the test', () => {
   test.each([
     ['the same /64', '2001:db8:1:2::1', '2001:0DB8:1:2:ffff:ffff:ffff:ffff'],
     ['the same /64 with zeros in it', '2001:db8::1', '2001:db8:0:0:5::'],
-    ['an IPv4 address in IPv6 clothes', '192.0.2.1', '::ffff:192.0.2.1'],
-    ['the same in hexadecimal', '192.0.2.1', '::ffff:c000:201'],
-  ])('%s shares one', async (_what, one, other) => {
+    ['an IPv4-mapped IPv6 address', '192.0.2.1', '::ffff:192.0.2.1'],
+    ['an IPv4-mapped address in hexadecimal', '192.0.2.1', '::ffff:c000:201'],
+  ])('%s shares a limit', async (_what, one, other) => {
     expect(await pass(300, takeIp(one))).toBe(300)
     expect(await pass(300, takeIp(other))).toBe(100)
     expect(await pass(30, () => countFailedBearer(one))).toBe(30)
@@ -152,13 +152,13 @@ describe('one process, by a clock of the test', () => {
     ['another /64', '2001:db8:1:2::1', '2001:db8:1:3::1'],
     ['another /64 behind zeros', '2001:db8::1', '2001:db8:0:5::1'],
     ['another IPv4 address', '192.0.2.1', '192.0.2.2'],
-    ['another one in IPv6 clothes', '::ffff:192.0.2.1', '::ffff:192.0.2.2'],
-  ])('%s does not', async (_what, one, other) => {
+    ['another IPv4-mapped address', '::ffff:192.0.2.1', '::ffff:192.0.2.2'],
+  ])('%s has a limit of its own', async (_what, one, other) => {
     expect(await pass(500, takeIp(one))).toBe(400)
     expect(await pass(500, takeIp(other))).toBe(400)
   })
 
-  test('a burst of 0 is the rate alone', async () => {
+  test('a burst of 0 allows the rate only', async () => {
     setLimits({ RATE_TOKEN_PER_SECOND: '7', RATE_TOKEN_BURST: '0' })
     expect(await pass(20, take('a'))).toBe(7)
     vi.advanceTimersByTime(1_000)
@@ -166,7 +166,7 @@ describe('one process, by a clock of the test', () => {
   })
 })
 
-test('waiting as long as the refusal says really frees', async () => {
+test('a request after the waiting time of a refusal passes', async () => {
   setLimits({ RATE_TOKEN_PER_SECOND: '1', RATE_TOKEN_BURST: '5' })
   const refused = await untilRefused(take('a'))
   expect(refused).toMatchObject({ ...refusal, retryAfterS: 1 })
@@ -176,7 +176,7 @@ test('waiting as long as the refusal says really frees', async () => {
   })
 })
 
-test('0 is off', async () => {
+test('a limit of 0 is off', async () => {
   setLimits(WITHOUT_RATE_LIMITS)
   expect(await takeAllowance('ip', '192.0.2.1')).toBeNull()
   expect(await takeAllowance('token', 'a')).toBeNull()
@@ -185,7 +185,7 @@ test('0 is off', async () => {
   expect(await pass(1_000, () => countFailedBearer('192.0.2.1'))).toBe(1_000)
 })
 
-test('the headers are structured fields, one member for each limit that is on', () => {
+test('the headers are structured fields with one member for each limit that is on', () => {
   const ip: Allowance = { policy: 'ip', quota: 200, windowS: 1, remaining: 150, resetS: 1 }
   const token: Allowance = { policy: 'token', quota: 100, windowS: 1, remaining: 0, resetS: 1 }
   expect(allowanceHeaders([ip, token])).toEqual({
@@ -200,7 +200,7 @@ test('the headers are structured fields, one member for each limit that is on', 
 })
 
 describe('the settings', () => {
-  test('are the promised ones, without Redis', () => {
+  test('have the documented defaults, without Redis', () => {
     const { REDIS_URL, ...values } = readEnv({})
     const numbers = Object.fromEntries(Object.entries(DEFAULTS).map(([k, v]) => [k, Number(v)]))
     expect(values).toMatchObject(numbers)
@@ -213,12 +213,12 @@ describe('the settings', () => {
     [{ RATE_FAILED_BEARERS_PER_MINUTE: '-1' }, /RATE_FAILED_BEARERS_PER_MINUTE must be a whole/],
     [{ REDIS_URL: 'http://me:hush@localhost' }, /REDIS_URL must begin with redis:\/\/ or rediss:/],
     [{ REDIS_URL: 'redis:me:hush' }, /REDIS_URL must begin/],
-  ])('%o is refused, and no password is repeated', (values, message) => {
+  ])('%o is refused, and the message has no password', (values, message) => {
     expect(() => readEnv(values)).toThrow(message)
     expect(() => readEnv(values)).not.toThrow(/hush/)
   })
 
-  test('rediss:// and the number of a database are good, and a burst of 0 beside any rate', () => {
+  test('accept rediss:// with a database number, and a burst of 0 with any rate', () => {
     const REDIS_URL = 'rediss://me:hush@redis.example:6380/3'
     expect(
       readEnv({ REDIS_URL, RATE_TOKEN_PER_SECOND: '500', RATE_TOKEN_BURST: '0' }).REDIS_URL,

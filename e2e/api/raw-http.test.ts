@@ -28,20 +28,20 @@ function expectJson({ head, tookMs }: { head: string; tookMs: number }): void {
   expect(tookMs).toBeLessThan(PATIENCE_MS)
 }
 
-describe('what is hardly HTTP gets an answer of ours, in JSON, and the connection ends', () => {
+describe('malformed HTTP gets a JSON error and the connection ends', () => {
   test.each([
     ['another protocol', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
     ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['HTTP/3', 'GET / HTTP/3.0\r\nHost: a\r\n\r\n'],
-    ['a version that is none', 'GET /api/account HTTP/1.x\r\nHost: a\r\n\r\n'],
-    ['a method that is none', 'STEAL /api/account HTTP/1.1\r\nHost: a\r\n\r\n'],
-    ['a method in small letters', 'get /api/account HTTP/1.1\r\nHost: a\r\n\r\n'],
-    ['a target with a blank', 'GET /api/acc ount HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['an invalid version', 'GET /api/account HTTP/1.x\r\nHost: a\r\n\r\n'],
+    ['an unknown method', 'STEAL /api/account HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a lower-case method', 'get /api/account HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a target with a space', 'GET /api/acc ount HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['a target in Latin-1', 'GET /api/transactions/\xe9 HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['a NUL in the target', 'GET /api/account\0 HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['a NUL in a header', 'GET /api/account HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n'],
-    ['a line that goes on', 'GET /api/account HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n'],
-    ['a blank before the colon', 'GET /api/account HTTP/1.1\r\nHost : a\r\n\r\n'],
+    ['a folded header', 'GET /api/account HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n'],
+    ['a space before the colon', 'GET /api/account HTTP/1.1\r\nHost : a\r\n\r\n'],
     ['a bare line feed', 'GET /api/account HTTP/1.1\nHost: a\nX: \rb\n\n'],
     [
       'a negative length',
@@ -52,27 +52,24 @@ describe('what is hardly HTTP gets an answer of ours, in JSON, and the connectio
       'POST /api/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: +2\r\n\r\n{}',
     ],
     [
-      'a length beyond all',
+      'a length of 30 digits',
       `POST /api/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: ${'9'.repeat(30)}\r\n\r\n`,
     ],
     [
-      'a coding that is not chunked',
+      'a transfer coding other than chunked',
       'POST /api/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n',
     ],
     [
-      'chunked, twice',
+      'chunked twice',
       'POST /api/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n',
     ],
     ['no Host', 'GET /api/account HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['a Host that is none', `GET /api/account HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n`],
+    ['an invalid Host', `GET /api/account HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n`],
     [
-      'an expectation of something',
+      'an unknown Expect',
       `GET /api/account HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: money\r\n\r\n`,
     ],
-    [
-      'a wish for a tunnel',
-      'CONNECT example.com:443 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
-    ],
+    ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
   ])('%s', async (_what, bytes) => {
     const answer = await raw(bytes)
     expect(answer.status).toBeGreaterThanOrEqual(400)
@@ -92,14 +89,14 @@ describe('what is hardly HTTP gets an answer of ours, in JSON, and the connectio
     expect((await get(`/api/account?${'x'.repeat(100_000)}`)).status).toBe(431)
   })
 
-  test('a server that met all this goes on', async () => {
+  test('the server still responds afterwards', async () => {
     expect((await get('/api/account')).text).toBe(account)
   })
 })
 
-describe('a method that the API has not', () => {
+describe('a method that the API does not have', () => {
   test.each(['TRACE', 'QUERY', 'PROPFIND', 'LINK', 'PURGE', 'SEARCH', 'M-SEARCH', 'OPTIONS'])(
-    '%s is 405 for who may call, 401 for who may not, and echoes nothing',
+    '%s is 405 for permitted callers, 401 for others, and echoes no header',
     async method => {
       const secret = 'Cookie: troco-session=must-not-come-back\r\n'
       const known = await get('/api/account', bearer() + secret, method)
@@ -123,7 +120,7 @@ describe('a target', () => {
     ['/api/account/'],
     ['/api/account//'],
     ['/api/account?//'],
-  ])('%s is the account', async target => {
+  ])('%s is /api/account', async target => {
     const answer = await get(target)
     expect([answer.status, answer.text]).toEqual([200, account])
   })
@@ -149,7 +146,7 @@ describe('a target', () => {
     ['/api/transactions/..', 404],
     ['/api/transactions/%2e%2e', 404],
     ['/api/account#x', 404],
-  ])('%s is %i in JSON, and never somebody else’s way in', async (target, status) => {
+  ])('%s is %i in JSON, and 401 or 404 without a token', async (target, status) => {
     const answer = await get(target)
     expect(answer.status).toBe(status)
     expectJson(answer)
@@ -165,7 +162,7 @@ describe('a target', () => {
     '/./api/account',
     '*',
     'account',
-  ])('%s is not the API: nothing of the account comes back', async target => {
+  ])('%s is not the API: the response has nothing of the account', async target => {
     const answer = await get(target)
     expect(answer.status).toBeGreaterThanOrEqual(300)
     expect(answer.status).toBeLessThan(500)
@@ -174,14 +171,14 @@ describe('a target', () => {
   })
 })
 
-describe('headers that come twice', () => {
-  test('of two Authorizations the first counts, so that a proxy’s is not replaced', async () => {
+describe('repeated headers', () => {
+  test('of two Authorization headers the first counts, so that a proxy’s is not replaced', async () => {
     const other = await makeToken((await makeMerchant('Outra Loja')).id)
     expect((await get('/api/account', bearer() + bearer(other))).text).toBe(account)
     expect((await get('/api/account', bearer('nobody') + bearer())).text).toBe(UNAUTHENTICATED)
   })
 
-  test('of two Hosts and two types neither opens anything', async () => {
+  test('two Hosts and two Content-Types are refused', async () => {
     const body = JSON.stringify(CHARGE)
     const types = 'Content-Type: text/plain\r\nContent-Type: application/json\r\n'
     const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`
@@ -192,7 +189,7 @@ describe('headers that come twice', () => {
     expectJson(answer)
   })
 
-  test('of two lengths, or a length and chunks, nothing is smuggled behind', async () => {
+  test('two lengths, or a length and chunks, smuggle no second request', async () => {
     const hidden = `GET /api/account HTTP/1.1\r\nHost: a\r\n${bearer()}\r\n`
     const head = `POST /api/transactions HTTP/1.1\r\nHost: a\r\n${bearer()}`
     for (const lengths of [
@@ -208,7 +205,7 @@ describe('headers that come twice', () => {
 })
 
 describe('one connection', () => {
-  test('answers what is sent in one piece in its order, each by its own token', async () => {
+  test('answers pipelined requests in order, each by its own token', async () => {
     const other = await makeToken((await makeMerchant('Outra Loja')).id)
     const one = (text: string, end = '') =>
       `GET /api/account HTTP/1.1\r\nHost: a\r\n${text}${end}\r\n`
@@ -220,7 +217,7 @@ describe('one connection', () => {
     )
   })
 
-  test('that breaks off in the middle of a request makes nothing of it', async () => {
+  test('that ends within a request executes only the complete one', async () => {
     const body = JSON.stringify({ ...CHARGE, external_id: 'whole' })
     const head = `POST /api/transactions HTTP/1.1\r\nHost: a\r\n${bearer()}`
     const one = (text: string) => `${head}Content-Length: ${text.length}\r\n\r\n${text}`
@@ -234,7 +231,7 @@ describe('one connection', () => {
     expect((await find('broken')).status).toBe(404)
   })
 
-  test('that is kept is not the first caller’s for the next one', async () => {
+  test('does not reuse the token of its first request', async () => {
     const first = `GET /api/account HTTP/1.1\r\nHost: a\r\n${bearer()}\r\n`
     const second = 'GET /api/account HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
     const { answers } = await raw(first + second)

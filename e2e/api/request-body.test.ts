@@ -16,7 +16,6 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** Sends a body as it stands, without a Content-Type unless one is given. */
 async function post(body?: string | Uint8Array, headers: Record<string, string> = {}, path = '') {
   const response = await fetch(`${api.url}/api${path || '/transactions'}`, {
     method: 'POST',
@@ -27,7 +26,7 @@ async function post(body?: string | Uint8Array, headers: Record<string, string> 
 }
 
 const charge = (extra: object = {}) => JSON.stringify({ ...CHARGE, ...extra })
-/** A good charge whose JSON has exactly so many bytes. */
+/** A valid charge whose JSON has this number of bytes. */
 const padded = (bytes: number) => charge({ note: 'x'.repeat(bytes - charge({ note: '' }).length) })
 
 describe('415', () => {
@@ -60,7 +59,7 @@ describe('415', () => {
     expect((await post(charge(), { 'content-type': type })).status).toBe(200)
   })
 
-  test('never for a body without a type', async () => {
+  test('never without a Content-Type', async () => {
     expect((await post(charge())).status).toBe(200)
     expect((await post(charge(), { 'content-encoding': 'identity' })).status).toBe(200)
   })
@@ -85,12 +84,12 @@ describe('413', () => {
     return { status: response.statusCode, body: JSON.parse(text) }
   }
 
-  test('64 KiB are taken, one byte more is refused', async () => {
+  test('64 KiB are accepted, one byte more is refused', async () => {
     expect((await post(padded(BYTES_MAX))).status).toBe(200)
     expect(await post(padded(BYTES_MAX + 1))).toEqual(refusal)
   })
 
-  test('a length that is only announced is refused before the body comes', async () => {
+  test('a too large Content-Length is refused before the body arrives', async () => {
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
     socket.write(
       `POST /api/transactions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n` +
@@ -105,19 +104,19 @@ describe('413', () => {
     socket.destroy()
   })
 
-  test('a body in chunks counts the same', async () => {
+  test('a chunked body has the same limit', async () => {
     const whole = padded(BYTES_MAX)
     expect((await sendChunks([whole.slice(0, 999), whole.slice(999)])).status).toBe(200)
     const longer = padded(BYTES_MAX + 1)
     expect(await sendChunks([longer.slice(0, 999), longer.slice(999)])).toEqual(refusal)
   })
 
-  test('chunks that never end are refused when they are too many', async () => {
+  test('chunks that never end are refused at the limit', async () => {
     const piece = 'x'.repeat(10_000)
     expect(await sendChunks(Array(8).fill(piece), false)).toEqual(refusal)
   })
 
-  test('the next request is answered', async () => {
+  test('the next request works', async () => {
     await post(padded(10 * BYTES_MAX))
     expect((await post(charge())).status).toBe(200)
   })
@@ -134,15 +133,15 @@ describe('400', () => {
     'amount=500',
     '{"amount":0500}',
     '{"client_name":"a\nb"}',
-  ])('for what is not JSON: %j', async text => {
+  ])('for invalid JSON: %j', async text => {
     expect(await post(text)).toEqual({ status: 400, body: { error: 'Malformed JSON' } })
   })
 
   test.each([
-    ['a byte that begins nothing', [0xff]],
-    ['half a character', [0xc3]],
+    ['an invalid byte', [0xff]],
+    ['a truncated character', [0xc3]],
     ['half a surrogate pair', [0xed, 0xa0, 0x80]],
-    ['a letter written too long', [0xc1, 0x81]],
+    ['an overlong encoding', [0xc1, 0x81]],
   ])('for bytes that are not UTF-8: %s', async (_what, bytes) => {
     const body = Buffer.concat([
       Buffer.from('{"client_name":"'),
@@ -167,14 +166,14 @@ describe('422, as one message on POST /transactions and by field elsewhere', () 
     ['an empty object', '{}'],
     ['null for the field', '{"amount":null,"outcome":null}'],
     ['an empty text for the field', '{"amount":"","outcome":""}'],
-  ])('for %s, which lacks the first field', async (_what, text) => {
+  ])('for %s: the first required field is missing', async (_what, text) => {
     const first = await post(text)
     expect(first).toEqual({ status: 422, body: { errors: 'amount is required' } })
     expect(await post(text, {}, sandbox)).toEqual({ status: 422, body: { errors: missing } })
   })
 
   test.each(['[]', '[{"amount":500}]', '"text"', '1', 'true', 'null'])(
-    'for JSON that is no object: %s',
+    'for JSON that is not an object: %s',
     async text => {
       const message = 'body must be a JSON object'
       expect(await post(text)).toEqual({ status: 422, body: { errors: message } })
@@ -183,13 +182,13 @@ describe('422, as one message on POST /transactions and by field elsewhere', () 
     },
   )
 
-  test('for a value that the field does not know', async () => {
+  test('for a value that the field does not have', async () => {
     const answer = await post('{"outcome":"lost"}', {}, sandbox)
     const errors = { outcome: ['outcome must be paid, failed or expired'] }
     expect(answer).toEqual({ status: 422, body: { errors } })
   })
 
-  test('for more than 32 levels of nesting, which are counted from the body', async () => {
+  test('for more than 32 levels of nesting, counted from the body', async () => {
     const nested = (levels: number) =>
       `${charge().slice(0, -1)},"metadata":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`
     expect((await post(nested(30))).status).toBe(200)
@@ -205,19 +204,19 @@ describe('422, as one message on POST /transactions and by field elsewhere', () 
 
   test.each([
     ['a NUL', 'client_name', '{"client_name":"a\\u0000b"}'],
-    ['half a pair', 'client_name', '{"client_name":"a\\ud83d"}'],
-    ['a pair the wrong way round', 'client_name', '{"client_name":"\\ude00\\ud83d"}'],
+    ['half a surrogate pair', 'client_name', '{"client_name":"a\\ud83d"}'],
+    ['a reversed surrogate pair', 'client_name', '{"client_name":"\\ude00\\ud83d"}'],
     ['a NUL deep inside', 'metadata', '{"metadata":{"a":[{"b":"\\u0000"}]}}'],
     ['a NUL in a key', 'metadata', '{"metadata":{"a\\u0000":1}}'],
-    ['half a pair in a key', 'items', '{"items":[{"\\udc00":1}]}'],
+    ['half a surrogate pair in a key', 'items', '{"items":[{"\\udc00":1}]}'],
     ['a NUL in a field that is ignored', 'other', '{"other":"\\u0000"}'],
-  ])('for %s, which no database keeps; the field is named', async (_what, field, text) => {
+  ])('for %s, which PostgreSQL cannot store; the field is named', async (_what, field, text) => {
     const errors = `${field} must not contain NUL characters or unpaired surrogates`
     expect(await post(text)).toEqual({ status: 422, body: { errors } })
   })
 })
 
-describe('a number that a reader would round', () => {
+describe('a number that JSON readers would round', () => {
   test.each([
     ['in metadata', 'metadata', '{"metadata":{"order":9007199254740993}}'],
     ['deep inside', 'utms', '{"utms":{"a":[{"b":-12345678901234567890}]}}'],
@@ -228,28 +227,28 @@ describe('a number that a reader would round', () => {
     expect(await post(text)).toEqual({ status: 422, body: { errors } })
   })
 
-  test('as an amount is judged as an amount', async () => {
+  test('as an amount is refused as an amount', async () => {
     const { status, body } = await post(charge().replace('1500', '9007199254740993'))
     expect(status).toBe(422)
     expect(body.errors).toMatch(/^amount must be a whole number of cents/)
   })
 
-  test('is none where it is text, a fraction or short enough', async () => {
+  test('is accepted as text; so are fractions, safe integers and 1e21', async () => {
     const metadata = { a: '9007199254740993', b: 0.12345678901234568, c: 9007199254740991, d: 1e21 }
     const text = charge({ metadata })
     expect(await post(text)).toMatchObject({ status: 200, body: { data: { metadata } } })
   })
 })
 
-describe('what a body says', () => {
-  test('is the last of duplicate keys', async () => {
+describe('parsing a body', () => {
+  test('takes the last of duplicate keys', async () => {
     const text = `{"amount":1,${charge().slice(1, -1)},"amount":777}`
     expect(await post(text)).toMatchObject({ status: 200, body: { data: { amount: 777 } } })
     const worse = `{${charge().slice(1, -1)},"amount":1}`
     expect((await post(worse)).status).toBe(422)
   })
 
-  test('may begin with a byte order mark and hold any whole character', async () => {
+  test('accepts a byte order mark and every Unicode character', async () => {
     const text = `\ufeff${charge({ metadata: { note: 'ação 😀' } })}`
     expect(await post(text)).toMatchObject({
       status: 200,
@@ -275,7 +274,7 @@ describe('what a body says', () => {
   })
 })
 
-test('a caller who hangs up in the middle is no fault of the database, nor of ours', async () => {
+test('a client that disconnects within a body causes no warning in the log', async () => {
   const mark = `hung-up-${Date.now()}`
   const logged = followLog()
   const socket = connect(Number(new URL(api.url).port), '127.0.0.1')

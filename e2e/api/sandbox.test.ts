@@ -46,7 +46,7 @@ describe('POST /sandbox/transactions/{id}', () => {
     ['paid', CHARGE.amount],
     ['failed', 0],
     ['expired', 0],
-  ])('%s: the charge as it now is, one event, and %i cents more', async (outcome, more) => {
+  ])('%s: returns the charge, with one event and %i cents more', async (outcome, more) => {
     const id = await create('/transactions')
     const [before, events] = [await balance(), await countEvents()]
     const { status, body } = await ask('POST', `/sandbox/transactions/${id}`, { outcome })
@@ -58,7 +58,7 @@ describe('POST /sandbox/transactions/{id}', () => {
     expect(await countEvents()).toBe(events + 1)
   })
 
-  test('a payment beats an expiry and a failure, whatever the clock said', async () => {
+  test('a payment overrides an expiry and a failure', async () => {
     for (const outcome of ['expired', 'failed']) {
       const id = await create('/transactions')
       const before = await balance()
@@ -69,7 +69,7 @@ describe('POST /sandbox/transactions/{id}', () => {
     }
   })
 
-  test('twenty payers at once pay once', async () => {
+  test('of twenty concurrent payments one succeeds', async () => {
     const id = await create('/transactions')
     const before = await balance()
     const answers = await Promise.all(
@@ -82,7 +82,7 @@ describe('POST /sandbox/transactions/{id}', () => {
     expect(await balance()).toBe(before + CHARGE.amount)
   })
 
-  test('a charge whose failure is on its way fails, and is not answered again', async () => {
+  test('a charge that is about to fail can be failed, and only once', async () => {
     const id = await create('/transactions', { client_email: 'fail@example.com' })
     const failed = await ask('POST', `/sandbox/transactions/${id}`, { outcome: 'failed' })
     expect(failed.body.data.status).toBe('failed')
@@ -93,7 +93,7 @@ describe('POST /sandbox/transactions/{id}', () => {
 })
 
 describe('POST /sandbox/withdrawals/{id}', () => {
-  test('approved: the money has left, with its time and its end-to-end id', async () => {
+  test('approved: the amount is gone; the withdrawal has its time and end-to-end id', async () => {
     const before = await balance()
     const id = await create('/withdrawals', { amount: 3_000 })
     const events = await countEvents()
@@ -119,7 +119,7 @@ describe('POST /sandbox/withdrawals/{id}', () => {
     ['Key not found', 'Key not found'],
     ['  ção 😀 ', 'ção 😀'],
     [null, 'Rejected at the simulated bank'],
-  ])('rejected: the money is back, with the reason %j', async (reason, told) => {
+  ])('rejected: the amount is back, with the reason %j', async (reason, told) => {
     const before = await balance()
     const id = await create('/withdrawals', { amount: 3_000 })
     const sent = { outcome: 'rejected', reason }
@@ -134,7 +134,7 @@ describe('POST /sandbox/withdrawals/{id}', () => {
     expect(await balance()).toBe(before)
   })
 
-  test('twenty who approve and reject at once settle it once', async () => {
+  test('of twenty concurrent approvals and rejections one succeeds', async () => {
     const before = await balance()
     const id = await create('/withdrawals')
     const answers = await Promise.all(
@@ -163,7 +163,7 @@ describe.each([
   const decide = (id: string, body: unknown, caller = token) =>
     ask('POST', `/sandbox${path}/${id}`, body, caller)
 
-  test('409 once it is final, and nothing more happens', async () => {
+  test('409 once it is final, without an effect', async () => {
     for (const first of final) {
       const id = await create(path)
       expect((await decide(id, { outcome: first })).status).toBe(200)
@@ -177,14 +177,14 @@ describe.each([
     }
   })
 
-  test('takes the merchant’s own reference for an id', async () => {
+  test('accepts the external_id in place of the id', async () => {
     const external_id = `mine / ${newId()}?`
     const id = await create(path, { external_id })
     const { status, body } = await decide(encodeURIComponent(external_id), { outcome: outcomes[1] })
     expect([status, body.data.id]).toEqual([200, id])
   })
 
-  test('404: another account’s is as missing as one that never was, and stays as it is', async () => {
+  test('404 for an object of another account as for an unknown one, without an effect', async () => {
     const id = await create(path)
     const stranger = await makeToken((await makeMerchant()).id)
     const answers = [await decide(id, { outcome: outcomes[0] }, stranger)]
@@ -197,7 +197,7 @@ describe.each([
     expect((await ask('GET', `${path}/${id}`)).body.data.status).toBe('pending')
   })
 
-  test('is no way to decide what is live', async () => {
+  test('cannot decide a live object', async () => {
     const list = LISTS.find(one => one.path === path)
     const live = await list?.write(merchant.id, { mode: 'live' })
     const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
@@ -208,11 +208,11 @@ describe.each([
     expect([inLive.status, inLive.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
     expect((await decide(id, { outcome: outcomes[0] })).status).toBe(404)
     expect((await ask('GET', `${path}/${id}`, undefined, caller)).body.data.status).toBe('pending')
-    // By hand it was written, and no ledger knows of it: the books must not meet it.
+    // Inserted without a ledger entry: it must not be part of the balance check.
     await db().withdrawal.deleteMany({ where: { id } })
   })
 
-  test('any of two permissions will do, and a token with neither hears of both', async () => {
+  test('requires one of two permissions; a token with neither gets 403 naming both', async () => {
     const writes: Permission[] = ['transactions:write', 'withdrawals:write']
     for (const permission of writes) {
       const caller = await makeToken(merchant.id, { permissions: [permission] })
@@ -230,7 +230,7 @@ describe.each([
     expect(headers.get('x-required-permission')).toBe(needed)
   })
 
-  test('422 for an outcome that is none, and nothing is decided', async () => {
+  test('422 for an unknown outcome or an invalid reason, without an effect', async () => {
     const id = await create(path)
     for (const body of [undefined, {}, { outcome: null }, { outcome: '' }]) {
       const { status, text } = await decide(id, body)

@@ -40,7 +40,6 @@ beforeEach(async () => {
 })
 afterAll(() => api.close())
 
-/** A browser in which somebody signed in who has this role in the account. */
 async function signIn({ id: accountId }: Account, role: Role): Promise<string> {
   const email = `member-${newId()}@troco.example`
   const user = await db().user.create({ data: { id: newId(), email, name: email } })
@@ -50,7 +49,7 @@ async function signIn({ id: accountId }: Account, role: Role): Promise<string> {
 
 const origin = () => ({ origin: env().PUBLIC_URL })
 const cookie = (value = secret) => ({ cookie: `a=b; ${cookieNames().session}=${value}; z=1` })
-/** What our own pages send beside the cookie. */
+/** The headers that the pages send beside the cookie. */
 const page = (value = secret, account: string = merchant.id, mode = 'test') => ({
   ...cookie(value),
   'troco-mode': mode,
@@ -72,7 +71,7 @@ const WRITES: [string, unknown][] = [
 const unauthenticated = [401, '{"error":"Unauthenticated"}']
 
 describe('a cookie alone', () => {
-  test('is nobody, for a read and for a write, whatever the Origin', async () => {
+  test('is 401 for reads and writes, whatever the Origin', async () => {
     for (const headers of [cookie(), { ...cookie(), ...origin() }]) {
       for (const path of READS) {
         const answer = await ask('GET', path, headers)
@@ -87,18 +86,18 @@ describe('a cookie alone', () => {
 
   test.each([
     ['without the account', { 'troco-account': '' }],
-    ['without the world', { 'troco-mode': '' }],
-    ['with a world that is none', { 'troco-mode': 'demo' }],
-    ['with an account that is none', { 'troco-account': 'mine' }],
-    ['with an account that nobody has', { 'troco-account': newId() }],
-  ])('is nobody either %s', async (_what, wrong) => {
+    ['without the mode', { 'troco-mode': '' }],
+    ['with an unknown mode', { 'troco-mode': 'demo' }],
+    ['with a malformed account', { 'troco-account': 'mine' }],
+    ['with an unknown account', { 'troco-account': newId() }],
+  ])('is 401 %s', async (_what, wrong) => {
     const answer = await ask('GET', '/account', { ...page(), ...wrong })
     expect([answer.status, answer.text]).toEqual(unauthenticated)
   })
 })
 
-describe('a member from a page of ours', () => {
-  test('reads what is the account’s, in the world that the page shows', async () => {
+describe('a member on a dashboard page', () => {
+  test('reads the data of the account in the mode of the page', async () => {
     const account = await ask('GET', '/account', page())
     expect([account.status, account.text]).toEqual([
       200,
@@ -110,7 +109,7 @@ describe('a member from a page of ours', () => {
     expect((await ask('GET', '/account', upper)).status).toBe(200)
   })
 
-  test('writes with our own Origin', async () => {
+  test('writes with the Origin of PUBLIC_URL', async () => {
     for (const [path, body] of WRITES) {
       const { status } = await ask('POST', path, { ...page(), ...origin() }, body)
       expect(status).toBe(200)
@@ -123,13 +122,13 @@ describe('a member from a page of ours', () => {
     ['none', null],
     ['null', 'null'],
     ['a foreign one', 'https://evil.example'],
-    ['ours under another scheme', 'https://localhost:3000'],
-    ['ours on another port', 'http://localhost:3001'],
-    ['one that begins like ours', 'http://localhost:3000.evil.example'],
-    ['one that ends like ours', 'http://evil-localhost:3000'],
-    ['ours as somebody’s name', 'http://localhost:3000@evil.example'],
-    ['two of them', 'http://localhost:3000, https://evil.example'],
-    ['nothing', ''],
+    ['another scheme', 'https://localhost:3000'],
+    ['another port', 'http://localhost:3001'],
+    ['the same beginning', 'http://localhost:3000.evil.example'],
+    ['the same end', 'http://evil-localhost:3000'],
+    ['the host as a user name', 'http://localhost:3000@evil.example'],
+    ['two origins', 'http://localhost:3000, https://evil.example'],
+    ['empty', ''],
   ])('writes nothing with a wrong Origin: %s', async (_what, foreign) => {
     const headers = { ...page(), ...(foreign === null ? {} : { origin: foreign }) }
     for (const [path, body] of WRITES) {
@@ -143,7 +142,7 @@ describe('a member from a page of ours', () => {
     expect((await ask('GET', '/account', headers)).status).toBe(200)
   })
 
-  test('of another account is nobody here, and cannot tell whether it exists', async () => {
+  test('of another account gets 401, whether the account exists or not', async () => {
     const stranger = await signIn(await makeMerchant(), 'owner')
     for (const account of [merchant.id, newId()]) {
       for (const path of READS) {
@@ -168,7 +167,7 @@ describe('a member from a page of ours', () => {
     expect((await ask('POST', '/transactions', mine, CHARGE)).status).toBe(200)
   })
 
-  test('whose membership, user or session ends is nobody from the next request on', async () => {
+  test('whose membership, user or session ended is refused from the next request', async () => {
     const secrets = [secret, await signIn(merchant, 'owner'), await signIn(merchant, 'owner')]
     for (const one of secrets) expect((await ask('GET', '/account', page(one))).status).toBe(200)
     await endSession(secrets[0] ?? '')
@@ -189,7 +188,7 @@ describe('a member from a page of ours', () => {
     }
   })
 
-  test('who is only a viewer reads everything and writes nothing', async () => {
+  test('with the role viewer reads everything and writes nothing', async () => {
     const viewer = await signIn(merchant, 'viewer')
     for (const path of READS) expect((await ask('GET', path, page(viewer))).status).toBe(200)
     for (const [path, body] of WRITES) {
@@ -202,7 +201,7 @@ describe('a member from a page of ours', () => {
     }
   })
 
-  test('of a suspended account may still read, and is told why nothing else works', async () => {
+  test('of a suspended account can read, and a write is 403 Account not active', async () => {
     await suspendAccount(merchant.id, 'test', ACTOR)
     for (const path of READS) {
       expect((await ask('GET', path, page())).status).toBe(200)
@@ -216,7 +215,7 @@ describe('a member from a page of ours', () => {
     }
   })
 
-  test('cannot write in live mode while there is no bank', async () => {
+  test('cannot write in live mode while no bank is configured', async () => {
     const headers = { ...page(secret, merchant.id, 'live'), ...origin() }
     const answer = await ask('POST', '/transactions', headers, CHARGE)
     expect([answer.status, answer.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
@@ -225,10 +224,13 @@ describe('a member from a page of ours', () => {
 
 test.each([
   ['a foreign page', { origin: 'https://evil.example' }],
-  ['a foreign page that hides', { origin: 'null' }],
-  ['no page', {}],
-  ['a page that only says so', { origin: 'http://localhost:3000', 'sec-fetch-site': 'cross-site' }],
-])('%s signs nobody in or out', async (_what, headers) => {
+  ['a page with an opaque origin', { origin: 'null' }],
+  ['a request without an Origin', {}],
+  [
+    'a cross-site page with a forged Origin',
+    { origin: 'http://localhost:3000', 'sec-fetch-site': 'cross-site' },
+  ],
+])('%s can neither sign in nor sign out', async (_what, headers) => {
   for (const nextauth of [['callback', 'credentials'], ['signout'], ['signin', 'openid']]) {
     const url = `${env().PUBLIC_URL}/api/auth/${nextauth.join('/')}`
     const request = new Request(url, { method: 'POST', headers, body: '' })
@@ -237,13 +239,13 @@ test.each([
   }
 })
 
-test('a page of ours may sign in, and anybody may ask what next-auth reads', () => {
+test('a page of PUBLIC_URL may sign in, and any origin may read', () => {
   const url = `${env().PUBLIC_URL}/api/auth/x`
   expect(refuseForeign(new Request(url, { method: 'POST', headers: origin() }))).toBeNull()
   expect(refuseForeign(new Request(url))).toBeNull()
 })
 
-describe('how long a session lives', () => {
+describe('the life of a session', () => {
   const lastUse = async () =>
     (await db().userSession.findFirstOrThrow({ where: { secretHash: hashSecret(secret) } }))
       .lastUsedAt
@@ -251,7 +253,7 @@ describe('how long a session lives', () => {
     UPDATE user_sessions SET last_used_at = now() - interval '11 hours'
     WHERE secret_hash = ${hashSecret(secret)}`
 
-  test('what a page reads by itself, again and again, does not prolong it', async () => {
+  test('is not extended by what pages read in the background', async () => {
     await letIdle()
     const idle = await lastUse()
     for (const path of [...READS, '/dashboard/home', '/dashboard/webhooks/deliveries']) {
@@ -262,7 +264,7 @@ describe('how long a session lives', () => {
     expect(await lastUse()).toEqual(idle)
   })
 
-  test('what somebody does there prolongs it, and so does a page that they open', async () => {
+  test('is extended by a write and by opening a page', async () => {
     await letIdle()
     const began = Date.now() - 60_000
     expect((await ask('POST', '/transactions', { ...page(), ...origin() }, CHARGE)).status).toBe(
@@ -270,14 +272,14 @@ describe('how long a session lives', () => {
     )
     expect((await lastUse()).getTime()).toBeGreaterThan(began)
     await letIdle()
-    // As each page of ours asks who is there: lib/edge/session/current.ts.
+    // As every page does in lib/edge/session/current.ts.
     await readSession(secret)
     expect((await lastUse()).getTime()).toBeGreaterThan(began)
   })
 })
 
 describe('a token beside a cookie', () => {
-  test('is who calls: its account, its mode and its permissions', async () => {
+  test('decides the account, the mode and the permissions', async () => {
     const other = await makeMerchant('Do Token')
     const token = await makeToken(other.id, { permissions: ['account:read' as Permission] })
     const headers = { ...page(secret, merchant.id, 'live'), ...origin() }
@@ -287,14 +289,14 @@ describe('a token beside a cookie', () => {
     expect(denied.text).toBe('{"error":"Permission denied: transactions:write"}')
   })
 
-  test('that is none is 401, whoever the cookie is', async () => {
+  test('is 401 if it is invalid, whatever the cookie', async () => {
     for (const authorization of ['Bearer nobody', 'Basic YTpi', 'Bearer']) {
       const answer = await ask('GET', '/account', { ...page(), authorization })
       expect([answer.status, answer.text]).toEqual(unauthenticated)
     }
   })
 
-  test('needs no Origin of ours, since no page can send one in another’s name', async () => {
+  test('needs no Origin, and the response has no CORS header', async () => {
     const token = await makeToken(merchant.id)
     const headers = { origin: 'https://shop.example' }
     const answer = await ask('POST', '/transactions', headers, CHARGE, token)

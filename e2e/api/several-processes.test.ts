@@ -40,7 +40,6 @@ afterAll(async () => {
   await api.close()
 })
 
-/** One of the two processes, in turns. */
 const place = (nth: number) => (nth % 2 === 0 ? api.url : second.url)
 const post = (url: string, path: string, key: string, body: unknown) =>
   call(url, 'POST', path, { token, key, body })
@@ -61,7 +60,7 @@ describe('one key in two processes', () => {
       countEvents,
     ],
   ])(
-    '%s: forty at once act once, and both tell the same ever after',
+    '%s: forty concurrent requests act once, and both processes replay the same',
     async (_, pathOf, body, count) => {
       const path = await pathOf()
       const [key, before] = [newId(), await count()]
@@ -79,7 +78,7 @@ describe('one key in two processes', () => {
     },
   )
 
-  test('with two bodies: one acts, and the other is refused in both', async () => {
+  test('with two bodies: one acts, and the other is refused', async () => {
     const key = newId()
     const bodies = [CHARGE, { ...CHARGE, amount: 777 }]
     const answers = await Promise.all(
@@ -91,35 +90,32 @@ describe('one key in two processes', () => {
   test.each([
     ['/transactions', CHARGE],
     ['/withdrawals', ORDER],
-  ])(
-    'a process that is killed in the middle: %s asked again elsewhere is there once',
-    async (path, body) => {
-      const doomed = await startApiProcess()
-      const keys = Array.from({ length: 60 }, () => newId())
-      const heard = new Map<string, string>()
-      const asked = keys.map(async key => {
-        const answer = await post(doomed.url, path, key, body).catch(() => null)
-        if (answer?.status === 200) heard.set(key, answer.text)
-        if (heard.size === 10) await doomed.close()
-      })
-      await Promise.all(asked)
-      expect(heard.size).toBeGreaterThanOrEqual(10)
+  ])('after a process is killed, %s repeated on another one exists once', async (path, body) => {
+    const doomed = await startApiProcess()
+    const keys = Array.from({ length: 60 }, () => newId())
+    const heard = new Map<string, string>()
+    const asked = keys.map(async key => {
+      const answer = await post(doomed.url, path, key, body).catch(() => null)
+      if (answer?.status === 200) heard.set(key, answer.text)
+      if (heard.size === 10) await doomed.close()
+    })
+    await Promise.all(asked)
+    expect(heard.size).toBeGreaterThanOrEqual(10)
 
-      const where = { accountId: merchant.id }
-      const again = await Promise.all(keys.map(key => post(api.url, path, key, body)))
-      expect(again.filter(({ status }) => status !== 200)).toEqual([])
-      for (const [nth, key] of keys.entries()) {
-        if (heard.has(key)) expect(again[nth]?.text).toBe(heard.get(key))
-      }
-      const charges = await db().charge.count({ where: { ...where, status: 'pending' } })
-      const withdrawals = await db().withdrawal.count({ where })
-      expect(path === '/transactions' ? charges : withdrawals).toBe(60)
-      await expectBalancedBooks(merchant.id)
-    },
-  )
+    const where = { accountId: merchant.id }
+    const again = await Promise.all(keys.map(key => post(api.url, path, key, body)))
+    expect(again.filter(({ status }) => status !== 200)).toEqual([])
+    for (const [nth, key] of keys.entries()) {
+      if (heard.has(key)) expect(again[nth]?.text).toBe(heard.get(key))
+    }
+    const charges = await db().charge.count({ where: { ...where, status: 'pending' } })
+    const withdrawals = await db().withdrawal.count({ where })
+    expect(path === '/transactions' ? charges : withdrawals).toBe(60)
+    await expectBalancedBooks(merchant.id)
+  })
 })
 
-describe('what one process does, the other knows on the very next request', () => {
+describe('a change in one process applies to the next request in the other:', () => {
   const read = (nth: number) => call(place(nth), 'GET', '/account', { token })
   const create = (nth: number) => call(place(nth), 'POST', '/transactions', { token, body: CHARGE })
   const both = async (ask: (nth: number) => Promise<Answered>) => [
@@ -127,7 +123,7 @@ describe('what one process does, the other knows on the very next request', () =
     (await ask(1)).status,
   ]
 
-  test('a token that was revoked', async () => {
+  test('a revoked token', async () => {
     const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'leaked' }
     const leaked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
     token = leaked.token
@@ -136,13 +132,13 @@ describe('what one process does, the other knows on the very next request', () =
     for (const ask of [create, read]) expect(await both(ask)).toEqual([401, 401])
   })
 
-  test('an account that was suspended', async () => {
+  test('a suspended account', async () => {
     for (const ask of [read, create, read, create]) expect(await both(ask)).toEqual([200, 200])
     await suspendAccount(merchant.id, 'test', ACTOR)
     for (const ask of [create, read]) expect(await both(ask)).toEqual([403, 403])
   })
 
-  test('money that came or went', async () => {
+  test('a changed balance', async () => {
     const told: number[] = []
     for (let nth = 0; nth < 6; nth++) {
       await call(place(nth), 'POST', '/withdrawals', { token, body: ORDER })

@@ -13,7 +13,7 @@ const GUARDED = OPERATIONS.filter(({ allow }) => allow !== null)
 
 let api: Api
 let world: World
-/** As another process would change it: nothing of ours in between that could hear of it. */
+/** Changes rows as another process does: this process is not notified. */
 let elsewhere: Client
 beforeAll(async () => {
   api = await startApi()
@@ -47,7 +47,7 @@ describe.each(GUARDED)('$method $path', ({ method, path, allow, body }) => {
   afterAll(() => expectBalancedBooks(world.merchant.id))
   beforeEach(async () => {
     token = await makeToken(world.merchant.id)
-    // Twice: the first is looked up, the second may be answered from what is remembered.
+    // Twice: the second request may use the cache.
     for (let count = 0; count < 2; count++) {
       expect([200, 409]).toContain((await ask()).status)
     }
@@ -55,7 +55,7 @@ describe.each(GUARDED)('$method $path', ({ method, path, allow, body }) => {
 
   const ask = (key?: string) => call(api.url, method, addressIn(world, path), { token, body, key })
 
-  /** The very next request, one at the same time, and one that wants its answer kept. */
+  /** Sends one request, two concurrent ones and one with an idempotency key. */
   async function expectRefused(status: number, text: string): Promise<void> {
     const before = await rowCounts()
     for (const answer of [
@@ -68,24 +68,24 @@ describe.each(GUARDED)('$method $path', ({ method, path, allow, body }) => {
     expect(await rowCounts()).toEqual(before)
   }
 
-  test('401 on the very next request after a revocation', async () => {
+  test('401 from the next request after a revocation', async () => {
     await ofToken(token, `revoked_at = now(), revoked_reason = 'leaked'`)
     await expectRefused(401, '{"error":"Unauthenticated"}')
   })
 
-  test('401 from the moment at which the token ends', async () => {
+  test('401 from the moment at which the token expires', async () => {
     await ofToken(token, 'expires_at = now()')
     await expectRefused(401, '{"error":"Unauthenticated"}')
   })
 
-  test('403 on the very next request after a suspension, and 200 after its end', async () => {
+  test('403 from the next request after a suspension, and 200 after its end', async () => {
     await ofAccount(`status = 'suspended'`)
     await expectRefused(403, '{"error":"Account not active"}')
     await ofAccount(`status = 'active'`)
     expect([200, 409]).toContain((await ask()).status)
   })
 
-  test('403 on the very next request after the permission was taken away', async () => {
+  test('403 from the next request after the permission is removed', async () => {
     const needed = allow ?? []
     const left = PERMISSIONS.filter(name => !needed.includes(name))
     await ofToken(token, `permissions = '{${left}}'`)
@@ -95,7 +95,7 @@ describe.each(GUARDED)('$method $path', ({ method, path, allow, body }) => {
   })
 })
 
-describe('what is remembered of an account is', () => {
+describe('the cache of an account', () => {
   beforeEach(async () => {
     world = await makeWorld(api)
   })
@@ -104,7 +104,7 @@ describe('what is remembered of an account is', () => {
   const create = async () =>
     (await call(api.url, 'POST', '/transactions', { token: world.token, body: CHARGE })).body.data
 
-  test('its name no longer than it is called so', async () => {
+  test('never returns an outdated name', async () => {
     for (const name of ['Loja Nova', 'Loja Novíssima']) {
       expect((await read('/account')).name).not.toBe(name)
       await ofAccount(`name = '${name}'`)
@@ -112,7 +112,7 @@ describe('what is remembered of an account is', () => {
     }
   })
 
-  test('what stands in a code, and how long a charge lives, no longer than it is so', async () => {
+  test('never uses outdated merchant data or an outdated expiry in a charge', async () => {
     await create()
     await ofAccount(`name = 'Loja Nova', city = 'RECIFE', expires_in = 120`)
     const { br_code, transaction_id } = await create()
@@ -122,7 +122,7 @@ describe('what is remembered of an account is', () => {
     expect(Date.parse(expires_at) - Date.parse(created_at)).toBe(120_000)
   })
 
-  test('nothing that another token of the account lost', async () => {
+  test('does not mix the permissions of two tokens', async () => {
     const permissions = ['account:read' as const]
     const reader = await makeToken(world.merchant.id, { permissions })
     expect((await create()).status).toBe('pending')

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** Any text that JSON and PostgreSQL can hold, of so many UTF-16 units. */
+/** Any text that JSON and PostgreSQL can hold; lengths are in UTF-16 units. */
 const text = (minLength: number, maxLength: number) =>
   fc
     .string({ unit: 'binary', minLength, maxLength })
@@ -38,7 +38,7 @@ const document = fc.oneof(
     .map(parts => parts.join('')),
 )
 
-/** Every number that is a number again after it was written as JSON. */
+/** Values that do not change through JSON. */
 const free = fc.dictionary(printable(1, 20), fc.oneof(text(0, 40), fc.integer(), fc.boolean()), {
   maxKeys: 20,
 })
@@ -78,7 +78,7 @@ const request = fc.record(
   { requiredKeys: ['amount', 'client_name', 'client_email', 'client_doc'] },
 )
 
-/** Names that a code cannot hold as they are: too long, accented, in another script, all signs. */
+/** Names that do not fit into a code: too long, accented, in another script, symbols only. */
 const SHOPS = [
   'A',
   'Pão & Café São João da Boa Vista Ltda',
@@ -88,7 +88,7 @@ const SHOPS = [
   '6304 00',
 ]
 
-test('whatever the request, the code parses back to its amount and its charge, as every reader sees it', async () => {
+test('the code of any charge parses to its amount, its location and a valid name', async () => {
   const tokens: string[] = []
   for (const name of SHOPS) tokens.push(await makeToken((await makeMerchant(name)).id))
 
@@ -118,7 +118,7 @@ test('whatever the request, the code parses back to its amount and its charge, a
   await fc.assert(fc.asyncProperty(request, shop, holds), { numRuns: RUNS, endOnFailure: true })
 })
 
-test('two charges that are the same in everything have two codes', async () => {
+test('twenty identical charges have twenty codes', async () => {
   const token = await makeToken((await makeMerchant()).id)
   const codes = await Promise.all(
     Array.from({ length: 20 }, async () => {

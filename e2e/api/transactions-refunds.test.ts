@@ -63,7 +63,7 @@ const countRefunds = () => db().refund.count({ where: { accountId: merchant.id }
 const settlement = (refundId: string) => ({ accountId: merchant.id, refundId, chargeColumns })
 
 describe('POST /transactions/{id}/refunds', () => {
-  test('200 with exactly these keys, in their order', async () => {
+  test('200 with exactly these keys in this order', async () => {
     const charge = await payCharge()
     const { status, text, body, headers } = await refund(charge, { amount: 700, reason: ' Late ' })
     expect(status).toBe(200)
@@ -77,7 +77,7 @@ describe('POST /transactions/{id}/refunds', () => {
     expect(headers.get('cache-control')).toBe('private, no-store')
   })
 
-  test('no body at all gives back all that is left; the reason is null then', async () => {
+  test('without a body refunds all that is left, with a null reason', async () => {
     const charge = await payCharge({ amount: 1_000 })
     expect((await refund(charge, { amount: 300 })).status).toBe(200)
     const { status, body } = await refund(charge)
@@ -85,14 +85,14 @@ describe('POST /transactions/{id}/refunds', () => {
     expect(body.data).toMatchObject({ amount: 700, reason: null, status: 'pending' })
   })
 
-  test('the amount leaves the available balance with the answer', async () => {
+  test('the amount leaves the available balance at once', async () => {
     const charge = await payCharge()
     const before = await balance()
     await refund(charge, { amount: 400 })
     expect(await balance()).toBe(before - 400)
   })
 
-  test('the charge may be named by the merchant’s own reference', async () => {
+  test('accepts the charge’s external_id in place of its id', async () => {
     const external_id = 'order 9/ç #1'
     const charge = await payCharge({ external_id })
     const { status, body } = await refund(encodeURIComponent(external_id), { amount: 100 })
@@ -103,7 +103,7 @@ describe('POST /transactions/{id}/refunds', () => {
     expect(found.body.data.id).toBe(body.data.id)
   })
 
-  test('takes no state, owner, charge or id from the caller, and ignores what it does not know', async () => {
+  test('ignores unknown fields, also status, mode, id and transaction_id', async () => {
     const [charge, other] = [await payCharge(), await payCharge()]
     const forged = { id: other, transaction_id: other, status: 'completed', mode: 'live', x: 1 }
     const { body } = await refund(charge, { amount: 100, ...forged })
@@ -125,7 +125,7 @@ describe('POST /transactions/{id}/refunds', () => {
     ['reason', 'x'.repeat(256), 'must have 1 to 255 characters'],
     ['reason', 7, 'must be a string'],
     ['reason', { a: 1 }, 'must be a string'],
-  ])('422 for %s = %j, in words that say what to do', async (field, value, rule) => {
+  ])('422 for %s = %j, with the rule in the message', async (field, value, rule) => {
     const charge = await payCharge()
     const before = await countRefunds()
     const { status, body, headers } = await refund(charge, { [field]: value })
@@ -134,12 +134,12 @@ describe('POST /transactions/{id}/refunds', () => {
     expect(await countRefunds()).toBe(before)
   })
 
-  test('422 tells every wrong field at once', async () => {
+  test('422 names every invalid field at once', async () => {
     const { body } = await refund(await payCharge(), { amount: 0, reason: '  ' })
     expect(Object.keys(body.errors)).toEqual(['amount', 'reason'])
   })
 
-  test('422 for more than what is left, which is named; then for nothing left', async () => {
+  test('422 with the remaining amount for more than that, and if nothing is left', async () => {
     const charge = await payCharge({ amount: 1_000 })
     await refund(charge, { amount: 600 })
     const much = await refund(charge, { amount: 401 })
@@ -159,7 +159,7 @@ describe('POST /transactions/{id}/refunds', () => {
     expect((await list(charge)).body.data).toHaveLength(2)
   })
 
-  test('422 Insufficient balance when the money was withdrawn already', async () => {
+  test('422 Insufficient balance when the money is already withdrawn', async () => {
     const poor = await makeMerchant()
     const caller = await makeToken(poor.id)
     const charge = await payCharge({ amount: 5_000 }, caller)
@@ -181,7 +181,7 @@ describe('POST /transactions/{id}/refunds', () => {
     expect(headers.get('x-error-code')).toBe('not_paid')
   })
 
-  test('409 with a code of its own when it was paid more than 90 days ago', async () => {
+  test('409 refund_window_closed when it was paid more than 90 days ago', async () => {
     const charge = await payCharge()
     await db().$executeRaw`
       UPDATE charges SET paid_at = now() - interval '90 days 1 second' WHERE id = ${charge}::uuid`
@@ -193,7 +193,7 @@ describe('POST /transactions/{id}/refunds', () => {
     expect(headers.get('x-error-code')).toBe('refund_window_closed')
   })
 
-  test('404: what is another’s or missing cannot be told apart, and stays as it was', async () => {
+  test('404 for a charge of another account as for an unknown one, without an effect', async () => {
     const caller = await makeToken((await makeMerchant()).id)
     const foreign = await payCharge({ external_id: 'not-yours' }, caller)
     for (const id of [foreign, 'not-yours', newId(), 'nobody', '%F0%9F%98%80']) {
@@ -206,12 +206,12 @@ describe('POST /transactions/{id}/refunds', () => {
     expect(await balance(caller)).toBe(CHARGE.amount)
   })
 
-  test('an invalid body is told before whether the charge exists', async () => {
+  test('an invalid body is 422 before an unknown charge is 404', async () => {
     expect((await refund(newId(), { amount: 0 })).status).toBe(422)
   })
 })
 
-describe('who may', () => {
+describe('permissions', () => {
   const may = (permissions: Permission[]) => makeToken(merchant.id, { permissions })
 
   test('401 without a token', async () => {
@@ -226,7 +226,7 @@ describe('who may', () => {
     }
   })
 
-  test('403 without refunds:write for asking, without transactions:read for reading', async () => {
+  test('403 without refunds:write to refund, without transactions:read to read', async () => {
     const charge = await payCharge()
     const reader = { caller: await may(PERMISSIONS.filter(name => name !== 'refunds:write')) }
     const writer = { caller: await may(['refunds:write', 'transactions:write']) }
@@ -247,7 +247,7 @@ describe('who may', () => {
     expect(only.status).toBe(200)
   })
 
-  test('403 for a live token that would write; in its empty world there is nothing to read', async () => {
+  test('403 for a live token that refunds, 404 for one that reads: it has no such charge', async () => {
     const charge = await payCharge()
     const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
     const issued = await issueToken(
@@ -261,7 +261,7 @@ describe('who may', () => {
     expect([seen.status, seen.text]).toEqual(NOT_FOUND)
   })
 
-  test('401 at once for a token that was revoked elsewhere, with nothing written', async () => {
+  test('401 for a token that another process revoked, without an effect', async () => {
     const charge = await payCharge()
     const path = `/transactions/${charge}/refunds`
     const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'short-lived' }
@@ -292,7 +292,7 @@ describe('who may', () => {
     await expectBalancedBooks(suspended.id)
   })
 
-  test('405 for every other method, with those that there are', async () => {
+  test('405 with Allow for every other method', async () => {
     const path = `/transactions/${newId()}/refunds`
     const wrong = await ask('DELETE', path)
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
@@ -302,21 +302,20 @@ describe('who may', () => {
 })
 
 describe('an Idempotency-Key', () => {
-  test('tells the first answer again, byte for byte, whatever has become of the refund', async () => {
+  test('replays the first response, byte for byte, whatever happened to the refund since', async () => {
     const charge = await payCharge()
     const key = newId()
     const body = { amount: 500, reason: 'Twice?' }
     const first = await refund(charge, body, { key })
     expect(first.headers.get('idempotent-replayed')).toBeNull()
     await completeRefund({ ...settlement(first.body.data.id), returnId: newId() })
-    // The same fields in another order are the same request.
     const again = await refund(charge, { reason: 'Twice?', amount: 500 }, { key })
     expect([again.status, again.text]).toEqual([200, first.text])
     expect(again.headers.get('idempotent-replayed')).toBe('true')
     expect((await list(charge)).body.data).toHaveLength(1)
   })
 
-  test('ten at once under one key are one refund, though each would take all that is left', async () => {
+  test('ten concurrent requests with one key make one refund of all that is left', async () => {
     const charge = await payCharge({ amount: 1_000 })
     const key = newId()
     const answers = await Promise.all(
@@ -340,7 +339,7 @@ describe('an Idempotency-Key', () => {
     )
   })
 
-  test('of a refund that was refused is not kept: it may succeed later', async () => {
+  test('of a refused refund is not stored: the same request may succeed later', async () => {
     const charge = await openCharge({ amount: 1_000 })
     const key = newId()
     expect((await refund(charge, { amount: 1 }, { key })).status).toBe(409)
@@ -349,7 +348,7 @@ describe('an Idempotency-Key', () => {
     expect([status, headers.get('idempotent-replayed')]).toEqual([200, null])
   })
 
-  test('counts for one charge: the same key for another is another refund', async () => {
+  test('belongs to one charge: the same key on another makes another refund', async () => {
     const key = newId()
     const [one, other] = [await payCharge(), await payCharge()]
     const first = await refund(one, { amount: 1 }, { key })
@@ -358,7 +357,7 @@ describe('an Idempotency-Key', () => {
     expect(second.body.data.id).not.toBe(first.body.data.id)
   })
 
-  test('is kept for 30 days', async () => {
+  test('is stored for 30 days', async () => {
     const key = newId()
     await refund(await payCharge(), { amount: 1 }, { key })
     const kept = await db().idempotencyKey.findFirstOrThrow({ where: { key } })
@@ -382,7 +381,7 @@ const DETAIL = [
 ]
 
 describe('GET /transactions/{id}/refunds/{refund_id}', () => {
-  test('200 with the creation fields and what has become of it: pending', async () => {
+  test('pending: the fields of the creation and the state', async () => {
     const charge = await payCharge()
     const created = (await refund(charge, { amount: 500, reason: 'Late' })).body.data
     const { status, body } = await read(charge, created.id)
@@ -403,7 +402,7 @@ describe('GET /transactions/{id}/refunds/{refund_id}', () => {
     )
   })
 
-  test('completed: the return at the bank, and the charge shows what was refunded', async () => {
+  test('completed: the id of the return; the charge shows what was refunded', async () => {
     const charge = await payCharge({ amount: 1_000 })
     const { id } = (await refund(charge, { amount: 300 })).body.data
     const shown = async () => (await ask('GET', `/transactions/${charge}`)).body.data
@@ -419,7 +418,7 @@ describe('GET /transactions/{id}/refunds/{refund_id}', () => {
     expect(await shown()).toMatchObject({ status: 'paid', refunded_amount: 300 })
   })
 
-  test('rejected: why, and the charge can be refunded again', async () => {
+  test('rejected: the reason; the charge can be refunded again', async () => {
     const charge = await payCharge({ amount: 1_000 })
     const before = await balance()
     const { id } = (await refund(charge)).body.data
@@ -435,7 +434,7 @@ describe('GET /transactions/{id}/refunds/{refund_id}', () => {
     expect((await refund(charge)).status).toBe(200)
   })
 
-  test('404 for a refund of another charge, or none; and for what is another merchant’s', async () => {
+  test('404 for a refund of another charge or account and for an unknown one', async () => {
     const [charge, other] = [await payCharge(), await payCharge()]
     const { id } = (await refund(other, { amount: 1 })).body.data
     for (const missing of [id, newId(), 'nothing', charge, id.replaceAll('-', '')]) {
@@ -454,7 +453,7 @@ describe('GET /transactions/{id}/refunds/{refund_id}', () => {
 })
 
 describe('GET /transactions/{id}/refunds', () => {
-  test('200 newest first, in pages, each refund in its detail', async () => {
+  test('200 newest first, in pages, each refund as its own GET returns it', async () => {
     const charge = await payCharge({ amount: 1_000 })
     const other = await payCharge()
     await refund(other, { amount: 1 })
@@ -487,7 +486,7 @@ describe('GET /transactions/{id}/refunds', () => {
     }
   })
 
-  test('filters by state and time; what a refund does not have is ignored', async () => {
+  test('filters by status and time; filters that refunds do not have are ignored', async () => {
     const charge = await payCharge({ amount: 1_000 })
     const ids: string[] = []
     for (let count = 0; count < 3; count++) {
@@ -524,14 +523,14 @@ describe('GET /transactions/{id}/refunds', () => {
     expect(Object.keys(body.errors)).toEqual([field])
   })
 
-  test('404 for a charge that is missing', async () => {
+  test('404 for an unknown charge', async () => {
     const { status, text } = await list(newId())
     expect([status, text]).toEqual(NOT_FOUND)
   })
 })
 
 describe('GET /events', () => {
-  test('tells of the charge as it then stood, and of the refund', async () => {
+  test('has the charge as it was at that time, and the refund', async () => {
     const other = await makeMerchant()
     await receive(other, 10_000)
     const caller = await makeToken(other.id)

@@ -41,7 +41,7 @@ const read = (id: string, caller = token) => ask('GET', `/transactions/${id}`, u
 const countCharges = () => db().charge.count({ where: { accountId: merchant.id } })
 
 describe('POST /transactions', () => {
-  test('200 with exactly the five fields of the specification', async () => {
+  test('200 with exactly the five documented fields', async () => {
     const metadata = { order: 'A-1', nested: { list: [1, 'two', null, true] } }
     const { status, body, headers } = await create({ metadata })
     expect(status).toBe(200)
@@ -55,7 +55,7 @@ describe('POST /transactions', () => {
     expect(headers.get('cache-control')).toBe('private, no-store')
   })
 
-  test('takes no state, owner or id from the caller, and ignores what it does not know', async () => {
+  test('ignores unknown fields, also status, mode, account_id and id', async () => {
     const id = newId()
     const forged = { id, transaction_id: id, status: 'paid', account_id: id, mode: 'live', x: 1 }
     const { body } = await create({ ...forged, paid_at: '2026-01-01', metadata: null })
@@ -161,7 +161,7 @@ describe('POST /transactions', () => {
     ['expires_in', 2_592_001],
     ['expires_in', 60.5],
     ['expires_in', '3600'],
-  ])('422 that names the field for %s = %j, and nothing is written', async (field, value) => {
+  ])('422 naming the field for %s = %j, without an effect', async (field, value) => {
     const before = await countCharges()
     const { status, body, headers } = await create({ [field]: value })
     expect(status).toBe(422)
@@ -184,7 +184,7 @@ describe('POST /transactions', () => {
     },
   )
 
-  test('409 for an external_id that is taken, in this account only', async () => {
+  test('409 for an external_id that is used in this account; other accounts may use it', async () => {
     const external_id = 'order 1/2 #3'
     expect((await create({ external_id })).status).toBe(200)
     const again = await create({ external_id })
@@ -194,7 +194,7 @@ describe('POST /transactions', () => {
     expect(elsewhere.status).toBe(200)
   })
 
-  test('503 from a bank that is down writes nothing, and frees the external_id', async () => {
+  test('503 from a bank that is down stores nothing and frees the external_id', async () => {
     const before = await countCharges()
     const down = { external_id: 'try-me-again', client_email: 'unavailable@example.com' }
     const { status, text, headers } = await create(down)
@@ -205,7 +205,7 @@ describe('POST /transactions', () => {
   })
 })
 
-describe('what JSON can say and JavaScript would lose', () => {
+describe('JSON that JavaScript would change', () => {
   const send = (raw: string) =>
     fetch(`${api.url}/api/transactions`, {
       method: 'POST',
@@ -213,13 +213,13 @@ describe('what JSON can say and JavaScript would lose', () => {
       body: JSON.stringify(CHARGE).replace(/}$/, `,${raw}}`),
     })
 
-  test('a key named __proto__ in metadata is kept and echoed', async () => {
+  test('a key named __proto__ in metadata is stored and returned', async () => {
     const answer = await send('"metadata":{"__proto__":{"a":1},"b":2}')
     expect(answer.status).toBe(200)
     expect(await answer.text()).toContain('"metadata":{"__proto__":{"a":1},"b":2}')
   })
 
-  test('a number that would turn into null is refused, with its field', async () => {
+  test('a number that would become null is refused, naming its field', async () => {
     const answer = await send('"metadata":{"big":1e400}')
     expect(answer.status).toBe(422)
     expect(await answer.json()).toEqual({
@@ -228,7 +228,7 @@ describe('what JSON can say and JavaScript would lose', () => {
     })
   })
 
-  test('a price may be any number, also in words of digits; anything else says so plainly', async () => {
+  test('a price may be a number or a numeric string; any other value is refused by name', async () => {
     for (const price of ['10', '10,50', '1e3', '-2.5']) {
       expect((await send(`"items":[{"price":"${price}"}]`)).status, price).toBe(200)
     }
@@ -237,14 +237,14 @@ describe('what JSON can say and JavaScript would lose', () => {
     expect(answer.headers.get('x-error-fields')).toBe('items')
   })
 
-  test('items are kept as sent, whatever else they hold and in whatever order', async () => {
+  test('items are stored as sent, with unknown keys and in the same order', async () => {
     const items = '[{"sku":1,"quantity":2,"__proto__":{"a":1},"name":"x"}]'
     const answer = await (await send(`"items":${items}`)).json()
     const kept = await read(answer.data.transaction_id)
     expect(kept.text).toContain(`"items":${items}`)
   })
 
-  test('an address with blanks or line breaks is refused, not mended', async () => {
+  test('a URL with spaces or line breaks is refused, not corrected', async () => {
     for (const url of [
       'http://x\\n.com',
       ' http://x.com/a',
@@ -259,7 +259,7 @@ describe('what JSON can say and JavaScript would lose', () => {
     }
   })
 
-  test('a reference of blanks alone is refused', async () => {
+  test('an external_id of spaces is refused', async () => {
     expect((await send('"external_id":"  "')).status).toBe(422)
   })
 })
@@ -290,7 +290,7 @@ describe('GET /transactions/{id}', () => {
     'updated_at',
   ]
 
-  test('200 with the creation fields and what was sent, as it was sent', async () => {
+  test('200 with the fields of the creation and what was sent, as it was sent', async () => {
     const sent = {
       client_phone: '+55 11 99999-8888',
       webhook_url: 'https://example.com/hook?a=1',
@@ -316,7 +316,7 @@ describe('GET /transactions/{id}', () => {
     ).toEqual([...DETAIL].sort())
   })
 
-  test('what was not sent is null; the reference is the txid, the address the caller’s', async () => {
+  test('what was not sent is null; external_id is the txid, ip the caller’s address', async () => {
     const { id } = (await read((await create()).body.data.transaction_id)).body.data
     const detail = (await read(id)).body.data
     const absent = {
@@ -334,7 +334,7 @@ describe('GET /transactions/{id}', () => {
     expect(detail).toMatchObject({ amount: CHARGE.amount, refunded_amount: 0 })
   })
 
-  test('times are UTC with six digits, real ones, and a charge lives a day by default', async () => {
+  test('times are UTC with microseconds; a charge expires after a day by default', async () => {
     const details = []
     for (let count = 0; count < 3; count++) {
       const { data } = (await create(count === 0 ? {} : { expires_in: 60 })).body
@@ -352,7 +352,7 @@ describe('GET /transactions/{id}', () => {
     expect(lives).toEqual([86_400_000, 60_000, 60_000])
   })
 
-  test('finds by the merchant’s own reference, whatever characters it holds', async () => {
+  test('finds by the external_id, whatever characters it has', async () => {
     for (const external_id of ['a/b', 'a b', '50%', 'ação', 'x?y=1', '..', 'A#1', '']) {
       const created = (await create({ external_id: `${external_id}-${newId()}x` })).body.data
       const detail = (await read(created.transaction_id)).body.data
@@ -361,7 +361,7 @@ describe('GET /transactions/{id}', () => {
     }
   })
 
-  test('404: what is another’s, another mode’s or missing cannot be told apart', async () => {
+  test('404 is the same for a charge of another account and for an unknown one', async () => {
     const foreign = await openCharge(await makeMerchant())
     const answers = await Promise.all(
       [foreign.id, newId(), 'nobody', foreign.id.replaceAll('-', ''), '%F0%9F%98%80'].map(id =>
@@ -383,7 +383,7 @@ describe('POST /sandbox/transactions/{id}', () => {
     ask('POST', `/sandbox/transactions/${id}`, { outcome }, caller)
 
   test.each(['paid', 'failed', 'expired'])(
-    '200 with the charge as it now is: %s',
+    '200 returns the charge, which is then %s',
     async outcome => {
       const { transaction_id } = (await create()).body.data
       const { status, body } = await decide(transaction_id, outcome)
@@ -395,7 +395,7 @@ describe('POST /sandbox/transactions/{id}', () => {
     },
   )
 
-  test('409 once it is final; a payment after an expiry still counts', async () => {
+  test('409 once it is final; an expired charge can still be paid', async () => {
     const { transaction_id } = (await create()).body.data
     expect((await decide(transaction_id, 'expired')).status).toBe(200)
     expect((await decide(transaction_id, 'failed')).status).toBe(409)
@@ -404,7 +404,7 @@ describe('POST /sandbox/transactions/{id}', () => {
     expect([again.status, again.text]).toEqual([409, '{"error":"Transaction is already paid"}'])
   })
 
-  test('404 for another merchant’s charge, which stays as it was', async () => {
+  test('404 for a charge of another account, without an effect', async () => {
     const stranger = await makeToken((await makeMerchant()).id)
     const { transaction_id } = (await create()).body.data
     const { status, text } = await decide(transaction_id, 'paid', stranger)

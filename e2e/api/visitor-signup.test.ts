@@ -27,7 +27,7 @@ import {
 
 const PASSWORD = 'girafa azul dorme tarde'
 
-// Every one of these comes from one address, which may open only so many accounts.
+// All requests come from one address, which may open only so many accounts.
 inOwnDatabase()
 
 let api: Api
@@ -58,7 +58,7 @@ const codeOf = ({ status, headers }: Awaited<ReturnType<typeof visit>>) => [
 ]
 const secretOf = (link: string) => link.split('/').at(-1) ?? ''
 
-/** How many there are of everything that opening an account writes. */
+/** Counts the rows of every table that opening an account writes. */
 async function countAll() {
   return Promise.all([
     db().user.count(),
@@ -76,14 +76,14 @@ async function emailOf(secret: string): Promise<string> {
   return (await readSession(secret))?.email ?? ''
 }
 
-/** The link of an invitation of the operator's. */
+/** Returns the secret of an operator's invitation. */
 async function askMerchant(email: string, admin?: string): Promise<string> {
   const by = admin ?? (await signInAdmin())
   return secretOf((await asPerson(by, '/admin/invitations', { email })).body.data.link)
 }
 
-describe('whoever signs up', () => {
-  test('has an account that works at once, with books, R$ 1.000,00 in test, and a password of theirs', async () => {
+describe('signing up', () => {
+  test('opens an active account with an owner, a ledger and R$ 1.000,00 in test mode', async () => {
     const body = wanted({ email: ` Nova-${newId()}@Troco.Example ` })
     const said = await visit('signup', body)
     expect([said.status, said.body.data.status]).toEqual([200, 'active'])
@@ -105,7 +105,7 @@ describe('whoever signs up', () => {
     expect(JSON.stringify(records)).not.toContain(email)
   })
 
-  test('waits where the operator wants that: read only, and 403 for tokens until an admin activates', async () => {
+  test('opens a pending account where configured: 403 for tokens until an admin activates it', async () => {
     supplyEnv({ NEW_ACCOUNTS: 'pending' })
     const { body } = await visit('signup', wanted())
     expect(body.data.status).toBe('pending')
@@ -119,22 +119,22 @@ describe('whoever signs up', () => {
   })
 
   test.each([
-    ['an e-mail that only looks like one', { email: 'аna@example.com' }, 'email'],
-    ['no e-mail', { email: 'ana' }, 'email'],
+    ['a look-alike e-mail', { email: 'аna@example.com' }, 'email'],
+    ['an invalid e-mail', { email: 'ana' }, 'email'],
     ['a short password', { password: 'short' }, 'password'],
     ['a common password', { password: 'password1234' }, 'password'],
     ['their own name as a password', { password: 'ana nova ana nova' }, 'password'],
     ['no account name', { account_name: ' ' }, 'account_name'],
-    ['an account name of signs', { account_name: '日本' }, 'account_name'],
+    ['an account name without letters', { account_name: '日本' }, 'account_name'],
     ['a name on two lines', { full_name: 'Ana\nNova' }, 'full_name'],
-  ])('with %s is refused at that field, and nothing is written', async (_what, change, field) => {
+  ])('with %s is refused, naming the field, and stores nothing', async (_what, change, field) => {
     const before = await countAll()
     const { status, body } = await visit('signup', wanted(change))
     expect([status, Object.keys(body.errors)]).toEqual([422, [field]])
     expect(await countAll()).toEqual(before)
   })
 
-  test('with an e-mail that is known is refused there; of ten at once one account is opened', async () => {
+  test('with a known e-mail is refused; ten concurrent requests open one account', async () => {
     const body = wanted()
     const answers = await Promise.all(Array.from({ length: 10 }, () => visit('signup', body)))
     const statuses = answers.map(({ status }) => status).sort()
@@ -147,7 +147,7 @@ describe('whoever signs up', () => {
     expect((await visit('signup', typed)).status).toBe(422)
   })
 
-  test('gets nothing by halves where a step fails', async () => {
+  test('stores nothing when one step fails', async () => {
     await db().$executeRaw`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE 'no'; END $$`
     for (const table of ['memberships', 'ledger_accounts', 'webhook_secrets', 'audit_log']) {
@@ -161,7 +161,7 @@ describe('whoever signs up', () => {
     }
   })
 
-  test('too often from one address is asked to wait, before a password is looked at', async () => {
+  test('too often from one address is 429, before the password is checked', async () => {
     const bad = wanted({ password: 'password1234' })
     const statuses: number[] = []
     for (let count = 0; count < 22; count++) statuses.push((await visit('signup', bad)).status)
@@ -178,7 +178,7 @@ describe('whoever signs up', () => {
 describe('where accounts are opened by invitation', () => {
   beforeEach(() => supplyEnv({ SIGNUPS: 'invite', NEW_ACCOUNTS: 'pending' }))
 
-  test('one needs the operator’s, for one’s own e-mail, and it works once and at once', async () => {
+  test('signing up requires an invitation for the same e-mail, which works once', async () => {
     const closed = [403, 'sign_up_closed']
     expect(codeOf(await visit('signup', wanted()))).toEqual(closed)
     const body = wanted()
@@ -200,7 +200,7 @@ describe('where accounts are opened by invitation', () => {
     expect(codeOf(await open())).toEqual([409, 'invitation_ended'])
   })
 
-  test('nobody without one learns whose e-mail is known', async () => {
+  test('without an invitation nobody learns whether an e-mail is known', async () => {
     const known = await emailOf(await signInAlone())
     const theirs = await askMerchant(someEmail())
     for (const [secret, refused] of [
@@ -213,7 +213,7 @@ describe('where accounts are opened by invitation', () => {
     }
   })
 
-  test('an invitation to join is none to open, and one to open is none to join', async () => {
+  test('an invitation to join opens no account, and one to open an account joins none', async () => {
     const shop = await makeMerchant()
     const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
     const actor = { type: 'user', id: userId } as const
@@ -235,7 +235,7 @@ describe('where accounts are opened by invitation', () => {
     ).toBe(200)
   })
 
-  test('the operator sees those that are open, and takes one back', async () => {
+  test('the operator lists open invitations and revokes one', async () => {
     const admin = await signInAdmin()
     const email = someEmail()
     const first = await askMerchant(email, admin)
@@ -261,7 +261,7 @@ describe('where accounts are opened by invitation', () => {
   })
 })
 
-test('where no accounts are opened nobody opens one, invited or not', async () => {
+test('where sign-up is closed nobody opens an account, invited or not', async () => {
   const body = wanted()
   const secret = await askMerchant(body.email)
   const closed = [403, 'sign_up_closed']
@@ -273,7 +273,7 @@ test('where no accounts are opened nobody opens one, invited or not', async () =
   )
 })
 
-test('somebody who is signed in opens another account, and goes on with the one before', async () => {
+test('a signed-in user opens a second account and stays a member of the first', async () => {
   const shop = await makeMerchant()
   const me = await signIn(shop, 'viewer')
   const { status, body } = await asPerson(me, '/person/accounts', { account_name: 'Filial' })
@@ -285,7 +285,7 @@ test('somebody who is signed in opens another account, and goes on with the one 
   await expectBalancedBooks(body.data.account_id)
 })
 
-describe('whoever is new and was asked to join', () => {
+describe('joining by invitation without an account', () => {
   async function ask(email: string) {
     const shop = await makeMerchant()
     const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
@@ -294,7 +294,7 @@ describe('whoever is new and was asked to join', () => {
     return { shop, secret: secretOf(path) }
   }
 
-  test('becomes a user and a member, once, however often it is sent', async () => {
+  test('creates the user and the membership once, however often it is sent', async () => {
     const email = someEmail()
     const { shop, secret } = await ask(email)
     const body = { secret, full_name: 'Bruno', password: PASSWORD, email: someEmail() }
@@ -310,7 +310,7 @@ describe('whoever is new and was asked to join', () => {
     expect(await db().user.count({ where: { email: body.email } })).toBe(0)
   })
 
-  test('leaves no trace where the password is weak, the time over, or the e-mail known', async () => {
+  test('stores nothing for a weak password, an expired invitation or a known e-mail', async () => {
     const email = someEmail()
     const { secret } = await ask(email)
     const body = { secret, full_name: 'Bruno', password: PASSWORD }

@@ -21,7 +21,7 @@ async function withdraw(pix_key: string, pix_key_type?: string) {
   return call(api.url, 'POST', '/withdrawals', { token, body })
 }
 
-/** The form in which the bank's directory knows the key of a withdrawal. */
+/** Returns the form of the key in the bank's directory (DICT). */
 async function dictKeyOf(id: string): Promise<string> {
   return (await db().withdrawal.findFirstOrThrow({ where: { id } })).dictKey
 }
@@ -32,7 +32,7 @@ const LETTERS = '12ABC34501DE35'
 const MOBILE = '+5511987654321'
 const UUID = '0190a8f0-1b2c-4d3e-8f90-a1b2c3d4e5f6'
 
-describe('a key that says its type', () => {
+describe('a key with a type', () => {
   test.each([
     ['cpf', CPF, CPF],
     ['cpf', '529.982.247-25', CPF],
@@ -62,12 +62,15 @@ describe('a key that says its type', () => {
     ['random', UUID.toUpperCase(), UUID],
     ['random', UUID.replaceAll('-', ''), UUID],
     ['random', UUID.replaceAll('-', ' '), UUID],
-  ])('%s %j is taken, echoed as sent and kept in the directory’s form', async (type, key, dict) => {
-    const { status, body } = await withdraw(key, type)
-    expect(status).toBe(200)
-    expect(body.data).toMatchObject({ pix_key: key, pix_key_type: type })
-    expect(await dictKeyOf(body.data.id)).toBe(dict)
-  })
+  ])(
+    '%s %j is accepted, returned as sent and stored in the form of the directory',
+    async (type, key, dict) => {
+      const { status, body } = await withdraw(key, type)
+      expect(status).toBe(200)
+      expect(body.data).toMatchObject({ pix_key: key, pix_key_type: type })
+      expect(await dictKeyOf(body.data.id)).toBe(dict)
+    },
+  )
 
   test.each([
     ['cpf', '5299822472'],
@@ -105,17 +108,17 @@ describe('a key that says its type', () => {
   })
 })
 
-describe('a key that does not say its type', () => {
+describe('a key without a type', () => {
   test.each([
-    ['eleven digits with right check digits that are no mobile', CPF, 'cpf', CPF],
+    ['eleven digits, a valid CPF and no mobile number', CPF, 'cpf', CPF],
     ['the same with separators', '529.982.247-25', 'cpf', CPF],
-    ['a mobile whose check digits are wrong', '11987654321', 'phone', MOBILE],
-    ['a mobile that is somebody’s CPF too', '11987654374', 'cpf', '11987654374'],
+    ['a mobile number that is no valid CPF', '11987654321', 'phone', MOBILE],
+    ['a mobile number that is a valid CPF', '11987654374', 'cpf', '11987654374'],
     ['eleven digits that are neither', '12345678901', 'cpf', '12345678901'],
     ['fourteen digits', CNPJ, 'cnpj', CNPJ],
     ['fourteen letters and digits', LETTERS, 'cnpj', LETTERS],
     ['an e-mail address', 'Ana@Example.com', 'email', 'ana@example.com'],
-    ['a number with its country', MOBILE, 'phone', MOBILE],
+    ['a phone number with its country code', MOBILE, 'phone', MOBILE],
     ['ten digits', '1133334444', 'phone', '+551133334444'],
     ['a UUID', UUID.toUpperCase(), 'random', UUID],
     ['a UUID without hyphens', UUID.replaceAll('-', ''), 'random', UUID],
@@ -127,7 +130,7 @@ describe('a key that does not say its type', () => {
   })
 
   test.each(['nobody', '123', 'ana@localhost', '1'.repeat(40)])(
-    '%j can be none, and pix_key says so',
+    '%j is refused under pix_key',
     async key => {
       const { status, body } = await withdraw(key)
       expect(status).toBe(422)

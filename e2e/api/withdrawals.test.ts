@@ -43,7 +43,7 @@ const balance = async (caller = token) =>
 const countRows = () => db().withdrawal.count({ where: { accountId: merchant.id } })
 
 describe('POST /withdrawals', () => {
-  test('200 with exactly the keys of the specification, in their order', async () => {
+  test('200 with exactly the documented keys in this order', async () => {
     const { status, text, body, headers } = await withdraw({ amount: 2_345 })
     expect(status).toBe(200)
     const { id, created_at } = body.data
@@ -57,7 +57,7 @@ describe('POST /withdrawals', () => {
     expect(headers.get('cache-control')).toBe('private, no-store')
   })
 
-  test('the time is the database’s, to the microsecond, and no other in a later answer', async () => {
+  test('created_at is the database’s time in microseconds and never changes', async () => {
     const times: string[] = []
     for (let count = 0; count < 3; count++) {
       const { id, created_at } = (await withdraw()).body.data
@@ -69,14 +69,14 @@ describe('POST /withdrawals', () => {
     expect(times).toEqual(times.toSorted())
   })
 
-  test('the amount leaves the available balance with the answer', async () => {
+  test('the amount leaves the available balance at once', async () => {
     const before = await balance()
     expect((await withdraw({ amount: 12_345 })).status).toBe(200)
     expect(await balance()).toBe(before - 12_345)
     await expectBalancedBooks(merchant.id)
   })
 
-  test('takes no state, owner, time or id from the caller, and ignores what it does not know', async () => {
+  test('ignores unknown fields, also status, mode, account_id, times and id', async () => {
     const id = newId()
     const forged = { id, status: 'approved', account_id: id, mode: 'live', x: 1 }
     const times = { created_at: '2020-01-01T00:00:00Z', approved_at: '2020-01-01T00:00:00Z' }
@@ -127,7 +127,7 @@ describe('POST /withdrawals', () => {
     ['external_id', ' ', ' must '],
     ['external_id', '0190a8f0-0000-7000-8000-00000000000A', ' must '],
     ['external_id', 4711, ' must '],
-  ])('422 under the one field for %s = %j, and nothing is written', async (field, value, says) => {
+  ])('422 naming only the field for %s = %j, without an effect', async (field, value, says) => {
     const before = await countRows()
     const { status, body, headers } = await withdraw({ [field]: value })
     expect(status).toBe(422)
@@ -139,7 +139,7 @@ describe('POST /withdrawals', () => {
     expect(await countRows()).toBe(before)
   })
 
-  test('422 for {} and for nothing at all names amount and pix_key only', async () => {
+  test('422 for an empty or missing body names amount and pix_key only', async () => {
     const text = '{"errors":{"amount":["amount is required"],"pix_key":["pix_key is required"]}}'
     for (const body of [{}, undefined]) {
       const answer = await post(body)
@@ -147,7 +147,7 @@ describe('POST /withdrawals', () => {
     }
   })
 
-  test('422 tells the problems of all fields at once', async () => {
+  test('422 names all invalid fields at once', async () => {
     const { status, body } = await post({
       amount: 1,
       pix_key: 7,
@@ -162,7 +162,7 @@ describe('POST /withdrawals', () => {
     expect(beside.body.errors).toMatchObject({ amount: [/./], pix_key: [/CPF/] })
   })
 
-  test('422 for more than there is changes nothing, and says so to machines in a header', async () => {
+  test('a withdrawal above the balance is 422 insufficient_balance and holds nothing', async () => {
     const poor = await makeMerchant()
     await receive(poor, 1_999)
     const caller = await makeToken(poor.id)
@@ -182,7 +182,7 @@ describe('POST /withdrawals', () => {
     await expectBalancedBooks(poor.id)
   })
 
-  test('thirty at once over a balance for ten: ten win, the rest hear why', async () => {
+  test('of thirty concurrent withdrawals over a balance for ten, ten succeed', async () => {
     const poor = await makeMerchant()
     await receive(poor, 10_500)
     const caller = await makeToken(poor.id)
@@ -194,7 +194,7 @@ describe('POST /withdrawals', () => {
     await expectBalancedBooks(poor.id)
   })
 
-  test('409 for an external_id that is taken holds nothing; elsewhere it is free', async () => {
+  test('409 for a used external_id holds nothing; other accounts may use it', async () => {
     const external_id = 'payroll 1/2 #3'
     expect((await withdraw({ external_id })).status).toBe(200)
     const before = await balance()
@@ -207,7 +207,7 @@ describe('POST /withdrawals', () => {
     expect((await post({ ...ORDER, external_id }, await makeToken(other.id))).status).toBe(200)
   })
 
-  test('503 from a bank that is down holds nothing, and frees the external_id', async () => {
+  test('503 from a bank that is down holds nothing and frees the external_id', async () => {
     const [rows, before] = [await countRows(), await balance()]
     const down = { pix_key: 'unavailable@example.com', external_id: 'once-more' }
     const { status, text, headers } = await withdraw(down)
@@ -217,7 +217,7 @@ describe('POST /withdrawals', () => {
     expect((await withdraw({ external_id: 'once-more' })).status).toBe(200)
   })
 
-  test('401 without a token, and with one that was revoked', async () => {
+  test('401 without a token and with a revoked one', async () => {
     const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'leaked' }
     const leaked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
     await revokeToken(leaked.id, 'leaked', ACTOR)
@@ -228,7 +228,7 @@ describe('POST /withdrawals', () => {
     }
   })
 
-  test('403 without the permission, for a suspended account, and in live mode without a bank', async () => {
+  test('403 without the permission, for a suspended account and in live mode without a bank', async () => {
     const permissions = PERMISSIONS.filter(name => name !== 'withdrawals:write')
     const reader = await post(ORDER, await makeToken(merchant.id, { permissions }))
     const denied = '{"error":"Permission denied: withdrawals:write"}'
@@ -251,7 +251,7 @@ describe('POST /withdrawals', () => {
 })
 
 describe('GET /withdrawals/{id}', () => {
-  test('200 with the creation fields first and then the rest, by id and by reference', async () => {
+  test('200 with the fields of the creation first, by id and by external_id', async () => {
     const sent = { external_id: 'wage/7 ção', webhook_url: 'https://example.com/hook?a=1' }
     const created = (await withdraw(sent)).body.data
     const { status, body, text } = await read(created.id)
@@ -267,7 +267,7 @@ describe('GET /withdrawals/{id}', () => {
     expect((await read(created.id.toUpperCase())).text).toBe(text)
   })
 
-  test('404: what is another’s, another mode’s or missing cannot be told apart', async () => {
+  test('404 is the same for one of another account or mode and for an unknown one', async () => {
     const other = await makeMerchant()
     await receive(other, 1_000)
     const foreign = (await post(ORDER, await makeToken(other.id))).body.data.id
