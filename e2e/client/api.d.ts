@@ -1,6 +1,6 @@
-/** Stands in for what the test makes from the document, where nothing has made it yet. */
+/** Placeholder for the types that the test generates from the OpenAPI document. */
 
-// biome-ignore lint/suspicious/noExplicitAny: the real one is told exactly, in the test
+// biome-ignore lint/suspicious/noExplicitAny: the test generates the exact type
 export type paths = any
-// biome-ignore lint/suspicious/noExplicitAny: the real one is told exactly, in the test
+// biome-ignore lint/suspicious/noExplicitAny: the test generates the exact type
 export type components = any

@@ -20,22 +20,22 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** The program with one thing in it that is wrong, and what the compiler must name then. */
+/** Programs with one mistake each, and what the compiler must report. */
 const MISTAKES: Record<string, [right: string, wrong: string, sign: string]> = {
   'a field that does not exist': ['client_name:', 'client_nome:', 'client_nome'],
-  'a type that is wrong': ['amount: 5_000', "amount: '5000'", "'string' is not assignable"],
-  'a value that is none': ["outcome: 'paid'", "outcome: 'payed'", '"payed"'],
-  'an address that does not exist': ["'/account'", "'/accounts'", '"/accounts"'],
-  'a parameter that is missing': ['{ params: { path } }))', '{}))', "'params' is missing"],
-  'an answer read wrongly': [').balance', ').saldo', "'saldo' does not exist"],
-  'what another event holds': [
+  'a wrong type': ['amount: 5_000', "amount: '5000'", "'string' is not assignable"],
+  'an unknown value': ["outcome: 'paid'", "outcome: 'payed'", '"payed"'],
+  'a path that does not exist': ["'/account'", "'/accounts'", '"/accounts"'],
+  'a missing parameter': ['{ params: { path } }))', '{}))', "'params' is missing"],
+  'an unknown field of a response': [').balance', ').saldo', "'saldo' does not exist"],
+  'a field of another event': [
     'event.transaction.amount',
     'event.withdrawal.amount',
     "'withdrawal' does not exist",
   ],
 }
 
-/** What the compiler says of each program, against the types that were made from the document. */
+/** Compiles programs against the generated types and returns the compiler's output. */
 async function compile(programs: Record<string, string>): Promise<string> {
   const compilerOptions = {
     ...{ target: 'es2024', lib: ['es2024', 'dom'], module: 'esnext', moduleResolution: 'bundler' },
@@ -51,8 +51,8 @@ async function compile(programs: Record<string, string>): Promise<string> {
   )
 }
 
-describe('a client made from the document', () => {
-  test('compiles as it is, and with no mistake', async () => {
+describe('a client generated from the OpenAPI document', () => {
+  test('compiles, and each mistake in it is a compile error', async () => {
     const wrong = Object.values(MISTAKES).map(([right, mistake], at) => {
       expect(SHOP).toContain(right)
       return [`wrong-${at}.ts`, SHOP.replace(right, mistake)]
@@ -65,7 +65,7 @@ describe('a client made from the document', () => {
     }
   })
 
-  test('drives the API', async () => {
+  test('creates, pays, refunds and withdraws through the API', async () => {
     const shop = await runShop(`${api.url}/api`, token)
     const { charge, paid, refund, withdrawal } = shop
     expect(charge).toMatchObject({ amount: 5_000, status: 'pending', metadata: { order: 1048 } })

@@ -3,7 +3,7 @@ import type { components, paths } from './api.d.ts'
 
 type Event = components['schemas']['Event']
 
-/** A shop that knows the API from its document alone: every name and type here is checked by it. */
+/** A shop that knows only the types of the OpenAPI document. */
 export async function runShop(baseUrl: string, token: string) {
   const api = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${token}` } })
   const header = () => ({ 'Idempotency-Key': crypto.randomUUID() })
@@ -77,7 +77,7 @@ export async function runShop(baseUrl: string, token: string) {
   }
 }
 
-/** Which kind of event it is tells what stands in it. */
+/** The type of an event determines its payload. */
 function tell(event: Event): string {
   if (event.type === 'transaction.paid') return `paid ${event.transaction.amount}`
   if (event.type === 'withdrawal.approved') return `approved ${event.withdrawal.pix_key}`
