@@ -4,7 +4,7 @@ export interface Answer {
   body: string
 }
 
-/** Reads the answers on one connection; what stands there of one that has not come whole is `rest`. */
+/** Parses the responses on one connection; an incomplete one is in `rest`. */
 export class AnswerReader {
   readonly answers: Answer[] = []
   rest = ''
@@ -21,7 +21,7 @@ export class AnswerReader {
       if (end < 0) return
       const headers = readHeaders(this.rest.slice(0, end))
       const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(this.rest)?.[1])
-      // Broken bytes are refused with a body, since nobody could tell that they were a HEAD.
+      // Bytes that are no request get a body, because their method is unknown.
       const isHead = this.#isHead && headers.has('x-request-id')
       const found =
         isHead || status < 200
@@ -45,7 +45,7 @@ function readHeaders(head: string): Map<string, string> {
   )
 }
 
-/** The body at the beginning of a text and its length there; null while it is not all there. */
+/** The body at the start of a text and its length there; null while it is incomplete. */
 function readBody(headers: Map<string, string>, text: string) {
   if (headers.get('transfer-encoding') === 'chunked') return readChunks(text)
   const length = Number(headers.get('content-length') ?? 0)

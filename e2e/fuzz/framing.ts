@@ -1,7 +1,7 @@
 import type { Random } from '#e2e/fuzz/random.ts'
 import type { HeaderLines } from '#e2e/fuzz/world.ts'
 
-/** A request before it is put on the wire; every text holds one byte per character. */
+/** A request before it is sent; every string holds one byte per character. */
 export interface Draft {
   method: string
   target: string
@@ -10,16 +10,16 @@ export interface Draft {
 }
 
 export interface Sending {
-  /** Written one after the other, in packets of their own. */
+  /** Written one after the other, in separate packets. */
   parts: Buffer[]
   /**
-   * What follows the first answer. keep: the next request; end: we say that we are done; wait: the
-   * server must end it. Without waiting for one: leave says that we are done, drop cuts the line.
+   * After the first response: keep sends the next request, end half-closes, wait leaves it to the
+   * server to close. Without waiting for a response: leave half-closes, drop destroys the socket.
    */
   finish: 'keep' | 'end' | 'wait' | 'leave' | 'drop'
 }
 
-/** Of requests whose framing is wrong, those that the server meets with its own time limit only. */
+/** Share of misframed requests that only the server's time limit ends. */
 const SLOW_SHARE = 0.02
 
 const LENGTHS = ['-1', '+2', 'x', '1e3', '0x10', '18446744073709551616', '5, 5', '', '2,3', '0 0']
@@ -57,15 +57,14 @@ const HOSTS = [
   '..',
 ]
 
-/** Above this a request may still be on its way when it is answered. */
+/** Above this, a request may still be in transit when its response arrives. */
 export const LARGE = 64 * 1024
 
-/** Puts a draft on the wire as HTTP has it. */
 export function frame(given: Draft, random: Random): Sending {
   const { body, method } = given
   const isLarge = body !== null && body.length > LARGE
   const finish = isLarge || method === 'CONNECT' ? 'end' : 'keep'
-  // Where both sides close while a body is on its way, TCP may lose the answer.
+  // If both sides close while a body is in transit, TCP may lose the response.
   const kept = ([name]: [string, string]) => !isLarge || name !== 'Connection'
   const draft = { ...given, headers: given.headers.filter(kept) }
   if (body === null) return { parts: [head(draft)], finish }
@@ -78,7 +77,6 @@ export function frame(given: Draft, random: Random): Sending {
   return { parts: [Buffer.concat([start, body])], finish }
 }
 
-/** Puts a draft on the wire in a way that is not quite HTTP. */
 export function misframe(draft: Draft, random: Random): Sending {
   const isLarge = draft.body === null || draft.body.length > LARGE
   const body = isLarge ? Buffer.from('{"amount":1500}') : (draft.body as Buffer)

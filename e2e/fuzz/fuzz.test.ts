@@ -7,13 +7,13 @@ import { findLeak } from '#lib/testing/log-search.ts'
 import { expectBalancedBooks } from '#lib/testing/stage.ts'
 
 const { FUZZ_SEED = '1', FUZZ_REQUESTS = '2500', FUZZ_ONLY } = process.env
-/** What a secret or a person's own state opens cannot be asked for by chance, and one owner must stay. */
+/** Operations that need a secret, a certain user or a second owner, which no random request has. */
 const DOORS = /\/(visitor|person|admin)\/|\/members\/leave$/
 const MB = 1024 * 1024
 const WARM_UP_MIN = 1_000
 const WARM_UP_MAX = 5_000
 const GROWTH_MAX = 0.1
-/** Fewer do not meet everything, so what they did not meet and how the memory is say nothing. */
+/** With fewer requests, unreached routes and memory growth mean nothing. */
 const ENOUGH = 2_000
 
 const requests = Number(FUZZ_REQUESTS)
@@ -33,7 +33,7 @@ afterAll(async () => {
   await disconnect()
 })
 
-test(`${requests} hostile requests with seed ${FUZZ_SEED}: each is answered, nothing breaks, leaks or hangs`, async () => {
+test(`${requests} hostile requests with seed ${FUZZ_SEED}: valid responses, no error, leak or hang`, async () => {
   const began = Date.now()
   const { before, after } = await run.send(plan)
   const counts = [...run.statuses].sort().map(([status, count]) => `${status}: ${count}`)
@@ -51,18 +51,18 @@ test(`${requests} hostile requests with seed ${FUZZ_SEED}: each is answered, not
   if (requests < ENOUGH || plan.only !== undefined) return
   expect(
     [...run.asked].filter(route => !run.reached.has(route) && !DOORS.test(route)),
-    'never answered 200',
+    'never responded with 200',
   ).toEqual([])
   expect(growth).toBeLessThan(GROWTH_MAX)
 }, 1_800_000)
 
-test('afterwards the server answers as before, and the books balance', async () => {
+test('afterwards the server still responds and the books balance', async () => {
   const { token, accounts } = run.world
   const headers = { authorization: `Bearer ${token}` }
   const account = await fetch(`${run.api.url}/api/account`, { headers })
   expect([account.status, await account.json()]).toEqual([
     200,
-    // The fuzzer renames it as it goes.
+    // The fuzzer renames the account.
     { name: expect.stringMatching(/./), balance: expect.any(Number) },
   ])
   expect((await fetch(`${run.api.url}/api/account`)).status).toBe(401)

@@ -6,7 +6,7 @@ import type { Fields } from '#e2e/fuzz/valid.ts'
 
 const TEN_MB = 10 * 1024 * 1024
 
-/** The fields with one of them wrong, gone, doubled, or one more that nobody foresees. */
+/** Returns the fields with one changed, removed, duplicated or added. */
 export function disturbFields(known: Fields, random: Random): Fields {
   const fields: Fields = known.length > 0 ? known : [['"amount"', '1500']]
   const at = random.between(0, fields.length - 1)
@@ -36,7 +36,7 @@ export function writeFields(fields: Fields, random: Random): Buffer {
 
 const BOM = Buffer.from('\ufeff')
 
-/** What may come of the bytes of a body on their way, or of a client that has them wrong. */
+/** Damage to the bytes of a body, in transit or by a faulty client. */
 const ACCIDENTS: readonly ((body: Buffer, random: Random) => Buffer)[] = [
   (body, random) => body.subarray(0, random.between(0, body.length)),
   (body, random) => body.subarray(0, random.between(0, body.length)),
@@ -79,7 +79,7 @@ function replaceAt(body: Buffer, random: Random, bytes: Buffer): Buffer {
   return Buffer.concat([body.subarray(0, at), bytes, body.subarray(after)])
 }
 
-/** Blanks inside, so that what is exactly at the limit is still a valid body. */
+/** Pads inside the body, so that one of exactly the maximum size stays valid. */
 function pad(body: Buffer, length: number): Buffer {
   const blanks = Buffer.alloc(Math.max(0, length - body.length), ' ')
   return Buffer.concat([body.subarray(0, 1), blanks, body.subarray(1)])

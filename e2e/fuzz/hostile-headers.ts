@@ -5,7 +5,7 @@ const raw = (text: string) => Buffer.from(text, 'utf8').toString('latin1')
 const lines = (name: string, ...values: string[]): HeaderLines[] =>
   values.map(value => [[name, value]])
 
-/** Added to a request; a name that it has already then stands there twice. */
+/** Added to a request; a header that it already has is then sent twice. */
 export const ADDED: readonly HeaderLines[] = [
   ...lines('Idempotency-Key', '', ' ', 'x'.repeat(255), 'x'.repeat(256), 'x'.repeat(10_000)),
   ...lines('Idempotency-Key', raw('ç'), raw('🦊'), '"quoted"', 'a,b', '\x01', '__proto__', '%00'),
@@ -105,7 +105,6 @@ const ENCODINGS: readonly string[] = [
   'x',
 ]
 
-/** The headers with something among them that is odd, doubled or missing. */
 export function disturbHeaders(headers: HeaderLines, random: Random): HeaderLines {
   const twist = random.between(0, 9)
   if (twist === 0) return withHeader(headers, 'Content-Type', random.pick(TYPES))

@@ -2,7 +2,7 @@ import { words } from '#e2e/fuzz/hostile-values.ts'
 
 const UUID = '0190e5c8-7b9a-7c3e-8d1f-123456789abc'
 
-/** Nearly right, by field: of the kind that reaches the database when a rule has a hole. */
+/** Almost valid values by field, which reach the database if validation has a gap. */
 export const NEAR = new Map<string, readonly string[]>([
   ['client_email', texts('a@b A@B.CO a@b..co ção@exemplo.com.br "a b"@c.co', 'a@b.co\n')],
   [
@@ -54,7 +54,7 @@ export const NEAR = new Map<string, readonly string[]>([
   ],
 ])
 
-/** JSON of the words of a list, and of what stands beside it because of its blanks. */
+/** JSON of the words in a list, and of other texts that contain spaces. */
 function texts(list: string, ...others: string[]): string[] {
   return [...words(list), ...others].map(text => JSON.stringify(text))
 }

@@ -3,7 +3,6 @@ import { anyText, type Text, words } from '#e2e/fuzz/hostile-values.ts'
 const FOX = '%F0%9F%A6%8A'
 const encoded: Text = random => encodeURIComponent(anyText(random).toWellFormed())
 
-/** One part of a path, as it is written on the wire. */
 export const PATH_PARTS: readonly Text[] = [
   ...words(`%00 a%00b %2F ..%2f..%2fetc . .. %2e%2e %zz % %f %ff %c0%af %ed%a0%80 %C3%A7 ç ${FOX}`),
   ...words('%20 + ;a=1 * null undefined 0 -1 1e9 %27%20OR%201=1-- {id} %0d%0aSet-Cookie:%20a=b'),
@@ -25,7 +24,6 @@ export const QUERY_NAMES: readonly string[] = [
   '',
 ]
 
-/** Values of a query, as they are written on the wire. */
 export const QUERY_VALUES: readonly Text[] = [
   ...words('0 -1 1 100 101 1e2 0x10 010 1.5 ٥ %20 +5 NaN 999999999999999 [] {} %27 %25 _ opening'),
   ...words(`%00 %zz % %ff %ed%a0%80 ç %C3%A7 ${FOX} 00000000-0000-0000-0000-000000000000 paid`),

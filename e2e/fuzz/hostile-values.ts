@@ -1,6 +1,5 @@
 import type { Random } from '#e2e/fuzz/random.ts'
 
-/** What stands where something else should stand, as the text that goes over the wire. */
 export type Text = string | ((random: Random) => string)
 
 export function say(text: Text, random: Random): string {
@@ -18,7 +17,7 @@ const deep = (open: string, close: string) => (random: Random) => {
 
 const long = (random: Random) => random.pick([30, 31, 77, 78, 255, 256, 2_048, 2_049, 20_000])
 
-/** What looks like JSON and is none. */
+/** Looks like JSON, but is invalid. */
 const NOT_JSON: readonly Text[] = [
   ...words('NaN Infinity -Infinity undefined 01500 +1500 .5 5. 0x10 1_000 // /**/1 1n'),
   ...words(String.raw`'x' "\x41" "\u12" "unterminated {"a" [1,] {,}`),
@@ -27,7 +26,6 @@ const NOT_JSON: readonly Text[] = [
   '"line\nbreak"',
 ]
 
-/** JSON for any field. */
 const JSON_VALUES: readonly Text[] = [
   ...words('null true false "" [] {} [[]] [null] {"a":{}} 0 -0 -1 1E3 1500.0 1500.5 499 500 59'),
   ...words('1e400 -1e400 1e-400 1e308 2147483648 9007199254740991 9007199254740993 999999999999'),
@@ -60,7 +58,7 @@ export function anyValue(random: Random): string {
   return say(random.pick(random.chance(0.85) ? JSON_VALUES : NOT_JSON), random)
 }
 
-/** Letters, signs, controls and whatever else Unicode has, halves of pairs included. */
+/** Any code points, lone surrogates included. */
 export function anyText(random: Random): string {
   const most = random.pick([0x7f, 0x7ff, 0xffff, 0x10ffff])
   return Array.from({ length: random.between(1, 40) }, () =>
@@ -68,7 +66,7 @@ export function anyText(random: Random): string {
   ).join('')
 }
 
-/** Names of fields that no schema foresees. */
+/** Field names that no schema has. */
 export const KEYS: readonly string[] = [
   ...words('"__proto__" "constructor" "toString" "hasOwnProperty" "" "AMOUNT" "0" "-1" "mode"'),
   ...words(String.raw`"\u0000" "\ud800" "am\u006funt" "account_id" "status" "id" "🦊"`),

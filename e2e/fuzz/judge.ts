@@ -5,31 +5,30 @@ import { isObject } from '#lib/base/fields.ts'
 import { matchRoute } from '#lib/edge/server/routes.ts'
 
 const REFUSALS = [400, 401, 403, 404, 405, 408, 409, 410, 411, 413, 415, 417, 422, 431]
-/** What a page of ours saves as a file. */
 const FILE_TYPES = /^(text\/csv|application\/x-ofx)\b/
-/** Said of bytes that are no request, so without a request's id. */
+/** Statuses of bytes that are no request and have no request id. */
 const BROKEN = [400, 408, 417, 431]
 
-/** What of an outcome is not as the contract promises; nothing when all is. */
+/** Returns how an outcome violates the contract. */
 export function judge(request: FuzzRequest, outcome: Outcome, routes: Routes): string[] {
   const { answers, rest, isHung } = outcome
   const isAnswered = answers.length > 0 || ['leave', 'drop'].includes(request.finish)
   const problems = answers.flatMap((answer, at) => judgeAnswer(request, answer, at, routes))
   if (isHung) problems.push('the connection hung')
-  if (!isAnswered && !isHung) problems.push('no answer')
-  if (isAnswered && rest !== '') problems.push(`half an answer: ${rest.slice(0, 100)}`)
+  if (!isAnswered && !isHung) problems.push('no response')
+  if (isAnswered && rest !== '') problems.push(`incomplete response: ${rest.slice(0, 100)}`)
   return problems
 }
 
 function judgeAnswer(request: FuzzRequest, answer: Answer, at: number, routes: Routes): string[] {
   const { status, headers, body } = answer
-  const said = `answer ${at + 1}, ${status}`
-  // The limits of the API are off; of what guards people they never are.
+  const said = `response ${at + 1}, ${status}`
+  // The API's rate limits are off; those on sign-in and the dashboard stay on.
   const isGuarded = status === 429 && /\/(visitor|person|dashboard|admin)\//.test(request.target)
   const isKnown = status === 200 || REFUSALS.includes(status) || isGuarded
   const isBare = request.method === 'HEAD' && body === ''
   const problems: string[] = []
-  if (!isKnown) problems.push(`${said}: such a status is never due`)
+  if (!isKnown) problems.push(`${said}: undocumented status`)
   const type = headers.get('content-type') ?? ''
   const isFile = status === 200 && FILE_TYPES.test(type)
   if (!isFile && !/^application\/json\b/.test(type)) problems.push(`${said}: content-type ${type}`)
@@ -44,7 +43,7 @@ function judgeAnswer(request: FuzzRequest, answer: Answer, at: number, routes: R
 
 function refusal(request: FuzzRequest, { status, body }: Answer): string | null {
   const said = parse(body)
-  if (!isObject(said) || Object.keys(said).length !== 1) return 'no documented refusal'
+  if (!isObject(said) || Object.keys(said).length !== 1) return 'not a documented refusal'
   if (status !== 422) return isText(said.error) ? null : 'no {error: string}'
   const isFirst = request.method === 'POST' && /^\/api\/+transactions\/*(\?|$)/.test(request.target)
   if (isFirst) return isText(said.errors) ? null : 'no {errors: string}'
@@ -56,7 +55,7 @@ function refusal(request: FuzzRequest, { status, body }: Answer): string | null 
 function success(request: FuzzRequest, { headers, body }: Answer, routes: Routes): string | null {
   const match = matchRoute(routes, pathOf(request).slice('/api'.length))
   const endpoint = match?.handlers.get(request.method)
-  if (!endpoint) return 'a success where there is no route'
+  if (!endpoint) return 'success on an unknown route'
   const isFile = FILE_TYPES.test(headers.get('content-type') ?? '')
   const said = isFile ? body : parse(body)
   const issue = (endpoint.declared ?? endpoint.opens).answer.safeParse(said).error?.issues[0]

@@ -7,19 +7,19 @@ import type { HeaderLines } from '#e2e/fuzz/world.ts'
 
 export interface Outcome {
   answers: Answer[]
-  /** Of an answer that never came whole. */
+  /** An incomplete response. */
   rest: string
   isHung: boolean
   tookMs: number
 }
 
-/** The server's own limits are 10 s for a request and 10 s for a twin; then it has hung for 10 s more. */
+/** The server waits 10 s for a request and 10 s for a concurrent one with the same key. */
 const HUNG_AFTER_MS = 25_000
 
-/** Of a server that is gone. */
+/** Outcome on a server that has exited. */
 export const NOTHING: Outcome = { answers: [], rest: '', isHung: false, tookMs: 0 }
 
-/** One client with one connection, which it keeps as long as the server does. */
+/** A client that reuses one connection as long as the server keeps it open. */
 export class Line {
   #port: number
   #kept: Socket | null = null
@@ -39,7 +39,7 @@ export class Line {
     if (request.finish !== 'keep') return converse(await this.#connect(), request)
     const isUsed = this.#kept !== null
     const outcome = await this.#askKept(request)
-    // A server may end a connection just when the next request is on its way.
+    // The server may close the connection just as the next request is sent.
     const isUnheard = isUsed && outcome.answers.length === 0 && !outcome.isHung
     return isUnheard ? this.#askKept(request) : outcome
   }
@@ -49,7 +49,9 @@ export class Line {
     this.#kept = null
   }
 
-  /** Until then our half of those that the server had to end stays open: it must manage without. */
+  /**
+   * Closes the client's half of connections that the server had to close: it must not wait for it.
+   */
   leave(): void {
     for (const socket of this.#left.splice(0)) socket.destroy()
   }
@@ -104,7 +106,7 @@ async function askByFetch(port: number, request: FuzzRequest): Promise<Outcome> 
   const { method, target, headers, body } = request
   const began = performance.now()
   const signal = AbortSignal.timeout(HUNG_AFTER_MS)
-  // Its pool would keep connections open that are no fault of the server's.
+  // The pool of fetch would keep idle connections open, which count as never closed.
   const lines: HeaderLines = [...headers, ['Connection', 'close']]
   const init = { method, headers: lines, body: body && new Uint8Array(body), signal }
   const took = () => performance.now() - began

@@ -1,4 +1,4 @@
-/** Choices that follow from a seed and a number alone: each request can be made again by itself. */
+/** Choices that depend on seed and number only, so that each request can be generated alone. */
 export class Random {
   #state: number
 
@@ -26,7 +26,6 @@ export class Random {
     return list[this.between(0, list.length - 1)] as T
   }
 
-  /** Each with a chance of one in two, in their order. */
   some<T>(list: readonly T[]): T[] {
     return list.filter(() => this.chance(0.5))
   }

@@ -6,7 +6,6 @@ const FOLDER = '.cache/fuzz'
 const SHOWN_MAX = 20
 const BYTES_SHOWN = 1_500
 
-/** Every problem with its request, byte for byte, and how to send that one alone. */
 export function describeProblems(run: FuzzRun): string {
   const kinds = Map.groupBy(run.problems, ({ said }) => said.slice(0, 60))
   const firsts = [...kinds.values()].map(alike => ({ ...alike[0]!, count: alike.length }))
@@ -24,10 +23,10 @@ function describe({ request, said }: Problem, run: FuzzRun): string {
   const bytes = Buffer.concat(parts)
   writeFileSync(file, bytes)
   const text = JSON.stringify(bytes.subarray(0, BYTES_SHOWN).toString('latin1'))
-  const more = bytes.length > BYTES_SHOWN ? `… ${bytes.length} bytes in all` : ''
+  const more = bytes.length > BYTES_SHOWN ? `… ${bytes.length} bytes in total` : ''
   return [
     said,
-    `  again: FUZZ_SEED=${seed} FUZZ_ONLY=${number} vitest run e2e/fuzz; bytes in ${file}`,
+    `  repeat: FUZZ_SEED=${seed} FUZZ_ONLY=${number} vitest run e2e/fuzz; bytes in ${file}`,
     `  ${byFetch ? 'by fetch' : `then ${finish}`}: ${text.replaceAll(run.world.token, '<token>')}${more}`,
   ].join('\n')
 }

@@ -15,15 +15,14 @@ export type Routes = Awaited<ReturnType<typeof loadRoutes>>
 export interface FuzzRequest extends Draft, Sending {
   seed: number
   number: number
-  /** The route that it asks for as it should, in the form `POST /transactions`; else null. */
+  /** The route of an undisturbed request, such as `POST /transactions`; else null. */
   intact: string | null
-  /** Sent through fetch, as most clients do; all others byte for byte. */
   byFetch: boolean
 }
 
 type Part = 'fields' | 'text' | 'path' | 'query' | 'method' | 'headers' | 'framing'
 
-/** What is wrong with a request, as often as it stands here. */
+/** Parts to disturb; a part listed twice is chosen twice as often. */
 const PARTS = words(
   'fields fields fields fields fields text path query query method headers framing',
 ) as Part[]
@@ -37,7 +36,7 @@ const METHODS = [
   '',
 ]
 
-/** The request of this number: it follows from seed, number and the world's ids alone. */
+/** Generates a request from seed, number and the ids of the world only. */
 export function makeRequest(
   world: World,
   routes: Routes,
@@ -45,7 +44,7 @@ export function makeRequest(
   number: number,
 ): FuzzRequest {
   const random = new Random(seed, number)
-  // Each route once as it should be asked: what is never reached is never tried.
+  // Each route comes once undisturbed first, so that every route is reached.
   const first = pairsOf(routes)[number]
   const [route, method] = first ?? pickRoute(routes, random)
   const path = `/${route.segments.join('/')}`
@@ -76,7 +75,7 @@ export function makeRequest(
   return { seed, number, intact, ...draft, ...sending, byFetch: byFetch && random.chance(0.15) }
 }
 
-/** What answers for as long as somebody listens would hold up the line: it is left out. */
+/** Omits endless responses, which would block a connection. */
 function pairsOf(routes: Routes): [route: Routes[number], method: string][] {
   return routes
     .filter(({ segments }) => !ENDLESS.has(`/${segments.join('/')}`))
@@ -87,7 +86,7 @@ function pairsOf(routes: Routes): [route: Routes[number], method: string][] {
 
 const ENDLESS = new Set(PAGE_OPERATIONS.filter(one => one.isEndless).map(({ path }) => path))
 
-/** What takes a body has the most to get wrong. */
+/** Methods with a body are more frequent: they take the most input. */
 function pickRoute(routes: Routes, random: Random): [route: Routes[number], method: string] {
   const weights: Record<string, number> = { GET: 3, HEAD: 1 }
   const all = pairsOf(routes).flatMap(pair =>
@@ -129,7 +128,7 @@ function pickCaller({ merchant, member, others }: World, random: Random): Header
 
 function makeHeaders(caller: HeaderLines, valid: Valid, random: Random, id: string): HeaderLines {
   const type: HeaderLines = valid.fields ? [['Content-Type', 'application/json']] : []
-  // Few keys, so that they meet again: with the same body, with another, and at once.
+  // Few keys, so that they repeat: with the same body, with another, and concurrently.
   const key: HeaderLines = random.chance(KEY_SHARE)
     ? [['Idempotency-Key', random.chance(0.5) ? id : `${random.between(0, 20)}`]]
     : []

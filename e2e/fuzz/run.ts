@@ -8,11 +8,10 @@ import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 
 export interface Plan {
   seeds: number[]
-  /** Of all seeds together. */
+  /** Total over all seeds. */
   requests: number
-  /** After so many the server has seen everything once, and its memory is measured. */
+  /** Memory is first measured after this many requests, when caches are full. */
   warmUp: number
-  /** Only this one of the first seed. */
   only?: number
 }
 
@@ -22,15 +21,14 @@ export interface Problem {
 }
 
 const LINES = 16
-/** What the server has ended or we have must be gone from it after this. */
+/** Closed connections must be gone from the server after this. */
 const CLOSED_WITHIN_MS = 10_000
 
-/** One server and everything that was sent to it. */
 export class FuzzRun {
   readonly problems: Problem[] = []
-  /** How often each status was answered; `none` where we hung up before. */
+  /** Responses by status; `none` where the client disconnected first. */
   readonly statuses = new Map<string, number>()
-  /** Routes that were asked for as they should, and those of them that answered 200. */
+  /** Routes requested undisturbed, and those of them that responded with 200. */
   readonly asked = new Set<string>()
   readonly reached = new Set<string>()
   slowestMs = 0
@@ -50,7 +48,7 @@ export class FuzzRun {
     return new FuzzRun(api, await makeWorld(api), await loadRoutes())
   }
 
-  /** Bytes that lived after the warm-up and at the end. */
+  /** Returns the live bytes after the warm-up and at the end. */
   async send(plan: Plan): Promise<{ before: number; after: number }> {
     const { seeds, requests, warmUp, only } = plan
     const each = Math.ceil(requests / seeds.length)
@@ -65,7 +63,7 @@ export class FuzzRun {
     return { before, after }
   }
 
-  /** Those that wait for the server's own limits are sent at the end, all at once. */
+  /** Requests that wait for the server's time limit are sent last, all at once. */
   async #sendAll(wanted: { seed: number; number: number }[], isLast: boolean): Promise<number> {
     const waiting = wanted.values()
     const lines = Array.from({ length: LINES }, () => new Line(this.api.port))
@@ -106,10 +104,10 @@ export class FuzzRun {
     if (request.intact && status === '200') this.reached.add(request.intact)
     if (request.finish !== 'wait') this.slowestMs = Math.max(this.slowestMs, outcome.tookMs)
     const end = this.api.end()
-    if (end !== null) this.problems.push({ request, said: `the server ended with ${end}` })
+    if (end !== null) this.problems.push({ request, said: `the server exited with ${end}` })
   }
 
-  /** A line of that level means a fault of ours, whatever was answered. */
+  /** A log line of this level is a bug, whatever the response. */
   #findErrors(): void {
     for (const line of this.api.log().split('\n')) {
       if (!/"level":"(error|fatal)"/.test(line)) continue

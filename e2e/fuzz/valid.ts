@@ -6,10 +6,9 @@ import type { Endpoint } from '#lib/edge/http/endpoint.ts'
 import { sampleOf } from '#lib/testing/sample.ts'
 import { CANARY } from '#lib/testing/stage.ts'
 
-/** The fields of a body, each value as JSON text, so that it can be what no value can be. */
+/** The fields of a body. Values are JSON text, so that they can be invalid. */
 export type Fields = [key: string, json: string][]
 
-/** What a request says that is answered 200, as a rule. */
 export interface Valid {
   params?: string[]
   query?: [name: string, value: string][]
@@ -23,14 +22,14 @@ interface About {
   number: number
 }
 
-/** Only some are deleted: the others are there to the end. */
+/** Only these are deleted; the others stay. */
 const DELETED = 3
 const ACCOUNT = '/admin/accounts/[id]'
 const PASSWORD = 'quatro palavras sem nexo'
-/** Looks like one, and opens nothing. */
+/** Has the form of a secret and matches none. */
 const NO_SECRET = 'x'.repeat(43)
 
-/** The resource whose id follows a folder of the path. */
+/** Ids by the path segment before them. */
 const IDS: Record<string, (about: About) => string[]> = {
   transactions: about => [someCharge(about)],
   charges: about => [someCharge(about)],
@@ -45,7 +44,7 @@ const IDS: Record<string, (about: About) => string[]> = {
   accounts: ({ world }) => [world.accounts[2] ?? ''],
 }
 
-/** Where the folder alone does not say which one. */
+/** Routes for which that segment is not enough. */
 const PARAMS: Record<string, (about: About) => string[]> = {
   'POST /transactions/[id]/refunds': paidCharge,
   'GET /transactions/[id]/refunds': paidCharge,
@@ -67,7 +66,7 @@ const PARAMS: Record<string, (about: About) => string[]> = {
   ],
 }
 
-/** Values by the name of their field, wherever it stands: what a schema cannot say. */
+/** Values by field name that a schema cannot express. */
 function named({ random, world, seed, number }: About): Record<string, unknown> {
   return {
     email: `fuzz-${seed}-${number}@troco.example`,
@@ -92,7 +91,7 @@ function named({ random, world, seed, number }: About): Record<string, unknown> 
   }
 }
 
-/** Bodies that are more than their schema: what must meet again, or depends on another field. */
+/** Bodies with values that must repeat or that depend on another field. */
 const FIELDS: Record<string, (about: About) => Fields> = {
   'POST /transactions': chargeFields,
   'POST /withdrawals': withdrawalFields,
@@ -128,7 +127,7 @@ const FIELDS: Record<string, (about: About) => Fields> = {
 
 type Query = [name: string, value: string][]
 
-/** Queries in which one field depends on another, or that look for something. */
+/** Queries with fields that depend on each other or that search. */
 const QUERIES: Record<string, (about: About) => Query> = {
   'GET /dashboard/find': about => [['q', someCharge(about)]],
   'GET /dashboard/home': ({ random }) =>
@@ -157,7 +156,6 @@ const QUERIES: Record<string, (about: About) => Query> = {
 
 type Handler = Endpoint | Door
 
-/** A request as its route wants it, made from what the route declares. */
 export function makeValid(route: string, about: About, handler: Handler): Valid {
   const { body, query } = schemasOf(handler)
   const take = (schema: ZodType) => sampleOf(schema, about.random, named(about))
@@ -203,12 +201,11 @@ function auditQuery(random: Random): [string, string][] {
   ])
 }
 
-/** One that was there from the start, or one that an earlier request of this seed may have made. */
+/** After this many requests, charges of earlier requests exist. */
 const ENOUGH_MADE = 500
 
 function someCharge({ random, world, seed, number }: About): string {
   const known = [random.pick(world.pending), random.pick(world.paid)]
-  // What the fuzzer has made is there only once it has made some.
   const made = number > ENOUGH_MADE ? [externalId(seed, random.between(0, number))] : []
   return random.pick([...known, ...made])
 }

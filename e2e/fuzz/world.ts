@@ -11,16 +11,15 @@ import { CHARGE, makeMerchant, makeToken, receive } from '#lib/testing/stage.ts'
 
 export type HeaderLines = [name: string, value: string][]
 
-/** What the requests are about. Their ids differ from run to run, and nothing else of them does. */
+/** The objects that requests use. Only their ids differ between runs. */
 export interface World {
   accounts: string[]
   token: string
   merchant: HeaderLines
   member: HeaderLines
-  /** Somebody signed in who belongs to no account, and one of the operator's staff. */
+  /** A user without an account, and one of the operator's staff. */
   person: HeaderLines
   admin: HeaderLines
-  /** Whoever may do less, or nothing. */
   others: HeaderLines[]
   pending: string[]
   paid: string[]
@@ -28,22 +27,20 @@ export interface World {
   refunds: [charge: string, refund: string][]
   endpoints: string[]
   deliveries: string[]
-  /** Ids of tokens that nobody uses. */
+  /** Tokens that no request uses. */
   spareTokens: string[]
-  /** Ids of members and of invitations. */
   spareMembers: string[]
   invitations: string[]
-  /** An account that nobody asks about: whatever becomes of it disturbs nothing. */
+  /** An account that no other request uses. */
   spareAccount: string
-  /** A time before all of it. */
   since: string
 }
 
 const FUNDS = 100_000_000_00
-/** Each can be decided once; the fuzzer makes more of them as it goes. */
+/** Each can be decided once; the fuzzer creates more. */
 const OPEN = 60
 const ENDPOINTS = 8
-/** Nobody listens there. */
+/** No server listens there. */
 const HOOK = 'http://127.0.0.1:9999/hook'
 const WITHDRAWAL = { amount: 1_000, pix_key: 'fuzz@troco.example', pix_key_type: 'email' }
 
