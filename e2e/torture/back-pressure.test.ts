@@ -9,7 +9,7 @@ import { type OwnStage, openOwnStage } from '#e2e/torture/own-stage.ts'
 const AT_ONCE = figure(40, 200)
 const CLIENTS = 16
 const PAUSE_MS = 8_000
-/** We answer within 5 s; a slow machine gets as much again. */
+/** Troco responds within 5 s; a slow machine gets twice that. */
 const ANSWERED_WITHIN_MS = 10_000
 
 const AT_WORK = `SELECT pid FROM pg_stat_activity
@@ -26,7 +26,7 @@ afterAll(async () => {
   await removeOwnPostgres()
 })
 
-/** One who holds what every request needs, until told to let go. */
+/** Locks a table until the returned function is called. */
 async function holdTable(url: string, table: 'charges' | 'tokens'): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -47,7 +47,7 @@ function createAtOnce(clients: Clients, count: number): Promise<Said[]> {
 }
 
 test.each((['charges', 'tokens'] as const).slice(0, figure(1, 2)))(
-  'while somebody holds the table %s every connection waits: 503 in time, then all is well',
+  'while the table %s is locked, requests get 503 in time; afterwards they succeed',
   async table => {
     const { accountId, clients } = await stage.openClients()
     const ids: string[] = []
@@ -65,7 +65,7 @@ test.each((['charges', 'tokens'] as const).slice(0, figure(1, 2)))(
 
     const after = await createAtOnce(clients, AT_ONCE)
     for (const id of ids) await clients.pay(id)
-    recordFigures(`every connection waits for ${table}`, {
+    recordFigures(`table ${table} locked`, {
       refused: refused.length,
       'slowest refusal': `${Math.round(Math.max(...refused.map(({ tookMs }) => tookMs)))} ms`,
       held: `${Math.round(heldMs)} ms`,
@@ -78,7 +78,7 @@ test.each((['charges', 'tokens'] as const).slice(0, figure(1, 2)))(
   },
 )
 
-test('while PostgreSQL stands still, and all its processes with it: 503 in time, then it heals', async () => {
+test('while PostgreSQL is paused, requests get 503 in time; afterwards they succeed', async () => {
   const { postgres, api } = stage
   const { accountId, clients } = await stage.openClients()
   clients.start(CLIENTS)
@@ -93,7 +93,7 @@ test('while PostgreSQL stands still, and all its processes with it: 503 in time,
   await clients.untilCreated(CLIENTS)
   const backMs = Math.round(performance.now() - resumed)
   await clients.stop()
-  // A statement that nobody waits for any more may still be at work.
+  // A statement whose client is gone may still be running.
   await expect.poll(() => postgres.asSuperuser(AT_WORK), { timeout: 10_000 }).toEqual([])
 
   const refused = clients.answers.filter(({ status }) => status !== 200)

@@ -13,7 +13,7 @@ export interface Said {
   tookMs: number
 }
 
-/** One merchant's programs: each creates charges, and pays every other one at the simulated bank. */
+/** A merchant's clients: each creates charges and pays every second one at the simulated bank. */
 export class Clients {
   readonly created = new Set<string>()
   readonly paid = new Set<string>()
@@ -38,11 +38,11 @@ export class Clients {
     await Promise.all(this.#work)
   }
 
-  /** Until so many more charges were acknowledged. */
   async untilCreated(more: number): Promise<void> {
     const giveUpAt = Date.now() + SILENCE_MAX_MS
     for (const from = this.created.size; this.created.size < from + more; await sleep(10)) {
-      if (Date.now() > giveUpAt) throw new Error(`No longer served: ${this.answers.at(-1)?.text}`)
+      if (Date.now() > giveUpAt)
+        throw new Error(`No charge was created: ${this.answers.at(-1)?.text}`)
     }
   }
 
@@ -59,7 +59,7 @@ export class Clients {
     return said
   }
 
-  /** A POST with a body, a GET without. An answer that never comes is status 0. */
+  /** POST with a body, GET without. A missing response has status 0. */
   async send(path: string, body?: unknown, key?: string): Promise<Said> {
     const began = performance.now()
     const headers = {
@@ -98,11 +98,10 @@ interface Books {
   found: number
   missingCharges: string[]
   missingPayments: string[]
-  /** Where charge, ledger and event do not say the same. */
+  /** Where charge, ledger and events disagree. */
   contradictions: unknown[]
 }
 
-/** What was acknowledged, held against what the database has. */
 export async function readBooks(accountId: string, { created, paid }: Clients): Promise<Books> {
   const rows = await db().$queryRaw<{ id: string; isPaid: boolean; isWhole: boolean }[]>`
     SELECT c.id, c.status = 'paid' AS "isPaid",
@@ -136,5 +135,5 @@ export async function readBooks(accountId: string, { created, paid }: Clients): 
   }
 }
 
-/** Nothing acknowledged is missing, and charge, ledger and event say the same of every charge. */
+/** Nothing acknowledged is missing, and charge, ledger and events agree. */
 export const WHOLE = { missingCharges: [], missingPayments: [], contradictions: [] }

@@ -20,12 +20,12 @@ const random = new Random(chooseSeed(), 0)
 
 const CHARGES = figure(10, 100)
 const RACES = figure(60, 500)
-/** Within so long each charge of a race falls due, and is paid at a moment of its own. */
+/** Span in which each charge of the race falls due and is paid, at times of its own. */
 const RACE_MS = figure(2_000, 10_000)
 const HOUR_MS = 3_600_000
 const LIFE_S = 60
 const EXPIRED_WITHIN_MS = 20_000
-/** In full, one charge also lives its life through. */
+/** At full length, charges also live until they expire by themselves. */
 const WAITS_FOR_LIFE = figure(0, 1) === 1
 
 inOwnDatabase()
@@ -35,7 +35,6 @@ function shiftedBy(shiftMs: number): Record<string, string> {
   return { CLOCK_SHIFT_MS: String(shiftMs), NODE_OPTIONS: `--import=${preload}` }
 }
 
-/** `npm run worker` with such a clock. Returns what ends it. */
 function startWorker(settings: Record<string, string>): () => Promise<void> {
   const child = spawn(
     process.execPath,
@@ -49,7 +48,6 @@ function startWorker(settings: Record<string, string>): () => Promise<void> {
   }
 }
 
-/** A new merchant at this API. */
 async function openShop({ url }: ApiProcess) {
   const { id: accountId } = await makeMerchant()
   const usual = await makeToken(accountId)
@@ -72,7 +70,7 @@ async function openShop({ url }: ApiProcess) {
   return { accountId, send, createMany, pay }
 }
 
-/** Brings the end of some charges near, each somewhere in a span, by the database's clock. */
+/** Sets the expiry of charges to random times within a span, by the database's clock. */
 function bringNear(ids: string[], spanMs: number): Promise<number> {
   return db().$executeRaw`
     UPDATE charges c SET expires_at = n.at, due_at = n.at
@@ -90,7 +88,7 @@ async function countStates(ids: string[]): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ status, _count }) => [status, _count]))
 }
 
-/** What these charges were said to be, in order, and whether any was ended before its time. */
+/** Event types of each charge in order, and whether it expired too early. */
 async function readStories(ids: string[]): Promise<{ told: string; early: boolean }[]> {
   return db().$queryRaw`
     SELECT string_agg(e.type, ' ' ORDER BY e.sequence) AS told,
@@ -114,7 +112,7 @@ describe.each([
     await api?.close()
   })
 
-  test('charges end by the clock of the database, and none that was paid', async () => {
+  test('charges expire by the clock of the database, and a paid charge never expires', async () => {
     const { accountId, send, createMany, pay } = await openShop(api)
     const [young, due, paid, races] = [
       await createMany(CHARGES),
@@ -123,7 +121,7 @@ describe.each([
       await createMany(RACES),
     ]
     const stamp = Number.parseInt(young[0]?.replaceAll('-', '').slice(0, 12) ?? '', 16)
-    expect(Math.abs(stamp - Date.now() - shiftMs), 'the clock is not off').toBeLessThan(60_000)
+    expect(Math.abs(stamp - Date.now() - shiftMs), 'the clock is not shifted').toBeLessThan(60_000)
     const lives = await db().$queryRaw`
       SELECT DISTINCT extract(epoch FROM expires_at - created_at)::int AS life,
         created_at BETWEEN now() - interval '1 minute' AND now() AS "isNow"
@@ -137,7 +135,7 @@ describe.each([
       await sleep(random.fraction() * RACE_MS)
       return pay(id)
     })
-    // 409: the worker asked the bank in between and has credited it.
+    // 409: the worker asked the bank meanwhile and booked the payment.
     for (const status of await Promise.all(payments)) expect([200, 409]).toContain(status)
     await expect
       .poll(() => countStates(due), { timeout: EXPIRED_WITHIN_MS })
@@ -164,12 +162,12 @@ describe.each([
     recordFigures(`clocks ${where}`, {
       'expired when due': due.length,
       'expired early': 0,
-      'paid in a race with their end': races.length,
-      'of them after it': afterwards.length,
+      'paid in a race with their expiry': races.length,
+      'of these after it': afterwards.length,
     })
   }, 300_000)
 
-  test('a token lives by the clock of the database, asked for or remembered', async () => {
+  test('a token expires by the clock of the database, cached or not', async () => {
     const { accountId, send } = await openShop(api)
     const tokenFor = (lifeMs: number) =>
       makeToken(accountId, { expiresAt: new Date(Date.now() + lifeMs) })

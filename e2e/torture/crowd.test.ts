@@ -19,7 +19,7 @@ const LASTS_MS = figure(6_000, 60_000)
 const KILL_EVERY_MS = figure(1_500, 2_000)
 const CLIENTS = 8
 const SETTLED_MS = 120_000
-/** How long a client goes on asking for an answer; a key whose process died comes back after 60 s. */
+/** How long a client retries; the key of a dead process becomes available after 60 s. */
 const PATIENCE_MS = figure(4_000, 75_000)
 
 let merchant: Account
@@ -41,7 +41,6 @@ afterEach(async () => {
   await receiver.close()
 })
 
-/** What clients were told. */
 interface Told {
   charges: string[]
   paid: string[]
@@ -51,7 +50,7 @@ interface Told {
 
 type Data = Record<string, string | undefined>
 
-/** Asks the same under the same key, at one server or the other, until one answers; null: none did. */
+/** Retries with one key on both servers until one responds; null if none does. */
 async function ask(path: string, body: object, key: string, until: number): Promise<Data | null> {
   const headers = {
     authorization: `Bearer ${token}`,
@@ -64,7 +63,7 @@ async function ask(path: string, body: object, key: string, until: number): Prom
     const answer = await fetch(url, init).catch(() => null)
     const said = await answer?.json().catch(() => null)
     if (answer?.ok && said) return said.data
-    // What is final was made so by a first request whose answer got lost.
+    // The first request made it final, and its response was lost.
     if (answer && [409, 422].includes(answer.status) && !answer.headers.has('retry-after')) {
       return {}
     }
@@ -94,7 +93,7 @@ async function trade(client: number, until: number, told: Told): Promise<void> {
   }
 }
 
-/** Ends one of the four at a random moment, and starts another in its place. */
+/** Kills one of the four processes at random moments and replaces it. */
 async function killOneAfterAnother(until: number): Promise<number> {
   let kills = 0
   for (; Date.now() < until; kills++) {
@@ -121,7 +120,7 @@ const open = async () => {
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-test(`two workers and two web processes under load for ${LASTS_MS / 1_000} s, killed at random: nothing is lost and nothing happens twice`, async () => {
+test(`two workers and two servers, killed at random under load for ${LASTS_MS / 1_000} s, lose and repeat nothing`, async () => {
   const told: Told = { charges: [], paid: [], withdrawals: [], refunds: [] }
   const until = Date.now() + LASTS_MS
   const clients = Array.from({ length: CLIENTS }, (_, client) => trade(client, until, told))
@@ -177,6 +176,6 @@ test(`two workers and two web processes under load for ${LASTS_MS / 1_000} s, ki
     withdrawals: told.withdrawals.length,
     refunds: told.refunds.length,
     events: events.length,
-    'told again': heard.length - first.size,
+    'delivered again': heard.length - first.size,
   })
 }, 400_000)

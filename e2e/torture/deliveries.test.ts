@@ -46,7 +46,7 @@ async function start(): Promise<WorkerProcess> {
   return worker
 }
 
-/** Holds the tries so that whoever writes one waits. */
+/** Locks the attempts, so that a worker that stores one waits. */
 async function holdTries(): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: env().DATABASE_URL })
   await client.connect()
@@ -66,7 +66,7 @@ const statuses = async () =>
 const delivered = () =>
   expect.poll(statuses, { timeout: SETTLED_MS, interval: 100 }).toEqual(new Set(['delivered']))
 
-/** Every event came at least once, and under one id always the same bytes. */
+/** Every event must have arrived, always with the same bytes under one id. */
 function requireAll(calls: Received[], ids: string[]): Map<string, string[]> {
   const texts = new Map<string, string[]>()
   for (const { headers, text } of calls) {
@@ -82,8 +82,8 @@ const eventIds = async () =>
   (await db().event.findMany({ where: { accountId: merchant.id } })).map(({ id }) => id)
 
 describe('a worker that is killed', () => {
-  test('after its claim and before it said anything: another tells it, once', async () => {
-    // TLS is never spoken here, so nothing is ever sent.
+  test('after its claim and before it sent anything: another worker delivers the event once', async () => {
+    // The TLS handshake never completes, so nothing is sent.
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const worker = await start()
@@ -98,7 +98,7 @@ describe('a worker that is killed', () => {
     expect(await deliveriesOf(merchant)).toMatchObject([{ attempts: 1 }])
   })
 
-  test('while the receiver thinks: it is called again, with the same bytes', async () => {
+  test('while the receiver is working: the event is sent again, with the same bytes', async () => {
     const worker = await start()
     receiver.say(() => {})
     await payAndTell(merchant, receiver.url)
@@ -111,7 +111,7 @@ describe('a worker that is killed', () => {
     expect([...texts.values()].map(of => of.length)).toEqual([2])
   })
 
-  test('after the receiver said yes and before that was written: it hears it once more', async () => {
+  test('after the receiver’s 200 and before it is stored: the event is sent once more', async () => {
     const worker = await start()
     let letGo = async () => {}
     receiver.say(async (_received, response) => {
@@ -122,7 +122,7 @@ describe('a worker that is killed', () => {
     await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(1)
     await expect.poll(waitingForLock, { timeout: 10_000 }).toBe(1)
     await worker.kill()
-    // The server would still do what it was asked for.
+    // PostgreSQL would still execute the waiting statement.
     await db().$executeRaw`
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock'`
@@ -135,7 +135,7 @@ describe('a worker that is killed', () => {
   })
 })
 
-test('a worker that is asked to end gives back what a receiver holds up, and ends well within 10 s', async () => {
+test('a worker that is stopped releases a delivery in progress and exits within 10 s', async () => {
   const heartbeats = await db().workerHeartbeat.count()
   const worker = await start()
   receiver.say(() => {})
@@ -150,7 +150,7 @@ test('a worker that is asked to end gives back what a receiver holds up, and end
   expect(await db().workerHeartbeat.count()).toBe(heartbeats)
 })
 
-test(`${KILLS} workers are killed at any moment: every event arrives, and few of them twice`, async () => {
+test(`${KILLS} workers are killed at any moment: every event arrives, and few arrive twice`, async () => {
   const began = Date.now()
   receiver.say((_received, response) => setTimeout(() => response.writeHead(200).end(), 20))
   for (let kill = 0; kill < KILLS; kill++) {
@@ -167,13 +167,13 @@ test(`${KILLS} workers are killed at any moment: every event arrives, and few of
   recordFigures('killed workers', {
     kills: KILLS,
     events: ids.length,
-    'told again': again,
+    'delivered again': again,
     took: secondsSince(began),
   })
   expect(again).toBeLessThanOrEqual(KILLS * CALLS_AT_ONCE)
 }, 600_000)
 
-test('a receiver that was away hears everything once it is back, in the order of each charge', async () => {
+test('a receiver that was down gets every event once it is back', async () => {
   const awayMs = figure(2_000, 120_000)
   const began = Date.now()
   const port = Number(new URL(receiver.url).port)
@@ -189,7 +189,7 @@ test('a receiver that was away hears everything once it is back, in the order of
     await sleep(awayMs / 40)
   }
   receiver = await openReceiver(undefined, port)
-  // Its next tries come minutes later: in small, as if they had passed.
+  // In the short run, attempts that are due minutes later are made due now.
   if (awayMs < 5_000)
     await db().$executeRaw`UPDATE deliveries SET due_at = now() WHERE due_at > now()`
   await expect.poll(statuses, { timeout: 900_000, interval: 1_000 }).toEqual(new Set(['delivered']))
@@ -199,9 +199,9 @@ test('a receiver that was away hears everything once it is back, in the order of
     [...before, ...receiver.calls],
     events.map(({ id }) => id),
   )
-  recordFigures('a receiver that was away', {
+  recordFigures('a receiver that was down', {
     away: `${awayMs / 1_000} s`,
     events: events.length,
-    'all told after': secondsSince(began),
+    'all delivered after': secondsSince(began),
   })
 }, 1_000_000)

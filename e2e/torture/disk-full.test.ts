@@ -18,11 +18,10 @@ import { type OwnStage, openOwnStage } from '#e2e/torture/own-stage.ts'
 
 const CHARGES = 10
 const REFUSALS = 20
-/** What is left in pages already begun is used up before anything is refused. */
+/** Space in existing pages is used up before the first refusal. */
 const UNTIL_FULL_MAX = 500
 const MOUNTED_SIZE = '256m'
 
-/** A PostgreSQL on a disk that can become full, and have room again. */
 interface Disk {
   postgres: OwnPostgres
   fill: () => Promise<void>
@@ -67,7 +66,7 @@ function mayMount(): boolean {
   }
 }
 
-/** A small file system, which a ballast fills to the last page. */
+/** A small file system, filled to the last page by a ballast file. */
 async function openSmallDisk(): Promise<Disk> {
   const folder = mountFolder()
   mounted.push(folder)
@@ -85,8 +84,8 @@ async function openSmallDisk(): Promise<Disk> {
 }
 
 /**
- * For `npm test`, and wherever nothing may be mounted: the kernel's device that is always full stands for two tables that
- * are still empty, the last that a payment writes and the first that a charge with a key does.
+ * For `npm test`, or where mounting is not allowed: /dev/full replaces two empty tables, the last
+ * that a payment writes and the first that a charge with a key writes.
  */
 async function openFullDevice(): Promise<Disk> {
   const postgres = await OwnPostgres.make()
@@ -116,7 +115,7 @@ const SMALL_DISK: Way[] = IN_FULL && mayMount() ? [['on a small file system', op
 const WAYS: Way[] = [['for two of the tables', openFullDevice], ...SMALL_DISK]
 
 test.each(WAYS)(
-  'while the disk is full, %s: writes are 503 and reads go on, then all is well',
+  'while the disk is full, %s, writes are 503 and reads succeed; afterwards all succeed',
   async (way, open) => {
     const { postgres, fill, makeRoom } = await open()
     await postgres.start()

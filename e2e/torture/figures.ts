@@ -1,14 +1,14 @@
 import { appendFileSync } from 'node:fs'
 
-/** Where `npm run torture` gathers what its tests measured; unset in `npm test`. */
+/** File in which `npm run torture` collects what its tests measure; unset in `npm test`. */
 const { TORTURE_FIGURES } = process.env
 
-/** The figure of `npm test`, or the full one of `npm run torture`. */
+/** Returns the value for `npm test`, or the full one for `npm run torture`. */
 export function figure(small: number, full: number): number {
   return TORTURE_FIGURES ? full : small
 }
 
-/** Says what a test measured, and keeps it for the closing table. */
+/** Prints what a test measured and stores it for the final table. */
 export function recordFigures(what: string, figures: Record<string, string | number>): void {
   const said = Object.entries(figures).map(([name, value]) => `${name} ${value}`)
   process.stdout.write(`${what}: ${said.join('; ')}\n`)

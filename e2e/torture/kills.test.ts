@@ -19,7 +19,7 @@ const random = new Random(chooseSeed(), 0)
 
 const KILLS = figure(2, 20)
 const CLIENTS = 16
-/** Each kill falls at another moment, and no earlier than after so many answers. */
+/** Acknowledged charges before each kill, which then comes at a random moment. */
 const ANSWERS_BETWEEN = figure(60, 1_500)
 const MOMENT_MAX_MS = 400
 
@@ -41,9 +41,11 @@ function readDemo(): Demo {
   return JSON.parse(readFileSync(join(place.folder, 'data', 'demo.json'), 'utf8'))
 }
 
-/** Clients that create charges, every other one with a key, under which it asks until it is told. */
+/**
+ * Clients that create charges. Every second request has a key and is repeated until it succeeds.
+ */
 class Clients {
-  /** The id that was answered, by the number of the request. */
+  /** Acknowledged ids by request number. */
   readonly acknowledged = new Map<number, string>()
   repeated = 0
   #demo: Demo
@@ -98,7 +100,6 @@ function isKeyed(number: number): boolean {
   return number % 2 === 0
 }
 
-/** Every charge of ours that is there, by the number of its request. */
 async function listCharges({ base_url, token }: Demo): Promise<Map<number, string[]>> {
   const found = new Map<number, string[]>()
   for (let cursor = ''; ; ) {
@@ -115,7 +116,7 @@ async function listCharges({ base_url, token }: Demo): Promise<Map<number, strin
   }
 }
 
-test(`after kill -9 of everything, ${KILLS} times under load: nothing acknowledged is missing, nothing is there twice`, async () => {
+test(`after ${KILLS} kill -9 of all processes under load, no acknowledged charge is lost or duplicated`, async () => {
   const began = Date.now()
   let server = await startServer(place)
   const demo = readDemo()
@@ -140,14 +141,14 @@ test(`after kill -9 of everything, ${KILLS} times under load: nothing acknowledg
     kills: KILLS,
     acknowledged: acknowledged.size,
     found: [...found.values()].flat().length,
-    'asked again': repeated,
+    'requests repeated': repeated,
     took: secondsSince(began),
   })
   const missing = [...acknowledged].filter(([number, id]) => !found.get(number)?.includes(id))
   expect(missing, 'acknowledged and missing').toEqual([])
   expect([...found].filter(([, ids]) => ids.length > 1)).toEqual([])
   const told = [...found.keys()].filter(number => isKeyed(number) && !acknowledged.has(number))
-  expect(told, 'made under a key and never told').toEqual([])
+  expect(told, 'created with a key and never acknowledged').toEqual([])
 
   const verified = await runCommand(['troco', 'ledger', 'verify'], place.settings)
   expect(verified.code, verified.output).toBe(0)

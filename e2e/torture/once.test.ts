@@ -29,7 +29,7 @@ interface Said {
   isReplayed: boolean
 }
 
-/** The same request, until it is told more than that its twin is still at it. */
+/** Repeats a request while another one with its key is in progress. */
 async function askOnce(url: string, headers: Record<string, string>, body: string): Promise<Said> {
   for (;;) {
     const answer = await fetch(url, { method: 'POST', headers, body })
@@ -40,7 +40,7 @@ async function askOnce(url: string, headers: Record<string, string>, body: strin
   }
 }
 
-test(`${TWINS} at once with one key at two servers, ${ROUNDS} times: one row and one answer each`, async () => {
+test(`${TWINS} concurrent requests with one key at two servers, ${ROUNDS} times: one row, one response`, async () => {
   const merchant = await makeMerchant()
   const token = await makeToken(merchant.id)
   await receive(merchant, FUNDS)

@@ -23,7 +23,6 @@ interface Said {
   text: string
 }
 
-/** So many requests by so many clients, half of them at each of the two servers. */
 async function withdrawAtOnce(token: string, amount: number): Promise<Said[]> {
   const numbers = Array.from({ length: WITHDRAWALS }, (_, number) => number).values()
   const authorization = `Bearer ${token}`
@@ -34,7 +33,7 @@ async function withdrawAtOnce(token: string, amount: number): Promise<Said[]> {
     for (const number of numbers) {
       const key = { 'idempotency-key': `withdraw ${number}` }
       const headers = { authorization, 'content-type': 'application/json', ...key }
-      // On a machine that is busy with more than this it may be 503: then the same is asked again.
+      // A busy machine may respond with 503: the client repeats the request.
       let answer = await fetch(url, { method: 'POST', headers, body })
       while (answer.status === 503) answer = await fetch(url, { method: 'POST', headers, body })
       answers.push({ status: answer.status, text: await answer.text() })
@@ -45,7 +44,7 @@ async function withdrawAtOnce(token: string, amount: number): Promise<Said[]> {
 }
 
 test.each(SEEDS)(
-  `${WITHDRAWALS} withdrawals by ${CLIENTS} clients at two servers, seed %i: as many win as the balance carries`,
+  `${WITHDRAWALS} withdrawals by ${CLIENTS} clients at two servers, seed %i: the balance is never exceeded`,
   async seed => {
     const random = new Random(seed, 0)
     const amount = random.between(1_000, 10_000)

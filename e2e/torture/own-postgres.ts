@@ -13,8 +13,8 @@ const START_MAX_MS = 30_000
 const made: OwnPostgres[] = []
 
 /**
- * A PostgreSQL of the test's own, migrated, which it may kill, stop and starve. Its postmaster is
- * a direct child: Node reaps it, and a zombie's pid would keep the next one from starting.
+ * A migrated PostgreSQL that a test may kill, stop and pause. Its postmaster is a direct child, so
+ * that Node reaps it: the pid of a zombie would prevent the next start.
  */
 export class OwnPostgres {
   readonly url: string
@@ -29,7 +29,7 @@ export class OwnPostgres {
     this.#bin = bin
   }
 
-  /** Made but not started; `removeOwnPostgres` takes it away. */
+  /** Creates it without starting it; `removeOwnPostgres` removes it. */
   static async make(dataFolder = makeFolder()): Promise<OwnPostgres> {
     const first = await open(dataFolder)
     await migrate(first.url)
@@ -44,14 +44,13 @@ export class OwnPostgres {
     return own
   }
 
-  /** Resolves when it accepts connections. */
   async start(settings: Record<string, string> = {}): Promise<void> {
     const values = Object.entries({
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
       port: new URL(this.url).port,
       max_connections: '120',
-      // It would make room at moments of its own.
+      // Autovacuum would free space at moments of its own.
       autovacuum: 'off',
       ...settings,
     })
@@ -74,7 +73,7 @@ export class OwnPostgres {
       )
       if (isUp) return
       if (isOver(child) || Date.now() > giveUpAt) {
-        throw new Error(`PostgreSQL did not start and said: ${this.#stderr}`)
+        throw new Error(`PostgreSQL did not start: ${this.#stderr}`)
       }
     }
   }
@@ -93,7 +92,6 @@ export class OwnPostgres {
     this.#signalAll('SIGCONT')
   }
 
-  /** In order, with everything written. */
   async stop(): Promise<void> {
     const child = this.#child
     if (!child || isOver(child)) return
@@ -102,7 +100,7 @@ export class OwnPostgres {
     await ended
   }
 
-  /** Postmaster and every backend, as when the machine loses its power. */
+  /** Kills the postmaster and every backend, as a power failure does. */
   async kill(): Promise<void> {
     const child = this.#child
     if (!child) return
@@ -119,13 +117,12 @@ export class OwnPostgres {
       try {
         process.kill(pid, signal)
       } catch {
-        // It ended by itself in between.
+        // It has exited meanwhile.
       }
     }
   }
 }
 
-/** After the tests: nothing of them runs, nothing of them is left. */
 export async function removeOwnPostgres(): Promise<void> {
   for (const own of made.splice(0)) await own.kill()
   await cleanUp()

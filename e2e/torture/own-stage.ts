@@ -8,12 +8,11 @@ import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
 export interface OwnStage {
   postgres: OwnPostgres
   api: ApiProcess
-  /** The programs of a new merchant, who knows nobody else's. */
   openClients: () => Promise<{ accountId: string; clients: Clients }>
   close: () => Promise<void>
 }
 
-/** An API process, and us beside it, on a PostgreSQL of the test's own. */
+/** Starts an API process on this PostgreSQL and connects the test to it too. */
 export async function openOwnStage(postgres: OwnPostgres): Promise<OwnStage> {
   const api = await startApiProcess({ DATABASE_URL: postgres.url })
   const shared = env().DATABASE_URL ?? ''

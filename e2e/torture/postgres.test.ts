@@ -11,13 +11,13 @@ const random = new Random(chooseSeed(), 0)
 
 const KILLS = figure(2, 10)
 const CLIENTS = 16
-/** Each kill falls at another moment, and no earlier than after so many acknowledged charges. */
+/** Acknowledged charges before each kill, which then comes at a random moment. */
 const CREATED_BETWEEN = figure(150, 2_000)
 const MOMENT_MAX_MS = 300
 const BACK_WITHIN_MS = 15_000
 
 const TRIES_OF_CONTROL = 5
-/** What is committed is then written so rarely that a kill cannot but lose some of it. */
+/** Flushes WAL so rarely that a kill always loses commits. */
 const SELDOM_WRITTEN = { wal_writer_delay: '10s', wal_writer_flush_after: '1GB' }
 
 let stage: OwnStage
@@ -31,7 +31,7 @@ afterAll(async () => {
   await removeOwnPostgres()
 })
 
-/** How long after PostgreSQL is back the same API process takes a charge again. */
+/** Returns how long the same API process needs to accept a charge once PostgreSQL is back. */
 async function untilCreatedAgain(clients: Clients): Promise<number> {
   const began = Date.now()
   while ((await clients.create()).id === null) {
@@ -41,7 +41,7 @@ async function untilCreatedAgain(clients: Clients): Promise<number> {
   return Date.now() - began
 }
 
-test(`after kill -9 of PostgreSQL, ${KILLS} times under load: everything acknowledged is there, and the API goes on by itself`, async () => {
+test(`after ${KILLS} kill -9 of PostgreSQL under load, everything acknowledged exists and the API recovers`, async () => {
   const { postgres, api } = stage
   const { accountId, clients } = await stage.openClients()
   const began = Date.now()
@@ -77,13 +77,13 @@ test(`after kill -9 of PostgreSQL, ${KILLS} times under load: everything acknowl
   expect((await api.measure()).problems).toEqual([])
 }, 900_000)
 
-test('the same clients and checks see the loss where a server acknowledges before it has written', async () => {
+test('with synchronous_commit off, the same checks find lost charges', async () => {
   const { postgres } = stage
   await postgres.kill()
   await postgres.start(SELDOM_WRITTEN)
   const { accountId, clients } = await stage.openClients()
   expect(await untilCreatedAgain(clients)).toBeLessThan(BACK_WITHIN_MS)
-  // Only now: no Troco of ours starts on such a server.
+  // Only after the start: Troco refuses to start on such a server.
   await postgres.asSuperuser('ALTER SYSTEM SET synchronous_commit = off')
   await postgres.asSuperuser('SELECT pg_reload_conf()')
   const setting = () => postgres.asSuperuser('SHOW synchronous_commit')

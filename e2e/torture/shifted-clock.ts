@@ -1,4 +1,4 @@
-/** Loaded before a process's own code (--import): its clock is CLOCK_SHIFT_MS off from then on. */
+/** Loaded before a process's code (--import): shifts its clock by CLOCK_SHIFT_MS. */
 const { CLOCK_SHIFT_MS } = process.env
 const Real = Date
 const now = () => Real.now() + Number(CLOCK_SHIFT_MS)
