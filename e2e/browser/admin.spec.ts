@@ -3,7 +3,7 @@ import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
 import { newShop, openShop, sessionOf } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 
-/** Somebody of the operator's, in a browser of their own beside the merchant's. */
+/** Opens a browser of an operator beside the merchant's. */
 async function openAdmin(page: Page): Promise<Page> {
   const context = await page
     .context()
@@ -31,7 +31,6 @@ async function askAs(token: string): Promise<[number, string]> {
   return [said.status, ((await said.json()) as { error?: string }).error ?? '']
 }
 
-/** Fills in why, and does it. */
 async function confirm(page: Page, action: string, reason?: string): Promise<void> {
   const dialog = page.getByRole('dialog')
   if (reason) await dialog.getByLabel('Reason').fill(reason)
@@ -41,7 +40,7 @@ async function confirm(page: Page, action: string, reason?: string): Promise<voi
 
 test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
 
-test('an admin suspends an account: the API says 403 and its pages only show, with the reason', async ({
+test('an admin suspends an account: the API responds 403 and its pages show the reason', async ({
   page,
   context,
 }) => {
@@ -72,7 +71,7 @@ test('an admin suspends an account: the API says 403 and its pages only show, wi
   await admin.context().close()
 })
 
-test('an admin revokes a leaked token: the API says 401, and the owner reads who and why', async ({
+test('an admin revokes a leaked token: the API responds 401 and the owner reads the reason', async ({
   page,
   context,
 }) => {
@@ -96,7 +95,7 @@ test('an admin revokes a leaked token: the API says 401, and the owner reads who
   await admin.context().close()
 })
 
-test('an admin limits an account, which its owner reads, and looks at a payer for a reason', async ({
+test('an admin sets limits, which the owner sees, and shows a payer’s document for a reason', async ({
   page,
   context,
 }) => {
@@ -126,10 +125,10 @@ test('an admin limits an account, which its owner reads, and looks at a payer fo
   await admin.context().close()
 })
 
-test.describe('to everybody else', () => {
+test.describe('for everybody else', () => {
   test.use({ refusals: [404] })
 
-  test('the operator’s pages do not exist', async ({ page, context }) => {
+  test('the admin pages are 404', async ({ page, context }) => {
     const shop = await openShop(context)
     for (const path of ['accounts', `accounts/${shop.id}`, 'tokens', 'audit', 'health']) {
       expect((await page.goto(`/admin/${path}`))?.status(), path).toBe(404)
@@ -141,7 +140,7 @@ test.describe('to everybody else', () => {
 test.describe('on a phone', () => {
   test.use({ viewport: devices['iPhone 13'].viewport })
 
-  test('an account can be found and stopped', async ({ page, context }) => {
+  test('an admin finds an account and revokes its tokens', async ({ page, context }) => {
     const shop = await newShop(`De bolso ${Date.now()}`)
     await enter(context, await sessionOf({ isAdmin: true }))
     await page.goto(`/admin/accounts?q=${encodeURIComponent(shop.name)}`)

@@ -13,19 +13,18 @@ type Setting =
   | 'TROCO_DATA'
   | 'LOG'
 
-/** Where the application under test is and who may sign in there. */
 export function setting(name: Setting): string {
   const value = process.env[`E2E_${name}`]
-  if (!value) throw new Error(`E2E_${name} is not set: run the stories through \`npm test\``)
+  if (!value) throw new Error(`E2E_${name} is not set: run the browser tests through \`npm test\``)
   return value
 }
 
 interface Options {
-  /** The statuses that a story is about; any other from 400 on makes it fail. */
+  /** Error statuses that a test expects; any other from 400 on makes it fail. */
   refusals: number[]
 }
 
-/** Every story also fails on what a browser complains of: errors, broken requests, CSP violations. */
+/** Every test also fails on errors in the browser, failed requests and CSP violations. */
 export const test = base.extend<Options & { complaints: string[] }>({
   refusals: [[], { option: true }],
   complaints: [
@@ -42,13 +41,13 @@ function watch(page: Page, refusals: number[]): string[] {
   const complaints: string[] = []
   page.on('pageerror', error => complaints.push(String(error)))
   page.on('console', message => {
-    // The browser's own line about a status; the status itself is judged below.
+    // The status itself is checked below.
     const isStatus = message.text().startsWith('Failed to load resource')
     if (['error', 'warning'].includes(message.type()) && !isStatus) complaints.push(message.text())
   })
   page.on('requestfailed', request => {
     const reason = request.failure()?.errorText
-    // What a page still wanted when the next one was opened.
+    // Navigation aborts the requests of the previous page.
     if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()} ${reason}`)
   })
   page.on('response', response => {
@@ -63,7 +62,7 @@ export async function signIn(page: Page, email: string, password: string): Promi
   await page.waitForURL(url => url.pathname !== '/login' && url.pathname !== '/')
 }
 
-/** As far as the press of the button, on this page if it `stays`; what follows is the story's to say. */
+/** Submits the form, on this page if it `stays`; does not wait for the result. */
 export async function fillSignIn(
   page: Page,
   email: string,
@@ -84,7 +83,7 @@ export function signInAsAdmin(page: Page): Promise<void> {
   return signIn(page, setting('ADMIN_EMAIL'), setting('ADMIN_PASSWORD'))
 }
 
-/** Opens the menu with the person's e-mail, from the rail or from the phone's bar. */
+/** The menu is in the sidebar, on a phone in the bar. */
 export async function openAccountMenu(page: Page): Promise<Locator> {
   await page.locator('[popovertarget]').filter({ visible: true }).click()
   return page.getByRole('dialog')
@@ -96,7 +95,7 @@ export async function signOut(page: Page): Promise<void> {
   await page.waitForURL('**/login')
 }
 
-/** The one plain amount that a screen reader hears, such as R$ 25.000,00. */
+/** The amount that a screen reader reads, such as R$ 25.000,00. */
 export async function expectBalance(page: Page, amount: string | RegExp): Promise<void> {
   await expect(page.getByTestId('balance')).toHaveText(amount)
 }
@@ -110,7 +109,7 @@ export async function expectAccessible(
   page: Page,
   themes: readonly ('light' | 'dark')[] = ['light', 'dark'],
 ): Promise<void> {
-  // Next says the title after the page, where one came from another page of ours.
+  // After a client-side navigation Next sets the title later than the page.
   await expect(page).toHaveTitle(/./)
   for (const colorScheme of themes) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })

@@ -17,10 +17,13 @@ async function openCharge(shop: Shop, amount: number, external_id: string) {
   return { id: data.transaction_id, code: data.br_code }
 }
 
-test.describe('at a desk', () => {
+test.describe('on a desktop', () => {
   test.use({ locale: 'pt-BR', viewport: { width: 1280, height: 900 } })
 
-  test('a pasted code is read, and paid like at a bank', async ({ page, context }) => {
+  test('an invalid code is refused with its problem; a valid one is read and paid', async ({
+    page,
+    context,
+  }) => {
     const shop = await openShop(context, 'Padaria São João')
     const { id, code } = await openCharge(shop, 123_456, 'mesa-7')
     await page.goto('/test/bank')
@@ -56,7 +59,7 @@ test.describe('at a desk', () => {
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: { width: 390, height: 844 } })
 
-  test('an open charge is chosen from the list, expires, and is still paid late', async ({
+  test('an open charge is chosen from the list, expires and can still be paid', async ({
     page,
     context,
   }) => {
@@ -79,7 +82,7 @@ test.describe('on a phone, in English', () => {
     await expect(page.getByLabel('Pix code')).toBeVisible()
   })
 
-  test('a code in the address is read at once, and somebody else’s is refused', async ({
+  test('a code in the URL is read at once; that of another merchant is refused', async ({
     page,
     context,
   }) => {
@@ -96,10 +99,10 @@ test.describe('on a phone, in English', () => {
   })
 })
 
-test.describe('where it is not', () => {
+test.describe('a charge of another merchant', () => {
   test.use({ locale: 'pt-BR', viewport: { width: 390, height: 844 }, refusals: [404] })
 
-  test('a charge of another merchant is not found', async ({ page, context }) => {
+  test('is not found', async ({ page, context }) => {
     const { id } = await openCharge(await openShop(context), 4_990, 'order-3')
     await openShop(context)
     await page.goto(`/test/bank?charge=${id}`)

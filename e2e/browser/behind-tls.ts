@@ -13,8 +13,8 @@ export interface Secure {
 }
 
 /**
- * The product in production behind a proxy that ends TLS, on the database of the application under
- * test: what people reach by https is stricter than a local demo.
+ * Starts Troco in production mode behind a TLS proxy, on the database of the application under
+ * test: over HTTPS stricter rules apply than in a local demo.
  */
 export async function startBehindTls(settings: Record<string, string> = {}): Promise<Secure> {
   const [port, outside] = [await freePort(), await freePort()]
@@ -58,7 +58,7 @@ export async function startBehindTls(settings: Record<string, string> = {}): Pro
       () => false,
     )
   while (!(await isUp())) {
-    if (child.exitCode !== null) throw new Error('The server behind TLS did not come up')
+    if (child.exitCode !== null) throw new Error('The server behind TLS did not start')
     await sleep(100)
   }
   return {

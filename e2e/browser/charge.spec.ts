@@ -28,15 +28,14 @@ async function create(page: Page, shop: Shop, more: object = {}): Promise<string
 const decide = (page: Page, shop: Shop, id: string, outcome: string) =>
   post(page, shop, `/sandbox/transactions/${id}`, { outcome })
 
-/** The page says how its charge stands, and nobody has reloaded it. */
 async function expectTurned(page: Page, word: string): Promise<void> {
   await expect(page.getByTestId('charge-status')).toHaveText(word, { timeout: 10_000 })
 }
 
-test.describe('at a desk', () => {
+test.describe('on a desktop', () => {
   test.use({ viewport: DESK, locale: 'pt-BR' })
 
-  test('a charge is created with everything on it, shown, and turns to paid without a reload', async ({
+  test('a new charge shows everything it has and turns to paid without a reload', async ({
     page,
     context,
   }) => {
@@ -91,7 +90,10 @@ test.describe('at a desk', () => {
     await expectAccessible(page)
   })
 
-  test('a stream that is refused is made good by asking', async ({ page, context }) => {
+  test('without its event stream the page polls and still turns to paid', async ({
+    page,
+    context,
+  }) => {
     const shop = await openShop(context)
     await page.route('**/live', route => route.fulfill({ status: 200, body: '' }))
     const id = await create(page, shop)
@@ -102,7 +104,10 @@ test.describe('at a desk', () => {
     await expectTurned(page, 'Pago')
   })
 
-  test('what expired turns to paid when the bank says so later', async ({ page, context }) => {
+  test('an expired charge turns to paid when the bank reports a late payment', async ({
+    page,
+    context,
+  }) => {
     const shop = await openShop(context)
     const id = await create(page, shop)
     await decide(page, shop, id, 'expired')
@@ -115,10 +120,10 @@ test.describe('at a desk', () => {
     await expectTurned(page, 'Pago')
   })
 
-  test.describe('and it is refused', () => {
+  test.describe('a refused charge', () => {
     test.use({ refusals: [409, 503] })
 
-    test('what was typed stays, and the field says why', async ({ page, context }) => {
+    test('keeps what was typed and names the problem at its field', async ({ page, context }) => {
       const shop = await openShop(context)
       await create(page, shop, { external_id: 'pedido-1' })
       await page.goto('/test/charges/new')
@@ -155,7 +160,7 @@ test.describe('at a desk', () => {
 test.describe('on a phone, in English', () => {
   test.use({ viewport: PHONE, locale: 'en-US' })
 
-  test('a paid charge is given back in two parts', async ({ page, context }) => {
+  test('a paid charge is refunded in two parts', async ({ page, context }) => {
     const shop = await openShop(context)
     const id = await create(page, shop)
     await decide(page, shop, id, 'paid')
@@ -183,7 +188,7 @@ test.describe('on a phone, in English', () => {
     await expectAccessible(page)
   })
 
-  test('a new charge fits the window, and its code and link are copied', async ({
+  test('a new charge fits the window, and its code and link can be copied', async ({
     page,
     context,
   }) => {
@@ -207,10 +212,10 @@ test.describe('on a phone, in English', () => {
     await expectAccessible(page)
   })
 
-  test.describe('and it is not there', { tag: '@torture' }, () => {
+  test.describe('a charge of another merchant', { tag: '@torture' }, () => {
     test.use({ refusals: [404] })
 
-    test('a charge of another merchant is not found', async ({ page, context, browser }) => {
+    test('is not found', async ({ page, context, browser }) => {
       const other = await browser.newContext()
       const theirs = await openShop(other)
       const id = await create(page, theirs)

@@ -26,14 +26,14 @@ async function pay({ token }: Shop, id: string): Promise<void> {
   expect(answer.status).toBe(200)
 }
 
-/** The payers that are listed, whichever of table and cards is shown. */
+/** Payers in the list, which is a table or cards. */
 const payers = (page: Page) => page.locator('main a[href*="/charges/0"]').filter({ visible: true })
 
 for (const [name, width] of [
-  ['at a desk', 1280],
+  ['on a desktop', 1280],
   ['on a phone', 390],
 ] as const) {
-  test(`a merchant narrows the charges down and saves what is left, ${name}${width === 390 ? ' @torture' : ''}`, async ({
+  test(`a merchant searches, filters and clears the filters, ${name}${width === 390 ? ' @torture' : ''}`, async ({
     page,
     context,
   }) => {
@@ -56,7 +56,7 @@ for (const [name, width] of [
     await expect(payers(page)).toHaveCount(3)
   })
 
-  test(`what lies between two amounts is saved as a table, ${name}${width === 1280 ? ' @torture' : ''}`, async ({
+  test(`charges between two amounts are listed and exported as CSV, ${name}${width === 1280 ? ' @torture' : ''}`, async ({
     page,
     context,
   }) => {
@@ -88,10 +88,7 @@ for (const [name, width] of [
   })
 }
 
-test('a charge that is pending turns to paid in the list without a reload', async ({
-  page,
-  context,
-}) => {
+test('a pending charge turns to paid in the list without a reload', async ({ page, context }) => {
   const shop = await openShop(context)
   const id = await charge(shop, { external_id: 'pedido 8' })
   await page.goto('/test/charges?q=pedido+8')
@@ -101,10 +98,7 @@ test('a charge that is pending turns to paid in the list without a reload', asyn
   await expect(row).toContainText('Pago', { timeout: 15_000 })
 })
 
-test('a table that breaks half way is not saved, and the reason is said', async ({
-  page,
-  context,
-}) => {
+test('an incomplete export is not saved, and the page says so', async ({ page, context }) => {
   await openShop(context)
   await page.goto('/test/charges')
   await page.route('**/api/dashboard/charges/export*', route =>
@@ -120,10 +114,7 @@ test('a table that breaks half way is not saved, and the reason is said', async 
 test.describe('in English', () => {
   test.use({ locale: 'en-US' })
 
-  test('older charges stand on pages of their own, which keep the filters', async ({
-    page,
-    context,
-  }) => {
+  test('older charges are on further pages, which keep the filters', async ({ page, context }) => {
     const shop = await openShop(context)
     for (let nth = 0; nth < 26; nth++) await charge(shop, { client_name: `Payer ${nth}` })
     await page.goto('/test/charges?status=pending')

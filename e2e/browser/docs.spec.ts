@@ -8,18 +8,17 @@ import {
   test,
 } from '#e2e/browser/app.ts'
 
-/** Opens the reference where the hash says, and waits until Scalar has drawn it. */
 async function openReference(page: Page, hash = ''): Promise<void> {
   await page.goto(`/docs${hash}`)
   const title = page.getByRole('heading', { level: 1, name: 'Troco API' })
-  // Four megabytes of script are read first.
+  // Loads four megabytes of script first.
   await expect(title).toBeVisible({ timeout: 20_000 })
 }
 
-test.describe('the reference', () => {
+test.describe('the API reference', () => {
   test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
 
-  test('is read without signing in, and asks nobody but us', async ({ page, complaints }) => {
+  test('needs no sign-in and sends no request to another host', async ({ page, complaints }) => {
     const asked = new Set<string>()
     page.on('request', request => asked.add(new URL(request.url()).origin))
     await page.addInitScript(() => {
@@ -43,7 +42,7 @@ test.describe('the reference', () => {
     expect(complaints).toEqual([])
   })
 
-  test('shows samples for curl, TypeScript, Python and PHP, and no others', async ({ page }) => {
+  test('has samples for curl, TypeScript, Python and PHP only', async ({ page }) => {
     await openReference(page, '#tag/charges/POST/transactions')
     const operation = page.getByRole('region', { name: 'Create a charge' })
     const samples: [string, string][] = [
@@ -62,7 +61,7 @@ test.describe('the reference', () => {
     }
   })
 
-  test('tries a request with a token, against this very server', async ({ page }) => {
+  test('sends a request with a token to this server', async ({ page }) => {
     await openReference(page, '#tag/account/GET/account')
     const token = process.env.E2E_TOKEN ?? ''
     await page
@@ -94,10 +93,10 @@ test.describe('the reference', () => {
     await expect(page.locator('body')).toHaveClass(/dark-mode/)
   })
 
-  test.describe('that cannot be drawn', () => {
+  test.describe('without its script', () => {
     test.use({ refusals: [503] })
 
-    test('says so, and where the document is', async ({ page }) => {
+    test('shows an error with the path of the document', async ({ page }) => {
       await page.route('**/docs/scalar.js*', route => route.fulfill({ status: 503 }))
       await page.goto('/docs')
       const sorry = page.getByRole('alert').filter({ hasText: '/api/openapi.json' })
@@ -105,7 +104,7 @@ test.describe('the reference', () => {
     })
   })
 
-  test('is a step away from the dashboard, and back', async ({ page }) => {
+  test('is linked from the dashboard and links back to it', async ({ page }) => {
     await signInAsDemo(page)
     await page.getByRole('link', { name: 'Documentation' }).click()
     await expect(page).toHaveURL('/docs')
@@ -117,7 +116,7 @@ test.describe('the reference', () => {
 test.describe('on a phone, in Portuguese', () => {
   test.use({ locale: 'pt-BR', viewport: { width: 390, height: 844 } })
 
-  test('the reference is in the menu, fits, and has a menu of its own', async ({ page }) => {
+  test('the API reference is in the menu, fits the window and has a menu', async ({ page }) => {
     await signInAsDemo(page)
     const menu = await openAccountMenu(page)
     await menu.getByRole('link', { name: 'Documentação' }).click()
@@ -132,8 +131,8 @@ test.describe('on a phone, in Portuguese', () => {
 
 const OPERATION = '#tag/charges/POST/transactions'
 
-test.describe('everybody can use the reference', () => {
-  // The page is large, and is judged in both themes.
+test.describe('accessibility of the API reference', () => {
+  // A large page, checked in both themes.
   test.describe.configure({ timeout: 60_000 })
 
   for (const { locale, width, hash, details } of [
@@ -143,7 +142,7 @@ test.describe('everybody can use the reference', () => {
     test.describe(`${locale}, ${width} px`, details, () => {
       test.use({ locale, viewport: { width, height: 860 } })
 
-      test(`at ${hash || 'its beginning'}`, async ({ page }) => {
+      test(`has no violation at ${hash || 'its beginning'}`, async ({ page }) => {
         await openReference(page, hash)
         await page.waitForLoadState('networkidle')
         await expectAccessible(page)

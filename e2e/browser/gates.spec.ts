@@ -8,9 +8,9 @@ import type { Role } from '#lib/rooms/accounts/schema.ts'
 import { type Allowed, may } from '#lib/services/people/roles.ts'
 
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
-/** Stands in what only this account's members may see. */
+/** Part of everything that only members of the account may see. */
 const WORD = 'canary4712'
-/** The same of a payer, of whom the operator's staff sees nothing either. */
+/** Part of a payer's data, which the operator's staff may not see either. */
 const PAYER = 'payer4713'
 const GUISES: Record<string, string>[] = [
   {},
@@ -19,16 +19,18 @@ const GUISES: Record<string, string>[] = [
   { 'x-middleware-subrequest': Array(5).fill('src/middleware').join(':') },
 ]
 
-test('each page opens to those of the table alone, in whatever guise Next is asked', async () => {
+test('each page opens only to the people in the table, with every header that Next reads', async () => {
   test.setTimeout(180_000)
   const found = readdirSync('app', { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('page.tsx') && file !== 'page.tsx')
     .map(file => `/${file.slice(0, -'/page.tsx'.length)}`)
   const problems = [
-    ...found.filter(path => !(path in PAGES)).map(path => `${path} has no row: say who opens it`),
+    ...found
+      .filter(path => !(path in PAGES))
+      .map(path => `${path} has no row: say who may open it`),
     ...Object.keys(PAGES)
       .filter(path => !found.includes(path))
-      .map(path => `${path} is no page: take its row out`),
+      .map(path => `${path} is no page: remove its row`),
   ]
   expect(problems, 'e2e/browser/page-table.ts').toEqual([])
   const { people, idFor } = await makeWorld()
@@ -46,9 +48,9 @@ test('each page opens to those of the table alone, in whatever guise Next is ask
         const isMember = role !== null && as !== 'a stranger'
         const secrets = isMember ? [] : opensTo === 'admin' ? [PAYER] : [WORD, PAYER]
         return [
-          // What a prefetch answers may be the frame alone, so its status says nothing.
+          // A prefetch may return only the layout, so its status proves nothing.
           guise.rsc || whatIs(answer, text) === due ? '' : `${whatIs(answer, text)}, not ${due}`,
-          secrets.some(secret => text.includes(secret)) ? 'read what is not theirs' : '',
+          secrets.some(secret => text.includes(secret)) ? 'shows data of others' : '',
         ].map(problem => problem && `${as} at ${path}: ${problem}`)
       }),
     )
@@ -58,7 +60,7 @@ test('each page opens to those of the table alone, in whatever guise Next is ask
 })
 
 function whatIs(answer: Response, text: string): string {
-  // A page that is sent piece by piece says it at its end.
+  // A streamed page redirects at its end.
   const late = /NEXT_REDIRECT;\w+;([^;"\\]+);/.exec(text)?.[1]
   const place = answer.headers.get('location') ?? late
   if (place) return `sent to ${new URL(place, setting('BASE_URL')).pathname}`
@@ -97,14 +99,14 @@ async function makeWorld() {
   const { id: accountId } = await newShop('Loja vizinha')
   const stranger = await sessionOf({ accountId, role: 'owner' })
   people.push({ as: 'a stranger', role: 'owner', secret: stranger })
-  people.push({ as: 'somebody without an account', role: null, secret: await sessionOf({}) })
+  people.push({ as: 'a user without an account', role: null, secret: await sessionOf({}) })
   people.push({ as: 'an admin', role: null, secret: await sessionOf({ isAdmin: true }) })
   const ids = await fill(shop)
   const idFor = (path: string) => ids.find(([part]) => path.includes(part))?.[1] ?? newId()
   return { people, idFor }
 }
 
-/** One of each thing that has a page of its own: where it stands in the address, and its id. */
+/** Creates one object for each page with an id; returns the path segment and the id. */
 async function fill(shop: Shop): Promise<[string, string][]> {
   const send = async (path: string, body: object) => {
     const headers = { authorization: `Bearer ${shop.token}`, 'content-type': 'application/json' }

@@ -8,7 +8,7 @@ test.use({ locale: 'pt-BR' })
 
 const PHONE = { width: 390, height: 844 }
 
-/** One of the operator's staff, signed in here; their name tells them from other stories'. */
+/** Signs in a new member of the operator's staff. */
 async function signInAsStaff(context: BrowserContext): Promise<string> {
   const email = `staff-${newId()}@troco.example`
   await db().user.create({ data: { id: newId(), email, name: 'Rita da Operação', isAdmin: true } })
@@ -24,7 +24,7 @@ async function rename(page: Page, name: string): Promise<void> {
   await expect(page.getByText('Salvo.')).toBeVisible()
 }
 
-test('what a merchant does shows up for its owner, and for the operator with filters and as a table', async ({
+test('an action of a merchant is in the audit log of the owner and of the operator, who exports it', async ({
   page,
   context,
 }) => {
@@ -67,7 +67,10 @@ test('what a merchant does shows up for its owner, and for the operator with fil
   await expect(rows.first()).toContainText('Registro de auditoria exportado')
 })
 
-test('an owner reads that it was the operator, and not who', async ({ page, context }) => {
+test('an owner sees that the operator acted, but not who or from where', async ({
+  page,
+  context,
+}) => {
   const shop = await openShop(context, 'Loja Vigiada')
   const owner = await db().membership.findFirstOrThrow({
     where: { accountId: shop.id },
@@ -95,7 +98,7 @@ test('an owner reads that it was the operator, and not who', async ({ page, cont
   expect(await page.content()).not.toContain('Rita da Operação')
 })
 
-test('stuck work is seen on the page of the health, run again, and written down', async ({
+test('stuck work is listed on the health page, run again and audited', async ({
   page,
   context,
 }) => {
@@ -129,7 +132,7 @@ test('stuck work is seen on the page of the health, run again, and written down'
 test.describe('in English, on a phone', () => {
   test.use({ locale: 'en-US', viewport: PHONE })
 
-  test('a worker that fell silent is told, with what to do, and gone when it is back', async ({
+  test('a silent worker is shown with what to do, and no longer once it is back', async ({
     page,
     context,
   }) => {
@@ -140,7 +143,7 @@ test.describe('in English, on a phone', () => {
       figures: { silent_s: 185 },
     }
     let isSilent = false
-    // The worker of the application cannot be silenced for one story among others.
+    // Other tests need the worker of the application, so it cannot be stopped.
     await page.route('**/api/admin/health', async route => {
       const answer = await route.fetch()
       const { data } = await answer.json()

@@ -9,7 +9,6 @@ import { openReceiver } from '#lib/testing/receiver.ts'
 const HOME = '/test/home'
 const ORDER = { amount: 4_990, client_name: 'Rita Lima', client_email: 'rita@example.com' }
 
-/** As the shop's own program does it. */
 async function charge({ token }: Shop, more: object = {}): Promise<string> {
   const body = { ...ORDER, client_doc: '52998224725', ...more }
   const said = await call(setting('BASE_URL'), 'POST', '/transactions', { token, body })
@@ -22,13 +21,13 @@ async function pay({ token }: Shop, id: string): Promise<void> {
 }
 
 const steps = (page: Page) => page.getByTestId('first-steps')
-/** How far one is; what is said of copying stands further down. */
+/** The first status is the progress; another one reports copying. */
 const progress = (page: Page) => steps(page).getByRole('status').first()
 
-test.describe('at a desk, in Portuguese', () => {
+test.describe('on a desktop, in Portuguese', () => {
   test.use({ locale: 'pt-BR', viewport: { width: 1280, height: 900 } })
 
-  test('a payment shows without a reload, and the first steps tick themselves off', async ({
+  test('a payment appears without a reload, and the first steps complete by themselves', async ({
     page,
     context,
   }) => {
@@ -54,7 +53,7 @@ test.describe('at a desk, in Portuguese', () => {
     await expect(link).toHaveAttribute('href', `/test/charges/${id}`)
   })
 
-  test('first steps that are hidden stay hidden', async ({ page, context }) => {
+  test('hidden first steps stay hidden', async ({ page, context }) => {
     await openShop(context)
     await page.goto(HOME)
     await steps(page).getByRole('button', { name: 'Ocultar' }).click()
@@ -64,7 +63,7 @@ test.describe('at a desk, in Portuguese', () => {
     await expect(steps(page)).toBeHidden()
   })
 
-  test('the badge is what the last check of the books found', async ({ page, context }) => {
+  test('the ledger badge shows the result of the last check', async ({ page, context }) => {
     const { id } = await openShop(context)
     await checkLedger(db(), id)
     await page.goto(HOME)
@@ -78,7 +77,7 @@ test.describe('at a desk, in Portuguese', () => {
     await expectAccessible(page)
   })
 
-  test("the chart's days stand in the address, its values in a table and at each bar", async ({
+  test('the period of the chart is in the URL, its values in a table and at each bar', async ({
     page,
     context,
   }) => {
@@ -113,7 +112,10 @@ test.describe('at a desk, in Portuguese', () => {
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: { width: 390, height: 844 } })
 
-  test('the amount, what to do with it, and what is held', async ({ page, context }) => {
+  test('the home page shows the balance, its actions and what is held', async ({
+    page,
+    context,
+  }) => {
     const shop = await openShop(context, 'Padaria com um Nome Muito Comprido de Verdade Ltda')
     const order = { amount: 12_345, pix_key: 'hold@example.com', pix_key_type: 'email' }
     const { token } = shop

@@ -8,11 +8,11 @@ const PHONE = { width: 390, height: 844 }
 
 test.use({ locale: 'pt-BR', viewport: { width: 1280, height: 860 } })
 
-test.describe('an owner and whom they invite', () => {
-  // What the page that is still open asks for once its session has ended.
+test.describe('an invitation', () => {
+  // The open page still sends requests after its session has ended.
   test.use({ refusals: [401] })
 
-  test('a developer joins by the link, and is signed out by another role', async ({
+  test('lets a developer join, who is signed out by a change of role', async ({
     page,
     context,
     browser,
@@ -75,7 +75,7 @@ test.describe('an owner and whom they invite', () => {
 test.describe('the last owner', () => {
   test.use({ refusals: [409] })
 
-  test('is told why they cannot leave', async ({ page, context }) => {
+  test('cannot leave and reads why', async ({ page, context }) => {
     await openShop(context)
     await page.goto('/test/settings/members')
     await page.getByRole('button', { name: 'Sair', exact: true }).first().click()
@@ -87,10 +87,10 @@ test.describe('the last owner', () => {
   })
 })
 
-test.describe('somebody new, in English and on a phone', () => {
+test.describe('a new user, in English and on a phone', () => {
   test.use({ locale: 'en-US', viewport: PHONE, refusals: [422] })
 
-  test('signs up and has an account that works at once', async ({ page }) => {
+  test('signs up and has an active account at once', async ({ page }) => {
     test.setTimeout(90_000)
     const email = `shop-${newId()}@troco.example`
     const fill = async () => {

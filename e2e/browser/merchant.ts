@@ -13,13 +13,13 @@ import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 
 export interface Shop extends Account {
-  /** Opens the API, in test mode. */
+  /** API token in test mode. */
   token: string
 }
 
 const ACTOR = { type: 'system' } as const
 
-/** A merchant of the story's own, with the welcome of a new account, whose owner is signed in here. */
+/** Creates a merchant with the welcome charge and signs its owner in. */
 export async function openShop(context: BrowserContext, name = 'Padaria do Teste'): Promise<Shop> {
   const shop = await newShop(name)
   const owner = await db().membership.findFirstOrThrow({
@@ -30,7 +30,6 @@ export async function openShop(context: BrowserContext, name = 'Padaria do Teste
   return shop
 }
 
-/** The same merchant, with nobody signed in. */
 export async function newShop(name: string): Promise<Shop> {
   await openBackDoor()
   const ownerEmail = `owner-${newId()}@troco.example`
@@ -47,7 +46,7 @@ interface Place {
   isAdmin?: boolean
 }
 
-/** The session of somebody new, with a role in an account, of the staff, or neither. */
+/** Creates a user with a role in an account, as staff or with neither, and opens a session. */
 export async function sessionOf({ accountId, role, isAdmin = false }: Place): Promise<string> {
   await openBackDoor()
   const email = `somebody-${newId()}@troco.example`
@@ -57,7 +56,6 @@ export async function sessionOf({ accountId, role, isAdmin = false }: Place): Pr
   return openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
 }
 
-/** The account of somebody who has one. */
 export async function accountOf(email: string): Promise<Account> {
   await openBackDoor()
   return findAccount(email)
@@ -65,14 +63,14 @@ export async function accountOf(email: string): Promise<Account> {
 
 let backDoor: Promise<unknown> | null = null
 
-/** The database of the application under test, with its keys: what happened before a story begins. */
+/** Connects to the database of the application under test, with its keys. */
 function openBackDoor(): Promise<unknown> {
   supplyEnv({ TROCO_DATA: setting('TROCO_DATA'), TROCO_ENV: 'local' })
   backDoor ??= openRuntime()
   return backDoor
 }
 
-/** As if they had signed in: the way through the form has a story of its own. */
+/** Adds the session cookie; the sign-in form has tests of its own. */
 export async function signInAs(context: BrowserContext, email: string): Promise<void> {
   const user = await db().user.findUniqueOrThrow({ where: { email } })
   const value = await openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })

@@ -1,12 +1,12 @@
 import type { Allowed } from '#lib/services/people/roles.ts'
 
 /**
- * Who finds a page at its address. anybody: visitors too. person: whoever is signed in. member: of
- * the account it shows. A permission: those members whose role has it. admin: the operator's staff.
+ * Who may open a page. anybody: visitors too. person: every signed-in user. member: members of the
+ * account shown. A permission: members whose role has it. admin: the operator's staff.
  */
 type OpensTo = 'anybody' | 'person' | 'member' | 'admin' | Allowed
 
-/** Every page below app. One that is not in here fails e2e/browser/gates.spec.ts. */
+/** Every page in app; e2e/browser/gates.spec.ts fails if one is missing. */
 export const PAGES: Record<string, OpensTo> = {
   '/login': 'anybody',
   '/signup': 'anybody',

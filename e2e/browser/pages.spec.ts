@@ -16,7 +16,7 @@ import { openShop } from '#e2e/browser/merchant.ts'
 const PORTUGUESE_AMOUNT = /^R\$ \d{1,3}(\.\d{3})*,\d{2}$/
 const ENGLISH_AMOUNT = /^R\$ \d{1,3}(,\d{3})*\.\d{2}$/
 
-test.describe('at a desk, in Portuguese', () => {
+test.describe('on a desktop, in Portuguese', () => {
   test.use({ locale: 'pt-BR', viewport: { width: 1280, height: 860 } })
 
   test('the merchant signs in and sees the balance and the latest charges', async ({ page }) => {
@@ -28,7 +28,7 @@ test.describe('at a desk, in Portuguese', () => {
     await expect(latest.getByRole('row')).toHaveCount(7)
   })
 
-  test('the exact time of a charge shows to the keyboard', async ({ page }) => {
+  test('the exact time of a charge is shown on keyboard focus', async ({ page }) => {
     await signInAsDemo(page)
     const first = page.getByRole('table').locator('time').first()
     await expect(page.getByRole('tooltip')).toHaveCount(0)
@@ -36,7 +36,7 @@ test.describe('at a desk, in Portuguese', () => {
     await expect(page.getByRole('tooltip')).toHaveText(/^\d{1,2} de \w+ de \d{4}/)
   })
 
-  test('live mode says that it is not enabled, and leads back', async ({ page }) => {
+  test('live mode says that it is not enabled and links back', async ({ page }) => {
     await signInAsDemo(page)
     await page.getByRole('link', { name: /^Modo de teste/ }).click()
     await expect(page.getByRole('heading', { name: /produção ainda não/ })).toBeVisible()
@@ -44,7 +44,7 @@ test.describe('at a desk, in Portuguese', () => {
     await expectBalance(page, PORTUGUESE_AMOUNT)
   })
 
-  test('a chosen theme is there from the first byte', async ({ page }) => {
+  test('the chosen theme is in the first response', async ({ page }) => {
     await page.goto('/login')
     await page.getByRole('radio', { name: 'Escuro' }).press('Space')
     await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
@@ -52,20 +52,20 @@ test.describe('at a desk, in Portuguese', () => {
     expect(html).toContain('data-theme="dark"')
   })
 
-  test('nobody passes without a session, and an address that is none says so', async ({ page }) => {
+  test('without a session every path leads to the sign-in page', async ({ page }) => {
     for (const path of ['/', '/dashboard', '/signin', '/test/home', '/admin/accounts']) {
       await page.goto(path)
       await expect(page).toHaveURL(/\/login(\?next=|$)/)
     }
   })
 
-  test('whoever has to sign in first comes to where they were going', async ({ page }) => {
+  test('signing in leads to the page that was requested', async ({ page }) => {
     await page.goto('/test/charges?status=paid')
     await fillSignIn(page, setting('DEMO_EMAIL'), setting('DEMO_PASSWORD'), { stays: true })
     await expect(page).toHaveURL('/test/charges?status=paid')
   })
 
-  test('sign-out ends the session on the server too', async ({ page, context, browser }) => {
+  test('signing out ends the session on the server', async ({ page, context, browser }) => {
     await signInAsDemo(page)
     const cookies = (await context.cookies()).filter(({ name }) => name.endsWith('troco-session'))
     expect(cookies).toMatchObject([{ httpOnly: true, sameSite: 'Lax', path: '/' }])
@@ -78,7 +78,7 @@ test.describe('at a desk, in Portuguese', () => {
     await thief.close()
   })
 
-  test('each sign-in gets a secret of its own', async ({ page, context }) => {
+  test('each sign-in gets a new session secret', async ({ page, context }) => {
     const secret = async () =>
       (await context.cookies()).find(({ name }) => name.endsWith('troco-session'))?.value
     await signInAsDemo(page)
@@ -89,7 +89,7 @@ test.describe('at a desk, in Portuguese', () => {
     expect(await secret()).not.toBe(first)
   })
 
-  test('somebody signed in is sent on from the sign-in page', async ({ page }) => {
+  test('a signed-in user is redirected from the sign-in page', async ({ page }) => {
     await signInAsDemo(page)
     await page.goto('/login')
     await expect(page).toHaveURL('/test/home')
@@ -99,8 +99,8 @@ test.describe('at a desk, in Portuguese', () => {
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: { width: 390, height: 844 } })
 
-  // Their own merchant: the choice is kept with the person, wherever they sign in next.
-  test('the merchant reads the same balance in both languages', async ({ page, context }) => {
+  // A merchant of its own: the language is stored with the user.
+  test('the balance is the same in both languages', async ({ page, context }) => {
     await openShop(context)
     await page.goto('/test/home')
     await expectBalance(page, ENGLISH_AMOUNT)
@@ -112,7 +112,7 @@ test.describe('on a phone, in English', () => {
     expect(await readBalanceCents(page)).toBe(cents)
   })
 
-  // Phones of 390 px are seen in e2e/browser/tour.spec.ts.
+  // e2e/browser/tour.spec.ts checks phones of 390 px.
   test('no page is wider than a phone of 360 px', async ({ page }) => {
     await page.setViewportSize({ width: 360, height: 780 })
     await signInAsDemo(page)
@@ -127,7 +127,7 @@ test.describe('on a phone, in English', () => {
 test.describe('refusals', () => {
   test.use({ locale: 'pt-BR', refusals: [401, 404] })
 
-  test('a wrong password gets the message and stays', async ({ page }) => {
+  test('a wrong password shows an error and keeps the e-mail', async ({ page }) => {
     await fillSignIn(page, setting('DEMO_EMAIL'), 'not the password')
     await expect(page.getByRole('alert').filter({ hasText: 'não conferem' })).toBeVisible()
     await expect(page).toHaveURL('/login')
@@ -135,12 +135,12 @@ test.describe('refusals', () => {
     await expect(page.getByLabel('Senha')).toBeFocused()
   })
 
-  test('an unknown e-mail gets the very same message', async ({ page }) => {
+  test('an unknown e-mail shows the same error', async ({ page }) => {
     await fillSignIn(page, 'nobody@troco.local', 'not the password')
     await expect(page.getByRole('alert').filter({ hasText: 'não conferem' })).toBeVisible()
   })
 
-  test('a world that is neither test nor live does not exist', async ({ page }) => {
+  test('a mode other than test and live is 404', async ({ page }) => {
     expect((await page.goto('/other/home'))?.status()).toBe(404)
     await expectAccessible(page)
   })
@@ -158,15 +158,15 @@ test.describe('the operator', () => {
   })
 })
 
-// The pages themselves are examined in e2e/browser/tour.spec.ts.
+// e2e/browser/tour.spec.ts checks the pages themselves.
 for (const { locale, width, details } of [
   { locale: 'pt-BR', width: 1280, details: { tag: '@torture' } },
   { locale: 'en-US', width: 390, details: {} },
 ]) {
-  test.describe(`everybody can use it, ${locale}, ${width} px`, details, () => {
+  test.describe(`accessibility, ${locale}, ${width} px`, details, () => {
     test.use({ locale, viewport: { width, height: 860 } })
 
-    test('the menu of the account', async ({ page }) => {
+    test('the account menu has no violation', async ({ page }) => {
       await signInAsDemo(page)
       await openAccountMenu(page)
       await expectAccessible(page)

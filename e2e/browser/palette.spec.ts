@@ -12,7 +12,6 @@ interface Made {
   br_code: string
 }
 
-/** Charges as the shop's own program makes them. */
 async function charge({ token }: Shop, external_id: string, client_name: string): Promise<Made> {
   const payer = { client_name, client_email: 'payer@example.com', client_doc: DOCUMENT }
   const body = JSON.stringify({ amount: 12_345, external_id, ...payer })
@@ -21,7 +20,7 @@ async function charge({ token }: Shop, external_id: string, client_name: string)
   return (await (await fetch(`${setting('BASE_URL')}/api/transactions`, init)).json()).data
 }
 
-/** The settings have lists of choices, which are comboboxes too. */
+/** The settings have other comboboxes. */
 function inputOf(page: Page) {
   return page.getByRole('combobox', { name: /^(Buscar e ir|Search and go)$/ })
 }
@@ -34,7 +33,10 @@ async function openPalette(page: Page) {
   return inputOf(page)
 }
 
-test('the keyboard goes anywhere, in the words of either language', async ({ page, context }) => {
+test('the keyboard opens every page and command, by words of both languages', async ({
+  page,
+  context,
+}) => {
   await openShop(context)
   await page.goto('/test/settings')
   const input = await openPalette(page)
@@ -54,7 +56,7 @@ test('the keyboard goes anywhere, in the words of either language', async ({ pag
   await expect(inputOf(page)).toHaveCount(0)
 })
 
-test('a pasted code, id or reference lands on its charge with Enter alone', async ({
+test('Enter opens the charge of a pasted code, id, reference or document', async ({
   page,
   context,
 }) => {
@@ -70,7 +72,7 @@ test('a pasted code, id or reference lands on its charge with Enter alone', asyn
   }
 })
 
-test('another merchant’s ids find nothing', async ({ page, context, browser }) => {
+test('ids of another merchant find nothing', async ({ page, context, browser }) => {
   const other = await browser.newContext()
   const made = await charge(await openShop(other, 'Vizinha'), 'deles-1', 'Carla')
   await other.close()
@@ -83,7 +85,7 @@ test('another merchant’s ids find nothing', async ({ page, context, browser })
   }
 })
 
-test('a slow answer never takes the place of a newer one', async ({ page, context }) => {
+test('a slow response never replaces a newer one', async ({ page, context }) => {
   const shop = await openShop(context)
   await charge(shop, 'lento', 'Marina Lenta')
   await charge(shop, 'rapido', 'Rita Rápida')
@@ -110,7 +112,10 @@ test('a slow answer never takes the place of a newer one', async ({ page, contex
 test.describe('in English, on a phone', () => {
   test.use({ locale: 'en-US', viewport: PHONE, refusals: [503] })
 
-  test('a payer is found by name, and a search that fails says so', async ({ page, context }) => {
+  test('a payer is found by name, and a failed search shows an error', async ({
+    page,
+    context,
+  }) => {
     const shop = await openShop(context)
     await charge(shop, 'order-1', 'Ana Beatriz')
     await charge(shop, 'order-2', 'Ana Clara')

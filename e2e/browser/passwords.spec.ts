@@ -11,7 +11,7 @@ const OLD = 'girassol verde 88'
 const NEW = 'tulipa azul no cais 7'
 const PHONE = { width: 390, height: 844 }
 
-/** Somebody with a password and an account of the story's own, signed in here if wanted. */
+/** Creates an owner with a password, signed in if a context is given. */
 async function makeOwner(context?: BrowserContext): Promise<string> {
   const { id: accountId } = await newShop('Loja das Senhas')
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId } })
@@ -21,10 +21,10 @@ async function makeOwner(context?: BrowserContext): Promise<string> {
   return email
 }
 
-test.describe('with what is refused', () => {
+test.describe('with refusals', () => {
   test.use({ refusals: [422] })
 
-  test('a changed password ends the session in the other browser, and not this one', async ({
+  test('changing the password ends the session in the other browser, but not in this one', async ({
     page,
     context,
     browser,
@@ -66,9 +66,7 @@ test.describe('with what is refused', () => {
   })
 })
 
-test('a forgotten password is replaced by the link of a mail, which works once', async ({
-  page,
-}) => {
+test('a forgotten password is reset by a mailed link, which works once', async ({ page }) => {
   const email = await makeOwner()
   await page.goto('/login')
   await page.getByRole('link', { name: 'Esqueceu a senha?' }).click()
@@ -99,7 +97,7 @@ test('a forgotten password is replaced by the link of a mail, which works once',
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: PHONE })
 
-  test('a device is signed out from afar', async ({ page, context, browser }) => {
+  test('a device is signed out from another one', async ({ page, context, browser }) => {
     const email = await makeOwner(context)
     const userAgent = 'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/142.0 Safari/537.36'
     const lost = await browser.newContext({ baseURL: setting('BASE_URL'), userAgent })

@@ -24,7 +24,7 @@ async function ask(shop: Shop, method: string, path: string, body?: object) {
   return ((await answer.json()) as { data: Charge }).data
 }
 
-/** One who pays is signed in nowhere. */
+/** Payers have no session. */
 async function openShopOf(context: BrowserContext, name?: string): Promise<Shop> {
   const shop = await openShop(context, name)
   await context.clearCookies()
@@ -41,7 +41,7 @@ async function decide(shop: Shop, charge: Charge, outcome: 'paid' | 'failed'): P
   await ask(shop, 'POST', path, { outcome })
 }
 
-/** A page that is loaded anew forgets this. */
+/** Marks the page; a reload removes the mark. */
 async function mark(page: Page): Promise<() => Promise<boolean>> {
   await page.evaluate(() => Object.assign(window, { isSamePage: true }))
   return () => page.evaluate(() => 'isSamePage' in window)
@@ -49,7 +49,7 @@ async function mark(page: Page): Promise<() => Promise<boolean>> {
 
 for (const [name, width, height] of [
   ['a phone', 360, 740],
-  ['a desk', 1280, 900],
+  ['a desktop', 1280, 900],
 ] as const) {
   const details = width === 1280 ? { tag: '@torture' } : {}
   test.describe(`on ${name}`, details, () => {
@@ -59,7 +59,7 @@ for (const [name, width, height] of [
       permissions: ['clipboard-read', 'clipboard-write'],
     })
 
-    test('a payer copies the code, pays, and sees it without reloading', async ({
+    test('a payer copies the code, pays and sees it without a reload', async ({
       page,
       context,
     }) => {
@@ -88,11 +88,11 @@ for (const [name, width, height] of [
       expect(await isSamePage()).toBe(true)
     })
 
-    test.describe('for everybody', () => {
-      // What judges the page styles it while it does so, which the page's own policy forbids.
+    test.describe('accessibility', () => {
+      // axe adds styles to the page, which its CSP forbids.
       test.use({ bypassCSP: true, refusals: [404] })
 
-      test('each state can be read, heard and reached', async ({ page, context }) => {
+      test('every state of the page has no violation', async ({ page, context }) => {
         const shop = await openShopOf(context)
         const charge = await openCharge(shop, 4_990)
         await page.goto(charge.payment_url)
@@ -132,7 +132,7 @@ test.describe('without JavaScript', () => {
 test.describe('in English', () => {
   test.use({ locale: 'en-US', viewport: { width: 320, height: 640 }, refusals: [404] })
 
-  test('a charge that fails is told so on the narrowest phone, in the language one asks for', async ({
+  test('a failed charge is shown on a phone of 320 px, in the chosen language', async ({
     page,
     context,
   }) => {
@@ -149,7 +149,7 @@ test.describe('in English', () => {
     await expect(page.getByRole('heading')).toHaveText('This payment page does not exist')
   })
 
-  test('a lost connection is told, and made good', async ({ page, context }) => {
+  test('a lost connection is shown, and the page recovers', async ({ page, context }) => {
     const shop = await openShopOf(context)
     const charge = await openCharge(shop, 4_990)
     await page.goto(charge.payment_url)

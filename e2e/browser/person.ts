@@ -9,7 +9,7 @@ export interface Person {
   password: string
 }
 
-/** The owner of a shop of the story's own, signed in here, who also has a password. */
+/** Signs in the owner of a new shop, who also has a password. */
 export async function openPerson(context: BrowserContext): Promise<Person> {
   const { id: accountId } = await openShop(context)
   const { user } = await db().membership.findFirstOrThrow({

@@ -3,7 +3,7 @@ import { openShop } from '#e2e/browser/merchant.ts'
 import { newId } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
 
-/** Nothing listens there. */
+/** No server listens there. */
 const WEBHOOK = 'http://127.0.0.1:9999/hook'
 const PAYER = {
   client_name: 'Ana Beatriz Rocha',
@@ -27,7 +27,7 @@ for (const [locale, { rejected, brief, meaning }] of Object.entries(SAID)) {
   test.describe(locale, () => {
     test.use({ locale })
 
-    test('why a withdrawal and a webhook failed is said in this language', async ({
+    test('the reasons of a failed withdrawal and a failed webhook are in this language', async ({
       page,
       context,
     }) => {

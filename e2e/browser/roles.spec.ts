@@ -5,7 +5,7 @@ import { newId } from '#lib/base/ids.ts'
 
 test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
 
-test('a viewer is offered nothing that would be refused', async ({ page, context }) => {
+test('a viewer sees no action that would be refused', async ({ page, context }) => {
   const shop = await openShop(context)
   const email = `viewer-${newId()}@troco.example`
   const user = await db().user.create({ data: { id: newId(), email, name: email } })
@@ -27,10 +27,10 @@ test('a viewer is offered nothing that would be refused', async ({ page, context
   await expect(page.getByRole('link', { name: 'Withdraw', exact: true })).toHaveCount(0)
 })
 
-test.describe('and by its address', () => {
+test.describe('by URL', () => {
   test.use({ refusals: [404] })
 
-  test('finance may withdraw, but finds no page on which a token is made', async ({
+  test('finance can withdraw, but the page that creates a token is 404', async ({
     page,
     context,
   }) => {

@@ -31,13 +31,10 @@ async function ownerWithPassword() {
   return db().user.update({ where: { id: userId }, data: { passwordHash } })
 }
 
-test.describe('by https', () => {
+test.describe('over HTTPS', () => {
   test.use({ refusals: [403, 422] })
 
-  test('a token is made only after its maker has shown again who they are', async ({
-    page,
-    context,
-  }) => {
+  test('creating a token requires a new proof of identity', async ({ page, context }) => {
     const owner = await ownerWithPassword()
     const first = await page.goto(`${secure.url}/login`)
     expect(first?.headers()['strict-transport-security']).toMatch(/^max-age=\d{8}/)
@@ -65,9 +62,7 @@ test.describe('by https', () => {
     expect(await db().token.count({ where: { accountId: shop.id } })).toBe(2)
   })
 
-  test('staff without a second factor are led to set one up, and then find their pages', async ({
-    page,
-  }) => {
+  test('staff must set up a second factor before they see the admin pages', async ({ page }) => {
     const owner = await ownerWithPassword()
     await db().user.update({ where: { id: owner.id }, data: { isAdmin: true } })
     await page.goto(`${secure.url}/login`)
@@ -87,7 +82,7 @@ test.describe('by https', () => {
   })
 })
 
-test('somebody whom the company’s own provider knows comes in by one press', async ({ page }) => {
+test('a user of the company’s OpenID provider signs in with one click', async ({ page }) => {
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
   const { email } = await db().user.findUniqueOrThrow({ where: { id: userId } })
   await db().authenticator.deleteMany({ where: { userId } })
@@ -99,7 +94,7 @@ test('somebody whom the company’s own provider knows comes in by one press', a
   await expect(page.getByRole('heading', { name: 'Statement' })).toBeVisible()
 })
 
-test('somebody signs up, waits, is let in by an admin, and the API works', async ({
+test('a new account waits until an admin activates it, and then the API works', async ({
   page,
   browser,
 }) => {

@@ -9,7 +9,7 @@ import { appCode } from '#lib/testing/app-code.ts'
 const SECURITY = '/test/settings/security'
 const FORGED = 'A'.repeat(43)
 
-/** A device with a finger sensor that says yes to everything. */
+/** Adds a virtual authenticator that confirms everything. */
 async function addDevice(page: Page): Promise<void> {
   const client = await page.context().newCDPSession(page)
   await client.send('WebAuthn.enable')
@@ -24,15 +24,15 @@ async function addDevice(page: Page): Promise<void> {
   })
 }
 
-/** What a form says is wrong; Next has an alert of its own that says nothing. */
+/** Alerts with a text: Next has an empty one. */
 function alertOf(page: Page) {
   return page.getByRole('alert').filter({ hasText: /./ })
 }
 
-test.describe('at a desk, in Portuguese', () => {
+test.describe('on a desktop, in Portuguese', () => {
   test.use({ locale: 'pt-BR', viewport: { width: 1280, height: 860 }, refusals: [401, 422] })
 
-  test('an app is set up, and from then on a password alone opens nothing', async ({
+  test('with an authenticator app the password alone does not sign in', async ({
     page,
     context,
   }) => {
@@ -74,7 +74,7 @@ test.describe('at a desk, in Portuguese', () => {
     expect(signedIn).toMatchObject([{ after: { by: 'code' }, ip: expect.any(String) }])
   })
 
-  test('a passkey opens the account alone, and stands beside the password', async ({
+  test('a passkey signs in alone or beside the password, and no longer once it is removed', async ({
     page,
     context,
   }) => {
@@ -121,7 +121,7 @@ test.describe('on a phone, in English', () => {
     refusals: [401],
   })
 
-  test('a recovery code opens the account once, and new ones need a factor', async ({
+  test('a recovery code signs in once, and new ones require a second factor', async ({
     page,
     context,
   }) => {
@@ -129,7 +129,7 @@ test.describe('on a phone, in English', () => {
     const owner = { id, email, name: email, locale: 'en', sessionId: newId() }
     const { secret } = await beginAuthenticator(owner)
     const [first = ''] = (await confirmAuthenticator(owner, appCode(secret))) ?? []
-    // That first code was long ago, so that the one of now is unused.
+    // Moves that code into the past, so that the current one is unused.
     await db().authenticator.update({ where: { userId: id }, data: { lastCounter: 0 } })
     await context.clearCookies()
     const signInBy = async (code: string) => {

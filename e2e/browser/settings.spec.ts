@@ -12,7 +12,7 @@ const CHARGE = {
   client_doc: '529.982.247-25',
 }
 
-test('a new name, city and expiry hold from the next charge on', async ({ page, context }) => {
+test('a new name, city and expiry apply from the next charge', async ({ page, context }) => {
   const { token } = await openShop(context, 'Loja antiga')
   await page.goto('/test/settings')
   await expectAccessible(page)
@@ -37,7 +37,7 @@ test('a new name, city and expiry hold from the next charge on', async ({ page, 
   await expect(page.getByLabel('Fuso horário')).toHaveValue('America/Manaus')
 })
 
-test('language and theme follow the person to another browser, and each switch says the same', async ({
+test('language and theme follow the user to another browser', async ({
   page,
   context,
   browser,
@@ -82,10 +82,7 @@ test('language and theme follow the person to another browser, and each switch s
 test.describe('in English, on a phone', () => {
   test.use({ locale: 'en-US', viewport: PHONE })
 
-  test('one’s own name is kept, and the account’s number can be copied', async ({
-    page,
-    context,
-  }) => {
+  test('the user’s name is stored, and the account id can be copied', async ({ page, context }) => {
     const { id } = await openShop(context)
     await page.goto('/test/settings')
     await expectAccessible(page)
@@ -98,7 +95,7 @@ test.describe('in English, on a phone', () => {
     await expect(page.getByRole('button', { name: 'Copy' })).toBeVisible()
   })
 
-  test('whoever is no owner sees the account’s settings and changes none of them', async ({
+  test('a member who is not an owner sees the account settings but cannot change them', async ({
     page,
     context,
   }) => {

@@ -8,7 +8,7 @@ const KEY = { pixKeyType: 'cpf', pixKey: '52998224725', dictKey: '52998224725' }
 
 test.use({ locale: 'pt-BR' })
 
-/** A shop with R$ 1.000,00, of which a withdrawal took R$ 250,00 for a while. */
+/** A shop with R$ 1.000,00, of which a rejected withdrawal held R$ 250,00 for a while. */
 async function openBusyShop(context: Parameters<typeof openShop>[0]) {
   const shop = await openShop(context)
   const { id } = await createWithdrawal(shop.id, 'test', { ...KEY, amount: 25_000 })
@@ -17,10 +17,10 @@ async function openBusyShop(context: Parameters<typeof openShop>[0]) {
 }
 
 for (const [size, width] of [
-  ['desk', 1280],
+  ['desktop', 1280],
   ['phone @torture', 390],
 ] as const) {
-  test(`a merchant reads the statement at a ${size}: sums that add up, and where each came from`, async ({
+  test(`the statement on a ${size}: the sums add up, and each row links to its source`, async ({
     page,
     context,
   }) => {
@@ -45,7 +45,10 @@ for (const [size, width] of [
   })
 }
 
-test('the period is in the address, and a quiet one says what to do', async ({ page, context }) => {
+test('the period is in the URL, and an empty one offers the whole statement', async ({
+  page,
+  context,
+}) => {
   await openBusyShop(context)
   await page.goto('/test/statement?period=custom&from=2020-01-01&to=2020-01-31')
   await expect(page.getByText('Nenhum movimento neste período')).toBeVisible()
@@ -84,10 +87,10 @@ test.describe('in English', () => {
   })
 })
 
-test.describe('a stream that breaks', () => {
+test.describe('a failed export', () => {
   test.use({ refusals: [503] })
 
-  test('leaves no file but a reason', async ({ page, context }) => {
+  test('saves no file and shows the reason', async ({ page, context }) => {
     await openShop(context)
     await page.goto('/test/statement')
     await page.route('**/api/dashboard/statement/export**', route =>

@@ -6,7 +6,7 @@ test.use({ locale: 'pt-BR' })
 
 const PHONE = { width: 390, height: 844 }
 
-/** What curl would hear: without the browser's cookies. */
+/** Sends no cookies of the browser. */
 async function statusOf(token: string, path = '/account'): Promise<number> {
   const headers = { authorization: `Bearer ${token}` }
   return (await fetch(`${setting('BASE_URL')}/api${path}`, { headers })).status
@@ -16,7 +16,7 @@ async function shownToken(page: Page): Promise<string> {
   return (await page.getByTestId('token-value').textContent()) ?? ''
 }
 
-test('a token is created, shown once, used, revoked, and refused from then on', async ({
+test('a token is created, shown once, used, revoked and then refused', async ({
   page,
   context,
 }) => {
@@ -51,7 +51,7 @@ test('a token is created, shown once, used, revoked, and refused from then on', 
 test.describe('in English, on a phone', () => {
   test.use({ locale: 'en-US', viewport: PHONE })
 
-  test('a token is rotated: both work until the old one ends', async ({ page, context }) => {
+  test('after a rotation both tokens work until the old one expires', async ({ page, context }) => {
     const { token: old } = await openShop(context)
     await page.goto('/test/settings/tokens')
     await expectAccessible(page)
@@ -70,7 +70,7 @@ test.describe('in English, on a phone', () => {
     await expect(rows.filter({ hasText: old.slice(0, 20) })).toContainText('Works until')
   })
 
-  test('what is missing in the form is said at its field', async ({ page, context }) => {
+  test('missing input is named at its field', async ({ page, context }) => {
     await openShop(context)
     await page.goto('/test/settings/tokens/new')
     await page.getByRole('checkbox').first().waitFor()
@@ -84,14 +84,14 @@ test.describe('in English, on a phone', () => {
   })
 })
 
-test('a new token whose answer was lost is not shown again, and the page says what to do', async ({
+test('a token whose response was lost is not shown again, and the page says what to do', async ({
   page,
   context,
 }) => {
   await openShop(context)
   await page.goto('/test/settings/tokens/new')
   await page.getByLabel('Nome').fill('Perdido')
-  // The first answer never reaches the browser, as when a connection breaks.
+  // The first response never reaches the browser, as when a connection breaks.
   const breakOff = async (route: Route) => {
     const answer = await route.fetch()
     expect(answer.status()).toBe(200)

@@ -11,7 +11,7 @@ import {
 } from '#e2e/browser/app.ts'
 import { accountOf } from '#e2e/browser/merchant.ts'
 
-/** What somebody sees who has not signed in. */
+/** Pages without a session. */
 const DOORS = [
   ['login', '/login'],
   ['signup', '/signup'],
@@ -19,7 +19,7 @@ const DOORS = [
   ['join-ended', '/join/no-invitation'],
 ] as const
 
-/** Every page of a merchant's and of the operator's, as somebody opens it who has business behind them. */
+/** Every page of a merchant and of the operator, with data. */
 const PAGES = [
   ['home', '/test/home'],
   ['charges', '/test/charges'],
@@ -47,21 +47,21 @@ const PAGES = [
   ['admin-health', '/admin/health'],
 ] as const
 
-/** `npm run torture` keeps what its run looked like; in every language and theme when TOUR_ALL is set. */
+/** Screenshots of `npm run torture`; in every language and theme if TOUR_ALL is set. */
 const PICTURES = '.cache/pictures'
 const ALL = Boolean(process.env.TOUR_ALL)
 const TAKES_PICTURES = ALL || Boolean(process.env.TOUR_PICTURES)
 const THEMES = ['light', 'dark'] as const
-/** Gzipped, beyond what every page of Next's must load. */
+/** Gzipped, without the scripts that Next loads on every page. */
 const SCRIPT_BYTES_MAX = 110 * 1024
 const SIZES = { desk: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } }
 
-/** What axe says does not depend on the language: each size is examined in one of them. */
+/** The result of axe does not depend on the language: each size is checked in one. */
 const EXAMINED = { desk: 'pt-BR', phone: 'en-US' } as const
-/** Colours are the same at any width: each theme is examined at one of them. */
+/** Colors do not depend on the width: each theme is checked at one. */
 const EXAMINED_IN = { desk: ['dark'], phone: ['light'] } as const
 
-// Each goes through all pages: one after the other they would be all that still runs at the end.
+// In parallel, because each test visits all pages.
 test.describe.configure({ mode: 'parallel' })
 
 for (const size of ['desk', 'phone'] as const) {
@@ -69,7 +69,7 @@ for (const size of ['desk', 'phone'] as const) {
     test.describe(`${size}, ${locale}`, () => {
       test.use({ viewport: SIZES[size], locale })
 
-      test('no page has a fault that axe or a browser sees, and each fits its window', async ({
+      test('every page fits its window and has neither an axe violation nor a browser error', async ({
         page,
       }) => {
         test.setTimeout(180_000)
@@ -100,9 +100,9 @@ for (const size of ['desk', 'phone'] as const) {
   }
 }
 
-test('no page loads more scripts than it needs', async ({ page }) => {
+test('no page exceeds its budget for scripts', async ({ page }) => {
   const build = process.env.TROCO_BUILD
-  test.skip(!build, 'what a development server sends is not what people load')
+  test.skip(!build, 'a development server sends other scripts')
   await signInAsDemo(page)
   const ids = await findThings(page)
   const manifest = JSON.parse(readFileSync(`${build}/build-manifest.json`, 'utf8'))
@@ -123,7 +123,6 @@ test('no page loads more scripts than it needs', async ({ page }) => {
   expect(heavy).toEqual([])
 })
 
-/** The operator's pages come last. */
 async function signInAfresh(page: Page): Promise<void> {
   await page.context().clearCookies()
   await signInAsAdmin(page)
@@ -133,7 +132,7 @@ function fill(pattern: string, ids: Record<string, string>): string {
   return pattern.replace(/:(\w+)/, (_, thing) => ids[thing] ?? '')
 }
 
-/** One of each that the pages show, of the demo merchant's. */
+/** Ids of the demo merchant's objects, one of each kind. */
 async function findThings(page: Page): Promise<Record<string, string>> {
   const first = async (path: string) => {
     const headers = { authorization: `Bearer ${setting('TOKEN')}` }

@@ -21,7 +21,7 @@ test.beforeEach(async () => {
 })
 test.afterEach(() => receiver.close())
 
-/** A charge by the API that is paid, and its reference. */
+/** Creates and pays a charge through the API; returns its reference. */
 async function payByApi({ token }: Shop, webhook_url?: string): Promise<string> {
   const api = setting('BASE_URL')
   const external_id = `pedido-${newId().slice(-12)}`
@@ -34,7 +34,7 @@ async function payByApi({ token }: Shop, webhook_url?: string): Promise<string> 
 
 const rows = (page: Page) => page.getByTestId('delivery-row')
 
-test('an endpoint is made, and the delivery of a payment comes to the list by itself', async ({
+test('an endpoint is created, and the delivery of a payment appears by itself', async ({
   page,
   context,
 }) => {
@@ -64,12 +64,9 @@ test('an endpoint is made, and the delivery of a payment comes to the list by it
   expect(receiver.calls.map(({ path }) => path)).toEqual(['/hook'])
 })
 
-test('a failed delivery shows why, and arrives when it is sent again', async ({
-  page,
-  context,
-}) => {
+test('a failed delivery shows why, and succeeds when it is resent', async ({ page, context }) => {
   const shop = await openShop(context)
-  // The automatic retry waits for so long that it never meets the one by hand.
+  // The automatic retry is so late that it never meets the manual one.
   const later = { 'retry-after': '3600' }
   receiver.say((_, response) => response.writeHead(500, later).end('{"message":"Duplicate entry"}'))
   const reference = await payByApi(shop, `${receiver.url}/pix`)
@@ -100,7 +97,7 @@ test('a failed delivery shows why, and arrives when it is sent again', async ({
   )
 })
 
-test('all that failed within the filters is sent again at once', async ({ page, context }) => {
+test('all failed deliveries within the filters are resent at once', async ({ page, context }) => {
   const shop = await openShop(context)
   receiver.say(status(410))
   await payByApi(shop, `${receiver.url}/pix`)
@@ -121,10 +118,7 @@ test('all that failed within the filters is sent again at once', async ({ page, 
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: PHONE, hasTouch: true })
 
-  test('the list is filtered in its address, and one delivery is a page', async ({
-    page,
-    context,
-  }) => {
+  test('filters are in the URL, and a delivery opens as a page', async ({ page, context }) => {
     const shop = await openShop(context)
     const [first, second] = [
       await payByApi(shop, `${receiver.url}/one`),
@@ -189,7 +183,7 @@ test.describe('on a phone, in English', () => {
 test.describe('another merchant’s ids', { tag: '@torture' }, () => {
   test.use({ refusals: [404] })
 
-  test('open nothing', async ({ page, context, browser }) => {
+  test('are not found', async ({ page, context, browser }) => {
     const theirs = await openShop(context)
     await payByApi(theirs, `${receiver.url}/pix`)
     await page.goto('/test/webhooks')

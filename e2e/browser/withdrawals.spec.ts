@@ -7,14 +7,14 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 test.use({ locale: 'pt-BR' })
 
 const SIZES = [
-  ['desk @torture', 1280],
+  ['desktop @torture', 1280],
   ['phone', 390],
 ] as const
 
 const state = (page: Page) => page.getByTestId('withdrawal-status').filter({ visible: true })
 
 for (const [size, width] of SIZES) {
-  test(`a merchant withdraws at a ${size}, sees the key as the bank reads it, and the end of it`, async ({
+  test(`a withdrawal on a ${size}: the key is shown as the bank reads it, then the result`, async ({
     page,
     context,
   }) => {
@@ -57,7 +57,7 @@ for (const [size, width] of SIZES) {
 test.describe('in English', () => {
   test.use({ locale: 'en-US' })
 
-  test('the simulated bank rejects what is held, and the amount comes back', async ({
+  test('a withdrawal that the simulated bank rejects returns the amount', async ({
     page,
     context,
   }) => {
@@ -83,10 +83,7 @@ test.describe('in English', () => {
   })
 })
 
-test('eleven digits that could be two keys are sent only after the choice', async ({
-  page,
-  context,
-}) => {
+test('eleven digits that fit two types of key require a choice', async ({ page, context }) => {
   await openShop(context)
   await page.goto('/test/withdrawals/new')
   await page.getByLabel('Valor').fill('10')
@@ -104,7 +101,7 @@ test('eleven digits that could be two keys are sent only after the choice', asyn
   await expect(page.getByText('123.456.789-00')).toBeVisible()
 })
 
-test('what is wrong is said at its field, before anything is sent', async ({ page, context }) => {
+test('invalid input is named at its field, before anything is sent', async ({ page, context }) => {
   await openShop(context)
   await page.goto('/test/withdrawals/new')
   await page.getByRole('button', { name: 'Solicitar saque' }).click()
@@ -120,7 +117,7 @@ test('what is wrong is said at its field, before anything is sent', async ({ pag
 test.describe('refused by the server', () => {
   test.use({ refusals: [422, 503, 409] })
 
-  test('a balance that is too small is said with what there is; a bank that is down can be asked again', async ({
+  test('the form names a bank that is down, a used reference and a too small balance', async ({
     page,
     context,
   }) => {
@@ -160,10 +157,14 @@ test.describe('refused by the server', () => {
   })
 })
 
-test.describe('of another merchant', () => {
+test.describe('withdrawals', () => {
   test.use({ refusals: [404] })
 
-  test('nothing is found, and filters find what is theirs', async ({ page, context, browser }) => {
+  test('are found by filters, and are 404 for another merchant', async ({
+    page,
+    context,
+    browser,
+  }) => {
     const shop = await openShop(context)
     const key = { pixKeyType: 'cpf', pixKey: '529.982.247-25', dictKey: '52998224725' } as const
     const mine = await createWithdrawal(shop.id, 'test', { ...key, amount: 1_000 })
