@@ -8,7 +8,7 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { simulatedCode } from '#lib/services/gateway/simulated-code.ts'
+import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 import type { Options } from './options.ts'
 
 export interface Merchant {
@@ -101,7 +101,7 @@ async function fill(pool: pg.Pool, account: Merchant, total: number): Promise<vo
     merchantName: account.name,
     merchantCity: 'BRASILIA',
   }
-  const [before = '', after = ''] = simulatedCode(code).split(example)
+  const [before = '', after = ''] = buildSimulatedCode(code).split(example)
   process.stderr.write(`Writing ${total.toLocaleString('en')} charges\n`)
   const parts = Array.from({ length: Math.ceil(total / ROWS_PER_STATEMENT) }, (_, at) => {
     const from = at * ROWS_PER_STATEMENT + 1

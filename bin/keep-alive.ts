@@ -1,5 +1,5 @@
 import type { Embedded } from '#lib/base/db/embedded.ts'
-import { lifeOf } from '#lib/base/db/process.ts'
+import { readProcessIdentity } from '#lib/base/db/process.ts'
 import { log } from '#lib/base/log.ts'
 
 const CHECK_MS = 500
@@ -25,7 +25,7 @@ export function keepAlive(first: Embedded, open: () => Promise<Embedded>): () =>
 
   const checking = setInterval(() => {
     const pid = opened.at(-1)?.pid ?? 0
-    if (reviving || lifeOf(pid) !== null) return
+    if (reviving || readProcessIdentity(pid) !== null) return
     reviving = revive().finally(() => {
       reviving = null
     })

@@ -10,7 +10,7 @@ import {
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { processesIn } from '#lib/base/db/process.ts'
+import { listProcessesIn } from '#lib/base/db/process.ts'
 import {
   killEverything,
   makePlace,
@@ -188,7 +188,7 @@ test('signing in while the database hangs returns 503 without internal details',
   const origin = `http://localhost:${place.port}`
   const csrf = await fetch(`${origin}/api/auth/csrf`)
   const { csrfToken } = await csrf.json()
-  const database = processesIn(realpathSync(join(place.folder, 'data', 'postgres')), 'postgres')
+  const database = listProcessesIn(realpathSync(join(place.folder, 'data', 'postgres')), 'postgres')
   expect(database.length).toBeGreaterThan(1)
   for (const pid of database) process.kill(pid, 'SIGSTOP')
   const answer = await fetch(`${origin}/api/auth/callback/credentials`, {

@@ -1,13 +1,13 @@
 import { db } from '#lib/base/db/client.ts'
-import { bareId, newId } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { foldText } from '#lib/base/pix/br-code.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
 import { type Payment, settleCharges } from '#lib/rooms/charges/settle.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
-import { simulatedCode } from '#lib/services/gateway/simulated-code.ts'
-import { endToEndId, simulator } from '#lib/services/gateway/simulator.ts'
+import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
+import { newEndToEndId, simulator } from '#lib/services/gateway/simulator.ts'
 import { tellDeliveries } from '#prisma/past-deliveries.ts'
 
 const DAY_MS = 86_400_000
@@ -85,7 +85,7 @@ async function writeCharges(account: Account, planned: Planned[]): Promise<void>
   const payee = { merchantName: account.name, merchantCity: account.city }
   const data = planned.map((charge, at) => {
     const [name, document] = PAYERS[at % PAYERS.length] ?? PAYERS[0]
-    const txid = bareId(charge.id)
+    const txid = removeHyphens(charge.id)
     return {
       accountId: account.id,
       id: charge.id,
@@ -94,7 +94,7 @@ async function writeCharges(account: Account, planned: Planned[]): Promise<void>
       amount: BigInt(charge.amount),
       externalId: charge.reference,
       txid,
-      brCode: simulatedCode({ txid, amount: charge.amount, ...payee }),
+      brCode: buildSimulatedCode({ txid, amount: charge.amount, ...payee }),
       clientName: name,
       clientEmail: `${foldText(name.split(' ')[0] ?? '', 20).toLowerCase()}@example.com`,
       clientDoc: document,
@@ -112,7 +112,7 @@ async function settle(account: Account, planned: Planned[]): Promise<void> {
   const payments: Payment[] = planned.map(charge => ({
     accountId: account.id,
     chargeId: charge.id,
-    endToEndId: endToEndId(charge.paidAt),
+    endToEndId: newEndToEndId(charge.paidAt),
     paidAt: charge.paidAt,
     bookedAt: charge.paidAt,
   }))
@@ -133,12 +133,12 @@ async function withdraw(
   if (outcome === 'approved' && after) {
     await approveWithdrawal({
       ...settlement,
-      endToEndId: endToEndId(after),
+      endToEndId: newEndToEndId(after),
     })
   } else if (outcome === 'rejected') {
     await rejectWithdrawal({ ...settlement, reason: { code: 'key_refused', params: {} } })
   } else {
-    await simulator.sendPayout({ id: bareId(withdrawalId), amount, dictKey: key })
+    await simulator.sendPayout({ id: removeHyphens(withdrawalId), amount, dictKey: key })
   }
 }
 

@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listMigrations, migrate } from '#lib/base/db/migrate.ts'
-import { type FactParams, sentenceOf } from '#lib/base/fact.ts'
+import { formatReason, type ReasonParams } from '#lib/base/fact.ts'
 import { newId } from '#lib/base/ids.ts'
 import { REJECTION_CODES, REJECTIONS } from '#lib/services/gateway/rejection.ts'
-import { DISABLED, DISABLED_CODES } from '#lib/services/webhooks/disabled.ts'
+import { DISABLED_CODES, DISABLED_REASONS } from '#lib/services/webhooks/disabled.ts'
 import { PROBLEM_CODES, PROBLEMS } from '#lib/services/webhooks/problem.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { makeDatabase } from '#lib/testing/stage.ts'
 
 /** The first migration with reason codes. */
 const WITH_CODES = '20261122030000'
-const SAMPLES: FactParams = {
+const SAMPLES: ReasonParams = {
   ...{ status: 503, seconds: 0.3, port: 5432, name: 'shop.example' },
   ...{ address: '10.0.0.1', range: 'link-local', text: 'The moon was full\nthat night' },
 }
@@ -30,7 +30,7 @@ const ACCOUNT = newId()
 
 interface Stored {
   code: string
-  params: FactParams
+  params: ReasonParams
   text: string
 }
 
@@ -39,7 +39,7 @@ function samplesOf(sentences: Record<string, string>): Stored[] {
   const ours = Object.entries(sentences).map(([code, sentence]) => {
     const names = [...sentence.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
     const params = Object.fromEntries(names.map(name => [name, SAMPLES[name] ?? '']))
-    return { code, params, text: sentenceOf(sentences, { code, params }) }
+    return { code, params, text: formatReason(sentences, { code, params }) }
   })
   return [...ours, ...STRANGE.map(text => ({ code: 'other', params: { text }, text }))]
 }
@@ -90,7 +90,7 @@ test('every old sentence gets its code and parameters, and its text does not cha
   await insertAll('refunds', `${order}, charge_id`, `${rejected}, r.id`, rejections)
   const key = 'pix_key_type, pix_key, dict_key'
   await insertAll('withdrawals', `${order}, ${key}`, `${rejected}, 'email', '', ''`, rejections)
-  const disabled = [...Object.values(DISABLED), 'for a test'].map(text => ({ text }))
+  const disabled = [...Object.values(DISABLED_REASONS), 'for a test'].map(text => ({ text }))
   const endpoint = 'account_id, id, mode, url, disabled_at, disabled_reason'
   await insertAll(
     'webhook_endpoints',

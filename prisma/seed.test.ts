@@ -3,7 +3,7 @@ import { db, disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { createAccount } from '#lib/rooms/accounts/create.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { isPassword } from '#lib/services/people/password.ts'
+import { verifyPassword } from '#lib/services/people/password.ts'
 import { expectBalancedBooks, makeDatabase } from '#lib/testing/stage.ts'
 import { DEMO_MERCHANT, makeDemoWorld } from '#prisma/seed.ts'
 
@@ -24,7 +24,7 @@ test('after an interrupted seed, its account is suspended and one complete demo 
   expect(left.status).toBe('suspended')
   expect((await makeDemoWorld('second-password')).id).toBe(account.id)
   const user = await db().user.findUniqueOrThrow({ where: { email: DEMO_MERCHANT } })
-  expect(await isPassword('second-password', user.passwordHash)).toBe(true)
+  expect(await verifyPassword('second-password', user.passwordHash)).toBe(true)
   expect(await db().membership.count({ where: { userId: user.id } })).toBe(1)
 })
 

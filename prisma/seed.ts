@@ -4,7 +4,7 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import { createAccount } from '#lib/rooms/accounts/create.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { hashPassword, isPassword } from '#lib/services/people/password.ts'
+import { hashPassword, verifyPassword } from '#lib/services/people/password.ts'
 import { registerUser } from '#lib/services/people/register.ts'
 import { fillPast } from '#prisma/past.ts'
 
@@ -40,7 +40,7 @@ async function keepPeople(password: string): Promise<void> {
   for (const person of people) {
     const { email } = person
     const known = await db().user.findUnique({ where: { email } })
-    if (known && (await isPassword(password, known.passwordHash))) continue
+    if (known && (await verifyPassword(password, known.passwordHash))) continue
     const passwordHash = await hashPassword(password)
     if (known) await db().user.update({ where: { email }, data: { passwordHash } })
     else await registerUser({ ...person, passwordHash }, ACTOR)

@@ -4,7 +4,7 @@ import { getTranslations } from 'next-intl/server'
 import { AskReset } from '#app/reset/ask-reset.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
-import { canMail } from '#lib/services/mail/queue.ts'
+import { canSendMail } from '#lib/services/mail/queue.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('reset'))('title') }
@@ -23,7 +23,7 @@ export default async function ResetPage() {
       subtitle={t('subtitle')}
       below={<p className="mt-5 text-small">{back}</p>}
     >
-      {canMail() ? (
+      {canSendMail() ? (
         <ClientWords of={['reset']}>
           <AskReset />
         </ClientWords>

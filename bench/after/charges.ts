@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { simulatedCode } from '#lib/services/gateway/simulated-code.ts'
+import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 import { CHARGE } from '../world.ts'
 
 interface Wanted {
@@ -23,7 +23,7 @@ export async function writeCharges(pool: pg.Pool, wanted: Wanted): Promise<Writt
   const { accountIds, total, urls = [null], isDue = false } = wanted
   const example = 'f'.repeat(32)
   const terms = { amount: CHARGE.amount, merchantName: 'Loja', merchantCity: 'BRASILIA' }
-  const [before = '', after = ''] = simulatedCode({ ...terms, txid: example }).split(example)
+  const [before = '', after = ''] = buildSimulatedCode({ ...terms, txid: example }).split(example)
   const written: WrittenCharge[] = []
   for (let from = 0; from < total; from += ROWS_PER_STATEMENT) {
     const to = Math.min(total, from + ROWS_PER_STATEMENT) - 1

@@ -1,5 +1,5 @@
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
-import { endToEndId } from '#lib/services/gateway/simulator.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { count, examineLedger } from '../books.ts'
 import { type Receiver, startReceiver } from '../load/receive.ts'
 import { adopt, endChild, startWorker } from '../servers.ts'
@@ -76,7 +76,7 @@ async function deliverTo(ground: Ground, receiver: Receiver, urls: number): Prom
 async function pay(charges: WrittenCharge[]): Promise<void> {
   for (let from = 0; from < charges.length; from += SETTLED_AT_ONCE) {
     const some = charges.slice(from, from + SETTLED_AT_ONCE)
-    const terms = () => ({ endToEndId: endToEndId(), paidAt: new Date() })
+    const terms = () => ({ endToEndId: newEndToEndId(), paidAt: new Date() })
     await settleCharges(some.map(({ accountId, id }) => ({ accountId, chargeId: id, ...terms() })))
   }
 }

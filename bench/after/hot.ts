@@ -1,5 +1,5 @@
 import { settleCharge } from '#lib/rooms/charges/settle.ts'
-import { endToEndId } from '#lib/services/gateway/simulator.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { count, examineLedger } from '../books.ts'
 import { median } from '../measure.ts'
 import { CHARGE, makeMerchant } from '../world.ts'
@@ -62,7 +62,7 @@ async function payAll(charges: WrittenCharge[]): Promise<number> {
   const began = performance.now()
   const pay = async () => {
     for (const { accountId, id } of left) {
-      const terms = { endToEndId: endToEndId(), paidAt: new Date() }
+      const terms = { endToEndId: newEndToEndId(), paidAt: new Date() }
       const row = await settleCharge({ accountId, chargeId: id, ...terms })
       if (row?.status !== 'paid') throw new Error(`The charge ${id} could not be paid`)
     }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { sideBySide } from '#lib/base/db/batch.ts'
+import { runConcurrently } from '#lib/base/db/batch.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import type { Aside } from '../database.ts'
 import { startReceiver } from '../load/receive.ts'
@@ -24,7 +24,7 @@ export async function openHouse({ settings, pool }: Aside): Promise<void> {
   const urls = Array.from({ length: URLS }, (_, nth) => `${receiver.url}/${nth}`)
   const told = { accountIds: [id], urls }
   const paid = await writeCharges(pool, { ...told, total: PAID })
-  await sideBySide(paid, AT_ONCE, charge => simulateCharge(id, charge.id, 'paid'))
+  await runConcurrently(paid, AT_ONCE, charge => simulateCharge(id, charge.id, 'paid'))
   await writeCharges(pool, { ...told, total: EXPIRED, isDue: true })
   const worker = await startWorker({ ...settings, WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' })
   await receiver.take(PAID + EXPIRED)

@@ -2,7 +2,7 @@ import { db } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
-import { endToEndId } from '#lib/services/gateway/simulator.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { count } from '../books.ts'
 import { median } from '../measure.ts'
@@ -75,7 +75,13 @@ async function pay(charges: WrittenCharge[]): Promise<void> {
     const payments = paid.slice(from, from + BATCH).map(({ accountId, id }, nth) => {
       const age = DAYS * DAY_MS * (1 - (from + nth) / paid.length)
       const paidAt = new Date(now - age)
-      return { accountId, chargeId: id, endToEndId: endToEndId(paidAt), paidAt, bookedAt: paidAt }
+      return {
+        accountId,
+        chargeId: id,
+        endToEndId: newEndToEndId(paidAt),
+        paidAt,
+        bookedAt: paidAt,
+      }
     })
     await settleCharges(payments)
   }

@@ -6,13 +6,13 @@ import { createHmac } from 'node:crypto'
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import { Pool, types } from 'pg'
 import { env } from '#lib/base/env.ts'
-import { bareId, newId } from '#lib/base/ids.ts'
-import { keyFor } from '#lib/base/keys.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
+import { deriveKey } from '#lib/base/keys.ts'
 import { normalizePixKey, type PixKeyType } from '#lib/base/pix/pix-key.ts'
 import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { chargeToWire } from '#lib/rooms/charges/wire.ts'
-import { simulatedCode } from '#lib/services/gateway/simulated-code.ts'
+import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 import * as schemas from './schemas.ts'
 import * as statements from './statements.ts'
 
@@ -21,7 +21,7 @@ types.setTypeParser(INT8, Number)
 
 const { DATABASE_URL, DATABASE_POOL_MAX, PORT } = env()
 const pool = new Pool({ connectionString: DATABASE_URL, max: DATABASE_POOL_MAX })
-const tokenKey = keyFor('api-tokens')
+const tokenKey = deriveKey('api-tokens')
 
 const app = Fastify({
   bodyLimit: 64 * 1024,
@@ -73,9 +73,9 @@ const json = (value: unknown) => (value === undefined ? null : JSON.stringify(va
 
 async function insertCharge(hash: Buffer, merchant: Merchant, body: ChargeBody, ip: string) {
   const id = newId()
-  const txid = bareId(id)
+  const txid = removeHyphens(id)
   const { name: merchantName, city: merchantCity } = merchant
-  const code = simulatedCode({ txid, amount: body.amount, merchantName, merchantCity })
+  const code = buildSimulatedCode({ txid, amount: body.amount, merchantName, merchantCity })
   const { rowCount } = await pool.query(statements.CREATE_CHARGE, [
     hash,
     id,

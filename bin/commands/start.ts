@@ -6,7 +6,7 @@ import next from 'next'
 import { type Demo, openDemo } from '#bin/demo.ts'
 import { openRuntime, type Runtime } from '#bin/runtime.ts'
 import { untilStopped } from '#bin/stop.ts'
-import { sayLeaving } from '#lib/base/db/wake.ts'
+import { announceShutdown } from '#lib/base/db/wake.ts'
 import { env, loadEnvFile } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
@@ -44,7 +44,7 @@ async function serve(development: boolean): Promise<void> {
     log().info({ port: PORT, worker: WORKER }, 'server listening')
     announce(demo)
     await stopped
-    sayLeaving()
+    announceShutdown()
     await Promise.all([drain(front), worker?.stop()])
     worker = null
     await pages.close()

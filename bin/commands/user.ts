@@ -3,7 +3,7 @@ import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { env } from '#lib/base/env.ts'
 import { hashPassword, makePassword } from '#lib/services/people/password.ts'
 import { registerUser } from '#lib/services/people/register.ts'
-import { openResetFor } from '#lib/services/people/reset.ts'
+import { createResetLink } from '#lib/services/people/reset.ts'
 
 /** Prints the id to standard output and the password, shown only once, to standard error. */
 export async function create(words: string[]): Promise<void> {
@@ -27,7 +27,7 @@ export async function reset(words: string[]): Promise<void> {
   const { values } = parseArgs({ args: words, options: { email: { type: 'string' } } })
   const email = requireOption(values.email, '--email')
   await withRuntime(async () => {
-    const path = await openResetFor(email, { type: 'command_line' })
+    const path = await createResetLink(email, { type: 'command_line' })
     process.stdout.write(`${env().PUBLIC_URL}${path}\n`)
   })
 }

@@ -1,12 +1,12 @@
 import { useTranslations } from 'next-intl'
-import { wordOf } from '#lib/base/audit/actions.ts'
+import { actionMessageKey } from '#lib/base/audit/actions.ts'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 /** Translates an action; one recorded by another version is shown by its code. */
 export function useActionText(): (action: string) => string {
   const t = useTranslations('auditAction')
   return action => {
-    const word = wordOf(action)
+    const word = actionMessageKey(action)
     return word ? t(word) : action
   }
 }

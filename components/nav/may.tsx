@@ -2,18 +2,18 @@
 
 import { createContext, type ReactNode, use } from 'react'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
-import { type Allowed, mayNow } from '#lib/services/people/roles.ts'
+import { type AnyPermission, hasPermissionNow } from '#lib/services/people/roles.ts'
 
 export const MemberContext = createContext<Pick<SessionAccount, 'role' | 'status'> | null>(null)
 
 /** Returns a check of the member's permissions; the interface hides what they may not do. */
-export function useMay(): (wanted: Allowed) => boolean {
+export function useMay(): (wanted: AnyPermission) => boolean {
   const member = use(MemberContext)
-  return wanted => member !== null && mayNow(member, wanted)
+  return wanted => member !== null && hasPermissionNow(member, wanted)
 }
 
 interface IfMayProps {
-  do: Allowed
+  do: AnyPermission
   children: ReactNode
 }
 

@@ -13,7 +13,7 @@ import {
 } from 'lucide-react'
 import type { Mode } from '#lib/base/mode.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
-import { mayNow } from '#lib/services/people/roles.ts'
+import { hasPermissionNow } from '#lib/services/people/roles.ts'
 
 type PlaceName =
   | 'home'
@@ -61,7 +61,7 @@ export function placesOf(user: SessionUser, account: SessionAccount | null, mode
     return { main, more: [], phone: main }
   }
   const tokens = `${at}/settings/tokens`
-  const create: Place[] = mayNow(account, 'transactions:write')
+  const create: Place[] = hasPermissionNow(account, 'transactions:write')
     ? [{ name: 'new', href: newCharge, icon: Plus }]
     : []
   return {

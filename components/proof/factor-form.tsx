@@ -10,7 +10,7 @@ import { CodeField } from '#components/proof/code-field.tsx'
 import { type Asked, showPasskey } from '#components/proof/passkey-calls.ts'
 import { useCanPasskeys } from '#components/proof/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
-import { codeProof, type Factor, type FactorAnswer } from '#lib/services/people/schema.ts'
+import { codeProof, type Factor, type FactorProof } from '#lib/services/people/schema.ts'
 
 type Options = Parameters<typeof showPasskey>[0]['options']
 
@@ -19,7 +19,7 @@ const CODE = 'proof-code'
 
 interface FactorFormProps {
   methods: Factor[]
-  onShown: (answer: FactorAnswer) => Promise<void>
+  onShown: (answer: FactorProof) => Promise<void>
 }
 
 export function FactorForm({ methods, onShown }: FactorFormProps) {

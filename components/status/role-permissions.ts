@@ -1,6 +1,6 @@
 import { useLocale, useTranslations } from 'next-intl'
 import type { Role } from '#lib/rooms/accounts/schema.ts'
-import { type Allowed, may } from '#lib/services/people/roles.ts'
+import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
 
 /** Actions that differ between roles, each with the permission it requires. */
 export const DEEDS = [
@@ -14,13 +14,13 @@ export const DEEDS = [
   { name: 'settings', needs: 'settings:write' },
   { name: 'members', needs: 'members:write' },
   { name: 'audit', needs: 'audit:read' },
-] as const satisfies { name: string; needs: Allowed }[]
+] as const satisfies { name: string; needs: AnyPermission }[]
 
 export function useRoleText(): (role: Role) => string {
   const t = useTranslations('members')
   const list = new Intl.ListFormat(useLocale(), { type: 'conjunction' })
   return role => {
-    const names = DEEDS.filter(({ needs }) => may(role, needs)).map(({ name }) =>
+    const names = DEEDS.filter(({ needs }) => hasPermission(role, needs)).map(({ name }) =>
       t(`inWords.${name}`),
     )
     return t('mayDo', { count: names.length, deeds: list.format(names) })

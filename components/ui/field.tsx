@@ -2,7 +2,7 @@
 
 import { useLocale } from 'next-intl'
 import type { ComponentProps, ReactNode } from 'react'
-import { parseReais, reaisText } from '#lib/base/money.ts'
+import { formatReais, parseReais } from '#lib/base/money.ts'
 
 const CONTROL =
   'block w-full rounded-control border border-line2 bg-surface px-3 text-[16px] text-ink transition-colors duration-150 hover:border-faint focus-visible:border-accent aria-invalid:border-bad disabled:bg-sunk disabled:text-muted'
@@ -105,7 +105,7 @@ export function MoneyField({ onBlur, className = '', ...rest }: MoneyFieldProps)
   return (
     <div className="relative">
       <Field
-        placeholder={reaisText(0, locale)}
+        placeholder={formatReais(0, locale)}
         {...rest}
         type="text"
         inputMode="decimal"
@@ -113,7 +113,7 @@ export function MoneyField({ onBlur, className = '', ...rest }: MoneyFieldProps)
         className={`pl-10 font-semibold ${className}`}
         onBlur={event => {
           const amount = parseReais(event.currentTarget.value)
-          if (amount !== null) event.currentTarget.value = reaisText(amount, locale)
+          if (amount !== null) event.currentTarget.value = formatReais(amount, locale)
           onBlur?.(event)
         }}
       />

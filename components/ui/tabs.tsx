@@ -2,14 +2,14 @@
 
 import Link from 'next/link'
 import { useMay } from '#components/nav/may.tsx'
-import type { Allowed } from '#lib/services/people/roles.ts'
+import type { AnyPermission } from '#lib/services/people/roles.ts'
 
 interface Tab {
   href: string
   label: string
   isCurrent: boolean
   /** Hides the tab from members without this permission. */
-  onlyFor?: Allowed
+  onlyFor?: AnyPermission
 }
 
 interface TabsProps {

@@ -5,7 +5,7 @@ import { AuditPage } from '#lib/base/audit/schema.ts'
 import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { newId } from '#lib/base/ids.ts'
-import { inContext } from '#lib/base/log.ts'
+import { withLogContext } from '#lib/base/log.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { call } from '#lib/testing/call.ts'
@@ -33,7 +33,7 @@ beforeAll(async () => {
   staff = await signInAdmin()
   ownerId = await personOf(owner)
   staffId = await personOf(staff)
-  await inContext({ requestId: 'staff-request', ip: STAFF_IP }, () => suspendAsStaff(shop.id))
+  await withLogContext({ requestId: 'staff-request', ip: STAFF_IP }, () => suspendAsStaff(shop.id))
 })
 afterAll(() => api.close())
 

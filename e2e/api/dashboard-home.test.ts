@@ -5,7 +5,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
-import { endToEndId } from '#lib/services/gateway/simulator.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { checkLedger } from '#lib/services/ledger/check.ts'
 import { call } from '#lib/testing/call.ts'
 import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
@@ -47,7 +47,7 @@ async function payAt(moment: string, amount = 1_000): Promise<void> {
   const { id: chargeId } = await openCharge(merchant, amount)
   const paidAt = new Date(moment)
   const payment = { accountId: merchant.id, chargeId, paidAt, bookedAt: paidAt }
-  await settleCharges([{ ...payment, endToEndId: endToEndId(paidAt) }])
+  await settleCharges([{ ...payment, endToEndId: newEndToEndId(paidAt) }])
 }
 
 const paidDays = (days: DayReceived[]) => days.filter(({ count }) => count > 0)

@@ -5,7 +5,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { endToEndId } from '#lib/services/gateway/simulator.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { call } from '#lib/testing/call.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
@@ -131,7 +131,7 @@ async function enter({ id: accountId }: Account, count: number): Promise<void> {
   })
   const paidAt = new Date()
   await settleCharges(
-    ids.map(chargeId => ({ accountId, chargeId, endToEndId: endToEndId(paidAt), paidAt })),
+    ids.map(chargeId => ({ accountId, chargeId, endToEndId: newEndToEndId(paidAt), paidAt })),
   )
 }
 

@@ -1,6 +1,6 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { FAULT, REFUSALS } from '#lib/base/refusals.ts'
+import { INTERNAL_ERROR, REFUSALS } from '#lib/base/refusals.ts'
 import { buildDocument } from '#lib/edge/http/openapi.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
@@ -99,7 +99,7 @@ describe('the document', () => {
     )
     const codes = Object.entries(REFUSALS).filter(([, { audience }]) => audience === undefined)
     for (const [code, { status }] of codes) expect(told).toContain(`${status} ${code}`)
-    expect(told).toContain(`${FAULT.status} internal_error`)
+    expect(told).toContain(`${INTERNAL_ERROR.status} internal_error`)
     expect(told.size).toBe(codes.length + 1)
   })
 

@@ -4,7 +4,7 @@ import { createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { bareId, newId } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
@@ -82,7 +82,7 @@ describe('the path of a payment page', () => {
     for (let count = 0; count < 50; count++) {
       const id = newId()
       const name = new URL(paymentUrl(id)).pathname.slice('/pay/'.length)
-      expect(txidsOfPage(name)).toEqual([bareId(id)])
+      expect(txidsOfPage(name)).toEqual([removeHyphens(id)])
       // Only two bits of the last character count; the others must not give a second path.
       expect(txidsOfPage(`${name.slice(0, -1)}B`)).toEqual([])
     }
@@ -167,7 +167,7 @@ describe('the page', () => {
   })
 
   test.each([
-    ['its own id', (id: string) => bareId(id), false],
+    ['its own id', (id: string) => removeHyphens(id), false],
     ['an e-mail', () => `para ${newId()}@example.com`, false],
     ['the document', () => `cpf ${CANARY.document} ${newId()}`, false],
     ['the name', () => `${PAYER.client_name.toUpperCase()} ${newId()}`, false],
@@ -305,7 +305,7 @@ describe('the first visit', () => {
 
 test('the QR code equals that of another library, module by module, with its quiet zone', () => {
   for (let count = 0; count < 12; count++) {
-    const text = `00020101021226770014br.gov.bcb.pix2555pix.example.test/qr/v2/${bareId(newId())}`
+    const text = `00020101021226770014br.gov.bcb.pix2555pix.example.test/qr/v2/${removeHyphens(newId())}`
     const theirs = renderToStaticMarkup(
       createElement(QRCodeSVG, { value: text, level: 'M', boostLevel: false, marginSize: 4 }),
     )

@@ -12,7 +12,7 @@ import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
-import { type Allowed, may } from '#lib/services/people/roles.ts'
+import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { call } from '#lib/testing/call.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
@@ -253,7 +253,7 @@ function refusalOf(row: Row, method: string, path: string): [number, string] | n
   return operation?.missing ? [404, `{"error":"${operation.missing}"}`] : null
 }
 
-function denied(...allow: Allowed[]): [number, string] {
+function denied(...allow: AnyPermission[]): [number, string] {
   return [403, `{"error":"Permission denied: ${allow.join(' or ')}"}`]
 }
 
@@ -321,7 +321,8 @@ describe.each(PATHS)('%s', path => {
     for (const { method, allow, body } of OPERATIONS.filter(one => one.path === path)) {
       if (allow === null) continue
       const answer = await call(api.url, method, addressIn(owner, path), { headers, body })
-      if (allow.some(one => may(role, one))) expect([200, 409], method).toContain(answer.status)
+      if (allow.some(one => hasPermission(role, one)))
+        expect([200, 409], method).toContain(answer.status)
       else expect([answer.status, answer.text], method).toEqual(denied(...allow))
     }
   })
@@ -419,7 +420,7 @@ describe.each(PAGE_PATHS)('%s, for the dashboard', path => {
     if (row.hears === 'like a stranger') {
       return operation?.missing ? [404, `{"error":"${operation.missing}"}`] : null
     }
-    const isDenied = row.as === 'a viewer' && operation && !may('viewer', operation.allow)
+    const isDenied = row.as === 'a viewer' && operation && !hasPermission('viewer', operation.allow)
     return operation && isDenied ? [403, `{"error":"Permission denied: ${operation.allow}"}`] : null
   }
 
@@ -468,7 +469,7 @@ describe.each(PAGE_PATHS)('%s, for the dashboard', path => {
     for (const { method, allow, body, isEndless } of PAGE_OPERATIONS.filter(
       one => one.path === path,
     )) {
-      const mayCall = may(role, allow)
+      const mayCall = hasPermission(role, allow)
       if (isEndless && mayCall) continue
       const own = path.includes('/endpoints/[id]') ? await makeEndpoint() : undefined
       const answer = await call(api.url, method, address(own) + queryFor(method), {

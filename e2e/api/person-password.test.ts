@@ -7,7 +7,7 @@ import { authenticate } from '#lib/edge/session/authenticate.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import { openChallenge, readChallenge } from '#lib/services/people/challenge.ts'
-import { hashPassword, isPassword } from '#lib/services/people/password.ts'
+import { hashPassword, verifyPassword } from '#lib/services/people/password.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { startApiProcess } from '#lib/testing/api-process.ts'
 import { call } from '#lib/testing/call.ts'
@@ -52,7 +52,7 @@ function ask(
 
 async function knows(password: string): Promise<boolean> {
   const { passwordHash } = await db().user.findUniqueOrThrow({ where: { id } })
-  return isPassword(password, passwordHash)
+  return verifyPassword(password, passwordHash)
 }
 
 async function auditOf(action: string) {

@@ -5,8 +5,8 @@ import { newId } from '#lib/base/ids.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
-import { openSession, renewProof } from '#lib/services/people/sessions.ts'
-import { countTry } from '#lib/services/people/throttle.ts'
+import { openSession, recordProof } from '#lib/services/people/sessions.ts'
+import { countSignInAttempt } from '#lib/services/people/throttle.ts'
 import { appCode } from '#lib/testing/app-code.ts'
 import { call } from '#lib/testing/call.ts'
 import { ORDER } from '#lib/testing/lists.ts'
@@ -136,7 +136,7 @@ describe('a proof of identity', () => {
   test('works while others fail to sign in with the same e-mail, ten times at most', async () => {
     const member = await openMember({ stale: true })
     const { email } = await db().user.findUniqueOrThrow({ where: { id: member.id } })
-    for (let nth = 0; nth < 11; nth++) await countTry({ email, address: null })
+    for (let nth = 0; nth < 11; nth++) await countSignInAttempt({ email, address: null })
     expect((await prove(member, { password: PASSWORD })).status).toBe(200)
     for (let nth = 0; nth < 10; nth++) await prove(member, { password: 'x' })
     expect((await prove(member, { password: PASSWORD })).status).toBe(429)
@@ -209,7 +209,7 @@ test('changing the password requires the current one, and a proof if there is a 
     ask(member, 'POST', '/person/password', { current, password })
   const [second, third] = ['tulipa azul no cais 7', 'quatro cabras sobem 31 muros']
   expect((await change(PASSWORD, second)).status).toBe(200)
-  await renewProof((await readSession(member.secret))?.sessionId ?? '')
+  await recordProof((await readSession(member.secret))?.sessionId ?? '')
   const { codes } = await addApp(member)
   await growStale(member.id)
   expect(refusal(await change(second, third))).toEqual(PROVE)

@@ -6,7 +6,7 @@ import { readSession } from '#lib/edge/session/read.ts'
 import { activateAccount } from '#lib/rooms/accounts/activate.ts'
 import { inviteMember } from '#lib/rooms/accounts/invite.ts'
 import { AccountOpened, InvitationList } from '#lib/rooms/accounts/wire.ts'
-import { isPassword } from '#lib/services/people/password.ts'
+import { verifyPassword } from '#lib/services/people/password.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   expectShape,
@@ -95,7 +95,7 @@ describe('signing up', () => {
     })
     const email = body.email.trim().toLowerCase()
     expect([role, user]).toMatchObject(['owner', { name: 'Ana Nova', email, isAdmin: false }])
-    expect(await isPassword(PASSWORD, user.passwordHash)).toBe(true)
+    expect(await verifyPassword(PASSWORD, user.passwordHash)).toBe(true)
     const token = await makeToken(accountId)
     const account = await call(api.url, 'GET', '/account', { token })
     expect(account.body).toEqual({ name: 'Padaria Nova', balance: 100_000 })

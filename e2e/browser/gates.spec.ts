@@ -5,7 +5,7 @@ import { PAGES } from '#e2e/browser/page-table.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Role } from '#lib/rooms/accounts/schema.ts'
-import { type Allowed, may } from '#lib/services/people/roles.ts'
+import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
 
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
 /** Part of everything that only members of the account may see. */
@@ -78,7 +78,7 @@ function dueTo(as: string, role: Role | null, opensTo: string, path: string): st
   if (role === null) return HOME
   const isTheirs = as !== 'a stranger' || !path.includes('[id]')
   if (opensTo === 'member') return isTheirs ? 'opens' : '404'
-  return may(role, opensTo as Allowed) && isTheirs ? 'opens' : '404'
+  return hasPermission(role, opensTo as AnyPermission) && isTheirs ? 'opens' : '404'
 }
 
 const HOME = 'sent to /test/home'

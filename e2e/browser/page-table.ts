@@ -1,10 +1,10 @@
-import type { Allowed } from '#lib/services/people/roles.ts'
+import type { AnyPermission } from '#lib/services/people/roles.ts'
 
 /**
  * Who may open a page. anybody: visitors too. person: every signed-in user. member: members of the
  * account shown. A permission: members whose role has it. admin: the operator's staff.
  */
-type OpensTo = 'anybody' | 'person' | 'member' | 'admin' | Allowed
+type OpensTo = 'anybody' | 'person' | 'member' | 'admin' | AnyPermission
 
 /** Every page in app; e2e/browser/gates.spec.ts fails if one is missing. */
 export const PAGES: Record<string, OpensTo> = {

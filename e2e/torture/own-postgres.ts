@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findPackage, prepareBinaries } from '#lib/base/db/embedded-files.ts'
+import { findPostgresPackage, prepareBinaries } from '#lib/base/db/embedded-files.ts'
 import { plainEnv } from '#lib/base/db/embedded-server.ts'
 import { migrate } from '#lib/base/db/migrate.ts'
 import { cleanUp, livingIn, makeFolder, open, query } from '#lib/testing/embedded.ts'
@@ -36,7 +36,7 @@ export class OwnPostgres {
     await first.release()
     const { uid, gid } = statSync(first.location)
     const user = uid === process.geteuid?.() ? null : { uid, gid }
-    const bin = prepareBinaries(findPackage(), user, dataFolder, () => {})
+    const bin = prepareBinaries(findPostgresPackage(), user, dataFolder, () => {})
     const url = new URL(first.url)
     url.port = String(await freePort())
     const own = new OwnPostgres(url.href, first.location, bin)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { CSV_BOM, csvLine, plainAmount } from '#lib/base/csv.ts'
+import { CSV_BOM, csvLine, formatDecimalAmount } from '#lib/base/csv.ts'
 import fc from '#lib/testing/property.ts'
 
 /** Reads one line as RFC 4180 defines it, independently of the code under test. */
@@ -54,7 +54,7 @@ test('any line reads back as the texts that were written', () => {
 })
 
 test('an amount has exactly two decimals, up to the largest safe integer', () => {
-  expect([0, 5, -5, 10, 100, -123_456].map(plainAmount)).toEqual([
+  expect([0, 5, -5, 10, 100, -123_456].map(formatDecimalAmount)).toEqual([
     '0.00',
     '0.05',
     '-0.05',
@@ -62,7 +62,7 @@ test('an amount has exactly two decimals, up to the largest safe integer', () =>
     '1.00',
     '-1234.56',
   ])
-  expect(plainAmount(Number.MAX_SAFE_INTEGER)).toBe('90071992547409.91')
+  expect(formatDecimalAmount(Number.MAX_SAFE_INTEGER)).toBe('90071992547409.91')
 })
 
 test('the byte order mark for Excel is one character, EF BB BF in UTF-8', () => {

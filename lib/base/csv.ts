@@ -13,19 +13,19 @@ const QUOTED = /[",;\t\r\n]|^\s|\s$/
  * `,` and a decimal point elsewhere. Text that looks like a formula is escaped with an apostrophe.
  */
 export function csvLine(cells: CsvCell[], locale: string): string {
-  const brazilian = locale.startsWith('pt')
-  const written = cells.map(cell => {
+  const isPortuguese = locale.startsWith('pt')
+  const formatted = cells.map(cell => {
     if (cell === null) return ''
     if (typeof cell === 'number') return String(cell)
-    if (typeof cell === 'string') return quoted(FORMULA.test(cell) ? `'${cell}` : cell)
-    const plain = plainAmount(cell.amount)
-    return brazilian ? plain.replace('.', ',') : quoted(plain)
+    if (typeof cell === 'string') return quoteCell(FORMULA.test(cell) ? `'${cell}` : cell)
+    const plain = formatDecimalAmount(cell.amount)
+    return isPortuguese ? plain.replace('.', ',') : quoteCell(plain)
   })
-  return `${written.join(brazilian ? ';' : ',')}\r\n`
+  return `${formatted.join(isPortuguese ? ';' : ',')}\r\n`
 }
 
 /** Formats times as spreadsheets parse them: 21/11/2026 09:05:03, in English 2026-11-21 09:05:03. */
-export function csvTime(locale: string, timeZone: string): (at: string) => string {
+export function csvTimeFormatter(locale: string, timeZone: string): (at: string) => string {
   const format = new Intl.DateTimeFormat(locale === 'en' ? 'sv-SE' : locale, {
     ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
     ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
@@ -35,11 +35,11 @@ export function csvTime(locale: string, timeZone: string): (at: string) => strin
 }
 
 /** Formats cents as reais for other programs: a decimal point and two decimals, `-1234.05`. */
-export function plainAmount(amount: number): string {
+export function formatDecimalAmount(amount: number): string {
   const digits = String(Math.abs(amount)).padStart(3, '0')
   return `${amount < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
 }
 
-function quoted(text: string): string {
+function quoteCell(text: string): string {
   return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -1,17 +1,17 @@
 import { describeVariables, type Env, readEnv } from '#lib/base/settings.ts'
 
-let current: Env | undefined
+let cachedEnv: Env | undefined
 
 /** Returns the settings of the process. Read on first use, so that a build needs no environment. */
 export function env(): Env {
-  current ??= readEnv(process.env)
-  return current
+  cachedEnv ??= readEnv(process.env)
+  return cachedEnv
 }
 
 /** Adds settings. They go through `process.env` because Next's bundle has its own copy of this module. */
 export function supplyEnv(values: Record<string, string>): void {
   Object.assign(process.env, values)
-  current = undefined
+  cachedEnv = undefined
 }
 
 /** Loads a `.env` file if it exists. Variables that are already set take precedence. */

@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { connect, db, Prisma, pool } from '#lib/base/db/client.ts'
-import { databaseFault, isDatabaseGone, isTrocoError, TrocoError } from '#lib/base/errors.ts'
+import {
+  isDatabaseUnavailable,
+  isTrocoError,
+  parseDatabaseError,
+  TrocoError,
+} from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { CANARY, CHARGE, makeMerchant } from '#lib/testing/stage.ts'
 
-function caught(work: Promise<unknown>): Promise<unknown> {
+function catchError(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => expect.unreachable('it was not refused'),
     error => error,
@@ -50,15 +55,15 @@ describe('the fault read from a database error', () => {
   test('names the violated CHECK constraint and contains no row data', async () => {
     const merchant = await makeMerchant()
     const [amount, status] = [
-      await caught(insertBadly(merchant.id, 'amount')),
-      await caught(insertBadly(merchant.id, 'status')),
+      await catchError(insertBadly(merchant.id, 'amount')),
+      await catchError(insertBadly(merchant.id, 'status')),
     ]
-    expect(databaseFault(amount)).toMatchObject({
+    expect(parseDatabaseError(amount)).toMatchObject({
       code: '23514',
       constraint: 'charges_amount_range',
     })
-    expect(databaseFault(status)).toMatchObject({ constraint: 'charges_status_known' })
-    expect(JSON.stringify([databaseFault(amount), databaseFault(status)])).not.toContain(
+    expect(parseDatabaseError(status)).toMatchObject({ constraint: 'charges_status_known' })
+    expect(JSON.stringify([parseDatabaseError(amount), parseDatabaseError(status)])).not.toContain(
       CANARY.document,
     )
   })
@@ -66,18 +71,18 @@ describe('the fault read from a database error', () => {
   test('has the code of a unique violation, by SQL and by Prisma, and no row data', async () => {
     const merchant = await makeMerchant()
     await createCharge(merchant, 'test', payer, null)
-    const bySql = await caught(
+    const bySql = await catchError(
       db().$executeRaw`INSERT INTO event_sequences (account_id, mode)
         VALUES (${merchant.id}::uuid, 'test')`,
     )
-    expect(databaseFault(bySql).code).toBe('23505')
-    const byPrisma = await caught(
+    expect(parseDatabaseError(bySql).code).toBe('23505')
+    const byPrisma = await catchError(
       db().eventSequence.create({ data: { accountId: merchant.id, mode: 'test' } }),
     )
-    expect(databaseFault(byPrisma).code).toMatch(/^(23505|P2002)$/)
+    expect(parseDatabaseError(byPrisma).code).toMatch(/^(23505|P2002)$/)
     for (const error of [bySql, byPrisma]) {
-      expect(JSON.stringify(databaseFault(error))).not.toContain(merchant.id)
-      expect(isDatabaseGone(error)).toBe(false)
+      expect(JSON.stringify(parseDatabaseError(error))).not.toContain(merchant.id)
+      expect(isDatabaseUnavailable(error)).toBe(false)
     }
   })
 
@@ -86,49 +91,49 @@ describe('the fault read from a database error', () => {
     ring.cause = ring
     const nothing = { code: undefined, constraint: undefined, table: undefined }
     for (const error of [undefined, null, 'text', 7, new Error('text'), ring]) {
-      expect(databaseFault(error)).toEqual(nothing)
-      expect(isDatabaseGone(error)).toBe(false)
+      expect(parseDatabaseError(error)).toEqual(nothing)
+      expect(isDatabaseUnavailable(error)).toBe(false)
     }
   })
 })
 
 describe('the database counts as unavailable', () => {
   test('if no process listens on its port', async () => {
-    const nobody = connect({ url: 'postgresql://troco:x@127.0.0.1:9/troco', poolMax: 1 })
-    expect(isDatabaseGone(await caught(nobody.$queryRaw`SELECT 1`))).toBe(true)
-    await nobody.$disconnect()
+    const unreachable = connect({ url: 'postgresql://troco:x@127.0.0.1:9/troco', poolMax: 1 })
+    expect(isDatabaseUnavailable(await catchError(unreachable.$queryRaw`SELECT 1`))).toBe(true)
+    await unreachable.$disconnect()
   })
 
   test('if it terminates the connection', async () => {
     const dying = connect({ poolMax: 1 })
-    const suicide = dying.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(1)`
-    expect(isDatabaseGone(await caught(suicide))).toBe(true)
+    const terminated = dying.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(1)`
+    expect(isDatabaseUnavailable(await catchError(terminated))).toBe(true)
     expect(await dying.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }])
     await dying.$disconnect()
   })
 
   test('if no connection becomes free in time', async () => {
-    const narrow = connect({ poolMax: 1 })
-    const long = narrow.$queryRaw`SELECT 1 FROM pg_sleep(4)`.then(rows => rows)
-    expect(isDatabaseGone(await caught(narrow.$queryRaw`SELECT 1`))).toBe(true)
+    const smallPool = connect({ poolMax: 1 })
+    const long = smallPool.$queryRaw`SELECT 1 FROM pg_sleep(4)`.then(rows => rows)
+    expect(isDatabaseUnavailable(await catchError(smallPool.$queryRaw`SELECT 1`))).toBe(true)
     await long
-    await narrow.$disconnect()
+    await smallPool.$disconnect()
   })
 
   test.each(['53000', '53100', '53200', '53300', '53400', '58030', '25006'])(
     'if it lacks disk, memory, connections or write access: %s',
     async code => {
       const raise = `DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '${code}'; END $$`
-      const byOrm = await caught(db().$executeRaw(Prisma.raw(raise)))
-      const pastIt = await caught(pool().query(raise))
-      expect([byOrm, pastIt].map(isDatabaseGone)).toEqual([true, true])
+      const byOrm = await catchError(db().$executeRaw(Prisma.raw(raise)))
+      const byPool = await catchError(pool().query(raise))
+      expect([byOrm, byPool].map(isDatabaseUnavailable)).toEqual([true, true])
     },
   )
 
   test('but not if it rejects a statement', async () => {
-    const refused = await caught(db().$queryRaw`SELECT 1 / 0`)
-    expect(databaseFault(refused).code).toBe('22012')
-    expect(isDatabaseGone(refused)).toBe(false)
+    const refused = await catchError(db().$queryRaw`SELECT 1 / 0`)
+    expect(parseDatabaseError(refused).code).toBe('22012')
+    expect(isDatabaseUnavailable(refused)).toBe(false)
   })
 })
 
@@ -139,5 +144,5 @@ test.each([
   'une ligne viole la contrainte « charges_amount_range »',
 ])('the violated CHECK is found in every language of the server: %s', message => {
   const error = { cause: { originalCode: '23514', originalMessage: message } }
-  expect(databaseFault(error).constraint).toBe('charges_amount_range')
+  expect(parseDatabaseError(error).constraint).toBe('charges_amount_range')
 })

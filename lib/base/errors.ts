@@ -1,4 +1,9 @@
-import { type ErrorCode, type FieldProblems, type GivenFor, REFUSALS } from '#lib/base/refusals.ts'
+import {
+  type ErrorCode,
+  type FieldProblems,
+  REFUSALS,
+  type RefuseArguments,
+} from '#lib/base/refusals.ts'
 
 interface Details {
   fields?: FieldProblems
@@ -26,10 +31,13 @@ export class TrocoError extends Error {
 }
 
 /** Returns the error of a code, with the message from REFUSALS. The caller throws it. */
-export function refuse<Code extends ErrorCode>(code: Code, ...given: GivenFor<Code>): TrocoError {
+export function refuse<Code extends ErrorCode>(
+  code: Code,
+  ...args: RefuseArguments<Code>
+): TrocoError {
   const { message, field } = REFUSALS[code]
-  const text = typeof message === 'string' ? message : message(...(given as never[]))
-  const details = given.find(value => typeof value === 'object') as Details | undefined
+  const text = typeof message === 'string' ? message : message(...(args as never[]))
+  const details = args.find(value => typeof value === 'object') as Details | undefined
   return new TrocoError(code, text, { ...(field && { fields: { [field]: [text] } }), ...details })
 }
 
@@ -47,17 +55,17 @@ export function isTrocoError(error: unknown): error is TrocoError {
  * Codes of PostgreSQL, the socket and Prisma for a database that is temporarily unreachable or cannot
  * write. 53…: disk, memory or connections exhausted; 58030: I/O error; 25006: read-only.
  */
-const GONE =
+const UNAVAILABLE_CODES =
   /^(08...|57P0[1-3]|57014|53...|58030|25006|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|P1001|P1002|P1017|P2024|P2028)$/
 
 /** For raw statements the adapter reports only these names; maps them to Prisma's codes. */
-const GONE_KINDS: Record<string, string> = {
+const ADAPTER_ERROR_CODES: Record<string, string> = {
   DatabaseNotReachable: 'P1001',
   ConnectionClosed: 'P1017',
   SocketTimeout: 'P1002',
 }
 
-interface DatabaseFault {
+interface DatabaseErrorInfo {
   code: string | undefined
   constraint: string | undefined
   table: string | undefined
@@ -67,16 +75,17 @@ interface DatabaseFault {
  * Extracts code, constraint and table from a database error. Its message and `detail` can contain
  * whole rows, including payers' documents, so they must not be logged.
  */
-export function databaseFault(error: unknown): DatabaseFault {
-  const found: DatabaseFault = { code: undefined, constraint: undefined, table: undefined }
+export function parseDatabaseError(error: unknown): DatabaseErrorInfo {
+  const found: DatabaseErrorInfo = { code: undefined, constraint: undefined, table: undefined }
   let current: unknown = error
   for (let depth = 0; depth < 6 && typeof current === 'object' && current !== null; depth++) {
     const layer = current as Record<string, unknown>
-    const known = GONE_KINDS[text(layer.kind) ?? '']
-    found.code = text(layer.originalCode) ?? text(layer.code) ?? known ?? found.code
+    const known = ADAPTER_ERROR_CODES[nonEmptyString(layer.kind) ?? '']
+    found.code =
+      nonEmptyString(layer.originalCode) ?? nonEmptyString(layer.code) ?? known ?? found.code
     found.constraint = constraintOf(layer) ?? found.constraint
-    found.table = text(layer.table) ?? found.table
-    current = layer.cause ?? meta(layer)
+    found.table = nonEmptyString(layer.table) ?? found.table
+    current = layer.cause ?? driverError(layer)
   }
   return found
 }
@@ -85,16 +94,16 @@ export function databaseFault(error: unknown): DatabaseFault {
  * Returns the refusal raised by prisma/functions/troco_refuse.sql, else null. Only errors with its
  * SQLSTATE have a JSON message; the messages of others can contain rows and are never read.
  */
-export function refusalOf(
+export function parseDatabaseRefusal(
   error: unknown,
 ): { code: string; params: Record<string, string | number> } | null {
-  if (databaseFault(error).code !== 'TR422' || !(error instanceof Error)) return null
+  if (parseDatabaseError(error).code !== 'TR422' || !(error instanceof Error)) return null
   return JSON.parse(error.message)
 }
 
-export function isDatabaseGone(error: unknown): boolean {
-  const { code } = databaseFault(error)
-  if (code !== undefined && GONE.test(code)) return true
+export function isDatabaseUnavailable(error: unknown): boolean {
+  const { code } = parseDatabaseError(error)
+  if (code !== undefined && UNAVAILABLE_CODES.test(code)) return true
   const message = error instanceof Error ? error.message : ''
   return /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Query read timeout/.test(
     message,
@@ -105,19 +114,19 @@ function constraintOf(layer: Record<string, unknown>): string | undefined {
   const { constraint, originalMessage } = layer
   if (typeof constraint === 'string') return constraint
   if (typeof constraint === 'object' && constraint !== null) {
-    return text((constraint as Record<string, unknown>).index)
+    return nonEmptyString((constraint as Record<string, unknown>).index)
   }
   // The adapter passes a CHECK's name only in the message: the last quoted word in every language.
   if (layer.originalCode !== '23514' || typeof originalMessage !== 'string') return undefined
   return [...originalMessage.matchAll(/["«»„“”]\s?([a-z0-9_]+)\s?["«»“”]/g)].at(-1)?.[1]
 }
 
-function meta(layer: Record<string, unknown>): unknown {
+function driverError(layer: Record<string, unknown>): unknown {
   const value = layer.meta
   if (typeof value !== 'object' || value === null) return undefined
   return (value as Record<string, unknown>).driverAdapterError ?? value
 }
 
-function text(value: unknown): string | undefined {
+function nonEmptyString(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }

@@ -1,35 +1,35 @@
 import * as z from 'zod'
 
 /** English sentences by code, with `{name}` as the placeholder of a parameter. */
-export type Sentences = Record<string, string>
+export type MessageTemplates = Record<string, string>
 
-type Names<Sentence> = Sentence extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | Names<Rest>
+type PlaceholderNames<Sentence> = Sentence extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PlaceholderNames<Rest>
   : never
 
-export type BareCodeOf<Set extends Sentences> = {
-  [Code in keyof Set & string]: [Names<Set[Code]>] extends [never] ? Code : never
+export type CodeWithoutParamsOf<Set extends MessageTemplates> = {
+  [Code in keyof Set & string]: [PlaceholderNames<Set[Code]>] extends [never] ? Code : never
 }[keyof Set & string]
 
 /** A code of a closed set, with the values of its sentence's placeholders. */
-export type FactOf<Set extends Sentences> =
-  | { code: BareCodeOf<Set>; params: Record<never, never> }
+export type ReasonOf<Set extends MessageTemplates> =
+  | { code: CodeWithoutParamsOf<Set>; params: Record<never, never> }
   | {
-      [Code in Exclude<keyof Set & string, BareCodeOf<Set>>]: {
+      [Code in Exclude<keyof Set & string, CodeWithoutParamsOf<Set>>]: {
         code: Code
-        params: Record<Names<Set[Code]>, FactParam>
+        params: Record<PlaceholderNames<Set[Code]>, ReasonParam>
       }
-    }[Exclude<keyof Set & string, BareCodeOf<Set>>]
+    }[Exclude<keyof Set & string, CodeWithoutParamsOf<Set>>]
 
-export type FactParam = string | number
-export type FactParams = Record<string, FactParam>
+export type ReasonParam = string | number
+export type ReasonParams = Record<string, ReasonParam>
 
-export const factParams = z.record(z.string(), z.union([z.string(), z.number()]))
+export const reasonParams = z.record(z.string(), z.union([z.string(), z.number()]))
 
 /** Returns the English sentence of a fact with its parameters filled in. */
-export function sentenceOf(
-  sentences: Sentences,
-  { code, params }: { code: string; params: FactParams },
+export function formatReason(
+  templates: MessageTemplates,
+  { code, params }: { code: string; params: ReasonParams },
 ): string {
-  return (sentences[code] ?? '').replace(/\{(\w+)\}/g, (_, name) => String(params[name] ?? ''))
+  return (templates[code] ?? '').replace(/\{(\w+)\}/g, (_, name) => String(params[name] ?? ''))
 }

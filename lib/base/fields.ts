@@ -13,7 +13,7 @@ export function must(rule: string) {
  * Returns OpenAPI metadata of a field. Where JSON Schema cannot be derived from the zod schema, its
  * meta also has a schema under `like` that describes the same values.
  */
-export function about(description: string, ...examples: unknown[]) {
+export function openApiMeta(description: string, ...examples: unknown[]) {
   return examples.length > 0 ? { description, examples } : { description }
 }
 
@@ -55,13 +55,16 @@ export const externalId = z
   .regex(/^[^\p{C}]+$/u, must(EXTERNAL_ID))
   .refine(value => value.trim() !== '', must(EXTERNAL_ID))
   .refine(value => !isUuid(value), must(EXTERNAL_ID))
-  .meta({ ...about(REFERENCE, 'order-1048'), minLength: 1 })
+  .meta({ ...openApiMeta(REFERENCE, 'order-1048'), minLength: 1 })
 
 /** A time in a response: UTC with microseconds. */
 export const instant = z
   .string()
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
-  .meta({ ...about('UTC, with microseconds.', '2026-11-21T01:27:00.123456Z'), format: 'date-time' })
+  .meta({
+    ...openApiMeta('UTC, with microseconds.', '2026-11-21T01:27:00.123456Z'),
+    format: 'date-time',
+  })
 
 /** Copies the fields of a shape from a row, in the shape's order, and omits all others. */
 export function pickFields<Shape extends z.ZodRawShape>(
@@ -94,11 +97,11 @@ function byteLength(value: unknown): number {
 const PAGE_END = 'Send it as `cursor` to read the next page. Null on the last page.'
 
 const Page = z
-  .object({ next_cursor: z.string().nullable().meta(about(PAGE_END, null)) })
-  .meta({ id: 'Page', ...about('Fields of every page of a list.') })
+  .object({ next_cursor: z.string().nullable().meta(openApiMeta(PAGE_END, null)) })
+  .meta({ id: 'Page', ...openApiMeta('Fields of every page of a list.') })
 
 export function pageOf<Entry extends z.ZodType>(entry: Entry) {
-  const entries = z.array(entry).meta(about('Newest first.'))
+  const entries = z.array(entry).meta(openApiMeta('Newest first.'))
   return z.intersection(z.object({ data: entries }), Page)
 }
 
@@ -109,23 +112,23 @@ const LIMIT = `be a whole number from 1 to ${LIST_MAX}`
 
 const moment = z
   .union([z.iso.date(), z.iso.datetime({ offset: true })], must(TIME))
-  .refine(isReadable, must(TIME))
+  .refine(isParsableTime, must(TIME))
 
 /** Accepts times that PostgreSQL parses (UTC offsets below 16 hours) and that are not before 1970. */
-function isReadable(value: string): boolean {
+function isParsableTime(value: string): boolean {
   return value.length <= TIME_MAX && Date.parse(value) >= 0 && !/[+-](1[6-9]|2\d):\d\d$/.test(value)
 }
 
-export function listLimit(unlessSaid: number) {
+export function listLimit(defaultLimit: number) {
   return z
     .string()
     .regex(/^\d{1,3}$/, must(LIMIT))
     .transform(Number)
     .refine(value => value >= 1 && value <= LIST_MAX, must(LIMIT))
-    .default(unlessSaid)
+    .default(defaultLimit)
     .meta({
-      like: z.int().min(1).max(LIST_MAX).default(unlessSaid),
-      ...about('Maximum number of entries.', unlessSaid),
+      like: z.int().min(1).max(LIST_MAX).default(defaultLimit),
+      ...openApiMeta('Maximum number of entries.', defaultLimit),
     })
 }
 
@@ -135,7 +138,7 @@ const MOMENT = 'a date (midnight UTC) or a time with a UTC offset.'
 /** Builds the query schema of a list. `find` documents which columns `q` searches. */
 export function listQuery<const Status extends string>(
   statuses: readonly Status[],
-  find = 'Search text.',
+  searchDescription = 'Search text.',
 ) {
   const reference = z.string().max(255, must('have at most 255 characters'))
   return z.object({
@@ -144,17 +147,19 @@ export function listQuery<const Status extends string>(
       .string()
       .refine(isUuid, must('be the next_cursor of a previous page'))
       .optional()
-      .meta({ ...about('The `next_cursor` of the previous page.', CURSOR), format: 'uuid' }),
+      .meta({ ...openApiMeta('The `next_cursor` of the previous page.', CURSOR), format: 'uuid' }),
     status: z
       .enum(statuses, must(`be one of ${statuses.join(', ')}`))
       .optional()
-      .meta(about('Only entries with this status.', statuses[0])),
+      .meta(openApiMeta('Only entries with this status.', statuses[0])),
     external_id: reference
       .optional()
-      .meta(about('Only the entry with this `external_id`.', 'order-1048')),
-    created_from: moment.optional().meta(about(`Created at or after: ${MOMENT}`, '2026-11-01')),
-    created_to: moment.optional().meta(about(`Created before: ${MOMENT}`, '2026-12-01')),
-    q: reference.optional().meta(about(find, 'ana')),
+      .meta(openApiMeta('Only the entry with this `external_id`.', 'order-1048')),
+    created_from: moment
+      .optional()
+      .meta(openApiMeta(`Created at or after: ${MOMENT}`, '2026-11-01')),
+    created_to: moment.optional().meta(openApiMeta(`Created before: ${MOMENT}`, '2026-12-01')),
+    q: reference.optional().meta(openApiMeta(searchDescription, 'ana')),
   })
 }
 export type ListQuery = z.infer<ReturnType<typeof listQuery>>

@@ -37,6 +37,6 @@ export function isUuid(text: string): boolean {
 }
 
 /** Removes the hyphens, which banks do not accept in ids. */
-export function bareId(id: string): string {
+export function removeHyphens(id: string): string {
   return id.replaceAll('-', '')
 }

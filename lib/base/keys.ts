@@ -27,25 +27,28 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /** Derived keys by purpose and secret, cached because deriving a key costs more than using it. */
-const derived = new Map<string, KeyObject>()
+const derivedKeys = new Map<string, KeyObject>()
 
-export function keyFor(purpose: Purpose, secret = env().TROCO_SECRET): KeyObject {
+export function deriveKey(purpose: Purpose, secret = env().TROCO_SECRET): KeyObject {
   if (!secret) throw refuse('setup_failed', 'TROCO_SECRET is not set: start with `npm start`')
   const name = `${purpose} ${secret}`
-  const known = derived.get(name)
+  const known = derivedKeys.get(name)
   if (known) return known
   const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, 'troco', purpose, 32)))
-  derived.set(name, key)
+  derivedKeys.set(name, key)
   return key
 }
 
 /** Returns a fingerprint of the key that encrypts webhook secrets; it reveals nothing of the key. */
 export function keyId(): string {
-  return createHash('sha256').update(keyFor('webhook-secrets').export()).digest('hex').slice(0, 12)
+  return createHash('sha256')
+    .update(deriveKey('webhook-secrets').export())
+    .digest('hex')
+    .slice(0, 12)
 }
 
 export function hmac(purpose: Purpose, text: string, secret?: string): Buffer {
-  return createHmac('sha256', keyFor(purpose, secret)).update(text).digest()
+  return createHmac('sha256', deriveKey(purpose, secret)).update(text).digest()
 }
 
 /** Encrypts with AES-256-GCM. `context` binds the result to its row: it cannot be moved to another. */
@@ -55,7 +58,7 @@ export function seal(
   purpose: SealPurpose = 'webhook-secrets',
 ): Uint8Array<ArrayBuffer> {
   const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', keyFor(purpose), nonce)
+  const cipher = createCipheriv('aes-256-gcm', deriveKey(purpose), nonce)
   cipher.setAAD(Buffer.from(context))
   const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
   return new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), body]))
@@ -63,7 +66,7 @@ export function seal(
 
 /** Decrypts what `seal` encrypted under TROCO_SECRET or TROCO_SECRET_BEFORE. */
 export function unseal(
-  box: Uint8Array,
+  sealed: Uint8Array,
   context: string,
   purpose: SealPurpose = 'webhook-secrets',
 ): string {
@@ -71,7 +74,7 @@ export function unseal(
   let cause: unknown
   for (const secret of [TROCO_SECRET, TROCO_SECRET_BEFORE].filter(Boolean)) {
     try {
-      return open(Buffer.from(box), context, keyFor(purpose, secret))
+      return decrypt(Buffer.from(sealed), context, deriveKey(purpose, secret))
     } catch (error) {
       cause = error
     }
@@ -81,7 +84,7 @@ export function unseal(
   throw refuse('setup_failed', message, { cause })
 }
 
-function open(bytes: Buffer, context: string, key: KeyObject): string {
+function decrypt(bytes: Buffer, context: string, key: KeyObject): string {
   const options = { authTagLength: TAG_BYTES }
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), options)
   decipher.setAAD(Buffer.from(context))

@@ -16,7 +16,7 @@ export function nextLocale(locale: Locale): Locale {
 
 /** Returns the locale that a browser prefers; English if it prefers none of the list. */
 export function preferredLocale(acceptLanguage: string): Locale {
-  const wishes = acceptLanguage
+  const preferences = acceptLanguage
     .split(',')
     .flatMap(part => {
       const [tag = '', ...parameters] = part.trim().toLowerCase().split(';')
@@ -26,5 +26,5 @@ export function preferredLocale(acceptLanguage: string): Locale {
     })
     .filter(({ weight }) => weight > 0)
     .sort((one, other) => other.weight - one.weight)
-  return wishes[0]?.locale ?? 'en'
+  return preferences[0]?.locale ?? 'en'
 }

@@ -4,7 +4,7 @@ import { db } from '#lib/base/db/client.ts'
 import { TrocoError } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { Invariant, isInvariant } from '#lib/base/invariant.ts'
-import { describeError, inContext, log } from '#lib/base/log.ts'
+import { describeError, log, withLogContext } from '#lib/base/log.ts'
 import { CANARY } from '#lib/testing/canary.ts'
 import { findLeak } from '#lib/testing/log-search.ts'
 import { TEST_LOG } from '#lib/testing/setup.ts'
@@ -19,9 +19,9 @@ function linesWith(mark: string): Record<string, unknown>[] {
 
 test('each line has the request id and, once known, the account id', async () => {
   const mark = newId()
-  await inContext({ requestId: 'r-1' }, async noted => {
+  await withLogContext({ requestId: 'r-1' }, async context => {
     log().info(`before ${mark}`)
-    noted.accountId = 'a-1'
+    context.accountId = 'a-1'
     await Promise.resolve()
     log().info(`after ${mark}`)
   })

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import pino from 'pino'
 import pretty from 'pino-pretty'
 import { env } from '#lib/base/env.ts'
-import { databaseFault, isTrocoError } from '#lib/base/errors.ts'
+import { isTrocoError, parseDatabaseError } from '#lib/base/errors.ts'
 import { isInvariant } from '#lib/base/invariant.ts'
 
 const HOLDER = Symbol.for('troco.log')
@@ -13,11 +13,11 @@ const REDACTED = ['token', 'secret', 'password', 'authorization', 'cookie', 'cli
 
 /** Returns the logger of the process, shared by the native modules and Next's copy of them. */
 export function log(): pino.Logger {
-  holder[HOLDER] ??= createLog()
+  holder[HOLDER] ??= createLogger()
   return holder[HOLDER]
 }
 
-function createLog(): pino.Logger {
+function createLogger(): pino.Logger {
   const { LOG_LEVEL, LOG_FILE, TROCO_ENV } = env()
   const options: pino.LoggerOptions = {
     level: LOG_LEVEL,
@@ -25,7 +25,7 @@ function createLog(): pino.Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: label => ({ level: label }) },
     mixin: () => {
-      const { ip: _, ...logged } = contextNow()
+      const { ip: _, ...logged } = currentLogContext()
       return logged
     },
     redact: { paths: REDACTED.flatMap(name => [name, `*.${name}`]), censor: '[hidden]' },
@@ -54,15 +54,15 @@ export interface LogContext {
 const CONTEXTS = Symbol.for('troco.log.contexts')
 
 /** Runs `work` with a context whose request and account ids are added to every log line. */
-export function inContext<T>(context: LogContext, work: (noted: LogContext) => T): T {
-  return contexts().run(context, work, context)
+export function withLogContext<T>(context: LogContext, work: (noted: LogContext) => T): T {
+  return contextStorage().run(context, work, context)
 }
 
-export function contextNow(): LogContext {
-  return contexts().getStore() ?? {}
+export function currentLogContext(): LogContext {
+  return contextStorage().getStore() ?? {}
 }
 
-function contexts(): AsyncLocalStorage<LogContext> {
+function contextStorage(): AsyncLocalStorage<LogContext> {
   const shared = globalThis as typeof globalThis & { [CONTEXTS]?: AsyncLocalStorage<LogContext> }
   shared[CONTEXTS] ??= new AsyncLocalStorage()
   return shared[CONTEXTS]
@@ -77,7 +77,7 @@ export function describeError(error: unknown): Record<string, unknown> {
     const cause = error.cause === undefined ? {} : { cause: describeError(error.cause) }
     return { code: error.code, message: error.message, ...cause }
   }
-  const fault = databaseFault(error)
+  const fault = parseDatabaseError(error)
   if (fault.code !== undefined) return { ...fault }
   if (!(error instanceof Error)) return { kind: typeof error }
   // Messages of JavaScript's own errors contain no stored data, and an invariant's must not.

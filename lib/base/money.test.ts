@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { AMOUNT_MAX, parseReais, reaisText } from '#lib/base/money.ts'
+import { AMOUNT_MAX, formatReais, parseReais } from '#lib/base/money.ts'
 import fc from '#lib/testing/property.ts'
 
 test.each([
@@ -49,7 +49,7 @@ test.each(['pt-BR', 'en'])(
   locale => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: AMOUNT_MAX }), amount => {
-        expect(parseReais(reaisText(amount, locale))).toBe(amount)
+        expect(parseReais(formatReais(amount, locale))).toBe(amount)
       }),
     )
   },

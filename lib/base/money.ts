@@ -28,7 +28,7 @@ export function parseReais(text: string): number | null {
   return amount <= AMOUNT_MAX ? amount : null
 }
 
-export function reaisText(amount: number, locale: string): string {
+export function formatReais(amount: number, locale: string): string {
   const format = new Intl.NumberFormat(locale, { minimumFractionDigits: 2 })
   return format.format(amount / 100)
 }

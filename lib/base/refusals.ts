@@ -1,6 +1,6 @@
 export type FieldProblems = Record<string, string[]>
 
-interface Shown {
+interface HeaderValues {
   permission?: string | undefined
   retryAfterS?: number | undefined
 }
@@ -11,17 +11,17 @@ export interface Refusal {
   message: string | ((...given: never[]) => string)
   field?: string
   /** Response headers besides `x-error-code`: fixed, or made from the error. */
-  headers?: Record<string, string | ((shown: Shown) => string | undefined)>
+  headers?: Record<string, string | ((shown: HeaderValues) => string | undefined)>
   /** Receiver of a code that API clients never get. Only codes without an audience are documented. */
   audience?: 'pages' | 'operator'
 }
 
 /** For a code that covers several situations: the caller of `refuse` passes the message. */
-const worded = (message: string, _options?: { cause: unknown }) => message
+const callerMessage = (message: string, _options?: { cause: unknown }) => message
 
-const PERMISSION = { 'x-required-permission': ({ permission }: Shown) => permission }
+const PERMISSION = { 'x-required-permission': ({ permission }: HeaderValues) => permission }
 const RETRY_AFTER = {
-  'retry-after': ({ retryAfterS }: Shown) => retryAfterS?.toString(),
+  'retry-after': ({ retryAfterS }: HeaderValues) => retryAfterS?.toString(),
 }
 
 const TABLE = {
@@ -86,7 +86,7 @@ const TABLE = {
     // Seconds for a restart: an immediate retry would meet the same fault.
     headers: { 'retry-after': '2' },
   },
-  setup_failed: { status: 500, message: worded, audience: 'operator' },
+  setup_failed: { status: 500, message: callerMessage, audience: 'operator' },
 
   session_required: {
     status: 403,
@@ -103,7 +103,7 @@ const TABLE = {
     message: 'This invitation is for another e-mail address',
     audience: 'pages',
   },
-  sign_up_closed: { status: 403, message: worded, audience: 'pages' },
+  sign_up_closed: { status: 403, message: callerMessage, audience: 'pages' },
   account_not_found: { status: 404, message: 'Account not found', audience: 'pages' },
   endpoint_not_found: { status: 404, message: 'Endpoint not found', audience: 'pages' },
   delivery_not_found: { status: 404, message: 'Delivery not found', audience: 'pages' },
@@ -121,17 +121,17 @@ const TABLE = {
     message: 'This device is already signed out',
     audience: 'pages',
   },
-  endpoint_disabled: { status: 409, message: worded, audience: 'pages' },
-  under_way: { status: 409, message: worded, audience: 'pages' },
-  limit_reached: { status: 409, message: worded, audience: 'pages' },
-  token_ended: { status: 409, message: worded, audience: 'pages' },
+  endpoint_disabled: { status: 409, message: callerMessage, audience: 'pages' },
+  under_way: { status: 409, message: callerMessage, audience: 'pages' },
+  limit_reached: { status: 409, message: callerMessage, audience: 'pages' },
+  token_ended: { status: 409, message: callerMessage, audience: 'pages' },
   member_already: { status: 409, message: 'This user is already a member', audience: 'pages' },
   last_owner: {
     status: 409,
     message: 'An account must have an owner: make another member an owner first',
     audience: 'pages',
   },
-  invitation_ended: { status: 409, message: worded, audience: 'pages' },
+  invitation_ended: { status: 409, message: callerMessage, audience: 'pages' },
   link_expired: {
     status: 410,
     message: 'This link has expired or was already used: request a new one',
@@ -145,16 +145,20 @@ export type PublicErrorCode = {
   [Code in ErrorCode]: (typeof TABLE)[Code] extends { audience: string } ? never : Code
 }[ErrorCode]
 
-type Wording<Code extends ErrorCode> = Extract<
+type MessageFunction<Code extends ErrorCode> = Extract<
   (typeof TABLE)[Code]['message'],
   (...given: never[]) => string
 >
 
-export type GivenFor<Code extends ErrorCode> = [Wording<Code>] extends [never]
+export type RefuseArguments<Code extends ErrorCode> = [MessageFunction<Code>] extends [never]
   ? []
-  : Parameters<Wording<Code>>
+  : Parameters<MessageFunction<Code>>
 
 export const REFUSALS: Readonly<Record<ErrorCode, Refusal>> = TABLE
 
 /** Response to an internal error. The reason is only logged. */
-export const FAULT = { status: 500, code: 'internal_error', message: 'Internal server error' }
+export const INTERNAL_ERROR = {
+  status: 500,
+  code: 'internal_error',
+  message: 'Internal server error',
+}

@@ -1,15 +1,15 @@
 import type {
-  Answer,
   ChargeOrder,
   ChargeState,
   Gateway,
+  GatewayResult,
   OpenedCharge,
   OrderState,
   PayoutOrder,
   RefundOrder,
 } from '#lib/services/gateway/gateway.ts'
-import { simulatedCode } from '#lib/services/gateway/simulated-code.ts'
-import { endToEndId } from '#lib/services/gateway/simulator.ts'
+import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 
 /** How a payout or refund call goes: whether the order arrives, and what the caller learns. */
 export const SEND_FATES = [
@@ -82,28 +82,28 @@ export class StubBank implements Gateway {
     return this.orders.has(id) && this.fates.get(id)?.end !== 'refused' ? 1 : 0
   }
 
-  sendPayout(order: PayoutOrder): Promise<Answer<OrderState>> {
+  sendPayout(order: PayoutOrder): Promise<GatewayResult<OrderState>> {
     return this.send(order)
   }
 
-  refundCharge(order: RefundOrder): Promise<Answer<OrderState>> {
+  refundCharge(order: RefundOrder): Promise<GatewayResult<OrderState>> {
     return this.send(order)
   }
 
-  getPayout(id: string): Promise<Answer<OrderState | null>> {
+  getPayout(id: string): Promise<GatewayResult<OrderState | null>> {
     return this.ask(id)
   }
 
-  getRefund(id: string): Promise<Answer<OrderState | null>> {
+  getRefund(id: string): Promise<GatewayResult<OrderState | null>> {
     return this.ask(id)
   }
 
-  async createCharge(order: ChargeOrder): Promise<Answer<OpenedCharge>> {
+  async createCharge(order: ChargeOrder): Promise<GatewayResult<OpenedCharge>> {
     this.charges.set(order.txid, { state: 'open' })
-    return { outcome: 'ok', value: { brCode: simulatedCode(order) } }
+    return { outcome: 'ok', value: { brCode: buildSimulatedCode(order) } }
   }
 
-  async getCharges(txids: string[]): Promise<Answer<Map<string, ChargeState>>> {
+  async getCharges(txids: string[]): Promise<GatewayResult<Map<string, ChargeState>>> {
     this.asked.push(...txids)
     const known = txids.flatMap(txid => {
       const state = this.charges.get(txid)
@@ -113,20 +113,20 @@ export class StubBank implements Gateway {
     return (await this.onTheWay('before')) ?? (await this.onTheWay('after')) ?? answer
   }
 
-  async cancelCharge(txid: string): Promise<Answer<ChargeState>> {
+  async cancelCharge(txid: string): Promise<GatewayResult<ChargeState>> {
     this.charges.delete(txid)
     return { outcome: 'ok', value: { state: 'cancelled' } }
   }
 
-  async getBalance(): Promise<Answer<null>> {
+  async getBalance(): Promise<GatewayResult<null>> {
     return { outcome: 'ok', value: null }
   }
 
-  async checkHealth(): Promise<Answer<null>> {
+  async checkHealth(): Promise<GatewayResult<null>> {
     return { outcome: 'ok', value: null }
   }
 
-  private async send(order: PayoutOrder | RefundOrder): Promise<Answer<OrderState>> {
+  private async send(order: PayoutOrder | RefundOrder): Promise<GatewayResult<OrderState>> {
     const hijacked = await this.onTheWay('before')
     this.sent.push(order)
     const fate = this.fates.get(order.id)?.sends?.shift() ?? 'taken'
@@ -146,13 +146,13 @@ export class StubBank implements Gateway {
       if (!isKnown) this.refusedAtOnce.add(id)
       return () => ({ outcome: 'rejected', reason: isKnown ? 'Duplicate id' : 'No' }) as const
     }
-    this.orders.set(id, { amount, settled: false, proof: endToEndId() })
+    this.orders.set(id, { amount, settled: false, proof: newEndToEndId() })
     if (fate === 'lost after') return () => LOST
     if (fate === 'throws after') return throwLost
     return () => ({ outcome: 'ok', value: { state: 'taken' } }) as const
   }
 
-  private async ask(id: string): Promise<Answer<OrderState | null>> {
+  private async ask(id: string): Promise<GatewayResult<OrderState | null>> {
     const hijacked = await this.onTheWay('before')
     this.asked.push(id)
     const fate = this.fates.get(id)?.asks?.shift() ?? 'answered'
@@ -178,11 +178,11 @@ export class StubBank implements Gateway {
       : { state: 'done', endToEndId: order.proof }
   }
 
-  private async onTheWay(when: 'before' | 'after'): Promise<Answer<never> | undefined> {
+  private async onTheWay(when: 'before' | 'after'): Promise<GatewayResult<never> | undefined> {
     if (this.stalls?.when !== when) return undefined
     const { work } = this.stalls
     this.stalls = null
-    return (await work()) as Answer<never> | undefined
+    return (await work()) as GatewayResult<never> | undefined
   }
 }
 

@@ -26,7 +26,7 @@ export async function deliverTheirs(merchant: Account): Promise<void> {
   const deliverer = makeDeliverer()
   const areTried = async () => (await deliveriesOf(merchant)).every(({ tries }) => tries.length > 0)
   for (; !(await areTried()); await sleep(20)) await deliverer.run()
-  deliverer.breakOff()
+  deliverer.abort()
 }
 
 /** Makes all pending retries due. */

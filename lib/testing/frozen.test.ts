@@ -10,7 +10,7 @@ import { ACTIONS } from '#lib/base/audit/actions.ts'
 import { disconnect } from '#lib/base/db/client.ts'
 import { migrate } from '#lib/base/db/migrate.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
-import { hmac, keyFor, keyId, unseal } from '#lib/base/keys.ts'
+import { deriveKey, hmac, keyId, unseal } from '#lib/base/keys.ts'
 import { REFUSALS } from '#lib/base/refusals.ts'
 import { describeVariables } from '#lib/base/settings.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
@@ -23,7 +23,7 @@ import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
-import { askPasskey } from '#lib/services/people/passkeys.ts'
+import { beginPasskeyAuthentication } from '#lib/services/people/passkeys.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { DELIVERY_STATUSES, EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { appCode } from '#lib/testing/app-code.ts'
@@ -161,11 +161,11 @@ test('constraints, indexes and triggers keep their names unless a newer migratio
 })
 
 describe('data made with a server key stays readable', () => {
-  type Purpose = Parameters<typeof keyFor>[0]
+  type Purpose = Parameters<typeof deriveKey>[0]
 
   test.each(Object.entries(keys.purposes))('the key for %s is the same', (purpose, hex) => {
     expect(
-      keyFor(purpose as Purpose)
+      deriveKey(purpose as Purpose)
         .export()
         .toString('hex'),
     ).toBe(hex)
@@ -291,7 +291,7 @@ describe('users can sign in', () => {
   test('with a passkey', async () => {
     const id = Buffer.from(world.passkey.id, 'base64url')
     const device = { id, privateKey: createPrivateKey(world.passkey.privateKey) }
-    const asked = await askPasskey(world.origin, null)
+    const asked = await beginPasskeyAuthentication(world.origin, null)
     const { challenge, passkey } = makeSoftwareKey(world.origin, device).show(asked)
     const { person } = await attempt({ challenge, passkey: JSON.stringify(passkey) })
     expect(person?.id).toBe(world.owner)

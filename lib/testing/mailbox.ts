@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { db } from '#lib/base/db/client.ts'
 import { unseal } from '#lib/base/keys.ts'
-import type { Letter } from '#lib/services/mail/write.ts'
+import type { Mail } from '#lib/services/mail/write.ts'
 
 /** Returns the queued mails to an address, oldest first. */
-export async function mailsTo(email: string): Promise<Letter[]> {
+export async function mailsTo(email: string): Promise<Mail[]> {
   const rows = await db().mail.findMany({ orderBy: { id: 'asc' }, where: { failedAt: null } })
   return rows
-    .map(({ id, sealed }) => JSON.parse(unseal(sealed, id, 'mails')) as Letter)
+    .map(({ id, sealed }) => JSON.parse(unseal(sealed, id, 'mails')) as Mail)
     .filter(({ to }) => to === email)
 }
 
@@ -19,10 +19,10 @@ export async function linkTo(email: string): Promise<string> {
 export function printedLinkTo(email: string, logFile: string): string {
   const lines = readFileSync(logFile, 'utf8').split('\n')
   const line = lines.findLast(one => one.includes(`"to":"${email}"`))
-  return linkIn(line ? (JSON.parse(line) as Letter) : undefined, email)
+  return linkIn(line ? (JSON.parse(line) as Mail) : undefined, email)
 }
 
-function linkIn(letter: Letter | undefined, email: string): string {
+function linkIn(letter: Mail | undefined, email: string): string {
   const text = letter?.text ?? ''
   const link = /https?:\/\/[^/\s]+(\/\S+)/.exec(text)?.[1]
   if (!link) throw new Error(`No mail with a link was written to ${email}`)

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { Prisma } from '#lib/base/db/client.ts'
-import type { Once } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import { newId } from '#lib/base/ids.ts'
 import { closeCharge, closeUnheard } from '#lib/rooms/charges/close.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
@@ -31,7 +31,7 @@ beforeAll(async () => {
   refund = { accountId: merchant.id, refundId: newId(), chargeColumns }
 })
 
-function once(): Once {
+function once(): IdempotentRequest {
   const requestHash = new Uint8Array(32)
   const scope = { accountId: merchant.id, mode: 'test', path: '/', key: newId() } as const
   return { ...scope, requestHash, keptS: 60, id: newId(), resumed: false }

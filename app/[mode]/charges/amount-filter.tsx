@@ -7,7 +7,7 @@ import { moneyText } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { MoneyField } from '#components/ui/field.tsx'
-import { parseReais, reaisText } from '#lib/base/money.ts'
+import { formatReais, parseReais } from '#lib/base/money.ts'
 
 const CHIP =
   'inline-flex h-9 items-center gap-1.5 border bg-surface font-medium text-small transition-colors duration-150'
@@ -70,7 +70,7 @@ function Amounts({ from, to, onChoose }: AmountsProps) {
   const t = useTranslations()
   const locale = useLocale()
   const [problems, setProblems] = useState<Record<string, string>>({})
-  const shown = (amount: number | null) => (amount === null ? '' : reaisText(amount, locale))
+  const shown = (amount: number | null) => (amount === null ? '' : formatReais(amount, locale))
   function submit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault()
     const data = new FormData(event.currentTarget)

@@ -16,8 +16,8 @@ import type { Mode } from '#lib/base/mode.ts'
 import { requireMode, requireUser } from '#lib/edge/session/gate.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
-import { isOpen } from '#lib/services/gateway/choose.ts'
-import { mayNow } from '#lib/services/people/roles.ts'
+import { isModeOpen } from '#lib/services/gateway/choose.ts'
+import { hasPermissionNow } from '#lib/services/people/roles.ts'
 import { readHome } from '#lib/views/dashboard/home.ts'
 import { type SearchParams, STEPS, STEPS_COOKIE } from '#lib/views/dashboard/schema.ts'
 import { readSteps } from '#lib/views/dashboard/steps.ts'
@@ -37,7 +37,7 @@ export default async function HomePage({ params, searchParams }: HomePageProps) 
   const mode = requireMode((await params).mode)
   const user = await requireUser()
   const account = await chooseAccount(user)
-  if (account && isOpen(mode)) {
+  if (account && isModeOpen(mode)) {
     return <OpenWorld {...{ account, mode }} name={user.name} search={await searchParams} />
   }
   return (
@@ -62,7 +62,7 @@ async function OpenWorld({ account, mode, name, search }: OpenWorldProps) {
   const [t, home, steps] = await Promise.all([
     getTranslations(),
     readHome(account, mode, search),
-    isHidden || !mayNow(account, 'tokens:write') ? null : readSteps(account.id, mode),
+    isHidden || !hasPermissionNow(account, 'tokens:write') ? null : readSteps(account.id, mode),
   ])
   const { PUBLIC_URL, TROCO_ENV } = env()
   return (

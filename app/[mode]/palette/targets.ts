@@ -23,7 +23,7 @@ import {
 import type { Locale } from '#lib/base/locale.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { Theme } from '#lib/edge/session/schema.ts'
-import type { Allowed } from '#lib/services/people/roles.ts'
+import type { AnyPermission } from '#lib/services/people/roles.ts'
 import en from '#messages/en/palette.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/palette.json' with { type: 'json' }
 
@@ -39,7 +39,7 @@ export interface Target {
   /** The page to open; without one, `deed` is the action to run. */
   href?: string
   /** Permission required to see this target. */
-  needs?: Allowed
+  needs?: AnyPermission
   deed?: Deed
 }
 

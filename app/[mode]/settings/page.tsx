@@ -19,7 +19,7 @@ import { readTheme } from '#lib/edge/session/preferences.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
 import { readLimits } from '#lib/rooms/accounts/queries.ts'
 import { type AccountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
-import { may, mayNow } from '#lib/services/people/roles.ts'
+import { hasPermission, hasPermissionNow } from '#lib/services/people/roles.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('settings'))('title') }
@@ -67,11 +67,11 @@ export default async function SettingsPage({ params }: { params: Promise<{ mode:
 
 async function AccountSection({ account }: { account: SessionAccount }) {
   const t = await getTranslations('settings')
-  const mayWrite = mayNow(account, 'settings:write')
+  const mayWrite = hasPermissionNow(account, 'settings:write')
   const { name, city, expiresIn: expires_in, timeZone: time_zone } = account
   return (
     <Section title={t('account.title')} text={t('account.text')}>
-      {may(account.role, 'settings:write') ? null : (
+      {hasPermission(account.role, 'settings:write') ? null : (
         <div className="mb-5">
           <Notice tone="wait" icon={Lock}>
             {t('readOnly')}

@@ -13,7 +13,7 @@ import { isTrocoError } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { requireMember } from '#lib/edge/session/gate.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
-import { seesSentBytes } from '#lib/services/people/roles.ts'
+import { canSeeSentBodies } from '#lib/services/people/roles.ts'
 import { readDelivery, readDeliveryMasked } from '#lib/services/webhooks/delivery-queries.ts'
 import { listEndpoints } from '#lib/services/webhooks/queries.ts'
 import { countFailed } from '#lib/services/webhooks/resend.ts'
@@ -79,7 +79,7 @@ async function readFailed(accountId: string, mode: Mode, query: DeliveriesQuery)
 }
 
 async function findDelivery({ id: accountId, role }: SessionAccount, mode: Mode, id: string) {
-  const read = seesSentBytes(role) ? readDelivery : readDeliveryMasked
+  const read = canSeeSentBodies(role) ? readDelivery : readDeliveryMasked
   return read(accountId, mode, id).catch(error => {
     if (isTrocoError(error) && error.code === 'delivery_not_found') notFound()
     throw error

@@ -5,7 +5,7 @@ import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import { tellWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
-import { eventPage } from '#lib/services/webhooks/event-page.ts'
+import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
 import { listEvents, readEventRange } from '#lib/services/webhooks/queries.ts'
 import { eventsQuery, eventToWire } from '#lib/services/webhooks/schema.ts'
 
@@ -16,7 +16,7 @@ export const GET = endpoint({
   description: 'Returns the events after a sequence number, oldest first. `data` may be empty.',
   allow: 'events:read',
   query: eventsQuery,
-  answer: eventPage(shapes),
+  answer: eventPageSchema(shapes),
   refuses: ['events_gone'],
   async handle({ account, mode, query: { after, limit }, user }) {
     const { oldest, last } = await readEventRange(account.id, mode)

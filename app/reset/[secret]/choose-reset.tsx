@@ -8,7 +8,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { ApiProblem, visitorApi } from '#lib/edge/client/api.ts'
-import { resetAnswer } from '#lib/services/people/schema.ts'
+import { resetConfirmation } from '#lib/services/people/schema.ts'
 
 interface ChooseResetProps {
   secret: string
@@ -19,7 +19,7 @@ export function ChooseReset({ secret, email }: ChooseResetProps) {
   const t = useTranslations('reset')
   const [isDone, setDone] = useState(false)
   const { problems, failure, isBusy, props } = useForm({
-    schema: resetAnswer,
+    schema: resetConfirmation,
     read: data => ({ secret, password: data.get('password') || undefined }),
     send: async body => {
       await visitorApi().send('POST', '/visitor/reset/confirm', { body })

@@ -7,7 +7,7 @@ import { ClientWords } from '#components/format/client-words.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
-import { findReset } from '#lib/services/people/reset.ts'
+import { findResetEmail } from '#lib/services/people/reset.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   const title = (await getTranslations('reset'))('chooseTitle')
@@ -17,7 +17,7 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function ChoosePage({ params }: { params: Promise<{ secret: string }> }) {
   const { secret } = await params
-  const [t, email] = await Promise.all([getTranslations('reset'), findReset(secret)])
+  const [t, email] = await Promise.all([getTranslations('reset'), findResetEmail(secret)])
   if (!email) {
     return (
       <VisitorPage title={t('chooseTitle')} subtitle={t('subtitle')}>

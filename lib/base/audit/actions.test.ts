@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { ACTIONS, actionsOf, wordOf } from '#lib/base/audit/actions.ts'
+import { ACTIONS, actionMessageKey, matchActions } from '#lib/base/audit/actions.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import en from '#messages/en/audit.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/audit.json' with { type: 'json' }
 
-function deedsIn(text: string): string[] {
+function actionsIn(text: string): string[] {
   if (!/\b(?:recordAudit|noteExport)\(|\bnote\(tx\b|\baudit: \{/.test(text)) return []
   const literals = text.matchAll(/'([a-z_]{3,}\.[a-z_]+)'/g)
   return [...literals].map(([, literal = '']) => literal)
@@ -20,23 +20,23 @@ function sources(): string[] {
 }
 
 test('an action is found in every notation that the code uses', () => {
-  expect(deedsIn("recordAudit(tx, { actor, action: 'token.issued' })")).toEqual(['token.issued'])
-  expect(deedsIn("const DONE = 'demo.made'\nrecordAudit(tx, { action: DONE })")).toEqual([
+  expect(actionsIn("recordAudit(tx, { actor, action: 'token.issued' })")).toEqual(['token.issued'])
+  expect(actionsIn("const DONE = 'demo.made'\nrecordAudit(tx, { action: DONE })")).toEqual([
     'demo.made',
   ])
-  expect(deedsIn("await note(tx, 'webhook_secret.rotated', id, {})")).toHaveLength(1)
-  expect(deedsIn("const name = 'demo.json'")).toEqual([])
+  expect(actionsIn("await note(tx, 'webhook_secret.rotated', id, {})")).toHaveLength(1)
+  expect(actionsIn("const name = 'demo.json'")).toEqual([])
 })
 
 test('every action in the code is in the list and has a text in both languages', () => {
-  const written = new Set(sources().flatMap(file => deedsIn(readFileSync(file, 'utf8'))))
+  const written = new Set(sources().flatMap(file => actionsIn(readFileSync(file, 'utf8'))))
   for (const type of EVENT_TYPES) written.delete(type)
   expect(written.size).toBeGreaterThan(20)
-  expect([...written].filter(deed => wordOf(deed) === null)).toEqual([])
+  expect([...written].filter(action => actionMessageKey(action) === null)).toEqual([])
   for (const { auditAction, auditGroup } of [en, ptBR]) {
-    for (const deed of written) {
-      expect(auditAction).toHaveProperty(wordOf(deed) ?? '')
-      expect(auditGroup).toHaveProperty(deed.split('.')[0] ?? '')
+    for (const action of written) {
+      expect(auditAction).toHaveProperty(actionMessageKey(action) ?? '')
+      expect(auditGroup).toHaveProperty(action.split('.')[0] ?? '')
     }
   }
 })
@@ -46,13 +46,13 @@ test('every action of the list is used in the code', () => {
     .filter(file => file !== 'lib/base/audit/actions.ts')
     .map(file => readFileSync(file, 'utf8'))
     .join()
-  expect(ACTIONS.filter(deed => !written.includes(`'${deed}'`))).toEqual([])
+  expect(ACTIONS.filter(action => !written.includes(`'${action}'`))).toEqual([])
 })
 
 test('a filter matches one action, a group of actions, or nothing', () => {
-  expect(actionsOf('token.revoked')).toEqual(['token.revoked'])
-  expect(actionsOf('token.*')).toEqual(['token.issued', 'token.revoked', 'token.rotated'])
+  expect(matchActions('token.revoked')).toEqual(['token.revoked'])
+  expect(matchActions('token.*')).toEqual(['token.issued', 'token.revoked', 'token.rotated'])
   for (const none of ['token', '*', '.*', 'token.', 'token.nothing', 'nothing.*']) {
-    expect(actionsOf(none), none).toBeNull()
+    expect(matchActions(none), none).toBeNull()
   }
 })

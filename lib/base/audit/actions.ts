@@ -56,20 +56,22 @@ export const ACTION_GROUPS = [
 ]
 
 /** Returns the actions that a filter matches: one, or a group such as `token.*`. Null if none. */
-export function actionsOf(filter: string): Action[] | null {
+export function matchActions(filter: string): Action[] | null {
   const group = /^(\w+)\.\*$/.exec(filter)?.[1]
-  const meant = ACTIONS.filter(action =>
+  const matches = ACTIONS.filter(action =>
     group === undefined ? action === filter : action.startsWith(`${group}.`),
   )
-  return meant.length > 0 ? meant : null
+  return matches.length > 0 ? matches : null
 }
 
 /** Converts an action to a translation key: next-intl reads a dot in a key as nesting. */
-type Underlined<Text> = Text extends `${infer Group}.${infer Deed}` ? `${Group}_${Deed}` : never
-export type ActionWord = Underlined<Action>
+type DotToUnderscore<Text> = Text extends `${infer Group}.${infer Name}`
+  ? `${Group}_${Name}`
+  : never
+export type ActionMessageKey = DotToUnderscore<Action>
 
 /** Returns the translation key of an action; null if only another version of Troco knows it. */
-export function wordOf(action: string): ActionWord | null {
+export function actionMessageKey(action: string): ActionMessageKey | null {
   const known = ACTIONS.find(one => one === action)
-  return known ? (known.replace('.', '_') as ActionWord) : null
+  return known ? (known.replace('.', '_') as ActionMessageKey) : null
 }

@@ -3,14 +3,14 @@ import type { AuditValues } from '#lib/base/audit/schema.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 
-export function actorOf(userId: string | null) {
+export function requireActor(userId: string | null) {
   if (userId === null) throw new Invariant('only a user can be the actor of this audited action')
   return { type: 'user', id: userId } as const
 }
 
 /** Returns a function that audits one member's actions in one account; services take it as `note`. */
-export function notesOf(accountId: string, userId: string | null) {
-  const actor = actorOf(userId)
+export function createAuditNote(accountId: string, userId: string | null) {
+  const actor = requireActor(userId)
   return (
     tx: Tx,
     action: string,

@@ -1,4 +1,4 @@
-import { actionsOf } from '#lib/base/audit/actions.ts'
+import { matchActions } from '#lib/base/audit/actions.ts'
 import type { AuditLine, StaffAuditFilters } from '#lib/base/audit/schema.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
@@ -22,18 +22,20 @@ const isOperator = Prisma.sql`(
  */
 export async function listAudit(reader: AuditReader, query: AuditQuery): Promise<Page<AuditLine>> {
   const { limit, cursor, created_from, created_to, action } = query
-  const most = Prisma.sql`ORDER BY r.id DESC LIMIT ${limit + 1}`
-  const which = Prisma.sql`${fits(reader, query)} ${filterSql('r', { cursor, created_from, created_to })}`
-  const names = action === undefined ? null : (actionsOf(action) ?? [])
+  const orderAndLimit = Prisma.sql`ORDER BY r.id DESC LIMIT ${limit + 1}`
+  const conditions = Prisma.sql`${buildConditions(reader, query)} ${filterSql('r', { cursor, created_from, created_to })}`
+  const actions = action === undefined ? null : (matchActions(action) ?? [])
   // One condition for the whole group: a query per action would scan past all other rows each time.
-  const isMeant = names ? Prisma.sql`r.action = ANY(${names}::text[])` : Prisma.sql`true`
-  const chosen = Prisma.sql`SELECT r.* FROM audit_log r WHERE ${isMeant} AND ${which} ${most}`
+  const actionCondition = actions
+    ? Prisma.sql`r.action = ANY(${actions}::text[])`
+    : Prisma.sql`true`
+  const chosen = Prisma.sql`SELECT r.* FROM audit_log r WHERE ${actionCondition} AND ${conditions} ${orderAndLimit}`
   const rows = await queryRows<AuditLine>(Prisma.sql`
     SELECT ${asJson(columnsFor(reader))}::text AS json
     FROM (SELECT r.*, ${isOperator} AS is_operator FROM (${chosen}) r) r
     LEFT JOIN users u ON u.id = r.actor_id
     LEFT JOIN accounts a ON a.id = r.account_id
-    ${most}`)
+    ${orderAndLimit}`)
   return toPage(rows, limit)
 }
 
@@ -52,31 +54,35 @@ export async function* walkAudit(
 }
 
 function columnsFor(reader: AuditReader): Prisma.Sql {
-  const hides = reader.staff ? Prisma.sql`false` : Prisma.sql`r.is_operator`
-  const unless = (column: Prisma.Sql) => Prisma.sql`CASE WHEN NOT ${hides} THEN ${column} END`
+  const isHidden = reader.staff ? Prisma.sql`false` : Prisma.sql`r.is_operator`
+  const unlessHidden = (column: Prisma.Sql) =>
+    Prisma.sql`CASE WHEN NOT ${isHidden} THEN ${column} END`
   return Prisma.sql`r.id, ${utc('r.created_at')}, r.action, r.target, r.reason, r.before, r.after,
-    ${unless(Prisma.sql`r.ip`)} AS ip, ${unless(Prisma.sql`r.request_id`)} AS request_id,
+    ${unlessHidden(Prisma.sql`r.ip`)} AS ip, ${unlessHidden(Prisma.sql`r.request_id`)} AS request_id,
     json_build_object(
       'kind', CASE WHEN r.actor_type <> 'user' THEN r.actor_type
-        WHEN ${hides} THEN 'operator' ELSE 'person' END,
-      'id', ${unless(Prisma.sql`r.actor_id`)}, 'name', ${unless(Prisma.sql`u.name`)},
-      'email', ${unless(Prisma.sql`u.email`)}) AS actor,
+        WHEN ${isHidden} THEN 'operator' ELSE 'person' END,
+      'id', ${unlessHidden(Prisma.sql`r.actor_id`)}, 'name', ${unlessHidden(Prisma.sql`u.name`)},
+      'email', ${unlessHidden(Prisma.sql`u.email`)}) AS actor,
     CASE WHEN a.id IS NOT NULL THEN json_build_object('id', a.id, 'name', a.name) END AS account`
 }
 
 /** Builds the filters. A merchant cannot filter by values that the list hides from them. */
-function fits(reader: AuditReader, { account, actor, target, q }: AuditQuery): Prisma.Sql {
+function buildConditions(
+  reader: AuditReader,
+  { account, actor, target, q }: AuditQuery,
+): Prisma.Sql {
   const accountId = reader.staff ? account : reader.accountId
-  const known = reader.staff ? Prisma.empty : Prisma.sql`AND NOT ${isOperator}`
-  const all = [Prisma.sql`true`]
-  if (accountId) all.push(Prisma.sql`r.account_id = ${accountId}::uuid`)
-  if (actor) all.push(Prisma.sql`${didIt(actor)} ${known}`)
-  if (target) all.push(Prisma.sql`r.target = ${target}`)
-  if (q) all.push(Prisma.sql`(r.request_id = ${q} OR r.ip = ${q}) ${known}`)
-  return Prisma.join(all, ' AND ')
+  const exceptOperators = reader.staff ? Prisma.empty : Prisma.sql`AND NOT ${isOperator}`
+  const conditions = [Prisma.sql`true`]
+  if (accountId) conditions.push(Prisma.sql`r.account_id = ${accountId}::uuid`)
+  if (actor) conditions.push(Prisma.sql`${actorCondition(actor)} ${exceptOperators}`)
+  if (target) conditions.push(Prisma.sql`r.target = ${target}`)
+  if (q) conditions.push(Prisma.sql`(r.request_id = ${q} OR r.ip = ${q}) ${exceptOperators}`)
+  return Prisma.join(conditions, ' AND ')
 }
 
-function didIt(actor: string): Prisma.Sql {
+function actorCondition(actor: string): Prisma.Sql {
   if (actor === 'system' || actor === 'command_line') return Prisma.sql`r.actor_type = ${actor}`
   if (isUuid(actor)) return Prisma.sql`r.actor_id = ${actor}::uuid`
   return Prisma.sql`r.actor_id = (SELECT w.id FROM users w WHERE w.email = ${actor.toLowerCase()})`

@@ -3,21 +3,21 @@ import { recordAudit } from '#lib/base/audit/record.ts'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { newId } from '#lib/base/ids.ts'
-import { inContext } from '#lib/base/log.ts'
+import { withLogContext } from '#lib/base/log.ts'
 
 afterAll(disconnect)
 
 const ACTOR = { type: 'system' } as const
 
 test('an action of a request stores its address and request id; the command line has neither', async () => {
-  const [asked, typed] = [newId(), newId()]
+  const [byRequest, byCommandLine] = [newId(), newId()]
   const record = (target: string) =>
     transaction(tx => recordAudit(tx, { actor: ACTOR, action: 'demo.made', target }))
-  await inContext({ requestId: 'a-request', ip: '203.0.113.7' }, () => record(asked))
-  await record(typed)
-  const kept = (target: string) => db().auditRecord.findFirstOrThrow({ where: { target } })
-  expect(await kept(asked)).toMatchObject({ ip: '203.0.113.7', requestId: 'a-request' })
-  expect(await kept(typed)).toMatchObject({ ip: null, requestId: null })
+  await withLogContext({ requestId: 'a-request', ip: '203.0.113.7' }, () => record(byRequest))
+  await record(byCommandLine)
+  const findRecord = (target: string) => db().auditRecord.findFirstOrThrow({ where: { target } })
+  expect(await findRecord(byRequest)).toMatchObject({ ip: '203.0.113.7', requestId: 'a-request' })
+  expect(await findRecord(byCommandLine)).toMatchObject({ ip: null, requestId: null })
 })
 
 test('an action that is rolled back leaves no record', async () => {

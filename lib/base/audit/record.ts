@@ -2,7 +2,7 @@ import type { Action } from '#lib/base/audit/actions.ts'
 import type { AuditValues } from '#lib/base/audit/schema.ts'
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
-import { contextNow } from '#lib/base/log.ts'
+import { currentLogContext } from '#lib/base/log.ts'
 
 export type Actor = { type: 'user'; id: string } | { type: 'command_line' } | { type: 'system' }
 
@@ -19,7 +19,7 @@ interface AuditEntry {
 /** Records an action in the transaction that performs it, so that both commit or neither does. */
 export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
   const { actor, ...rest } = entry
-  const { ip, requestId } = contextNow()
+  const { ip, requestId } = currentLogContext()
   await tx.auditRecord.create({
     data: {
       id: newId(),
@@ -44,7 +44,7 @@ export interface MemberAction {
  */
 export function recordAction({ action, by }: MemberAction, source: string): Prisma.Sql | null {
   if (!by) return null
-  const { ip = null, requestId = null } = contextNow()
+  const { ip = null, requestId = null } = currentLogContext()
   return Prisma.sql`
     INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip, request_id)
     SELECT ${newId()}::uuid, s.account_id, 'user', ${by}::uuid, ${action}, s.id::text,

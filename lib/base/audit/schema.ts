@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { actionsOf } from '#lib/base/audit/actions.ts'
+import { matchActions } from '#lib/base/audit/actions.ts'
 import { instant, listQuery, must, pageOf } from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
 
@@ -10,7 +10,7 @@ const ACTION = 'be an action such as token.revoked, or a group such as token.*'
 export const auditFilters = z.object({
   action: z
     .string()
-    .refine(value => actionsOf(value) !== null, must(ACTION))
+    .refine(value => matchActions(value) !== null, must(ACTION))
     .optional(),
   /** A user's id or e-mail, or `system` or `command_line`. */
   actor: exact,

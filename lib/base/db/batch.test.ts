@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { batched, sideBySide, together } from '#lib/base/db/batch.ts'
+import { createBatcher, runBatch, runConcurrently } from '#lib/base/db/batch.ts'
 
 interface Item {
   queue: string
@@ -8,25 +8,25 @@ interface Item {
 }
 
 /** A batch runner whose statements finish when the test calls `answerAll`. */
-function stage(most = 200, refuses: (item: Item) => boolean = () => false) {
+function createControlledBatcher(max = 200, isRefused: (item: Item) => boolean = () => false) {
   const batches: string[][] = []
-  const open: (() => void)[] = []
-  const submit = batched({
+  const pendingRuns: (() => void)[] = []
+  const submit = createBatcher({
     async run(items: Item[]) {
       batches.push(items.map(item => item.name))
-      await new Promise<void>(answer => open.push(answer))
-      const refused = items.find(refuses)
+      await new Promise<void>(resolve => pendingRuns.push(resolve))
+      const refused = items.find(isRefused)
       if (refused) throw new Error(`${refused.name} is refused`)
       return items.map(item => `${item.name} done`)
     },
     queueOf: item => item.queue,
     nameOf: item => item.name,
-    most,
+    batchMax: max,
   })
   const answerAll = async () => {
     for (let quiet = 0; quiet < 3; quiet++) {
       await sleep(1)
-      for (const answer of open.splice(0)) {
+      for (const answer of pendingRuns.splice(0)) {
         quiet = 0
         answer()
       }
@@ -37,7 +37,7 @@ function stage(most = 200, refuses: (item: Item) => boolean = () => false) {
 
 describe('batched writes', () => {
   test('the first item runs at once; items that arrive meanwhile share the next batch, in order', async () => {
-    const { submit, batches, answerAll } = stage()
+    const { submit, batches, answerAll } = createControlledBatcher()
     const results = Promise.all(['1', '2', '3', '4'].map(name => submit(name)))
     expect(batches).toEqual([['1']])
     await answerAll()
@@ -46,7 +46,7 @@ describe('batched writes', () => {
   })
 
   test('no batch exceeds the maximum size', async () => {
-    const { submit, batches, answerAll } = stage(2)
+    const { submit, batches, answerAll } = createControlledBatcher(2)
     const results = Promise.all(['1', '2', '3', '4', '5'].map(name => submit(name)))
     await answerAll()
     await results
@@ -54,7 +54,7 @@ describe('batched writes', () => {
   })
 
   test('two items with the same name never share a batch', async () => {
-    const { submit, batches, answerAll } = stage()
+    const { submit, batches, answerAll } = createControlledBatcher()
     const results = Promise.all(['x', '1', '1', '2', '1'].map(name => submit(name)))
     await answerAll()
     await results
@@ -62,7 +62,7 @@ describe('batched writes', () => {
   })
 
   test('different queues run concurrently', async () => {
-    const { submit, batches, answerAll } = stage()
+    const { submit, batches, answerAll } = createControlledBatcher()
     const results = Promise.all([submit('1', 'a'), submit('2', 'b'), submit('3', 'a')])
     expect(batches).toEqual([['1'], ['2']])
     await answerAll()
@@ -70,7 +70,7 @@ describe('batched writes', () => {
   })
 
   test('a refused item gets the error; the others of its batch get their results', async () => {
-    const { submit, answerAll } = stage(200, item => item.name === '3')
+    const { submit, answerAll } = createControlledBatcher(200, item => item.name === '3')
     const results = Promise.allSettled(['1', '2', '3', '4'].map(name => submit(name)))
     await answerAll()
     expect(await results).toMatchObject([
@@ -82,7 +82,7 @@ describe('batched writes', () => {
   })
 
   test('an idle or failed queue runs the next item at once', async () => {
-    const { submit, batches, answerAll } = stage(200, item => item.name === 'bad')
+    const { submit, batches, answerAll } = createControlledBatcher(200, item => item.name === 'bad')
     const bad = submit('bad').catch(error => error.message)
     await answerAll()
     expect(await bad).toBe('bad is refused')
@@ -94,43 +94,43 @@ describe('batched writes', () => {
 })
 
 test('if the database is unavailable, a failed batch is not retried item by item', async () => {
-  let asked = 0
-  const gone = Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
-  const outcomes = await together(['a', 'b', 'c'], async () => {
-    asked++
-    throw gone
+  let runs = 0
+  const unavailable = Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
+  const outcomes = await runBatch(['a', 'b', 'c'], async () => {
+    runs++
+    throw unavailable
   })
-  expect(outcomes).toEqual(Array(3).fill({ ok: false, error: gone }))
-  expect(asked).toBe(1)
+  expect(outcomes).toEqual(Array(3).fill({ ok: false, error: unavailable }))
+  expect(runs).toBe(1)
 })
 
 describe('work with limited concurrency', () => {
   test('handles each item once and never exceeds the limit', async () => {
     let now = 0
-    let most = 0
+    let max = 0
     const done: number[] = []
-    await sideBySide([1, 2, 3, 4, 5, 6, 7], 3, async item => {
-      most = Math.max(most, ++now)
+    await runConcurrently([1, 2, 3, 4, 5, 6, 7], 3, async item => {
+      max = Math.max(max, ++now)
       await sleep(item % 2)
       now--
       done.push(item)
     })
     expect(done.toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7])
-    expect(most).toBe(3)
+    expect(max).toBe(3)
   })
 
   test('an item that hangs does not block the others', async () => {
     const done: number[] = []
-    let letGo = () => {}
-    const hangs = new Promise<void>(resolve => {
-      letGo = resolve
+    let release = () => {}
+    const blocked = new Promise<void>(resolve => {
+      release = resolve
     })
-    const all = sideBySide([0, 1, 2, 3, 4, 5], 2, async item => {
-      if (item === 0) await hangs
+    const all = runConcurrently([0, 1, 2, 3, 4, 5], 2, async item => {
+      if (item === 0) await blocked
       done.push(item)
     })
     await expect.poll(() => done.length).toBe(5)
-    letGo()
+    release()
     await all
     expect(done.at(-1)).toBe(0)
   })

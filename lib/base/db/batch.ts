@@ -1,4 +1,4 @@
-import { isDatabaseGone } from '#lib/base/errors.ts'
+import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 
 type Outcome<Result> = { ok: true; result: Result } | { ok: false; error: unknown }
 
@@ -6,7 +6,7 @@ type Outcome<Result> = { ok: true; result: Result } | { ok: false; error: unknow
  * Runs all items together and, if that fails, each one alone, so that one bad item cannot fail the
  * others. If the database is unavailable, all fail at once. Returns one outcome per item.
  */
-export async function together<Item, Result>(
+export async function runBatch<Item, Result>(
   items: Item[],
   run: (items: Item[]) => Promise<Result[]>,
 ): Promise<Outcome<Result>[]> {
@@ -14,24 +14,25 @@ export async function together<Item, Result>(
     const results = await run(items)
     return items.map((_, nth) => ({ ok: true, result: results[nth] as Result }))
   } catch (error) {
-    if (items.length === 1 || isDatabaseGone(error)) return items.map(() => ({ ok: false, error }))
+    if (items.length === 1 || isDatabaseUnavailable(error))
+      return items.map(() => ({ ok: false, error }))
   }
   const outcomes: Outcome<Result>[] = []
-  for (const item of items) outcomes.push(...(await together([item], run)))
+  for (const item of items) outcomes.push(...(await runBatch([item], run)))
   return outcomes
 }
 
-interface Batching<Item, Result> {
+interface BatchOptions<Item, Result> {
   /** Runs all items in one statement and returns one result per item, in order. */
   run: (items: Item[]) => Promise<Result[]>
   /** Batches of one queue run one after another; different queues run concurrently. */
   queueOf: (item: Item) => string
   /** Two items of the same name never share a batch: the second must see the first one's writes. */
   nameOf: (item: Item) => string
-  most: number
+  batchMax: number
 }
 
-interface Waiting<Item, Result> {
+interface QueuedItem<Item, Result> {
   item: Item
   done: (outcome: Outcome<Result>) => void
 }
@@ -40,14 +41,14 @@ interface Waiting<Item, Result> {
  * Batches writes to contended rows: items that arrive while a statement runs are collected into the
  * next one. Each caller gets its own result or error.
  */
-export function batched<Item, Result>(batching: Batching<Item, Result>) {
-  const { run, queueOf } = batching
-  const queues = new Map<string, Waiting<Item, Result>[]>()
+export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>) {
+  const { run, queueOf } = options
+  const queues = new Map<string, QueuedItem<Item, Result>[]>()
 
-  async function work(name: string, queue: Waiting<Item, Result>[]): Promise<void> {
+  async function drainQueue(name: string, queue: QueuedItem<Item, Result>[]): Promise<void> {
     while (queue.length > 0) {
-      const batch = takeNext(queue, batching)
-      const outcomes = await together(
+      const batch = takeNextBatch(queue, options)
+      const outcomes = await runBatch(
         batch.map(({ item }) => item),
         run,
       )
@@ -61,9 +62,9 @@ export function batched<Item, Result>(batching: Batching<Item, Result>) {
       const name = queueOf(item)
       const queue = queues.get(name)
       if (queue) return queue.push({ item, done })
-      const fresh = [{ item, done }]
-      queues.set(name, fresh)
-      return work(name, fresh)
+      const newQueue = [{ item, done }]
+      queues.set(name, newQueue)
+      return drainQueue(name, newQueue)
     })
     if (outcome.ok) return outcome.result
     throw outcome.error
@@ -71,31 +72,31 @@ export function batched<Item, Result>(batching: Batching<Item, Result>) {
 }
 
 /** Removes the next batch from the queue, oldest first; a repeated name waits for a later batch. */
-function takeNext<Item, Result>(
-  queue: Waiting<Item, Result>[],
-  { nameOf, most }: Batching<Item, Result>,
-): Waiting<Item, Result>[] {
+function takeNextBatch<Item, Result>(
+  queue: QueuedItem<Item, Result>[],
+  { nameOf, batchMax }: BatchOptions<Item, Result>,
+): QueuedItem<Item, Result>[] {
   const names = new Set<string>()
-  const batch: Waiting<Item, Result>[] = []
-  const left: Waiting<Item, Result>[] = []
-  for (const waiting of queue) {
-    const name = nameOf(waiting.item)
-    const goes = batch.length < most && !names.has(name)
+  const batch: QueuedItem<Item, Result>[] = []
+  const rest: QueuedItem<Item, Result>[] = []
+  for (const queued of queue) {
+    const name = nameOf(queued.item)
+    const belongsToBatch = batch.length < batchMax && !names.has(name)
     names.add(name)
-    ;(goes ? batch : left).push(waiting)
+    ;(belongsToBatch ? batch : rest).push(queued)
   }
-  queue.splice(0, queue.length, ...left)
+  queue.splice(0, queue.length, ...rest)
   return batch
 }
 
-export async function sideBySide<Item>(
+export async function runConcurrently<Item>(
   items: Item[],
-  most: number,
+  concurrencyMax: number,
   work: (item: Item) => Promise<unknown>,
 ): Promise<void> {
-  const left = items.values()
-  const lane = async () => {
-    for (const item of left) await work(item)
+  const remaining = items.values()
+  const worker = async () => {
+    for (const item of remaining) await work(item)
   }
-  await Promise.all(Array.from({ length: Math.min(most, items.length) }, lane))
+  await Promise.all(Array.from({ length: Math.min(concurrencyMax, items.length) }, worker))
 }

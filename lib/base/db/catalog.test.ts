@@ -34,7 +34,7 @@ async function readCatalog(url: string): Promise<string[]> {
 }
 
 /** Returns the SQL that Prisma generates for schema.prisma on an empty database. */
-async function askPrisma(url: string): Promise<string> {
+async function generateSchemaSql(url: string): Promise<string> {
   const content = readFileSync('prisma/schema.prisma', 'utf8')
   const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg({ connectionString: url }))
   const engine = await SchemaEngine.new(
@@ -53,16 +53,16 @@ async function askPrisma(url: string): Promise<string> {
   return difference.stdout ?? ''
 }
 
-let planned: string[]
+let expectedCatalog: string[]
 beforeAll(async () => {
   const url = await makeDatabase({ migrated: false })
-  await query(url, await askPrisma(url))
-  planned = await readCatalog(url)
+  await query(url, await generateSchemaSql(url))
+  expectedCatalog = await readCatalog(url)
 })
 
 test('the migrations create exactly the tables, columns and keys of schema.prisma', async () => {
-  expect(planned.length).toBeGreaterThan(200)
-  expect(await readCatalog(await makeDatabase())).toEqual(planned)
+  expect(expectedCatalog.length).toBeGreaterThan(200)
+  expect(await readCatalog(await makeDatabase())).toEqual(expectedCatalog)
 })
 
 test.each([
@@ -81,5 +81,5 @@ test.each([
 ])('the comparison with schema.prisma detects a database in which %s', async (_what, sql) => {
   const url = await makeDatabase()
   await query(url, sql)
-  expect(await readCatalog(url)).not.toEqual(planned)
+  expect(await readCatalog(url)).not.toEqual(expectedCatalog)
 })

@@ -3,11 +3,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import {
   type Claim,
   claim,
-  holding,
-  isHeld,
-  keepAlive,
+  isLeaseHeld,
   postpone,
-  releaseAll,
+  releaseLeases,
+  renewLease,
+  withLease,
 } from '#lib/base/db/claim.ts'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
@@ -41,7 +41,7 @@ async function makeDue(howMany: number): Promise<string[]> {
 
 const idsOf = (claims: { id: string }[]) => claims.map(held => held.id)
 
-async function leftOf(held: Claim | undefined): Promise<number> {
+async function readLeaseSeconds(held: Claim | undefined): Promise<number> {
   const [row] = await db().$queryRaw<{ left: number }[]>`
     SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS left FROM charges
     WHERE id = ${held?.id}::uuid`
@@ -108,7 +108,7 @@ describe('claiming due rows', () => {
   test('without a duration, a lease lasts WORKER_LEASE_SECONDS', async () => {
     await makeDue(1)
     const [held] = await claim('charges', 1)
-    const seconds = await leftOf(held)
+    const seconds = await readLeaseSeconds(held)
     expect(seconds).toBeGreaterThan(env().WORKER_LEASE_SECONDS - 10)
     expect(seconds).toBeLessThanOrEqual(env().WORKER_LEASE_SECONDS)
   })
@@ -149,36 +149,36 @@ describe('work under a lease', () => {
   test('receives the due rows, returns their number, and holds them only while it runs', async () => {
     const [id] = await makeDue(1)
     let held: Claim | undefined
-    const count = await holding('charges', 10, async due => {
+    const count = await withLease('charges', 10, async due => {
       held = due[0]
       expect(idsOf(due)).toEqual([id])
-      expect(isHeld(due[0]!)).toBe(true)
+      expect(isLeaseHeld(due[0]!)).toBe(true)
     })
     expect(count).toBe(1)
-    expect(isHeld(held!)).toBe(false)
-    expect(await holding('charges', 10, () => Promise.reject(new Error('not called')))).toBe(0)
+    expect(isLeaseHeld(held!)).toBe(false)
+    expect(await withLease('charges', 10, () => Promise.reject(new Error('not called')))).toBe(0)
   })
 
   test('renews the lease until the work ends, but not for released rows', async () => {
     supplyEnv({ WORKER_LEASE_SECONDS: '2' })
     await makeDue(2)
-    await holding('charges', 10, async due => {
+    await withLease('charges', 10, async due => {
       await postpone('charges', due[1]!, 0)
       await sleep(3_500)
       expect(idsOf(await claim('charges', 10))).toEqual([due[1]?.id])
-      expect(isHeld(due[0]!)).toBe(true)
+      expect(isLeaseHeld(due[0]!)).toBe(true)
     })
   })
 
   test('a failure ends the renewal, and the rows stay hidden until the lease expires', async () => {
     await makeDue(1)
     let held: Claim | undefined
-    const work = holding('charges', 10, async due => {
+    const work = withLease('charges', 10, async due => {
       held = due[0]
       throw new Error('failed')
     })
     await expect(work).rejects.toThrow('failed')
-    expect(isHeld(held!)).toBe(false)
+    expect(isLeaseHeld(held!)).toBe(false)
     expect(await claim('charges', 10)).toEqual([])
   })
 
@@ -186,23 +186,23 @@ describe('work under a lease', () => {
     supplyEnv({ WORKER_LEASE_SECONDS: '2' })
     await makeDue(1)
     const [held] = await claim('charges', 1)
-    const letGo = keepAlive('charges', held!.lease)
+    const stopRenewal = renewLease('charges', held!.lease)
     await db()
       .$executeRaw`UPDATE charges SET lease = gen_random_uuid() WHERE id = ${held!.id}::uuid`
-    expect(isHeld(held!)).toBe(true)
-    await expect.poll(() => isHeld(held!), { timeout: 20_000 }).toBe(false)
-    letGo()
+    expect(isLeaseHeld(held!)).toBe(true)
+    await expect.poll(() => isLeaseHeld(held!), { timeout: 20_000 }).toBe(false)
+    stopRenewal()
   })
 })
 
 test('a process that stops releases its unfinished rows at once', async () => {
   const ids = await makeDue(3)
-  await holding('charges', 10, async due => {
+  await withLease('charges', 10, async due => {
     const [first] = due
     await db().$executeRaw`
       UPDATE charges SET due_at = NULL, lease = NULL WHERE id = ${first?.id}::uuid`
-    await releaseAll()
-    expect(due.some(isHeld)).toBe(false)
+    await releaseLeases()
+    expect(due.some(isLeaseHeld)).toBe(false)
     const left = ids.filter(id => id !== first?.id)
     expect(idsOf(await claim('charges', 10)).sort()).toEqual(left.sort())
   })

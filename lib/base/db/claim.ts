@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { retried } from '#lib/base/db/transaction.ts'
+import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -26,13 +26,13 @@ export function leaseMs(): number {
  * Claims up to `limit` due rows for this caller. The row is the job: its `due_at` moves to the end of
  * the lease, so a crash needs no cleanup.
  */
-export function claim(table: JobTable, limit: number, lastsMs = leaseMs()): Promise<Claim[]> {
+export function claim(table: JobTable, limit: number, durationMs = leaseMs()): Promise<Claim[]> {
   const rows = Prisma.raw(table)
   const lease = randomUUID()
-  return retried(
+  return retryOnConflict(
     () => db().$queryRaw<Claim[]>`
       UPDATE ${rows} SET
-        due_at = now() + make_interval(secs => ${lastsMs}::float8 / 1000),
+        due_at = now() + make_interval(secs => ${durationMs}::float8 / 1000),
         lease = ${lease}::uuid,
         attempts = attempts + 1
       WHERE (account_id, id) IN (
@@ -57,10 +57,10 @@ export async function postpone(table: JobTable, held: Claim, dueInMs: number): P
 }
 
 /** Table of each lease that this process holds and renews. */
-const kept = new Map<string, JobTable>()
+const heldLeases = new Map<string, JobTable>()
 
 /** Claims due rows and renews their lease until `work` ends. Returns the number of rows claimed. */
-export async function holding(
+export async function withLease(
   table: JobTable,
   limit: number,
   work: (due: Claim[]) => Promise<unknown>,
@@ -68,46 +68,46 @@ export async function holding(
   const due = await claim(table, limit)
   const [first] = due
   if (!first) return 0
-  const letGo = keepAlive(table, first.lease)
+  const stopRenewal = renewLease(table, first.lease)
   try {
     await work(due)
   } finally {
-    letGo()
+    stopRenewal()
   }
   return due.length
 }
 
 /** Renews a lease until the returned function is called or no row has the lease any more. */
-export function keepAlive(table: JobTable, lease: string): () => void {
+export function renewLease(table: JobTable, lease: string): () => void {
   const rows = Prisma.raw(table)
-  const lastsMs = leaseMs()
+  const durationMs = leaseMs()
   const renew = async () => {
     const renewed = await db().$executeRaw`
-      UPDATE ${rows} SET due_at = now() + make_interval(secs => ${lastsMs}::float8 / 1000)
+      UPDATE ${rows} SET due_at = now() + make_interval(secs => ${durationMs}::float8 / 1000)
       WHERE lease = ${lease}::uuid`
-    if (renewed === 0) letGo()
+    if (renewed === 0) stopRenewal()
   }
   const timer = setInterval(() => {
     renew().catch(error => log().warn({ err: error, table, lease }, 'lease renewal failed'))
-  }, lastsMs / 3)
+  }, durationMs / 3)
   timer.unref()
-  const letGo = () => {
+  const stopRenewal = () => {
     clearInterval(timer)
-    kept.delete(lease)
+    heldLeases.delete(lease)
   }
-  kept.set(lease, table)
-  return letGo
+  heldLeases.set(lease, table)
+  return stopRenewal
 }
 
 /** Returns whether this process holds the lease, as far as it knows. Checked before calling the bank. */
-export function isHeld(held: Claim): boolean {
-  return kept.has(held.lease)
+export function isLeaseHeld(held: Claim): boolean {
+  return heldLeases.has(held.lease)
 }
 
 /** Releases all leases on shutdown, so that other workers can claim unfinished rows at once. */
-export async function releaseAll(): Promise<void> {
-  for (const [lease, table] of [...kept]) {
-    kept.delete(lease)
+export async function releaseLeases(): Promise<void> {
+  for (const [lease, table] of [...heldLeases]) {
+    heldLeases.delete(lease)
     await db().$executeRaw`
       UPDATE ${Prisma.raw(table)} SET due_at = now(), lease = NULL WHERE lease = ${lease}::uuid`
   }

@@ -8,13 +8,13 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { connect, type Database, db, disconnect } from '#lib/base/db/client.ts'
 import { migrate } from '#lib/base/db/migrate.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
-import { isDatabaseGone } from '#lib/base/errors.ts'
+import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { cleanUp, kill, livingIn, makeFolder, open } from '#lib/testing/embedded.ts'
 import { freePort } from '#lib/testing/server.ts'
 import { makeDatabase, makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
 /** Maximum duration of a request while the database does not respond, the 503 included. */
-const ANSWER_MAX_MS = 5_000
+const RESPONSE_MAX_MS = 5_000
 
 const runDatabase = env().DATABASE_URL ?? ''
 const children: ChildProcess[] = []
@@ -27,7 +27,7 @@ afterEach(async () => {
 afterAll(disconnect)
 
 /** Runs a module in another process at the repository's root; resolves with its first line. */
-async function runElsewhere(code: string, settings: Record<string, string>): Promise<string> {
+async function runInChildProcess(code: string, settings: Record<string, string>): Promise<string> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
     cwd: new URL('../../..', import.meta.url),
     env: { ...process.env, ...settings },
@@ -39,12 +39,12 @@ async function runElsewhere(code: string, settings: Record<string, string>): Pro
 }
 
 /** Starts the API in another process with its own pool, and makes a token for it. */
-async function serve(url: string, poolMax = 2) {
+async function startApiProcess(url: string, poolMax = 2) {
   supplyEnv({ DATABASE_URL: url })
   await disconnect()
   const merchant = await makeMerchant('Padaria Aurora')
   const token = await makeToken(merchant.id)
-  const port = await runElsewhere(
+  const port = await runInChildProcess(
     `const { createFront } = await import('#lib/edge/server/front.ts')
     const front = await createFront(async (_, response) => { response.writeHead(404).end() })
     front.listen(0, '127.0.0.1', () => console.log(front.address().port))`,
@@ -60,15 +60,15 @@ async function serve(url: string, poolMax = 2) {
   }
 }
 
-type Answer = Awaited<ReturnType<Awaited<ReturnType<typeof serve>>>>
+type TimedResponse = Awaited<ReturnType<Awaited<ReturnType<typeof startApiProcess>>>>
 
-const WELL = { status: 200, body: { name: 'Padaria Aurora', balance: 0 } }
+const OK_RESPONSE = { status: 200, body: { name: 'Padaria Aurora', balance: 0 } }
 
-function expectUnavailable(answers: Answer[]): void {
-  for (const { status, body, retryAfter, tookMs } of answers) {
+function expectUnavailable(responses: TimedResponse[]): void {
+  for (const { status, body, retryAfter, tookMs } of responses) {
     expect({ status, body }).toEqual({ status: 503, body: { error: 'Service unavailable' } })
     expect(retryAfter).toMatch(/^[1-9]\d*$/)
-    expect(tookMs).toBeLessThan(ANSWER_MAX_MS)
+    expect(tookMs).toBeLessThan(RESPONSE_MAX_MS)
   }
 }
 
@@ -81,23 +81,23 @@ describe('a pool with all connections busy', () => {
     const refusal = await pool.$queryRaw`SELECT 1`.catch(error => error)
     expect(Date.now() - startedAt).toBeGreaterThan(1_500)
     expect(Date.now() - startedAt).toBeLessThan(4_000)
-    expect(isDatabaseGone(refusal)).toBe(true)
-    for (const error of await Promise.all(busy)) expect(isDatabaseGone(error)).toBe(true)
-    expect(Date.now() - startedAt).toBeLessThan(ANSWER_MAX_MS)
+    expect(isDatabaseUnavailable(refusal)).toBe(true)
+    for (const error of await Promise.all(busy)) expect(isDatabaseUnavailable(error)).toBe(true)
+    expect(Date.now() - startedAt).toBeLessThan(RESPONSE_MAX_MS)
     expect(await pool.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }])
     await pool.$disconnect()
   })
 
   test('answers 503 to all requests within five seconds and works again without a restart', async () => {
     const url = await makeDatabase()
-    const ask = await serve(url)
-    expect(await ask()).toMatchObject(WELL)
+    const request = await startApiProcess(url)
+    expect(await request()).toMatchObject(OK_RESPONSE)
     const blocker = new Client({ connectionString: url })
     await blocker.connect()
     await blocker.query('BEGIN; LOCK TABLE tokens IN ACCESS EXCLUSIVE MODE')
-    expectUnavailable(await Promise.all([1, 2, 3, 4, 5].map(ask)))
+    expectUnavailable(await Promise.all([1, 2, 3, 4, 5].map(request)))
     await blocker.end()
-    expect(await ask()).toMatchObject(WELL)
+    expect(await request()).toMatchObject(OK_RESPONSE)
   })
 
   test('does not cut off long queries of a pool without a query timeout', async () => {
@@ -113,40 +113,40 @@ test('the API needs no restart after the database hangs, dies and comes back', a
   const port = `${await freePort()}`
   const embedded = await open(dataFolder, { settings: { port } })
   await migrate(embedded.url)
-  const ask = await serve(embedded.url, 4)
-  expect(await ask()).toMatchObject(WELL)
+  const request = await startApiProcess(embedded.url, 4)
+  expect(await request()).toMatchObject(OK_RESPONSE)
 
   const frozen = livingIn(embedded.location)
   for (const pid of frozen) process.kill(pid, 'SIGSTOP')
-  const asked = [ask(), ask(), sleep(1_000).then(ask)]
+  const requests = [request(), request(), sleep(1_000).then(request)]
   await sleep(6_000)
   for (const pid of frozen) process.kill(pid, 'SIGCONT')
-  expectUnavailable(await Promise.all(asked))
-  expect(await ask()).toMatchObject(WELL)
+  expectUnavailable(await Promise.all(requests))
+  expect(await request()).toMatchObject(OK_RESPONSE)
 
   process.kill(embedded.pid, 'SIGKILL')
   await expect.poll(() => livingIn(embedded.location), { timeout: 5_000 }).toEqual([])
-  expectUnavailable(await Promise.all([ask(), ask(), ask()]))
+  expectUnavailable(await Promise.all([request(), request(), request()]))
   await open(dataFolder, { settings: { port } })
-  expect(await ask()).toMatchObject(WELL)
+  expect(await request()).toMatchObject(OK_RESPONSE)
 })
 
 describe('a lost database is recognized in raw statements, queries and transactions', () => {
-  const ways = {
+  const operations = {
     'raw statement': (pool: Database) => pool.$queryRaw`SELECT 1 FROM pg_sleep(1)`,
     query: (pool: Database) => pool.account.findMany({ take: 1 }),
     transaction: (pool: Database) => pool.$transaction(tx => tx.$queryRaw`SELECT pg_sleep(1)`),
   }
 
-  async function expectGone(url: string, asked = Object.keys(ways)): Promise<void> {
-    for (const [name, ask] of Object.entries(ways)) {
+  async function expectGone(url: string, asked = Object.keys(operations)): Promise<void> {
+    for (const [name, run] of Object.entries(operations)) {
       if (!asked.includes(name)) continue
       const pool = connect({ url, poolMax: 1 })
-      const error = await ask(pool).then(
+      const error = await run(pool).then(
         () => new Error('it answered'),
         fault => fault,
       )
-      expect(isDatabaseGone(error), `${name}: ${error.message}`).toBe(true)
+      expect(isDatabaseUnavailable(error), `${name}: ${error.message}`).toBe(true)
       await pool.$disconnect()
     }
   }
@@ -155,9 +155,9 @@ describe('a lost database is recognized in raw statements, queries and transacti
   async function expectGoneBehind(end: (socket: Socket) => void): Promise<void> {
     const url = new URL(runDatabase)
     const server = createServer(socket => {
-      const onward = connectSocket(Number(url.port), url.hostname)
-      socket.pipe(onward).pipe(socket)
-      for (const one of [socket, onward]) one.on('error', () => onward.destroy())
+      const upstream = connectSocket(Number(url.port), url.hostname)
+      socket.pipe(upstream).pipe(socket)
+      for (const one of [socket, upstream]) one.on('error', () => upstream.destroy())
       setTimeout(() => end(socket), 300)
     })
     server.listen(0, '127.0.0.1')
@@ -183,7 +183,7 @@ describe('a lost database is recognized in raw statements, queries and transacti
 
   test('an error in a statement does not count as a lost database', async () => {
     const error = await db().$queryRaw`SELECT 1 FROM missing`.catch(fault => fault)
-    expect(isDatabaseGone(error)).toBe(false)
+    expect(isDatabaseUnavailable(error)).toBe(false)
   })
 })
 
@@ -212,7 +212,7 @@ describe('named statements', () => {
 
 describe('the database client of a process', () => {
   test('has one pool, even if the module is loaded twice', async () => {
-    const said = await runElsewhere(
+    const output = await runInChildProcess(
       `const [one, two] = await Promise.all(
         ['', '?again'].map(copy => import('./lib/base/db/client.ts' + copy)))
       const ask = ({ db }) => db().$queryRaw\`SELECT pg_backend_pid() AS pid FROM pg_sleep(0.1)\`
@@ -224,7 +224,7 @@ describe('the database client of a process', () => {
       }))`,
       { DATABASE_POOL_MAX: '3' },
     )
-    expect(JSON.parse(said)).toEqual({ modules: 2, pools: 1, connections: 3 })
+    expect(JSON.parse(output)).toEqual({ modules: 2, pools: 1, connections: 3 })
   })
 
   test('uses UTC, whatever the time zone of the server', async () => {

@@ -23,33 +23,33 @@ const holder = globalThis as typeof globalThis & { [HOLDER]?: Database; [POOL]?:
 
 /** Returns the ORM on the pool of the process, shared by the native modules and Next's copy of them. */
 export function db(): Database {
-  if (!holder[HOLDER]) open()
+  if (!holder[HOLDER]) openPool()
   return holder[HOLDER] as Database
 }
 
 /** Returns the same pool without the ORM, for hot paths (lib/base/db/rows.ts). */
 export function pool(): Pool {
-  if (!holder[POOL]) open()
+  if (!holder[POOL]) openPool()
   return holder[POOL] as Pool
 }
 
-function open(): void {
+function openPool(): void {
   const shared = makePool({ queryTimeoutMs: QUERY_TIMEOUT_MS })
   holder[POOL] = shared
-  holder[HOLDER] = around(shared)
+  holder[HOLDER] = createOrm(shared)
 }
 
 export async function disconnect(): Promise<void> {
-  const open = holder[HOLDER]
+  const database = holder[HOLDER]
   const shared = holder[POOL]
   delete holder[HOLDER]
   delete holder[POOL]
-  await open?.$disconnect()
+  await database?.$disconnect()
   // $disconnect ends the pool only if the ORM was used.
   if (shared && !shared.ended) await shared.end()
 }
 
-interface Connection {
+interface ConnectionOptions {
   url?: string
   poolMax?: number
   connectTimeoutMs?: number
@@ -57,11 +57,11 @@ interface Connection {
 }
 
 /** Opens a separate pool, for work longer than a request (reports, checks) and for tests. */
-export function connect(options: Connection = {}): Database {
-  return around(makePool(options))
+export function connect(options: ConnectionOptions = {}): Database {
+  return createOrm(makePool(options))
 }
 
-function makePool(options: Connection): Pool {
+function makePool(options: ConnectionOptions): Pool {
   const { DATABASE_URL, DATABASE_POOL_MAX, PG_NAMED_STATEMENTS } = env()
   return new Pool({
     connectionString: options.url ?? DATABASE_URL,
@@ -74,39 +74,41 @@ function makePool(options: Connection): Pool {
   })
 }
 
-function around(pool: Pool): Database {
-  const lost = (error: Error) => {
+function createOrm(pool: Pool): Database {
+  const logLostConnection = (error: Error) => {
     // During shutdown, closed connections are expected.
     if (holder[HOLDER]) log().warn({ err: error }, 'database connection lost')
   }
   const adapter = new PrismaPg(pool, {
-    onPoolError: lost,
-    onConnectionError: lost,
+    onPoolError: logLostConnection,
+    onConnectionError: logLostConnection,
     disposeExternalPool: true,
-    ...(env().PG_NAMED_STATEMENTS ? { statementNameGenerator: query => nameOf(query.sql) } : {}),
+    ...(env().PG_NAMED_STATEMENTS
+      ? { statementNameGenerator: query => deriveStatementName(query.sql) }
+      : {}),
   })
   return new PrismaClient({ adapter })
 }
 
 // The adapter reads and writes times as if every session used UTC.
-function sessionSettings({ queryTimeoutMs }: Connection): string {
+function sessionSettings({ queryTimeoutMs }: ConnectionOptions): string {
   const limit = queryTimeoutMs ? ` -c statement_timeout=${STATEMENT_TIMEOUT_MS}` : ''
   return `-c timezone=UTC${limit}`
 }
 
 /** Derives the statement name from its text: a name reused for other SQL would run the old statement. */
 export function statementName(sql: string): string | undefined {
-  return env().PG_NAMED_STATEMENTS ? nameOf(sql) : undefined
+  return env().PG_NAMED_STATEMENTS ? deriveStatementName(sql) : undefined
 }
 
-function nameOf(sql: string): string {
-  let name = names.get(sql)
+function deriveStatementName(sql: string): string {
+  let name = statementNames.get(sql)
   if (name === undefined) {
     name = `t_${createHash('sha1').update(sql).digest('hex').slice(0, 24)}`
-    if (names.size < NAMES_MAX) names.set(sql, name)
+    if (statementNames.size < STATEMENT_NAMES_MAX) statementNames.set(sql, name)
   }
   return name
 }
 
-const names = new Map<string, string>()
-const NAMES_MAX = 1_000
+const statementNames = new Map<string, string>()
+const STATEMENT_NAMES_MAX = 1_000

@@ -20,7 +20,7 @@ export function accountSql(account: AccountRef): Prisma.Sql {
  * Returns a WHERE condition for rows of the account. The proof is a condition of its own: compared
  * with a column, it would not run when no row exists, and an invalid caller would get an empty list.
  */
-export function ofAccount(alias: string, account: AccountRef): Prisma.Sql {
+export function accountCondition(alias: string, account: AccountRef): Prisma.Sql {
   const row = Prisma.raw(alias)
   return typeof account === 'string'
     ? Prisma.sql`${row}.account_id = ${account}::uuid`
@@ -31,7 +31,7 @@ export function ofAccount(alias: string, account: AccountRef): Prisma.Sql {
  * Selects code and parameters of a reason from `<name>_code` and `<name>_params` of row `alias`. Rows
  * of older versions have only a sentence in `text`; they get the code `other`.
  */
-export function factColumns(alias: string, name: string, text = name, as = name): Prisma.Sql {
+export function reasonColumns(alias: string, name: string, text = name, as = name): Prisma.Sql {
   const [code, params, sentence] = [`${name}_code`, `${name}_params`, text].map(
     column => `${alias}.${column}`,
   )

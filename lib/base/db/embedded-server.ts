@@ -5,9 +5,14 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
-import type { Place } from './embedded-location.ts'
-import { lastComplaint, logSize } from './embedded-log.ts'
-import { attachedTo, hasArgument, lifeOf, processesIn } from './process.ts'
+import type { DataDirectory } from './embedded-location.ts'
+import { findLastFatalLine, logSize } from './embedded-log.ts'
+import {
+  countAttachedProcesses,
+  hasArgument,
+  listProcessesIn,
+  readProcessIdentity,
+} from './process.ts'
 
 export interface Postmaster {
   pid: number
@@ -19,8 +24,8 @@ const startMaxMs = 20_000
 /** Time limit of a fast shutdown, which writes a checkpoint; then immediate shutdown, with recovery. */
 const fastStopMaxMs = 6_000
 const immediateStopMaxMs = 10_000
-const orphansLeaveMs = 3_000
-const orphansMaxMs = 10_000
+const orphanGraceMs = 3_000
+const orphanStopMaxMs = 10_000
 
 const defaults = {
   listen_addresses: '127.0.0.1',
@@ -50,19 +55,19 @@ const defaults = {
 /** Returns the running postmaster of this data directory; ignores a stale postmaster.pid. */
 export function findPostmaster(location: string): Postmaster | null {
   const [pid = 0, , , port = 0] = readPidFile(location).map(Number)
-  const isOurs = pid > 0 && lifeOf(pid) !== null && hasArgument(pid, location)
+  const isOurs = pid > 0 && readProcessIdentity(pid) !== null && hasArgument(pid, location)
   return isOurs ? { pid, port } : null
 }
 
 /** Starts PostgreSQL. Returns null if its port or data is in use: the caller looks again. */
 export async function startPostmaster(
-  { location, user }: Place,
+  { location, user }: DataDirectory,
   bin: string,
   log: string,
   settings: Record<string, string>,
 ): Promise<Postmaster | null> {
-  await clearRemains(location)
-  const port = (await tryPort(lastPort(location))) ?? (await tryPort(0)) ?? 0
+  await cleanUpPreviousServer(location)
+  const port = (await probePort(readLastPort(location))) ?? (await probePort(0)) ?? 0
   const values = Object.entries({ ...defaults, port: `${port}`, ...settings })
   rmSync(log, { force: true })
   const output = openSync(log, 'wx', 0o600)
@@ -77,23 +82,23 @@ export async function startPostmaster(
   const { pid } = child
   if (pid === undefined) {
     const [error] = await once(child, 'error')
-    throw failure(`PostgreSQL could not be started: ${(error as Error).message}`)
+    throw setupError(`PostgreSQL could not be started: ${(error as Error).message}`)
   }
-  const started = await becomesReady(location, pid, log)
+  const started = await waitUntilReady(location, pid, log)
   if (started) return started
-  const reason = lastComplaint(location, log)
+  const reason = findLastFatalLine(location, log)
   if (/TCP\/IP sockets|lock file "postmaster.pid"/.test(reason)) return null
-  throw failure(`PostgreSQL exited while starting: ${reason} (log: ${location}/log)`)
+  throw setupError(`PostgreSQL exited while starting: ${reason} (log: ${location}/log)`)
 }
 
 /** Waits until PostgreSQL accepts connections; null if it exits. */
-export async function becomesReady(
+export async function waitUntilReady(
   location: string,
   pid: number,
   log: string,
 ): Promise<Postmaster | null> {
   let giveUpAt = Date.now() + startMaxMs
-  for (let written = 0; lifeOf(pid) !== null; await sleep(10)) {
+  for (let written = 0; readProcessIdentity(pid) !== null; await sleep(10)) {
     const lines = readPidFile(location)
     if (Number(lines[0]) === pid && lines[7]?.trim() === 'ready') {
       return { pid, port: Number(lines[3]) }
@@ -102,8 +107,8 @@ export async function becomesReady(
     if (size !== written) giveUpAt = Date.now() + startMaxMs
     written = size
     if (Date.now() > giveUpAt) {
-      const reason = lastComplaint(location, log)
-      throw failure(
+      const reason = findLastFatalLine(location, log)
+      throw setupError(
         `PostgreSQL (process ${pid}) did not become ready: ${reason} (log: ${location}/log)`,
       )
     }
@@ -112,29 +117,29 @@ export async function becomesReady(
 }
 
 export async function stopPostmaster(pid: number): Promise<void> {
-  const life = lifeOf(pid)
-  const isGone = async (name: NodeJS.Signals, waitMs: number) => {
-    if (life === null || lifeOf(pid) !== life) return true
+  const identity = readProcessIdentity(pid)
+  const stopWith = async (name: NodeJS.Signals, waitMs: number) => {
+    if (identity === null || readProcessIdentity(pid) !== identity) return true
     signal(pid, name)
-    return waitUntil(() => lifeOf(pid) !== life, waitMs)
+    return waitUntil(() => readProcessIdentity(pid) !== identity, waitMs)
   }
-  if (await isGone('SIGINT', fastStopMaxMs)) return
-  if (await isGone('SIGQUIT', immediateStopMaxMs)) return
-  throw failure(`PostgreSQL (process ${pid}) did not stop: run kill -9 ${pid}`)
+  if (await stopWith('SIGINT', fastStopMaxMs)) return
+  if (await stopWith('SIGQUIT', immediateStopMaxMs)) return
+  throw setupError(`PostgreSQL (process ${pid}) did not stop: run kill -9 ${pid}`)
 }
 
 /** Waits for processes of an earlier PostgreSQL, ends orphans, and removes a stale postmaster.pid. */
-async function clearRemains(location: string): Promise<void> {
+async function cleanUpPreviousServer(location: string): Promise<void> {
   const lines = readPidFile(location)
   const folder = realpathSync(location)
-  const orphans = () => processesIn(folder, 'postgres')
+  const orphans = () => listProcessesIn(folder, 'postgres')
   const [key = '', id = ''] = lines[6]?.trim().split(/\s+/) ?? []
-  const isFree = () => orphans().length === 0 && attachedTo(key, id) === 0
-  if (!isFree() && !(await waitUntil(isFree, orphansLeaveMs))) {
+  const isFree = () => orphans().length === 0 && countAttachedProcesses(key, id) === 0
+  if (!isFree() && !(await waitUntil(isFree, orphanGraceMs))) {
     // A backend in a long statement does not notice that its postmaster died.
     for (const pid of orphans()) signal(pid, 'SIGQUIT')
-    if (!(await waitUntil(isFree, orphansMaxMs - orphansLeaveMs))) {
-      throw failure(
+    if (!(await waitUntil(isFree, orphanStopMaxMs - orphanGraceMs))) {
+      throw setupError(
         `Processes of an earlier PostgreSQL still use ${location}: stop them first (process ids: ${orphans().join(', ') || 'unknown'})`,
       )
     }
@@ -152,15 +157,15 @@ function readPidFile(location: string): string[] {
 }
 
 /** Returns the port of the last start: a server whose database died can reconnect to the next one. */
-function lastPort(location: string): number {
+function readLastPort(location: string): number {
   const file = join(location, 'postmaster.opts')
-  const words = existsSync(file) ? readFileSync(file, 'utf8') : ''
-  return Number(/"port=(\d+)"/.exec(words)?.[1] ?? 0)
+  const options = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  return Number(/"port=(\d+)"/.exec(options)?.[1] ?? 0)
 }
 
 /** Returns the port if it is free (0: any free port), else null. */
-async function tryPort(wanted: number): Promise<number | null> {
-  const server = createServer().listen(wanted, '127.0.0.1')
+async function probePort(port: number): Promise<number | null> {
+  const server = createServer().listen(port, '127.0.0.1')
   const isFree = await once(server, 'listening').then(
     () => true,
     () => false,
@@ -178,9 +183,9 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-async function waitUntil(holds: () => boolean, waitMs: number): Promise<boolean> {
+async function waitUntil(condition: () => boolean, waitMs: number): Promise<boolean> {
   const giveUpAt = Date.now() + waitMs
-  while (!holds()) {
+  while (!condition()) {
     if (Date.now() > giveUpAt) return false
     await sleep(15)
   }
@@ -193,6 +198,6 @@ export function plainEnv(): NodeJS.ProcessEnv | undefined {
   return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', NODE_ENV: 'production' } as const
 }
 
-function failure(message: string): TrocoError {
+function setupError(message: string): TrocoError {
   return refuse('setup_failed', message)
 }

@@ -12,13 +12,13 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refuse } from '#lib/base/errors.ts'
-import { lifeOf } from './process.ts'
+import { readProcessIdentity } from './process.ts'
 
 /** Maximum wait for the lock: longer than a first start on a slow disk or a recovery takes. */
-const waitMaxMs = 120_000
+const lockWaitMaxMs = 120_000
 
 /** References to open locks: a suspended function can be garbage collected, releasing its lock. */
-const held = new Set<DatabaseSync>()
+const openLocks = new Set<DatabaseSync>()
 
 /**
  * Runs `work` exclusively in this data folder. SQLite locks through the kernel, which releases the
@@ -27,12 +27,12 @@ const held = new Set<DatabaseSync>()
 export async function withLock<T>(dataFolder: string, work: () => Promise<T>): Promise<T> {
   const path = join(dataFolder, 'postgres-lock')
   const lock = new DatabaseSync(path)
-  held.add(lock)
+  openLocks.add(lock)
   try {
     // In a read-only file, SQLite silently takes no lock.
     accessSync(path, constants.W_OK)
-    const giveUpAt = Date.now() + waitMaxMs
-    while (!isTaken(lock)) {
+    const giveUpAt = Date.now() + lockWaitMaxMs
+    while (!tryLock(lock)) {
       if (Date.now() > giveUpAt) {
         throw refuse(
           'setup_failed',
@@ -43,12 +43,12 @@ export async function withLock<T>(dataFolder: string, work: () => Promise<T>): P
     }
     return await work()
   } finally {
-    held.delete(lock)
+    openLocks.delete(lock)
     lock.close()
   }
 }
 
-function isTaken(lock: DatabaseSync): boolean {
+function tryLock(lock: DatabaseSync): boolean {
   try {
     lock.exec('BEGIN EXCLUSIVE')
     return true
@@ -64,7 +64,7 @@ export function addUser(dataFolder: string): string {
   const folder = usersFolder(dataFolder)
   mkdirSync(folder, { recursive: true })
   const name = `${process.pid}.${randomUUID()}`
-  writeFileSync(join(folder, name), lifeOf(process.pid) ?? '')
+  writeFileSync(join(folder, name), readProcessIdentity(process.pid) ?? '')
   return name
 }
 
@@ -76,8 +76,8 @@ export function countUsers(dataFolder: string): number {
   const folder = usersFolder(dataFolder)
   mkdirSync(folder, { recursive: true })
   return readdirSync(folder).filter(name => {
-    const life = lifeOf(Number.parseInt(name, 10))
-    const isAlive = life !== null && life === readFileSync(join(folder, name), 'utf8')
+    const identity = readProcessIdentity(Number.parseInt(name, 10))
+    const isAlive = identity !== null && identity === readFileSync(join(folder, name), 'utf8')
     if (!isAlive) removeUser(dataFolder, name)
     return isAlive
   }).length

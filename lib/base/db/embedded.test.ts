@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { cleanUp, livingIn, makeFolder, open, openElsewhere, query } from '#lib/testing/embedded.ts'
 import { openEmbedded } from './embedded.ts'
-import { findPackage, prepareBinaries } from './embedded-files.ts'
+import { findPostgresPackage, prepareBinaries } from './embedded-files.ts'
 
 const isRoot = process.geteuid?.() === 0
 
@@ -117,7 +117,7 @@ describe('releasing PostgreSQL', () => {
 })
 
 describe('a problem that the operator must solve is reported in one line', () => {
-  const refuses = async (dataFolder: string, line: RegExp, settings = {}) => {
+  const expectRefusal = async (dataFolder: string, line: RegExp, settings = {}) => {
     const error = await open(dataFolder, { settings }).catch(refusal => refusal)
     expect(error).toMatchObject({ code: 'setup_failed', message: expect.stringMatching(line) })
     expect(error.message).not.toContain('\n')
@@ -127,22 +127,22 @@ describe('a problem that the operator must solve is reported in one line', () =>
     const dataFolder = makeFolder()
     await (await open(dataFolder)).release()
     writeFileSync(join(dataFolder, 'postgres', 'PG_VERSION'), '17\n')
-    await refuses(dataFolder, /PostgreSQL 17, but this version of Troco includes 18: run/)
+    await expectRefusal(dataFolder, /PostgreSQL 17, but this version of Troco includes 18: run/)
   })
 
   test('a folder with other content, which stays unchanged', async () => {
     const dataFolder = makeFolder()
     mkdirSync(join(dataFolder, 'postgres'))
     writeFileSync(join(dataFolder, 'postgres', 'thesis.txt'), 'mine')
-    await refuses(dataFolder, /contains files but no PostgreSQL data/)
+    await expectRefusal(dataFolder, /contains files but no PostgreSQL data/)
     expect(readFileSync(join(dataFolder, 'postgres', 'thesis.txt'), 'utf8')).toBe('mine')
   })
 
   test('a data folder that is a file', async () => {
     const file = join(makeFolder(), 'data')
     writeFileSync(file, '')
-    await refuses(file, /data folder .* cannot be used/)
-    await refuses(join(file, 'below'), /data folder .* cannot be used/)
+    await expectRefusal(file, /data folder .* cannot be used/)
+    await expectRefusal(join(file, 'below'), /data folder .* cannot be used/)
   })
 
   test.skipIf(isRoot)(
@@ -150,14 +150,14 @@ describe('a problem that the operator must solve is reported in one line', () =>
     async () => {
       const dataFolder = makeFolder()
       chmodSync(dataFolder, 0o555)
-      await refuses(dataFolder, /data folder .* cannot be used/)
+      await expectRefusal(dataFolder, /data folder .* cannot be used/)
     },
   )
 
   test('a PostgreSQL that does not start, with its own error message', async () => {
     const dataFolder = makeFolder()
-    await refuses(dataFolder, /FATAL: .*"shared_buffers": "much"/, { shared_buffers: 'much' })
-    await refuses(dataFolder, /FATAL: .*max_wal_senders/, {
+    await expectRefusal(dataFolder, /FATAL: .*"shared_buffers": "much"/, { shared_buffers: 'much' })
+    await expectRefusal(dataFolder, /FATAL: .*max_wal_senders/, {
       max_wal_senders: '9',
       wal_level: 'minimal',
     })
@@ -187,7 +187,7 @@ describe.skipIf(!isRoot)('as root (only root runs PostgreSQL as another user)', 
     const home = makeFolder()
     const version = `test-${process.pid}`
     const native = join(home, 'native')
-    cpSync(findPackage().native, native, {
+    cpSync(findPostgresPackage().native, native, {
       recursive: true,
       filter: path => !lstatSync(path).isSymbolicLink(),
     })
@@ -195,8 +195,8 @@ describe.skipIf(!isRoot)('as root (only root runs PostgreSQL as another user)', 
     const user = { uid: 65_534, gid: 65_534 }
     try {
       const bin = prepareBinaries({ native, version, major: '18' }, user, home, () => {})
-      const said = execFileSync(join(bin, 'initdb'), ['--version'], { ...user, encoding: 'utf8' })
-      expect([bin, said]).toEqual([`/var/lib/troco/${version}/bin`, expect.stringMatching(/18/)])
+      const output = execFileSync(join(bin, 'initdb'), ['--version'], { ...user, encoding: 'utf8' })
+      expect([bin, output]).toEqual([`/var/lib/troco/${version}/bin`, expect.stringMatching(/18/)])
     } finally {
       rmSync(`/var/lib/troco/${version}`, { recursive: true, force: true })
     }

@@ -2,14 +2,14 @@ import { mkdirSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isTrocoError, refuse } from '#lib/base/errors.ts'
 import { createData, ensureDatabase, removeLeftovers } from './embedded-create.ts'
-import { findPackage, hasData, prepareBinaries } from './embedded-files.ts'
-import { choosePlace, type Place, writePointer } from './embedded-location.ts'
+import { findPostgresPackage, hasData, prepareBinaries } from './embedded-files.ts'
+import { chooseDataDirectory, type DataDirectory, writePointer } from './embedded-location.ts'
 import {
-  becomesReady,
   findPostmaster,
   type Postmaster,
   startPostmaster,
   stopPostmaster,
+  waitUntilReady,
 } from './embedded-server.ts'
 import { addUser, countUsers, removeUser, withLock } from './embedded-users.ts'
 
@@ -35,22 +35,22 @@ const attemptsMax = 5
 
 export async function openEmbedded(options: Options): Promise<Embedded> {
   const dataFolder = prepareFolder(options.dataFolder)
-  return explainingFiles(dataFolder, () =>
+  return explainFileErrors(dataFolder, () =>
     withLock(dataFolder, async () => {
-      const place = choosePlace(dataFolder)
+      const directory = chooseDataDirectory(dataFolder)
       try {
-        const { postmaster, adopted } = await ensureRunning(dataFolder, place, options)
+        const { postmaster, adopted } = await ensureRunning(dataFolder, directory, options)
         const name = addUser(dataFolder)
-        const secret = encodeURIComponent(options.password)
+        const encodedPassword = encodeURIComponent(options.password)
         return {
-          url: `postgresql://troco:${secret}@127.0.0.1:${postmaster.port}/troco`,
-          location: place.location,
+          url: `postgresql://troco:${encodedPassword}@127.0.0.1:${postmaster.port}/troco`,
+          location: directory.location,
           adopted,
           pid: postmaster.pid,
-          release: () => release(dataFolder, place.location, name),
+          release: () => release(dataFolder, directory.location, name),
         }
       } catch (error) {
-        await stopUnused(dataFolder, place.location).catch(() => {})
+        await stopIfUnused(dataFolder, directory.location).catch(() => {})
         throw error
       }
     }),
@@ -60,42 +60,42 @@ export async function openEmbedded(options: Options): Promise<Embedded> {
 async function release(dataFolder: string, location: string, name: string): Promise<void> {
   await withLock(dataFolder, async () => {
     removeUser(dataFolder, name)
-    await stopUnused(dataFolder, location)
+    await stopIfUnused(dataFolder, location)
   })
 }
 
-async function stopUnused(dataFolder: string, location: string): Promise<void> {
+async function stopIfUnused(dataFolder: string, location: string): Promise<void> {
   const postmaster = countUsers(dataFolder) === 0 ? findPostmaster(location) : null
   if (postmaster) await stopPostmaster(postmaster.pid)
 }
 
 async function ensureRunning(
   dataFolder: string,
-  place: Place,
+  directory: DataDirectory,
   { password, settings = {}, onProgress = () => {} }: Options,
 ): Promise<{ postmaster: Postmaster; adopted: boolean }> {
-  const { location, user } = place
-  const shipped = findPackage()
+  const { location, user } = directory
+  const shipped = findPostgresPackage()
   const log = join(dataFolder, 'postgres-start.log')
   removeLeftovers(location)
   let isNew = false
   let exists = hasData(location, shipped.major)
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const running = findPostmaster(location)
-    let found = running && (await becomesReady(location, running.pid, log))
-    const adopted = found !== null
-    if (!found) {
+    let server = running && (await waitUntilReady(location, running.pid, log))
+    const adopted = server !== null
+    if (!server) {
       const bin = prepareBinaries(shipped, user, dataFolder, onProgress)
       if (!exists) {
         onProgress('Preparing the database…')
-        await createData(place, bin, password)
+        await createData(directory, bin, password)
         writePointer(dataFolder, location)
         isNew = exists = true
       }
-      found = await startPostmaster(place, bin, log, settings)
+      server = await startPostmaster(directory, bin, log, settings)
     }
-    if (found && (await ensureDatabase(found, password, isNew, location))) {
-      return { postmaster: found, adopted }
+    if (server && (await ensureDatabase(server, password, isNew, location))) {
+      return { postmaster: server, adopted }
     }
   }
   throw refuse(
@@ -107,14 +107,14 @@ async function ensureRunning(
 /** Creates the folder and returns its real path, by which a running PostgreSQL is recognized. */
 function prepareFolder(path: string): string {
   const folder = resolve(path)
-  return explainingFiles(folder, () => {
+  return explainFileErrors(folder, () => {
     mkdirSync(folder, { recursive: true })
     return realpathSync(folder)
   })
 }
 
 /** Converts file system errors (not writable, not a folder, full) to a one-line message. */
-function explainingFiles<T>(folder: string, work: () => T): T {
+function explainFileErrors<T>(folder: string, work: () => T): T {
   const explain = (error: unknown): never => {
     const { code, message } = error as NodeJS.ErrnoException
     const isAboutFiles = /^(E[A-Z]+|ERR_SQLITE_ERROR)$/.test(code ?? '')

@@ -27,7 +27,7 @@ function parseFunction(file: string, text: string): DatabaseFunction {
   const name = basename(file, '.sql')
   const [, version, statement = '', created] = FILE.exec(text) ?? []
   if (created !== name || `${name}.sql` !== file) {
-    stop(`${file} must begin with "-- version N" and then create the function ${name}`)
+    failSetup(`${file} must begin with "-- version N" and then create the function ${name}`)
   }
   const checksum = createHash('sha256').update(statement).digest('hex').slice(0, 12)
   return { name, version: Number(version), checksum, statement }
@@ -40,13 +40,15 @@ function parseFunction(file: string, text: string): DatabaseFunction {
 export async function applyFunctions(client: Client, folder: string): Promise<string[]> {
   const functions = readFunctions(folder)
   if (functions.length === 0) return []
-  const recorded = await readRecorded(client)
-  const waiting = functions.filter(given => isNewer(given, recorded.get(given.name)))
-  for (const given of waiting) await apply(client, given)
-  return waiting.map(({ name, checksum }) => `functions/${name}@${checksum}`)
+  const installed = await readInstalledVersions(client)
+  const outdated = functions.filter(definition =>
+    isNewer(definition, installed.get(definition.name)),
+  )
+  for (const definition of outdated) await applyFunction(client, definition)
+  return outdated.map(({ name, checksum }) => `functions/${name}@${checksum}`)
 }
 
-async function readRecorded(client: Client): Promise<Map<string, string | null>> {
+async function readInstalledVersions(client: Client): Promise<Map<string, string | null>> {
   const { rows } = await client.query<{ name: string; comment: string | null }>(
     `SELECT proname AS name, obj_description(oid, 'pg_proc') AS comment FROM pg_proc
      WHERE pronamespace = current_schema()::regnamespace AND proname LIKE 'troco\\_%'`,
@@ -56,16 +58,17 @@ async function readRecorded(client: Client): Promise<Map<string, string | null>>
 
 /** A higher version in the database stays: a newer Troco installed it, and older calls still work. */
 function isNewer({ name, version, checksum }: DatabaseFunction, comment?: string | null): boolean {
-  const [, known, knownChecksum] = /^version (\d+), sha256 (\w+)$/.exec(comment ?? '') ?? []
-  if (known === undefined || version > Number(known)) return true
-  if (version === Number(known) && checksum !== knownChecksum) {
-    stop(`Function ${name} was changed after it was applied: raise the version in its file`)
+  const [, installedVersion, installedChecksum] =
+    /^version (\d+), sha256 (\w+)$/.exec(comment ?? '') ?? []
+  if (installedVersion === undefined || version > Number(installedVersion)) return true
+  if (version === Number(installedVersion) && checksum !== installedChecksum) {
+    failSetup(`Function ${name} was changed after it was applied: raise the version in its file`)
   }
   return false
 }
 
-async function apply(client: Client, given: DatabaseFunction): Promise<void> {
-  const { name, version, checksum, statement } = given
+async function applyFunction(client: Client, definition: DatabaseFunction): Promise<void> {
+  const { name, version, checksum, statement } = definition
   await client.query('BEGIN')
   try {
     await client.query(statement)
@@ -74,10 +77,10 @@ async function apply(client: Client, given: DatabaseFunction): Promise<void> {
   } catch (cause) {
     await client.query('ROLLBACK').catch(() => {})
     const reason = (cause as Error).message
-    stop(`Function ${name} failed and was rolled back: ${reason}`)
+    failSetup(`Function ${name} failed and was rolled back: ${reason}`)
   }
 }
 
-function stop(message: string): never {
+function failSetup(message: string): never {
   throw refuse('setup_failed', message)
 }

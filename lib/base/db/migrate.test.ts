@@ -32,7 +32,7 @@ const tables = async () => {
   return rows.map(row => row.tablename).sort()
 }
 
-async function expectStop(work: Promise<unknown>, line: RegExp | string): Promise<void> {
+async function expectSetupFailure(work: Promise<unknown>, line: RegExp | string): Promise<void> {
   const error = await work.then(
     () => new Error('it went on'),
     stop => stop,
@@ -100,7 +100,7 @@ describe('migrating', () => {
     write('1_first', 'CREATE TABLE one (id int)')
     write('2_broken', 'CREATE TABLE two (id int); INSERT INTO missing VALUES (1)')
     write('3_third', 'CREATE TABLE three (id int)')
-    await expectStop(run(), /^Migration 2_broken failed and was rolled back: .*"missing"/)
+    await expectSetupFailure(run(), /^Migration 2_broken failed and was rolled back: .*"missing"/)
     expect(await tables()).toEqual(['_prisma_migrations', 'one'])
     const recorded = 'SELECT migration_name FROM _prisma_migrations'
     expect(await query(url, recorded)).toEqual([{ migration_name: '1_first' }])
@@ -114,7 +114,7 @@ describe('migrating', () => {
       `CREATE TABLE one (id int);
       ALTER TABLE _prisma_migrations ADD CONSTRAINT full_up CHECK (false) NOT VALID`,
     )
-    await expectStop(run(), /^Migration 1_unrecorded failed and was rolled back: .*full_up/)
+    await expectSetupFailure(run(), /^Migration 1_unrecorded failed and was rolled back: .*full_up/)
     expect(await tables()).toEqual(['_prisma_migrations'])
     write('1_unrecorded', 'CREATE TABLE one (id int)')
     expect(await run()).toEqual(['1_unrecorded'])
@@ -133,17 +133,17 @@ describe('a database in an unexpected state stops the start', () => {
 
   test('a migration whose file was changed after it ran', async () => {
     write('1_first', 'CREATE TABLE one (id int) -- a remark')
-    await expectStop(run(), /^Migration 1_first was changed after it was applied: restore/)
+    await expectSetupFailure(run(), /^Migration 1_first was changed after it was applied: restore/)
   })
 
   test('a migration that this version does not have', async () => {
     await changeRecord(`migration_name = '9_future'`)
-    await expectStop(run(), /newer version of Troco \(9_future\): start that version/)
+    await expectSetupFailure(run(), /newer version of Troco \(9_future\): start that version/)
   })
 
   test('a migration that Prisma left unfinished', async () => {
     await changeRecord('finished_at = NULL')
-    await expectStop(run(), /^Migration 1_first failed earlier and is incomplete: restore/)
+    await expectSetupFailure(run(), /^Migration 1_first failed earlier and is incomplete: restore/)
   })
 })
 
@@ -233,7 +233,7 @@ describe('a connection error names the database in one line, without its passwor
 
   async function expectNamed(target: string, where: string, why: RegExp): Promise<void> {
     const error = await migrate(target, folder).catch(stop => stop)
-    await expectStop(Promise.reject(error), why)
+    await expectSetupFailure(Promise.reject(error), why)
     expect(error.message).toContain(`The database at ${where} is unreachable (`)
     expect(error.message).toContain('check DATABASE_URL')
     expect(JSON.stringify([error.message, error.stack])).not.toMatch(/my(%20| )pass-word/)
@@ -271,7 +271,10 @@ describe('a connection error names the database in one line, without its passwor
     'postgresql://ana:%zz-my%20pass-word@127.0.0.1:1/pix',
   ])('the URL is malformed: %s', async target => {
     const error = await migrate(target, folder).catch(stop => stop)
-    await expectStop(Promise.reject(error), /^The database at \S+ is unreachable \(.*DATABASE_URL/)
+    await expectSetupFailure(
+      Promise.reject(error),
+      /^The database at \S+ is unreachable \(.*DATABASE_URL/,
+    )
     expect(error.message).not.toMatch(/my(%20| )pass-word|ana/)
   })
 })

@@ -8,7 +8,7 @@ import { requireDurableServer } from '#lib/base/db/server.ts'
 import { refuse } from '#lib/base/errors.ts'
 
 /** Prisma's advisory lock id, so that `prisma migrate deploy` and this migrator exclude each other. */
-const LOCK = 72_707_369
+const LOCK_ID = 72_707_369
 const FOLDER = 'prisma/migrations'
 /** Maximum wait for a table lock: statements of other processes queue behind a waiting migration. */
 const LOCK_WAIT_MS = 2_000
@@ -16,7 +16,7 @@ const LOCK_WAIT_MS = 2_000
 const LOCK_ATTEMPTS_MAX = 60
 const LOCK_REST_MS = 1_000
 /** lock_not_available and deadlock_detected. */
-const LOCKED = /^(55P03|40P01)$/
+const LOCK_CONFLICT = /^(55P03|40P01)$/
 
 interface Migration {
   name: string
@@ -24,7 +24,7 @@ interface Migration {
   checksum: string
 }
 
-interface Recorded {
+interface RecordedMigration {
   migration_name: string
   checksum: string
   finished_at: Date | null
@@ -37,12 +37,12 @@ interface Recorded {
 export async function migrate(url: string, folder = FOLDER): Promise<string[]> {
   return withClient(url, async client => {
     await requireDurableServer(client)
-    await client.query('SELECT pg_advisory_lock($1)', [LOCK])
-    await client.query(RECORD_TABLE)
-    const waiting = await findWaiting(client, readMigrations(folder))
-    for (const migration of waiting) await apply(client, migration)
+    await client.query('SELECT pg_advisory_lock($1)', [LOCK_ID])
+    await client.query(CREATE_RECORD_TABLE)
+    const pending = await findPending(client, readMigrations(folder))
+    for (const migration of pending) await applyMigration(client, migration)
     const functions = await applyFunctions(client, join(folder, '../functions'))
-    return [...waiting.map(migration => migration.name), ...functions]
+    return [...pending.map(migration => migration.name), ...functions]
   })
 }
 
@@ -54,10 +54,10 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
     await client.connect()
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
-    const where = describeTarget(url)
+    const target = describeTarget(url)
     throw refuse(
       'setup_failed',
-      `The database at ${where} is unreachable (${code ?? message}): check DATABASE_URL and that PostgreSQL is running`,
+      `The database at ${target} is unreachable (${code ?? message}): check DATABASE_URL and that PostgreSQL is running`,
     )
   }
   try {
@@ -89,34 +89,34 @@ function readMigrations(folder: string): Migration[] {
   })
 }
 
-async function findWaiting(client: Client, migrations: Migration[]): Promise<Migration[]> {
-  const { rows } = await client.query<Recorded>(
+async function findPending(client: Client, migrations: Migration[]): Promise<Migration[]> {
+  const { rows } = await client.query<RecordedMigration>(
     `SELECT migration_name, checksum, finished_at FROM _prisma_migrations
      WHERE rolled_back_at IS NULL ORDER BY started_at`,
   )
-  const known = new Map(migrations.map(migration => [migration.name, migration]))
+  const byName = new Map(migrations.map(migration => [migration.name, migration]))
   for (const row of rows) {
-    const migration = known.get(row.migration_name)
+    const migration = byName.get(row.migration_name)
     if (!migration)
-      stop(
+      failSetup(
         `The database was migrated by a newer version of Troco (${row.migration_name}): start that version`,
       )
     if (!row.finished_at) {
-      stop(
+      failSetup(
         `Migration ${row.migration_name} failed earlier and is incomplete: restore a backup, then start again`,
       )
     }
     if (migration.checksum !== row.checksum) {
-      stop(
+      failSetup(
         `Migration ${row.migration_name} was changed after it was applied: restore the released file`,
       )
     }
   }
-  const done = new Set(rows.map(row => row.migration_name))
-  return migrations.filter(migration => !done.has(migration.name))
+  const applied = new Set(rows.map(row => row.migration_name))
+  return migrations.filter(migration => !applied.has(migration.name))
 }
 
-async function apply(client: Client, migration: Migration, attempt = 1): Promise<void> {
+async function applyMigration(client: Client, migration: Migration, attempt = 1): Promise<void> {
   await client.query('BEGIN')
   try {
     await client.query(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`)
@@ -130,20 +130,20 @@ async function apply(client: Client, migration: Migration, attempt = 1): Promise
     await client.query('COMMIT')
   } catch (cause) {
     await client.query('ROLLBACK').catch(() => {})
-    if (LOCKED.test((cause as DatabaseError).code ?? '') && attempt < LOCK_ATTEMPTS_MAX) {
+    if (LOCK_CONFLICT.test((cause as DatabaseError).code ?? '') && attempt < LOCK_ATTEMPTS_MAX) {
       await sleep(LOCK_REST_MS)
-      return apply(client, migration, attempt + 1)
+      return applyMigration(client, migration, attempt + 1)
     }
     const reason = (cause as Error).message
-    stop(`Migration ${migration.name} failed and was rolled back: ${reason}`)
+    failSetup(`Migration ${migration.name} failed and was rolled back: ${reason}`)
   }
 }
 
-function stop(message: string): never {
+function failSetup(message: string): never {
   throw refuse('setup_failed', message)
 }
 
-const RECORD_TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
+const CREATE_RECORD_TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL,
   checksum VARCHAR(64) NOT NULL,
   finished_at TIMESTAMPTZ,

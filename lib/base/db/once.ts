@@ -2,10 +2,10 @@ import { Prisma } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
 /** End of the lock on an idempotency key: after it, a retry resumes the work. */
-export const heldUntil = Prisma.sql`now() + interval '60 seconds'`
+export const lockedUntilSql = Prisma.sql`now() + interval '60 seconds'`
 
 /** A request with an idempotency key: it may be sent again but acts only once. */
-export interface Once {
+export interface IdempotentRequest {
   accountId: string
   mode: Mode
   path: string
@@ -22,10 +22,13 @@ export interface Once {
  * Returns SQL that stores the key in the statement that writes the row. A concurrent request with the
  * key waits at the unique index. `held`: work continues after it. Null if there is nothing to store.
  */
-export function storeKey(once: Once | undefined, held = false): Prisma.Sql | null {
+export function storeKeySql(
+  once: IdempotentRequest | undefined,
+  staysLocked = false,
+): Prisma.Sql | null {
   if (!once) return null
-  if (once.resumed) return held ? null : finishKey(once)
-  const lockedUntil = held ? heldUntil : Prisma.sql`NULL`
+  if (once.resumed) return staysLocked ? null : unlockKeySql(once)
+  const lockedUntil = staysLocked ? lockedUntilSql : Prisma.sql`NULL`
   return Prisma.sql`
     INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
       locked_until, expires_at)
@@ -34,11 +37,11 @@ export function storeKey(once: Once | undefined, held = false): Prisma.Sql | nul
 }
 
 /** Returns SQL that unlocks a key whose work is done, so that a retry gets the same response. */
-export function finishKey(once: Once): Prisma.Sql {
-  return Prisma.sql`UPDATE idempotency_keys SET locked_until = NULL WHERE ${isKey(once)}`
+export function unlockKeySql(once: IdempotentRequest): Prisma.Sql {
+  return Prisma.sql`UPDATE idempotency_keys SET locked_until = NULL WHERE ${keyCondition(once)}`
 }
 
-export function isKey(once: Once): Prisma.Sql {
+export function keyCondition(once: IdempotentRequest): Prisma.Sql {
   return Prisma.sql`account_id = ${once.accountId}::uuid AND mode = ${once.mode}
     AND path = ${once.path} AND key = ${once.key}`
 }

@@ -19,15 +19,15 @@ export function filterSql(alias: string, query: Omit<ListQuery, 'limit'>): Prism
   const after = from && earliestIdAt(Date.parse(from))
   const before = to && latestIdAt(Date.parse(to))
   return Prisma.sql`
-    ${when(status, Prisma.sql`AND ${row}.status = ${status}`)}
-    ${when(external_id, Prisma.sql`AND ${row}.external_id = ${external_id}`)}
-    ${when(cursor, Prisma.sql`AND ${row}.id < ${cursor}::uuid`)}
-    ${when(from, Prisma.sql`AND ${row}.created_at >= ${from}::timestamptz AND ${row}.id >= ${after}::uuid`)}
-    ${when(to, Prisma.sql`AND ${row}.created_at < ${to}::timestamptz AND ${row}.id < ${before}::uuid`)}`
+    ${sqlIfDefined(status, Prisma.sql`AND ${row}.status = ${status}`)}
+    ${sqlIfDefined(external_id, Prisma.sql`AND ${row}.external_id = ${external_id}`)}
+    ${sqlIfDefined(cursor, Prisma.sql`AND ${row}.id < ${cursor}::uuid`)}
+    ${sqlIfDefined(from, Prisma.sql`AND ${row}.created_at >= ${from}::timestamptz AND ${row}.id >= ${after}::uuid`)}
+    ${sqlIfDefined(to, Prisma.sql`AND ${row}.created_at < ${to}::timestamptz AND ${row}.id < ${before}::uuid`)}`
 }
 
-export function when(given: unknown, sql: Prisma.Sql): Prisma.Sql {
-  return given === undefined ? Prisma.empty : sql
+export function sqlIfDefined(value: unknown, sql: Prisma.Sql): Prisma.Sql {
+  return value === undefined ? Prisma.empty : sql
 }
 
 export interface Page<Row> {

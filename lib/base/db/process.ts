@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /** Returns an identity that changes when a pid is reused (except on Windows); null if dead or a zombie. */
-export function lifeOf(pid: number): string | null {
+export function readProcessIdentity(pid: number): string | null {
   if (process.platform === 'linux') {
     const stat = readStat(pid)
     return stat && `${readText('/proc/sys/kernel/random/boot_id').trim()}-${stat.startedAt}`
   }
-  if (process.platform === 'win32') return respondsTo(pid) ? 'alive' : null
-  const [state, ...started] = askPs(pid, 'state=', 'lstart=').split(/\s+/)
-  return !state || state.startsWith('Z') ? null : started.join(' ')
+  if (process.platform === 'win32') return canSignal(pid) ? 'alive' : null
+  const [state, ...startTime] = runPs(pid, 'state=', 'lstart=').split(/\s+/)
+  return !state || state.startsWith('Z') ? null : startTime.join(' ')
 }
 
 /** Returns whether the command line of the process has this argument; always true on Windows. */
@@ -17,11 +17,11 @@ export function hasArgument(pid: number, argument: string): boolean {
   if (process.platform === 'linux') {
     return readText(`/proc/${pid}/cmdline`).split('\0').includes(argument)
   }
-  return process.platform === 'win32' || askPs(pid, 'command=').includes(argument)
+  return process.platform === 'win32' || runPs(pid, 'command=').includes(argument)
 }
 
 /** Lists processes by name and working directory. Linux only; those of other users may be hidden. */
-export function processesIn(folder: string, name: string): number[] {
+export function listProcessesIn(folder: string, name: string): number[] {
   if (process.platform !== 'linux') return []
   return readdirSync('/proc')
     .map(Number)
@@ -32,7 +32,7 @@ export function processesIn(folder: string, name: string): number[] {
 }
 
 /** Counts the processes attached to a System V shared memory segment, as PostgreSQL does at start. */
-export function attachedTo(key: string, id: string): number {
+export function countAttachedProcesses(key: string, id: string): number {
   if (process.platform !== 'linux' || !/^\d+$/.test(key)) return 0
   // The kernel prints the key as a signed number. The id alone is reused after a reboot.
   const signed = `${BigInt.asIntN(32, BigInt(key))}`
@@ -50,7 +50,7 @@ function readStat(pid: number) {
 }
 
 /** Runs `ps` with a fixed locale and zone. One -o per column: BSD reads all text after `=` as a title. */
-function askPs(pid: number, ...columns: string[]): string {
+function runPs(pid: number, ...columns: string[]): string {
   const args = [...columns.flatMap(column => ['-o', column]), '-p', `${pid}`]
   const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', NODE_ENV: 'production' } as const
   try {
@@ -60,7 +60,7 @@ function askPs(pid: number, ...columns: string[]): string {
   }
 }
 
-function respondsTo(pid: number): boolean {
+function canSignal(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch {

@@ -49,14 +49,14 @@ describe('judging the settings of a server', () => {
 })
 
 describe('checking a real server', () => {
-  const ask = async (url: string) => {
+  const checkServer = async (url: string) => {
     const client = new Client({ connectionString: url })
     await client.connect()
     return requireDurableServer(client).finally(() => client.end())
   }
 
   test('a server with default settings passes', async () => {
-    await expect(ask(await makeDatabase({ migrated: false }))).resolves.toBeUndefined()
+    await expect(checkServer(await makeDatabase({ migrated: false }))).resolves.toBeUndefined()
   })
 
   test('synchronous_commit = off is refused, and nothing is migrated', async () => {
@@ -66,7 +66,7 @@ describe('checking a real server', () => {
       `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`,
     )
     const refusal = { code: 'setup_failed', message: expect.stringContaining('synchronous_commit') }
-    await expect(ask(url)).rejects.toMatchObject(refusal)
+    await expect(checkServer(url)).rejects.toMatchObject(refusal)
     await expect(migrate(url)).rejects.toMatchObject(refusal)
     expect(await query(url, `SELECT * FROM pg_tables WHERE schemaname = 'public'`)).toEqual([])
   })

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, type Database, Prisma, type Tx } from '#lib/base/db/client.ts'
-import { retried, transaction } from '#lib/base/db/transaction.ts'
-import { databaseFault } from '#lib/base/errors.ts'
+import { retryOnConflict, transaction } from '#lib/base/db/transaction.ts'
+import { parseDatabaseError } from '#lib/base/errors.ts'
 import { makeDatabase } from '#lib/testing/stage.ts'
 
 let database: Database
@@ -14,23 +14,23 @@ beforeAll(async () => {
 afterAll(() => database.$disconnect())
 
 /** Resolves for all callers once `size` of them have called; later calls resolve at once. */
-function meeting(size: number): () => Promise<void> {
+function createBarrier(size: number): () => Promise<void> {
   const all = Promise.withResolvers<void>()
-  let come = 0
+  let arrived = 0
   return () => {
-    come++
-    if (come >= size) all.resolve()
+    arrived++
+    if (arrived >= size) all.resolve()
     return all.promise
   }
 }
 
-function fail(code: string): Promise<unknown> {
+function raiseError(code: string): Promise<unknown> {
   const raised = Prisma.raw(`DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '${code}'; END $$`)
   return database.$executeRaw(raised)
 }
 
 test("of two transactions in write skew, one is retried and sees the other's write", async () => {
-  const bothRead = meeting(2)
+  const bothRead = createBarrier(2)
   let runs = 0
   const leave = (name: string) =>
     transaction(async tx => {
@@ -49,7 +49,7 @@ test("of two transactions in write skew, one is retried and sees the other's wri
 })
 
 test('a deadlock is retried, and both transactions commit', async () => {
-  const bothHold = meeting(2)
+  const bothHold = createBarrier(2)
   let runs = 0
   const raise = (tx: Tx, name: string) =>
     tx.$executeRaw`UPDATE guards SET on_duty = on_duty + 1 WHERE name = ${name}`
@@ -72,30 +72,30 @@ test.each(['40001', '40P01'])(
     let runs = 0
     const work = async () => {
       runs++
-      if (runs < 3) await fail(code)
+      if (runs < 3) await raiseError(code)
       return 'written'
     }
-    expect(await retried(work)).toBe('written')
+    expect(await retryOnConflict(work)).toBe('written')
   },
 )
 
 test('after five conflicts the error is thrown', async () => {
   let runs = 0
-  const conflict = retried(() => {
+  const conflict = retryOnConflict(() => {
     runs++
-    return fail('40001')
+    return raiseError('40001')
   })
-  expect(databaseFault(await conflict.catch(error => error)).code).toBe('40001')
+  expect(parseDatabaseError(await conflict.catch(error => error)).code).toBe('40001')
   expect(runs).toBe(5)
 })
 
 test.each(['23505', '23514', '55P03'])('another error (%s) is thrown at once', async code => {
   let runs = 0
-  const refusal = retried(() => {
+  const refusal = retryOnConflict(() => {
     runs++
-    return fail(code)
+    return raiseError(code)
   })
-  expect(databaseFault(await refusal.catch(error => error)).code).toBe(code)
+  expect(parseDatabaseError(await refusal.catch(error => error)).code).toBe(code)
   expect(runs).toBe(1)
 })
 

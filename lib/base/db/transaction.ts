@@ -1,23 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Database, db, type Tx } from '#lib/base/db/client.ts'
-import { databaseFault } from '#lib/base/errors.ts'
+import { parseDatabaseError } from '#lib/base/errors.ts'
 
-const TRIES_MAX = 5
+const ATTEMPTS_MAX = 5
 const FIRST_PAUSE_MS = 5
 
 /** Serialization failure and deadlock: nothing was written, so a retry is safe. */
-const AGAIN = new Set(['40001', '40P01', 'P2034'])
+const RETRYABLE_CODES = new Set(['40001', '40P01', 'P2034'])
 
 /**
  * Retries a statement or transaction after a conflict. Never after a lost connection: the commit may
  * have happened.
  */
-export async function retried<T>(work: () => Promise<T>): Promise<T> {
+export async function retryOnConflict<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
-      if (attempt >= TRIES_MAX || !isConflict(error)) throw error
+      if (attempt >= ATTEMPTS_MAX || !isConflict(error)) throw error
       await sleep(FIRST_PAUSE_MS * 2 ** attempt * (0.5 + Math.random()))
     }
   }
@@ -27,9 +27,9 @@ export function transaction<T>(
   work: (tx: Tx) => Promise<T>,
   database: Database = db(),
 ): Promise<T> {
-  return retried(() => database.$transaction(work, { maxWait: 3_000, timeout: 10_000 }))
+  return retryOnConflict(() => database.$transaction(work, { maxWait: 3_000, timeout: 10_000 }))
 }
 
 function isConflict(error: unknown): boolean {
-  return AGAIN.has(databaseFault(error).code ?? '')
+  return RETRYABLE_CODES.has(parseDatabaseError(error).code ?? '')
 }

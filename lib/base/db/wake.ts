@@ -8,20 +8,20 @@ import { log } from '#lib/base/log.ts'
 export const TOPICS = ['charges', 'withdrawals', 'refunds', 'deliveries'] as const
 export type Topic = (typeof TOPICS)[number]
 /** Local topic for shutdown, so that open event streams end. */
-const LEAVING = 'leaving'
+const SHUTDOWN_TOPIC = 'leaving'
 
 /** NOTIFY channel between processes. Payload: sender id, a space, topics separated by commas. */
 export const CHANNEL = 'troco'
 /** Interval of NOTIFY. Sent inside each transaction that moves money, it would halve the commit rate. */
-const TELL_OTHERS_EVERY_MS = 20
+const NOTIFY_EVERY_MS = 20
 
 interface Bus {
   /** Id of this process, to ignore its own notifications. */
-  speaker: string
+  senderId: string
   emitter: EventEmitter
-  waiting: Set<Topic>
+  pendingTopics: Set<Topic>
   /** Pool of the last caller: the timer must not open a new one after shutdown closed it. */
-  through: Pool | null
+  notifyPool: Pool | null
   timer: NodeJS.Timeout | null
 }
 
@@ -31,10 +31,10 @@ const holder = globalThis as typeof globalThis & { [HOLDER]?: Bus }
 /** Returns the bus of the process, shared by the native modules and Next's copy of them. */
 function bus(): Bus {
   holder[HOLDER] ??= {
-    speaker: randomUUID(),
+    senderId: randomUUID(),
     emitter: new EventEmitter(),
-    waiting: new Set(),
-    through: null,
+    pendingTopics: new Set(),
+    notifyPool: null,
     timer: null,
   }
   return holder[HOLDER]
@@ -45,47 +45,47 @@ function bus(): Bus {
  * lost signal is harmless, because workers also poll.
  */
 export function wake(topic: Topic): void {
-  wakeHere(topic)
-  const { waiting } = bus()
-  waiting.add(topic)
-  bus().through = pool()
-  bus().timer ??= setTimeout(tellOthers, TELL_OTHERS_EVERY_MS).unref()
+  wakeLocal(topic)
+  const { pendingTopics } = bus()
+  pendingTopics.add(topic)
+  bus().notifyPool = pool()
+  bus().timer ??= setTimeout(notifyOtherProcesses, NOTIFY_EVERY_MS).unref()
 }
 
-export function wakeHere(topic: string): void {
+export function wakeLocal(topic: string): void {
   bus().emitter.emit(topic)
 }
 
 /** Handles a notification, ignoring those that this process sent. */
-export function heardFromOthers(message: string): void {
-  const [speaker, topics = ''] = message.split(' ')
-  if (speaker !== bus().speaker) for (const topic of topics.split(',')) wakeHere(topic)
+export function handleNotification(message: string): void {
+  const [senderId, topics = ''] = message.split(' ')
+  if (senderId !== bus().senderId) for (const topic of topics.split(',')) wakeLocal(topic)
 }
 
 /** Ends open event streams. Called on shutdown, before waiting for open requests. */
-export function sayLeaving(): void {
-  wakeHere(LEAVING)
+export function announceShutdown(): void {
+  wakeLocal(SHUTDOWN_TOPIC)
 }
 
-export function onLeaving(listener: () => void): () => void {
-  return on(LEAVING, listener)
+export function onShutdown(listener: () => void): () => void {
+  return subscribe(SHUTDOWN_TOPIC, listener)
 }
 
 export function onWake(topic: Topic, listener: () => void): () => void {
-  return on(topic, listener)
+  return subscribe(topic, listener)
 }
 
-function on(topic: string, listener: () => void): () => void {
+function subscribe(topic: string, listener: () => void): () => void {
   bus().emitter.on(topic, listener)
   return () => bus().emitter.off(topic, listener)
 }
 
-function tellOthers(): void {
-  const { waiting, through } = bus()
-  const topics = [...waiting].join(',')
-  waiting.clear()
+function notifyOtherProcesses(): void {
+  const { pendingTopics, notifyPool } = bus()
+  const topics = [...pendingTopics].join(',')
+  pendingTopics.clear()
   bus().timer = null
-  through
-    ?.query({ text: 'SELECT pg_notify($1, $2)', values: [CHANNEL, `${bus().speaker} ${topics}`] })
+  notifyPool
+    ?.query({ text: 'SELECT pg_notify($1, $2)', values: [CHANNEL, `${bus().senderId} ${topics}`] })
     .catch(error => log().debug({ err: error, topics }, 'waking other processes failed'))
 }

@@ -67,14 +67,16 @@ export function buildStaticCode(input: StaticCodeInput): string {
     throw new RangeError('key must be 1 to 77 printable ASCII characters without spaces')
   if (txid !== undefined && !/^[A-Za-z0-9]{1,25}$/.test(txid))
     throw new RangeError('txid must be 1 to 25 letters and digits')
-  const note = description === undefined ? undefined : foldText(description)
-  if (note === '') throw new RangeError('description has no printable ASCII')
+  const foldedDescription = description === undefined ? undefined : foldText(description)
+  if (foldedDescription === '') throw new RangeError('description has no printable ASCII')
   const account = GUI + writeField('01', key)
-  const noteMax = 99 - account.length - 4
-  if (note !== undefined && note.length > noteMax)
-    throw new RangeError(`description is longer than the ${Math.max(0, noteMax)} beside this key`)
-  const rest = note === undefined ? '' : writeField('02', note)
-  return seal('', account + rest, input, txid ?? NO_TXID)
+  const descriptionMax = 99 - account.length - 4
+  if (foldedDescription !== undefined && foldedDescription.length > descriptionMax)
+    throw new RangeError(
+      `description is longer than the ${Math.max(0, descriptionMax)} beside this key`,
+    )
+  const rest = foldedDescription === undefined ? '' : writeField('02', foldedDescription)
+  return assembleCode('', account + rest, input, txid ?? NO_TXID)
 }
 
 /** Builds a dynamic code for the simulator: only a Pix participant can serve a real one's signed charge. */
@@ -82,10 +84,15 @@ export function buildDynamicCode(input: DynamicCodeInput): string {
   const { location } = input
   if (!isLocation(location) || !location.includes('/'))
     throw new RangeError(`location must be host/path of at most ${LOCATION_MAX}, without a scheme`)
-  return seal(writeField('01', '12'), GUI + writeField('25', location), input, NO_TXID)
+  return assembleCode(writeField('01', '12'), GUI + writeField('25', location), input, NO_TXID)
 }
 
-function seal(initiation: string, account: string, merchant: Merchant, txid: string): string {
+function assembleCode(
+  initiation: string,
+  account: string,
+  merchant: Merchant,
+  txid: string,
+): string {
   const { merchantName, merchantCity, amount } = merchant
   const name = foldText(merchantName, NAME_MAX)
   const city = foldText(merchantCity, CITY_MAX)
@@ -97,7 +104,7 @@ function seal(initiation: string, account: string, merchant: Merchant, txid: str
     writeField('26', account) +
     writeField('52', '0000') +
     writeField('53', BRL) +
-    (amount === undefined ? '' : writeField('54', writeAmount(amount))) +
+    (amount === undefined ? '' : writeField('54', formatAmount(amount))) +
     writeField('58', 'BR') +
     writeField('59', name) +
     writeField('60', city) +
@@ -105,7 +112,7 @@ function seal(initiation: string, account: string, merchant: Merchant, txid: str
   return `${body}6304${crc16(`${body}6304`)}`
 }
 
-function writeAmount(amount: number): string {
+function formatAmount(amount: number): string {
   if (!Number.isSafeInteger(amount) || amount <= 0)
     throw new RangeError('amount must be a positive whole number of cents')
   const cents = amount % 100
@@ -116,7 +123,7 @@ function writeAmount(amount: number): string {
 
 /** Parses a code of any issuer. Lenient, but refuses what could be read in two ways. */
 export function parseBrCode(text: string): BrCodeReading {
-  const fields = openSeal(text)
+  const fields = parseFields(text)
   if (typeof fields === 'string') return { ok: false, error: fields }
   const target = readTarget(fields)
   if (typeof target === 'string') return { ok: false, error: target }
@@ -139,7 +146,7 @@ export function parseBrCode(text: string): BrCodeReading {
 }
 
 // Checks the checksum before the structure, so that a mistyped character is always reported as such.
-function openSeal(text: string): Fields | BrCodeError {
+function parseFields(text: string): Fields | BrCodeError {
   if (/[^ -~]/.test(text)) return 'characters'
   if (!/6304[0-9A-F]{4}$/i.test(text)) return 'checksum'
   if (crc16(text.slice(0, -4)) !== text.slice(-4).toUpperCase()) return 'checksum'
@@ -153,8 +160,8 @@ function openSeal(text: string): Fields | BrCodeError {
 }
 
 function readTarget(fields: Fields): Target | BrCodeError {
-  const accounts = pixTemplates(fields, 26, 51)
-  const recurrences = pixTemplates(fields, 80, 99)
+  const accounts = findPixTemplates(fields, 26, 51)
+  const recurrences = findPixTemplates(fields, 80, 99)
   if (!accounts || !recurrences || recurrences.length > 1) return 'structure'
   const [account] = accounts
   if (!account || accounts.length > 1) return 'arrangement'
@@ -170,7 +177,7 @@ function readTarget(fields: Fields): Target | BrCodeError {
 }
 
 /** Returns the Pix templates; null if one cannot be parsed. Templates of other schemes are ignored. */
-function pixTemplates(fields: Fields, first: number, last: number): Fields[] | null {
+function findPixTemplates(fields: Fields, first: number, last: number): Fields[] | null {
   const found: Fields[] = []
   for (const [id, value] of fields) {
     if (Number(id) < first || Number(id) > last) continue

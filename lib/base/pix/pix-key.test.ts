@@ -152,11 +152,11 @@ describe('the inferred type of a key', () => {
     ['hello', 'unknown', 'unknown', 'nothing known'],
     ['', 'unknown', 'unknown', 'nothing'],
   ])('%s is %s in test mode and %s in live mode: %s', (raw, test, live) => {
-    const told = (strictness: 'form' | 'dict') => {
+    const infer = (strictness: 'form' | 'dict') => {
       const inference = inferPixKeyType(raw, strictness)
       return inference.ok ? inference.type : inference.reason
     }
-    expect([told('form'), told('dict')]).toEqual([test, live])
+    expect([infer('form'), infer('dict')]).toEqual([test, live])
   })
 
   test('accepts the key, and in live mode is the only type that does', () => {

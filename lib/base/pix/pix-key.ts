@@ -23,7 +23,7 @@ const AREA_CODE = /^(?:[14689][1-9]|2[12478]|3[1-578]|5[1345]|7[134579])$/
 const DICT_EMAIL =
   /^[a-z0-9.!#$&'*+/=?^_{|}~`-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/
 
-const read: Record<PixKeyType, (text: string, strictness: PixKeyStrictness) => PixKeyReading> = {
+const readers: Record<PixKeyType, (text: string, strictness: PixKeyStrictness) => PixKeyReading> = {
   cpf: (text, strictness) => readTaxId('cpf', text, strictness),
   cnpj: (text, strictness) => readTaxId('cnpj', text, strictness),
   email: readEmail,
@@ -36,7 +36,7 @@ export function normalizePixKey(
   raw: string,
   strictness: PixKeyStrictness,
 ): PixKeyReading {
-  return read[type](raw.trim(), strictness)
+  return readers[type](raw.trim(), strictness)
 }
 
 /**
@@ -44,10 +44,10 @@ export function normalizePixKey(
  * CPF, and the money would go to a stranger.
  */
 export function inferPixKeyType(raw: string, strictness: PixKeyStrictness): PixKeyInference {
-  const [type, ...others] = typesThatRead(raw, 'dict')
+  const [type, ...others] = matchingTypes(raw, 'dict')
   if (type && others.length === 0) return { ok: true, type }
   if (strictness === 'form') {
-    const [first] = typesThatRead(raw, 'form')
+    const [first] = matchingTypes(raw, 'form')
     return first ? { ok: true, type: first } : { ok: false, reason: 'unknown' }
   }
   return { ok: false, reason: type || taxIdKind(raw.trim()) === 'cpf' ? 'ambiguous' : 'unknown' }
@@ -70,7 +70,7 @@ export function maskPixKey(type: PixKeyType, key: string): string {
   }
 }
 
-function typesThatRead(raw: string, strictness: PixKeyStrictness): PixKeyType[] {
+function matchingTypes(raw: string, strictness: PixKeyStrictness): PixKeyType[] {
   return PIX_KEY_TYPES.filter(type => normalizePixKey(type, raw, strictness).ok)
 }
 

@@ -50,10 +50,10 @@ function hasCheckDigits(bare: string, weightMax: number): boolean {
 /** Computes a check digit. Weights run from 2, right to left, and restart after `weightMax`. */
 function checkDigit(base: string, weightMax: number): number {
   let sum = 0
-  for (let place = 0; place < base.length; place++) {
-    const weight = 2 + (place % (weightMax - 1))
-    sum += (base.charCodeAt(base.length - 1 - place) - 48) * weight
+  for (let index = 0; index < base.length; index++) {
+    const weight = 2 + (index % (weightMax - 1))
+    sum += (base.charCodeAt(base.length - 1 - index) - 48) * weight
   }
-  const rest = sum % 11
-  return rest < 2 ? 0 : 11 - rest
+  const remainder = sum % 11
+  return remainder < 2 ? 0 : 11 - remainder
 }

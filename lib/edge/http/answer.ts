@@ -1,6 +1,6 @@
-import { isDatabaseGone, isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
+import { isDatabaseUnavailable, isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
-import { FAULT, REFUSALS } from '#lib/base/refusals.ts'
+import { INTERNAL_ERROR, REFUSALS } from '#lib/base/refusals.ts'
 import type { Answer } from '#lib/edge/http/exchange.ts'
 
 /** Formats of a 422 body: the first message only, or the messages of every field. */
@@ -40,13 +40,17 @@ export function stream({ headers, chunks }: Streamed): Answer {
 
 /** Builds the response to an error. An unexpected one is logged and returned without its reason. */
 export function answerError(error: unknown, invalid: InvalidForm): Answer {
-  if (isDatabaseGone(error)) {
+  if (isDatabaseUnavailable(error)) {
     log().error({ err: error }, 'database unavailable')
     return answerRefusal(refuse('service_unavailable'), invalid)
   }
-  if (!isTrocoError(error) || REFUSALS[error.code].status === FAULT.status) {
+  if (!isTrocoError(error) || REFUSALS[error.code].status === INTERNAL_ERROR.status) {
     log().error({ err: error }, 'request failed with an internal error')
-    return json(FAULT.status, { error: FAULT.message }, { 'x-error-code': FAULT.code })
+    return json(
+      INTERNAL_ERROR.status,
+      { error: INTERNAL_ERROR.message },
+      { 'x-error-code': INTERNAL_ERROR.code },
+    )
   }
   return answerRefusal(error, invalid)
 }

@@ -13,13 +13,13 @@ import { readSession } from '#lib/edge/session/read.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 import { recallToken } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
-import { isOpen } from '#lib/services/gateway/choose.ts'
+import { isModeOpen } from '#lib/services/gateway/choose.ts'
 import {
-  type Allowed,
+  type AnyPermission,
   isForPagesOnly,
   isWriteAllowedInactive,
+  listPermissions,
   needsOpenMode,
-  permissionsOf,
 } from '#lib/services/people/roles.ts'
 
 export interface CallingAccount {
@@ -92,7 +92,7 @@ async function readMember(incoming: Incoming): Promise<Caller | null> {
   if (!user || !found) return null
   const { name, city, expiresIn, status, role } = found
   const isActive = status === 'active'
-  const permissions = permissionsOf(role)
+  const permissions = listPermissions(role)
   const account = { id: accountId, ref: accountId, name, city, expiresIn, isActive, role }
   return { kind: 'session', mode, permissions, account, user, key: null }
 }
@@ -124,7 +124,7 @@ function sessionSecret(cookies: string): string | null {
 export function authorize(
   caller: Caller,
   incoming: Incoming,
-  allow: Allowed | Allowed[],
+  allow: AnyPermission | AnyPermission[],
   takesProof = false,
 ): void {
   const isWrite = writes(incoming.method)
@@ -133,7 +133,7 @@ export function authorize(
   if (!caller.account.isActive && !(caller.kind === 'session' && isHarmless)) throw notActive()
   if (isWrite && caller.kind === 'session') requireOwnPage(incoming)
   if (caller.kind === 'token' && wanted.every(isForPagesOnly)) throw sessionRequired()
-  if (!isOpen(caller.mode) && wanted.some(needsOpenMode)) {
+  if (!isModeOpen(caller.mode) && wanted.some(needsOpenMode)) {
     throw refuse('live_mode_disabled')
   }
   if (!wanted.some(permission => caller.permissions.includes(permission))) {

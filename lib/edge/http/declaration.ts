@@ -1,12 +1,12 @@
 import type * as z from 'zod'
-import type { Once } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { ErrorCode } from '#lib/base/refusals.ts'
 import type { InvalidForm } from '#lib/edge/http/answer.ts'
 import type { CallingAccount } from '#lib/edge/http/caller.ts'
 import type { Rule } from '#lib/edge/http/idempotency.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
-import type { Allowed } from '#lib/services/people/roles.ts'
+import type { AnyPermission } from '#lib/services/people/roles.ts'
 
 interface Call<Body, Query> {
   account: CallingAccount
@@ -21,14 +21,14 @@ interface Call<Body, Query> {
   /** Throws once the caller has lost access: for responses that stream for long. */
   proveAgain: () => Promise<void>
   /** Set if the request has an Idempotency-Key: the verb stores its row with this key and id. */
-  once: Once | undefined
+  once: IdempotentRequest | undefined
 }
 
 export interface Declaration<Body = undefined, Query = undefined> {
   summary: string
   description?: string
   /** Required permission; of a list, any one is enough. */
-  allow: Allowed | Allowed[]
+  allow: AnyPermission | AnyPermission[]
   /** Requires a recent proof of identity from a member: for actions with serious consequences. */
   takesProof?: boolean
   /** Schema of the body in each mode; without it, the body is not read. */

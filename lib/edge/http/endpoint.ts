@@ -1,6 +1,6 @@
-import type { Once } from '#lib/base/db/once.ts'
-import { databaseFault, isTrocoError } from '#lib/base/errors.ts'
-import { inContext, type LogContext, log } from '#lib/base/log.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
+import { isTrocoError, parseDatabaseError } from '#lib/base/errors.ts'
+import { type LogContext, log, withLogContext } from '#lib/base/log.ts'
 import { answerError, type InvalidForm, isStreamed, json, stream } from '#lib/edge/http/answer.ts'
 import { parseFields, readObject, readQuery } from '#lib/edge/http/body.ts'
 import {
@@ -78,7 +78,7 @@ export function answering(
   answer: (visit: Visit) => Promise<Answer>,
 ): Promise<Answer> {
   const { requestId, ip, method } = incoming
-  return inContext({ requestId, ip }, async noted => {
+  return withLogContext({ requestId, ip }, async noted => {
     const began = performance.now()
     const visit: Visit = { incoming, noted, allowances: [] }
     const said = await answer(visit).catch(error => answerError(error, invalid))
@@ -118,7 +118,7 @@ async function tryQuickly(
     await countToken(visit, caller)
     return await work(visit, declared, caller)
   } catch (error) {
-    if (isTrocoError(error) || databaseFault(error).code === 'TR401') return null
+    if (isTrocoError(error) || parseDatabaseError(error).code === 'TR401') return null
     throw error
   }
 }
@@ -161,7 +161,7 @@ async function work(
   const { body: schema, query: querySchema, once: rule } = declared
   if (schema) visit.content ??= readObject(incoming)
   const content = await (visit.content ?? {})
-  const handle = async (once?: Once) => {
+  const handle = async (once?: IdempotentRequest) => {
     const body = schema && parseFields(schema[mode], content)
     const query = querySchema && parseFields(querySchema, readQuery(incoming.url))
     const { params, ip } = incoming

@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { db } from '#lib/base/db/client.ts'
-import { heldUntil, isKey, type Once, storeKey } from '#lib/base/db/once.ts'
-import { databaseFault, invalidInput, isTrocoError, refuse } from '#lib/base/errors.ts'
+import {
+  type IdempotentRequest,
+  keyCondition,
+  lockedUntilSql,
+  storeKeySql,
+} from '#lib/base/db/once.ts'
+import { invalidInput, isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -21,8 +26,8 @@ export interface Rule {
   recall?: (call: { account: string; mode: Mode }, id: string) => Promise<unknown>
 }
 
-type Act = (once: Once) => Promise<unknown>
-type Scope = Pick<Once, 'accountId' | 'mode' | 'path' | 'key'>
+type Act = (once: IdempotentRequest) => Promise<unknown>
+type Scope = Pick<IdempotentRequest, 'accountId' | 'mode' | 'path' | 'key'>
 
 interface KeptKey {
   id: string
@@ -68,7 +73,7 @@ export async function actOnce(
 /** Requests with the same key wait here instead of each holding a database connection. */
 const running = new Map<string, Promise<{ requestHash: Uint8Array; text: string } | null>>()
 
-async function actUntilKnown(once: Once, rule: Rule, act: Act): Promise<Answer> {
+async function actUntilKnown(once: IdempotentRequest, rule: Rule, act: Act): Promise<Answer> {
   for (const began = performance.now(); performance.now() - began < WAIT_MAX_MS; ) {
     const done = await tryOnce(once, rule, act)
     if (done) return done
@@ -88,13 +93,13 @@ function again(text: string): Answer {
 }
 
 /** Returns null if another request holds the key, or held it a moment ago. */
-async function tryOnce(once: Once, rule: Rule, act: Act): Promise<Answer | null> {
+async function tryOnce(once: IdempotentRequest, rule: Rule, act: Act): Promise<Answer | null> {
   try {
-    const key = rule.recall ? null : storeKey(once, true)
+    const key = rule.recall ? null : storeKeySql(once, true)
     if (key) await db().$executeRaw(key)
     return await actNow(once, rule, act)
   } catch (error) {
-    const isTwin = databaseFault(error).constraint === 'idempotency_keys_pkey'
+    const isTwin = parseDatabaseError(error).constraint === 'idempotency_keys_pkey'
     if (!isTwin && !isTrocoError(error)) throw error
     // The bank is down: a later request may retry under this key, but this one must not.
     if (isTrocoError(error) && error.code === 'service_unavailable') throw error
@@ -106,21 +111,27 @@ async function tryOnce(once: Once, rule: Rule, act: Act): Promise<Answer | null>
   }
 }
 
-async function actNow(once: Once, rule: Rule, act: Act): Promise<Answer> {
+async function actNow(once: IdempotentRequest, rule: Rule, act: Act): Promise<Answer> {
   if (rule.recall) return json(200, await act(once))
   try {
     const text = JSON.stringify(await act(once))
     await db().$executeRaw`
       UPDATE idempotency_keys SET status = 200, answer = ${text}, locked_until = NULL
-      WHERE ${isKey(once)}`
+      WHERE ${keyCondition(once)}`
     return jsonText(200, text)
   } catch (error) {
-    await db().$executeRaw`DELETE FROM idempotency_keys WHERE ${isKey(once)} AND answer IS NULL`
+    await db()
+      .$executeRaw`DELETE FROM idempotency_keys WHERE ${keyCondition(once)} AND answer IS NULL`
     throw error
   }
 }
 
-async function tellAgain(kept: KeptKey, once: Once, rule: Rule, act: Act): Promise<Answer | null> {
+async function tellAgain(
+  kept: KeptKey,
+  once: IdempotentRequest,
+  rule: Rule,
+  act: Act,
+): Promise<Answer | null> {
   if (!kept.sameRequest) {
     throw invalidInput('Idempotency-Key', 'was already used with a different body: send a new key')
   }
@@ -134,23 +145,23 @@ async function tellAgain(kept: KeptKey, once: Once, rule: Rule, act: Act): Promi
   return again(text)
 }
 
-async function findKey(once: Once): Promise<KeptKey | null> {
+async function findKey(once: IdempotentRequest): Promise<KeptKey | null> {
   const [kept] = await db().$queryRaw<(KeptKey & { expired: boolean })[]>`
     SELECT resource_id AS id, answer, request_hash = ${once.requestHash} AS "sameRequest",
       CASE WHEN locked_until IS NULL THEN 'done' WHEN locked_until > now() THEN 'running'
         ELSE 'abandoned' END AS state, expires_at <= now() AS expired
-    FROM idempotency_keys WHERE ${isKey(once)}`
+    FROM idempotency_keys WHERE ${keyCondition(once)}`
   if (!kept?.expired) return kept ?? null
   await db().$executeRaw`
-    DELETE FROM idempotency_keys WHERE ${isKey(once)} AND expires_at <= now()`
+    DELETE FROM idempotency_keys WHERE ${keyCondition(once)} AND expires_at <= now()`
   return null
 }
 
 /** Claims a key whose process died. Of several retries, one succeeds and continues the work. */
-async function holdAgain(once: Once): Promise<boolean> {
+async function holdAgain(once: IdempotentRequest): Promise<boolean> {
   const taken = await db().$executeRaw`
-    UPDATE idempotency_keys SET locked_until = ${heldUntil}
-    WHERE ${isKey(once)} AND locked_until <= now()`
+    UPDATE idempotency_keys SET locked_until = ${lockedUntilSql}
+    WHERE ${keyCondition(once)} AND locked_until <= now()`
   return taken === 1
 }
 

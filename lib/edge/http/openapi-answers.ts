@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { invalidInput, isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
-import { FAULT, type PublicErrorCode, REFUSALS } from '#lib/base/refusals.ts'
+import { INTERNAL_ERROR, type PublicErrorCode, REFUSALS } from '#lib/base/refusals.ts'
 import { answerError } from '#lib/edge/http/answer.ts'
 import { parseFields } from '#lib/edge/http/body.ts'
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
@@ -37,7 +37,7 @@ export function refusalsOf(declared: Declared, writes: boolean, shared: Json): J
     answers[status] = name ? refTo(name) : answer
   }
   shared.InternalServerError = INTERNAL_SERVER_ERROR
-  return { ...answers, [FAULT.status]: refTo('InternalServerError') }
+  return { ...answers, [INTERNAL_ERROR.status]: refTo('InternalServerError') }
 }
 
 function codesOf(
@@ -143,12 +143,12 @@ export function headerRefs(names: string[]): Json {
 }
 
 const INTERNAL_SERVER_ERROR = {
-  description: MEANINGS[FAULT.status],
-  headers: { ...headerRefs(['X-Request-Id']), 'X-Error-Code': codeHeader([FAULT.code]) },
+  description: MEANINGS[INTERNAL_ERROR.status],
+  headers: { ...headerRefs(['X-Request-Id']), 'X-Error-Code': codeHeader([INTERNAL_ERROR.code]) },
   content: {
     'application/json': {
       schema: { $ref: `${SHARED}Error` },
-      example: { error: FAULT.message },
+      example: { error: INTERNAL_ERROR.message },
     },
   },
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { isDatabaseGone, isTrocoError } from '#lib/base/errors.ts'
-import { inContext, log } from '#lib/base/log.ts'
+import { isDatabaseUnavailable, isTrocoError } from '#lib/base/errors.ts'
+import { log, withLogContext } from '#lib/base/log.ts'
 import { json } from '#lib/edge/http/answer.ts'
 import type { Answer, Incoming } from '#lib/edge/http/exchange.ts'
 import { allowanceHeaders, spentAllowance, takeAllowance } from '#lib/edge/http/rate-limit.ts'
@@ -22,7 +22,7 @@ export function servePayer(incoming: Incoming): Promise<Answer> {
   const { url, requestId } = incoming
   const query = new URLSearchParams(url.split('?')[1])
   const words = wordsFor(query.get('lang'), incoming.header('accept-language'))
-  return inContext({ requestId }, async noted => {
+  return withLogContext({ requestId }, async noted => {
     try {
       const allowance = await takeAllowance('ip', incoming.ip)
       const txids = txidsOfPage(incoming.params.id ?? '')
@@ -72,7 +72,7 @@ function refuse(error: unknown, words: Words): Answer {
       'retry-after': String(retryAfterS),
     })
   }
-  const isGone = isDatabaseGone(error)
+  const isGone = isDatabaseUnavailable(error)
   log().error({ err: error }, isGone ? 'database unavailable' : 'payment page failed')
   const shown = showRefusal('down', words, RETRY_AFTER_S)
   return page(isGone ? 503 : 500, shown, words, { 'retry-after': String(RETRY_AFTER_S) })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { db, disconnect } from '#lib/base/db/client.ts'
-import { listenToOthers } from '#lib/base/db/listen.ts'
+import { listenForWakeUps } from '#lib/base/db/listen.ts'
 import { onWake } from '#lib/base/db/wake.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
@@ -195,7 +195,7 @@ test('notifications of other processes wake a worker, also after the connection 
   const stopping = new AbortController()
   const heard: string[] = []
   const off = onWake('deliveries', () => heard.push('deliveries'))
-  const listening = listenToOthers(stopping.signal)
+  const listening = listenForWakeUps(stopping.signal)
   const url = env().DATABASE_URL ?? ''
   const say = async () => {
     await query(url, "SELECT pg_notify('troco', 'somebody charges,deliveries')")

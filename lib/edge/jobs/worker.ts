@@ -1,9 +1,9 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { releaseAll } from '#lib/base/db/claim.ts'
+import { releaseLeases } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
-import { listenToOthers } from '#lib/base/db/listen.ts'
-import { onWake, type Topic, wakeHere } from '#lib/base/db/wake.ts'
+import { listenForWakeUps } from '#lib/base/db/listen.ts'
+import { onWake, type Topic, wakeLocal } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import {
@@ -26,7 +26,7 @@ import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
 import { createDeliverer } from '#lib/services/webhooks/deliver.ts'
-import { resumeEndpoints } from '#lib/services/webhooks/endpoints.ts'
+import { resumeDeliveries } from '#lib/services/webhooks/endpoints.ts'
 
 interface Job {
   name: string
@@ -63,18 +63,18 @@ export function startWorker(): Worker {
   const stopping = new AbortController()
   const { signal } = stopping
   const tellers = { transaction: tellCharge, withdrawal: tellWithdrawal }
-  const deliverer = createDeliverer(tellers, () => wakeHere('deliveries'))
+  const deliverer = createDeliverer(tellers, () => wakeLocal('deliveries'))
   // One run claims everything that may start: more becomes due only with the next wake-up.
   const deliver = () => deliverer.run().then(() => 0)
   const working = listJobs(deliver).map(job => work(job, signal))
-  const others = Promise.all([beat(id, signal), listenToOthers(signal)])
+  const others = Promise.all([beat(id, signal), listenForWakeUps(signal)])
   return {
     async stop() {
       stopping.abort()
       const ended = Promise.all([...working, deliverer.idle()])
       await Promise.race([ended, sleep(END_WITHIN_MS)])
-      deliverer.breakOff()
-      await releaseAll().catch(() => {})
+      deliverer.abort()
+      await releaseLeases().catch(() => {})
       await others
       await db()
         .workerHeartbeat.deleteMany({ where: { id } })
@@ -98,7 +98,7 @@ function listJobs(deliver: () => Promise<number>): Job[] {
     { name: 'send mails', run: sendDueMails, ...polled },
     { name: 'index charges', run: () => registerCharges(), restsMs: REGISTER_MS, yields: true },
     { name: 'index late charges', run: registerLateCharges, restsMs: MINUTE_MS },
-    { name: 'resume endpoints', run: resumeEndpoints, restsMs: MINUTE_MS },
+    { name: 'resume endpoints', run: resumeDeliveries, restsMs: MINUTE_MS },
     { name: 'prune idempotency keys', run: forgetKeys, restsMs: MINUTE_MS },
     { name: 'prune sign-in attempts', run: forgetTries, restsMs: MINUTE_MS },
     { name: 'prune challenges', run: forgetChallenges, restsMs: MINUTE_MS },

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from 'node:stream'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
-import { FAULT } from '#lib/base/refusals.ts'
+import { INTERNAL_ERROR } from '#lib/base/refusals.ts'
 import { json } from '#lib/edge/http/answer.ts'
 import { send, serveApi } from '#lib/edge/server/api.ts'
 import { hasDots, refusePageRequest, targetOf } from '#lib/edge/server/guard.ts'
@@ -112,7 +112,7 @@ export async function createFront(pages: Pages, development = false): Promise<Se
       answer(request, response).catch(error => {
         log().error({ err: error }, 'HTTP front failed to handle a request')
         if (response.headersSent) response.destroy()
-        else send(response, json(FAULT.status, { error: FAULT.message }))
+        else send(response, json(INTERNAL_ERROR.status, { error: INTERNAL_ERROR.message }))
       })
     },
   )

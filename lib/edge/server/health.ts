@@ -1,6 +1,6 @@
 import { db } from '#lib/base/db/client.ts'
 import { listMigrations } from '#lib/base/db/migrate.ts'
-import { databaseFault, isDatabaseGone } from '#lib/base/errors.ts'
+import { isDatabaseUnavailable, parseDatabaseError } from '#lib/base/errors.ts'
 
 const WORKER_SILENT_MAX_S = 60
 
@@ -33,8 +33,8 @@ async function findReason(): Promise<string | null> {
 }
 
 function describeFault(error: unknown): string {
-  const code = databaseFault(error).code
+  const code = parseDatabaseError(error).code
   if (code === '42P01') return 'the database has not been migrated'
-  if (isDatabaseGone(error)) return 'the database is unreachable'
+  if (isDatabaseUnavailable(error)) return 'the database is unreachable'
   return 'the database returned an unexpected error'
 }

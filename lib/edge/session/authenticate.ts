@@ -1,9 +1,13 @@
 import { db } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
-import { renewHash } from '#lib/services/people/change-password.ts'
-import { isPassword } from '#lib/services/people/password.ts'
+import { rehashIfOutdated } from '#lib/services/people/change-password.ts'
+import { verifyPassword } from '#lib/services/people/password.ts'
 import { normalizeEmail } from '#lib/services/people/schema.ts'
-import { type Attempt, countTry, forgiveTry } from '#lib/services/people/throttle.ts'
+import {
+  countSignInAttempt,
+  type SignInAttempt,
+  uncountSignInAttempt,
+} from '#lib/services/people/throttle.ts'
 
 /** Error code in next-auth's response for a failure of the server. */
 const UNAVAILABLE = 'Unavailable'
@@ -20,14 +24,17 @@ export interface Person {
  * Returns the person with this e-mail and password. All failures get the same response after the
  * same time, be it the e-mail, the password or a disabled user.
  */
-export async function authenticate(attempt: Attempt, password: string): Promise<Person | null> {
+export async function authenticate(
+  attempt: SignInAttempt,
+  password: string,
+): Promise<Person | null> {
   try {
     const email = normalizeEmail(attempt.email) ?? ''
     const counted = { ...attempt, email }
-    const waitS = await countTry(counted)
+    const waitS = await countSignInAttempt(counted)
     if (waitS !== null) throw new Error(THROTTLED + waitS)
     const person = await findPerson(email, password)
-    if (person) await forgiveTry(counted)
+    if (person) await uncountSignInAttempt(counted)
     return person
   } catch (error) {
     throw explain(error)
@@ -53,8 +60,8 @@ export function explain(error: unknown): Error {
 
 async function findPerson(email: string, password: string): Promise<Person | null> {
   const user = email === '' ? null : await db().user.findUnique({ where: { email } })
-  const isRight = await isPassword(password, user?.passwordHash ?? null)
+  const isRight = await verifyPassword(password, user?.passwordHash ?? null)
   if (!user || !isRight || user.disabledAt) return null
-  await renewHash(user, password)
+  await rehashIfOutdated(user, password)
   return { id: user.id, email: user.email, name: user.name }
 }

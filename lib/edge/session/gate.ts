@@ -5,9 +5,9 @@ import { MODES, type Mode } from '#lib/base/mode.ts'
 import { currentUser } from '#lib/edge/session/current.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
-import { isOpen } from '#lib/services/gateway/choose.ts'
+import { isModeOpen } from '#lib/services/gateway/choose.ts'
 import { isSecondFactorMissing } from '#lib/services/people/factors.ts'
-import { type Allowed, may } from '#lib/services/people/roles.ts'
+import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
 
 export { currentUser }
 
@@ -35,17 +35,17 @@ export async function requireMember(params: Promise<{ mode: string }>): Promise<
   const mode = requireMode((await params).mode)
   const user = await requireUser()
   const account = await chooseAccount(user)
-  if (!account || !isOpen(mode)) redirect(`/${mode}/home`)
+  if (!account || !isModeOpen(mode)) redirect(`/${mode}/home`)
   return { user, account, mode }
 }
 
 /** Guards a page for an action: members without the permission get a 404. */
 export async function requireMay(
   params: Promise<{ mode: string }>,
-  wanted: Allowed,
+  wanted: AnyPermission,
 ): Promise<Member> {
   const member = await requireMember(params)
-  return may(member.account.role, wanted) ? member : notFound()
+  return hasPermission(member.account.role, wanted) ? member : notFound()
 }
 
 export function requireMode(wanted: string): Mode {

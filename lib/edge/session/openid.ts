@@ -3,11 +3,11 @@ import type { CallbacksOptions, Profile } from 'next-auth'
 import type { OAuthConfig } from 'next-auth/providers/oauth'
 import { env } from '#lib/base/env.ts'
 import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
-import { inContext } from '#lib/base/log.ts'
+import { withLogContext } from '#lib/base/log.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { askSecondFactor, type SecondStep } from '#lib/edge/session/second-step.ts'
 import { readChallenge } from '#lib/services/people/challenge.ts'
-import { letIn } from '#lib/services/people/let-in.ts'
+import { completeSignIn } from '#lib/services/people/let-in.ts'
 import { type Claims, findByOpenid } from '#lib/services/people/openid.ts'
 
 /** Id of the provider in URLs, among them its callback URL. */
@@ -51,7 +51,9 @@ export function openidCallbacks(): Pick<CallbacksOptions, 'signIn' | 'jwt'> {
       const sent = await headers()
       const requestId = sent.get(REQUEST_ID_HEADER) ?? undefined
       const ip = sent.get(ADDRESS_HEADER)
-      const admitted = await inContext({ requestId, ip }, () => admit((profile ?? {}) as Claims))
+      const admitted = await withLogContext({ requestId, ip }, () =>
+        admit((profile ?? {}) as Claims),
+      )
       userId = admitted.userId
       return admitted.path ?? true
     },
@@ -67,7 +69,7 @@ async function admit(claims: Claims): Promise<{ userId?: string; path?: string }
   if ('refusal' in found) return { path: `/login?problem=${found.refusal}` }
   const step = await askSecondFactor(found.userId)
   if (step) return { path: await keepStep(step) }
-  const person = await letIn(found.userId, 'oidc')
+  const person = await completeSignIn(found.userId, 'oidc')
   return person ? { userId: person.id } : { path: '/login?problem=unknown' }
 }
 

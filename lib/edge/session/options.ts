@@ -4,8 +4,8 @@ import { decode, encode, type JWT } from 'next-auth/jwt'
 import CredentialsProvider from 'next-auth/providers/credentials'
 import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
 import { Invariant } from '#lib/base/invariant.ts'
-import { keyFor } from '#lib/base/keys.ts'
-import { inContext, log } from '#lib/base/log.ts'
+import { deriveKey } from '#lib/base/keys.ts'
+import { log, withLogContext } from '#lib/base/log.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { openidCallbacks, openidProviders } from '#lib/edge/session/openid.ts'
 import { readSession } from '#lib/edge/session/read.ts'
@@ -28,7 +28,7 @@ export function authOptions(told: Told): NextAuthOptions {
     options: { httpOnly: true, sameSite: 'lax', path: '/', secure: names.secure },
   })
   return {
-    secret: keyFor('next-auth').export().toString('base64url'),
+    secret: deriveKey('next-auth').export().toString('base64url'),
     pages: { signIn: '/login', signOut: '/login', error: '/login' },
     providers: [credentialsProvider(told), ...openidProviders()],
     callbacks: openidCallbacks(),
@@ -70,7 +70,7 @@ function credentialsProvider(told: Told) {
       const requestId = sent.get(REQUEST_ID_HEADER) ?? undefined
       const texts = names.filter(name => typeof given?.[name] === 'string')
       const read = Object.fromEntries(texts.map(name => [name, given?.[name]]))
-      return inContext({ requestId, ip }, () => signIn(read, ip, told))
+      return withLogContext({ requestId, ip }, () => signIn(read, ip, told))
     },
   })
 }

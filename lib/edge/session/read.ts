@@ -2,7 +2,7 @@ import { db } from '#lib/base/db/client.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 import { hasSecondFactor } from '#lib/services/people/factors.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
-import { isLive } from '#lib/services/people/sessions.ts'
+import { activeSessionCondition } from '#lib/services/people/sessions.ts'
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/
 
@@ -16,7 +16,7 @@ export async function readSession(secret: string, isUse = true): Promise<Session
   const [user] = await db().$queryRaw<SessionUser[]>`
     WITH session AS (
       SELECT s.id, s.user_id, s.last_used_at, s.proved_at FROM user_sessions s
-      WHERE s.secret_hash = ${hashSecret(secret)} AND ${isLive('s')}
+      WHERE s.secret_hash = ${hashSecret(secret)} AND ${activeSessionCondition('s')}
     ), noted AS (
       UPDATE user_sessions s SET last_used_at = now() FROM session
       WHERE ${isUse} AND s.id = session.id AND s.last_used_at < now() - interval '1 minute'

@@ -10,12 +10,12 @@ import { beginAuthenticator, confirmAuthenticator } from '#lib/services/people/a
 import type { FactorOwner } from '#lib/services/people/factors.ts'
 import {
   addPasskey,
-  askPasskey,
-  beginPasskey,
+  beginPasskeyAuthentication,
+  beginPasskeyRegistration,
   removePasskey,
 } from '#lib/services/people/passkeys.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
-import { takeCode } from '#lib/services/people/second-factor.ts'
+import { consumeCode } from '#lib/services/people/second-factor.ts'
 import { endSessionsOf, openSession } from '#lib/services/people/sessions.ts'
 import { appCode } from '#lib/testing/app-code.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
@@ -52,7 +52,7 @@ async function withApp() {
 async function withPasskey() {
   const owner = await makeOwner()
   const key = makeSoftwareKey(ORIGIN)
-  const made = key.make(await beginPasskey(owner, ORIGIN))
+  const made = key.make(await beginPasskeyRegistration(owner, ORIGIN))
   await addPasskey(owner, { name: 'Notebook', ...made })
   return { ...owner, key }
 }
@@ -125,9 +125,9 @@ describe('with an authenticator app', () => {
   test('of fifty uses of one code one succeeds, and earlier codes become invalid', async () => {
     const { id, secret } = await withApp()
     const code = appCode(secret, 1)
-    const taken = await Promise.all(Array.from({ length: 50 }, () => takeCode(id, code)))
+    const taken = await Promise.all(Array.from({ length: 50 }, () => consumeCode(id, code)))
     expect(taken.filter(kind => kind === 'code')).toHaveLength(1)
-    expect(await takeCode(id, appCode(secret))).toBeNull()
+    expect(await consumeCode(id, appCode(secret))).toBeNull()
   })
 
   test('a clock may be off by half a minute and no more', async () => {
@@ -138,14 +138,14 @@ describe('with an authenticator app', () => {
       [1, 'code'],
     ] as const) {
       const { id, secret } = await withApp()
-      expect(await takeCode(id, appCode(secret, periods)), `${periods}`).toBe(kind)
+      expect(await consumeCode(id, appCode(secret, periods)), `${periods}`).toBe(kind)
     }
   })
 
   test('an unconfirmed app requires no code, and its codes are refused', async () => {
     const owner = await makeOwner()
     const { secret } = await beginAuthenticator(owner)
-    expect(await takeCode(owner.id, appCode(secret))).toBeNull()
+    expect(await consumeCode(owner.id, appCode(secret))).toBeNull()
     const { person } = await attempt({ email: owner.email, password: PASSWORD })
     expect(person).toMatchObject({ id: owner.id })
   })
@@ -166,10 +166,10 @@ describe('with an authenticator app', () => {
     expect(Buffer.from(await sealed()).includes(secret)).toBe(false)
     supplyEnv({ TROCO_SECRET: 'x'.repeat(32) + newId(), TROCO_SECRET_BEFORE: TROCO_SECRET })
     try {
-      expect(await takeCode(id, appCode(secret))).toBe('code')
-      expect(await takeCode(id, codes[0] ?? '')).toBe('recovery_code')
+      expect(await consumeCode(id, appCode(secret))).toBe('code')
+      expect(await consumeCode(id, codes[0] ?? '')).toBe('recovery_code')
       supplyEnv({ TROCO_SECRET_BEFORE: '' })
-      expect(await takeCode(id, appCode(secret, 1))).toBe('code')
+      expect(await consumeCode(id, appCode(secret, 1))).toBe('code')
     } finally {
       supplyEnv({ TROCO_SECRET, TROCO_SECRET_BEFORE: '' })
       // The mail about the used code is encrypted under the key that was just dropped.
@@ -200,8 +200,8 @@ describe('a recovery code', () => {
     const { id, codes } = await withApp()
     const stranger = await withApp()
     const [code = ''] = codes
-    expect(await takeCode(stranger.id, code)).toBeNull()
-    const taken = await Promise.all(Array.from({ length: 20 }, () => takeCode(id, code)))
+    expect(await consumeCode(stranger.id, code)).toBeNull()
+    const taken = await Promise.all(Array.from({ length: 20 }, () => consumeCode(id, code)))
     expect(taken.filter(Boolean)).toEqual(['recovery_code'])
   })
 })
@@ -212,9 +212,11 @@ describe('with a passkey', () => {
 
   test('it signs in alone and as a second factor', async () => {
     const { id, email, key } = await withPasskey()
-    expect((await show(key.show(await askPasskey(ORIGIN, null)))).person).toMatchObject({ id })
+    expect(
+      (await show(key.show(await beginPasskeyAuthentication(ORIGIN, null)))).person,
+    ).toMatchObject({ id })
     expect((await attempt({ email, password: PASSWORD })).step?.methods).toEqual(['passkey'])
-    const asked = await askPasskey(ORIGIN, id)
+    const asked = await beginPasskeyAuthentication(ORIGIN, id)
     expect(asked.options.allowCredentials).toMatchObject([{ id: key.id }])
     expect((await show(key.show(asked))).person).toMatchObject({ id })
     expect(await signedIn(id)).toMatchObject([{ after: { by: 'passkey' } }, {}])
@@ -223,7 +225,7 @@ describe('with a passkey', () => {
   test('a proof of another origin, user or key, unverified, forged or reused, is refused', async () => {
     const { key } = await withPasskey()
     const stranger = await withPasskey()
-    const ask = () => askPasskey(ORIGIN, null)
+    const ask = () => beginPasskeyAuthentication(ORIGIN, null)
     const used = key.show(await ask())
     await show(used)
     const proofs = [
@@ -231,7 +233,7 @@ describe('with a passkey', () => {
       key.show(await ask(), { origin: 'http://evil.example' }),
       key.show(await ask(), { isVerified: false }),
       key.show(await ask(), { isForged: true }),
-      key.show(await askPasskey(ORIGIN, stranger.id)),
+      key.show(await beginPasskeyAuthentication(ORIGIN, stranger.id)),
       makeSoftwareKey(ORIGIN).show(await ask()),
       { ...key.show(await ask()), challenge: 'unknown' },
     ]
@@ -245,7 +247,7 @@ describe('with a passkey', () => {
   test('a copied key is detected by a counter that does not increase', async () => {
     const { id, key } = await withPasskey()
     const showAt = async (counter: number) =>
-      (await show(key.show(await askPasskey(ORIGIN, null), { counter }))).person?.id
+      (await show(key.show(await beginPasskeyAuthentication(ORIGIN, null), { counter }))).person?.id
     expect(await showAt(5)).toBe(id)
     expect(await showAt(5)).toBeUndefined()
     expect(await showAt(4)).toBeUndefined()
@@ -255,16 +257,22 @@ describe('with a passkey', () => {
   test('a key is added once, by the user who began, and not on an IP address', async () => {
     const owner = await makeOwner()
     const stranger = await makeOwner()
-    await expect(beginPasskey(owner, 'http://127.0.0.1:3000')).rejects.toThrow('not an IP address')
-    await expect(askPasskey('http://[::1]:3000', null)).rejects.toThrow('not an IP address')
+    await expect(beginPasskeyRegistration(owner, 'http://127.0.0.1:3000')).rejects.toThrow(
+      'not an IP address',
+    )
+    await expect(beginPasskeyAuthentication('http://[::1]:3000', null)).rejects.toThrow(
+      'not an IP address',
+    )
     const key = makeSoftwareKey(ORIGIN)
-    const made = key.make(await beginPasskey(owner, ORIGIN))
+    const made = key.make(await beginPasskeyRegistration(owner, ORIGIN))
     await expect(addPasskey(stranger, { name: 'x', ...made })).rejects.toThrow('start again')
-    const foreign = key.make(await beginPasskey(owner, ORIGIN), { origin: 'http://evil.example' })
+    const foreign = key.make(await beginPasskeyRegistration(owner, ORIGIN), {
+      origin: 'http://evil.example',
+    })
     await expect(addPasskey(owner, { name: 'x', ...foreign })).rejects.toThrow('start again')
-    const right = key.make(await beginPasskey(owner, ORIGIN))
+    const right = key.make(await beginPasskeyRegistration(owner, ORIGIN))
     expect(await addPasskey(owner, { name: 'x', ...right })).toHaveLength(10)
-    const twice = key.make(await beginPasskey(stranger, ORIGIN))
+    const twice = key.make(await beginPasskeyRegistration(stranger, ORIGIN))
     await expect(addPasskey(stranger, { name: 'x', ...twice })).rejects.toThrow('already')
   })
 
@@ -278,7 +286,10 @@ describe('with a passkey', () => {
     expect(await codes()).toBe(10)
     await db().authenticator.deleteMany({ where: { userId: owner.id } })
     const key = makeSoftwareKey(ORIGIN)
-    await addPasskey(owner, { name: 'y', ...key.make(await beginPasskey(owner, ORIGIN)) })
+    await addPasskey(owner, {
+      name: 'y',
+      ...key.make(await beginPasskeyRegistration(owner, ORIGIN)),
+    })
     const { id: last } = await db().passkey.findFirstOrThrow({ where: { userId: owner.id } })
     await removePasskey(owner, last)
     expect(await codes()).toBe(0)
@@ -315,7 +326,7 @@ describe('a proof given before a change opens no session after it', () => {
     expect(await isOpened(app.id, app.shownAt)).toBe(false)
     expect(await isOpened(app.id)).toBe(true)
     const key = await begin()
-    const made = makeSoftwareKey(ORIGIN).make(await beginPasskey(key, ORIGIN))
+    const made = makeSoftwareKey(ORIGIN).make(await beginPasskeyRegistration(key, ORIGIN))
     await addPasskey(key, { name: 'Notebook', ...made })
     expect(await isOpened(key.id, key.shownAt)).toBe(false)
     expect(await isOpened(key.id)).toBe(true)

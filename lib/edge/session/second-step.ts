@@ -1,16 +1,16 @@
 import { authenticate, explain, type Person, THROTTLED } from '#lib/edge/session/authenticate.ts'
 import {
+  attemptChallenge,
   closeChallenge,
   openChallenge,
   readChallenge,
-  tryChallenge,
 } from '#lib/services/people/challenge.ts'
 import { listFactors } from '#lib/services/people/factors.ts'
-import { letIn } from '#lib/services/people/let-in.ts'
+import { completeSignIn } from '#lib/services/people/let-in.ts'
 import { findByPasskey } from '#lib/services/people/passkeys.ts'
 import { type Factor, type PasskeyProof, passkeyProof } from '#lib/services/people/schema.ts'
-import { takeCode } from '#lib/services/people/second-factor.ts'
-import { count, forgive } from '#lib/services/people/throttle.ts'
+import { consumeCode } from '#lib/services/people/second-factor.ts'
+import { countAttempt, uncountAttempt } from '#lib/services/people/throttle.ts'
 
 /** Factors still required after the password, and the secret of this challenge. */
 export interface SecondStep {
@@ -27,7 +27,7 @@ export interface Told {
 /** Credentials of a sign-in: a password; then a code or a passkey; or a passkey alone. */
 export type Given = Partial<Record<'email' | 'password' | 'challenge' | 'code' | 'passkey', string>>
 
-type Counts = Parameters<typeof count>[0]
+type Counts = Parameters<typeof countAttempt>[0]
 
 /** Returns the person once all factors are shown. Null: `told` may say what is missing. */
 export async function signIn(
@@ -37,7 +37,7 @@ export async function signIn(
 ): Promise<Person | null> {
   try {
     const found = await identify(given, address, told)
-    return found && (await letIn(found.userId, found.by))
+    return found && (await completeSignIn(found.userId, found.by))
   } catch (error) {
     throw explain(error)
   }
@@ -55,7 +55,7 @@ async function identify(given: Given, address: string | null, told: Told) {
     passkey === undefined
       ? await answerByCode(challenge, code ?? '', told)
       : await answerByPasskey(challenge, passkey, told)
-  if (found) await forgive(ofAddress(address))
+  if (found) await uncountAttempt(ofAddress(address))
   return found
 }
 
@@ -67,13 +67,13 @@ export async function askSecondFactor(userId: string): Promise<SecondStep | null
 }
 
 async function answerByCode(challenge: string, code: string, told: Told) {
-  const asked = await tryChallenge('second_factor', challenge)
+  const asked = await attemptChallenge('second_factor', challenge)
   const userId = asked?.userId ?? null
   const counts: Counts = userId === null ? [] : [['second_factor', userId]]
   await requireFew(counts)
-  const by = userId && (await takeCode(userId, code))
+  const by = userId && (await consumeCode(userId, code))
   if (userId && by && (await closeChallenge(challenge))) {
-    await forgive(counts)
+    await uncountAttempt(counts)
     return { userId, by }
   }
   const goesOn = !by && (await readChallenge('second_factor', challenge))
@@ -102,6 +102,6 @@ function ofAddress(address: string | null): Counts {
 }
 
 async function requireFew(counts: Counts): Promise<void> {
-  const waitS = await count(counts)
+  const waitS = await countAttempt(counts)
   if (waitS !== null) throw new Error(THROTTLED + waitS)
 }

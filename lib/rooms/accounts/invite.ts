@@ -1,6 +1,6 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
-import type { Once } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
@@ -9,7 +9,7 @@ import { recipientOf, replaceInvitation } from '#lib/rooms/accounts/invitations.
 import { lockPeople, requireMay } from '#lib/rooms/accounts/owners.ts'
 import { INVITATIONS_MAX, type InvitationRequest } from '#lib/rooms/accounts/schema.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
-import { keepKey } from '#lib/services/webhooks/owner.ts'
+import { storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
 /** Maximum invitations per account and day: prevents using Troco to send mail in bulk. */
 const PER_DAY_MAX = 200
@@ -24,11 +24,11 @@ export function inviteMember(
   accountId: string,
   { email, role }: InvitationRequest,
   actor: Inviter,
-  once?: Once,
+  once?: IdempotentRequest,
 ): Promise<Invited> {
   return transaction(async tx => {
     const account = await lockPeople(tx, accountId)
-    await keepKey(tx, once)
+    await storeIdempotencyKey(tx, once)
     await requireMay(tx, { accountId, userId: actor.id }, 'members:write')
     await refuseTooMany(tx, accountId, email)
     const row = { id: once?.id ?? newId(), accountId, email, role, invitedBy: actor.id }

@@ -1,7 +1,7 @@
 import type { Tx } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { Invariant } from '#lib/base/invariant.ts'
-import { type Allowed, may, type Role } from '#lib/services/people/roles.ts'
+import { type AnyPermission, hasPermission, type Role } from '#lib/services/people/roles.ts'
 
 /**
  * Locks the account's members until the transaction ends; owners are counted under this lock.
@@ -18,11 +18,11 @@ export async function lockPeople(tx: Tx, accountId: string): Promise<string> {
 export async function requireMay(
   tx: Tx,
   { accountId, userId }: { accountId: string; userId: string },
-  permission: Allowed,
+  permission: AnyPermission,
 ): Promise<void> {
   const where = { accountId_userId: { accountId, userId } }
   const member = await tx.membership.findUnique({ where, select: { role: true } })
-  if (member && may(member.role as Role, permission)) return
+  if (member && hasPermission(member.role as Role, permission)) return
   throw refuse('permission_denied', { permission })
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { about, instant, must, text, wholeCents } from '#lib/base/fields.ts'
+import { instant, must, openApiMeta, text, wholeCents } from '#lib/base/fields.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { foldText } from '#lib/base/pix/br-code.ts'
 import { ROLES, type Role } from '#lib/services/people/roles.ts'
@@ -35,7 +35,7 @@ function printable(lengthMax: number) {
 }
 
 const AccountChange = z.object({
-  name: printable(100).meta(about('Name shown to payers and their banks.')),
+  name: printable(100).meta(openApiMeta('Name shown to payers and their banks.')),
   city: printable(CITY_MAX),
   expires_in: z.int(must(EXPIRES_IN)).min(60, must(EXPIRES_IN)).max(2_592_000, must(EXPIRES_IN)),
   time_zone: z.string().refine(isTimeZone, must('be a time zone such as America/Sao_Paulo')),
@@ -45,9 +45,11 @@ export const accountChange = { test: AccountChange, live: AccountChange }
 
 /** Live-mode limits in cents; null or absent is no limit. */
 export const accountLimits = z.object({
-  charge_max: limitFrom(500).meta(about('Maximum amount of a charge.', 100_000)),
-  withdrawal_max: limitFrom(1).meta(about('Maximum amount of a withdrawal.', 500_000)),
-  night_max: limitFrom(0).meta(about('Maximum total of the withdrawals of one night.', 100_000)),
+  charge_max: limitFrom(500).meta(openApiMeta('Maximum amount of a charge.', 100_000)),
+  withdrawal_max: limitFrom(1).meta(openApiMeta('Maximum amount of a withdrawal.', 500_000)),
+  night_max: limitFrom(0).meta(
+    openApiMeta('Maximum total of the withdrawals of one night.', 100_000),
+  ),
 })
 export type AccountLimits = z.infer<typeof accountLimits>
 export const LIMIT_NAMES = ['charge_max', 'withdrawal_max', 'night_max'] as const

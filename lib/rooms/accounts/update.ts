@@ -1,7 +1,7 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { databaseFault, invalidInput } from '#lib/base/errors.ts'
+import { invalidInput, parseDatabaseError } from '#lib/base/errors.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { AccountChange } from '#lib/rooms/accounts/schema.ts'
 
@@ -32,7 +32,7 @@ export async function updateAccount(id: string, change: AccountChange, actor: Ac
 /** Checks the zone in the database, which counts days and months and may know fewer than Node. */
 async function requireKnownZone(name: string): Promise<void> {
   await db().$queryRaw`SELECT now() AT TIME ZONE ${name}::text`.catch(error => {
-    if (databaseFault(error).code !== '22023') throw error
+    if (parseDatabaseError(error).code !== '22023') throw error
     throw invalidInput('time_zone', 'must be a time zone that PostgreSQL knows')
   })
 }

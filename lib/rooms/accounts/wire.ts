@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import { about } from '#lib/base/fields.ts'
+import { openApiMeta } from '#lib/base/fields.ts'
 import { ACCOUNT_STATUSES, Invitation, Member, ROLES } from '#lib/rooms/accounts/schema.ts'
 
 export const AccountRead = z
   .object({
-    name: z.string().meta(about('Name of the account.', 'Loja Aurora')),
-    balance: z.int().meta(about("Available balance in the token's mode, in cents.", 1840217)),
+    name: z.string().meta(openApiMeta('Name of the account.', 'Loja Aurora')),
+    balance: z.int().meta(openApiMeta("Available balance in the token's mode, in cents.", 1840217)),
   })
   .meta({ id: 'Account' })
 

@@ -1,16 +1,16 @@
 import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { isKey } from '#lib/base/db/once.ts'
-import { bareId } from '#lib/base/ids.ts'
+import { keyCondition } from '#lib/base/db/once.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
 import type { NewCharge } from '#lib/rooms/charges/insert.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
-import { journaled } from '#lib/services/gateway/journal.ts'
+import { withJournal } from '#lib/services/gateway/journal.ts'
 
 /**
  * Cancels an unfinished opening at the bank and deletes it. Returns false if it must be retried.
  */
 export async function cancelOpening(gateway: Gateway, held: Claim): Promise<boolean> {
-  const answer = await journaled(gateway, [held]).cancelCharge(bareId(held.id))
+  const answer = await withJournal(gateway, [held]).cancelCharge(removeHyphens(held.id))
   if (answer.outcome === 'retryable' || answer.outcome === 'unknown') return false
   await db().$executeRaw`
     DELETE FROM charges WHERE account_id = ${held.accountId}::uuid AND id = ${held.id}::uuid
@@ -32,10 +32,10 @@ export async function takeBackOpening(
     await db().$executeRaw`UPDATE charges SET external_id = ${order.txid} WHERE ${row}`
     if (once) {
       await db().$executeRaw`
-        UPDATE idempotency_keys SET locked_until = now() WHERE ${isKey(once)}`
+        UPDATE idempotency_keys SET locked_until = now() WHERE ${keyCondition(once)}`
     }
     return
   }
   await db().$executeRaw`DELETE FROM charges WHERE ${row}`
-  if (once) await db().$executeRaw`DELETE FROM idempotency_keys WHERE ${isKey(once)}`
+  if (once) await db().$executeRaw`DELETE FROM idempotency_keys WHERE ${keyCondition(once)}`
 }

@@ -2,7 +2,7 @@
 
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { retried } from '#lib/base/db/transaction.ts'
+import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
 import { chargeAsJson, eventColumns } from '#lib/rooms/charges/queries.ts'
@@ -78,7 +78,7 @@ function close<Told>(
     event: `transaction.${outcome}`,
     returning: told,
   })
-  return retried(() => queryRows<Told>(statement))
+  return retryOnConflict(() => queryRows<Told>(statement))
 }
 
 /** Returns null if the charge was no longer pending. */

@@ -1,7 +1,7 @@
 import type { AccountRef } from '#lib/base/db/columns.ts'
-import type { Once } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { bareId, newId } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import { insertCharge } from '#lib/rooms/charges/insert.ts'
@@ -26,12 +26,12 @@ export async function createCharge(
   mode: Mode,
   request: ChargeRequest,
   callerIp: string | null,
-  once?: Once,
+  once?: IdempotentRequest,
 ): Promise<CreatedCharge> {
   const gateway = gatewayOf(mode)
   const id = once?.id ?? newId()
   const order = {
-    txid: bareId(id),
+    txid: removeHyphens(id),
     amount: request.amount,
     expiresInSeconds: request.expires_in ?? merchant.expiresIn,
     merchantName: merchant.name,
@@ -51,7 +51,7 @@ export async function createCharge(
     order,
     once,
   }
-  const known = gateway.codeFor?.(order)
+  const known = gateway.buildBrCode?.(order)
   if (!known) return openAtBank(gateway, charge)
   if (known.outcome !== 'ok') throw refuse('service_unavailable')
   await insertCharge(charge, known.value.brCode)

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { bareId } from '#lib/base/ids.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { closeCharges, closeUnheard } from '#lib/rooms/charges/close.ts'
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
@@ -112,7 +112,7 @@ test('if the bank does not respond the charge stays pending and is due again wit
   const merchant = await makeMerchant()
   const silent = { outcome: 'unknown', reason: 'no answer' } as const
   const id = await openDueCharge(merchant)
-  const bank = { ...simulator, hasNoWordOf: undefined, getCharges: async () => silent }
+  const bank = { ...simulator, noStateReportedSql: undefined, getCharges: async () => silent }
   await expireDueCharges(() => bank)
   const [row] = await db().$queryRaw<{ status: string; lease: string | null; seconds: number }[]>`
     SELECT status, lease, extract(epoch FROM due_at - now())::float8 AS seconds FROM charges
@@ -210,7 +210,7 @@ test('a batch never expires charges that the simulator has a result for', async 
   const merchant = await makeMerchant()
   const ids = await Promise.all(Array.from({ length: 60 }, () => openDueCharge(merchant)))
   const paid = ids.filter((_, nth) => nth % 20 === 7)
-  for (const id of paid) await decideCharge(bareId(id), 1_000, 'paid')
+  for (const id of paid) await decideCharge(removeHyphens(id), 1_000, 'paid')
   expect(await expireDueCharges()).toBe(60)
   const told = await db().event.findMany({ where: { accountId: merchant.id } })
   for (const id of ids) {
@@ -225,7 +225,7 @@ test("a charge under another worker's lease is skipped until that lease expires"
   const merchant = await makeMerchant()
   const id = await openDueCharge(merchant)
   const [held] = await claim('charges', 10)
-  const condition = simulator.hasNoWordOf?.(Prisma.sql`c.id`) ?? Prisma.empty
+  const condition = simulator.noStateReportedSql?.(Prisma.sql`c.id`) ?? Prisma.empty
   const closing = { accountId: merchant.id, chargeId: id, ifTimeUp: true }
   expect(await closeUnheard([closing], condition)).toEqual([])
   await comeBack(id)
@@ -250,7 +250,7 @@ const comeBack = (id: string) => db().$executeRaw`
   UPDATE charges SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
 
 const PAID = { state: 'paid', amount: 1_000, paidAt: new Date('2026-11-21T00:00:00Z') } as const
-const paidAs = (id: string) => ({ ...PAID, endToEndId: `E${bareId(id).slice(1)}` })
+const paidAs = (id: string) => ({ ...PAID, endToEndId: `E${removeHyphens(id).slice(1)}` })
 const run = (bank: StubBank) => expireDueCharges(() => bank)
 
 describe('a bank that must be queried before a charge expires', () => {
@@ -270,7 +270,7 @@ describe('a bank that must be queried before a charge expires', () => {
     const merchant = await makeMerchant()
     const id = await openAskedCharge(merchant)
     const bank = new StubBank()
-    if (said) bank.charges.set(bareId(id), said)
+    if (said) bank.charges.set(removeHyphens(id), said)
     expect(await run(bank)).toBe(1)
     expect(await statusOf(merchant, id)).toBe(status)
     const told = status === 'pending' ? 0 : 1
@@ -282,7 +282,7 @@ describe('a bank that must be queried before a charge expires', () => {
     const merchant = await makeMerchant()
     const id = await openAskedCharge(merchant)
     const bank = new StubBank()
-    bank.charges.set(bareId(id), paidAs(id))
+    bank.charges.set(removeHyphens(id), paidAs(id))
     await run(bank)
     const row = await findCharge(merchant.id, 'test', id)
     expect(row).toMatchObject({ status: 'paid', end_to_end_id: paidAs(id).endToEndId })
@@ -342,7 +342,7 @@ describe('a bank that must be queried before a charge expires', () => {
       return answer(txids)
     }
     expect(await run(bank)).toBe(5)
-    expect(calls.map(call => call.toSorted())).toEqual([ids.map(bareId).toSorted()])
+    expect(calls.map(call => call.toSorted())).toEqual([ids.map(removeHyphens).toSorted()])
     expect(await db().gatewayCall.count({ where: { accountId: merchant.id } })).toBe(5)
   })
 })
@@ -375,7 +375,7 @@ describe('a worker that lost its lease', () => {
     const merchant = await makeMerchant()
     const id = await openDueCharge(merchant)
     const bank = new StubBank()
-    if (said) bank.charges.set(bareId(id), said)
+    if (said) bank.charges.set(removeHyphens(id), said)
     bank.stall('after', async () => {
       await comeBack(id)
       expect(await claim('charges', 10)).toMatchObject([{ id }])
@@ -395,7 +395,7 @@ describe('a worker that lost its lease', () => {
     const merchant = await makeMerchant()
     const id = await openDueCharge(merchant)
     const bank = new StubBank()
-    bank.charges.set(bareId(id), { state: 'failed' })
+    bank.charges.set(removeHyphens(id), { state: 'failed' })
     bank.stall('after', async () => {
       await comeBack(id)
       await expireDueCharges(() => {

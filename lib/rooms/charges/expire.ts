@@ -1,11 +1,11 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { isDatabaseGone } from '#lib/base/errors.ts'
+import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { MODES } from '#lib/base/mode.ts'
 import { type Closing, closeUnheard } from '#lib/rooms/charges/close.ts'
 import { verifyDueCharges } from '#lib/rooms/charges/verify.ts'
-import { gatewayOf, isOpen } from '#lib/services/gateway/choose.ts'
+import { gatewayOf, isModeOpen } from '#lib/services/gateway/choose.ts'
 
 /** Due charges read at once: every read also scans the index entries of charges ended before. */
 const LOOK_MAX = 1_000
@@ -23,10 +23,10 @@ export async function expireDueCharges(choose = gatewayOf, rest = async () => {}
 
 /** Expires charges of gateways that store their state here: the same statement checks it. */
 async function expireUnheard(choose: typeof gatewayOf, rest: () => Promise<void>) {
-  const conditions = MODES.filter(isOpen).flatMap(mode => {
-    const { remote, hasNoWordOf } = choose(mode)
-    if (remote || !hasNoWordOf) return []
-    return Prisma.sql`(c.mode = ${mode} AND ${hasNoWordOf(Prisma.sql`c.id`)})`
+  const conditions = MODES.filter(isModeOpen).flatMap(mode => {
+    const { remote, noStateReportedSql } = choose(mode)
+    if (remote || !noStateReportedSql) return []
+    return Prisma.sql`(c.mode = ${mode} AND ${noStateReportedSql(Prisma.sql`c.id`)})`
   })
   if (conditions.length === 0) return { due: Number.POSITIVE_INFINITY, ended: 0 }
   const unheard = Prisma.join(conditions, ' OR ')
@@ -38,7 +38,7 @@ async function expireUnheard(choose: typeof gatewayOf, rest: () => Promise<void>
       ended += (await closeUnheard(due.slice(from, from + AT_A_STROKE), unheard)).length
     }
   } catch (error) {
-    if (isDatabaseGone(error)) throw error
+    if (isDatabaseUnavailable(error)) throw error
     log().warn({ err: error, due: due.length }, 'expiring charges in bulk failed, claiming each')
   }
   if (ended > 0) wake('deliveries')

@@ -1,12 +1,12 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountSql } from '#lib/base/db/columns.ts'
-import { type Once, storeKey } from '#lib/base/db/once.ts'
+import { type IdempotentRequest, storeKeySql } from '#lib/base/db/once.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { listCtes } from '#lib/base/db/statement.ts'
-import { retried } from '#lib/base/db/transaction.ts'
-import { databaseFault, invalidInput, refuse } from '#lib/base/errors.ts'
+import { retryOnConflict } from '#lib/base/db/transaction.ts'
+import { invalidInput, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { cents, reaisText } from '#lib/base/money.ts'
+import { cents, formatReais } from '#lib/base/money.ts'
 import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { ChargeOrder } from '#lib/services/gateway/gateway.ts'
@@ -24,7 +24,7 @@ export interface NewCharge {
   request: ChargeRequest
   ip: string | null
   order: ChargeOrder
-  once: Once | undefined
+  once: IdempotentRequest | undefined
 }
 
 /** Inserts the charge and its idempotency key. Without a code it is `opening` and hidden. */
@@ -45,11 +45,11 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
       ${json(request.metadata)}::json, ${json(request.utms)}::json, ${json(request.items)}::json,
       now() + make_interval(secs => ${lifeS}::float8),
       now() + make_interval(secs => ${dueInS}::float8))`
-  const kept = storeKey(once, brCode === null)
+  const kept = storeKeySql(once, brCode === null)
   const statement = kept
     ? Prisma.sql`WITH ${listCtes({ kept, made: insert })} SELECT 'null' AS json`
     : insert
-  await retried(() => queryRows(statement)).catch(refuseTaken)
+  await retryOnConflict(() => queryRows(statement)).catch(refuseTaken)
 }
 
 /** Uses a separate query: only live mode has limits, and a bank call follows anyway. */
@@ -58,7 +58,7 @@ async function refuseOverLimit(accountId: string, amount: number): Promise<void>
     SELECT charge_max AS most FROM accounts WHERE id = ${accountId}::uuid`
   const most = account?.most
   if (most === null || most === undefined || amount <= cents(most)) return
-  const limit = `R$ ${reaisText(cents(most), 'en')}`
+  const limit = `R$ ${formatReais(cents(most), 'en')}`
   throw invalidInput('amount', `must be at most ${limit}, this account's limit per charge`)
 }
 
@@ -68,7 +68,7 @@ function firstAskInS(mode: Mode): number {
 }
 
 export function refuseTaken(error: unknown): never {
-  if (databaseFault(error).constraint === 'charges_account_id_mode_external_id_key') {
+  if (parseDatabaseError(error).constraint === 'charges_account_id_mode_external_id_key') {
     throw refuse('external_id_used')
   }
   throw error

@@ -1,19 +1,24 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import type { Once } from '#lib/base/db/once.ts'
-import { bareId, newId } from '#lib/base/ids.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { insertCharge, type NewCharge } from '#lib/rooms/charges/insert.ts'
 import { openAtBank } from '#lib/rooms/charges/open.ts'
 import { findCharge, listCharges } from '#lib/rooms/charges/queries.ts'
-import type { Answer, ChargeOrder, Gateway, OpenedCharge } from '#lib/services/gateway/gateway.ts'
+import type {
+  ChargeOrder,
+  Gateway,
+  GatewayResult,
+  OpenedCharge,
+} from '#lib/services/gateway/gateway.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { CHARGE, expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
 
-const LOST: Answer<never> = { outcome: 'unknown', reason: 'the connection broke' }
-const DOWN: Answer<never> = { outcome: 'retryable', reason: 'down' }
+const LOST: GatewayResult<never> = { outcome: 'unknown', reason: 'the connection broke' }
+const DOWN: GatewayResult<never> = { outcome: 'retryable', reason: 'down' }
 
 inOwnDatabase()
 
@@ -23,11 +28,11 @@ beforeAll(async () => {
 })
 
 /** Wraps the simulator; `answers` replace its first responses, but the calls take effect. */
-function bank(...answers: Answer<OpenedCharge>[]) {
+function bank(...answers: GatewayResult<OpenedCharge>[]) {
   const asked: ChargeOrder[] = []
   const gateway: Gateway = {
     ...simulator,
-    codeFor: undefined,
+    buildBrCode: undefined,
     async createCharge(order) {
       asked.push(order)
       const real = await simulator.createCharge(order)
@@ -37,10 +42,10 @@ function bank(...answers: Answer<OpenedCharge>[]) {
   return { gateway, asked }
 }
 
-function chargeOf(options: { reference?: string; once?: Once } = {}): NewCharge {
+function chargeOf(options: { reference?: string; once?: IdempotentRequest } = {}): NewCharge {
   const id = options.once?.id ?? newId()
   const order = {
-    txid: bareId(id),
+    txid: removeHyphens(id),
     amount: CHARGE.amount,
     expiresInSeconds: 3_600,
     merchantName: merchant.name,
@@ -63,7 +68,7 @@ function chargeOf(options: { reference?: string; once?: Once } = {}): NewCharge 
   }
 }
 
-function onceOf(): Once {
+function onceOf(): IdempotentRequest {
   return {
     accountId: merchant.id,
     mode: 'test',
@@ -78,7 +83,7 @@ function onceOf(): Once {
 
 const rowsOf = (id: string) =>
   db().charge.findMany({ where: { id }, select: { status: true, externalId: true } })
-const keysOf = ({ key }: Once) =>
+const keysOf = ({ key }: IdempotentRequest) =>
   db().idempotencyKey.findMany({ where: { key }, select: { lockedUntil: true, resourceId: true } })
 const fallDue = (id: string) =>
   db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`

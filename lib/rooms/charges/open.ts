@@ -1,17 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Prisma } from '#lib/base/db/client.ts'
-import { finishKey } from '#lib/base/db/once.ts'
+import { unlockKeySql } from '#lib/base/db/once.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { listCtes } from '#lib/base/db/statement.ts'
-import { retried } from '#lib/base/db/transaction.ts'
+import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { databaseFault, refuse } from '#lib/base/errors.ts'
+import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { takeBackOpening } from '#lib/rooms/charges/cancel.ts'
 import { insertCharge, type NewCharge, refuseTaken } from '#lib/rooms/charges/insert.ts'
 import { nextAsk } from '#lib/rooms/charges/postpone.ts'
 import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
-import type { Answer, ChargeOrder, Gateway, OpenedCharge } from '#lib/services/gateway/gateway.ts'
-import { type Calls, journaled } from '#lib/services/gateway/journal.ts'
+import type {
+  ChargeOrder,
+  Gateway,
+  GatewayResult,
+  OpenedCharge,
+} from '#lib/services/gateway/gateway.ts'
+import { type GatewayCalls, withJournal } from '#lib/services/gateway/journal.ts'
 
 /** Pauses before retrying a bank call whose response was lost. */
 const ASK_AGAIN_AFTER_MS = [100, 400]
@@ -23,9 +28,9 @@ const ASK_AGAIN_AFTER_MS = [100, 400]
 export async function openAtBank(gateway: Gateway, charge: NewCharge): Promise<CreatedCharge> {
   await insertCharge(charge, null).catch(error => {
     // The process that inserted it is gone, and its caller retried with the same idempotency key.
-    if (!charge.once || databaseFault(error).constraint !== 'charges_pkey') throw error
+    if (!charge.once || parseDatabaseError(error).constraint !== 'charges_pkey') throw error
   })
-  const answer = await askUntilKnown(journaled(gateway, [charge]), charge.order)
+  const answer = await askUntilKnown(withJournal(gateway, [charge]), charge.order)
   if (answer.outcome === 'ok') {
     const row = await publishCharge(charge, answer.value, gateway.asksAfterMs)
     if (row) return row
@@ -35,7 +40,10 @@ export async function openAtBank(gateway: Gateway, charge: NewCharge): Promise<C
   throw refuse('service_unavailable')
 }
 
-async function askUntilKnown(gateway: Calls, order: ChargeOrder): Promise<Answer<OpenedCharge>> {
+async function askUntilKnown(
+  gateway: GatewayCalls,
+  order: ChargeOrder,
+): Promise<GatewayResult<OpenedCharge>> {
   let answer = await gateway.createCharge(order)
   for (const pauseMs of ASK_AGAIN_AFTER_MS) {
     if (answer.outcome !== 'unknown') break
@@ -63,11 +71,11 @@ async function publishCharge(
         WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid
           AND c.status = 'opening' AND c.lease IS NULL
         RETURNING c.id, c.br_code, c.amount, c.status, c.metadata`,
-    done: once ? Prisma.sql`${finishKey(once)} AND EXISTS (SELECT 1 FROM published)` : null,
+    done: once ? Prisma.sql`${unlockKeySql(once)} AND EXISTS (SELECT 1 FROM published)` : null,
   })
   const statement = Prisma.sql`
     WITH ${ctes} SELECT row_to_json(p)::text AS json FROM published p`
-  const [row] = await retried(() => queryRows<CreatedCharge>(statement)).catch(refuseTaken)
+  const [row] = await retryOnConflict(() => queryRows<CreatedCharge>(statement)).catch(refuseTaken)
   if (row && newsInMs !== undefined) wake('charges')
   return row ?? null
 }

@@ -1,7 +1,7 @@
 import { type Cipheriv, createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto'
 import { env } from '#lib/base/env.ts'
-import { bareId } from '#lib/base/ids.ts'
-import { keyFor } from '#lib/base/keys.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
+import { deriveKey } from '#lib/base/keys.ts'
 
 const CIPHER = 'aes-256-ecb'
 /** One AES block in base64url: the last character carries only two bits. */
@@ -9,7 +9,7 @@ const NAME = /^[\w-]{21}[AQgw]$/
 
 /** Returns the payer's page. Its name, the encrypted charge id, is unguessable and not stored. */
 export function paymentUrl(chargeId: string): string {
-  const block = cipher().update(Buffer.from(bareId(chargeId), 'hex'))
+  const block = cipher().update(Buffer.from(removeHyphens(chargeId), 'hex'))
   return `${env().PUBLIC_URL}/pay/${block.toString('base64url')}`
 }
 
@@ -21,7 +21,7 @@ export function txidsOfPage(name: string): string[] {
   if (!NAME.test(name)) return []
   const { TROCO_SECRET, TROCO_SECRET_BEFORE } = env()
   return [TROCO_SECRET, TROCO_SECRET_BEFORE].filter(Boolean).map(secret => {
-    const key = keyFor('payment-pages', secret)
+    const key = deriveKey('payment-pages', secret)
     const decipher = createDecipheriv(CIPHER, key, null).setAutoPadding(false)
     const id = Buffer.concat([decipher.update(Buffer.from(name, 'base64url')), decipher.final()])
     return id.toString('hex')
@@ -32,7 +32,7 @@ let made: { cipher: Cipheriv; key: KeyObject } | undefined
 
 /** One cipher for all calls: ECB blocks are independent. */
 function cipher(): Cipheriv {
-  const key = keyFor('payment-pages')
+  const key = deriveKey('payment-pages')
   if (made?.key !== key) {
     made = { key, cipher: createCipheriv(CIPHER, key, null).setAutoPadding(false) }
   }

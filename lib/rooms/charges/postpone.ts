@@ -1,11 +1,11 @@
 import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { retried } from '#lib/base/db/transaction.ts'
+import { retryOnConflict } from '#lib/base/db/transaction.ts'
 
 /** Releases charges that have not ended. Skips those whose lease was lost. */
 export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<void> {
   if (due.length === 0) return
-  await retried(
+  await retryOnConflict(
     () => db().$executeRaw`
       UPDATE charges c SET due_at = ${dueAt}, lease = NULL
       FROM unnest(${due.map(held => held.accountId)}::uuid[], ${due.map(held => held.id)}::uuid[],

@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { type AccountRef, ofAccount, utc } from '#lib/base/db/columns.ts'
+import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
 import { type Page, toPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
@@ -42,7 +42,7 @@ export async function findCharge(
     : Prisma.sql`c.external_id = ${idOrReference}`
   const [row] = await queryRows<ChargeRow>(Prisma.sql`
     SELECT ${chargeAsJson}::text AS json FROM charges c
-    WHERE ${ofAccount('c', account)} AND c.mode = ${mode} AND ${which}
+    WHERE ${accountCondition('c', account)} AND c.mode = ${mode} AND ${which}
       AND c.status <> 'opening'`)
   return row ?? null
 }

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import {
-  about,
   email,
   externalId,
   freeObject,
@@ -8,6 +7,7 @@ import {
   httpUrl,
   isObject,
   must,
+  openApiMeta,
   text,
   wholeCents,
 } from '#lib/base/fields.ts'
@@ -44,15 +44,15 @@ const Item = z
       name: z
         .string(must('be a string'))
         .nullish()
-        .meta(about('Name of the item.', 'Café especial 1 kg')),
+        .meta(openApiMeta('Name of the item.', 'Café especial 1 kg')),
       price: numeric
         .nullish()
-        .meta(about('Price, in cents. A string must contain a number.', 1500)),
-      quantity: numeric.nullish().meta(about('Quantity. A string must contain a number.', 1)),
+        .meta(openApiMeta('Price, in cents. A string must contain a number.', 1500)),
+      quantity: numeric.nullish().meta(openApiMeta('Quantity. A string must contain a number.', 1)),
     },
     must('be an object'),
   )
-  .meta({ id: 'Item', ...about('Item of the charge. Additional keys are stored as sent.') })
+  .meta({ id: 'Item', ...openApiMeta('Item of the charge. Additional keys are stored as sent.') })
 
 /** Validates items but leaves them as sent: a parsed copy would reorder and drop keys. */
 function judgeItems(items: Record<string, unknown>[], context: z.RefinementCtx): void {
@@ -75,28 +75,28 @@ const expiry = `be a whole number of seconds from ${EXPIRES_IN_MIN} to ${EXPIRES
 const ChargeRequest = z
   .object({
     amount: wholeCents(CHARGE_AMOUNT_MIN, AMOUNT_MAX).meta(
-      about('Amount to charge, in cents.', 1500),
+      openApiMeta('Amount to charge, in cents.', 1500),
     ),
-    client_name: text(1, 255).meta(about('Full name of the payer.', 'Ana Beatriz Rocha')),
-    client_email: email.meta(about('E-mail of the payer.', 'ana@example.com')),
+    client_name: text(1, 255).meta(openApiMeta('Full name of the payer.', 'Ana Beatriz Rocha')),
+    client_email: email.meta(openApiMeta('E-mail of the payer.', 'ana@example.com')),
     client_doc: z
       .string(must('be a string'))
       .refine(
         value => taxIdKind(value) !== null,
         must('be a CPF (11 digits) or a CNPJ (14 characters)'),
       )
-      .meta(about(TAX_ID, '529.982.247-25')),
+      .meta(openApiMeta(TAX_ID, '529.982.247-25')),
     client_phone: z
       .string(must('be a string'))
       .max(30, must('have at most 30 characters'))
       .optional()
-      .meta(about('Phone of the payer.', '+55 11 98765-4321')),
-    webhook_url: httpUrl.optional().meta(about(WEBHOOK_URL)),
+      .meta(openApiMeta('Phone of the payer.', '+55 11 98765-4321')),
+    webhook_url: httpUrl.optional().meta(openApiMeta(WEBHOOK_URL)),
     ip: z
       .union([z.ipv4(), z.ipv6()], must('be an IPv4 or IPv6 address'))
       .optional()
       .meta(
-        about(
+        openApiMeta(
           'IP address of the payer. Default: the client address of the request.',
           '203.0.113.7',
         ),
@@ -108,13 +108,13 @@ const ChargeRequest = z
       )
       .optional()
       .meta(
-        about(`Your own data; ${OBJECT_RULE}. Returned as sent.`, {
+        openApiMeta(`Your own data; ${OBJECT_RULE}. Returned as sent.`, {
           order: 1048,
         }),
       ),
     utms: freeObject(OBJECT_BYTES_MAX)
       .optional()
-      .meta(about(`Tracking parameters; ${OBJECT_RULE}.`, { utm_source: 'instagram' })),
+      .meta(openApiMeta(`Tracking parameters; ${OBJECT_RULE}.`, { utm_source: 'instagram' })),
     items: z
       .array(
         z.custom<Record<string, unknown>>(isObject, must('be an object')).meta({ like: Item }),
@@ -123,7 +123,7 @@ const ChargeRequest = z
       .max(ITEMS_MAX, must(`have at most ${ITEMS_MAX} entries`))
       .superRefine(judgeItems)
       .optional()
-      .meta(about(ITEMS)),
+      .meta(openApiMeta(ITEMS)),
     external_id: externalId.optional(),
     expires_in: z
       .int(must(expiry))
@@ -131,7 +131,7 @@ const ChargeRequest = z
       .max(EXPIRES_IN_MAX, must(expiry))
       .optional()
       .meta(
-        about(
+        openApiMeta(
           'Seconds until the charge expires. Default: the setting of the account, initially one day.',
           3600,
         ),
@@ -156,7 +156,7 @@ export const OutcomeRequest = z
   .object({
     outcome: z
       .enum(['paid', 'failed', 'expired'], must('be paid, failed or expired'))
-      .meta(about('New status of the charge.', 'paid')),
+      .meta(openApiMeta('New status of the charge.', 'paid')),
   })
   .meta({ id: 'ChargeOutcome' })
 export type ChargeOutcome = z.infer<typeof OutcomeRequest>['outcome']

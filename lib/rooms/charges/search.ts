@@ -1,8 +1,8 @@
 // Over the house budget: what a search finds by the index, and by the rows, must be the same.
 
 import { Prisma } from '#lib/base/db/client.ts'
-import { type AccountRef, ofAccount } from '#lib/base/db/columns.ts'
-import { filterSql, when } from '#lib/base/db/page.ts'
+import { type AccountRef, accountCondition } from '#lib/base/db/columns.ts'
+import { filterSql, sqlIfDefined } from '#lib/base/db/page.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -19,10 +19,10 @@ export function chargesWhere(
 ): Prisma.Sql {
   const { amount_from: from, amount_to: to } = filters
   return Prisma.sql`
-    ${ofAccount('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'
+    ${accountCondition('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'
     ${filterSql('c', filters)}
-    ${when(from, Prisma.sql`AND c.amount >= ${from}::bigint`)}
-    ${when(to, Prisma.sql`AND c.amount <= ${to}::bigint`)}`
+    ${sqlIfDefined(from, Prisma.sql`AND c.amount >= ${from}::bigint`)}
+    ${sqlIfDefined(to, Prisma.sql`AND c.amount <= ${to}::bigint`)}`
 }
 
 /**
@@ -72,7 +72,7 @@ function indexedWords(q: string): Prisma.Sql {
  * rows not registered yet. The partial index needs `mode IN`.
  */
 export function foundCte(account: AccountRef, mode: Mode, q: string): Prisma.Sql {
-  const ours = Prisma.sql`${ofAccount('c', account)} AND c.mode = ${mode}`
+  const ours = Prisma.sql`${accountCondition('c', account)} AND c.mode = ${mode}`
   const listed = Prisma.sql`SELECT c.account_id, c.id FROM charges c WHERE ${ours} AND c.status <> 'opening'`
   const indexed = Prisma.sql`SELECT c.account_id, c.id FROM charge_searches c WHERE ${ours}`
   return Prisma.sql`found AS MATERIALIZED (
@@ -80,7 +80,7 @@ export function foundCte(account: AccountRef, mode: Mode, q: string): Prisma.Sql
     UNION ${indexed} AND c.doc = ${docOf(q)}
     UNION ${exactSql(listed, q)}
     UNION ${listed} AND c.id > COALESCE((
-        SELECT m.id FROM charge_search_marks m WHERE ${ofAccount('m', account)} AND m.mode = ${mode}
+        SELECT m.id FROM charge_search_marks m WHERE ${accountCondition('m', account)} AND m.mode = ${mode}
       ), ${NO_ID}::uuid) AND ${fitsSearch('c', q)})`
 }
 
@@ -96,7 +96,7 @@ export async function findChargeIds(
   q: string,
 ): Promise<{ id: string }[]> {
   const listed = Prisma.sql`SELECT c.account_id, c.id FROM charges c
-    WHERE ${ofAccount('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'`
+    WHERE ${accountCondition('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'`
   return queryRows(Prisma.sql`
     SELECT json_build_object('id', f.id)::text AS json FROM (${exactSql(listed, q)}) f`)
 }

@@ -1,8 +1,8 @@
-import { batched } from '#lib/base/db/batch.ts'
+import { createBatcher } from '#lib/base/db/batch.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
-import { retried } from '#lib/base/db/transaction.ts'
+import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
 import { chargeAsJson, eventColumns } from '#lib/rooms/charges/queries.ts'
@@ -60,7 +60,7 @@ export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
     event: 'transaction.paid',
     returning: chargeAsJson,
   })
-  const rows = await retried(() => queryRows<ChargeRow>(statement))
+  const rows = await retryOnConflict(() => queryRows<ChargeRow>(statement))
   if (rows.length > 0) wake('deliveries')
   return rows
 }
@@ -72,9 +72,9 @@ export async function settleInOrder(payments: Payment[]): Promise<(ChargeRow | n
 }
 
 /** Settles one payment, batched with others of its account: they all update one balance row. */
-export const settleCharge = batched({
+export const settleCharge = createBatcher({
   run: settleInOrder,
   queueOf: ({ accountId }: Payment) => accountId,
   nameOf: ({ chargeId }: Payment) => chargeId,
-  most: 200,
+  batchMax: 200,
 })

@@ -1,5 +1,5 @@
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
-import { bareId } from '#lib/base/ids.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import type { ChargeOutcome, ChargeRow } from '#lib/rooms/charges/schema.ts'
@@ -20,7 +20,7 @@ export async function simulateCharge(
   if (!charge) throw refuse('transaction_not_found')
   const mayChange = charge.status === 'pending' || (outcome === 'paid' && charge.status !== 'paid')
   if (!mayChange) throw alreadyFinal(charge.status)
-  const said = await decideCharge(bareId(charge.id), charge.amount, outcome)
+  const said = await decideCharge(removeHyphens(charge.id), charge.amount, outcome)
   const changed = await endAsSaid(accountId, charge.id, said)
   if (!changed) throw alreadyFinal('final')
   return changed

@@ -1,7 +1,7 @@
-import { sideBySide, together } from '#lib/base/db/batch.ts'
-import { type Claim, holding, postpone } from '#lib/base/db/claim.ts'
+import { runBatch, runConcurrently } from '#lib/base/db/batch.ts'
+import { type Claim, postpone, withLease } from '#lib/base/db/claim.ts'
 import { Prisma } from '#lib/base/db/client.ts'
-import { bareId } from '#lib/base/ids.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { MODES } from '#lib/base/mode.ts'
 import { cancelOpening } from '#lib/rooms/charges/cancel.ts'
@@ -10,7 +10,7 @@ import { inMs, nextAsk, postponeCharges } from '#lib/rooms/charges/postpone.ts'
 import { settleInOrder } from '#lib/rooms/charges/settle.ts'
 import type { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { ChargeState, Gateway } from '#lib/services/gateway/gateway.ts'
-import { journaled } from '#lib/services/gateway/journal.ts'
+import { withJournal } from '#lib/services/gateway/journal.ts'
 
 const BATCH_MAX = 250
 /** Maximum openings of a batch cancelled concurrently. */
@@ -20,13 +20,13 @@ const ASK_AGAIN_MS = 15_000
 
 /** Claims due charges, queries the bank and ends each as it reports. */
 export function verifyDueCharges(choose: typeof gatewayOf): Promise<number> {
-  return holding('charges', BATCH_MAX, async due => {
+  return withLease('charges', BATCH_MAX, async due => {
     for (const mode of MODES) {
       const [opening, pending] = [true, false].map(isOpening =>
         due.filter(held => held.mode === mode && (held.status === 'opening') === isOpening),
       ) as [Claim[], Claim[]]
       if (pending.length > 0) await endAfterAsking(choose(mode), pending)
-      await sideBySide(opening, AT_ONCE, async held => {
+      await runConcurrently(opening, AT_ONCE, async held => {
         const gone = await cancelOpening(choose(mode), held).catch(error => tell(error, held))
         if (gone === false) await postpone('charges', held, ASK_AGAIN_MS)
       })
@@ -35,12 +35,12 @@ export function verifyDueCharges(choose: typeof gatewayOf): Promise<number> {
 }
 
 async function endAfterAsking(gateway: Gateway, due: Claim[]): Promise<void> {
-  const known = await journaled(gateway, due).getCharges(due.map(held => bareId(held.id)))
+  const known = await withJournal(gateway, due).getCharges(due.map(held => removeHyphens(held.id)))
   if (known.outcome !== 'ok') return postponeCharges(due, inMs(ASK_AGAIN_MS))
   const open: Claim[] = []
   const ended = { paid: [] as Paid[], failed: [] as Claim[], expired: [] as Claim[] }
   for (const held of due) {
-    const said: ChargeState = known.value.get(bareId(held.id)) ?? { state: 'open' }
+    const said: ChargeState = known.value.get(removeHyphens(held.id)) ?? { state: 'open' }
     if (said.state === 'paid') ended.paid.push({ ...held, ...said })
     else if (said.state === 'open') open.push(held)
     else ended[said.state === 'failed' ? 'failed' : 'expired'].push(held)
@@ -65,7 +65,7 @@ async function endEach<Held extends Claim>(
   end: (due: Held[]) => Promise<unknown[]>,
 ): Promise<Held[]> {
   if (due.length === 0) return []
-  const outcomes = await together(due, end)
+  const outcomes = await runBatch(due, end)
   const failed = outcomes.map((one, nth) => [one.ok ? null : one.error, due[nth] as Held] as const)
   for (const [error, held] of new Map(failed)) if (error) tell(error, held)
   return due.filter((_, nth) => outcomes[nth]?.ok)

@@ -1,5 +1,13 @@
 import * as z from 'zod'
-import { about, anyObject, instant, listQuery, must, pageOf, pickFields } from '#lib/base/fields.ts'
+import {
+  anyObject,
+  instant,
+  listQuery,
+  must,
+  openApiMeta,
+  pageOf,
+  pickFields,
+} from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
 import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 
@@ -11,15 +19,17 @@ const PAYMENT_URL = 'https://pix.shop.example/pay/bXkQ0m1xZ0F5c2VjcmV0IQ'
 const STATUS = 'A charge is created `pending`. `paid` is final: the amount is in the balance.'
 
 const created = {
-  transaction_id: z.uuid().meta(about('Id of the charge.', ID)),
+  transaction_id: z.uuid().meta(openApiMeta('Id of the charge.', ID)),
   br_code: z
     .string()
-    .meta(about('PIX code that the payer copies or scans: the text of the QR code.', BR_CODE)),
-  amount: z.int().meta(about('Amount, in cents.', 1500)),
-  status: z.enum(CHARGE_STATUSES).meta(about(STATUS, 'pending')),
-  metadata: anyObject.nullable().meta(about('Metadata as sent, or null.', { order: 1048 })),
+    .meta(
+      openApiMeta('PIX code that the payer copies or scans: the text of the QR code.', BR_CODE),
+    ),
+  amount: z.int().meta(openApiMeta('Amount, in cents.', 1500)),
+  status: z.enum(CHARGE_STATUSES).meta(openApiMeta(STATUS, 'pending')),
+  metadata: anyObject.nullable().meta(openApiMeta('Metadata as sent, or null.', { order: 1048 })),
 }
-const success = z.literal('success').meta(about('Always `success` with status 200.'))
+const success = z.literal('success').meta(openApiMeta('Always `success` with status 200.'))
 
 export const ChargeCreated = z
   .object({ status: success, data: z.object(created) })
@@ -28,47 +38,61 @@ export const ChargeCreated = z
 export const ChargeDetail = z
   .object({
     ...created,
-    status: created.status.meta(about(STATUS, 'paid')),
-    id: z.uuid().meta(about('The same as `transaction_id`.', ID)),
+    status: created.status.meta(openApiMeta(STATUS, 'paid')),
+    id: z.uuid().meta(openApiMeta('The same as `transaction_id`.', ID)),
     external_id: z
       .string()
-      .meta(about('Your reference. Default: the id without hyphens.', 'order-1048')),
-    mode: z.enum(MODES).meta(about('Test or live mode.', 'test')),
-    client_name: z.string().meta(about('Name of the payer.', 'Ana Beatriz Rocha')),
-    client_email: z.string().meta(about('E-mail of the payer.', 'ana@example.com')),
-    client_doc: z.string().meta(about('CPF or CNPJ of the payer.', '529.982.247-25')),
-    client_phone: z.string().nullable().meta(about('Phone of the payer.', '+55 11 98765-4321')),
+      .meta(openApiMeta('Your reference. Default: the id without hyphens.', 'order-1048')),
+    mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
+    client_name: z.string().meta(openApiMeta('Name of the payer.', 'Ana Beatriz Rocha')),
+    client_email: z.string().meta(openApiMeta('E-mail of the payer.', 'ana@example.com')),
+    client_doc: z.string().meta(openApiMeta('CPF or CNPJ of the payer.', '529.982.247-25')),
+    client_phone: z
+      .string()
+      .nullable()
+      .meta(openApiMeta('Phone of the payer.', '+55 11 98765-4321')),
     ip: z
       .string()
       .nullable()
-      .meta(about('IP address of the payer, or the client address of the request.', '203.0.113.7')),
+      .meta(
+        openApiMeta(
+          'IP address of the payer, or the client address of the request.',
+          '203.0.113.7',
+        ),
+      ),
     items: z
       .array(anyObject)
       .nullable()
       .meta(
-        about('Items as sent, or null.', [
+        openApiMeta('Items as sent, or null.', [
           { name: 'Café especial 1 kg', price: 1500, quantity: 1 },
         ]),
       ),
     utms: anyObject
       .nullable()
-      .meta(about('Parameters as sent, or null.', { utm_source: 'instagram' })),
+      .meta(openApiMeta('Parameters as sent, or null.', { utm_source: 'instagram' })),
     webhook_url: z
       .string()
       .nullable()
-      .meta(about('URL that receives the events, or null.', 'https://shop.example/hooks/pix')),
-    expires_at: instant.meta(about('Time of expiry.', '2026-11-21T02:27:00.123456Z')),
+      .meta(
+        openApiMeta('URL that receives the events, or null.', 'https://shop.example/hooks/pix'),
+      ),
+    expires_at: instant.meta(openApiMeta('Time of expiry.', '2026-11-21T02:27:00.123456Z')),
     paid_at: instant
       .nullable()
-      .meta(about('Time of payment, or null.', '2026-11-21T01:28:12.004211Z')),
+      .meta(openApiMeta('Time of payment, or null.', '2026-11-21T01:28:12.004211Z')),
     end_to_end_id: z
       .string()
       .nullable()
-      .meta(about('End-to-end id of the payment, 32 characters, or null.', END_TO_END_ID)),
-    refunded_amount: z.int().meta(about('Refunded amount, in cents.', 0)),
-    payment_url: z.string().meta(about('URL of the payment page, with the QR code.', PAYMENT_URL)),
-    created_at: instant.meta(about('Time of creation.', '2026-11-21T01:27:00.123456Z')),
-    updated_at: instant.meta(about('Time of the last change.', '2026-11-21T01:28:12.004211Z')),
+      .meta(openApiMeta('End-to-end id of the payment, 32 characters, or null.', END_TO_END_ID)),
+    refunded_amount: z.int().meta(openApiMeta('Refunded amount, in cents.', 0)),
+    payment_url: z
+      .string()
+      .meta(openApiMeta('URL of the payment page, with the QR code.', PAYMENT_URL)),
+    created_at: instant.meta(openApiMeta('Time of creation.', '2026-11-21T01:27:00.123456Z')),
+    updated_at: instant.meta(
+      openApiMeta('Time of the last change.', '2026-11-21T01:28:12.004211Z'),
+    ),
   })
   .meta({ id: 'Charge' })
 export type ChargeDetail = z.infer<typeof ChargeDetail>
@@ -102,7 +126,7 @@ function centsFilter(description: string, example: number) {
     .regex(/^\d{1,12}$/, must(CENTS))
     .transform(Number)
     .optional()
-    .meta({ like: z.int().min(0).optional(), ...about(description, example) })
+    .meta({ like: z.int().min(0).optional(), ...openApiMeta(description, example) })
 }
 
 export const chargesQuery = listQuery(CHARGE_STATUSES, FIND).extend({

@@ -1,6 +1,6 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
-import type { Once } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -9,7 +9,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { type Permission, TOKENS_MAX } from '#lib/rooms/tokens/schema.ts'
 import { isTokenActive } from '#lib/rooms/tokens/status.ts'
 import { makeToken } from '#lib/rooms/tokens/token-text.ts'
-import { keepKey, lockAccount } from '#lib/services/webhooks/owner.ts'
+import { lockAccount, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
 const PREFIX_LENGTH = 20
 
@@ -25,11 +25,11 @@ export interface NewToken {
 export function issueToken(
   wanted: NewToken,
   actor: Actor,
-  once?: Once,
+  once?: IdempotentRequest,
 ): Promise<{ id: string; token: string }> {
   return transaction(async tx => {
     await lockAccount(tx, wanted.accountId)
-    await keepKey(tx, once)
+    await storeIdempotencyKey(tx, once)
     await refuseTooMany(tx, wanted)
     return writeToken(tx, wanted, actor, once?.id)
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
-import { databaseFault } from '#lib/base/errors.ts'
+import { parseDatabaseError } from '#lib/base/errors.ts'
 import { CALLER_COLUMNS, type CallerRow } from '#lib/rooms/tokens/caller.ts'
 import { recallToken } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
@@ -51,6 +51,6 @@ test.each(Object.entries(CHANGES))(
     const statement = change.replace('$1', `'${merchant.id}'`).replace('$2', `'${other.id}'`)
     await query(env().DATABASE_URL ?? '', statement)
     const error = await prove(token).catch(reason => reason)
-    expect(databaseFault(error).code).toBe('TR401')
+    expect(parseDatabaseError(error).code).toBe('TR401')
   },
 )

@@ -1,6 +1,6 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
-import type { Once } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
@@ -8,7 +8,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { writeToken } from '#lib/rooms/tokens/issue.ts'
 import type { Permission } from '#lib/rooms/tokens/schema.ts'
 import { isTokenActive } from '#lib/rooms/tokens/status.ts'
-import { keepKey, lockAccount } from '#lib/services/webhooks/owner.ts'
+import { lockAccount, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
 interface Rotation {
   accountId: string
@@ -33,12 +33,12 @@ interface Old {
 export function rotateToken(
   { accountId, mode, id, overlapHours }: Rotation,
   actor: Actor,
-  once?: Once,
+  once?: IdempotentRequest,
 ): Promise<{ id: string; token: string }> {
   return transaction(async tx => {
     await lockAccount(tx, accountId)
     const { name, permissions, nextExpiry } = await lockToken(tx, { accountId, mode, id })
-    await keepKey(tx, once)
+    await storeIdempotencyKey(tx, once)
     const wanted = { accountId, mode, name, permissions, expiresAt: nextExpiry ?? undefined }
     const made = await writeToken(tx, wanted, actor, once?.id)
     const [old] = await tx.$queryRaw<{ expiresAt: Date }[]>`

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { about, instant, must, text } from '#lib/base/fields.ts'
+import { instant, must, openApiMeta, text } from '#lib/base/fields.ts'
 import { TOKEN_STATUSES } from '#lib/rooms/tokens/states.ts'
 import { isPermission, PERMISSIONS, type Permission } from '#lib/services/people/roles.ts'
 
@@ -9,7 +9,7 @@ export { isPermission, PERMISSIONS, type Permission }
 export const Token = z.object({
   id: z.uuid(),
   name: z.string(),
-  prefix: z.string().meta(about('First characters of the token.')),
+  prefix: z.string().meta(openApiMeta('First characters of the token.')),
   last_four: z.string(),
   permissions: z.array(z.enum(PERMISSIONS)),
   status: z.enum(TOKEN_STATUSES),
@@ -20,7 +20,7 @@ export const Token = z.object({
   revoked_reason: z.string().nullable(),
   /** Kind of user who revoked it, if a user did. Operator staff are not named in `revoker`. */
   revoked_by: z.enum(['member', 'operator']).nullable(),
-  revoker: z.string().nullable().meta(about('Name of the member who revoked it.')),
+  revoker: z.string().nullable().meta(openApiMeta('Name of the member who revoked it.')),
   replaced_by: z.uuid().nullable(),
 })
 export type TokenRow = z.infer<typeof Token>
@@ -44,13 +44,13 @@ const TokenRequest = z.object({
   expires_on: z.iso
     .date(must('be a date such as 2027-03-31'))
     .optional()
-    .meta(about("Last day on which the token is valid, in the account's time zone.")),
+    .meta(openApiMeta("Last day on which the token is valid, in the account's time zone.")),
 })
 export type TokenRequest = z.infer<typeof TokenRequest>
 export const tokenRequest = { test: TokenRequest, live: TokenRequest }
 
 const RevokeRequest = z.object({
-  reason: text(1, 200).optional().meta(about('Reason, for the audit log.')),
+  reason: text(1, 200).optional().meta(openApiMeta('Reason, for the audit log.')),
 })
 export const revokeRequest = { test: RevokeRequest, live: RevokeRequest }
 

@@ -1,5 +1,5 @@
 import { db } from '#lib/base/db/client.ts'
-import { retried } from '#lib/base/db/transaction.ts'
+import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
 import { type CallerRow, callerColumns } from '#lib/rooms/tokens/caller.ts'
@@ -49,7 +49,7 @@ async function readRow(hash: Uint8Array): Promise<Row | null> {
 
 /** Records use at most once a minute, so that a busy token does not become a hot row. */
 async function noteUse(hash: Uint8Array): Promise<void> {
-  await retried(
+  await retryOnConflict(
     () => db().$executeRaw`
       UPDATE tokens SET last_used_at = now() WHERE hash = ${hash}
         AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')`,

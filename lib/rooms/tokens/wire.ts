@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { about } from '#lib/base/fields.ts'
+import { openApiMeta } from '#lib/base/fields.ts'
 import { Token } from '#lib/rooms/tokens/schema.ts'
 
 export const TokenList = z.object({ data: z.array(Token) })
@@ -10,6 +10,6 @@ export const TokenShown = z.object({
     token: z
       .string()
       .nullable()
-      .meta(about('Returned only once. Null in the response to a repeated request.')),
+      .meta(openApiMeta('Returned only once. Null in the response to a repeated request.')),
   }),
 })

@@ -1,5 +1,5 @@
 import type { AccountRef } from '#lib/base/db/columns.ts'
-import type { Once } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -12,7 +12,7 @@ export async function createWithdrawal(
   account: AccountRef,
   mode: Mode,
   order: WithdrawalOrder,
-  once?: Once,
+  once?: IdempotentRequest,
 ): Promise<WithdrawalRow> {
   if (gatewayOf(mode).isDownFor?.(order.dictKey)) {
     throw refuse('service_unavailable')

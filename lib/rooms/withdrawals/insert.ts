@@ -1,10 +1,10 @@
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { type AccountRef, accountSql } from '#lib/base/db/columns.ts'
-import type { Once } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
-import { retried, transaction } from '#lib/base/db/transaction.ts'
-import { databaseFault, refuse } from '#lib/base/errors.ts'
+import { retryOnConflict, transaction } from '#lib/base/db/transaction.ts'
+import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -37,7 +37,7 @@ export async function insertWithdrawal(
   account: AccountRef,
   mode: Mode,
   order: WithdrawalOrder,
-  once?: Once,
+  once?: IdempotentRequest,
 ): Promise<WithdrawalRow> {
   const statement = insertSql(account, mode, order, once)
   const insert = async (tx: Tx) => {
@@ -46,7 +46,9 @@ export async function insertWithdrawal(
     return rows.map(({ json }) => JSON.parse(json) as WithdrawalRow)
   }
   const written =
-    mode === 'live' ? transaction(insert) : retried(() => queryRows<WithdrawalRow>(statement))
+    mode === 'live'
+      ? transaction(insert)
+      : retryOnConflict(() => queryRows<WithdrawalRow>(statement))
   const [row] = await written.catch(refuseTaken)
   if (!row) throw new Invariant('the statement that inserts a withdrawal returned no row')
   return row
@@ -56,7 +58,7 @@ function insertSql(
   account: AccountRef,
   mode: Mode,
   order: WithdrawalOrder,
-  once: Once | undefined,
+  once: IdempotentRequest | undefined,
 ): Prisma.Sql {
   const id = once?.id ?? newId()
   const bookedAt = Prisma.sql`${order.bookedAt ?? null}::timestamptz`
@@ -85,7 +87,7 @@ function insertSql(
 }
 
 function refuseTaken(error: unknown): never {
-  if (databaseFault(error).constraint === 'withdrawals_account_id_mode_external_id_key') {
+  if (parseDatabaseError(error).constraint === 'withdrawals_account_id_mode_external_id_key') {
     throw refuse('external_id_used')
   }
   return refuseOverdraft(error)

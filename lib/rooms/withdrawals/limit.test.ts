@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { bareId, newId } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { limitAccount } from '#lib/rooms/accounts/limit.ts'
 import type { Account, AccountLimits } from '#lib/rooms/accounts/schema.ts'
@@ -34,7 +34,7 @@ const DAY_AFTER = '2026-11-21T09:00:00.000Z'
 function openLive({ id: accountId }: Account, amount: number, mode: Mode = 'live') {
   const id = newId()
   const order = {
-    txid: bareId(id),
+    txid: removeHyphens(id),
     amount,
     expiresInSeconds: 60,
     merchantName: 'Loja',
@@ -53,7 +53,7 @@ async function receiveLive(merchant: Account, amount: number): Promise<void> {
     where: { accountId: merchant.id, id: chargeId },
     data: { status: 'pending', brCode: 'a code' },
   })
-  const endToEndId = `E${bareId(newId()).slice(1)}`
+  const endToEndId = `E${removeHyphens(newId()).slice(1)}`
   await settleCharge({ accountId: merchant.id, chargeId, endToEndId, paidAt: new Date() })
 }
 

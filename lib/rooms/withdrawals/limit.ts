@@ -1,7 +1,7 @@
 import type { Tx } from '#lib/base/db/client.ts'
 import { invalidInput } from '#lib/base/errors.ts'
 import { earliestIdAt } from '#lib/base/ids.ts'
-import { cents, reaisText } from '#lib/base/money.ts'
+import { cents, formatReais } from '#lib/base/money.ts'
 
 interface Limits {
   withdrawalMax: bigint | null
@@ -49,5 +49,5 @@ export async function requireWithinLimits(
 }
 
 function reais(amount: bigint): string {
-  return `R$ ${reaisText(cents(amount), 'en')}`
+  return `R$ ${formatReais(cents(amount), 'en')}`
 }

@@ -1,10 +1,10 @@
 import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { type AccountRef, ofAccount, utc } from '#lib/base/db/columns.ts'
+import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
 import { type Page, pageSql, toPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import type { ListQuery } from '#lib/base/fields.ts'
-import { bareId, isUuid } from '#lib/base/ids.ts'
+import { isUuid, removeHyphens } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
@@ -31,7 +31,7 @@ export async function findWithdrawal(
     : Prisma.sql`w.external_id = ${idOrReference}`
   const [row] = await queryRows<WithdrawalRow>(Prisma.sql`
     SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
-    WHERE ${ofAccount('w', account)} AND w.mode = ${mode} AND ${which}`)
+    WHERE ${accountCondition('w', account)} AND w.mode = ${mode} AND ${which}`)
   return row ?? null
 }
 
@@ -50,7 +50,7 @@ export async function findPayout({
     WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid
       AND w.status = 'pending' AND w.lease = ${lease}::uuid`
   if (!row) return null
-  const order = { id: bareId(id), amount: cents(row.amount), dictKey: row.dictKey }
+  const order = { id: removeHyphens(id), amount: cents(row.amount), dictKey: row.dictKey }
   return { order, mayBeSent: row.mayBeSent }
 }
 
@@ -82,6 +82,6 @@ export async function listWithdrawals(
     : Prisma.empty
   const rows = await queryRows<WithdrawalRow>(Prisma.sql`
     SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
-    WHERE ${ofAccount('w', account)} AND w.mode = ${mode} ${found} ${pageSql('w', query)}`)
+    WHERE ${accountCondition('w', account)} AND w.mode = ${mode} ${found} ${pageSql('w', query)}`)
   return toPage(rows, query.limit)
 }

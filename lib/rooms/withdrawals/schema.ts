@@ -1,6 +1,14 @@
 import * as z from 'zod'
 import { invalidInput } from '#lib/base/errors.ts'
-import { about, externalId, httpsUrl, httpUrl, must, text, wholeCents } from '#lib/base/fields.ts'
+import {
+  externalId,
+  httpsUrl,
+  httpUrl,
+  must,
+  openApiMeta,
+  text,
+  wholeCents,
+} from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
 import {
@@ -23,17 +31,20 @@ const WEBHOOK_URL =
 
 const WithdrawalRequest = z.object({
   amount: wholeCents(WITHDRAWAL_AMOUNT_MIN, AMOUNT_MAX).meta(
-    about('Amount to send, in cents. It is held at once and must not exceed the balance.', 5000),
+    openApiMeta(
+      'Amount to send, in cents. It is held at once and must not exceed the balance.',
+      5000,
+    ),
   ),
   pix_key: z
     .string(must('be a string'))
     .max(PIX_KEY_MAX, must(`have at most ${PIX_KEY_MAX} characters`))
-    .meta(about('Destination PIX key.', 'ana@example.com')),
+    .meta(openApiMeta('Destination PIX key.', 'ana@example.com')),
   pix_key_type: z
     .enum(PIX_KEY_TYPES, must(`be one of ${PIX_KEY_TYPES.join(', ')}`))
     .optional()
-    .meta(about(PIX_KEY_TYPE, 'email')),
-  webhook_url: httpUrl.optional().meta(about(WEBHOOK_URL)),
+    .meta(openApiMeta(PIX_KEY_TYPE, 'email')),
+  webhook_url: httpUrl.optional().meta(openApiMeta(WEBHOOK_URL)),
   external_id: externalId.optional(),
 })
 export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>
@@ -113,10 +124,10 @@ export const DecisionRequest = z
   .object({
     outcome: z
       .enum(['approved', 'rejected'], must('be approved or rejected'))
-      .meta(about('Decision of the receiving bank.', 'rejected')),
+      .meta(openApiMeta('Decision of the receiving bank.', 'rejected')),
     reason: text(1, 255)
       .optional()
-      .meta(about('Reason for a rejection.', 'The receiving account is closed')),
+      .meta(openApiMeta('Reason for a rejection.', 'The receiving account is closed')),
   })
   .meta({ id: 'WithdrawalOutcome' })
 export type DecisionRequest = z.infer<typeof DecisionRequest>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { bareId } from '#lib/base/ids.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
 import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
@@ -112,7 +112,7 @@ test.each(['withdrawals', 'refunds'] as const)(
       switch (step.do) {
         case 'create': {
           const { id } = await room.create(world)
-          bank.decide(bareId(id), step.fate)
+          bank.decide(removeHyphens(id), step.fate)
           return ids.push(id)
         }
         case 'run':
@@ -170,10 +170,10 @@ test.each(['withdrawals', 'refunds'] as const)(
         const status = (await statusOf(id)) ?? ''
         seen.add(status)
         expect([room.sent, 'rejected']).toContain(status)
-        expect(world.bank.debitsOf(bareId(id))).toBe(status === room.sent ? 1 : 0)
+        expect(world.bank.debitsOf(removeHyphens(id))).toBe(status === room.sent ? 1 : 0)
         expect(await db().event.count({ where: room.told(id) })).toBe(1)
       }
-      const known = new Set(world.ids.map(bareId))
+      const known = new Set(world.ids.map(removeHyphens))
       for (const { id, amount } of world.bank.sent) {
         expect(known).toContain(id)
         expect(amount).toBe(AMOUNT)

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { claim, releaseAll } from '#lib/base/db/claim.ts'
+import { claim, releaseLeases } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
-import { bareId } from '#lib/base/ids.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
 import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
@@ -28,7 +28,7 @@ async function withdraw(key: string): Promise<string> {
 }
 
 const find = (id: string) => findWithdrawal(merchant.id, 'test', id)
-const ordersOf = (id: string) => db().simulatorOrder.findMany({ where: { id: bareId(id) } })
+const ordersOf = (id: string) => db().simulatorOrder.findMany({ where: { id: removeHyphens(id) } })
 const settles = async (id: string) => {
   await fallDue(id)
   await sendDueWithdrawals()
@@ -124,7 +124,7 @@ const eventsOf = (id: string) => db().event.count({ where: { subjectId: id } })
 async function expectApprovedOnce(id: string, bank: StubBank): Promise<void> {
   bank.settle()
   expect(await turn(id, bank)).toBe('approved')
-  expect(bank.debitsOf(bareId(id))).toBe(1)
+  expect(bank.debitsOf(removeHyphens(id))).toBe(1)
   expect(await eventsOf(id)).toBe(1)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 0 })
   await expectBalancedBooks(merchant.id)
@@ -176,7 +176,7 @@ describe('a worker that lost its lease', () => {
   test('does not send again what the new holder has sent', async () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
-    bank.decide(bareId(id), { sends: ['lost before'] })
+    bank.decide(removeHyphens(id), { sends: ['lost before'] })
     await turn(id, bank)
     bank.stall('after', async () => {
       await turn(id, bank)
@@ -189,9 +189,9 @@ describe('a worker that lost its lease', () => {
   test('because its process stops, sends nothing more', async () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
-    bank.decide(bareId(id), { sends: ['lost before'] })
+    bank.decide(removeHyphens(id), { sends: ['lost before'] })
     await turn(id, bank)
-    bank.stall('after', releaseAll)
+    bank.stall('after', releaseLeases)
     await turn(id, bank)
     expect(bank.sent).toHaveLength(1)
     expect(await run(bank)).toBe(1)
@@ -202,11 +202,11 @@ describe('a worker that lost its lease', () => {
 test('a late first attempt makes the next one a duplicate, which does not reject it', async () => {
   const id = await withdraw('ana@example.com')
   const bank = new StubBank()
-  bank.decide(bareId(id), { sends: ['lost before'] })
+  bank.decide(removeHyphens(id), { sends: ['lost before'] })
   await turn(id, bank)
   bank.stall('after', () =>
     bank
-      .sendPayout({ id: bareId(id), amount: 4_000, dictKey: 'ana@example.com' })
+      .sendPayout({ id: removeHyphens(id), amount: 4_000, dictKey: 'ana@example.com' })
       .then(() => undefined),
   )
   expect(await turn(id, bank)).toBe('pending')
@@ -228,7 +228,7 @@ test('a bank call that hangs does not delay the others', async () => {
   letGo()
   expect(await working).toBe(20)
   await expect.poll(() => bank.sent.length).toBe(20)
-  expect(new Set(bank.sent.map(order => order.id))).toEqual(new Set(ids.map(bareId)))
+  expect(new Set(bank.sent.map(order => order.id))).toEqual(new Set(ids.map(removeHyphens)))
 })
 
 test('the journal contains the bank calls, with the PIX key masked', async () => {
@@ -243,7 +243,7 @@ test('the journal contains the bank calls, with the PIX key masked', async () =>
   expect(calls).toMatchObject([
     {
       operation: 'sendPayout',
-      request: { id: bareId(id), amount: 4_000, dictKey: 'a***@example.com' },
+      request: { id: removeHyphens(id), amount: 4_000, dictKey: 'a***@example.com' },
       outcome: 'ok',
     },
     { operation: 'getPayout', outcome: 'ok', response: { state: 'done' } },

@@ -1,12 +1,12 @@
 import { type Claim, postpone } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
-import { bareId } from '#lib/base/ids.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
 import { findPayout } from '#lib/rooms/withdrawals/queries.ts'
 import { settleAsSaid } from '#lib/rooms/withdrawals/settle.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
-import { journaled } from '#lib/services/gateway/journal.ts'
-import { askAgainInMs, placeOrder, sendDue } from '#lib/services/gateway/order.ts'
+import { withJournal } from '#lib/services/gateway/journal.ts'
+import { orderRetryPauseMs, placeOrder, sendDueOrders } from '#lib/services/gateway/order.ts'
 
 /** Pause of an inactive account's withdrawals: the longest wait after its activation. */
 const WAITS_S = 15
@@ -16,20 +16,20 @@ const WAITS_S = 15
  * response never rejects one. Returns how many were due.
  */
 export function sendDueWithdrawals(choose = gatewayOf): Promise<number> {
-  return sendDue('withdrawal', held => sendOne(held, choose))
+  return sendDueOrders('withdrawal', held => sendOne(held, choose))
 }
 
 async function sendOne(held: Claim, choose: typeof gatewayOf): Promise<void> {
   const { accountId, id, lease } = held
   const said = await askBank(held, choose(held.mode))
   if (said && said.state !== 'taken') await settleAsSaid(accountId, id, said, lease)
-  else await postpone('withdrawals', held, askAgainInMs(held.attempts))
+  else await postpone('withdrawals', held, orderRetryPauseMs(held.attempts))
 }
 
 function askBank(held: Claim, gateway: Gateway): Promise<OrderState | null> {
-  const bank = journaled(gateway, [held])
+  const bank = withJournal(gateway, [held])
   return placeOrder(held, {
-    ask: () => bank.getPayout(bareId(held.id)),
+    query: () => bank.getPayout(removeHyphens(held.id)),
     async send() {
       const payout = await findPayout(held)
       if (!payout) return null

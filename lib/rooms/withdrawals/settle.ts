@@ -1,7 +1,7 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
-import { retried } from '#lib/base/db/transaction.ts'
+import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
@@ -9,7 +9,7 @@ import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import type { OrderState } from '#lib/services/gateway/gateway.ts'
-import { type BankReason, rejectedFor } from '#lib/services/gateway/rejection.ts'
+import { type BankReason, rejectionAssignments } from '#lib/services/gateway/rejection.ts'
 
 interface Settlement {
   accountId: string
@@ -32,7 +32,7 @@ export function approveWithdrawal(
 export function rejectWithdrawal(
   settlement: Settlement & { reason: BankReason },
 ): Promise<WithdrawalRow | null> {
-  return settle(settlement, 'rejected', rejectedFor(settlement.reason))
+  return settle(settlement, 'rejected', rejectionAssignments(settlement.reason))
 }
 
 export function settleAsSaid(
@@ -82,7 +82,7 @@ async function settle(
     event: `withdrawal.${outcome}`,
     returning: withdrawalAsJson,
   })
-  const [row] = await retried(() => queryRows<WithdrawalRow>(statement))
+  const [row] = await retryOnConflict(() => queryRows<WithdrawalRow>(statement))
   if (row) wake('deliveries')
   return row ?? null
 }

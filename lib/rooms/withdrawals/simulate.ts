@@ -1,5 +1,5 @@
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
-import { bareId } from '#lib/base/ids.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import type { DecisionRequest, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { settleAsSaid } from '#lib/rooms/withdrawals/settle.ts'
@@ -18,7 +18,7 @@ export async function simulateWithdrawal(
   if (!withdrawal) throw refuse('withdrawal_not_found')
   if (withdrawal.status !== 'pending') throw alreadyFinal(withdrawal.status)
   const { outcome, reason } = decision
-  const said = await decidePayout(bareId(withdrawal.id), withdrawal.amount, outcome, reason)
+  const said = await decidePayout(removeHyphens(withdrawal.id), withdrawal.amount, outcome, reason)
   const settled = await settleAsSaid(accountId, withdrawal.id, said)
   if (!settled) throw alreadyFinal('final')
   return settled

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { about, instant, pageOf, pickFields } from '#lib/base/fields.ts'
+import { instant, openApiMeta, pageOf, pickFields } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
 import { PIX_KEY_TYPES } from '#lib/base/pix/pix-key.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
@@ -9,19 +9,19 @@ const STATUS =
 const E2E = 'End-to-end id of the payment, 32 characters, or null.'
 
 const created = {
-  id: z.uuid().meta(about('Id of the withdrawal.', '01a1fbb9-7fa1-7c33-8f6a-2f1f5a0e9c41')),
-  amount: z.int().meta(about('Amount, in cents.', 5000)),
-  status: z.enum(WITHDRAWAL_STATUSES).meta(about(STATUS, 'pending')),
+  id: z.uuid().meta(openApiMeta('Id of the withdrawal.', '01a1fbb9-7fa1-7c33-8f6a-2f1f5a0e9c41')),
+  amount: z.int().meta(openApiMeta('Amount, in cents.', 5000)),
+  status: z.enum(WITHDRAWAL_STATUSES).meta(openApiMeta(STATUS, 'pending')),
   pix_key_type: z
     .enum(PIX_KEY_TYPES)
-    .meta(about('Type as sent, or as inferred from the key.', 'email')),
-  pix_key: z.string().meta(about('Destination key as sent.', 'ana@example.com')),
-  created_at: instant.meta(about('Time of creation.', '2026-11-21T01:30:00.481516Z')),
+    .meta(openApiMeta('Type as sent, or as inferred from the key.', 'email')),
+  pix_key: z.string().meta(openApiMeta('Destination key as sent.', 'ana@example.com')),
+  created_at: instant.meta(openApiMeta('Time of creation.', '2026-11-21T01:30:00.481516Z')),
 }
 
 export const WithdrawalCreated = z
   .object({
-    message: z.string().meta(about('Message for people.', 'Withdrawal created')),
+    message: z.string().meta(openApiMeta('Message for people.', 'Withdrawal created')),
     data: z.object(created),
   })
   .meta({ id: 'WithdrawalCreated' })
@@ -29,23 +29,27 @@ export const WithdrawalCreated = z
 export const WithdrawalDetail = z
   .object({
     ...created,
-    status: created.status.meta(about(STATUS, 'approved')),
-    external_id: z.string().nullable().meta(about('Your reference, or null.', 'payout-77')),
-    mode: z.enum(MODES).meta(about('Test or live mode.', 'test')),
+    status: created.status.meta(openApiMeta(STATUS, 'approved')),
+    external_id: z.string().nullable().meta(openApiMeta('Your reference, or null.', 'payout-77')),
+    mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
     webhook_url: z
       .string()
       .nullable()
-      .meta(about('URL that receives the events, or null.', 'https://shop.example/hooks/pix')),
+      .meta(
+        openApiMeta('URL that receives the events, or null.', 'https://shop.example/hooks/pix'),
+      ),
     rejection_reason: z
       .string()
       .nullable()
-      .meta(about('Reason that the bank gave, or null.', null)),
-    end_to_end_id: z.string().nullable().meta(about(E2E, 'E0000000020261121013061b2c3d4e5f')),
+      .meta(openApiMeta('Reason that the bank gave, or null.', null)),
+    end_to_end_id: z.string().nullable().meta(openApiMeta(E2E, 'E0000000020261121013061b2c3d4e5f')),
     approved_at: instant
       .nullable()
-      .meta(about('Time of approval, or null.', '2026-11-21T01:30:01.502913Z')),
-    rejected_at: instant.nullable().meta(about('Time of rejection, or null.', null)),
-    updated_at: instant.meta(about('Time of the last change.', '2026-11-21T01:30:01.502913Z')),
+      .meta(openApiMeta('Time of approval, or null.', '2026-11-21T01:30:01.502913Z')),
+    rejected_at: instant.nullable().meta(openApiMeta('Time of rejection, or null.', null)),
+    updated_at: instant.meta(
+      openApiMeta('Time of the last change.', '2026-11-21T01:30:01.502913Z'),
+    ),
   })
   .meta({ id: 'Withdrawal' })
 export type WithdrawalDetail = z.infer<typeof WithdrawalDetail>

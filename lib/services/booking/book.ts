@@ -1,6 +1,6 @@
 import { type MemberAction, recordAction } from '#lib/base/audit/record.ts'
 import type { Prisma } from '#lib/base/db/client.ts'
-import { type Once, storeKey } from '#lib/base/db/once.ts'
+import { type IdempotentRequest, storeKeySql } from '#lib/base/db/once.ts'
 import { buildStatement, type Ctes, listCtes, type Source } from '#lib/base/db/statement.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { type TransferColumn, transferCtes } from '#lib/services/ledger/transfer.ts'
@@ -9,7 +9,7 @@ import type { EventType } from '#lib/services/webhooks/states.ts'
 
 interface Booking<Column extends string> {
   /** Idempotency key, stored in the same statement. */
-  idempotency?: Once
+  idempotency?: IdempotentRequest
   /** CTEs that write the rows `source` selects from. */
   ctes: Ctes
   /** One row per charge, withdrawal or refund. Without rows nothing is booked. */
@@ -31,12 +31,12 @@ type BookingWithoutEvent = Booking<TransferColumn> & { event?: undefined }
  */
 export function bookMovement(booking: BookingWithEvent | BookingWithoutEvent): Prisma.Sql {
   const { idempotency, ctes, source, movement, event, audit, returning } = booking
-  const noted = audit ? recordAction(audit, 'source') : null
+  const auditInsert = audit ? recordAction(audit, 'source') : null
   return buildStatement({
-    ctes: { kept: storeKey(idempotency), ...ctes },
+    ctes: { kept: storeKeySql(idempotency), ...ctes },
     source,
     parts: [
-      noted && listCtes({ noted }),
+      auditInsert && listCtes({ noted: auditInsert }),
       transferCtes(movement, 'source'),
       event ? eventCtes(event, 'source', { after: 'ledger_moved' }) : null,
     ],

@@ -8,7 +8,7 @@ export function gatewayOf(mode: Mode): Gateway {
   return gateways()[mode] ?? refuseMode()
 }
 
-export function isOpen(mode: Mode): boolean {
+export function isModeOpen(mode: Mode): boolean {
   return gateways()[mode] !== undefined
 }
 

@@ -19,36 +19,36 @@ export interface Gateway {
    * Builds the BR Code of a charge without calling the bank, so that storing the charge is one
    * statement. Null: this charge needs `createCharge`.
    */
-  codeFor?(order: ChargeOrder): Answer<OpenedCharge> | null
-  createCharge(order: ChargeOrder): Promise<Answer<OpenedCharge>>
+  buildBrCode?(order: ChargeOrder): GatewayResult<OpenedCharge> | null
+  createCharge(order: ChargeOrder): Promise<GatewayResult<OpenedCharge>>
   /** Returns the states of many charges in one call; charges unknown to the bank are absent. */
-  getCharges(txids: string[]): Promise<Answer<Map<string, ChargeState>>>
+  getCharges(txids: string[]): Promise<GatewayResult<Map<string, ChargeState>>>
   /**
    * Returns the SQL condition that this gateway has reported no state for a charge. Only for a
    * gateway in Troco's database: the statement that expires charges can then check by itself.
    */
-  hasNoWordOf?(chargeId: Prisma.Sql): Prisma.Sql
-  cancelCharge(txid: string): Promise<Answer<ChargeState>>
+  noStateReportedSql?(chargeId: Prisma.Sql): Prisma.Sql
+  cancelCharge(txid: string): Promise<GatewayResult<ChargeState>>
 
   /** Returns whether the bank is known to be unavailable. Checked before the amount is held. */
   isDownFor?(dictKey: string): boolean
-  sendPayout(order: PayoutOrder): Promise<Answer<OrderState>>
+  sendPayout(order: PayoutOrder): Promise<GatewayResult<OrderState>>
   /** Null: the bank never accepted this payout, so sending it under the same id is safe. */
-  getPayout(id: string): Promise<Answer<OrderState | null>>
+  getPayout(id: string): Promise<GatewayResult<OrderState | null>>
 
-  refundCharge(order: RefundOrder): Promise<Answer<OrderState>>
-  getRefund(id: string): Promise<Answer<OrderState | null>>
+  refundCharge(order: RefundOrder): Promise<GatewayResult<OrderState>>
+  getRefund(id: string): Promise<GatewayResult<OrderState | null>>
 
   /** Null: this gateway does not report a balance. */
-  getBalance(): Promise<Answer<{ available: number } | null>>
-  checkHealth(): Promise<Answer<null>>
+  getBalance(): Promise<GatewayResult<{ available: number } | null>>
+  checkHealth(): Promise<GatewayResult<null>>
 
   /** Only for a bank that sends notifications. A notice is a hint: the state is then queried. */
-  registerWebhook?(address: string): Promise<Answer<null>>
-  parseWebhook?(body: string): Notice[]
+  registerWebhook?(address: string): Promise<GatewayResult<null>>
+  parseWebhook?(body: string): GatewayNotification[]
 }
 
-export interface Notice {
+export interface GatewayNotification {
   about: 'charge' | 'payout' | 'refund'
   id: string
 }
@@ -57,7 +57,7 @@ export interface Notice {
  * Outcome of a call. ok: it took effect. rejected: it never will. retryable: it took no effect and
  * may be repeated. unknown: query the bank about this id, and never send under another id.
  */
-export type Answer<Value> =
+export type GatewayResult<Value> =
   | { outcome: 'ok'; value: Value }
   | { outcome: 'rejected'; reason: string }
   | { outcome: 'retryable'; reason: string }

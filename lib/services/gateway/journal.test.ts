@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { bareId, newId } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { journaled } from '#lib/services/gateway/journal.ts'
+import { withJournal } from '#lib/services/gateway/journal.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { makeMerchant } from '#lib/testing/stage.ts'
@@ -16,7 +16,7 @@ const subject = () => ({ accountId: merchant.id, id: newId(), mode: 'test' as co
 const callsOf = (id: string) =>
   db().gatewayCall.findMany({ where: { subjectId: id }, orderBy: { id: 'asc' } })
 const payout = (id: string, dictKey = 'ana.beatriz@example.com') => ({
-  id: bareId(id),
+  id: removeHyphens(id),
   amount: 5_000,
   dictKey,
 })
@@ -28,51 +28,53 @@ test('a call is stored before it is made, and its outcome after it', async () =>
   bank.stall('before', async () => {
     during = await callsOf(order.id)
   })
-  expect(await journaled(bank, [order]).sendPayout(payout(order.id))).toMatchObject({
+  expect(await withJournal(bank, [order]).sendPayout(payout(order.id))).toMatchObject({
     outcome: 'ok',
   })
-  const told = {
+  const expectedCall = {
     accountId: merchant.id,
     mode: 'test',
     gateway: 'stub bank',
     operation: 'sendPayout',
-    request: { id: bareId(order.id), amount: 5_000, dictKey: 'a***@example.com' },
+    request: { id: removeHyphens(order.id), amount: 5_000, dictKey: 'a***@example.com' },
   }
-  expect(during).toMatchObject([{ ...told, outcome: null, response: null, finishedAt: null }])
+  expect(during).toMatchObject([
+    { ...expectedCall, outcome: null, response: null, finishedAt: null },
+  ])
   expect(await callsOf(order.id)).toMatchObject([
-    { ...told, outcome: 'ok', response: { state: 'taken' }, finishedAt: expect.any(Date) },
+    { ...expectedCall, outcome: 'ok', response: { state: 'taken' }, finishedAt: expect.any(Date) },
   ])
 })
 
 test('a crash during a call leaves a row without an outcome', async () => {
   const order = subject()
   const bank = new StubBank()
-  let arrived = () => {}
-  const arrives = new Promise<void>(resolve => {
-    arrived = resolve
+  let signalArrival = () => {}
+  const arrival = new Promise<void>(resolve => {
+    signalArrival = resolve
   })
   bank.stall('before', () => {
-    arrived()
+    signalArrival()
     return new Promise(() => {})
   })
   // Not awaited, like a call of a process that was killed.
-  void journaled(bank, [order]).sendPayout(payout(order.id))
-  await arrives
+  void withJournal(bank, [order]).sendPayout(payout(order.id))
+  await arrival
   expect(await callsOf(order.id)).toMatchObject([{ outcome: null, finishedAt: null }])
 })
 
 test('a call that times out is unknown, even if the response arrives later', async () => {
   const order = subject()
   const bank = new StubBank()
-  let answer = () => {}
-  bank.stall('after', () => new Promise<void>(done => (answer = done)))
-  const lost = await journaled(bank, [order], 50).sendPayout(payout(order.id))
+  let respond = () => {}
+  bank.stall('after', () => new Promise<void>(done => (respond = done)))
+  const lost = await withJournal(bank, [order], 50).sendPayout(payout(order.id))
   expect(lost).toEqual({ outcome: 'unknown', reason: 'no response in time' })
-  answer()
+  respond()
   expect(await callsOf(order.id)).toMatchObject([
     { outcome: 'unknown', response: { reason: 'no response in time', code: 'timeout' } },
   ])
-  expect(await journaled(bank, [order]).getPayout(bareId(order.id))).toEqual({
+  expect(await withJournal(bank, [order]).getPayout(removeHyphens(order.id))).toEqual({
     outcome: 'ok',
     value: { state: 'taken' },
   })
@@ -88,7 +90,7 @@ test('a refusal with a reason code is stored as its English sentence', async () 
   const reason = { code: 'key_refused', params: {} } as const
   const refuse = async () => ({ outcome: 'ok', value: { state: 'refused', reason } }) as const
   const bank = Object.assign(new StubBank(), { getPayout: refuse })
-  await journaled(bank, [order]).getPayout(bareId(order.id))
+  await withJournal(bank, [order]).getPayout(removeHyphens(order.id))
   expect((await callsOf(order.id))[0]?.response).toEqual({
     state: 'refused',
     reason: 'The receiving bank refused the key',
@@ -98,8 +100,8 @@ test('a refusal with a reason code is stored as its English sentence', async () 
 test("a call that throws is unknown, and only the error's code is stored", async () => {
   const order = subject()
   const bank = new StubBank()
-  bank.decide(bareId(order.id), { sends: ['throws after'] })
-  expect(await journaled(bank, [order]).sendPayout(payout(order.id))).toEqual({
+  bank.decide(removeHyphens(order.id), { sends: ['throws after'] })
+  expect(await withJournal(bank, [order]).sendPayout(payout(order.id))).toEqual({
     outcome: 'unknown',
     reason: 'ECONNRESET',
   })
@@ -115,8 +117,8 @@ test.each([
 ] as const)('%s is stored as the bank responded', async (fate, answer) => {
   const order = subject()
   const bank = new StubBank()
-  bank.decide(bareId(order.id), { sends: [fate] })
-  expect(await journaled(bank, [order]).sendPayout(payout(order.id))).toEqual(answer)
+  bank.decide(removeHyphens(order.id), { sends: [fate] })
+  expect(await withJournal(bank, [order]).sendPayout(payout(order.id))).toEqual(answer)
   const { outcome, reason } = answer
   expect(await callsOf(order.id)).toMatchObject([{ outcome, response: { reason } }])
 })
@@ -127,13 +129,13 @@ test("one query about many charges is stored once per charge with that charge's 
   const foreign = { accountId: other.id, id: newId(), mode: 'test' as const }
   const bank = new StubBank()
   const paid = { amount: 700, endToEndId: 'E1', paidAt: new Date('2026-11-21T00:00:00Z') }
-  bank.charges.set(bareId(charges[0]?.id ?? ''), { state: 'paid', ...paid })
-  bank.charges.set(bareId(foreign.id), { state: 'failed' })
+  bank.charges.set(removeHyphens(charges[0]?.id ?? ''), { state: 'paid', ...paid })
+  bank.charges.set(removeHyphens(foreign.id), { state: 'failed' })
   const all = [...charges, foreign]
-  await journaled(bank, all).getCharges(all.map(({ id }) => bareId(id)))
-  const kept = await Promise.all(all.map(({ id }) => callsOf(id)))
-  expect(kept.map(calls => calls.length)).toEqual([1, 1, 1, 1])
-  expect(kept.flat().map(call => [call.accountId, call.outcome, call.response])).toEqual([
+  await withJournal(bank, all).getCharges(all.map(({ id }) => removeHyphens(id)))
+  const journal = await Promise.all(all.map(({ id }) => callsOf(id)))
+  expect(journal.map(calls => calls.length)).toEqual([1, 1, 1, 1])
+  expect(journal.flat().map(call => [call.accountId, call.outcome, call.response])).toEqual([
     [merchant.id, 'ok', { state: 'paid', ...paid, paidAt: '2026-11-21T00:00:00.000Z' }],
     [merchant.id, 'ok', null],
     [merchant.id, 'ok', null],
@@ -154,8 +156,8 @@ describe('the journal contains no payer data', () => {
       outcome: 'rejected',
       reason: `${order.payerName} (${order.payerDoc}, ${order.payerEmail}) is unknown`,
     })
-    await journaled(bank, [charge]).createCharge({
-      txid: bareId(charge.id),
+    await withJournal(bank, [charge]).createCharge({
+      txid: removeHyphens(charge.id),
       amount: 1_500,
       expiresInSeconds: 60,
       merchantName: 'Padaria',
@@ -166,7 +168,7 @@ describe('the journal contains no payer data', () => {
     const text = JSON.stringify([call?.request, call?.response])
     for (const secret of Object.values(payer)) expect(text).not.toContain(secret)
     expect(call?.request).toEqual({
-      txid: bareId(charge.id),
+      txid: removeHyphens(charge.id),
       amount: 1_500,
       expiresInSeconds: 60,
     })
@@ -181,7 +183,7 @@ describe('the journal contains no payer data', () => {
     const order = subject()
     const bank = new StubBank()
     bank.sendPayout = async sent => ({ outcome: 'rejected', reason: `No key ${sent.dictKey}` })
-    await journaled(bank, [order]).sendPayout(payout(order.id, dictKey))
+    await withJournal(bank, [order]).sendPayout(payout(order.id, dictKey))
     expect(await callsOf(order.id)).toMatchObject([
       { request: { dictKey: shown }, response: { reason: `No key ${shown}` } },
     ])
@@ -192,7 +194,7 @@ describe('the journal contains no payer data', () => {
     const bank = new StubBank()
     const extra = { state: 'taken', holder: 'Ana Beatriz Rocha' } as const
     bank.getRefund = async () => ({ outcome: 'ok', value: extra })
-    await journaled(bank, [order]).getRefund(bareId(order.id))
+    await withJournal(bank, [order]).getRefund(removeHyphens(order.id))
     expect(await callsOf(order.id)).toMatchObject([{ response: { state: 'taken' } }])
     expect(JSON.stringify(await callsOf(order.id).then(calls => calls[0]?.response))).toBe(
       '{"state":"taken"}',
@@ -202,7 +204,7 @@ describe('the journal contains no payer data', () => {
 
 test('calls that stay in the process are not stored', async () => {
   const order = subject()
-  expect(journaled(simulator, [order])).toBe(simulator)
-  await journaled(simulator, [order]).sendPayout(payout(order.id))
+  expect(withJournal(simulator, [order])).toBe(simulator)
+  await withJournal(simulator, [order]).sendPayout(payout(order.id))
   expect(await callsOf(order.id)).toEqual([])
 })

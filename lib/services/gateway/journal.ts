@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { db } from '#lib/base/db/client.ts'
-import { bareId, newId } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { inferPixKeyType, maskPixKey } from '#lib/base/pix/pix-key.ts'
-import type { Answer, Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
+import type { Gateway, GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
 import { rejectionText } from '#lib/services/gateway/rejection.ts'
 
 /** Time limit of a call: above any normal response time. The outcome is then queried later. */
@@ -18,7 +18,7 @@ export interface Subject {
 }
 
 /** The calls of a gateway that are journaled. */
-export type Calls = Pick<
+export type GatewayCalls = Pick<
   Gateway,
   | 'createCharge'
   | 'getCharges'
@@ -30,11 +30,11 @@ export type Calls = Pick<
 >
 
 interface Call<Value> {
-  operation: keyof Calls
+  operation: keyof GatewayCalls
   /** Ids of the subjects, without dashes: a charge's is its txid. */
   about: string[]
   request: (txid: string) => object
-  make: () => Promise<Answer<Value>>
+  make: () => Promise<GatewayResult<Value>>
   /** Selects what to journal of the response for one subject. Default: all of it. */
   part?: (value: Value, txid: string) => unknown
   /** Replacements for private texts that the bank may repeat in its response. */
@@ -42,7 +42,7 @@ interface Call<Value> {
 }
 
 /** Fields journaled of requests and responses: none of the payer; the PIX key arrives masked. */
-const KEPT = [
+const JOURNALED_FIELDS = [
   ...['id', 'txid', 'amount', 'dictKey', 'endToEndId', 'expiresInSeconds'],
   ...['state', 'paidAt', 'brCode', 'newsInMs', 'reason', 'code'],
 ]
@@ -51,21 +51,21 @@ const KEPT = [
  * Returns the gateway with a journal: each remote call is stored before it starts, its outcome
  * afterwards. Errors and timeouts of the bank become the outcome `unknown`, never an exception.
  */
-export function journaled(
+export function withJournal(
   gateway: Gateway,
   subjects: Subject[],
   timeoutMs = CALL_TIMEOUT_MS,
-): Calls {
+): GatewayCalls {
   if (!gateway.remote) return gateway
   const call = <Value>(parts: Call<Value>) => {
-    const names = new Set(parts.about)
-    const meant = subjects.filter(subject => names.has(bareId(subject.id)))
-    return keep(gateway.name, meant, parts, timeoutMs)
+    const ids = new Set(parts.about)
+    const callSubjects = subjects.filter(subject => ids.has(removeHyphens(subject.id)))
+    return journalCall(gateway.name, callSubjects, parts, timeoutMs)
   }
-  const one = <Value>(
-    operation: keyof Calls,
+  const journalOne = <Value>(
+    operation: keyof GatewayCalls,
     request: { id: string; dictKey?: string } | { txid: string },
-    make: () => Promise<Answer<Value>>,
+    make: () => Promise<GatewayResult<Value>>,
     more: Pick<Call<Value>, 'part' | 'hidden'> = {},
   ) => {
     const about = ['id' in request ? request.id : request.txid]
@@ -75,7 +75,7 @@ export function journaled(
     createCharge(order) {
       const { payerName, payerEmail, payerDoc } = order
       const hidden = { [payerName]: '***', [payerEmail]: '***', [payerDoc]: '***' }
-      return one('createCharge', order, () => gateway.createCharge(order), { hidden })
+      return journalOne('createCharge', order, () => gateway.createCharge(order), { hidden })
     },
     getCharges: txids =>
       call({
@@ -85,59 +85,66 @@ export function journaled(
         make: () => gateway.getCharges(txids),
         part: (known, txid) => known.get(txid) ?? null,
       }),
-    cancelCharge: txid => one('cancelCharge', { txid }, () => gateway.cancelCharge(txid)),
+    cancelCharge: txid => journalOne('cancelCharge', { txid }, () => gateway.cancelCharge(txid)),
     sendPayout(order) {
       const dictKey = maskKey(order.dictKey)
       const make = () => gateway.sendPayout(order)
       const hidden = { [order.dictKey]: dictKey }
-      return one('sendPayout', { ...order, dictKey }, make, { part: inWords, hidden })
+      return journalOne('sendPayout', { ...order, dictKey }, make, { part: withReasonText, hidden })
     },
-    getPayout: id => one('getPayout', { id }, () => gateway.getPayout(id), { part: inWords }),
+    getPayout: id =>
+      journalOne('getPayout', { id }, () => gateway.getPayout(id), { part: withReasonText }),
     refundCharge: order =>
-      one('refundCharge', order, () => gateway.refundCharge(order), { part: inWords }),
-    getRefund: id => one('getRefund', { id }, () => gateway.getRefund(id), { part: inWords }),
+      journalOne('refundCharge', order, () => gateway.refundCharge(order), {
+        part: withReasonText,
+      }),
+    getRefund: id =>
+      journalOne('getRefund', { id }, () => gateway.getRefund(id), { part: withReasonText }),
   }
 }
 
 /** Replaces the reason of a refused order with its sentence, whether it is a code or a text. */
-function inWords(order: OrderState | null): unknown {
+function withReasonText(order: OrderState | null): unknown {
   return order?.state === 'refused' ? { ...order, reason: rejectionText(order.reason) } : order
 }
 
-async function keep<Value>(
+async function journalCall<Value>(
   gateway: string,
   subjects: Subject[],
   call: Call<Value>,
   timeoutMs: number,
-): Promise<Answer<Value>> {
+): Promise<GatewayResult<Value>> {
   const { operation, request, make, part = value => value, hidden = {} } = call
   const ids = subjects.map(() => newId())
   const accounts = subjects.map(({ accountId }) => accountId)
-  const requests = subjects.map(({ id }) => JSON.stringify(request(bareId(id)), KEPT))
+  const requests = subjects.map(({ id }) =>
+    JSON.stringify(request(removeHyphens(id)), JOURNALED_FIELDS),
+  )
   await db().$executeRaw`
     INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
     SELECT c.account_id, c.id, c.mode, ${gateway}, ${operation}, c.subject_id, c.request::json
     FROM unnest(${accounts}::uuid[], ${ids}::uuid[], ${subjects.map(({ mode }) => mode)}::text[],
       ${subjects.map(({ id }) => id)}::uuid[], ${requests}::text[])
       AS c (account_id, id, mode, subject_id, request)`
-  const answer = await answered(operation, make, timeoutMs)
+  const result = await callWithTimeout(operation, make, timeoutMs)
   const responses = subjects.map(({ id }) => {
-    const told = answer.outcome === 'ok' ? part(answer.value, bareId(id)) : coded(answer)
-    return hide(JSON.stringify(told, KEPT), hidden)
+    const response =
+      result.outcome === 'ok' ? part(result.value, removeHyphens(id)) : addTimeoutCode(result)
+    return redact(JSON.stringify(response, JOURNALED_FIELDS), hidden)
   })
   // The outcome may be money that moved: return it even if the journal cannot be updated.
   await db().$executeRaw`
-      UPDATE gateway_calls g SET outcome = ${answer.outcome}, finished_at = clock_timestamp(),
+      UPDATE gateway_calls g SET outcome = ${result.outcome}, finished_at = clock_timestamp(),
         response = c.response::json
       FROM unnest(${accounts}::uuid[], ${ids}::uuid[], ${responses}::text[])
         AS c (account_id, id, response)
       WHERE g.account_id = c.account_id AND g.id = c.id`.catch(error =>
     log().warn({ err: error, gateway, operation }, 'storing a gateway outcome failed'),
   )
-  return answer
+  return result
 }
 
-function hide(json: string, hidden: Record<string, string>): string {
+function redact(json: string, hidden: Record<string, string>): string {
   return Object.entries(hidden).reduce((text, [secret, shown]) => {
     const [from, to] = [JSON.stringify(secret).slice(1, -1), JSON.stringify(shown).slice(1, -1)]
     return from ? text.replaceAll(from, () => to) : text
@@ -147,29 +154,31 @@ function hide(json: string, hidden: Record<string, string>): string {
 const TIMED_OUT = { outcome: 'unknown', reason: 'no response in time' } as const
 
 /** Adds a code to the timeout, the only reason of Troco's own that a page shows. */
-function coded(answer: Answer<unknown>): object {
-  return answer === TIMED_OUT ? { ...answer, code: 'timeout' } : answer
+function addTimeoutCode(result: GatewayResult<unknown>): object {
+  return result === TIMED_OUT ? { ...result, code: 'timeout' } : result
 }
 
-async function answered<Value>(
+async function callWithTimeout<Value>(
   operation: string,
-  make: () => Promise<Answer<Value>>,
+  make: () => Promise<GatewayResult<Value>>,
   timeoutMs: number,
-): Promise<Answer<Value>> {
-  const over = new AbortController()
-  const late = sleep(timeoutMs, undefined, { signal: over.signal }).then(() => TIMED_OUT)
+): Promise<GatewayResult<Value>> {
+  const timeoutController = new AbortController()
+  const timeout = sleep(timeoutMs, undefined, { signal: timeoutController.signal }).then(
+    () => TIMED_OUT,
+  )
   // Log only the kind of error: its message may contain the request.
-  const asked = (async () => make())().catch(error => {
+  const call = (async () => make())().catch(error => {
     const { code, name } = error as { code?: unknown; name?: unknown }
     const kind = String(code ?? name ?? 'thrown')
     log().warn({ operation, kind }, 'gateway call failed')
     return { outcome: 'unknown', reason: kind } as const
   })
   try {
-    return await Promise.race([asked, late])
+    return await Promise.race([call, timeout])
   } finally {
-    over.abort()
-    late.catch(() => {})
+    timeoutController.abort()
+    timeout.catch(() => {})
   }
 }
 

@@ -1,27 +1,27 @@
-import { sideBySide } from '#lib/base/db/batch.ts'
-import { type Claim, holding, isHeld } from '#lib/base/db/claim.ts'
+import { runConcurrently } from '#lib/base/db/batch.ts'
+import { type Claim, isLeaseHeld, withLease } from '#lib/base/db/claim.ts'
 import { log } from '#lib/base/log.ts'
-import type { Answer, OrderState } from '#lib/services/gateway/gateway.ts'
+import type { GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
 
 const BATCH_MAX = 50
 /** Maximum concurrent orders: a call that hangs must not delay the others. */
-const AT_ONCE = 8
+const CONCURRENCY_MAX = 8
 
 const FIRST_PAUSE_MS = 1_000
 const PAUSE_MAX_MS = 5 * 60_000
 
 /** Returns the pause before an unfinished order is retried: 1 s, 2 s, 4 s …, at most 5 min. */
-export function askAgainInMs(attempts: number): number {
+export function orderRetryPauseMs(attempts: number): number {
   return Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, attempts - 1))
 }
 
 /** Claims due orders and sends each one independently. Returns the number claimed. */
-export function sendDue(
+export function sendDueOrders(
   kind: 'withdrawal' | 'refund',
   send: (held: Claim) => Promise<unknown>,
 ): Promise<number> {
-  return holding(`${kind}s`, BATCH_MAX, due =>
-    sideBySide(due, AT_ONCE, async held => {
+  return withLease(`${kind}s`, BATCH_MAX, due =>
+    runConcurrently(due, CONCURRENCY_MAX, async held => {
       // A failure must not stop the others. The order becomes due again when its lease expires.
       await send(held).catch(error =>
         log().error({ err: error, [`${kind}Id`]: held.id }, `sending a ${kind} failed`),
@@ -30,31 +30,34 @@ export function sendDue(
   )
 }
 
-interface Calls {
-  ask: () => Promise<Answer<OrderState | null>>
+interface OrderCalls {
+  query: () => Promise<GatewayResult<OrderState | null>>
   /** Null: the order must not be sent now. */
-  send: () => Promise<Answer<OrderState> | null>
+  send: () => Promise<GatewayResult<OrderState> | null>
 }
 
 /**
  * Returns the state of a claimed order at the bank; null: not known yet. From the second attempt on,
  * queries the bank first and sends, under the same id, only if the bank does not have the order.
  */
-export async function placeOrder(held: Claim, { ask, send }: Calls): Promise<OrderState | null> {
-  const mayBeThere = held.attempts > 1
-  if (mayBeThere) {
+export async function placeOrder(
+  held: Claim,
+  { query, send }: OrderCalls,
+): Promise<OrderState | null> {
+  const mayHaveArrived = held.attempts > 1
+  if (mayHaveArrived) {
     // A rejected query says nothing about the order: its money may be moving.
-    const known = await ask()
+    const known = await query()
     if (known.outcome !== 'ok') return null
     if (known.value) return known.value
   }
-  if (!isHeld(held)) return null
-  const answer = await send()
-  if (answer?.outcome === 'ok') return answer.value
-  if (answer?.outcome !== 'rejected') return null
-  const refused = { state: 'refused', reason: answer.reason } as const
-  if (!mayBeThere) return refused
+  if (!isLeaseHeld(held)) return null
+  const result = await send()
+  if (result?.outcome === 'ok') return result.value
+  if (result?.outcome !== 'rejected') return null
+  const refused = { state: 'refused', reason: result.reason } as const
+  if (!mayHaveArrived) return refused
   // An earlier attempt may have arrived meanwhile, and be the reason why this one was rejected.
-  const known = await ask()
+  const known = await query()
   return known.outcome === 'ok' ? (known.value ?? refused) : null
 }

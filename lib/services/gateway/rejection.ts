@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { type FactOf, sentenceOf } from '#lib/base/fact.ts'
+import { formatReason, type ReasonOf } from '#lib/base/fact.ts'
 
 /**
  * Reasons why a withdrawal or a refund was rejected, by code. A CHECK on withdrawals, refunds and
@@ -12,7 +12,7 @@ export const REJECTIONS = {
   other: '{text}',
 } as const
 
-export type Rejection = FactOf<typeof REJECTIONS>
+export type Rejection = ReasonOf<typeof REJECTIONS>
 export type RejectionCode = Rejection['code']
 export const REJECTION_CODES = Object.keys(REJECTIONS) as RejectionCode[]
 
@@ -20,7 +20,7 @@ export const REJECTION_CODES = Object.keys(REJECTIONS) as RejectionCode[]
 export type BankReason = Rejection | string
 
 /** Returns the assignments of an UPDATE that rejects an order: code, parameters and sentence. */
-export function rejectedFor(reason: BankReason): Prisma.Sql {
+export function rejectionAssignments(reason: BankReason): Prisma.Sql {
   const rejection = toRejection(reason)
   return Prisma.sql`rejection_code = ${rejection.code},
     rejection_params = ${JSON.stringify(rejection.params)}::json,
@@ -29,7 +29,7 @@ export function rejectedFor(reason: BankReason): Prisma.Sql {
 
 /** Returns the English sentence of a reason, for the API and the journal of gateway calls. */
 export function rejectionText(reason: BankReason): string {
-  return sentenceOf(REJECTIONS, toRejection(reason))
+  return formatReason(REJECTIONS, toRejection(reason))
 }
 
 function toRejection(reason: BankReason): Rejection {

@@ -13,7 +13,7 @@ function orderTo(dictKey: string): PayoutOrder {
   return { id: newId(), amount: 5_000, dictKey }
 }
 
-function letSettle(id: string) {
+function settleNow(id: string) {
   return db().simulatorOrder.update({ where: { id }, data: { settlesAt: new Date(0) } })
 }
 
@@ -35,17 +35,17 @@ describe('a payout', () => {
         }),
       { timeout: 10_000, interval: 50 },
     )
-    const [took] = await db().$queryRaw<{ seconds: number }[]>`
+    const [elapsed] = await db().$queryRaw<{ seconds: number }[]>`
       SELECT extract(epoch FROM now() - created_at)::float8 AS seconds FROM simulator_orders
       WHERE id = ${order.id}`
-    expect(took?.seconds).toBeGreaterThanOrEqual(1)
+    expect(elapsed?.seconds).toBeGreaterThanOrEqual(1)
   })
 
   test('sent 20 times with one id is one payout, even with another amount or key', async () => {
     const order = orderTo('ana@example.com')
-    const answers = await Promise.all(Array.from({ length: 20 }, () => simulator.sendPayout(order)))
-    expect(answers).toEqual(Array(20).fill(TAKEN))
-    const first = await letSettle(order.id)
+    const results = await Promise.all(Array.from({ length: 20 }, () => simulator.sendPayout(order)))
+    expect(results).toEqual(Array(20).fill(TAKEN))
+    const first = await settleNow(order.id)
     const done = { outcome: 'ok', value: { state: 'done', endToEndId: first.endToEndId } }
     expect(await simulator.sendPayout({ ...order, amount: 9, dictKey: 'reject@b.co' })).toEqual(
       done,
@@ -57,7 +57,7 @@ describe('a payout', () => {
   test('to reject@ is refused with a reason', async () => {
     const order = orderTo('reject@example.com')
     expect(await simulator.sendPayout(order)).toEqual(TAKEN)
-    await letSettle(order.id)
+    await settleNow(order.id)
     const reason = { code: 'key_refused', params: {} }
     const refused = { state: 'refused', reason }
     expect(await simulator.getPayout(order.id)).toEqual({ outcome: 'ok', value: refused })
@@ -66,7 +66,7 @@ describe('a payout', () => {
   test('to hold@ never settles', async () => {
     const order = orderTo('hold@example.com')
     expect(await simulator.sendPayout(order)).toEqual(TAKEN)
-    await letSettle(order.id)
+    await settleNow(order.id)
     expect(await simulator.getPayout(order.id)).toEqual(TAKEN)
   })
 
@@ -82,7 +82,7 @@ describe('a payout', () => {
     const refund = { id: newId(), endToEndId: 'E1', amount: 100 }
     expect(await simulator.refundCharge(refund)).toEqual(TAKEN)
     expect(await simulator.getPayout(refund.id)).toEqual({ outcome: 'ok', value: null })
-    await letSettle(refund.id)
+    await settleNow(refund.id)
     expect(await simulator.getRefund(refund.id)).toMatchObject({ value: { state: 'done' } })
   })
 })
@@ -100,21 +100,21 @@ describe('a charge', () => {
   }
 
   test('has the same code for the same terms, and none with unavailable@', async () => {
-    const first = simulator.codeFor?.(order)
-    expect(simulator.codeFor?.(order)).toEqual(first)
+    const first = simulator.buildBrCode?.(order)
+    expect(simulator.buildBrCode?.(order)).toEqual(first)
     expect(await simulator.createCharge(order)).toEqual(first)
     const brCode = first?.outcome === 'ok' ? first.value.brCode : ''
     expect(parseBrCode(brCode)).toMatchObject({ ok: true, code: { merchantCity: 'Sao Paulo' } })
     const down = { ...order, payerEmail: 'unavailable@example.com' }
-    expect(simulator.codeFor?.(down)).toMatchObject({ outcome: 'retryable' })
+    expect(simulator.buildBrCode?.(down)).toMatchObject({ outcome: 'retryable' })
   })
 
   test('without a result is absent from the response; one call returns all others', async () => {
     const [paid, failed, unknown] = [newId(), newId(), newId()]
     await decideCharge(paid, 700, 'paid')
     await decideCharge(failed, 800, 'failed')
-    const answer = await simulator.getCharges([paid, failed, unknown])
-    const known = answer.outcome === 'ok' ? answer.value : new Map()
+    const result = await simulator.getCharges([paid, failed, unknown])
+    const known = result.outcome === 'ok' ? result.value : new Map()
     expect(known.size).toBe(2)
     expect(known.get(paid)).toEqual({
       state: 'paid',

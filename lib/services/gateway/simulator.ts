@@ -3,16 +3,16 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { cents } from '#lib/base/money.ts'
 import type {
-  Answer,
   ChargeOrder,
   ChargeState,
   Gateway,
+  GatewayResult,
   OpenedCharge,
   OrderState,
   PayoutOrder,
 } from '#lib/services/gateway/gateway.ts'
 import { type BankReason, REJECTIONS, type RejectionCode } from '#lib/services/gateway/rejection.ts'
-import { simulatedCode } from '#lib/services/gateway/simulated-code.ts'
+import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 
 /** Delay until an order settles: about that of a real PIX. */
 const SETTLES_AFTER_MS = 1_000
@@ -20,11 +20,11 @@ const SETTLES_AFTER_MS = 1_000
 const ISPB = '00000000'
 
 /** Reasons of the simulator itself. Any other text comes from the user who decides a payout. */
-type OwnReason = Exclude<RejectionCode, 'other'>
+type SimulatorReason = Exclude<RejectionCode, 'other'>
 
 interface Refusal {
   reason: string | null
-  reason_code: OwnReason | null
+  reason_code: SimulatorReason | null
 }
 
 interface OrderRow {
@@ -42,46 +42,46 @@ interface OrderRow {
 export const simulator: Gateway = {
   name: 'simulator',
   remote: false,
-  codeFor,
+  buildBrCode: buildChargeCode,
   createCharge,
   getCharges,
-  hasNoWordOf,
+  noStateReportedSql: undecidedChargeSql,
   cancelCharge: async () => ok({ state: 'cancelled' }),
   isDownFor: dictKey => dictKey.startsWith('unavailable@'),
   sendPayout,
   getPayout: id => getOrder(id, 'payout'),
-  refundCharge: order => takeOrder('refund', order.id, order.amount, 'done', null),
+  refundCharge: order => acceptOrder('refund', order.id, order.amount, 'done', null),
   getRefund: id => getOrder(id, 'refund'),
   getBalance: async () => ok(null),
   checkHealth: async () => ok(null),
 }
 
-function codeFor(order: ChargeOrder): Answer<OpenedCharge> | null {
-  if (order.payerEmail.startsWith('unavailable@')) return down()
-  return order.payerEmail.startsWith('fail@') ? null : ok({ brCode: simulatedCode(order) })
+function buildChargeCode(order: ChargeOrder): GatewayResult<OpenedCharge> | null {
+  if (order.payerEmail.startsWith('unavailable@')) return bankUnavailable()
+  return order.payerEmail.startsWith('fail@') ? null : ok({ brCode: buildSimulatedCode(order) })
 }
 
-async function createCharge(order: ChargeOrder): Promise<Answer<OpenedCharge>> {
-  const known = codeFor(order)
+async function createCharge(order: ChargeOrder): Promise<GatewayResult<OpenedCharge>> {
+  const known = buildChargeCode(order)
   if (known) return known
   await db().$executeRaw`
     INSERT INTO simulator_orders (id, kind, amount, state, settles_at)
     VALUES (${order.txid}, 'charge', ${order.amount}::bigint, 'failed',
       now() + make_interval(secs => ${SETTLES_AFTER_MS}::float8 / 1000))
     ON CONFLICT (id) DO NOTHING`
-  return ok({ brCode: simulatedCode(order), newsInMs: SETTLES_AFTER_MS })
+  return ok({ brCode: buildSimulatedCode(order), newsInMs: SETTLES_AFTER_MS })
 }
 
 const CHARGE_DECIDED = Prisma.sql`kind = 'charge' AND settles_at <= now()`
 
-async function getCharges(txids: string[]): Promise<Answer<Map<string, ChargeState>>> {
+async function getCharges(txids: string[]): Promise<GatewayResult<Map<string, ChargeState>>> {
   const rows = await db().$queryRaw<OrderRow[]>`
     SELECT id, amount, state, end_to_end_id, settles_at FROM simulator_orders
     WHERE id = ANY (${txids}) AND ${CHARGE_DECIDED}`
   return ok(new Map(rows.map(row => [row.id, chargeState(row)])))
 }
 
-function hasNoWordOf(chargeId: Prisma.Sql): Prisma.Sql {
+function undecidedChargeSql(chargeId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`NOT EXISTS (SELECT FROM simulator_orders
     WHERE id = replace(${chargeId}::text, '-', '') AND ${CHARGE_DECIDED})`
 }
@@ -104,7 +104,7 @@ export async function decideCharge(
   amount: number,
   outcome: 'paid' | 'failed' | 'expired',
 ): Promise<ChargeState> {
-  const paidWith = outcome === 'paid' ? endToEndId() : null
+  const paidWith = outcome === 'paid' ? newEndToEndId() : null
   const [row] = await db().$queryRaw<OrderRow[]>`
     INSERT INTO simulator_orders (id, kind, amount, state, end_to_end_id, settles_at)
     VALUES (${txid}, 'charge', ${amount}::bigint, ${outcome}, ${paidWith}, now())
@@ -118,34 +118,34 @@ export async function decideCharge(
   return chargeState(row)
 }
 
-async function sendPayout(order: PayoutOrder): Promise<Answer<OrderState>> {
-  if (order.dictKey.startsWith('unavailable@')) return down()
+async function sendPayout(order: PayoutOrder): Promise<GatewayResult<OrderState>> {
+  if (order.dictKey.startsWith('unavailable@')) return bankUnavailable()
   if (order.dictKey.startsWith('reject@')) {
-    return takeOrder('payout', order.id, order.amount, 'refused', 'key_refused')
+    return acceptOrder('payout', order.id, order.amount, 'refused', 'key_refused')
   }
-  const wish = order.dictKey.startsWith('hold@') ? 'taken' : 'done'
-  return takeOrder('payout', order.id, order.amount, wish, null)
+  const state = order.dictKey.startsWith('hold@') ? 'taken' : 'done'
+  return acceptOrder('payout', order.id, order.amount, state, null)
 }
 
 /** Accepts an order once; a repeated id returns the state of the first. */
-async function takeOrder(
+async function acceptOrder(
   kind: 'payout' | 'refund',
   id: string,
   amount: number,
-  wish: OrderState['state'],
-  code: OwnReason | null,
-): Promise<Answer<OrderState>> {
+  state: OrderState['state'],
+  code: SimulatorReason | null,
+): Promise<GatewayResult<OrderState>> {
   const reason = code && REJECTIONS[code]
   await db().$executeRaw`
     INSERT INTO simulator_orders
       (id, kind, amount, state, reason, reason_code, end_to_end_id, settles_at)
-    VALUES (${id}, ${kind}, ${amount}::bigint, ${wish}, ${reason}, ${code}, ${endToEndId()},
+    VALUES (${id}, ${kind}, ${amount}::bigint, ${state}, ${reason}, ${code}, ${newEndToEndId()},
       now() + make_interval(secs => ${SETTLES_AFTER_MS}::float8 / 1000))
     ON CONFLICT (id) DO NOTHING`
   const known = await getOrder(id, kind)
   if (known.outcome === 'ok' && known.value === null)
     return { outcome: 'unknown', reason: 'not kept' }
-  return known as Answer<OrderState>
+  return known as GatewayResult<OrderState>
 }
 
 /** Decides a payout at the simulated bank at once. The outcome of a settled payout is final. */
@@ -153,15 +153,15 @@ export async function decidePayout(
   id: string,
   amount: number,
   outcome: 'approved' | 'rejected',
-  words?: string,
+  reasonText?: string,
 ): Promise<OrderState> {
   const state = outcome === 'approved' ? 'done' : 'refused'
-  const code: OwnReason | null = words === undefined ? 'simulated' : null
-  const reason = words ?? REJECTIONS.simulated
+  const code: SimulatorReason | null = reasonText === undefined ? 'simulated' : null
+  const reason = reasonText ?? REJECTIONS.simulated
   await db().$executeRaw`
     INSERT INTO simulator_orders AS o
       (id, kind, amount, state, reason, reason_code, end_to_end_id, settles_at)
-    VALUES (${id}, 'payout', ${amount}::bigint, ${state}, ${reason}, ${code}, ${endToEndId()}, now())
+    VALUES (${id}, 'payout', ${amount}::bigint, ${state}, ${reason}, ${code}, ${newEndToEndId()}, now())
     ON CONFLICT (id) DO UPDATE SET
       reason_code = CASE WHEN o.reason IS NULL THEN EXCLUDED.reason_code ELSE o.reason_code END,
       state = CASE WHEN o.state = 'taken' OR o.settles_at > now() THEN EXCLUDED.state ELSE o.state END,
@@ -173,7 +173,7 @@ export async function decidePayout(
   return known.value
 }
 
-async function getOrder(id: string, kind: string): Promise<Answer<OrderState | null>> {
+async function getOrder(id: string, kind: string): Promise<GatewayResult<OrderState | null>> {
   const [row] = await db().$queryRaw<(OrderRow & Refusal & { settled: boolean })[]>(Prisma.sql`
     SELECT id, amount, state, reason, reason_code, end_to_end_id, settles_at,
       settles_at <= now() AS settled
@@ -190,15 +190,15 @@ function reasonOf({ reason, reason_code: code }: Refusal): BankReason {
 }
 
 /** Makes an end-to-end id of 32 characters: E, ISPB, UTC minute, 11 random characters. */
-export function endToEndId(at = new Date()): string {
+export function newEndToEndId(at = new Date()): string {
   const minute = at.toISOString().replace(/\D/g, '').slice(0, 12)
   return `E${ISPB}${minute}${randomBytes(6).toString('hex').slice(0, 11)}`
 }
 
-function ok<Value>(value: Value): Answer<Value> {
+function ok<Value>(value: Value): GatewayResult<Value> {
   return { outcome: 'ok', value }
 }
 
-function down(): Answer<never> {
+function bankUnavailable(): GatewayResult<never> {
   return { outcome: 'retryable', reason: 'The simulated bank is unavailable for this address' }
 }

@@ -1,5 +1,5 @@
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
-import { type AccountRef, ofAccount } from '#lib/base/db/columns.ts'
+import { type AccountRef, accountCondition } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
@@ -20,6 +20,6 @@ export interface Balances {
 export async function readBalances(account: AccountRef, mode: Mode): Promise<Balances> {
   const [balances] = await queryRows<Balances>(Prisma.sql`
     SELECT json_object_agg(l.ledger, l.balance)::text AS json FROM ledger_accounts l
-    WHERE ${ofAccount('l', account)} AND l.mode = ${mode} AND l.ledger <> 'external'`)
+    WHERE ${accountCondition('l', account)} AND l.mode = ${mode} AND l.ledger <> 'external'`)
   return { available: cents(balances?.available ?? 0), outbound: cents(balances?.outbound ?? 0) }
 }

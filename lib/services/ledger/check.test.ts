@@ -17,7 +17,7 @@ function readCheck(accountId: string) {
   return db().ledgerCheck.findUnique({ where: { accountId } })
 }
 
-function age(accountId: string, minutes: number) {
+function setCheckAge(accountId: string, minutes: number) {
   return db().$executeRaw`
     UPDATE ledger_checks SET checked_at = now() - make_interval(mins => ${minutes}::int)
     WHERE account_id = ${accountId}::uuid`
@@ -46,10 +46,10 @@ test('new accounts are checked, and checked ones again only after an hour', asyn
   expect(await checkLedgers()).toBeGreaterThan(0)
   const first = await readCheck(id)
   expect(first).toMatchObject({ wrong: null })
-  await age(id, 59)
+  await setCheckAge(id, 59)
   await checkLedgers()
   expect((await readCheck(id))?.checkedAt.getTime()).toBeLessThan(first?.checkedAt.getTime() ?? 0)
-  await age(id, 61)
+  await setCheckAge(id, 61)
   expect(await checkLedgers()).toBe(1)
   expect((await readCheck(id))?.checkedAt.getTime()).toBeGreaterThan(Date.now() - 60_000)
 })
@@ -57,12 +57,12 @@ test('new accounts are checked, and checked ones again only after an hour', asyn
 test('the accounts checked longest ago come first', async () => {
   const [older, newer] = [await makeShop(), await makeShop()]
   await checkLedgers()
-  await age(newer.id, 120)
-  await age(older.id, 240)
+  await setCheckAge(newer.id, 120)
+  await setCheckAge(older.id, 240)
   expect(await checkLedgers(1)).toBe(1)
-  const stands = async (id: string) => Date.now() - Number((await readCheck(id))?.checkedAt)
-  expect(await stands(older.id)).toBeLessThan(60_000)
-  expect(await stands(newer.id)).toBeGreaterThan(60_000)
+  const checkAgeMs = async (id: string) => Date.now() - Number((await readCheck(id))?.checkedAt)
+  expect(await checkAgeMs(older.id)).toBeLessThan(60_000)
+  expect(await checkAgeMs(newer.id)).toBeGreaterThan(60_000)
 })
 
 test('a changed balance is reported until it is correct again', async () => {

@@ -1,29 +1,29 @@
 import { connect, type Database, db } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
-import { inSnapshot, listFindings } from '#lib/services/ledger/verify.ts'
+import { listFindings, withSnapshot } from '#lib/services/ledger/verify.ts'
 
 /** Interval after which an account's ledger is verified again. */
-const CHECKED_EVERY = '1 hour'
+const CHECK_INTERVAL = '1 hour'
 /** Time limit per run (one each minute); the rest waits, the longest unverified first. */
-const WORKS_FOR_MS = 3_000
+const RUN_MAX_MS = 3_000
 const DUE_MAX = 200
 
 /**
  * Verifies ledgers, the longest unverified first, until its time limit. Returns how many. Uses its
  * own connection: reading a large ledger takes longer than a request may.
  */
-export async function checkLedgers(worksForMs = WORKS_FOR_MS): Promise<number> {
+export async function checkLedgers(timeLimitMs = RUN_MAX_MS): Promise<number> {
   const due = await db().$queryRaw<{ id: string }[]>`
     SELECT a.id FROM accounts a LEFT JOIN ledger_checks k ON k.account_id = a.id
-    WHERE k.account_id IS NULL OR k.checked_at < now() - ${CHECKED_EVERY}::interval
+    WHERE k.account_id IS NULL OR k.checked_at < now() - ${CHECK_INTERVAL}::interval
     ORDER BY k.checked_at NULLS FIRST, a.id LIMIT ${DUE_MAX}`
   if (due.length === 0) return 0
   const database = connect({ poolMax: 1 })
-  const began = performance.now()
+  const startedAt = performance.now()
   try {
     let checked = 0
     for (const { id } of due) {
-      if (performance.now() - began >= worksForMs) break
+      if (performance.now() - startedAt >= timeLimitMs) break
       // A failure for one account must not prevent the check of the others.
       const isChecked = await checkLedger(database, id).catch(error => {
         log().error({ err: error, accountId: id }, 'ledger check failed')
@@ -39,7 +39,7 @@ export async function checkLedgers(worksForMs = WORKS_FOR_MS): Promise<number> {
 
 /** Verifies one ledger and stores the result. Returns false if another worker is checking it. */
 export async function checkLedger(database: Database, accountId: string): Promise<boolean> {
-  const found = await inSnapshot(database, async tx => {
+  const result = await withSnapshot(database, async tx => {
     // Limited to one core: no request waits for this check.
     await tx.$executeRaw`SET LOCAL max_parallel_workers_per_gather = 0`
     const [start] = await tx.$queryRaw<{ at: Date; locked: boolean }[]>`
@@ -49,8 +49,8 @@ export async function checkLedger(database: Database, accountId: string): Promis
     const broken = (await listFindings(tx, accountId)).find(({ wrong }) => wrong !== null)
     return { at: start.at, broken }
   })
-  if (!found) return false
-  const { at, broken } = found
+  if (!result) return false
+  const { at, broken } = result
   const wrong = broken ? `${broken.promise}: ${broken.wrong}` : null
   await database.$executeRaw`
     INSERT INTO ledger_checks (account_id, checked_at, wrong)

@@ -30,24 +30,24 @@ export async function findStatementRange(
   mode: Mode,
   { from, to }: Period,
 ): Promise<StatementRange> {
-  const book = Prisma.sql`account_id = ${accountId}::uuid AND mode = ${mode} AND ledger = 'available'`
+  const ledgerCondition = Prisma.sql`account_id = ${accountId}::uuid AND mode = ${mode} AND ledger = 'available'`
   const balance = (bound: string) => Prisma.sql`COALESCE((
     SELECT e.balance_after FROM ledger_entries e
-    WHERE ${book} AND e.version = ${Prisma.raw(bound)} - 1), 0)`
+    WHERE ${ledgerCondition} AND e.version = ${Prisma.raw(bound)} - 1), 0)`
   const [range] = await queryRows<StatementRange>(Prisma.sql`
     WITH RECURSIVE search(moment, bound, low, high) AS (
       SELECT m.moment::timestamptz, m.bound, m.low, l.version + 1
       FROM ledger_accounts l CROSS JOIN LATERAL (VALUES
         (${from ?? '-infinity'}::timestamptz, 'first', 1::bigint),
         (${to ?? 'infinity'}::timestamptz, 'end', 1::bigint)) m(moment, bound, low)
-      WHERE ${book}
+      WHERE ${ledgerCondition}
       UNION ALL
       SELECT s.moment, s.bound,
         CASE WHEN e.created_at < s.moment THEN e.version + 1 ELSE s.low END,
         CASE WHEN e.created_at < s.moment THEN s.high ELSE e.version END
       FROM search s CROSS JOIN LATERAL (
         SELECT e.version, e.created_at FROM ledger_entries e
-        WHERE ${book} AND e.version = (s.low + s.high) / 2) e
+        WHERE ${ledgerCondition} AND e.version = (s.low + s.high) / 2) e
       WHERE s.low < s.high
     ), found AS (
       SELECT f.low AS first, GREATEST(f.low, e.low) AS "end"
@@ -70,7 +70,7 @@ export interface StatementTotals {
 }
 
 /** Entries per statement: summed well within the statement timeout. */
-const SUMMED_AT_ONCE = 250_000
+const SUM_BATCH_SIZE = 250_000
 
 /** Sums credits and debits between the bounds: opening + in - out = closing. */
 export async function totalStatement(
@@ -79,14 +79,14 @@ export async function totalStatement(
   { first, end }: StatementRange,
 ): Promise<StatementTotals> {
   const totals = { in: 0, out: 0 }
-  for (let low = first; low < end; low += SUMMED_AT_ONCE) {
+  for (let low = first; low < end; low += SUM_BATCH_SIZE) {
     const [part] = await queryRows<StatementTotals>(Prisma.sql`
       SELECT json_build_object(
         'in', COALESCE(sum(e.amount) FILTER (WHERE e.amount > 0), 0),
         'out', COALESCE(-sum(e.amount) FILTER (WHERE e.amount < 0), 0))::text AS json
       FROM ledger_entries e
       WHERE e.account_id = ${accountId}::uuid AND e.mode = ${mode} AND e.ledger = 'available'
-        AND e.version >= ${low}::bigint AND e.version < ${Math.min(end, low + SUMMED_AT_ONCE)}::bigint`)
+        AND e.version >= ${low}::bigint AND e.version < ${Math.min(end, low + SUM_BATCH_SIZE)}::bigint`)
     totals.in = cents(totals.in + cents(part?.in ?? 0))
     totals.out = cents(totals.out + cents(part?.out ?? 0))
   }

@@ -88,8 +88,8 @@ class Model {
     const [from, to] = SIDES[movement]
     if (from !== 'external') {
       for (let book = 0; book < BOOKS; book++) {
-        const asked = rows.reduce((sum, row) => sum + (row.book === book ? row.amount : 0), 0)
-        if (asked > this.balance(book, from)) return false
+        const debited = rows.reduce((sum, row) => sum + (row.book === book ? row.amount : 0), 0)
+        if (debited > this.balance(book, from)) return false
       }
     }
     for (const row of rows.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
@@ -116,7 +116,7 @@ function isClosing(movement: Movement): movement is Closing {
   return /_(sent|returned)$/.test(movement)
 }
 
-function subjectWritten(movement: Movement): Prisma.Sql {
+function writeSubjectSql(movement: Movement): Prisma.Sql {
   switch (movement) {
     case 'charge_paid':
       return Prisma.sql`
@@ -204,7 +204,7 @@ class Books {
         SELECT *, NULL::timestamptz AS booked_at FROM unnest(${accounts}::uuid[],
           ${modes}::text[], ${ids}::uuid[], ${amounts}::bigint[])
           AS given (account_id, mode, id, amount)
-      ), written AS (${subjectWritten(movement)}), ${transferCtes(movement, 'source')}
+      ), written AS (${writeSubjectSql(movement)}), ${transferCtes(movement, 'source')}
       SELECT 1`
     try {
       await this.query(movement, moving)
@@ -279,31 +279,31 @@ afterAll(async () => {
 })
 
 test(`${RUNS} random histories of movements leave the same balances as a plain model`, async () => {
-  const met = { moved: 0, refused: 0 }
-  async function holds(commands: Command[]): Promise<void> {
+  const counts = { moved: 0, refused: 0 }
+  async function checkHistory(commands: Command[]): Promise<void> {
     const model = new Model()
     const books = new Books(client)
     await books.open()
     for (const wanted of commands) {
-      const asked = model.rowsOf(wanted)
-      const shouldMove = model.apply(wanted.movement, asked)
-      expect(await books.apply(wanted.movement, asked)).toBe(shouldMove)
+      const planned = model.rowsOf(wanted)
+      const shouldMove = model.apply(wanted.movement, planned)
+      expect(await books.apply(wanted.movement, planned)).toBe(shouldMove)
       expect(await books.balances()).toEqual(model.balances)
-      met[shouldMove ? 'moved' : 'refused'] += asked.length > 0 ? 1 : 0
+      counts[shouldMove ? 'moved' : 'refused'] += planned.length > 0 ? 1 : 0
     }
     const written = [...model.history].filter(([, entries]) => entries.length > 0)
     expect(await books.history()).toEqual(new Map(written))
   }
   const commands = fc.array(command, { minLength: 1, maxLength: 12, size: 'max' })
-  await fc.assert(fc.asyncProperty(commands, holds), { numRuns: RUNS })
+  await fc.assert(fc.asyncProperty(commands, checkHistory), { numRuns: RUNS })
 
   // Enough of both must have occurred, or the test has shown nothing.
-  expect(met.moved).toBeGreaterThan(RUNS)
-  expect(met.refused).toBeGreaterThan(RUNS / 2)
+  expect(counts.moved).toBeGreaterThan(RUNS)
+  expect(counts.refused).toBeGreaterThan(RUNS / 2)
   const { findings, transfers } = await verifyLedger(database)
   // These refunds belong to an unpaid charge, which cannot count them.
-  const kept = findings.filter(({ promise }) => !promise.startsWith('every charge counts'))
-  expect(kept).toHaveLength(findings.length - 1)
-  expect(kept.filter(finding => finding.wrong)).toEqual([])
+  const checked = findings.filter(({ promise }) => !promise.startsWith('every charge counts'))
+  expect(checked).toHaveLength(findings.length - 1)
+  expect(checked.filter(finding => finding.wrong)).toEqual([])
   expect(transfers).toBeGreaterThan(RUNS)
 }, 180_000)

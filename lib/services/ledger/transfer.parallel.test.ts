@@ -16,7 +16,7 @@ const AMOUNT_MAX = 10_000
 const ACCOUNTS = 8
 /** Per account: enough for about seven in ten withdrawals. */
 const BALANCE = 500 * WITHDRAWALS
-const LOOK_EVERY_MS = 5
+const POLL_EVERY_MS = 5
 
 let url: string
 let pool: Pool
@@ -55,7 +55,7 @@ async function openBooks(): Promise<string> {
 }
 
 /** Holds in one statement, as the verb does; returns false if the balance is too small. */
-async function isHeld(accountId: string, amount: number): Promise<boolean> {
+async function tryHold(accountId: string, amount: number): Promise<boolean> {
   const holding = Prisma.sql`
     WITH source AS (
       INSERT INTO withdrawals
@@ -73,7 +73,7 @@ async function isHeld(accountId: string, amount: number): Promise<boolean> {
   }
 }
 
-function watch(accountIds: string[]) {
+function watchBalances(accountIds: string[]) {
   const seen = { looks: 0, lowest: Number.POSITIVE_INFINITY, sums: new Set<number>() }
   const database = connect({ url, poolMax: 1 })
   let stopped = false
@@ -88,7 +88,7 @@ function watch(accountIds: string[]) {
         seen.sums.add(Number(sum))
       }
       seen.looks += 1
-      await sleep(LOOK_EVERY_MS)
+      await sleep(POLL_EVERY_MS)
     }
     await database.$disconnect()
   })()
@@ -117,31 +117,31 @@ test.each([1, 20_261_121, 4_294_967_295])(
   async seed => {
     const accountIds = await Promise.all(Array.from({ length: ACCOUNTS }, openBooks))
     const random = randomFrom(seed)
-    const tries = Array.from({ length: WITHDRAWALS }, () => ({
+    const withdrawals = Array.from({ length: WITHDRAWALS }, () => ({
       accountId: accountIds[Math.floor(random() * ACCOUNTS)] ?? '',
       amount: AMOUNT_MIN + Math.floor(random() * (AMOUNT_MAX - AMOUNT_MIN)),
     }))
-    const won: typeof tries = []
-    const lost: typeof tries = []
-    const waiting = [...tries]
+    const accepted: typeof withdrawals = []
+    const rejected: typeof withdrawals = []
+    const remaining = [...withdrawals]
     async function withdrawOneByOne() {
-      for (let next = waiting.pop(); next; next = waiting.pop()) {
-        const outcome = (await isHeld(next.accountId, next.amount)) ? won : lost
+      for (let next = remaining.pop(); next; next = remaining.pop()) {
+        const outcome = (await tryHold(next.accountId, next.amount)) ? accepted : rejected
         outcome.push(next)
       }
     }
-    const watcher = watch(accountIds)
+    const watcher = watchBalances(accountIds)
     await Promise.all(Array.from({ length: CONNECTIONS }, withdrawOneByOne))
     const seen = await watcher.stop()
 
-    expect(won.length + lost.length).toBe(WITHDRAWALS)
+    expect(accepted.length + rejected.length).toBe(WITHDRAWALS)
     expect(seen.looks).toBeGreaterThan(10)
     expect(seen.lowest).toBeGreaterThanOrEqual(0)
     expect(seen.sums).toEqual(new Set([0]))
     for (const accountId of accountIds) {
-      const amountsOf = (outcome: typeof tries) =>
+      const amountsOf = (outcome: typeof withdrawals) =>
         outcome.filter(one => one.accountId === accountId).map(one => one.amount)
-      const held = amountsOf(won).reduce((sum, amount) => sum + amount, 0)
+      const held = amountsOf(accepted).reduce((sum, amount) => sum + amount, 0)
       const { rows } = await pool.query(
         `SELECT ledger, balance::int FROM ledger_accounts
          WHERE account_id = $1 AND mode = 'test' ORDER BY ledger`,
@@ -153,8 +153,8 @@ test.each([1, 20_261_121, 4_294_967_295])(
         { ledger: 'outbound', balance: held },
       ])
       // A refused amount exceeded the balance at that time, which has only decreased since.
-      expect(amountsOf(lost).length).toBeGreaterThan(0)
-      expect(Math.min(...amountsOf(lost))).toBeGreaterThan(BALANCE - held)
+      expect(amountsOf(rejected).length).toBeGreaterThan(0)
+      expect(Math.min(...amountsOf(rejected))).toBeGreaterThan(BALANCE - held)
     }
 
     const database = connect({ url, poolMax: 1 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, type Database } from '#lib/base/db/client.ts'
-import { databaseFault } from '#lib/base/errors.ts'
+import { parseDatabaseError } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { refuseOverdraft, transferCtes } from '#lib/services/ledger/transfer.ts'
@@ -74,7 +74,7 @@ describe('movements without charges and withdrawals, in a database of their own'
     )
     expect(countOf(outcomes, 'fulfilled')).toBe(14)
     const refusals = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason] : []))
-    const broken = new Set(refusals.map(reason => databaseFault(reason).constraint))
+    const broken = new Set(refusals.map(reason => parseDatabaseError(reason).constraint))
     expect(broken).toEqual(new Set(['ledger_accounts_available_not_negative']))
     expect(await balancesOf(database, accountId)).toEqual({
       available: 2,
@@ -103,7 +103,7 @@ describe('movements without charges and withdrawals, in a database of their own'
     const accountId = await openBooks(database, 500)
     const row = { accountId, id: newId(), amount: 100 }
     const error = await move(database, 'withdrawal_held', [row, row]).catch(reason => reason)
-    expect(databaseFault(error).code).toBe('23505')
+    expect(parseDatabaseError(error).code).toBe('23505')
     expect(await balancesOf(database, accountId)).toMatchObject({ available: 500, outbound: 0 })
     await expectSumsRight(database, accountId)
   })
@@ -135,7 +135,7 @@ describe('movements without charges and withdrawals, in a database of their own'
       const accountId = await openBooks(database, 500)
       const row = { accountId, id: newId(), amount: 1 }
       const error = await move(database, movement, [row]).catch(reason => reason)
-      expect(databaseFault(error).constraint).toBe('ledger_accounts_outbound_not_negative')
+      expect(parseDatabaseError(error).constraint).toBe('ledger_accounts_outbound_not_negative')
       expect(await balancesOf(database, accountId)).toMatchObject({ available: 500, outbound: 0 })
       await expectSumsRight(database, accountId)
     },
@@ -161,7 +161,7 @@ describe('movements without charges and withdrawals, in a database of their own'
 
   test('statements over many accounts in opposite orders never deadlock', async () => {
     const accounts = await Promise.all(Array.from({ length: 8 }, () => openBooks(database, 10_000)))
-    const deadlocksBefore = await deadlocks(database)
+    const deadlocksBefore = await countDeadlocks(database)
     const outcomes = await Promise.allSettled(
       Array.from({ length: 120 }, (_, nth) => {
         const order = nth % 2 ? accounts : accounts.toReversed()
@@ -170,12 +170,12 @@ describe('movements without charges and withdrawals, in a database of their own'
       }),
     )
     expect(outcomes.filter(outcome => outcome.status === 'rejected')).toEqual([])
-    expect(await deadlocks(database)).toBe(deadlocksBefore)
+    expect(await countDeadlocks(database)).toBe(deadlocksBefore)
     for (const accountId of accounts) await expectSumsRight(database, accountId)
   })
 })
 
-async function deadlocks(database: Database): Promise<bigint | undefined> {
+async function countDeadlocks(database: Database): Promise<bigint | undefined> {
   await database.$queryRaw`SELECT pg_stat_force_next_flush()::text`
   const [row] = await database.$queryRaw<{ deadlocks: bigint }[]>`
     SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`
@@ -183,8 +183,8 @@ async function deadlocks(database: Database): Promise<bigint | undefined> {
 }
 
 test('only a negative available balance is reported as insufficient_balance', () => {
-  const lacking = { constraint: 'ledger_accounts_available_not_negative' }
-  expect(() => refuseOverdraft(lacking)).toThrow(
+  const overdraft = { constraint: 'ledger_accounts_available_not_negative' }
+  expect(() => refuseOverdraft(overdraft)).toThrow(
     expect.objectContaining({
       code: 'insufficient_balance',
       fields: { amount: ['Insufficient balance'] },

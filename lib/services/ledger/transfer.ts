@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { databaseFault, refuse } from '#lib/base/errors.ts'
+import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { MOVEMENTS, type Movement } from '#lib/services/ledger/movements.ts'
 
 /** Columns of `source`: `id` is the subject, a null `booked_at` means now. */
@@ -57,7 +57,7 @@ export function transferCtes(movement: Movement, source: string): Prisma.Sql {
 
 /** Translates the database's refusal of a negative balance to `insufficient_balance`. */
 export function refuseOverdraft(error: unknown): never {
-  if (databaseFault(error).constraint === 'ledger_accounts_available_not_negative') {
+  if (parseDatabaseError(error).constraint === 'ledger_accounts_available_not_negative') {
     throw refuse('insufficient_balance')
   }
   throw error

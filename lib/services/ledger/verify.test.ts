@@ -21,7 +21,7 @@ const ID = {
   refundSent: '0190a000-0000-7000-8000-000000000008',
   refundReturned: '0190a000-0000-7000-8000-000000000009',
 }
-const NOBODY = ['0190a000-0000-7000-8000-0000000000f1', '0190a000-0000-7000-8000-0000000000f2']
+const UNKNOWN_IDS = ['0190a000-0000-7000-8000-0000000000f1', '0190a000-0000-7000-8000-0000000000f2']
 
 const PROMISES = {
   transfer: 'every transfer has two entries that sum to zero, on its debit and its credit side',
@@ -35,7 +35,7 @@ const PROMISES = {
     'every withdrawal and refund was held once, then sent or returned according to its status',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
 }
-type Promised = keyof typeof PROMISES
+type PromiseName = keyof typeof PROMISES
 
 /** `available` gets 10 entries, `outbound` 10 and `external` 4. */
 async function writeHistory(client: Client, accountId: string): Promise<void> {
@@ -106,7 +106,7 @@ async function run(url: string, statements: string): Promise<void> {
   }
 }
 
-async function look(url: string, accountId?: string): Promise<Verification> {
+async function runVerification(url: string, accountId?: string): Promise<Verification> {
   const database = connect({ url, poolMax: 1 })
   try {
     return await verifyLedger(database, accountId)
@@ -115,8 +115,8 @@ async function look(url: string, accountId?: string): Promise<Verification> {
   }
 }
 
-async function brokenIn(url: string, accountId?: string): Promise<Record<string, string>> {
-  const { findings } = await look(url, accountId)
+async function findBroken(url: string, accountId?: string): Promise<Record<string, string>> {
+  const { findings } = await runVerification(url, accountId)
   return Object.fromEntries(
     findings.flatMap(({ promise, wrong }) => (wrong ? [[promise, wrong]] : [])),
   )
@@ -149,22 +149,22 @@ async function copyHistory(): Promise<string> {
 }
 
 test('a valid history has no findings, and the checked rows are counted', async () => {
-  const all = await look(template)
+  const all = await runVerification(template)
   expect(all.findings).toEqual(Object.values(PROMISES).map(promise => ({ promise, wrong: null })))
   expect(all).toMatchObject({ transfers: 24, entries: 48, ledgers: 12 })
-  const one = await look(template, ACCOUNT)
+  const one = await runVerification(template, ACCOUNT)
   expect(one).toMatchObject({ transfers: 12, entries: 24, ledgers: 6 })
 })
 
-const mine = `account_id = '${ACCOUNT}' AND mode = 'test'`
-const subject = (id: string, kind: string) =>
+const accountFilter = `account_id = '${ACCOUNT}' AND mode = 'test'`
+const transferFilter = (id: string, kind: string) =>
   `account_id = '${ACCOUNT}' AND subject_id = '${id}' AND kind = '${kind}'`
 
 /** Title, corruption, and the place that each broken promise must name. */
-const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, string>>][] = [
+const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<PromiseName, string>>][] = [
   [
     "a transfer's amount was changed",
-    `UPDATE ledger_transfers SET amount = 999 WHERE ${subject(ID.held, 'withdrawal_held')}`,
+    `UPDATE ledger_transfers SET amount = 999 WHERE ${transferFilter(ID.held, 'withdrawal_held')}`,
     {
       transfer: `transfer withdrawal_held of ${ID.held}`,
       outgoing: `withdrawal ${ID.held}`,
@@ -174,16 +174,16 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
     "a transfer's debit and credit were swapped",
     `ALTER TABLE ledger_transfers DROP CONSTRAINT ledger_transfers_kind_known;
      UPDATE ledger_transfers SET debit = credit, credit = debit
-     WHERE ${subject(ID.sent, 'withdrawal_sent')}`,
+     WHERE ${transferFilter(ID.sent, 'withdrawal_sent')}`,
     { transfer: `transfer withdrawal_sent of ${ID.sent}` },
   ],
   [
     'an entry differs from its counterpart, but every running balance is correct',
     // Entry 2 debits 100 less and entry 3 100 more, so that later balances do not change.
     `UPDATE ledger_entries SET amount = amount + 100, balance_after = balance_after + 100
-       WHERE ${mine} AND ledger = 'available' AND version = 2;
+       WHERE ${accountFilter} AND ledger = 'available' AND version = 2;
      UPDATE ledger_entries SET amount = amount - 100
-       WHERE ${mine} AND ledger = 'available' AND version = 3`,
+       WHERE ${accountFilter} AND ledger = 'available' AND version = 3`,
     { transfer: `transfer withdrawal_held of ${ID.held}` },
   ],
   [
@@ -200,50 +200,50 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
        (account_id, mode, ledger, version, kind, subject_id, amount, balance_after)
      SELECT account_id, mode, ledger, version + nth, 'charge_paid', id::uuid, amount,
        CASE WHEN nth = 1 THEN balance + 500 ELSE balance END
-     FROM ledger_accounts, (VALUES (1, '${NOBODY[0]}', 500), (2, '${NOBODY[1]}', -500))
+     FROM ledger_accounts, (VALUES (1, '${UNKNOWN_IDS[0]}', 500), (2, '${UNKNOWN_IDS[1]}', -500))
        AS given (nth, id, amount)
-     WHERE ${mine} AND ledger = 'available';
-     UPDATE ledger_accounts SET version = version + 2 WHERE ${mine} AND ledger = 'available'`,
+     WHERE ${accountFilter} AND ledger = 'available';
+     UPDATE ledger_accounts SET version = version + 2 WHERE ${accountFilter} AND ledger = 'available'`,
     { entry: 'available entry 11' },
   ],
   [
     'a transfer was deleted, but not its entries',
-    `DELETE FROM ledger_transfers WHERE ${subject(ID.paid, 'charge_paid')}`,
+    `DELETE FROM ledger_transfers WHERE ${transferFilter(ID.paid, 'charge_paid')}`,
     { entry: 'available entry 1', charges: `charge ${ID.paid}` },
   ],
   [
     "an entry's balance-after was changed",
     `UPDATE ledger_entries SET balance_after = balance_after + 1
-     WHERE ${mine} AND ledger = 'outbound' AND version = 3`,
+     WHERE ${accountFilter} AND ledger = 'outbound' AND version = 3`,
     { running: 'outbound entry 3' },
   ],
   [
     'an entry was moved, which leaves a gap before it',
     `UPDATE ledger_entries SET version = version + 1
-     WHERE ${mine} AND ledger = 'external' AND version = 4`,
+     WHERE ${accountFilter} AND ledger = 'external' AND version = 4`,
     { running: 'external entry 5' },
   ],
   [
     'a balance was changed',
-    `UPDATE ledger_accounts SET balance = balance + 1 WHERE ${mine} AND ledger = 'available'`,
+    `UPDATE ledger_accounts SET balance = balance + 1 WHERE ${accountFilter} AND ledger = 'available'`,
     { balance: 'available balance', three: 'balances' },
   ],
   [
     'money was moved between two balances without an entry',
     `UPDATE ledger_accounts SET balance = balance + CASE ledger WHEN 'available' THEN 5 ELSE -5 END
-     WHERE ${mine} AND ledger <> 'outbound'`,
+     WHERE ${accountFilter} AND ledger <> 'outbound'`,
     { balance: 'available balance' },
   ],
   [
     'a version was changed',
-    `UPDATE ledger_accounts SET version = version + 1 WHERE ${mine} AND ledger = 'outbound'`,
+    `UPDATE ledger_accounts SET version = version + 1 WHERE ${accountFilter} AND ledger = 'outbound'`,
     { balance: 'outbound balance' },
   ],
   [
     'an entry was deleted and the balance adjusted',
-    `DELETE FROM ledger_entries WHERE ${mine} AND ledger = 'available' AND version = 10;
+    `DELETE FROM ledger_entries WHERE ${accountFilter} AND ledger = 'available' AND version = 10;
      UPDATE ledger_accounts SET balance = balance - 300, version = version - 1
-     WHERE ${mine} AND ledger = 'available'`,
+     WHERE ${accountFilter} AND ledger = 'available'`,
     { transfer: `transfer refund_returned of ${ID.refundReturned}`, three: 'balances' },
   ],
   [
@@ -257,10 +257,10 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
     `ALTER TABLE ledger_accounts DROP CONSTRAINT ledger_accounts_available_not_negative;
      INSERT INTO withdrawals
        (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key)
-     VALUES ('${ACCOUNT}', '${NOBODY[0]}', 'test', 'pending', 90000, 'email', '-', '-');
+     VALUES ('${ACCOUNT}', '${UNKNOWN_IDS[0]}', 'test', 'pending', 90000, 'email', '-', '-');
      WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,
-       '${NOBODY[0]}'::uuid AS id, 90000::bigint AS amount, NULL::timestamptz AS booked_at),
-     ${inlined('withdrawal_held')} SELECT 1`,
+       '${UNKNOWN_IDS[0]}'::uuid AS id, 90000::bigint AS amount, NULL::timestamptz AS booked_at),
+     ${inlineTransferCtes('withdrawal_held')} SELECT 1`,
     { three: 'balances' },
   ],
   [
@@ -308,9 +308,9 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
   [
     'a charge that does not exist was credited with a complete transfer',
     `WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,
-       '${NOBODY[0]}'::uuid AS id, 777::bigint AS amount, NULL::timestamptz AS booked_at),
-     ${inlined('charge_paid')} SELECT 1`,
-    { charges: `transfer charge_paid of ${NOBODY[0]}` },
+       '${UNKNOWN_IDS[0]}'::uuid AS id, 777::bigint AS amount, NULL::timestamptz AS booked_at),
+     ${inlineTransferCtes('charge_paid')} SELECT 1`,
+    { charges: `transfer charge_paid of ${UNKNOWN_IDS[0]}` },
   ],
   [
     'a returned withdrawal was marked approved',
@@ -360,13 +360,13 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<Promised, 
     'a settled withdrawal was never held',
     `INSERT INTO withdrawals
        (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key, approved_at)
-     VALUES ('${ACCOUNT}', '${NOBODY[0]}', 'test', 'approved', 5000, 'email', '-', '-', now())`,
-    { outgoing: `withdrawal ${NOBODY[0]}` },
+     VALUES ('${ACCOUNT}', '${UNKNOWN_IDS[0]}', 'test', 'approved', 5000, 'email', '-', '-', now())`,
+    { outgoing: `withdrawal ${UNKNOWN_IDS[0]}` },
   ],
 ]
 
 /** Replaces $1, $2 … with their values, for statements without parameters. */
-function inlined(movement: Movement): string {
+function inlineTransferCtes(movement: Movement): string {
   const { text, values } = transferCtes(movement, 'source')
   return text.replace(/\$(\d+)/g, (_, nth) => `'${values[Number(nth) - 1]}'`)
 }
@@ -376,13 +376,13 @@ describe('each corruption of the ledger is found and its row is named', () => {
     const url = await copyHistory()
     await corrupt(url, sql)
     const expected = Object.entries(found).map(([promised, place]) => [
-      PROMISES[promised as Promised],
+      PROMISES[promised as PromiseName],
       `account ${ACCOUNT}, ${place.startsWith('live: ') ? place : `test: ${place}`}`,
     ])
-    const broken = await brokenIn(url)
+    const broken = await findBroken(url)
     expect(broken).toEqual(Object.fromEntries(expected))
-    expect(await brokenIn(url, ACCOUNT)).toEqual(broken)
-    expect(await brokenIn(url, OTHER)).toEqual({})
+    expect(await findBroken(url, ACCOUNT)).toEqual(broken)
+    expect(await findBroken(url, OTHER)).toEqual({})
   })
 
   test('the corruptions break every promise at least once', () => {
@@ -399,7 +399,7 @@ test('of several wrong rows the first one is named', async () => {
      UPDATE ledger_accounts SET version = version + 1;
      DELETE FROM withdrawals`,
   )
-  const broken = await brokenIn(url)
+  const broken = await findBroken(url)
   expect(broken[PROMISES.running]).toBe(`account ${ACCOUNT}, test: available entry 1`)
   expect(broken[PROMISES.balance]).toBe(`account ${ACCOUNT}, live: available balance`)
   expect(broken[PROMISES.held]).toBe(`account ${ACCOUNT}, test: outbound balance`)

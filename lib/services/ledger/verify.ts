@@ -102,9 +102,9 @@ const CHECKS: Check[] = [
     promise:
       'every withdrawal and refund was held once, then sent or returned according to its status',
     wrong: only => Prisma.sql`
-      ${wrongOutgoing('withdrawal', 'approved', only)}
+      ${wrongOutgoingSql('withdrawal', 'approved', only)}
       UNION ALL
-      ${wrongOutgoing('refund', 'completed', only)}
+      ${wrongOutgoingSql('refund', 'completed', only)}
       ORDER BY account_id, mode, place LIMIT 1`,
   },
   {
@@ -123,7 +123,7 @@ const CHECKS: Check[] = [
   },
 ]
 
-function wrongOutgoing(family: 'withdrawal' | 'refund', sent: string, only: Prisma.Sql) {
+function wrongOutgoingSql(family: 'withdrawal' | 'refund', sent: string, only: Prisma.Sql) {
   const rows = Prisma.raw(`${family}s`)
   return Prisma.sql`
     SELECT t.account_id, t.mode, ${family} || ' ' || t.id AS place FROM ${rows} t
@@ -144,16 +144,16 @@ function wrongOutgoing(family: 'withdrawal' | 'refund', sent: string, only: Pris
 
 /** Verifies all ledgers, or one account's, in one snapshot. Read-only: safe beside a server. */
 export function verifyLedger(database: Database, accountId?: string): Promise<Verification> {
-  return inSnapshot(database, tx => verifyAll(tx, accountId))
+  return withSnapshot(database, tx => verifyAll(tx, accountId))
 }
 
 /** Runs reads in one transaction that sees the database as of one moment. */
-export function inSnapshot<T>(database: Database, read: (tx: Tx) => Promise<T>): Promise<T> {
+export function withSnapshot<T>(database: Database, read: (tx: Tx) => Promise<T>): Promise<T> {
   return database.$transaction(read, { isolationLevel: 'RepeatableRead', timeout: 3_600_000 })
 }
 
 async function verifyAll(tx: Tx, accountId?: string): Promise<Verification> {
-  const only = ofOne(accountId)
+  const only = accountScope(accountId)
   const findings = await listFindings(tx, accountId)
   const [counts] = await tx.$queryRaw<{ transfers: bigint; entries: bigint; ledgers: bigint }[]>`
     SELECT (SELECT count(*) FROM ledger_transfers t WHERE ${only}) AS transfers,
@@ -174,7 +174,7 @@ export async function listFindings(tx: Tx, accountId?: string): Promise<Finding[
   const findings: Finding[] = []
   for (const check of CHECKS) {
     const [row] = await tx.$queryRaw<{ account_id: string; mode: string; place: string }[]>(
-      check.wrong(ofOne(accountId)),
+      check.wrong(accountScope(accountId)),
     )
     const wrong = row ? `account ${row.account_id}, ${row.mode}: ${row.place}` : null
     findings.push({ promise: check.promise, wrong })
@@ -182,6 +182,6 @@ export async function listFindings(tx: Tx, accountId?: string): Promise<Finding[
   return findings
 }
 
-function ofOne(accountId: string | undefined): Prisma.Sql {
+function accountScope(accountId: string | undefined): Prisma.Sql {
   return accountId ? Prisma.sql`t.account_id = ${accountId}::uuid` : Prisma.sql`true`
 }

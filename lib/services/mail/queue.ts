@@ -2,7 +2,7 @@ import type { Tx } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { seal } from '#lib/base/keys.ts'
-import { type Message, type Recipient, writeLetter } from '#lib/services/mail/write.ts'
+import { type Message, type Recipient, writeMail } from '#lib/services/mail/write.ts'
 
 /**
  * Queues a mail in the transaction of the change it reports: it is sent only if that commits.
@@ -10,12 +10,12 @@ import { type Message, type Recipient, writeLetter } from '#lib/services/mail/wr
  */
 export async function queueMail(tx: Tx, to: Recipient, message: Message): Promise<void> {
   const id = newId()
-  const sealed = seal(JSON.stringify(writeLetter(to, message)), id, 'mails')
+  const sealed = seal(JSON.stringify(writeMail(to, message)), id, 'mails')
   await tx.mail.create({ data: { id, sealed, dueAt: new Date() } })
 }
 
 /** Returns whether mails can be sent. Without a mail server, a local installation logs them. */
-export function canMail(): boolean {
+export function canSendMail(): boolean {
   const { SMTP_URL, TROCO_ENV } = env()
   return SMTP_URL !== undefined || TROCO_ENV === 'local'
 }

@@ -31,12 +31,12 @@ function queue(message: Message = RESET, to: { email: string; locale: string | n
   return transaction(tx => queueMail(tx, to, message))
 }
 
-async function tryAgain(): Promise<void> {
+async function retryMails(): Promise<void> {
   await db().$executeRaw`UPDATE mails SET due_at = now() WHERE due_at IS NOT NULL`
   await sendDueMails()
 }
 
-const left = () => db().mail.findMany()
+const findMails = () => db().mail.findMany()
 
 test('a mail is sent once, over TLS with authentication, and its row is deleted', async () => {
   await queue()
@@ -48,7 +48,7 @@ test('a mail is sent once, over TLS with authentication, and its row is deleted'
   expect(text).toContain('Para escolher a nova senha, abra este endereço em até uma hora:\n')
   expect(text).toContain('\nhttp://localhost:3000/reset/a-secret\n')
   expect(head).toContain('From: =?UTF-8?Q?Troco_da_Pra=C3=A7a?= <no-reply@troco.example>')
-  expect(await left()).toEqual([])
+  expect(await findMails()).toEqual([])
 })
 
 test('both languages and non-ASCII names arrive unchanged', async () => {
@@ -62,7 +62,7 @@ test('both languages and non-ASCII names arrive unchanged', async () => {
   await queue(message as Message)
   await queue(message as Message, { email: 'bob@bakery.example', locale: 'en' })
   await sendDueMails()
-  const to = (email: string) => server.arrived.find(letter => letter.to.includes(email))
+  const to = (email: string) => server.arrived.find(mail => mail.to.includes(email))
   expect(to('ana@padaria.example')?.subject).toBe('Convite para Pão & Cia 🍞 no Troco')
   expect(to('ana@padaria.example')?.text).toContain('Zoé convidou você para Pão & Cia 🍞')
   expect(to('ana@padaria.example')?.text).toContain('com o papel financeiro')
@@ -75,10 +75,10 @@ test('an account name cannot add a header, a recipient or a link', async () => {
   const account = 'Loja\r\nBcc: thief@evil.example\r\n\r\n{link} <b>x</b>'
   await queue({ kind: 'accountActivated', account })
   await sendDueMails()
-  const [letter] = server.arrived
-  expect(letter?.to).toEqual(['ana@padaria.example'])
-  expect(letter?.head).not.toMatch(/^bcc:/im)
-  expect(letter?.subject).toBe('Loja Bcc: thief@evil.example {link} <b>x</b> está ativa no Troco')
+  const [mail] = server.arrived
+  expect(mail?.to).toEqual(['ana@padaria.example'])
+  expect(mail?.head).not.toMatch(/^bcc:/im)
+  expect(mail?.subject).toBe('Loja Bcc: thief@evil.example {link} <b>x</b> está ativa no Troco')
 })
 
 test('while the server is down a mail is retried after growing pauses, and sent once it is back', async () => {
@@ -86,18 +86,18 @@ test('while the server is down a mail is retried after growing pauses, and sent 
   await server.close()
   await queue()
   await sendDueMails()
-  const [waiting] = await left()
+  const [waiting] = await findMails()
   const waitsMs = (waiting?.dueAt?.getTime() ?? 0) - Date.now()
   expect(waitsMs).toBeGreaterThan(25_000)
   expect(waitsMs).toBeLessThan(31_000)
-  await tryAgain()
-  const [later] = await left()
+  await retryMails()
+  const [later] = await findMails()
   expect((later?.dueAt?.getTime() ?? 0) - Date.now()).toBeGreaterThan(55_000)
   server = await openMailServer(Number(port))
   supplyEnv({ SMTP_URL: server.url })
-  await tryAgain()
+  await retryMails()
   expect(server.arrived).toHaveLength(1)
-  expect(await left()).toEqual([])
+  expect(await findMails()).toEqual([])
 })
 
 test('a server with an untrusted certificate receives neither password nor mail', async () => {
@@ -105,7 +105,7 @@ test('a server with an untrusted certificate receives neither password nor mail'
   await queue()
   await sendDueMails()
   expect(server.arrived).toEqual([])
-  expect(await left()).toMatchObject([{ attempts: 1, failedAt: null }])
+  expect(await findMails()).toMatchObject([{ attempts: 1, failedAt: null }])
 })
 
 test('after a worker is killed while sending, the mail is sent once more', async () => {
@@ -120,15 +120,15 @@ test('after a worker is killed while sending, the mail is sent once more', async
   await once(child, 'exit')
   server.answer(async () => {})
   expect(await sendDueMails(), 'while the lease lasts nobody else sends it').toBe(0)
-  await tryAgain()
+  await retryMails()
   expect(server.arrived).toHaveLength(2)
-  expect(await left()).toEqual([])
+  expect(await findMails()).toEqual([])
 })
 
 test('concurrent workers send each mail once', async () => {
   for (let nth = 0; nth < 8; nth++) await queue(RESET, { ...ANA, email: `a${nth}@padaria.example` })
   await Promise.all([sendDueMails(), sendDueMails(), sendDueMails()])
-  const to = server.arrived.flatMap(letter => letter.to)
+  const to = server.arrived.flatMap(mail => mail.to)
   expect([to.length, new Set(to).size]).toEqual([8, 8])
 })
 
@@ -137,13 +137,13 @@ test('a mail refused ten times is given up, and its content is deleted', async (
     throw Object.assign(new Error('No such person here'), { responseCode: 550 })
   })
   await queue()
-  for (let times = 0; times < 9; times++) await tryAgain()
-  expect(await left()).toMatchObject([{ attempts: 9, failedAt: null }])
-  await tryAgain()
-  const [given] = await left()
-  expect(given).toMatchObject({ attempts: 10, dueAt: null, failedAt: expect.any(Date) })
-  expect(given?.sealed).toHaveLength(0)
-  await tryAgain()
+  for (let times = 0; times < 9; times++) await retryMails()
+  expect(await findMails()).toMatchObject([{ attempts: 9, failedAt: null }])
+  await retryMails()
+  const [failed] = await findMails()
+  expect(failed).toMatchObject({ attempts: 10, dueAt: null, failedAt: expect.any(Date) })
+  expect(failed?.sealed).toHaveLength(0)
+  await retryMails()
   expect(server.arrived).toHaveLength(10)
 })
 
@@ -153,11 +153,11 @@ test('without a mail server a mail is logged locally, and fails unlogged in prod
   await queue()
   await sendDueMails()
   expect(readLog()).toContain('http://localhost:3000/reset/a-secret')
-  expect(await left()).toEqual([])
+  expect(await findMails()).toEqual([])
   const before = followLog()
   supplyEnv({ TROCO_ENV: 'production' })
   await queue()
   await sendDueMails()
-  expect(await left()).toMatchObject([{ failedAt: expect.any(Date) }])
+  expect(await findMails()).toMatchObject([{ failedAt: expect.any(Date) }])
   expect(before()).not.toContain('a-secret')
 })

@@ -3,47 +3,46 @@ import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
-import type { Letter } from '#lib/services/mail/write.ts'
+import type { Mail } from '#lib/services/mail/write.ts'
 
-const AT_ONCE = 5
+const BATCH_MAX = 5
 /** Lease duration: longer than the timeouts below together, so that no other worker sends it too. */
 const LEASE = '2 minutes'
 const TIMEOUT_MS = 15_000
 /** Maximum attempts: the pauses double from 30 s, about four hours in total. */
-const TRIES_MAX = 10
+const ATTEMPTS_MAX = 10
 
-interface Due {
+interface DueMail {
   id: string
   sealed: Uint8Array
   attempts: number
 }
 
-let server: { url: string; transport: Transporter } | undefined
+let cachedTransport: { url: string; transport: Transporter } | undefined
 
 /** Sends due mails at least once: a worker that dies between send and delete causes a second send. */
 export async function sendDueMails(): Promise<number> {
-  const due = await db().$queryRaw<Due[]>`
+  const due = await db().$queryRaw<DueMail[]>`
     UPDATE mails SET due_at = now() + ${LEASE}::interval, attempts = attempts + 1
     WHERE id IN (
-      SELECT id FROM mails WHERE due_at <= now() ORDER BY due_at LIMIT ${AT_ONCE}
+      SELECT id FROM mails WHERE due_at <= now() ORDER BY due_at LIMIT ${BATCH_MAX}
       FOR UPDATE SKIP LOCKED)
     RETURNING id, sealed, attempts`
   await Promise.all(due.map(sendOne))
   return due.length
 }
 
-async function sendOne({ id, sealed, attempts }: Due): Promise<void> {
+async function sendOne({ id, sealed, attempts }: DueMail): Promise<void> {
   const { SMTP_URL, TROCO_ENV } = env()
   try {
-    const letter = JSON.parse(unseal(sealed, id, 'mails')) as Letter
-    if (SMTP_URL) await transportTo(SMTP_URL).sendMail({ ...letter, from: env().MAIL_FROM })
-    else if (TROCO_ENV === 'local')
-      log().info(letter, 'mail written to the log: SMTP_URL is not set')
+    const mail = JSON.parse(unseal(sealed, id, 'mails')) as Mail
+    if (SMTP_URL) await getTransport(SMTP_URL).sendMail({ ...mail, from: env().MAIL_FROM })
+    else if (TROCO_ENV === 'local') log().info(mail, 'mail written to the log: SMTP_URL is not set')
     else return await giveUp(id, 'SMTP_URL is not set')
     await db().$executeRaw`DELETE FROM mails WHERE id = ${id}::uuid`
   } catch (error) {
     const problem = (error as NodeJS.ErrnoException).code ?? 'unknown'
-    if (attempts >= TRIES_MAX) return giveUp(id, problem)
+    if (attempts >= ATTEMPTS_MAX) return giveUp(id, problem)
     log().warn({ mailId: id, attempts, problem }, 'sending a mail failed, will be retried')
     await db().$executeRaw`
       UPDATE mails SET due_at = now() + make_interval(secs => ${30 * 2 ** (attempts - 1)}::int)
@@ -58,20 +57,20 @@ async function giveUp(id: string, problem: string): Promise<void> {
     UPDATE mails SET due_at = NULL, failed_at = now(), sealed = '' WHERE id = ${id}::uuid`
 }
 
-function transportTo(url: string): Transporter {
-  if (server?.url === url) return server.transport
+function getTransport(url: string): Transporter {
+  if (cachedTransport?.url === url) return cachedTransport.transport
   const { username, hostname } = new URL(url)
-  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
   const transport = createTransport({
     url,
     // Credentials must not cross the network unencrypted.
-    requireTLS: username !== '' && !isHere,
+    requireTLS: username !== '' && !isLocal,
     disableFileAccess: true,
     disableUrlAccess: true,
     connectionTimeout: TIMEOUT_MS,
     greetingTimeout: TIMEOUT_MS,
     socketTimeout: TIMEOUT_MS,
   })
-  server = { url, transport }
+  cachedTransport = { url, transport }
   return transport
 }

@@ -2,9 +2,9 @@ import { env } from '#lib/base/env.ts'
 import { LOCALES, type Locale } from '#lib/base/locale.ts'
 import { MAIL_WORDS } from '#messages/words.ts'
 
-type MailWords = (typeof MAIL_WORDS)[Locale]
-type Change = keyof MailWords['mailChange']
-type Role = keyof MailWords['mailRole']
+type MailTexts = (typeof MAIL_WORDS)[Locale]
+type Change = keyof MailTexts['mailChange']
+type Role = keyof MailTexts['mailRole']
 
 /** Content of a mail, by kind. `path` is relative to PUBLIC_URL; the mail shows the full URL. */
 export type Message =
@@ -33,7 +33,7 @@ export interface Recipient {
   locale: string | null
 }
 
-export interface Letter {
+export interface Mail {
   to: string
   subject: string
   text: string
@@ -42,9 +42,9 @@ export interface Letter {
 const DEFAULT_PATHS: Partial<Record<Message['kind'], string>> = { passwordChanged: '/reset' }
 
 /** Writes a mail in the language of its recipient; without a known one in pt-BR. */
-export function writeLetter({ email, locale }: Recipient, message: Message): Letter {
+export function writeMail({ email, locale }: Recipient, message: Message): Mail {
   const language = LOCALES.find(known => known === locale) ?? 'pt-BR'
-  const words = MAIL_WORDS[language]
+  const texts = MAIL_WORDS[language]
   const path = 'path' in message ? message.path : (DEFAULT_PATHS[message.kind] ?? '/login')
   const values: Record<string, string> = { link: env().PUBLIC_URL + path, ip: '?' }
   for (const [name, value] of Object.entries(message)) {
@@ -52,17 +52,21 @@ export function writeLetter({ email, locale }: Recipient, message: Message): Let
       values[name] = value.toLocaleString(language, { timeZone: 'America/Sao_Paulo' })
     } else if (value !== null) values[name] = value
   }
-  if ('role' in message) values.role = words.mailRole[message.role]
-  if ('change' in message) values.change = words.mailChange[message.change]
-  const { subject, text } = words.mail[message.kind]
-  return { to: email, subject: oneLine(fill(subject, values)), text: `${fill(text, values)}\n` }
+  if ('role' in message) values.role = texts.mailRole[message.role]
+  if ('change' in message) values.change = texts.mailChange[message.change]
+  const { subject, text } = texts.mail[message.kind]
+  return {
+    to: email,
+    subject: toOneLine(fillPlaceholders(subject, values)),
+    text: `${fillPlaceholders(text, values)}\n`,
+  }
 }
 
-function fill(text: string, values: Record<string, string>): string {
+function fillPlaceholders(text: string, values: Record<string, string>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
 }
 
 /** Collapses line breaks: a merchant's name in the subject must not inject a mail header. */
-function oneLine(text: string): string {
+function toOneLine(text: string): string {
   return text.replace(/\s+/g, ' ')
 }

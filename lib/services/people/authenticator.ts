@@ -3,7 +3,7 @@ import { db, type Tx } from '#lib/base/db/client.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { seal, unseal } from '#lib/base/keys.ts'
 import { changeFactor, type FactorOwner } from '#lib/services/people/factors.ts'
-import { forgive, requireFew } from '#lib/services/people/throttle.ts'
+import { requireWithinLimit, uncountAttempt } from '#lib/services/people/throttle.ts'
 
 const PERIOD_S = 30
 /** Tolerated clock difference of a phone, in periods, in both directions. */
@@ -14,24 +14,24 @@ const SECRET_BYTES = 20
 /** Stores a new app secret, inactive until its owner confirms it with a code. */
 export async function beginAuthenticator({ id, email }: FactorOwner) {
   const secret = new Secret({ size: SECRET_BYTES }).base32
-  const begun = await db().$executeRaw`
+  const inserted = await db().$executeRaw`
     INSERT INTO authenticators AS a (user_id, sealed)
     VALUES (${id}::uuid, ${seal(secret, id, 'second-factors')})
     ON CONFLICT (user_id) DO UPDATE SET sealed = EXCLUDED.sealed, created_at = now()
     WHERE a.confirmed_at IS NULL`
-  if (begun === 1) return { secret, uri: appOf(secret, email).toString() }
+  if (inserted === 1) return { secret, uri: createTotp(secret, email).toString() }
   throw refuse('limit_reached', 'An authenticator app is already set up: remove it first')
 }
 
 /** Activates the app with its first valid code. Returns new recovery codes; null if some exist. */
 export async function confirmAuthenticator(owner: FactorOwner, code: string) {
-  await requireFew([['second_factor', owner.id]])
+  await requireWithinLimit([['second_factor', owner.id]])
   const change = { action: 'user.authenticator_added', mail: 'authenticatorOn' } as const
   const codes = await changeFactor(owner, change, async tx => {
-    if (await takeAppCode(tx, owner.id, code, { isNew: true })) return
+    if (await consumeAppCode(tx, owner.id, code, { isNew: true })) return
     throw invalidInput('code', 'does not match: enter the code that the app shows now')
   })
-  await forgive([['second_factor', owner.id]])
+  await uncountAttempt([['second_factor', owner.id]])
   return codes
 }
 
@@ -48,34 +48,34 @@ export async function removeAuthenticator(owner: FactorOwner): Promise<void> {
  * Uses a code of the app; false if it is wrong or was used before. One statement stores the code's
  * counter against reuse, and the secret encrypted again, which moves it to the current server key.
  */
-export async function takeAppCode(
+export async function consumeAppCode(
   tx: Tx,
   userId: string,
   code: string,
   { isNew = false } = {},
 ): Promise<boolean> {
   if (!/^\d{6}$/.test(code)) return false
-  const kept = await tx.authenticator.findUnique({ where: { userId } })
-  if (!kept) return false
-  const secret = unseal(kept.sealed, userId, 'second-factors')
-  const counter = counterOf(secret, code)
+  const authenticator = await tx.authenticator.findUnique({ where: { userId } })
+  if (!authenticator) return false
+  const secret = unseal(authenticator.sealed, userId, 'second-factors')
+  const counter = findCounter(secret, code)
   if (counter === null) return false
-  const taken = await tx.$executeRaw`
+  const updated = await tx.$executeRaw`
     UPDATE authenticators SET last_counter = ${counter}, confirmed_at = coalesce(confirmed_at, now()),
       sealed = ${seal(secret, userId, 'second-factors')}
-    WHERE user_id = ${userId}::uuid AND last_counter < ${counter} AND sealed = ${kept.sealed}
+    WHERE user_id = ${userId}::uuid AND last_counter < ${counter} AND sealed = ${authenticator.sealed}
       AND (confirmed_at IS NULL) = ${isNew}`
-  return taken === 1
+  return updated === 1
 }
 
 /** Returns the 30-second period of a code; null if none within the window matches. */
-function counterOf(secret: string, code: string): number | null {
+function findCounter(secret: string, code: string): number | null {
   const timestamp = Date.now()
-  const delta = appOf(secret).validate({ token: code, timestamp, window: WINDOW })
+  const delta = createTotp(secret).validate({ token: code, timestamp, window: WINDOW })
   return delta === null ? null : TOTP.counter({ period: PERIOD_S, timestamp }) + delta
 }
 
-function appOf(secret: string, email = ''): TOTP {
+function createTotp(secret: string, email = ''): TOTP {
   const parts = { secret: Secret.fromBase32(secret), digits: 6, period: PERIOD_S }
   return new TOTP({ issuer: 'Troco', label: email, algorithm: 'SHA1', ...parts })
 }

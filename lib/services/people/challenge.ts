@@ -3,10 +3,10 @@ import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
 
 /** Lifetime in seconds and maximum attempts of each kind of challenge. */
 const KINDS = {
-  second_factor: { lastsS: 300, triesMax: 5 },
-  passkey: { lastsS: 300, triesMax: 1 },
-  new_passkey: { lastsS: 300, triesMax: 1 },
-  password_reset: { lastsS: 3_600, triesMax: 20 },
+  second_factor: { lifetimeS: 300, attemptsMax: 5 },
+  passkey: { lifetimeS: 300, attemptsMax: 1 },
+  new_passkey: { lifetimeS: 300, attemptsMax: 1 },
+  password_reset: { lifetimeS: 3_600, attemptsMax: 20 },
 } as const
 type Kind = keyof typeof KINDS
 
@@ -24,7 +24,7 @@ export async function openChallenge(
   await db().$executeRaw`
     INSERT INTO challenges (hash, kind, user_id, value, expires_at)
     VALUES (${hashSecret(secret)}, ${kind}, ${userId ?? null}::uuid, ${value ?? null},
-      now() + make_interval(secs => ${KINDS[kind].lastsS}::int))`
+      now() + make_interval(secs => ${KINDS[kind].lifetimeS}::int))`
   return secret
 }
 
@@ -32,11 +32,11 @@ export async function openChallenge(
  * Counts an attempt before its response is checked, so that concurrent attempts cannot exceed the
  * limit. Returns null if the challenge is unknown, expired or has no attempts left.
  */
-export async function tryChallenge(kind: Kind, secret: string): Promise<Challenge | null> {
+export async function attemptChallenge(kind: Kind, secret: string): Promise<Challenge | null> {
   const [found] = await db().$queryRaw<Challenge[]>`
     UPDATE challenges SET tries = tries + 1
     WHERE hash = ${hashSecret(secret)} AND kind = ${kind} AND expires_at > now()
-      AND tries < ${KINDS[kind].triesMax}::int
+      AND tries < ${KINDS[kind].attemptsMax}::int
     RETURNING user_id AS "userId", value`
   return found ?? null
 }
@@ -46,7 +46,7 @@ export async function readChallenge(kind: Kind, secret: string): Promise<Challen
   const [found] = await db().$queryRaw<Challenge[]>`
     SELECT user_id AS "userId", value FROM challenges
     WHERE hash = ${hashSecret(secret)} AND kind = ${kind} AND expires_at > now()
-      AND tries < ${KINDS[kind].triesMax}::int`
+      AND tries < ${KINDS[kind].attemptsMax}::int`
   return found ?? null
 }
 

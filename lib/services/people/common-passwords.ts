@@ -8,67 +8,71 @@ import { isPasswordLength, PASSWORD_MAX, PASSWORD_MIN } from '#lib/services/peop
  */
 const GUESSES_MIN = 1e8
 /** Maximum characters estimated: longer ones take more time and add no information. */
-const LOOKED_AT_MAX = 64
+const ESTIMATED_LENGTH_MAX = 64
 /** Minimum characters of a password without the words about its user. */
-const OWN_MIN = 6
+const OWN_CHARACTERS_MIN = 6
 
 /** Common words in Brazilian passwords, missing from the English list; the likeliest first. */
-const WORDS_HERE =
+const BRAZILIAN_WORDS =
   'senha mudar mudei brasil flamengo corinthians palmeiras saopaulo gremio internacional cruzeiro santos vasco botafogo minha nova teste usuario acesso entrar sistema empresa admin deus jesus amor familia teamo felicidade vitoria saudade dinheiro banco cobranca pagamento pix troco'.split(
     ' ',
   )
 /** Words that add no strength to a password, like those about its user. */
-const SAYS_NOTHING = ['troco', 'senha', 'password', 'pix', 'admin', 'mudar']
+const WEAK_WORDS = ['troco', 'senha', 'password', 'pix', 'admin', 'mudar']
 
-const EASY = 'is easy to guess: use four unrelated words, without names, e-mail addresses or dates'
+const EASY_MESSAGE =
+  'is easy to guess: use four unrelated words, without names, e-mail addresses or dates'
 
-interface Chooser {
+interface PasswordOwner {
   email: string
   name?: string
 }
 
 /** Rejects a password that has the wrong length or is easy to guess. */
-export async function requireGoodPassword(password: string, about: Chooser): Promise<void> {
+export async function requireGoodPassword(password: string, owner: PasswordOwner): Promise<void> {
   if (!isPasswordLength(password)) {
     throw invalidInput('password', `must have ${PASSWORD_MIN} to ${PASSWORD_MAX} characters`)
   }
-  const words = wordsAbout(about)
-  const looked = password.normalize('NFKC').slice(0, LOOKED_AT_MAX)
-  const { guesses } = (await judge()).check(looked, words)
-  if (guesses >= GUESSES_MIN && withoutWords(password, words).length >= OWN_MIN) return
-  throw invalidInput('password', EASY)
+  const words = wordsAbout(owner)
+  const estimated = password.normalize('NFKC').slice(0, ESTIMATED_LENGTH_MAX)
+  const { guesses } = (await getEstimator()).check(estimated, words)
+  if (guesses >= GUESSES_MIN && withoutWords(password, words).length >= OWN_CHARACTERS_MIN) return
+  throw invalidInput('password', EASY_MESSAGE)
 }
 
-let ready: Promise<ZxcvbnFactory> | undefined
+let estimator: Promise<ZxcvbnFactory> | undefined
 
 /** Loads the estimator on first use: it takes 11 MB, which most processes never need. */
-function judge(): Promise<ZxcvbnFactory> {
-  ready ??= loadJudge()
-  return ready
+function getEstimator(): Promise<ZxcvbnFactory> {
+  estimator ??= loadEstimator()
+  return estimator
 }
 
-async function loadJudge(): Promise<ZxcvbnFactory> {
+async function loadEstimator(): Promise<ZxcvbnFactory> {
   const [{ ZxcvbnFactory }, common] = await Promise.all([
     import('@zxcvbn-ts/core'),
     import('@zxcvbn-ts/language-common'),
   ])
   const { adjacencyGraphs: graphs, dictionary } = common
-  return new ZxcvbnFactory({ graphs, dictionary: { ...dictionary, here: WORDS_HERE } })
+  return new ZxcvbnFactory({ graphs, dictionary: { ...dictionary, here: BRAZILIAN_WORDS } })
 }
 
 /** Returns the words of a name and an e-mail without accents, longest first. */
-function wordsAbout({ email, name = '' }: Chooser): string[] {
-  const parts = plain(`${email} ${name}`).split(/[^a-z0-9]+/)
-  const words = [...SAYS_NOTHING, ...parts.filter(part => part.length > 2)]
+function wordsAbout({ email, name = '' }: PasswordOwner): string[] {
+  const parts = foldAccents(`${email} ${name}`).split(/[^a-z0-9]+/)
+  const words = [...WEAK_WORDS, ...parts.filter(part => part.length > 2)]
   return [...new Set(words)].sort((one, other) => other.length - one.length)
 }
 
 function withoutWords(password: string, words: string[]): string {
-  const bare = words.reduce((left, word) => left.replaceAll(word, ' '), plain(password))
+  const ownCharacters = words.reduce(
+    (left, word) => left.replaceAll(word, ' '),
+    foldAccents(password),
+  )
   // Years, digit sequences and punctuation do not count as own characters.
-  return bare.replace(/\d{4,}/g, ' ').replace(/[\s\p{P}\p{S}]/gu, '')
+  return ownCharacters.replace(/\d{4,}/g, ' ').replace(/[\s\p{P}\p{S}]/gu, '')
 }
 
-function plain(text: string): string {
+function foldAccents(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }

@@ -6,39 +6,39 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Device } from '#lib/services/people/schema.ts'
-import { endSessionsOf, isLive } from '#lib/services/people/sessions.ts'
+import { activeSessionCondition, endSessionsOf } from '#lib/services/people/sessions.ts'
 import { readUserAgent } from '#lib/services/people/user-agent.ts'
 
-interface Holder {
+interface SessionOwner {
   id: string
   sessionId: string
 }
 
 /** Returns the active sessions of a user: this one first, then by last use. */
-export async function listDevices({ id, sessionId }: Holder): Promise<Device[]> {
+export async function listDevices({ id, sessionId }: SessionOwner): Promise<Device[]> {
   const columns = Prisma.sql`s.id, s.ip, s.user_agent, ${utc('s.created_at')},
     ${utc('s.last_used_at')}, s.id = ${sessionId}::uuid AS is_this`
   const rows = await queryRows<Omit<Device, 'browser' | 'system'> & { user_agent: string | null }>(
     Prisma.sql`SELECT ${asJson(columns)} ::text AS json FROM user_sessions s
-      WHERE s.user_id = ${id}::uuid AND ${isLive('s')}
+      WHERE s.user_id = ${id}::uuid AND ${activeSessionCondition('s')}
       ORDER BY s.id = ${sessionId}::uuid DESC, s.last_used_at DESC, s.id`,
   )
   return rows.map(({ user_agent, ...device }) => ({ ...device, ...readUserAgent(user_agent) }))
 }
 
-export async function endDevice({ id: userId }: Holder, id: string): Promise<void> {
-  if (!isUuid(id)) throw notThere()
+export async function endDevice({ id: userId }: SessionOwner, id: string): Promise<void> {
+  if (!isUuid(id)) throw sessionNotFound()
   await transaction(async tx => {
     const { count } = await tx.userSession.updateMany({
       where: { id, userId, revokedAt: null },
       data: { revokedAt: new Date() },
     })
-    if (count === 0) throw notThere()
+    if (count === 0) throw sessionNotFound()
     await recordEnd(tx, userId, 1)
   })
 }
 
-export function endOtherDevices({ id, sessionId }: Holder): Promise<number> {
+export function endOtherDevices({ id, sessionId }: SessionOwner): Promise<number> {
   return transaction(async tx => {
     const ended = await endSessionsOf(tx, id, sessionId)
     if (ended > 0) await recordEnd(tx, id, ended)
@@ -46,7 +46,7 @@ export function endOtherDevices({ id, sessionId }: Holder): Promise<number> {
   })
 }
 
-function notThere(): TrocoError {
+function sessionNotFound(): TrocoError {
   return refuse('session_not_found')
 }
 

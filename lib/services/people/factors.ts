@@ -2,7 +2,7 @@ import { recordAudit } from '#lib/base/audit/record.ts'
 import { type Database, db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { env } from '#lib/base/env.ts'
-import { contextNow } from '#lib/base/log.ts'
+import { currentLogContext } from '#lib/base/log.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import type { Message } from '#lib/services/mail/write.ts'
 import { makeRecoveryCodes } from '#lib/services/people/recovery-codes.ts'
@@ -18,11 +18,11 @@ export interface FactorOwner {
   sessionId: string
 }
 
-type Mail = Extract<Message, { kind: 'secondFactorChanged' }>['change']
+type MailedChange = Extract<Message, { kind: 'secondFactorChanged' }>['change']
 
 interface Change {
   action: string
-  mail: Mail
+  mail: MailedChange
   target?: string
 }
 
@@ -100,21 +100,21 @@ export function changeFactor(
     // Lock: two concurrent changes would each see theirs as the first factor.
     await tx.$queryRaw`SELECT FROM users WHERE id = ${owner.id}::uuid FOR UPDATE`
     await work(tx)
-    const codes = await settleCodes(tx, owner.id)
+    const codes = await updateRecoveryCodes(tx, owner.id)
     await endSessionsOf(tx, owner.id, owner.sessionId)
     const actor = { type: 'user', id: owner.id } as const
     await recordAudit(tx, { actor, action, target: target ?? owner.id })
-    await tellOfChange(tx, owner, mail)
+    await mailFactorChange(tx, owner, mail)
     return codes
   })
 }
 
-export function tellOfChange(
+export function mailFactorChange(
   tx: Tx,
   { email, locale }: Pick<FactorOwner, 'email' | 'locale'>,
-  change: Mail,
+  change: MailedChange,
 ): Promise<void> {
-  const ip = contextNow().ip ?? null
+  const ip = currentLogContext().ip ?? null
   return queueMail(
     tx,
     { email, locale },
@@ -122,11 +122,11 @@ export function tellOfChange(
   )
 }
 
-async function settleCodes(tx: Tx, userId: string): Promise<string[] | null> {
+async function updateRecoveryCodes(tx: Tx, userId: string): Promise<string[] | null> {
   if ((await listFactors(userId, tx)).length === 0) {
     await tx.recoveryCode.deleteMany({ where: { userId } })
     return null
   }
-  const known = await tx.recoveryCode.count({ where: { userId } })
-  return known === 0 ? makeRecoveryCodes(tx, userId) : null
+  const codeCount = await tx.recoveryCode.count({ where: { userId } })
+  return codeCount === 0 ? makeRecoveryCodes(tx, userId) : null
 }

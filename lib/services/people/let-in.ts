@@ -2,15 +2,15 @@ import { recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import type { CodeKind } from '#lib/services/people/second-factor.ts'
 
-type SignedInBy = 'password' | 'passkey' | 'oidc' | CodeKind
+type SignInMethod = 'password' | 'passkey' | 'oidc' | CodeKind
 
 /** Completes and audits a sign-in. Returns null if the user was disabled meanwhile. */
-export function letIn(id: string, by: SignedInBy) {
+export function completeSignIn(id: string, method: SignInMethod) {
   return transaction(async tx => {
     const user = await tx.user.findFirst({ where: { id, disabledAt: null } })
     if (!user) return null
     const actor = { type: 'user', id } as const
-    await recordAudit(tx, { actor, action: 'user.signed_in', target: id, after: { by } })
+    await recordAudit(tx, { actor, action: 'user.signed_in', target: id, after: { by: method } })
     return { id, email: user.email, name: user.name }
   })
 }

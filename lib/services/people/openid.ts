@@ -24,8 +24,8 @@ const UNKNOWN = { refusal: 'unknown' } as const
 export async function findByOpenid({ iss, sub, ...claims }: Claims): Promise<OpenidOutcome> {
   if (typeof iss !== 'string' || typeof sub !== 'string' || sub === '') return UNKNOWN
   const oidcSubject = `${iss}|${sub}`
-  const known = await findBound(oidcSubject)
-  if (known) return known
+  const linked = await findLinkedUser(oidcSubject)
+  if (linked) return linked
   if (claims.email_verified !== true) return { refusal: 'unverified' }
   const email = normalizeEmail(String(claims.email ?? ''))
   if (!email) return UNKNOWN
@@ -35,7 +35,7 @@ export async function findByOpenid({ iss, sub, ...claims }: Claims): Promise<Ope
       data: { oidcSubject, passwordHash: null },
     })
     // A concurrent sign-in may have linked it just before.
-    if (count === 0) return (await findBound(oidcSubject)) ?? UNKNOWN
+    if (count === 0) return (await findLinkedUser(oidcSubject)) ?? UNKNOWN
     const { id } = await tx.user.findUniqueOrThrow({ where: { email } })
     await endSessionsOf(tx, id)
     await closeChallengesOf(tx, id)
@@ -45,8 +45,8 @@ export async function findByOpenid({ iss, sub, ...claims }: Claims): Promise<Ope
   })
 }
 
-async function findBound(oidcSubject: string): Promise<OpenidOutcome | null> {
-  const found = await db().user.findUnique({ where: { oidcSubject } })
-  if (!found) return null
-  return found.disabledAt ? UNKNOWN : { userId: found.id }
+async function findLinkedUser(oidcSubject: string): Promise<OpenidOutcome | null> {
+  const user = await db().user.findUnique({ where: { oidcSubject } })
+  if (!user) return null
+  return user.disabledAt ? UNKNOWN : { userId: user.id }
 }

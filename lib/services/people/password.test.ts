@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { hashPassword, isPassword } from '#lib/services/people/password.ts'
+import { hashPassword, verifyPassword } from '#lib/services/people/password.ts'
 import { computedMs } from '#lib/testing/timing.ts'
 
 test('the correct password is accepted, and any other is not', async () => {
   const encoded = await hashPassword('correct horse battery')
-  expect(await isPassword('correct horse battery', encoded)).toBe(true)
+  expect(await verifyPassword('correct horse battery', encoded)).toBe(true)
   for (const wrong of ['', 'correct horse batterz', 'Correct horse battery', encoded]) {
-    expect(await isPassword(wrong, encoded)).toBe(false)
+    expect(await verifyPassword(wrong, encoded)).toBe(false)
   }
 })
 
@@ -15,8 +15,8 @@ test('Unicode forms of the same characters are the same password', async () => {
   const composed = 'coração ﬁrme'
   const decomposed = 'corac\u0327a\u0303o firme'
   expect(composed).not.toBe(decomposed)
-  expect(await isPassword(decomposed, await hashPassword(composed))).toBe(true)
-  expect(await isPassword(composed, await hashPassword(decomposed))).toBe(true)
+  expect(await verifyPassword(decomposed, await hashPassword(composed))).toBe(true)
+  expect(await verifyPassword(composed, await hashPassword(decomposed))).toBe(true)
 })
 
 test('without a readable hash no password is accepted', async () => {
@@ -27,8 +27,8 @@ test('without a readable hash no password is accepted', async () => {
     '$argon2id$v=19$m=47104,t=1,p=1$AAAA',
     '$argon2i$v=19$m=47104,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAA',
   ]) {
-    expect(await isPassword('anything', encoded)).toBe(false)
-    expect(await isPassword('', encoded)).toBe(false)
+    expect(await verifyPassword('anything', encoded)).toBe(false)
+    expect(await verifyPassword('', encoded)).toBe(false)
   }
 })
 
@@ -43,15 +43,15 @@ test('a hash with other cost parameters is accepted', async () => {
   // From the reference implementation: echo -n password | argon2 somesalt -id -t 2 -k 65536 -p 1
   const encoded =
     '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc'
-  expect(await isPassword('password', encoded)).toBe(true)
-  expect(await isPassword('Password', encoded)).toBe(false)
+  expect(await verifyPassword('password', encoded)).toBe(true)
+  expect(await verifyPassword('Password', encoded)).toBe(false)
 })
 
 test('an unknown e-mail takes as long as a wrong password', async () => {
   const encoded = await hashPassword('a password')
-  const time = (kept: string | null) =>
+  const time = (hash: string | null) =>
     computedMs(async () => {
-      for (let nth = 0; nth < 3; nth++) await isPassword('wrong', kept)
+      for (let nth = 0; nth < 3; nth++) await verifyPassword('wrong', hash)
     })
   await time(encoded)
   const [known, unknown] = [await time(encoded), await time(null)]
@@ -61,7 +61,7 @@ test('an unknown e-mail takes as long as a wrong password', async () => {
 test('many concurrent guesses do not block other work', async () => {
   let done = 0
   const guesses = Array.from({ length: 24 }, async () => {
-    await isPassword('x', null)
+    await verifyPassword('x', null)
     done += 1
   })
   // File and DNS operations share the few threads that hash.

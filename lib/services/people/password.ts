@@ -6,12 +6,12 @@ const COST = { memory: 47_104, passes: 1, parallelism: 1, tagLength: 32 }
 const SALT_BYTES = 16
 
 /** Maximum concurrent hashes: Node's four threads also serve files, DNS and compression. */
-const AT_ONCE = 2
+const CONCURRENCY_MAX = 2
 
-const LINE = Symbol.for('troco.hashing')
+const QUEUE = Symbol.for('troco.hashing')
 /** Queue of the process, shared by the native modules and Next's copy of them. */
 const holder = globalThis as typeof globalThis & {
-  [LINE]?: { running: number; waiting: (() => void)[] }
+  [QUEUE]?: { running: number; waiting: (() => void)[] }
 }
 
 const deriveNow = promisify(argon2)
@@ -35,39 +35,39 @@ const ENCODED = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/
  * Checks a password. Without a hash it takes as long as with one, so that the response time does
  * not reveal whether an e-mail is registered.
  */
-export async function isPassword(password: string, encoded: string | null): Promise<boolean> {
+export async function verifyPassword(password: string, encoded: string | null): Promise<boolean> {
   const parts = ENCODED.exec(encoded ?? '')
   const [, memory, passes, parallelism, salt = '', tag = ''] = parts ?? []
-  const wanted = Buffer.from(tag, 'base64')
-  const found = await derive({
+  const expected = Buffer.from(tag, 'base64')
+  const actual = await derive({
     message: normalize(password),
     nonce: parts ? Buffer.from(salt, 'base64') : Buffer.alloc(SALT_BYTES),
     memory: Number(memory ?? COST.memory),
     passes: Number(passes ?? COST.passes),
     parallelism: Number(parallelism ?? COST.parallelism),
-    tagLength: wanted.length || COST.tagLength,
+    tagLength: expected.length || COST.tagLength,
   })
-  return parts !== null && found.length === wanted.length && timingSafeEqual(found, wanted)
+  return parts !== null && actual.length === expected.length && timingSafeEqual(actual, expected)
 }
 
 /** Returns whether a hash has other costs than a new one. */
-export function isOutdated(encoded: string): boolean {
+export function isHashOutdated(encoded: string): boolean {
   const { memory, passes, parallelism } = COST
   return !encoded.startsWith(`$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$`)
 }
 
 /** Hashes in turn: a flood of guesses must not take all threads, nor 46 MiB each at once. */
 async function derive(parameters: Parameters<typeof deriveNow>[1]): Promise<Buffer> {
-  holder[LINE] ??= { running: 0, waiting: [] }
-  const line = holder[LINE]
-  if (line.running < AT_ONCE) line.running += 1
-  else await new Promise<void>(go => line.waiting.push(go))
+  holder[QUEUE] ??= { running: 0, waiting: [] }
+  const queue = holder[QUEUE]
+  if (queue.running < CONCURRENCY_MAX) queue.running += 1
+  else await new Promise<void>(resolve => queue.waiting.push(resolve))
   try {
     return await deriveNow('argon2id', parameters)
   } finally {
-    const next = line.waiting.shift()
+    const next = queue.waiting.shift()
     if (next) next()
-    else line.running -= 1
+    else queue.running -= 1
   }
 }
 

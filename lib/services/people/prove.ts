@@ -2,13 +2,13 @@ import { db } from '#lib/base/db/client.ts'
 import { invalidInput } from '#lib/base/errors.ts'
 import { listFactors } from '#lib/services/people/factors.ts'
 import { findByPasskey } from '#lib/services/people/passkeys.ts'
-import { isPassword } from '#lib/services/people/password.ts'
-import type { FactorAnswer, ProofMethod, ProofRequest } from '#lib/services/people/schema.ts'
-import { takeCode } from '#lib/services/people/second-factor.ts'
-import { renewProof } from '#lib/services/people/sessions.ts'
-import { forgive, requireFew } from '#lib/services/people/throttle.ts'
+import { verifyPassword } from '#lib/services/people/password.ts'
+import type { FactorProof, ProofMethod, ProofRequest } from '#lib/services/people/schema.ts'
+import { consumeCode } from '#lib/services/people/second-factor.ts'
+import { recordProof } from '#lib/services/people/sessions.ts'
+import { requireWithinLimit, uncountAttempt } from '#lib/services/people/throttle.ts'
 
-interface Prover {
+interface SignedInUser {
   id: string
   email: string
   sessionId: string
@@ -23,34 +23,34 @@ export async function listProofMethods(userId: string): Promise<ProofMethod[]> {
 }
 
 /** Confirms the identity of a signed-in user by password, or by second factor if they have one. */
-export async function prove(user: Prover, answer: ProofRequest): Promise<void> {
-  if (answer.password === undefined) return proveByFactor(user, answer)
+export async function verifyProof(user: SignedInUser, proof: ProofRequest): Promise<void> {
+  if (proof.password === undefined) return verifyFactorProof(user, proof)
   if ((await listFactors(user.id)).length > 0) {
     throw invalidInput('password', 'is not sufficient: use the second factor')
   }
   // Counted by user id, not by e-mail: failed sign-ins by others must not block this user.
-  await requireFew([['person', user.id]])
+  await requireWithinLimit([['person', user.id]])
   const { passwordHash } = await db().user.findUniqueOrThrow({ where: { id: user.id } })
-  if (!(await isPassword(answer.password, passwordHash))) {
+  if (!(await verifyPassword(proof.password, passwordHash))) {
     throw invalidInput('password', 'is not correct: enter it again')
   }
-  await forgive([['person', user.id]])
-  await renewProof(user.sessionId)
+  await uncountAttempt([['person', user.id]])
+  await recordProof(user.sessionId)
 }
 
 /** Confirms the identity of a signed-in user by a second factor only. */
-export async function proveByFactor(user: Prover, answer: FactorAnswer): Promise<void> {
-  const { code, challenge, passkey } = answer
+export async function verifyFactorProof(user: SignedInUser, proof: FactorProof): Promise<void> {
+  const { code, challenge, passkey } = proof
   if (code !== undefined) {
-    await requireFew([['second_factor', user.id]])
-    if ((await takeCode(user.id, code)) === null) {
+    await requireWithinLimit([['second_factor', user.id]])
+    if ((await consumeCode(user.id, code)) === null) {
       throw invalidInput('code', 'does not match or was already used: enter the current code')
     }
-    await forgive([['second_factor', user.id]])
+    await uncountAttempt([['second_factor', user.id]])
   } else if (challenge === undefined || passkey === undefined) {
     throw invalidInput('code', 'is required')
   } else if ((await findByPasskey({ challenge, passkey })) !== user.id) {
     throw invalidInput('passkey', 'does not belong to this user: try again')
   }
-  await renewProof(user.sessionId)
+  await recordProof(user.sessionId)
 }

@@ -1,29 +1,29 @@
 import { createHmac, randomInt } from 'node:crypto'
 import type { Tx } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
-import { keyFor } from '#lib/base/keys.ts'
+import { deriveKey } from '#lib/base/keys.ts'
 
-const CODES = 10
+const CODE_COUNT = 10
 /** Characters that are not confused with each other; ten of them are 49 bits. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
-const LENGTH = 10
+const CODE_LENGTH = 10
 
 /** Replaces all recovery codes of a user. Returns them readable; only hashes are stored. */
 export async function makeRecoveryCodes(tx: Tx, userId: string): Promise<string[]> {
-  const codes = Array.from({ length: CODES }, makeCode)
+  const codes = Array.from({ length: CODE_COUNT }, makeCode)
   await tx.recoveryCode.deleteMany({ where: { userId } })
-  const data = codes.map(code => ({ userId, hash: hashOf(userId, bare(code)) }))
+  const data = codes.map(code => ({ userId, hash: hashCode(userId, normalizeCode(code)) }))
   await tx.recoveryCode.createMany({ data })
   return codes.map(code => `${code.slice(0, 5)}-${code.slice(5)}`)
 }
 
 /** Uses a recovery code. Returns false if it is wrong or was used before. */
-export async function takeRecoveryCode(tx: Tx, userId: string, text: string): Promise<boolean> {
-  const code = bare(text)
-  if (code.length !== LENGTH) return false
+export async function consumeRecoveryCode(tx: Tx, userId: string, text: string): Promise<boolean> {
+  const code = normalizeCode(text)
+  if (code.length !== CODE_LENGTH) return false
   const { TROCO_SECRET, TROCO_SECRET_BEFORE } = env()
-  const hashes = [hashOf(userId, code, TROCO_SECRET)]
-  if (TROCO_SECRET_BEFORE) hashes.push(hashOf(userId, code, TROCO_SECRET_BEFORE))
+  const hashes = [hashCode(userId, code, TROCO_SECRET)]
+  if (TROCO_SECRET_BEFORE) hashes.push(hashCode(userId, code, TROCO_SECRET_BEFORE))
   const { count } = await tx.recoveryCode.updateMany({
     where: { userId, hash: { in: hashes }, usedAt: null },
     data: { usedAt: new Date() },
@@ -32,15 +32,15 @@ export async function takeRecoveryCode(tx: Tx, userId: string, text: string): Pr
 }
 
 function makeCode(): string {
-  return Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
+  return Array.from({ length: CODE_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
 }
 
-function bare(text: string): string {
+function normalizeCode(text: string): string {
   return text.toLowerCase().replace(/[\s-]/g, '')
 }
 
 /** Hashes with a server key: 49 bits alone could be searched by anyone with a copy of the table. */
-function hashOf(userId: string, code: string, secret?: string): Uint8Array<ArrayBuffer> {
-  const mac = createHmac('sha256', keyFor('recovery-codes', secret))
+function hashCode(userId: string, code: string, secret?: string): Uint8Array<ArrayBuffer> {
+  const mac = createHmac('sha256', deriveKey('recovery-codes', secret))
   return new Uint8Array(mac.update(`${userId} ${code}`).digest())
 }

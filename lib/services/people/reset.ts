@@ -3,81 +3,81 @@ import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
-import { canMail, queueMail } from '#lib/services/mail/queue.ts'
+import { canSendMail, queueMail } from '#lib/services/mail/queue.ts'
 import {
+  attemptChallenge,
   closeChallenge,
   openChallenge,
   readChallenge,
-  tryChallenge,
 } from '#lib/services/people/challenge.ts'
-import { tellOfPassword } from '#lib/services/people/change-password.ts'
+import { finishPasswordChange } from '#lib/services/people/change-password.ts'
 import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
-import { type ResetAnswer, requireEmail } from '#lib/services/people/schema.ts'
+import { type ResetConfirmation, requireEmail } from '#lib/services/people/schema.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
-import { count, requireFew } from '#lib/services/people/throttle.ts'
+import { countAttempt, requireWithinLimit } from '#lib/services/people/throttle.ts'
 
 /** Minimum response time: longer than the work, so that it does not reveal a registered e-mail. */
-const ANSWERS_AFTER_MS = 300
+const RESPONSE_MIN_MS = 300
 
 /**
  * Mails a reset link to the user with this e-mail. Without such a user, response and time are the
  * same; only too many requests from one IP address fail.
  */
-export async function askReset(text: string, address: string): Promise<void> {
+export async function requestReset(text: string, address: string): Promise<void> {
   const email = requireEmail(text)
-  await requireFew([['reset_address', address]])
-  const [done] = await Promise.allSettled([sendLink(email), sleep(ANSWERS_AFTER_MS)])
-  if (done.status === 'rejected') throw done.reason
+  await requireWithinLimit([['reset_address', address]])
+  const [mailing] = await Promise.allSettled([sendResetLink(email), sleep(RESPONSE_MIN_MS)])
+  if (mailing.status === 'rejected') throw mailing.reason
 }
 
-async function sendLink(email: string): Promise<void> {
-  if ((await count([['reset', email]])) !== null || !canMail()) return
-  const person = await db().user.findUnique({ where: { email } })
-  if (!person || person.disabledAt) return
-  const path = await openReset(person.id)
-  await transaction(tx => queueMail(tx, person, { kind: 'passwordReset', path }))
+async function sendResetLink(email: string): Promise<void> {
+  if ((await countAttempt([['reset', email]])) !== null || !canSendMail()) return
+  const user = await db().user.findUnique({ where: { email } })
+  if (!user || user.disabledAt) return
+  const path = await createResetPath(user.id)
+  await transaction(tx => queueMail(tx, user, { kind: 'passwordReset', path }))
 }
 
 /** Returns a reset link for the operator to pass on. The audit records who made it. */
-export async function openResetFor(text: string, actor: Actor): Promise<string> {
-  const person = await db().user.findUnique({ where: { email: requireEmail(text) } })
-  if (!person) throw invalidInput('email', 'does not belong to a user')
-  if (person.disabledAt) throw invalidInput('email', 'belongs to a disabled user')
-  const path = await openReset(person.id)
+export async function createResetLink(text: string, actor: Actor): Promise<string> {
+  const user = await db().user.findUnique({ where: { email: requireEmail(text) } })
+  if (!user) throw invalidInput('email', 'does not belong to a user')
+  if (user.disabledAt) throw invalidInput('email', 'belongs to a disabled user')
+  const path = await createResetPath(user.id)
   const action = 'user.reset_link_made'
-  await transaction(tx => recordAudit(tx, { actor, action, target: person.id }))
+  await transaction(tx => recordAudit(tx, { actor, action, target: user.id }))
   return path
 }
 
 /** Returns the path of a reset page that works once, within an hour. */
-async function openReset(userId: string): Promise<string> {
+async function createResetPath(userId: string): Promise<string> {
   return `/reset/${await openChallenge('password_reset', { userId })}`
 }
 
 /** Returns the e-mail of the user a link is for; null if it was used or has expired. */
-export async function findReset(secret: string): Promise<string | null> {
+export async function findResetEmail(secret: string): Promise<string | null> {
   const { userId } = (await readChallenge('password_reset', secret)) ?? {}
-  const person = userId ? await db().user.findUnique({ where: { id: userId } }) : null
-  return person && !person.disabledAt ? person.email : null
+  const user = userId ? await db().user.findUnique({ where: { id: userId } }) : null
+  return user && !user.disabledAt ? user.email : null
 }
 
 /** Stores the new password and ends every session. Second factors remain required. */
-export async function confirmReset({ secret, password }: ResetAnswer): Promise<void> {
-  const { userId } = (await tryChallenge('password_reset', secret)) ?? {}
-  const person = userId ? await db().user.findUnique({ where: { id: userId } }) : null
-  if (!person || person.disabledAt) throw ended()
-  await requireGoodPassword(password, person)
+export async function confirmReset({ secret, password }: ResetConfirmation): Promise<void> {
+  const { userId } = (await attemptChallenge('password_reset', secret)) ?? {}
+  const user = userId ? await db().user.findUnique({ where: { id: userId } }) : null
+  if (!user || user.disabledAt) throw linkExpired()
+  await requireGoodPassword(password, user)
   const passwordHash = await hashPassword(password)
   await transaction(async tx => {
-    if (!(await closeChallenge(secret, tx))) throw ended()
+    if (!(await closeChallenge(secret, tx))) throw linkExpired()
     const data = { passwordHash, passwordChangedAt: new Date() }
-    await tx.user.update({ where: { id: person.id }, data })
-    await endSessionsOf(tx, person.id)
-    await tellOfPassword(tx, person.id, 'user.password_reset')
+    await tx.user.update({ where: { id: user.id }, data })
+    await endSessionsOf(tx, user.id)
+    await finishPasswordChange(tx, user.id, 'user.password_reset')
   })
 }
 
-function ended(): TrocoError {
+function linkExpired(): TrocoError {
   return refuse('link_expired')
 }

@@ -1,29 +1,31 @@
 import { expect, test } from 'vitest'
 import {
+  hasPermissionNow,
   isAllowedInactive,
   isForPagesOnly,
   isWriteAllowedInactive,
-  MAY,
-  mayNow,
+  listPermissions,
   needsOpenMode,
   PAGE_PERMISSIONS,
   PERMISSIONS,
-  permissionsOf,
+  ROLES_BY_PERMISSION,
 } from '#lib/services/people/roles.ts'
 
 test('in an inactive account the only allowed write is leaving it', () => {
-  const all = Object.keys(MAY) as (keyof typeof MAY)[]
+  const all = Object.keys(ROLES_BY_PERMISSION) as (keyof typeof ROLES_BY_PERMISSION)[]
   expect(all.filter(isWriteAllowedInactive)).toEqual(['members:leave'])
 })
 
 test('the table contains every permission and nothing else', () => {
-  expect(Object.keys(MAY).sort()).toEqual([...PERMISSIONS, ...PAGE_PERMISSIONS].sort())
+  expect(Object.keys(ROLES_BY_PERMISSION).sort()).toEqual(
+    [...PERMISSIONS, ...PAGE_PERMISSIONS].sort(),
+  )
 })
 
 test('an owner has all permissions; a viewer reads all but the audit log and can leave', () => {
-  const all = Object.keys(MAY)
-  expect(permissionsOf('owner')).toEqual(all)
-  expect(permissionsOf('viewer')).toEqual(
+  const all = Object.keys(ROLES_BY_PERMISSION)
+  expect(listPermissions('owner')).toEqual(all)
+  expect(listPermissions('viewer')).toEqual(
     all.filter(
       name =>
         (name.endsWith(':read') && name !== 'audit:read') ||
@@ -35,19 +37,19 @@ test('an owner has all permissions; a viewer reads all but the audit log and can
 test('developers cannot move money, and finance cannot change tokens or webhooks', () => {
   const money = ['withdrawals:write', 'refunds:write']
   const build = ['tokens:write', 'webhooks:write']
-  expect(permissionsOf('finance')).toEqual(expect.arrayContaining(money))
-  expect(permissionsOf('developer')).toEqual(expect.arrayContaining(build))
-  for (const name of money) expect(permissionsOf('developer')).not.toContain(name)
-  for (const name of build) expect(permissionsOf('finance')).not.toContain(name)
+  expect(listPermissions('finance')).toEqual(expect.arrayContaining(money))
+  expect(listPermissions('developer')).toEqual(expect.arrayContaining(build))
+  for (const name of money) expect(listPermissions('developer')).not.toContain(name)
+  for (const name of build) expect(listPermissions('finance')).not.toContain(name)
 })
 
 test('in an inactive account only reading and leaving are offered', () => {
   const owner = { role: 'owner', status: 'suspended' } as const
-  expect(mayNow(owner, 'transactions:read')).toBe(true)
-  expect(mayNow(owner, 'transactions:write')).toBe(false)
-  expect(mayNow({ ...owner, status: 'active' }, 'transactions:write')).toBe(true)
-  expect(mayNow(owner, 'members:write')).toBe(false)
-  expect(mayNow(owner, 'members:leave')).toBe(true)
+  expect(hasPermissionNow(owner, 'transactions:read')).toBe(true)
+  expect(hasPermissionNow(owner, 'transactions:write')).toBe(false)
+  expect(hasPermissionNow({ ...owner, status: 'active' }, 'transactions:write')).toBe(true)
+  expect(hasPermissionNow(owner, 'members:write')).toBe(false)
+  expect(hasPermissionNow(owner, 'members:leave')).toBe(true)
 })
 
 test('permissions allowed in an inactive account never need an open mode', () => {

@@ -33,70 +33,78 @@ export const PAGE_PERMISSIONS = [
   'members:leave',
 ] as const
 export type PagePermission = (typeof PAGE_PERMISSIONS)[number]
-export type Allowed = Permission | PagePermission
+export type AnyPermission = Permission | PagePermission
 
-const EVERYBODY: Role[] = ['owner', 'finance', 'developer', 'viewer']
-const MONEY: Role[] = ['owner', 'finance']
-const BUILD: Role[] = ['owner', 'developer']
+const ALL_ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
+const MONEY_ROLES: Role[] = ['owner', 'finance']
+const DEVELOPER_ROLES: Role[] = ['owner', 'developer']
 
-export const MAY: Record<Allowed, readonly Role[]> = {
-  'account:read': EVERYBODY,
-  'transactions:read': EVERYBODY,
+export const ROLES_BY_PERMISSION: Record<AnyPermission, readonly Role[]> = {
+  'account:read': ALL_ROLES,
+  'transactions:read': ALL_ROLES,
   'transactions:write': ['owner', 'finance', 'developer'],
-  'refunds:write': MONEY,
-  'withdrawals:read': EVERYBODY,
-  'withdrawals:write': MONEY,
-  'events:read': EVERYBODY,
-  'dashboard:read': EVERYBODY,
-  'webhooks:read': EVERYBODY,
-  'webhooks:write': BUILD,
-  'tokens:read': EVERYBODY,
-  'tokens:write': BUILD,
+  'refunds:write': MONEY_ROLES,
+  'withdrawals:read': ALL_ROLES,
+  'withdrawals:write': MONEY_ROLES,
+  'events:read': ALL_ROLES,
+  'dashboard:read': ALL_ROLES,
+  'webhooks:read': ALL_ROLES,
+  'webhooks:write': DEVELOPER_ROLES,
+  'tokens:read': ALL_ROLES,
+  'tokens:write': DEVELOPER_ROLES,
   'settings:write': ['owner'],
-  'documents:reveal': MONEY,
+  'documents:reveal': MONEY_ROLES,
   'audit:read': ['owner'],
-  'profile:write': EVERYBODY,
-  'members:read': EVERYBODY,
+  'profile:write': ALL_ROLES,
+  'members:read': ALL_ROLES,
   'members:write': ['owner'],
-  'members:leave': EVERYBODY,
+  'members:leave': ALL_ROLES,
 }
 
-export function may(role: Role, wanted: Allowed): boolean {
-  return MAY[wanted].includes(role)
+export function hasPermission(role: Role, permission: AnyPermission): boolean {
+  return ROLES_BY_PERMISSION[permission].includes(role)
 }
 
 /** Returns whether a permission works in an inactive account: only reading and leaving do. */
-export function isAllowedInactive(wanted: Allowed): boolean {
-  return wanted.endsWith(':read') || isWriteAllowedInactive(wanted)
+export function isAllowedInactive(permission: AnyPermission): boolean {
+  return permission.endsWith(':read') || isWriteAllowedInactive(permission)
 }
 
 /** Returns whether a request that changes data may use this permission in an inactive account. */
-export function isWriteAllowedInactive(wanted: Allowed): boolean {
-  return wanted === 'members:leave'
+export function isWriteAllowedInactive(permission: AnyPermission): boolean {
+  return permission === 'members:leave'
 }
 
 /** Write permissions on data that both modes share. */
-const OF_BOTH_MODES: Allowed[] = ['settings:write', 'profile:write', 'members:write']
+const MODE_INDEPENDENT: AnyPermission[] = ['settings:write', 'profile:write', 'members:write']
 
 /** Returns whether a permission requires an open mode: a closed one can still be read. */
-export function needsOpenMode(wanted: Allowed): boolean {
-  return wanted.endsWith(':write') && !OF_BOTH_MODES.includes(wanted)
+export function needsOpenMode(permission: AnyPermission): boolean {
+  return permission.endsWith(':write') && !MODE_INDEPENDENT.includes(permission)
 }
 
-export function isForPagesOnly(wanted: Allowed): boolean {
-  return (PAGE_PERMISSIONS as readonly string[]).includes(wanted)
+export function isForPagesOnly(permission: AnyPermission): boolean {
+  return (PAGE_PERMISSIONS as readonly string[]).includes(permission)
 }
 
 /** Returns whether a role sees delivered bodies unmasked: only those who manage webhooks do. */
-export function seesSentBytes(role: Role | null): boolean {
-  return role !== null && may(role, 'webhooks:write')
+export function canSeeSentBodies(role: Role | null): boolean {
+  return role !== null && hasPermission(role, 'webhooks:write')
 }
 
 /** Returns whether a page should offer an action to a member, given role and account status. */
-export function mayNow(member: { role: Role; status: string }, wanted: Allowed): boolean {
-  return may(member.role, wanted) && (member.status === 'active' || isAllowedInactive(wanted))
+export function hasPermissionNow(
+  member: { role: Role; status: string },
+  permission: AnyPermission,
+): boolean {
+  return (
+    hasPermission(member.role, permission) &&
+    (member.status === 'active' || isAllowedInactive(permission))
+  )
 }
 
-export function permissionsOf(role: Role): Allowed[] {
-  return (Object.keys(MAY) as Allowed[]).filter(name => may(role, name))
+export function listPermissions(role: Role): AnyPermission[] {
+  return (Object.keys(ROLES_BY_PERMISSION) as AnyPermission[]).filter(name =>
+    hasPermission(role, name),
+  )
 }

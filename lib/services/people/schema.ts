@@ -77,12 +77,12 @@ export const passkeyProof = z.object({
 export type PasskeyProof = z.infer<typeof passkeyProof>
 
 /** Request for a passkey: of the user of a challenge, or of any user. */
-export const passkeyAsk = passkeyProof.pick({ challenge: true }).partial()
+export const passkeyOptionsRequest = passkeyProof.pick({ challenge: true }).partial()
 
-export const factorAnswer = codeProof.partial().extend(passkeyProof.partial().shape)
-export type FactorAnswer = z.infer<typeof factorAnswer>
+export const factorProof = codeProof.partial().extend(passkeyProof.partial().shape)
+export type FactorProof = z.infer<typeof factorProof>
 
-export const proofRequest = factorAnswer.extend(passwordProof.partial().shape)
+export const proofRequest = factorProof.extend(passwordProof.partial().shape)
 export type ProofRequest = z.infer<typeof proofRequest>
 
 /** Second factors of a sign-in. A recovery code counts as `code`. */
@@ -166,11 +166,11 @@ export const resetRequest = z.object({
     .refine(text => normalizeEmail(text) !== null, must('be an e-mail address')),
 })
 
-export const resetAnswer = z.object({
+export const resetConfirmation = z.object({
   secret: z.string(must('be a string')).max(100, must('be the secret of a reset link')),
   password: newPassword,
 })
-export type ResetAnswer = z.infer<typeof resetAnswer>
+export type ResetConfirmation = z.infer<typeof resetConfirmation>
 
 export const Device = z.object({
   id: z.uuid(),

@@ -1,8 +1,8 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { takeAppCode } from '#lib/services/people/authenticator.ts'
-import { changeFactor, type FactorOwner, tellOfChange } from '#lib/services/people/factors.ts'
-import { makeRecoveryCodes, takeRecoveryCode } from '#lib/services/people/recovery-codes.ts'
+import { consumeAppCode } from '#lib/services/people/authenticator.ts'
+import { changeFactor, type FactorOwner, mailFactorChange } from '#lib/services/people/factors.ts'
+import { consumeRecoveryCode, makeRecoveryCodes } from '#lib/services/people/recovery-codes.ts'
 
 export type CodeKind = 'code' | 'recovery_code'
 
@@ -10,14 +10,18 @@ export type CodeKind = 'code' | 'recovery_code'
  * Uses a code of the app, or a recovery code and mails the user about it. Returns its kind; null if
  * it is wrong or was used before. The caller must have counted the attempt.
  */
-export function takeCode(userId: string, text: string): Promise<CodeKind | null> {
+export function consumeCode(userId: string, text: string): Promise<CodeKind | null> {
   return transaction(async tx => {
     const code = text.replace(/\s/g, '')
-    if (await takeAppCode(tx, userId, code)) return 'code'
-    if (!(await takeRecoveryCode(tx, userId, code))) return null
+    if (await consumeAppCode(tx, userId, code)) return 'code'
+    if (!(await consumeRecoveryCode(tx, userId, code))) return null
     const actor = { type: 'user', id: userId } as const
     await recordAudit(tx, { actor, action: 'user.recovery_code_used', target: userId })
-    await tellOfChange(tx, await tx.user.findUniqueOrThrow({ where: { id: userId } }), 'codeUsed')
+    await mailFactorChange(
+      tx,
+      await tx.user.findUniqueOrThrow({ where: { id: userId } }),
+      'codeUsed',
+    )
     return 'recovery_code'
   })
 }

@@ -17,10 +17,10 @@ interface Caller {
 }
 
 /** Returns the SQL condition that a row of user_sessions is active. */
-export function isLive(alias: string): Prisma.Sql {
-  const s = Prisma.raw(alias)
-  return Prisma.sql`${s}.revoked_at IS NULL AND ${s}.expires_at > now()
-    AND ${s}.last_used_at > now() - make_interval(hours => ${IDLE_MAX_HOURS}::int)`
+export function activeSessionCondition(alias: string): Prisma.Sql {
+  const row = Prisma.raw(alias)
+  return Prisma.sql`${row}.revoked_at IS NULL AND ${row}.expires_at > now()
+    AND ${row}.last_used_at > now() - make_interval(hours => ${IDLE_MAX_HOURS}::int)`
 }
 
 /**
@@ -30,7 +30,7 @@ export function isLive(alias: string): Prisma.Sql {
 export async function openSession(
   userId: string,
   caller: Caller,
-  shownAt = new Date(),
+  provedAt = new Date(),
 ): Promise<string> {
   const secret = newSecret()
   const data = {
@@ -44,7 +44,7 @@ export async function openSession(
   await transaction(async tx => {
     // Waits for a concurrent change, which locks this row and ends only sessions it can see.
     await tx.$queryRaw`SELECT FROM users WHERE id = ${userId}::uuid FOR SHARE`
-    if (!(await isUnchanged(tx, userId, shownAt))) throw new Error('Sign in again')
+    if (!(await isUnchanged(tx, userId, provedAt))) throw new Error('Sign in again')
     await tx.userSession.create({ data })
   })
   return secret
@@ -78,6 +78,6 @@ export async function endSessionsOf(tx: Tx, userId: string, exceptId?: string): 
 }
 
 /** Records that the user confirmed their identity now. */
-export async function renewProof(sessionId: string): Promise<void> {
+export async function recordProof(sessionId: string): Promise<void> {
   await db().$executeRaw`UPDATE user_sessions SET proved_at = now() WHERE id = ${sessionId}::uuid`
 }

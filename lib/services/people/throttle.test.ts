@@ -1,90 +1,95 @@
 import { expect, test } from 'vitest'
-import { sideBySide } from '#lib/base/db/batch.ts'
+import { runConcurrently } from '#lib/base/db/batch.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { forgetTries } from '#lib/edge/jobs/prune.ts'
-import { type Attempt, count, countTry, forgiveTry } from '#lib/services/people/throttle.ts'
+import {
+  countAttempt,
+  countSignInAttempt,
+  type SignInAttempt,
+  uncountSignInAttempt,
+} from '#lib/services/people/throttle.ts'
 import { inOwnDatabase } from '#lib/testing/stage.ts'
 
 // These tests end all pauses, which other tests rely on.
 inOwnDatabase()
 
 let host = 0
-function someAddress(): string {
+function newAddress(): string {
   host += 1
   return `198.51.100.${host}`
 }
 
-function somebody(address: string | null = someAddress()): Attempt {
+function makeAttempt(address: string | null = newAddress()): SignInAttempt {
   return { email: `${newId()}@troco.example`, address }
 }
 
 /** Twice the pool size: more would wait for a connection, and a wait ends after 2 s. */
 const AT_ONCE = 20
 
-async function tryTimes(times: number, attempt: () => Attempt) {
+async function countAllowed(times: number, attempt: () => SignInAttempt) {
   let allowed = 0
-  await sideBySide(Array.from({ length: times }, attempt), AT_ONCE, async one => {
-    if ((await countTry(one)) === null) allowed++
+  await runConcurrently(Array.from({ length: times }, attempt), AT_ONCE, async one => {
+    if ((await countSignInAttempt(one)) === null) allowed++
   })
   return allowed
 }
 
 test('of 200 concurrent attempts for one e-mail ten are allowed, then none for 15 minutes', async () => {
-  const { email } = somebody()
-  expect(await tryTimes(200, () => ({ email, address: null }))).toBe(10)
-  const waitS = await countTry({ email, address: someAddress() })
+  const { email } = makeAttempt()
+  expect(await countAllowed(200, () => ({ email, address: null }))).toBe(10)
+  const waitS = await countSignInAttempt({ email, address: newAddress() })
   expect(waitS).toBeGreaterThan(880)
   expect(waitS).toBeLessThanOrEqual(900)
 })
 
 test('an address has 30 attempts per minute, whatever the e-mails', async () => {
-  const address = someAddress()
-  expect(await tryTimes(100, () => somebody(address))).toBe(30)
-  expect(await countTry(somebody(address))).toBeLessThanOrEqual(60)
+  const address = newAddress()
+  expect(await countAllowed(100, () => makeAttempt(address))).toBe(30)
+  expect(await countSignInAttempt(makeAttempt(address))).toBeLessThanOrEqual(60)
 })
 
 test('an IPv6 /64 network has as many attempts as one address', async () => {
   let nth = 0
-  const inNetwork = () => somebody(`2001:db8:7:1::${(++nth).toString(16)}`)
-  expect(await tryTimes(40, inNetwork)).toBe(30)
-  expect(await countTry(somebody('2001:db8:7:2::1'))).toBeNull()
+  const inNetwork = () => makeAttempt(`2001:db8:7:1::${(++nth).toString(16)}`)
+  expect(await countAllowed(40, inNetwork)).toBe(30)
+  expect(await countSignInAttempt(makeAttempt('2001:db8:7:2::1'))).toBeNull()
   const resets = Array.from({ length: 25 }, (_, nth) =>
-    count([['reset_address', `2001:db8:8:1::${nth}`]]),
+    countAttempt([['reset_address', `2001:db8:8:1::${nth}`]]),
   )
   expect((await Promise.all(resets)).filter(waitS => waitS === null)).toHaveLength(20)
 })
 
 test('attempts refused for their address do not count against the e-mail', async () => {
-  const address = someAddress()
-  const { email } = somebody()
-  await tryTimes(30, () => somebody(address))
-  await tryTimes(50, () => ({ email, address }))
-  expect(await countTry({ email, address: someAddress() })).toBeNull()
+  const address = newAddress()
+  const { email } = makeAttempt()
+  await countAllowed(30, () => makeAttempt(address))
+  await countAllowed(50, () => ({ email, address }))
+  expect(await countSignInAttempt({ email, address: newAddress() })).toBeNull()
 })
 
 test('successful sign-ins do not count', async () => {
-  const attempt = somebody()
+  const attempt = makeAttempt()
   for (let times = 0; times < 40; times++) {
-    expect(await countTry(attempt)).toBeNull()
-    await forgiveTry(attempt)
+    expect(await countSignInAttempt(attempt)).toBeNull()
+    await uncountSignInAttempt(attempt)
   }
 })
 
 test('a pause ends by itself, and old counters are deleted', async () => {
-  const attempt = somebody()
-  await tryTimes(11, () => attempt)
-  expect(await countTry(attempt)).not.toBeNull()
+  const attempt = makeAttempt()
+  await countAllowed(11, () => attempt)
+  expect(await countSignInAttempt(attempt)).not.toBeNull()
   await db().$executeRaw`UPDATE sign_in_tries SET ends_at = now() - interval '1 second'`
-  expect(await countTry(attempt)).toBeNull()
+  expect(await countSignInAttempt(attempt)).toBeNull()
   await db().$executeRaw`UPDATE sign_in_tries SET ends_at = now() - interval '1 second'`
   expect(await forgetTries()).toBeGreaterThan(0)
   expect(await db().signInTry.count()).toBe(0)
 })
 
 test('e-mails are not stored in plain text', async () => {
-  const attempt = somebody()
-  await countTry(attempt)
+  const attempt = makeAttempt()
+  await countSignInAttempt(attempt)
   const rows = await db().signInTry.findMany()
   expect(JSON.stringify(rows)).not.toContain(attempt.email)
 })

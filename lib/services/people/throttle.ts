@@ -4,7 +4,7 @@ import { hmac } from '#lib/base/keys.ts'
 import { networkOf } from '#lib/base/network.ts'
 
 /** Maximum attempts per window of each scope. Further ones fail until the window ends. */
-const ALLOWED = {
+const LIMITS = {
   address: { tries: 30, seconds: 60 },
   person: { tries: 10, seconds: 900 },
   second_factor: { tries: 10, seconds: 900 },
@@ -12,11 +12,11 @@ const ALLOWED = {
   reset_address: { tries: 20, seconds: 3_600 },
   sign_up: { tries: 20, seconds: 3_600 },
 } as const
-type Scope = keyof typeof ALLOWED
-type Count = [scope: Scope, of: string]
+type Scope = keyof typeof LIMITS
+type ScopedKey = [scope: Scope, of: string]
 
 /** Sign-in attempt; `address` is null if the client's IP address is unknown. */
-export interface Attempt {
+export interface SignInAttempt {
   email: string
   address: string | null
 }
@@ -25,32 +25,32 @@ export interface Attempt {
  * Counts a sign-in attempt before its password is checked, so that concurrent attempts cannot exceed
  * the limit. Returns the seconds to wait; null if the attempt is allowed.
  */
-export function countTry(attempt: Attempt): Promise<number | null> {
-  return count(countsOf(attempt))
+export function countSignInAttempt(attempt: SignInAttempt): Promise<number | null> {
+  return countAttempt(signInKeys(attempt))
 }
 
 /** Uncounts a successful sign-in: only failures count. */
-export function forgiveTry(attempt: Attempt): Promise<void> {
-  return forgive(countsOf(attempt))
+export function uncountSignInAttempt(attempt: SignInAttempt): Promise<void> {
+  return uncountAttempt(signInKeys(attempt))
 }
 
 /** Counts an attempt in each scope. Returns the seconds to wait; null if it is allowed. */
-export async function count(counts: Count[]): Promise<number | null> {
+export async function countAttempt(counts: ScopedKey[]): Promise<number | null> {
   for (const [scope, of] of counts) {
-    const { tries, seconds } = ALLOWED[scope]
+    const { tries: attemptsMax, seconds } = LIMITS[scope]
     const [counted] = await db().$queryRaw<{ tries: number; waitS: number }[]>`
       INSERT INTO sign_in_tries AS t (scope, key, tries, ends_at)
       VALUES (${scope}, ${keyOf(scope, of)}, 1, now() + make_interval(secs => ${seconds}::int))
       ON CONFLICT (scope, key) DO UPDATE SET
-        tries = CASE WHEN t.ends_at <= now() THEN 1 ELSE LEAST(t.tries + 1, ${tries + 1}::int) END,
+        tries = CASE WHEN t.ends_at <= now() THEN 1 ELSE LEAST(t.tries + 1, ${attemptsMax + 1}::int) END,
         ends_at = CASE WHEN t.ends_at <= now() THEN EXCLUDED.ends_at ELSE t.ends_at END
       RETURNING tries, ceil(extract(epoch FROM ends_at - now()))::int AS "waitS"`
-    if (counted && counted.tries > tries) return counted.waitS
+    if (counted && counted.tries > attemptsMax) return counted.waitS
   }
   return null
 }
 
-export async function forgive(counts: Count[]): Promise<void> {
+export async function uncountAttempt(counts: ScopedKey[]): Promise<void> {
   for (const [scope, of] of counts) {
     await db().$executeRaw`
       UPDATE sign_in_tries SET tries = tries - 1
@@ -59,20 +59,20 @@ export async function forgive(counts: Count[]): Promise<void> {
 }
 
 /** Counts an attempt, and throws `too_many_requests` if it exceeds a limit. */
-export async function requireFew(counts: Count[]): Promise<void> {
-  const retryAfterS = await count(counts)
+export async function requireWithinLimit(counts: ScopedKey[]): Promise<void> {
+  const retryAfterS = await countAttempt(counts)
   if (retryAfterS === null) return
   throw refuse('too_many_requests', { retryAfterS })
 }
 
 /** Orders the address first: a client blocked by it cannot use up the limit of a user. */
-function countsOf({ email, address }: Attempt): Count[] {
-  const person: Count = ['person', email]
+function signInKeys({ email, address }: SignInAttempt): ScopedKey[] {
+  const person: ScopedKey = ['person', email]
   return address === null ? [person] : [['address', address], person]
 }
 
 /** Hashes all keys but addresses: a user may type a password into the e-mail field. */
 function keyOf(scope: Scope, of: string): string {
-  const counted = networkOf(of)
-  return scope === 'address' ? counted : hmac('sign-in', counted).toString('base64url')
+  const networkKey = networkOf(of)
+  return scope === 'address' ? networkKey : hmac('sign-in', networkKey).toString('base64url')
 }

@@ -11,11 +11,11 @@ export const Profile = z.object({
 })
 
 /** Options for the browser's WebAuthn call, and the secret of the challenge. */
-export const PasskeyAsked = z.object({
+export const PasskeyOptions = z.object({
   data: z.object({ challenge: z.string(), options: z.looseObject({ challenge: z.string() }) }),
 })
 
-export const AuthenticatorBegun = z.object({
+export const AuthenticatorSecret = z.object({
   data: z.object({ secret: z.string(), uri: z.string() }),
 })
 

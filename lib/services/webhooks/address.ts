@@ -32,11 +32,14 @@ const DENIED = {
   ],
 }
 
-const CLASSES = Object.entries(DENIED).map(([name, ranges]) => ({ name, list: listOf(ranges) }))
-const GLOBAL_UNICAST = listOf(['2000::/3'])
+const CLASSES = Object.entries(DENIED).map(([name, ranges]) => ({
+  name,
+  list: createRangeList(ranges),
+}))
+const GLOBAL_UNICAST = createRangeList(['2000::/3'])
 
 /** Normalizes an address for checking and connecting. Returns null if it is none. */
-export function readAddress(text: string): (Address & { mapped: boolean }) | null {
+export function parseAddress(text: string): (Address & { mapped: boolean }) | null {
   const family = isIP(text)
   if (family === 4) return { address: text, family, mapped: false }
   if (family !== 6) return null
@@ -50,8 +53,8 @@ export function readAddress(text: string): (Address & { mapped: boolean }) | nul
 }
 
 /** Returns the denied class of the address, such as "private", or null. */
-export function denialOf(text: string, allowed: RangeList = allowedRanges()): string | null {
-  const found = readAddress(text)
+export function findDeniedClass(text: string, allowed: RangeList = allowedRanges()): string | null {
+  const found = parseAddress(text)
   if (!found) return 'reserved'
   if (allowed.has(found)) return null
   const denied = CLASSES.find(({ list }) => list.has(found))
@@ -64,20 +67,21 @@ export function denialOf(text: string, allowed: RangeList = allowedRanges()): st
 export function allowedRanges(): RangeList {
   const { WEBHOOK_ALLOW_CIDRS = '', TROCO_ENV } = env()
   const key = `${TROCO_ENV} ${WEBHOOK_ALLOW_CIDRS}`
-  if (kept?.key === key && performance.now() < kept.until) return kept.ranges
+  if (cachedRanges?.key === key && performance.now() < cachedRanges.until)
+    return cachedRanges.ranges
   const own = TROCO_ENV === 'local' ? [...DENIED.loopback, ...ownAddresses()] : []
-  const ranges = listOf(WEBHOOK_ALLOW_CIDRS ? WEBHOOK_ALLOW_CIDRS.split(',') : own)
-  kept = { key, until: performance.now() + KEPT_MS, ranges }
+  const ranges = createRangeList(WEBHOOK_ALLOW_CIDRS ? WEBHOOK_ALLOW_CIDRS.split(',') : own)
+  cachedRanges = { key, until: performance.now() + CACHE_MS, ranges }
   return ranges
 }
 
 /** Cache lifetime: listing interfaces costs as much as a loopback call. */
-const KEPT_MS = 5_000
-let kept: { key: string; until: number; ranges: RangeList } | undefined
+const CACHE_MS = 5_000
+let cachedRanges: { key: string; until: number; ranges: RangeList } | undefined
 
 /** Returns the ranges that reach this machine. */
 export function ownRanges(): RangeList {
-  return listOf([...DENIED.loopback, '0.0.0.0/8', '::/128', ...ownAddresses()])
+  return createRangeList([...DENIED.loopback, '0.0.0.0/8', '::/128', ...ownAddresses()])
 }
 
 function ownAddresses(): string[] {
@@ -92,7 +96,7 @@ interface RangeList {
 }
 
 /** One list per family: in a single list `::/0` would also match all IPv4. */
-function listOf(ranges: string[]): RangeList {
+function createRangeList(ranges: string[]): RangeList {
   const lists = { 4: new BlockList(), 6: new BlockList() }
   for (const range of ranges) {
     const [address = '', bits = ''] = range.trim().split('/')

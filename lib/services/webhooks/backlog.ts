@@ -1,17 +1,17 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { retried } from '#lib/base/db/transaction.ts'
+import { retryOnConflict } from '#lib/base/db/transaction.ts'
 
 /** Rows per statement: stays far below the statement timeout even on a slow disk. */
-const BATCH = 1_000
+const BATCH_SIZE = 1_000
 
-export function ofEndpoint(accountId: string, id: string): Prisma.Sql {
+export function endpointCondition(accountId: string, id: string): Prisma.Sql {
   return Prisma.sql`d.account_id = ${accountId}::uuid AND d.endpoint_id = ${id}::uuid`
 }
 
 /** Clears the due time of waiting deliveries; one in progress is paused when it ends. */
 export function pauseDeliveries(accountId: string, endpointId: string): Promise<number> {
-  return changeDeliveries(
-    Prisma.sql`${ofEndpoint(accountId, endpointId)} AND d.status = 'pending'
+  return updateDeliveries(
+    Prisma.sql`${endpointCondition(accountId, endpointId)} AND d.status = 'pending'
       AND d.due_at IS NOT NULL AND d.lease IS NULL`,
     Prisma.sql`due_at = NULL`,
   )
@@ -21,23 +21,23 @@ export function pauseDeliveries(accountId: string, endpointId: string): Promise<
  * Changes every matching delivery `d` at most once, in event order. Each batch commits separately.
  * Returns the number changed.
  */
-export async function changeDeliveries(
-  which: Prisma.Sql,
-  change: Prisma.Sql,
-  most = Number.POSITIVE_INFINITY,
+export async function updateDeliveries(
+  condition: Prisma.Sql,
+  assignments: Prisma.Sql,
+  limit = Number.POSITIVE_INFINITY,
 ): Promise<number> {
   let changed = 0
   let after = Prisma.empty
-  while (changed < most) {
-    const rows = await retried(
+  while (changed < limit) {
+    const rows = await retryOnConflict(
       () => db().$queryRaw<{ sequence: bigint; id: string }[]>`
         WITH chosen AS MATERIALIZED (
           SELECT d.account_id, d.id FROM deliveries d
-          WHERE ${which} ${after}
-          ORDER BY d.sequence, d.id LIMIT ${Math.min(BATCH, most - changed)}
+          WHERE ${condition} ${after}
+          ORDER BY d.sequence, d.id LIMIT ${Math.min(BATCH_SIZE, limit - changed)}
           FOR UPDATE
         ), changed AS (
-          UPDATE deliveries d SET ${change}, updated_at = now() FROM chosen c
+          UPDATE deliveries d SET ${assignments}, updated_at = now() FROM chosen c
           WHERE d.account_id = c.account_id AND d.id = c.id
           RETURNING d.sequence, d.id
         )

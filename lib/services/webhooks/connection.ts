@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Address } from '#lib/services/webhooks/address.ts'
-import { nameOf, portOf, type Target } from '#lib/services/webhooks/target.ts'
+import { hostnameOf, portOf, type Target } from '#lib/services/webhooks/target.ts'
 
 /** Idle timeout: covers a busy receiver's next event, yet meets few dead connections. */
 const IDLE_MS = 5_000
@@ -17,7 +17,7 @@ for (const agent of [agents.http, agents.https]) {
   const { getName, keepSocketAlive } = Object.getPrototypeOf(agent) as http.Agent
   // The connection's host is the IP address. Adding the host name to the pool key prevents
   // receivers that share an address from sharing a connection.
-  agent.getName = options => `${getName.call(agent, options)}|${host(options)}`
+  agent.getName = options => `${getName.call(agent, options)}|${hostHeader(options)}`
   agent.keepSocketAlive = (socket: Duplex) =>
     countIdle() < IDLE_MAX.inAll && keepSocketAlive.call(agent, socket)
 }
@@ -26,15 +26,15 @@ for (const agent of [agents.http, agents.https]) {
  * Returns request options that connect only to this address, while Host, SNI and the certificate
  * check use the URL's name. Without `idle`, the connection is not pooled.
  */
-export function pinnedTo(target: Target, { address }: Address, idle: boolean) {
-  const name = nameOf(target.url)
-  const secure = target.url.protocol === 'https:'
+export function buildPinnedOptions(target: Target, { address }: Address, isPooled: boolean) {
+  const name = hostnameOf(target.url)
+  const isSecure = target.url.protocol === 'https:'
   return {
     host: address,
     port: portOf(target.url),
     // An IP address needs no lookup; a call to this function means that the pin is broken.
     lookup: refuseLookup,
-    agent: idle && (secure ? agents.https : agents.http),
+    agent: isPooled && (isSecure ? agents.https : agents.http),
     // Empty for an IP address: it has no SNI, and its certificate is checked against the address.
     servername: isIP(name) ? '' : name,
     minVersion: 'TLSv1.2' as const,
@@ -45,15 +45,15 @@ export function pinnedTo(target: Target, { address }: Address, idle: boolean) {
 }
 
 /** Returns the addresses in attempt order: those with an idle connection first. */
-export function inOrder(target: Target): Address[] {
+export function orderAddresses(target: Target): Address[] {
   const agent = target.url.protocol === 'https:' ? agents.https : agents.http
-  const stands = new Set(
+  const connected = new Set(
     Object.values(agent.freeSockets)
       .flatMap(sockets => sockets ?? [])
       .map(socket => socket.remoteAddress),
   )
   return target.addresses.toSorted(
-    (one, other) => Number(stands.has(other.address)) - Number(stands.has(one.address)),
+    (one, other) => Number(connected.has(other.address)) - Number(connected.has(one.address)),
   )
 }
 
@@ -72,7 +72,7 @@ function countIdle(): number {
   return lists.reduce((sum, sockets) => sum + (sockets?.length ?? 0), 0)
 }
 
-function host(options: http.ClientRequestArgs | undefined): string {
+function hostHeader(options: http.ClientRequestArgs | undefined): string {
   return String((options?.headers as http.OutgoingHttpHeaders | undefined)?.host ?? '')
 }
 

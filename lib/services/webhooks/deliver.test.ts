@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { releaseAll } from '#lib/base/db/claim.ts'
+import { releaseLeases } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
@@ -13,7 +13,7 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { disableEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { finishDelivery } from '#lib/services/webhooks/finish.ts'
 import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
-import { takeDue } from '#lib/services/webhooks/take.ts'
+import { claimDueDeliveries } from '#lib/services/webhooks/take.ts'
 import {
   addEndpoint,
   deliverAll,
@@ -298,11 +298,11 @@ describe('the events of one charge', () => {
     receiver.say(status(500))
     const id = await payAndTell(merchant, receiver.url)
     await refund(id)
-    for (let tries = 0; tries < 7; tries++) {
+    for (let attempt = 0; attempt < 7; attempt++) {
       await db()
         .$executeRaw`UPDATE deliveries SET due_at = now() WHERE sequence = 1 AND due_at > now()`
       const deliverer = makeDeliverer()
-      if (tries === 6)
+      if (attempt === 6)
         receiver.say(({ text }, response) => {
           response.writeHead(JSON.parse(text).event === 'paid' ? 500 : 200).end()
         })
@@ -328,53 +328,55 @@ describe('the events of one charge', () => {
 
 describe('a receiver that hangs', () => {
   test('gets at most 4 concurrent calls per URL over all workers, and delays no other', async () => {
-    const held: (() => void)[] = []
-    const hangs = await openReceiver((_received, response) => {
-      held.push(() => response.writeHead(200).end())
+    const pendingResponses: (() => void)[] = []
+    const hangingReceiver = await openReceiver((_received, response) => {
+      pendingResponses.push(() => response.writeHead(200).end())
     })
     const [first, second] = [makeDeliverer(), makeDeliverer()]
-    for (let count = 0; count < 90; count++) await payAndTell(merchant, `${hangs.url}/hangs`)
+    for (let count = 0; count < 90; count++)
+      await payAndTell(merchant, `${hangingReceiver.url}/hangs`)
     await Promise.all([first.run(), second.run(), first.run(), second.run()])
-    await expect.poll(() => hangs.calls.length).toBe(4)
+    await expect.poll(() => hangingReceiver.calls.length).toBe(4)
     await payAndTell(merchant, receiver.url)
     const other = await makeMerchant()
-    await payAndTell(other, `${hangs.url}/another`)
+    await payAndTell(other, `${hangingReceiver.url}/another`)
     await Promise.all([first.run(), second.run()])
     await expect.poll(() => receiver.calls.length).toBe(1)
-    await expect.poll(() => hangs.calls.length).toBe(5)
-    expect(hangs.atOnceMax()).toBe(5)
-    hangs.say(status(200))
-    for (const letGo of held) letGo()
+    await expect.poll(() => hangingReceiver.calls.length).toBe(5)
+    expect(hangingReceiver.atOnceMax()).toBe(5)
+    hangingReceiver.say(status(200))
+    for (const respond of pendingResponses) respond()
     await Promise.all([first.idle(), second.idle()])
     await Promise.all([deliverAll(first), deliverAll(second)])
-    expect(hangs.calls).toHaveLength(91)
-    expect(hangs.atOnceMax()).toBeLessThanOrEqual(5)
-    await hangs.close()
+    expect(hangingReceiver.calls).toHaveLength(91)
+    expect(hangingReceiver.atOnceMax()).toBeLessThanOrEqual(5)
+    await hangingReceiver.close()
   })
 
   test('gets at most 16 concurrent calls per host', async () => {
-    const held: (() => void)[] = []
-    const hangs = await openReceiver((_received, response) => {
-      held.push(() => response.writeHead(200).end())
+    const pendingResponses: (() => void)[] = []
+    const hangingReceiver = await openReceiver((_received, response) => {
+      pendingResponses.push(() => response.writeHead(200).end())
     })
-    for (let count = 0; count < 24; count++) await payAndTell(merchant, `${hangs.url}/${count}`)
+    for (let count = 0; count < 24; count++)
+      await payAndTell(merchant, `${hangingReceiver.url}/${count}`)
     const deliverer = makeDeliverer()
     expect(await deliverer.run()).toBe(16)
     expect(await deliverer.run()).toBe(0)
-    await expect.poll(() => held.length).toBe(16)
-    hangs.say(status(200))
-    for (const letGo of held) letGo()
+    await expect.poll(() => pendingResponses.length).toBe(16)
+    hangingReceiver.say(status(200))
+    for (const respond of pendingResponses) respond()
     await deliverer.idle()
     await deliverAll(deliverer)
-    expect(hangs.calls).toHaveLength(24)
-    await hangs.close()
+    expect(hangingReceiver.calls).toHaveLength(24)
+    await hangingReceiver.close()
   })
 })
 
 describe('a worker that', () => {
   test("lost its lease does not overwrite the new holder's result", async () => {
     await payAndTell(merchant, receiver.url)
-    const [stalled] = await takeDue(10)
+    const [stalled] = await claimDueDeliveries(10)
     await passTime()
     await deliverAll()
     const sent = { headers: {}, body: stalled?.body ?? '{}' }
@@ -406,8 +408,8 @@ describe('a worker that', () => {
     const deliverer = makeDeliverer()
     await deliverer.run()
     await expect.poll(() => receiver.calls.length).toBe(1)
-    deliverer.breakOff()
-    await releaseAll()
+    deliverer.abort()
+    await releaseLeases()
     await deliverer.idle()
     expect(await deliveriesOf(merchant)).toMatchObject([
       { status: 'pending', attempts: 0, lease: null, tries: [] },
@@ -428,7 +430,7 @@ describe('an endpoint', () => {
   }
 
   async function exhaust(): Promise<void> {
-    for (let tries = 0; tries < 4; tries++) {
+    for (let attempt = 0; attempt < 4; attempt++) {
       await passTime()
       await deliverAll()
     }

@@ -1,84 +1,95 @@
-import { keepAlive } from '#lib/base/db/claim.ts'
+import { renewLease } from '#lib/base/db/claim.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
 import { closeConnections } from '#lib/services/webhooks/connection.ts'
 import { finishDelivery } from '#lib/services/webhooks/finish.ts'
 import { type Outcome, postWebhook } from '#lib/services/webhooks/post.ts'
-import { eventToIntegration, eventToWire, type Tellers } from '#lib/services/webhooks/schema.ts'
+import {
+  eventToIntegration,
+  eventToWire,
+  type ResourceSerializers,
+} from '#lib/services/webhooks/schema.ts'
 import { signatureHeaders } from '#lib/services/webhooks/sign.ts'
-import { type DueDelivery, takeDue } from '#lib/services/webhooks/take.ts'
+import { claimDueDeliveries, type DueDelivery } from '#lib/services/webhooks/take.ts'
 
 /** Maximum concurrent calls per process: each uses a socket and up to 256 KiB. */
-const UNDER_WAY_MAX = 256
-const ROOM_TOLD_AFTER_MS = 2
+const CONCURRENCY_MAX = 256
+const CAPACITY_SIGNAL_DELAY_MS = 2
 
 export interface Deliverer {
   /** Claims and starts due deliveries without awaiting responses. Returns how many. */
   run: () => Promise<number>
   idle: () => Promise<void>
   /** Aborts the calls in progress; not counted as attempts. The worker releases the leases. */
-  breakOff: () => void
+  abort: () => void
 }
 
 /** Creates a webhook deliverer; `onRoom` is called when calls have freed capacity. */
-export function createDeliverer(tell: Tellers, onRoom: () => void = () => {}): Deliverer {
-  const underWay = new Set<Promise<void>>()
-  const breaking = new AbortController()
-  let telling: NodeJS.Timeout | undefined
+export function createDeliverer(
+  serializers: ResourceSerializers,
+  onCapacity: () => void = () => {},
+): Deliverer {
+  const inProgress = new Set<Promise<void>>()
+  const aborting = new AbortController()
+  let signalTimer: NodeJS.Timeout | undefined
 
   /** Signals freed capacity. Delayed, because a claim costs about as much as a quick call. */
-  function tellOfRoom(): void {
-    clearTimeout(telling)
-    telling = undefined
-    onRoom()
+  function signalCapacity(): void {
+    clearTimeout(signalTimer)
+    signalTimer = undefined
+    onCapacity()
   }
 
   async function run(): Promise<number> {
-    const room = UNDER_WAY_MAX - underWay.size
-    if (room <= 0 || breaking.signal.aborted) return 0
-    const taken = await takeDue(room)
-    const [first] = taken
+    const capacity = CONCURRENCY_MAX - inProgress.size
+    if (capacity <= 0 || aborting.signal.aborted) return 0
+    const claimed = await claimDueDeliveries(capacity)
+    const [first] = claimed
     if (!first) return 0
-    const letGo = keepAlive('deliveries', first.lease)
-    const calls = taken.map(due => start(due))
-    Promise.all(calls).finally(letGo)
-    return taken.length
+    const stopRenewal = renewLease('deliveries', first.lease)
+    const calls = claimed.map(due => start(due))
+    Promise.all(calls).finally(stopRenewal)
+    return claimed.length
   }
 
   function start(due: DueDelivery): Promise<void> {
-    const call = deliver(due, tell, breaking.signal)
+    const call = deliver(due, serializers, aborting.signal)
       // A delivery that throws keeps its lease and becomes claimable again when the lease expires.
       .catch(error =>
         log().error({ err: error, deliveryId: due.id }, 'delivery failed with an internal error'),
       )
       .finally(() => {
-        underWay.delete(call)
-        if (underWay.size === 0) tellOfRoom()
-        else telling ??= setTimeout(tellOfRoom, ROOM_TOLD_AFTER_MS)
+        inProgress.delete(call)
+        if (inProgress.size === 0) signalCapacity()
+        else signalTimer ??= setTimeout(signalCapacity, CAPACITY_SIGNAL_DELAY_MS)
       })
-    underWay.add(call)
+    inProgress.add(call)
     return call
   }
 
   async function idle(): Promise<void> {
-    while (underWay.size > 0) await Promise.all(underWay)
+    while (inProgress.size > 0) await Promise.all(inProgress)
   }
 
-  function breakOff(): void {
-    breaking.abort()
+  function abortCalls(): void {
+    aborting.abort()
     closeConnections()
   }
 
-  return { run, idle, breakOff }
+  return { run, idle, abort: abortCalls }
 }
 
-async function deliver(due: DueDelivery, tell: Tellers, signal: AbortSignal): Promise<void> {
+async function deliver(
+  due: DueDelivery,
+  serializers: ResourceSerializers,
+  signal: AbortSignal,
+): Promise<void> {
   const { event, endpointId, url, mode } = due
   const secrets = (due.secrets ?? []).map(({ id, sealed }) =>
     unseal(Buffer.from(sealed, 'base64'), id),
   )
-  const write = endpointId === null ? eventToWire : eventToIntegration
-  const body = due.body ?? JSON.stringify(write(event, tell))
+  const serialize = endpointId === null ? eventToWire : eventToIntegration
+  const body = due.body ?? JSON.stringify(serialize(event, serializers))
   const headers = {
     'content-type': 'application/json',
     ...signatureHeaders(event.id, body, secrets),

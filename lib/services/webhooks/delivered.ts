@@ -3,14 +3,14 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
 /** Maximum deliveries read, so that the cost does not grow with traffic. */
-const LATEST = 1_000
-const WITHIN = '7 days'
+const SAMPLE_MAX = 1_000
+const SAMPLE_AGE_MAX = '7 days'
 
 /**
  * Returns the share of the latest attempted deliveries that succeeded and their mean duration, or
  * null if there is none. Stopped deliveries are excluded.
  */
-export async function readDelivered(
+export async function readDeliveryRate(
   accountId: string,
   mode: Mode,
 ): Promise<{ delivered: number; mean_ms: number | null } | null> {
@@ -22,12 +22,12 @@ export async function readDelivered(
       FROM (
         SELECT d.account_id, d.id, d.status, d.created_at FROM deliveries d
         WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode}
-        ORDER BY d.sequence DESC LIMIT ${LATEST}) d
+        ORDER BY d.sequence DESC LIMIT ${SAMPLE_MAX}) d
       CROSS JOIN LATERAL (
         SELECT a.duration_ms FROM delivery_attempts a
         WHERE a.account_id = d.account_id AND a.delivery_id = d.id
         ORDER BY a.number DESC LIMIT 1) a
-      WHERE d.created_at > now() - ${WITHIN}::interval AND d.status <> 'stopped') found`,
+      WHERE d.created_at > now() - ${SAMPLE_AGE_MAX}::interval AND d.status <> 'stopped') found`,
   )
   if (!found || found.tried === 0) return null
   return { delivered: found.arrived / found.tried, mean_ms: found.mean_ms }

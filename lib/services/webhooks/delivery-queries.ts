@@ -1,6 +1,6 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { factColumns, utc } from '#lib/base/db/columns.ts'
-import { type Page, when } from '#lib/base/db/page.ts'
+import { reasonColumns, utc } from '#lib/base/db/columns.ts'
+import { type Page, sqlIfDefined } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { CLOCK_SKEW_MS, isUuid } from '#lib/base/ids.ts'
@@ -8,32 +8,34 @@ import type { Mode } from '#lib/base/mode.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { pausesAfterS } from '#lib/services/webhooks/schedule.ts'
 import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
-import { type DeliveryStatus, NO_ENDPOINT, typesOf } from '#lib/services/webhooks/states.ts'
+import { type DeliveryStatus, matchEventTypes, NO_ENDPOINT } from '#lib/services/webhooks/states.ts'
 import type { Attempt, Delivery } from '#lib/services/webhooks/wire.ts'
 
 const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER
 const CLOCK_SKEW = Prisma.sql`make_interval(secs => ${CLOCK_SKEW_MS / 1_000}::int)`
 
 /** Computes the state of a delivery `d`. An index uses this exact expression. */
-const stateOf = Prisma.sql`
+const statusSql = Prisma.sql`
   (CASE WHEN d.status = 'pending' AND d.due_at IS NULL THEN 'paused' ELSE d.status END)`
 
 /** Matches deliveries `d` in these states. The index on the state excludes delivered rows. */
-export function isIn(...states: Exclude<DeliveryStatus, 'delivered'>[]): Prisma.Sql {
-  return Prisma.sql`d.status <> 'delivered' AND ${stateOf} IN (${Prisma.join(states)})`
+export function statusCondition(...states: Exclude<DeliveryStatus, 'delivered'>[]): Prisma.Sql {
+  return Prisma.sql`d.status <> 'delivered' AND ${statusSql} IN (${Prisma.join(states)})`
 }
 
 /** Columns of a delivery `d` joined with its event; `l` is its last attempt. */
 const columns = Prisma.sql`
   d.id, d.event_id, d.type, d.sequence, d.subject_id, d.resource->>'external_id' AS subject_reference,
-  d.endpoint_id, d.url, ${stateOf} AS status, n.is_under_way, d.attempts AS attempt_count,
+  d.endpoint_id, d.url, ${statusSql} AS status, n.is_under_way, d.attempts AS attempt_count,
   l.response_status AS last_response_status, l.problem AS last_problem,
-  ${factColumns('l', 'problem', 'problem', 'last_problem')}, l.duration_ms AS last_duration_ms, ${utc('n.next_attempt_at')}, ${utc('d.delivered_at')},
+  ${reasonColumns('l', 'problem', 'problem', 'last_problem')}, l.duration_ms AS last_duration_ms, ${utc('n.next_attempt_at')}, ${utc('d.delivered_at')},
   ${utc('d.created_at')}, ${utc('d.updated_at')}`
 const deliveryAsJson = asJson(columns)
-const withTries = asJson(Prisma.sql`${columns}, d.attempts - d.attempts_before AS tried`)
+const deliveryWithAttemptCountAsJson = asJson(
+  Prisma.sql`${columns}, d.attempts - d.attempts_before AS tried`,
+)
 
-const around = Prisma.sql`
+const lateralJoins = Prisma.sql`
   CROSS JOIN LATERAL (
     SELECT d.lease IS NOT NULL AND d.due_at > now() AS is_under_way,
       CASE WHEN d.lease IS NULL OR d.due_at <= now() THEN d.due_at END AS next_attempt_at) n
@@ -44,53 +46,54 @@ const around = Prisma.sql`
     ORDER BY a.number DESC LIMIT 1) l ON true`
 
 /** List query, with the subject ids that its reference resolves to. */
-export type Wanted = DeliveriesQuery & { subject_ids?: string[] }
+export type DeliveriesFilter = DeliveriesQuery & { subject_ids?: string[] }
 
 export async function listDeliveries(
   accountId: string,
   mode: Mode,
-  query: Wanted,
+  query: DeliveriesFilter,
 ): Promise<Page<Delivery>> {
   const { limit } = query
   const found = await queryRows<Delivery>(Prisma.sql`
     SELECT ${deliveryAsJson}::text AS json FROM (
-      SELECT d.*, e.type, e.resource FROM (${rowsOf(accountId, mode, query)}) d
-      JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id) d ${around}
+      SELECT d.*, e.type, e.resource FROM (${pageRowsSql(accountId, mode, query)}) d
+      JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id) d ${lateralJoins}
     ORDER BY d.sequence DESC, d.id DESC`)
   const rows = found.slice(0, limit)
   const last = found.length > limit ? rows.at(-1) : undefined
   return { rows, nextCursor: last ? `${last.sequence}.${last.id}` : null }
 }
 
-function rowsOf(accountId: string, mode: Mode, query: Wanted): Prisma.Sql {
+function pageRowsSql(accountId: string, mode: Mode, query: DeliveriesFilter): Prisma.Sql {
   const { type, cursor, limit } = query
-  const which = Prisma.sql`d.account_id = ${accountId}::uuid AND d.mode = ${mode}
-    ${filters(query)} ${periodOf(accountId, mode, query)}`
+  const conditions = Prisma.sql`d.account_id = ${accountId}::uuid AND d.mode = ${mode}
+    ${filtersSql(query)} ${periodSql(accountId, mode, query)}`
   const newest = Prisma.sql`ORDER BY d.sequence DESC, d.id DESC LIMIT ${limit + 1}`
-  if (!type) return Prisma.sql`SELECT d.* FROM deliveries d WHERE ${which} ${newest}`
+  if (!type) return Prisma.sql`SELECT d.* FROM deliveries d WHERE ${conditions} ${newest}`
   const sequence = cursor?.split('.')[0]
   // Reads each type separately from the cursor on, because a type may be rare among many events.
-  const ofEach = typesOf(type).map(
-    one => Prisma.sql`(
+  const perType = matchEventTypes(type).map(
+    eventType => Prisma.sql`(
       SELECT d.* FROM deliveries d JOIN events f
         ON f.account_id = d.account_id AND f.mode = d.mode AND f.sequence = d.sequence
-        AND f.type = ${one} ${when(sequence, Prisma.sql`AND f.sequence <= ${sequence}::bigint`)}
-      WHERE ${which} ${newest})`,
+        AND f.type = ${eventType} ${sqlIfDefined(sequence, Prisma.sql`AND f.sequence <= ${sequence}::bigint`)}
+      WHERE ${conditions} ${newest})`,
   )
-  return Prisma.sql`SELECT d.* FROM (${Prisma.join(ofEach, ' UNION ALL ')}) d ${newest}`
+  return Prisma.sql`SELECT d.* FROM (${Prisma.join(perType, ' UNION ALL ')}) d ${newest}`
 }
 
-function filters(query: Wanted): Prisma.Sql {
+function filtersSql(query: DeliveriesFilter): Prisma.Sql {
   const { status } = query
   const [sequence, id] = query.cursor?.split('.') ?? []
-  const state = status && (status === 'delivered' ? Prisma.sql`d.status = ${status}` : isIn(status))
+  const state =
+    status && (status === 'delivered' ? Prisma.sql`d.status = ${status}` : statusCondition(status))
   return Prisma.sql`
-    ${when(state, Prisma.sql`AND ${state}`)} ${isAbout(query)}
-    ${when(sequence, Prisma.sql`AND (d.sequence, d.id) < (${sequence}::bigint, ${id}::uuid)`)}`
+    ${sqlIfDefined(state, Prisma.sql`AND ${state}`)} ${endpointAndSubjectSql(query)}
+    ${sqlIfDefined(sequence, Prisma.sql`AND (d.sequence, d.id) < (${sequence}::bigint, ${id}::uuid)`)}`
 }
 
-export function isAbout(
-  query: Pick<Wanted, 'endpoint_id' | 'subject_id' | 'subject_ids'>,
+export function endpointAndSubjectSql(
+  query: Pick<DeliveriesFilter, 'endpoint_id' | 'subject_id' | 'subject_ids'>,
 ): Prisma.Sql {
   const { endpoint_id, subject_id, subject_ids } = query
   const endpoint =
@@ -98,16 +101,16 @@ export function isAbout(
       ? Prisma.sql`AND d.endpoint_id IS NULL`
       : Prisma.sql`AND d.endpoint_id = ${endpoint_id}::uuid`
   return Prisma.sql`
-    ${when(endpoint_id, endpoint)}
-    ${when(subject_id, Prisma.sql`AND d.subject_id = ${subject_id}::uuid`)}
-    ${when(subject_ids, Prisma.sql`AND d.subject_id = ANY (${subject_ids}::uuid[])`)}`
+    ${sqlIfDefined(endpoint_id, endpoint)}
+    ${sqlIfDefined(subject_id, Prisma.sql`AND d.subject_id = ${subject_id}::uuid`)}
+    ${sqlIfDefined(subject_ids, Prisma.sql`AND d.subject_id = ANY (${subject_ids}::uuid[])`)}`
 }
 
 /**
  * Translates a period into a sequence range, which the list is read by. Events get their time under
  * the sequence lock, so both orders agree unless the database's clock was changed.
  */
-function periodOf(accountId: string, mode: Mode, query: DeliveriesQuery): Prisma.Sql {
+function periodSql(accountId: string, mode: Mode, query: DeliveriesQuery): Prisma.Sql {
   const { created_from: from, created_to: to } = query
   const events = Prisma.sql`
     SELECT e.sequence FROM events e
@@ -117,10 +120,10 @@ function periodOf(accountId: string, mode: Mode, query: DeliveriesQuery): Prisma
   const last = Prisma.sql`${events} > ${to}::timestamptz + ${CLOCK_SKEW}
     ORDER BY e.created_at LIMIT 1`
   return Prisma.sql`
-    ${when(from, Prisma.sql`AND d.sequence >= COALESCE((${first}), 0)`)}
-    ${when(to, Prisma.sql`AND d.sequence <= COALESCE((${last}), ${SEQUENCE_MAX}::bigint)`)}
-    ${when(from, Prisma.sql`AND d.created_at >= ${from}::timestamptz`)}
-    ${when(to, Prisma.sql`AND d.created_at < ${to}::timestamptz`)}`
+    ${sqlIfDefined(from, Prisma.sql`AND d.sequence >= COALESCE((${first}), 0)`)}
+    ${sqlIfDefined(to, Prisma.sql`AND d.sequence <= COALESCE((${last}), ${SEQUENCE_MAX}::bigint)`)}
+    ${sqlIfDefined(from, Prisma.sql`AND d.created_at >= ${from}::timestamptz`)}
+    ${sqlIfDefined(to, Prisma.sql`AND d.created_at < ${to}::timestamptz`)}`
 }
 
 /**
@@ -149,25 +152,25 @@ export async function readDelivery(
 ): Promise<Delivery & { attempts: Attempt[]; later_pauses_s: number[] }> {
   const [found] = isUuid(id)
     ? await queryRows<Delivery & { tried: number }>(Prisma.sql`
-        SELECT ${withTries}::text AS json FROM (
+        SELECT ${deliveryWithAttemptCountAsJson}::text AS json FROM (
           SELECT d.*, e.type, e.resource FROM deliveries d
           JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id
           WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid) d
-          ${around}`)
+          ${lateralJoins}`)
     : []
   if (!found) throw refuse('delivery_not_found')
   const { tried, ...delivery } = found
-  const tries = await queryRows<Attempt & { created_at: string }>(Prisma.sql`
+  const rows = await queryRows<Attempt & { created_at: string }>(Prisma.sql`
     SELECT ${attemptAsJson}::text AS json FROM delivery_attempts a
     WHERE a.account_id = ${accountId}::uuid AND a.delivery_id = ${id}::uuid ORDER BY a.number`)
-  const sent = tries.find(({ request_body }) => request_body !== null)?.request_body ?? null
-  const attempts = tries.map(({ created_at: at, ...one }) => ({ ...one, at, request_body: sent }))
+  const sent = rows.find(({ request_body }) => request_body !== null)?.request_body ?? null
+  const attempts = rows.map(({ created_at: at, ...one }) => ({ ...one, at, request_body: sent }))
   const target = delivery.endpoint_id === null ? 'resource' : 'endpoint'
   const later_pauses_s = delivery.status === 'pending' ? pausesAfterS(target, tried + 1) : []
   return { ...delivery, attempts, later_pauses_s }
 }
 
 const attemptAsJson = asJson(Prisma.sql`
-  a.number, ${utc('a.created_at')}, a.response_status, a.problem, ${factColumns('a', 'problem')},
+  a.number, ${utc('a.created_at')}, a.response_status, a.problem, ${reasonColumns('a', 'problem')},
   a.address, a.duration_ms,
   a.request_headers, a.request_body, a.response_headers, a.response_body`)

@@ -1,14 +1,17 @@
 /** Reasons for disabling an endpoint, with the English message for API clients. */
-export const DISABLED = {
+export const DISABLED_REASONS = {
   by_member: 'Disabled in the dashboard',
   gone: 'The receiver answered 410 Gone',
   given_up: 'No success for 5 days, and 10 events given up',
 } as const
-export type DisabledCode = keyof typeof DISABLED
+export type DisabledCode = keyof typeof DISABLED_REASONS
 
 /** `other`: a message written by an older process, shown unchanged. */
-export const DISABLED_CODES = [...(Object.keys(DISABLED) as DisabledCode[]), 'other'] as const
+export const DISABLED_CODES = [
+  ...(Object.keys(DISABLED_REASONS) as DisabledCode[]),
+  'other',
+] as const
 
-export function disabledNow(code: DisabledCode) {
-  return { disabledAt: new Date(), disabledCode: code, disabledReason: DISABLED[code] }
+export function disabledFields(code: DisabledCode) {
+  return { disabledAt: new Date(), disabledCode: code, disabledReason: DISABLED_REASONS[code] }
 }

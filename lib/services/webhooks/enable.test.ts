@@ -30,7 +30,7 @@ afterEach(async () => {
 })
 
 const states = async () => (await deliveriesOf(merchant)).map(({ status }) => status)
-const told = () => receiver.calls.map(({ text }) => JSON.parse(text).sequence)
+const receivedSequences = () => receiver.calls.map(({ text }) => JSON.parse(text).sequence)
 async function exhaust(): Promise<void> {
   for (let round = 0; round < 4; round++) {
     await passTime()
@@ -60,7 +60,7 @@ describe('enabling an endpoint', () => {
     const due = (await deliveriesOf(merchant)).map(({ dueAt }) => dueAt?.getTime() ?? 0)
     expect(due).toEqual(due.toSorted())
     await deliverAll()
-    expect(told().toSorted()).toEqual([1, 2, 3, 4, 5])
+    expect(receivedSequences().toSorted()).toEqual([1, 2, 3, 4, 5])
     expect(await states()).toEqual(Array(5).fill('delivered'))
   })
 
@@ -87,7 +87,7 @@ describe('enabling an endpoint', () => {
     receiver.calls.length = 0
     expect(await enableEndpoint(owner, id, true)).toBe(3)
     await deliverAll()
-    expect(told().toSorted()).toEqual([3, 4, 5])
+    expect(receivedSequences().toSorted()).toEqual([3, 4, 5])
     expect(await states()).toEqual(['exhausted', ...Array(4).fill('delivered')])
     expect(await readEndpoint(merchant.id, 'test', id)).toMatchObject({
       status: 'enabled',
@@ -114,7 +114,7 @@ describe('enabling an endpoint', () => {
     expect(await enableEndpoint(owner, id, false)).toBe(1)
     await payAndTell(merchant)
     await deliverAll()
-    expect(told()).toEqual([2])
+    expect(receivedSequences()).toEqual([2])
     expect(await states()).toEqual(['stopped', 'delivered'])
   })
 

@@ -2,9 +2,13 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { changeDeliveries, ofEndpoint, pauseDeliveries } from '#lib/services/webhooks/backlog.ts'
-import { isIn } from '#lib/services/webhooks/delivery-queries.ts'
-import { disabledNow } from '#lib/services/webhooks/disabled.ts'
+import {
+  endpointCondition,
+  pauseDeliveries,
+  updateDeliveries,
+} from '#lib/services/webhooks/backlog.ts'
+import { statusCondition } from '#lib/services/webhooks/delivery-queries.ts'
+import { disabledFields } from '#lib/services/webhooks/disabled.ts'
 import { lockEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import type { Owner } from '#lib/services/webhooks/owner.ts'
 
@@ -16,7 +20,7 @@ export async function pauseEndpoint(owner: Owner, id: string): Promise<void> {
     if (disabledAt) return false
     await tx.webhookEndpoint.update({
       where: { accountId_id: { accountId, id } },
-      data: disabledNow('by_member'),
+      data: disabledFields('by_member'),
     })
     await note(tx, 'webhook_endpoint.disabled', id, {})
     return true
@@ -36,9 +40,11 @@ export async function enableEndpoint(
   const { accountId, note } = owner
   const { disabledAt, failingSince } = await transaction(tx => lockEndpoint(tx, owner, id))
   if (!disabledAt) return 0
-  const paused = Prisma.sql`${ofEndpoint(accountId, id)} AND ${isIn('paused')}`
-  if (sendMissed && failingSince) await waitAgain(accountId, id)
-  const stopped = sendMissed ? 0 : await changeDeliveries(paused, Prisma.sql`status = 'stopped'`)
+  const pausedCondition = Prisma.sql`${endpointCondition(accountId, id)} AND ${statusCondition('paused')}`
+  if (sendMissed && failingSince) await requeueFailed(accountId, id)
+  const stopped = sendMissed
+    ? 0
+    : await updateDeliveries(pausedCondition, Prisma.sql`status = 'stopped'`)
   await transaction(async tx => {
     const current = await lockEndpoint(tx, owner, id)
     if (!current.disabledAt) return
@@ -52,31 +58,31 @@ export async function enableEndpoint(
     await note(tx, 'webhook_endpoint.enabled', id, { after: { send_missed: sendMissed } })
   })
   if (!sendMissed) return stopped
-  const due = await changeDeliveries(paused, Prisma.sql`due_at = now()`)
+  const due = await updateDeliveries(pausedCondition, Prisma.sql`due_at = now()`)
   wake('deliveries')
   return due
 }
 
 /** Counts paused deliveries and those exhausted or stopped since the endpoint began to fail. */
 export async function countMissed(accountId: string, mode: Mode, id: string): Promise<number> {
-  const of = Prisma.sql`${ofEndpoint(accountId, id)} AND d.mode = ${mode}`
+  const condition = Prisma.sql`${endpointCondition(accountId, id)} AND d.mode = ${mode}`
   const [{ missed } = { missed: 0n }] = await db().$queryRaw<{ missed: bigint }[]>`
-    SELECT (SELECT count(*) FROM deliveries d WHERE ${of} AND ${isIn('paused')})
-      + (SELECT count(*) FROM deliveries d WHERE ${of} AND ${isIn('exhausted', 'stopped')}
-        AND d.updated_at >= ${failingSince(accountId, id)}) AS missed`
+    SELECT (SELECT count(*) FROM deliveries d WHERE ${condition} AND ${statusCondition('paused')})
+      + (SELECT count(*) FROM deliveries d WHERE ${condition} AND ${statusCondition('exhausted', 'stopped')}
+        AND d.updated_at >= ${failingSinceSql(accountId, id)}) AS missed`
   return Number(missed)
 }
 
-function failingSince(accountId: string, id: string): Prisma.Sql {
+function failingSinceSql(accountId: string, id: string): Prisma.Sql {
   return Prisma.sql`(SELECT p.failing_since FROM webhook_endpoints p
     WHERE p.account_id = ${accountId}::uuid AND p.id = ${id}::uuid)`
 }
 
 /** Sets deliveries exhausted or stopped since the endpoint began to fail to pending. */
-async function waitAgain(accountId: string, id: string): Promise<void> {
-  await changeDeliveries(
-    Prisma.sql`${ofEndpoint(accountId, id)} AND ${isIn('exhausted', 'stopped')}
-      AND d.updated_at >= ${failingSince(accountId, id)}`,
+async function requeueFailed(accountId: string, id: string): Promise<void> {
+  await updateDeliveries(
+    Prisma.sql`${endpointCondition(accountId, id)} AND ${statusCondition('exhausted', 'stopped')}
+      AND d.updated_at >= ${failingSinceSql(accountId, id)}`,
     Prisma.sql`status = 'pending', attempts_before = d.attempts`,
   )
 }

@@ -1,22 +1,26 @@
 import { isIP } from 'node:net'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
-import type { Once } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { denialOf } from '#lib/services/webhooks/address.ts'
-import { changeDeliveries, ofEndpoint, pauseDeliveries } from '#lib/services/webhooks/backlog.ts'
-import { isIn } from '#lib/services/webhooks/delivery-queries.ts'
-import { type DisabledCode, disabledNow } from '#lib/services/webhooks/disabled.ts'
-import { keepKey, lockAccount, type Owner } from '#lib/services/webhooks/owner.ts'
+import { findDeniedClass } from '#lib/services/webhooks/address.ts'
+import {
+  endpointCondition,
+  pauseDeliveries,
+  updateDeliveries,
+} from '#lib/services/webhooks/backlog.ts'
+import { statusCondition } from '#lib/services/webhooks/delivery-queries.ts'
+import { type DisabledCode, disabledFields } from '#lib/services/webhooks/disabled.ts'
+import { lockAccount, type Owner, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 import {
   ENDPOINTS_MAX,
   type EndpointChange,
   type EndpointRequest,
 } from '#lib/services/webhooks/schema.ts'
 import { addSecret } from '#lib/services/webhooks/secrets.ts'
-import { nameOf } from '#lib/services/webhooks/target.ts'
+import { hostnameOf } from '#lib/services/webhooks/target.ts'
 
 /**
  * Creates an endpoint and its secret. The secret has the endpoint's id, so that a repeated request
@@ -25,22 +29,24 @@ import { nameOf } from '#lib/services/webhooks/target.ts'
 export async function createEndpoint(
   { accountId, mode, note }: Owner,
   { url, event_types }: EndpointRequest,
-  once?: Once,
+  once?: IdempotentRequest,
 ): Promise<string> {
-  refuseInnerAddress(url, mode)
+  requirePublicAddress(url, mode)
   const id = once?.id ?? newId()
   await transaction(async tx => {
     await lockAccount(tx, accountId)
-    await keepKey(tx, once)
-    const there = await tx.webhookEndpoint.count({ where: { accountId, mode, deletedAt: null } })
-    if (there >= ENDPOINTS_MAX) {
+    await storeIdempotencyKey(tx, once)
+    const endpointCount = await tx.webhookEndpoint.count({
+      where: { accountId, mode, deletedAt: null },
+    })
+    if (endpointCount >= ENDPOINTS_MAX) {
       const message = `The limit of ${ENDPOINTS_MAX} endpoints is reached: edit or delete one`
       throw refuse('limit_reached', message)
     }
     await tx.webhookEndpoint.create({ data: { accountId, id, mode, url, eventTypes: event_types } })
     await addSecret(tx, { accountId, mode, endpointId: id }, id)
     await note(tx, 'webhook_endpoint.created', id, {
-      after: { mode, url: plainUrl(url), event_types },
+      after: { mode, url: redactUrl(url), event_types },
     })
   })
   return id
@@ -53,7 +59,7 @@ export async function editEndpoint(
   { url, event_types }: EndpointChange,
 ): Promise<void> {
   const { accountId, mode, note } = owner
-  if (url) refuseInnerAddress(url, mode)
+  if (url) requirePublicAddress(url, mode)
   await transaction(async tx => {
     const { url: before, eventTypes } = await lockEndpoint(tx, owner, id)
     const after = { url: url ?? before, event_types: event_types ?? eventTypes }
@@ -62,13 +68,13 @@ export async function editEndpoint(
       data: { url: after.url, eventTypes: after.event_types },
     })
     await note(tx, 'webhook_endpoint.edited', id, {
-      before: { url: plainUrl(before), event_types: eventTypes },
-      after: { ...after, url: plainUrl(after.url) },
+      before: { url: redactUrl(before), event_types: eventTypes },
+      after: { ...after, url: redactUrl(after.url) },
     })
   })
   if (!url) return
-  await changeDeliveries(
-    Prisma.sql`${ofEndpoint(accountId, id)} AND ${isIn('pending', 'paused')} AND d.url <> ${url}`,
+  await updateDeliveries(
+    Prisma.sql`${endpointCondition(accountId, id)} AND ${statusCondition('pending', 'paused')} AND d.url <> ${url}`,
     // prisma/functions/troco_host_of.sql
     Prisma.sql`url = ${url}, host = troco_host_of(${url})`,
   )
@@ -87,16 +93,16 @@ export async function deleteEndpoint(owner: Owner, id: string): Promise<void> {
       where: { accountId_id: { accountId, id } },
       data: { deletedAt: now, disabledAt: disabledAt ?? now },
     })
-    await note(tx, 'webhook_endpoint.deleted', id, { before: { url: plainUrl(url) } })
+    await note(tx, 'webhook_endpoint.deleted', id, { before: { url: redactUrl(url) } })
   })
-  await changeDeliveries(
-    Prisma.sql`${ofEndpoint(accountId, id)} AND ${isIn('pending', 'paused')}`,
+  await updateDeliveries(
+    Prisma.sql`${endpointCondition(accountId, id)} AND ${statusCondition('pending', 'paused')}`,
     Prisma.sql`status = 'stopped', due_at = NULL, lease = NULL`,
   )
 }
 
 /** Removes user and query, often secrets of the receiver, for the audit log. */
-function plainUrl(url: string): string {
+function redactUrl(url: string): string {
   const { origin, pathname, search } = new URL(url)
   return `${origin}${pathname}${search ? '?…' : ''}`
 }
@@ -115,10 +121,10 @@ export async function lockEndpoint(tx: Tx, { accountId, mode }: Owner, id: strin
 }
 
 /** Only for live mode: in test mode the operator may have allowed a range; delivery checks it. */
-function refuseInnerAddress(url: string, mode: Mode): void {
-  const name = nameOf(new URL(url))
-  const denial = mode === 'live' && isIP(name) ? denialOf(name) : null
-  if (denial) throw invalidInput('url', `must be a public address: this one is ${denial}`)
+function requirePublicAddress(url: string, mode: Mode): void {
+  const name = hostnameOf(new URL(url))
+  const deniedClass = mode === 'live' && isIP(name) ? findDeniedClass(name) : null
+  if (deniedClass) throw invalidInput('url', `must be a public address: this one is ${deniedClass}`)
 }
 
 /** Disables an endpoint; its due and future deliveries wait until it is enabled. */
@@ -129,7 +135,7 @@ export async function disableEndpoint(
 ): Promise<void> {
   await db().webhookEndpoint.updateMany({
     where: { accountId, id, disabledAt: null },
-    data: disabledNow(code),
+    data: disabledFields(code),
   })
   await pauseDeliveries(accountId, id)
 }
@@ -138,7 +144,7 @@ export async function disableEndpoint(
  * Makes deliveries due that were enqueued as paused while their endpoint was being enabled, by a
  * statement that still saw it as disabled. Returns how many.
  */
-export function resumeEndpoints(): Promise<number> {
+export function resumeDeliveries(): Promise<number> {
   return db().$executeRaw`
     UPDATE deliveries SET due_at = now() WHERE (account_id, id) IN (
       SELECT d.account_id, d.id FROM deliveries d

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { about, instant } from '#lib/base/fields.ts'
+import { instant, openApiMeta } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
-import type { Tellers } from '#lib/services/webhooks/schema.ts'
+import type { ResourceSerializers } from '#lib/services/webhooks/schema.ts'
 import { EVENT_TYPES, type EventType } from '#lib/services/webhooks/states.ts'
 
 const EVENT_ID = '01a1fbbf-2574-7f02-a3c8-1b6d0e4f9a77'
@@ -32,28 +32,31 @@ const MEANINGS: Record<EventType, [says: string, resource: object, refund?: obje
 }
 
 type Shapes = Record<'transaction' | 'refund' | 'withdrawal', z.ZodType>
-type EventShape = ReturnType<typeof eventOf>
+type EventShape = ReturnType<typeof eventSchema>
 
 /** Builds the response schema of GET /events from the rooms' schemas. */
-export function eventPage(shapes: Shapes) {
-  const events = EVENT_TYPES.map(type => eventOf(type, shapes))
+export function eventPageSchema(shapes: Shapes) {
+  const events = EVENT_TYPES.map(type => eventSchema(type, shapes))
   const Event = z.discriminatedUnion('type', events as [EventShape, ...EventShape[]]).meta({
     id: 'Event',
-    ...about('Event: the body of a webhook, and an entry of GET /events.'),
-    discriminator: { propertyName: 'type', mapping: Object.fromEntries(EVENT_TYPES.map(place)) },
+    ...openApiMeta('Event: the body of a webhook, and an entry of GET /events.'),
+    discriminator: {
+      propertyName: 'type',
+      mapping: Object.fromEntries(EVENT_TYPES.map(schemaReference)),
+    },
   })
   return z
     .object({
-      data: z.array(Event).meta(about('Oldest first.')),
-      next_after: z.int().meta(about('Send it as `after` to read the next events.', 1)),
+      data: z.array(Event).meta(openApiMeta('Oldest first.')),
+      next_after: z.int().meta(openApiMeta('Send it as `after` to read the next events.', 1)),
     })
     .meta({ id: 'EventPage' })
 }
 
 /** Builds the schema of one event; `webhook` is its name among the document's webhooks. */
-function eventOf(type: EventType, shapes: Shapes) {
-  const [subject, what] = type.split('.') as [keyof Tellers, string]
-  const [says, sample, refundSample] = MEANINGS[type]
+function eventSchema(type: EventType, shapes: Shapes) {
+  const [subject, eventName] = type.split('.') as [keyof ResourceSerializers, string]
+  const [description, sample, refundSample] = MEANINGS[type]
   const resource = shapes[subject].meta({ sample })
   const refund = refundSample && { refund: shapes.refund.meta({ sample: refundSample }) }
   return z
@@ -61,26 +64,29 @@ function eventOf(type: EventType, shapes: Shapes) {
       id: z
         .uuid()
         .meta(
-          about('Id of the event, equal to `webhook-id` and the same in every attempt.', EVENT_ID),
+          openApiMeta(
+            'Id of the event, equal to `webhook-id` and the same in every attempt.',
+            EVENT_ID,
+          ),
         ),
       type: z.literal(type),
-      event: z.literal(what),
-      mode: z.enum(MODES).meta(about('Test or live mode.', 'test')),
+      event: z.literal(eventName),
+      mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
       sequence: z
         .int()
-        .meta(about('Number of the event within the account and mode, without gaps.', 1)),
-      created_at: instant.meta(about('Time of the event.', AT)),
+        .meta(openApiMeta('Number of the event within the account and mode, without gaps.', 1)),
+      created_at: instant.meta(openApiMeta('Time of the event.', AT)),
       [subject]: resource,
       ...refund,
     })
-    .meta({ id: idOf(type), webhook: type, ...about(says) })
+    .meta({ id: schemaId(type), webhook: type, ...openApiMeta(description) })
 }
 
-function place(type: EventType): [string, string] {
-  return [type, `#/components/schemas/${idOf(type)}`]
+function schemaReference(type: EventType): [string, string] {
+  return [type, `#/components/schemas/${schemaId(type)}`]
 }
 
 /** transaction.refund_failed → TransactionRefundFailed */
-function idOf(type: EventType): string {
+function schemaId(type: EventType): string {
   return type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }

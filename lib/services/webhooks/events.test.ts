@@ -8,7 +8,7 @@ import { CHARGE, expectBalancedBooks, makeMerchant } from '#lib/testing/stage.ts
 
 const URL = 'https://shop.example.com/hook'
 
-async function end(
+async function simulateOutcome(
   merchant: Account,
   outcome: 'paid' | 'failed' | 'expired',
   webhook_url?: string,
@@ -42,7 +42,7 @@ function deliveriesOf(merchant: Account) {
 describe('the deliveries of an event', () => {
   test('are none without a webhook_url or endpoint, but the event is recorded', async () => {
     const merchant = await makeMerchant()
-    await end(merchant, 'paid')
+    await simulateOutcome(merchant, 'paid')
     expect(await deliveriesOf(merchant)).toEqual([])
     expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
     await expectBalancedBooks(merchant.id)
@@ -50,7 +50,7 @@ describe('the deliveries of an event', () => {
 
   test("are one for the charge's webhook_url, due at once", async () => {
     const merchant = await makeMerchant()
-    await end(merchant, 'paid', URL)
+    await simulateOutcome(merchant, 'paid', URL)
     const event = await db().event.findFirstOrThrow({ where: { accountId: merchant.id } })
     const deliveries = await deliveriesOf(merchant)
     expect(deliveries).toMatchObject([
@@ -73,7 +73,7 @@ describe('the deliveries of an event', () => {
   test('are one for each subscribed endpoint, beside that for the webhook_url', async () => {
     const merchant = await makeMerchant()
     const [first, second] = [await addEndpoint(merchant), await addEndpoint(merchant)]
-    await end(merchant, 'paid', URL)
+    await simulateOutcome(merchant, 'paid', URL)
     const deliveries = await deliveriesOf(merchant)
     expect(deliveries.map(delivery => delivery.endpointId).toSorted()).toEqual(
       [first.id, null, second.id].toSorted(),
@@ -89,10 +89,10 @@ describe('the deliveries of an event', () => {
     await addEndpoint(merchant, { mode: 'live' })
     await addEndpoint(merchant, { disabledAt: new Date(), deletedAt: new Date() })
     await addEndpoint(other)
-    await end(merchant, 'paid')
+    await simulateOutcome(merchant, 'paid')
     expect(await deliveriesOf(merchant)).toEqual([])
     expect(await deliveriesOf(other)).toEqual([])
-    await end(merchant, 'failed')
+    await simulateOutcome(merchant, 'failed')
     expect(await deliveriesOf(merchant)).toMatchObject([{ sequence: 2n }])
     await expectBalancedBooks(merchant.id)
   })
@@ -101,14 +101,15 @@ describe('the deliveries of an event', () => {
 test('a delivery to a disabled endpoint waits without a due time', async () => {
   const merchant = await makeMerchant()
   await addEndpoint(merchant, { disabledAt: new Date() })
-  await end(merchant, 'paid')
+  await simulateOutcome(merchant, 'paid')
   expect(await deliveriesOf(merchant)).toMatchObject([{ status: 'pending', dueAt: null }])
 })
 
 test('each account and mode numbers its events from 1 in order', async () => {
   const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
-  for (const outcome of ['paid', 'failed', 'expired', 'paid'] as const) await end(merchant, outcome)
-  await end(other, 'expired')
+  for (const outcome of ['paid', 'failed', 'expired', 'paid'] as const)
+    await simulateOutcome(merchant, outcome)
+  await simulateOutcome(other, 'expired')
   const events = await db().event.findMany({
     where: { accountId: merchant.id },
     orderBy: { sequence: 'asc' },

@@ -1,9 +1,9 @@
 import http, { type ClientRequest } from 'node:http'
 import https from 'node:https'
 import type { Address } from '#lib/services/webhooks/address.ts'
-import { pinnedTo } from '#lib/services/webhooks/connection.ts'
+import { buildPinnedOptions } from '#lib/services/webhooks/connection.ts'
 import { stoppedBy } from '#lib/services/webhooks/failure.ts'
-import { type Answer, readAnswer } from '#lib/services/webhooks/response.ts'
+import { readResponse, type WebhookResponse } from '#lib/services/webhooks/response.ts'
 import type { Target } from '#lib/services/webhooks/target.ts'
 
 export interface Call {
@@ -15,7 +15,7 @@ export interface Call {
 
 /** Result of one connection: a response, or an error and how far it got. */
 export interface Exchange {
-  answer: Answer | null
+  response: WebhookResponse | null
   error: unknown
   /** Null until the TCP connection is established. */
   address: string | null
@@ -25,13 +25,14 @@ export interface Exchange {
   stale: boolean
 }
 
-const NOTHING_YET: Exchange = {
-  ...{ answer: null, error: null, address: null, connected: false, stale: false },
+const INITIAL: Exchange = {
+  ...{ response: null, error: null, address: null, connected: false, stale: false },
 }
 /** Maximum bytes before the final header: room for a few 1xx responses. */
 const BEFORE_HEAD_BYTES_MAX = 128 * 1024
 /** Headers callers may not set: they decide the request's destination and framing. */
-const OURS = /^(host|content-length|transfer-encoding|connection|expect|upgrade|cookie)$/i
+const RESERVED_HEADERS =
+  /^(host|content-length|transfer-encoding|connection|expect|upgrade|cookie)$/i
 
 /** Sends the request to one address; resolves on response, error, timeout or abort. */
 export function exchange(
@@ -41,20 +42,20 @@ export function exchange(
   reuse: boolean,
 ): Promise<Exchange> {
   const { signal } = call
-  const found = { ...NOTHING_YET }
+  const result = { ...INITIAL }
   return new Promise(done => {
-    const request = open(call, address, reuse)
+    const request = openRequest(call, address, reuse)
     const timer = setTimeout(() => fail(stoppedBy('connect_timeout')), connectMs)
     const interrupt = () => fail(signal.reason)
     const seen = watchHead(request, fail)
     signal.addEventListener('abort', interrupt)
     const reached = () => {
-      found.address = address.address
+      result.address = address.address
     }
     watchConnection(request, reached, connected)
     request.once('response', async response => {
       seen.head = true
-      found.answer = await readAnswer(response, signal)
+      result.response = await readResponse(response, signal)
       end()
     })
     request.on('error', fail)
@@ -64,14 +65,14 @@ export function exchange(
 
     function connected() {
       clearTimeout(timer)
-      found.connected = true
+      result.connected = true
     }
 
     /** A failure after the header is ignored: what was read until then counts. */
     function fail(error: unknown) {
-      if (seen.head || found.error) return
-      found.error = error
-      found.stale = request.reusedSocket && seen.bytes === 0 && isDeath(error)
+      if (seen.head || result.error) return
+      result.error = error
+      result.stale = request.reusedSocket && seen.bytes === 0 && isConnectionReset(error)
       end()
     }
 
@@ -80,8 +81,8 @@ export function exchange(
       signal.removeEventListener('abort', interrupt)
       // A receiver that responds without reading the request would hold the connection open
       // forever.
-      if (!found.answer || !request.writableFinished) request.destroy()
-      done(found)
+      if (!result.response || !request.writableFinished) request.destroy()
+      done(result)
     }
   })
 }
@@ -116,21 +117,27 @@ function watchHead(request: ClientRequest, fail: (error: Error) => void) {
   return seen
 }
 
-function isDeath(error: unknown): boolean {
+function isConnectionReset(error: unknown): boolean {
   return /^(ECONNRESET|EPIPE)$/.test((error as NodeJS.ErrnoException).code ?? '')
 }
 
-function open({ target, headers, body }: Call, address: Address, reuse: boolean): ClientRequest {
+function openRequest(
+  { target, headers, body }: Call,
+  address: Address,
+  reuse: boolean,
+): ClientRequest {
   const { url } = target
   const { request } = url.protocol === 'https:' ? https : http
   return request({
-    ...pinnedTo(target, address, reuse),
+    ...buildPinnedOptions(target, address, reuse),
     method: 'POST',
     path: url.pathname + url.search,
     headers: {
       'user-agent': 'Troco-Webhooks/1',
       'accept-encoding': 'identity',
-      ...Object.fromEntries(Object.entries(headers).filter(([name]) => !OURS.test(name))),
+      ...Object.fromEntries(
+        Object.entries(headers).filter(([name]) => !RESERVED_HEADERS.test(name)),
+      ),
       host: url.host,
       'content-length': String(Buffer.byteLength(body)),
     },

@@ -1,4 +1,4 @@
-import type { BareCode, Problem } from '#lib/services/webhooks/problem.ts'
+import type { CodeWithoutParams, Problem } from '#lib/services/webhooks/problem.ts'
 
 export class Stopped extends Error {
   override readonly name = 'Stopped'
@@ -10,12 +10,12 @@ export class Stopped extends Error {
   }
 }
 
-export function stoppedBy(code: BareCode): Stopped {
+export function stoppedBy(code: CodeWithoutParams): Stopped {
   return new Stopped({ code, params: {} })
 }
 
 /** Maps error codes of Node, OpenSSL and the HTTP parser to problems. */
-const MEANINGS: [RegExp, BareCode][] = [
+const ERROR_PATTERNS: [RegExp, CodeWithoutParams][] = [
   [/^ECONNREFUSED$/, 'refused'],
   [/^(ECONNRESET|EPIPE|ECONNABORTED)$/, 'closed'],
   [
@@ -29,11 +29,11 @@ const MEANINGS: [RegExp, BareCode][] = [
   [/^(EPROTO|ERR_SSL_|ERR_TLS_)/, 'tls'],
 ]
 
-export function problemOfFailure(error: unknown, name: string): Problem {
+export function errorToProblem(error: unknown, name: string): Problem {
   // Compares names, not classes: one process can load this module twice.
   const { name: kind, problem, code = '' } = error as Stopped & NodeJS.ErrnoException
   if (kind === 'Stopped') return problem
   if (/^ERR_TLS_CERT_ALTNAME/.test(code)) return { code: 'certificate_name', params: { name } }
-  const found = MEANINGS.find(([pattern]) => pattern.test(code))
+  const found = ERROR_PATTERNS.find(([pattern]) => pattern.test(code))
   return { code: found?.[1] ?? 'not_called', params: {} }
 }

@@ -1,14 +1,14 @@
-import { batched } from '#lib/base/db/batch.ts'
+import { createBatcher } from '#lib/base/db/batch.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { retried } from '#lib/base/db/transaction.ts'
+import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { disableEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import type { Outcome } from '#lib/services/webhooks/post.ts'
 import { problemText } from '#lib/services/webhooks/problem.ts'
 import { nextPauseMs } from '#lib/services/webhooks/schedule.ts'
 import type { DueDelivery } from '#lib/services/webhooks/take.ts'
 
-const GONE = 410
+const HTTP_GONE = 410
 const BATCH_MAX = 100
 
 /** Limits for disabling: both 5 days without success and 10 exhausted deliveries. */
@@ -19,7 +19,7 @@ const GIVEN_UP_EXHAUSTED = 10
  * One attempt: the delivery, the request (the body is stored once, with the first attempt) and its
  * outcome.
  */
-interface Tried {
+interface FinishedAttempt {
   due: DueDelivery
   sent: { headers: Record<string, string>; body: string }
   outcome: Outcome
@@ -30,11 +30,11 @@ interface Tried {
  * makes the resource's next event due. The attempt is always stored, but a lost lease changes
  * nothing else.
  */
-export async function finishDelivery(tried: Tried): Promise<void> {
-  const { accountId, endpointId } = tried.due
-  const isGivenUp = await finishWithOthers(tried)
+export async function finishDelivery(attempt: FinishedAttempt): Promise<void> {
+  const { accountId, endpointId } = attempt.due
+  const isGivenUp = await finishBatched(attempt)
   if (endpointId === null) return
-  if (tried.outcome.status === GONE) {
+  if (attempt.outcome.status === HTTP_GONE) {
     await disableEndpoint(accountId, endpointId, 'gone')
   } else if (isGivenUp) {
     await disableEndpoint(accountId, endpointId, 'given_up')
@@ -42,18 +42,18 @@ export async function finishDelivery(tried: Tried): Promise<void> {
 }
 
 /** Batches results: a statement for many rows costs little more than for one. */
-const finishWithOthers = batched({
+const finishBatched = createBatcher({
   run: finishAll,
   queueOf: () => '',
-  nameOf: ({ due }: Tried) => due.id,
-  most: BATCH_MAX,
+  nameOf: ({ due }: FinishedAttempt) => due.id,
+  batchMax: BATCH_MAX,
 })
 
 /** Returns for each attempt whether to disable its endpoint. */
-async function finishAll(tries: Tried[]): Promise<boolean[]> {
-  const givenUp = await retried(() =>
+async function finishAll(attempts: FinishedAttempt[]): Promise<boolean[]> {
+  const givenUp = await retryOnConflict(() =>
     queryRows<{ id: string }>(Prisma.sql`
-      WITH tried AS (${asRows(tries)}), finished AS (
+      WITH tried AS (${attemptRows(attempts)}), finished AS (
         UPDATE deliveries d SET status = t.status, lease = NULL, attempts = d.attempts + 1,
           delivered_at = CASE WHEN t.status = 'delivered' THEN now() END, updated_at = now(),
           due_at = CASE WHEN t.status = 'pending' AND p.disabled_at IS NULL
@@ -93,19 +93,19 @@ async function finishAll(tries: Tried[]): Promise<boolean[]> {
       )
       SELECT json_build_object('id', id)::text AS json FROM counted WHERE is_given_up`),
   )
-  return tries.map(({ due }) => givenUp.some(({ id }) => id === due.endpointId))
+  return attempts.map(({ due }) => givenUp.some(({ id }) => id === due.endpointId))
 }
 
 /** One JSON value: for arrays PostgreSQL plans anew for each element count. */
-function asRows(tries: Tried[]): Prisma.Sql {
-  const rows = tries.map(tried => {
-    const { due, sent, outcome } = tried
+function attemptRows(attempts: FinishedAttempt[]): Prisma.Sql {
+  const rows = attempts.map(attempt => {
+    const { due, sent, outcome } = attempt
     return {
       account_id: due.accountId,
       id: due.id,
       lease: due.lease,
       endpoint_id: due.endpointId,
-      ...verdictOn(tried),
+      ...decideStatus(attempt),
       request_headers: sent.headers,
       request_body: due.body === null ? sent.body : null,
       address: outcome.address,
@@ -126,10 +126,13 @@ function asRows(tries: Tried[]): Prisma.Sql {
       duration_ms integer)`
 }
 
-function verdictOn({ due, outcome }: Tried): { status: string; due_in_ms: number | null } {
+function decideStatus({ due, outcome }: FinishedAttempt): {
+  status: string
+  due_in_ms: number | null
+} {
   const { problem, status, retryAfterMs } = outcome
   if (problem === null) return { status: 'delivered', due_in_ms: null }
-  if (status === GONE) return { status: 'stopped', due_in_ms: null }
+  if (status === HTTP_GONE) return { status: 'stopped', due_in_ms: null }
   const target = due.endpointId === null ? 'resource' : 'endpoint'
   const dueInMs = nextPauseMs(target, due.tried + 1, retryAfterMs)
   return { status: dueInMs === null ? 'exhausted' : 'pending', due_in_ms: dueInMs }

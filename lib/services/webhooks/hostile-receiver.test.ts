@@ -8,7 +8,7 @@ import { problemText } from '#lib/services/webhooks/problem.ts'
 import { type Listener, openListener } from '#lib/testing/listeners.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\n'
-const KEPT_MAX = 8 * 1024
+const STORED_BODY_MAX = 8 * 1024
 
 let opened: Listener[] = []
 beforeEach(() => supplyEnv({ TROCO_ENV: 'local', WEBHOOK_ALLOW_CIDRS: '' }))
@@ -26,7 +26,7 @@ async function postTo(act: (socket: Socket) => void, totalMs = 15_000, body = '{
   return { ...outcome, problem: problemText(outcome.problem) }
 }
 
-function says(text: string | Buffer) {
+function respondWith(text: string | Buffer) {
   return (socket: Socket) => socket.end(text)
 }
 
@@ -49,17 +49,17 @@ function drip(socket: Socket, text: string) {
 }
 
 async function heapGrowth(work: () => Promise<unknown>): Promise<number> {
-  let most = 0
+  let max = 0
   const before = process.memoryUsage()
-  const look = () => {
+  const measure = () => {
     const { heapUsed, external } = process.memoryUsage()
-    most = Math.max(most, heapUsed + external - before.heapUsed - before.external)
+    max = Math.max(max, heapUsed + external - before.heapUsed - before.external)
   }
-  const timer = setInterval(look, 20)
+  const timer = setInterval(measure, 20)
   await work()
-  look()
+  measure()
   clearInterval(timer)
-  return most
+  return max
 }
 
 describe('a call ends in bounded time and memory with a receiver', () => {
@@ -101,7 +101,7 @@ describe('a call ends in bounded time and memory with a receiver', () => {
         socket.write(`HTTP/1.1 ${status}\r\ncontent-length: 500000000\r\n\r\n`)
         pourInto(socket)
       })
-      expect(outcome.body).toHaveLength(KEPT_MAX)
+      expect(outcome.body).toHaveLength(STORED_BODY_MAX)
       if (problem === null) expect(outcome.problem).toBeNull()
       else expect(outcome.problem).toContain(problem)
     })
@@ -135,7 +135,7 @@ describe('a call ends in bounded time and memory with a receiver', () => {
 
   test('but continues after a few 102 Processing responses', async () => {
     const outcome = await postTo(
-      says(`${'HTTP/1.1 102 Processing\r\n\r\n'.repeat(5)}${HEAD}\r\nok`),
+      respondWith(`${'HTTP/1.1 102 Processing\r\n\r\n'.repeat(5)}${HEAD}\r\nok`),
     )
     expect(outcome).toMatchObject({ status: 200, problem: null, body: 'ok' })
   })
@@ -144,9 +144,9 @@ describe('a call ends in bounded time and memory with a receiver', () => {
     const bomb = gzipSync(Buffer.alloc(50e6))
     const headers = `content-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`
     const grown = await heapGrowth(async () => {
-      const outcome = await postTo(says(Buffer.concat([Buffer.from(HEAD + headers), bomb])))
+      const outcome = await postTo(respondWith(Buffer.concat([Buffer.from(HEAD + headers), bomb])))
       expect(outcome).toMatchObject({ status: 200, problem: null })
-      expect(Buffer.byteLength(outcome.body ?? '')).toBeLessThanOrEqual(KEPT_MAX)
+      expect(Buffer.byteLength(outcome.body ?? '')).toBeLessThanOrEqual(STORED_BODY_MAX)
     })
     expect(grown).toBeLessThan(30e6)
   })
@@ -176,7 +176,7 @@ describe('a call ends in bounded time and memory with a receiver', () => {
       status: null,
       problem,
     })
-    expect((await postTo(says('HTTP/1.1 200 OK\r\nx: y'))).status).toBeNull()
+    expect((await postTo(respondWith('HTTP/1.1 200 OK\r\nx: y'))).status).toBeNull()
   })
 
   test('that closes the connection within its body; the status counts', async () => {
@@ -185,7 +185,7 @@ describe('a call ends in bounded time and memory with a receiver', () => {
       'transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n99\r\nx',
       'transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\nnot a length\r\n',
     ]) {
-      const outcome = await postTo(says(HEAD + rest))
+      const outcome = await postTo(respondWith(HEAD + rest))
       expect(outcome).toMatchObject({ status: 200, problem: null })
       expect(outcome.body).toMatch(/^half/)
     }
@@ -204,7 +204,7 @@ describe('a call ends in bounded time and memory with a receiver', () => {
     'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n',
     '\x16\x03\x01\x02\x00\x01\x00\x01\xfc',
   ])('that does not speak HTTP: %j', async text => {
-    const outcome = await postTo(says(Buffer.from(text, 'latin1')))
+    const outcome = await postTo(respondWith(Buffer.from(text, 'latin1')))
     expect(outcome.status).toBeNull()
     expect(outcome.problem).toMatch(/^The receiver/)
   })
@@ -229,7 +229,7 @@ describe('a call ends in bounded time and memory with a receiver', () => {
 describe('the stored response', () => {
   async function bodyOf(bytes: Buffer): Promise<string> {
     const head = `${HEAD}content-length: ${bytes.length}\r\n\r\n`
-    return (await postTo(says(Buffer.concat([Buffer.from(head), bytes])))).body ?? ''
+    return (await postTo(respondWith(Buffer.concat([Buffer.from(head), bytes])))).body ?? ''
   }
 
   test('is valid text of at most 8 KiB', async () => {
@@ -238,16 +238,16 @@ describe('the stored response', () => {
     // A lone surrogate, which is invalid in UTF-8.
     expect((await bodyOf(Buffer.from([0xed, 0xa0, 0x80]))).isWellFormed()).toBe(true)
     expect(await bodyOf(Buffer.from(`x${'💚'.repeat(4_000)}`))).toBe(`x${'💚'.repeat(2_047)}`)
-    const noise = await bodyOf(Buffer.alloc(KEPT_MAX, 0xff))
-    expect(Buffer.byteLength(noise)).toBeLessThanOrEqual(KEPT_MAX)
+    const noise = await bodyOf(Buffer.alloc(STORED_BODY_MAX, 0xff))
+    expect(Buffer.byteLength(noise)).toBeLessThanOrEqual(STORED_BODY_MAX)
     expect(noise).toMatch(/^\ufffd+$/)
-    expect(await bodyOf(Buffer.alloc(KEPT_MAX, 'x'))).toHaveLength(KEPT_MAX)
-    expect(await bodyOf(Buffer.alloc(KEPT_MAX + 1, 'x'))).toHaveLength(KEPT_MAX)
+    expect(await bodyOf(Buffer.alloc(STORED_BODY_MAX, 'x'))).toHaveLength(STORED_BODY_MAX)
+    expect(await bodyOf(Buffer.alloc(STORED_BODY_MAX + 1, 'x'))).toHaveLength(STORED_BODY_MAX)
   })
 
   test('has no cookies, no control characters and at most 8 KiB of headers', async () => {
     const { headers } = await postTo(
-      says(
+      respondWith(
         Buffer.from(
           `${HEAD}X-One: a\r\nx-one: b\r\nSet-Cookie: session=secret\r\nset-cookie: b=secret\r\n` +
             `x-tab: a\tb\r\nx-c1: \x85\x9b31m\r\n__proto__: p\r\ncontent-length: 0\r\n\r\n`,
@@ -268,7 +268,7 @@ describe('the stored response', () => {
       ],
     ])
     const many = Array.from({ length: 150 }, (_, at) => `x-${at}: ${'v'.repeat(80)}\r\n`).join('')
-    const outcome = await postTo(says(`${HEAD}content-length: 0\r\n${many}\r\n`))
+    const outcome = await postTo(respondWith(`${HEAD}content-length: 0\r\n${many}\r\n`))
     expect(outcome.status).toBe(200)
     expect(JSON.stringify(outcome.headers).length).toBeLessThan(9_500)
   })

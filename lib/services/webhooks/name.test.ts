@@ -11,19 +11,19 @@ afterEach(() => {
 })
 
 /** Starts a DNS server; `answer` returns the IPv4 address of a name, or null for no response. */
-async function makeResolver(answer: (name: string) => string | 'unknown' | null) {
+async function makeResolver(lookUp: (name: string) => string | 'unknown' | null) {
   const socket = createSocket('udp4')
   sockets.push(socket)
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
   socket.on('message', (query, { port, address }) => {
     const name = readName(query)
-    const said = answer(name)
-    if (said === null) return
+    const result = lookUp(name)
+    if (result === null) return
     const type = query.readUInt16BE(12 + name.length + 2)
-    const known = said !== 'unknown' && type === A
+    const known = result !== 'unknown' && type === A
     const head = Buffer.from(query.subarray(0, 12))
-    head.writeUInt16BE(said === 'unknown' ? 0x8183 : 0x8180, 2)
+    head.writeUInt16BE(result === 'unknown' ? 0x8183 : 0x8180, 2)
     head.writeUInt16BE(known ? 1 : 0, 6)
     head.writeUInt16BE(0, 10)
     const question = query.subarray(12, 12 + name.length + 2 + 4)
@@ -40,7 +40,7 @@ async function makeResolver(answer: (name: string) => string | 'unknown' | null)
       0,
       0,
       4,
-      ...said.split('.').map(Number),
+      ...result.split('.').map(Number),
     ])
     socket.send(Buffer.concat([head, question, ...(known ? [record] : [])]), port, address)
   })
@@ -65,32 +65,32 @@ test('a name resolves to the addresses of its DNS servers', async () => {
 })
 
 test('unknown names are resolved by the operating system, localhost without any DNS query', async () => {
-  const asked: string[] = []
+  const queried: string[] = []
   const resolver = await makeResolver(name => {
-    asked.push(name)
+    queried.push(name)
     return 'unknown'
   })
   await expect(resolveName('nobody.invalid', resolver)).rejects.toThrow()
-  expect(asked).toContain('nobody.invalid')
+  expect(queried).toContain('nobody.invalid')
   const found = await resolveName('localhost', resolver)
   expect(found.map(({ address }) => address)).toContain('127.0.0.1')
-  expect(asked).not.toContain('localhost')
+  expect(queried).not.toContain('localhost')
 })
 
 test('a hundred names with silent DNS servers time out without delaying others', async () => {
   const silent = await makeResolver(() => null)
   const prompt = await makeResolver(() => '203.0.113.7')
   const names = Array.from({ length: 100 }, (_, at) => `hangs${at}.example`)
-  let over = 0
+  let settled = 0
   const hanging = names.map(name =>
     resolveName(name, silent)
       .catch(error => error.code)
       .finally(() => {
-        over++
+        settled++
       }),
   )
   expect(await resolveName('shop.example', prompt)).toHaveLength(1)
   expect(await resolveName('localhost', prompt)).not.toEqual([])
-  expect(over).toBe(0)
+  expect(settled).toBe(0)
   expect(new Set(await Promise.all(hanging))).toEqual(new Set(['ETIMEOUT']))
 })

@@ -15,17 +15,17 @@ export async function resolveName(
   resolver: Pick<Resolver, 'resolve4' | 'resolve6'> = servers,
 ): Promise<{ address: string; family: number }[]> {
   if (/(^|\.)localhost$/i.test(hostname)) return lookup(hostname, { all: true, verbatim: true })
-  const answers = await Promise.allSettled([
+  const results = await Promise.allSettled([
     resolver.resolve4(hostname),
     resolver.resolve6(hostname),
   ])
-  const found = answers.flatMap((answer, at) =>
+  const found = results.flatMap((answer, at) =>
     answer.status === 'fulfilled'
       ? answer.value.map(address => ({ address, family: at === 0 ? 4 : 6 }))
       : [],
   )
   if (found.length > 0) return found
-  const failures = answers.filter(answer => answer.status === 'rejected')
+  const failures = results.filter(answer => answer.status === 'rejected')
   const isUnknown = failures.every(({ reason }) => UNKNOWN.test(reason.code))
   if (isUnknown) return lookup(hostname, { all: true, verbatim: true })
   throw failures[0]?.reason

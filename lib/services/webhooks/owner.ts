@@ -1,11 +1,11 @@
 import type { Tx } from '#lib/base/db/client.ts'
-import { type Once, storeKey } from '#lib/base/db/once.ts'
+import { type IdempotentRequest, storeKeySql } from '#lib/base/db/once.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
 type Values = Record<string, string | number | boolean | string[] | null>
 
 /** Records an action in the transaction that performs it. Never pass it a secret. */
-export type Note = (
+export type AuditNote = (
   tx: Tx,
   action: string,
   target: string,
@@ -15,7 +15,7 @@ export type Note = (
 export interface Owner {
   accountId: string
   mode: Mode
-  note: Note
+  note: AuditNote
 }
 
 /**
@@ -27,7 +27,10 @@ export async function lockAccount(tx: Tx, accountId: string): Promise<void> {
     SELECT a.id FROM accounts a WHERE a.id = ${accountId}::uuid FOR NO KEY UPDATE`
 }
 
-export async function keepKey(tx: Tx, once: Once | undefined): Promise<void> {
-  const key = storeKey(once)
+export async function storeIdempotencyKey(
+  tx: Tx,
+  once: IdempotentRequest | undefined,
+): Promise<void> {
+  const key = storeKeySql(once)
   if (key) await tx.$executeRaw(key)
 }

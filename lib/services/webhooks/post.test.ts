@@ -14,9 +14,9 @@ import {
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { supplyEnv } from '#lib/base/env.ts'
 import { closeConnections } from '#lib/services/webhooks/connection.ts'
-import { type Post, postWebhook } from '#lib/services/webhooks/post.ts'
+import { postWebhook, type WebhookRequest } from '#lib/services/webhooks/post.ts'
 import { problemText } from '#lib/services/webhooks/problem.ts'
-import type { Resolve } from '#lib/services/webhooks/target.ts'
+import type { ResolveName } from '#lib/services/webhooks/target.ts'
 import { makeCertificate } from '#lib/testing/certificate.ts'
 import { type Listener, listen, openCanaries, openListener } from '#lib/testing/listeners.ts'
 import { freePort } from '#lib/testing/server.ts'
@@ -30,28 +30,28 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map(one => one.close()))
 })
 
-function to(...addresses: string[]): Resolve {
+function resolveTo(...addresses: string[]): ResolveName {
   return async () => addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
 }
 
-async function post(url: string, options?: Options, more: Partial<Post> = {}) {
+async function post(url: string, options?: Options, more: Partial<WebhookRequest> = {}) {
   const sent = { url, mode: 'test', headers: {}, body: '{"paid":true}', ...more } as const
   const outcome = await postWebhook(sent, options)
   return { ...outcome, problem: problemText(outcome.problem) }
 }
 
-async function keep(listener: Promise<Listener>): Promise<Listener> {
+async function closeAfterTest(listener: Promise<Listener>): Promise<Listener> {
   const one = await listener
   opened.push(one)
   return one
 }
 
 function openHttp(handle: RequestListener, host?: string, port?: number): Promise<Listener> {
-  return keep(listen(createServer(handle), host, port))
+  return closeAfterTest(listen(createServer(handle), host, port))
 }
 
 function openTls(options: TlsOptions, handle: RequestListener): Promise<Listener> {
-  return keep(listen(createTlsServer(options, handle)))
+  return closeAfterTest(listen(createTlsServer(options, handle)))
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {
@@ -77,7 +77,7 @@ describe('a request', () => {
     const outcome = await post(
       `http://shop.example:${port}/hook/pix?a=1&b=%20#part`,
       {
-        resolve: to('127.0.0.1'),
+        resolve: resolveTo('127.0.0.1'),
       },
       { body, headers: { 'Content-Type': 'application/json', 'webhook-id': 'evt_1' } },
     )
@@ -108,11 +108,13 @@ describe('a request', () => {
       headers = request.headers
       ok(request, response)
     })
-    const given = {
+    const requestHeaders = {
       ...{ 'User-Agent': 'Mine/2', Host: 'other.example', 'Content-Length': '3' },
       ...{ 'Transfer-Encoding': 'chunked', Expect: '100-continue', Cookie: 'a=b' },
     }
-    expect((await post(`http://127.0.0.1:${port}/`, {}, { headers: given })).problem).toBeNull()
+    expect(
+      (await post(`http://127.0.0.1:${port}/`, {}, { headers: requestHeaders })).problem,
+    ).toBeNull()
     expect(headers).toMatchObject({ 'user-agent': 'Mine/2', host: `127.0.0.1:${port}` })
     expect(headers['content-length']).toBe('13')
     expect(Object.keys(headers)).not.toContain('expect')
@@ -174,7 +176,7 @@ describe('a request', () => {
   })
 
   test('is interrupted when the process stops', async () => {
-    const { port, hits } = await keep(openListener(() => {}))
+    const { port, hits } = await closeAfterTest(openListener(() => {}))
     const url = `http://127.0.0.1:${port}/`
     expect(await post(url, { signal: AbortSignal.abort() })).toMatchObject({
       ...{ problem: 'Interrupted', status: null, address: null },
@@ -186,7 +188,7 @@ describe('a request', () => {
     stop.abort()
     expect(await waiting).toMatchObject({ problem: 'Interrupted', status: null })
     const asking = new AbortController()
-    const silent: Resolve = () => new Promise(() => asking.abort())
+    const silent: ResolveName = () => new Promise(() => asking.abort())
     const outcome = await post('http://shop.example/', { signal: asking.signal, resolve: silent })
     expect(outcome.problem).toBe('Interrupted')
   })
@@ -217,7 +219,7 @@ describe('with TLS', () => {
   const machine = makeCertificate(['127.0.0.1'])
   const expired = makeCertificate(['shop.example'], new Date(Date.now() - 86_400_000))
   const trusted = getCACertificates('default')
-  const resolve = to('127.0.0.1')
+  const resolve = resolveTo('127.0.0.1')
   beforeEach(() => {
     setDefaultCACertificates([...trusted, shop.cert, machine.cert, expired.cert])
   })
@@ -256,17 +258,19 @@ describe('with TLS', () => {
       openTls(makeCertificate(['shop.example']), count),
       openTls(expired, count),
     ])
-    const words = async (name: string, { port }: Listener) =>
+    const problemFor = async (name: string, { port }: Listener) =>
       (await post(`https://${name}:${port}/`, { resolve })).problem
-    expect(await words('other.example', named)).toBe(
+    expect(await problemFor('other.example', named)).toBe(
       "The receiver's certificate is not for other.example",
     )
-    expect(await words('127.0.0.1', named)).toBe("The receiver's certificate is not for 127.0.0.1")
-    expect(await words('shop.example', unknown)).toContain('certificate is not trusted')
-    expect(await words('shop.example', old)).toContain('certificate has expired')
+    expect(await problemFor('127.0.0.1', named)).toBe(
+      "The receiver's certificate is not for 127.0.0.1",
+    )
+    expect(await problemFor('shop.example', unknown)).toContain('certificate is not trusted')
+    expect(await problemFor('shop.example', old)).toContain('certificate has expired')
     // A connection verified for one name does not serve another.
-    expect(await words('shop.example', named)).toBeNull()
-    expect(await words('other.example', named)).toContain('is not for other.example')
+    expect(await problemFor('shop.example', named)).toBeNull()
+    expect(await problemFor('other.example', named)).toContain('is not for other.example')
     expect(requests).toBe(1)
   })
 
@@ -294,13 +298,13 @@ describe('with TLS', () => {
   })
 
   test('a handshake that hangs times out, and the next address is tried', async () => {
-    const silent = await keep(openListener(() => {}, '127.0.0.2', await freePort()))
+    const silent = await closeAfterTest(openListener(() => {}, '127.0.0.2', await freePort()))
     const url = `https://shop.example:${silent.port}/`
-    const alone = await post(url, { resolve: to('127.0.0.2'), connectMs: 300 })
+    const alone = await post(url, { resolve: resolveTo('127.0.0.2'), connectMs: 300 })
     expect(alone).toMatchObject({ status: null, address: '127.0.0.2' })
     expect(alone.problem).toContain('could not be reached in time')
-    await keep(listen(createTlsServer(shop, ok), '127.0.0.1', silent.port))
-    const both = await post(url, { resolve: to('127.0.0.2', '127.0.0.1') })
+    await closeAfterTest(listen(createTlsServer(shop, ok), '127.0.0.1', silent.port))
+    const both = await post(url, { resolve: resolveTo('127.0.0.2', '127.0.0.1') })
     expect(both).toMatchObject({ status: 200, address: '127.0.0.1' })
   })
 })
@@ -309,7 +313,9 @@ describe('of several addresses', () => {
   test('the next is tried if a connection fails, but not after a response', async () => {
     const second = await openHttp(ok, '127.0.0.2', await freePort())
     const url = `http://shop.example:${second.port}/`
-    expect(await post(url, { resolve: to('127.0.0.1', '127.0.0.3', '127.0.0.2') })).toMatchObject({
+    expect(
+      await post(url, { resolve: resolveTo('127.0.0.1', '127.0.0.3', '127.0.0.2') }),
+    ).toMatchObject({
       ...{ status: 200, address: '127.0.0.2' },
     })
     closeConnections()
@@ -318,7 +324,7 @@ describe('of several addresses', () => {
       '127.0.0.1',
       second.port,
     )
-    expect(await post(url, { resolve: to('127.0.0.1', '127.0.0.2') })).toMatchObject({
+    expect(await post(url, { resolve: resolveTo('127.0.0.1', '127.0.0.2') })).toMatchObject({
       ...{ status: 500, address: '127.0.0.1' },
     })
     expect([first.hits(), second.hits()]).toEqual([1, 1])
@@ -327,7 +333,7 @@ describe('of several addresses', () => {
   test('none that accepts a connection is a problem', async () => {
     const port = await freePort()
     expect(
-      await post(`http://shop.example:${port}/`, { resolve: to('127.0.0.1', '127.0.0.2') }),
+      await post(`http://shop.example:${port}/`, { resolve: resolveTo('127.0.0.1', '127.0.0.2') }),
     ).toMatchObject({
       problem: 'The receiver refuses connections: check that it runs and the port',
     })
@@ -337,7 +343,7 @@ describe('of several addresses', () => {
 describe('a kept-alive connection', () => {
   test('is reused for the same name only', async () => {
     const { port, hits } = await openHttp(ok)
-    const resolve = to('127.0.0.1')
+    const resolve = resolveTo('127.0.0.1')
     for (let at = 0; at < 5; at++) await post(`http://shop.example:${port}/${at}`, { resolve })
     expect(hits()).toBe(1)
     await post(`http://other.example:${port}/`, { resolve })
@@ -348,11 +354,13 @@ describe('a kept-alive connection', () => {
     const first = await openHttp(ok, '127.0.0.1')
     const second = await openHttp(ok, '127.0.0.2', first.port)
     const url = `http://shop.example:${first.port}/`
-    await post(url, { resolve: to('127.0.0.1') })
-    expect(await post(url, { resolve: to('127.0.0.2') })).toMatchObject({ address: '127.0.0.2' })
+    await post(url, { resolve: resolveTo('127.0.0.1') })
+    expect(await post(url, { resolve: resolveTo('127.0.0.2') })).toMatchObject({
+      address: '127.0.0.2',
+    })
     expect([first.hits(), second.hits()]).toEqual([1, 1])
     supplyEnv({ WEBHOOK_ALLOW_CIDRS: '127.0.0.2/32' })
-    expect((await post(url, { resolve: to('127.0.0.1') })).problem).toContain('is loopback')
+    expect((await post(url, { resolve: resolveTo('127.0.0.1') })).problem).toContain('is loopback')
     expect([first.hits(), second.hits()]).toEqual([1, 1])
   })
 
@@ -399,7 +407,7 @@ describe('a kept-alive connection', () => {
       waiting.push(response)
       if (waiting.length === all) for (const one of waiting.splice(0)) one.end()
     })
-    const resolve = to('127.0.0.1')
+    const resolve = resolveTo('127.0.0.1')
     const urls = Array.from(
       { length: all },
       (_, at) => `http://s${at % namesCount}.example:${port}/`,
@@ -420,7 +428,7 @@ describe('a kept-alive connection', () => {
         closed += 1
       })
     })
-    const { port } = await keep(listen(server))
+    const { port } = await closeAfterTest(listen(server))
     await post(`http://127.0.0.1:${port}/`)
     await expect.poll(() => closed, { timeout: 20_000 }).toBe(1)
   })

@@ -1,13 +1,13 @@
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { inOrder } from '#lib/services/webhooks/connection.ts'
+import { orderAddresses } from '#lib/services/webhooks/connection.ts'
 import { type Call, type Exchange, exchange } from '#lib/services/webhooks/exchange.ts'
-import { problemOfFailure, Stopped, stoppedBy } from '#lib/services/webhooks/failure.ts'
+import { errorToProblem, Stopped, stoppedBy } from '#lib/services/webhooks/failure.ts'
 import type { Problem } from '#lib/services/webhooks/problem.ts'
-import { problemOfAnswer, retryAfterOf } from '#lib/services/webhooks/response.ts'
-import { findTarget, nameOf, type Resolve } from '#lib/services/webhooks/target.ts'
+import { parseRetryAfter, responseToProblem } from '#lib/services/webhooks/response.ts'
+import { findTarget, hostnameOf, type ResolveName } from '#lib/services/webhooks/target.ts'
 
-export interface Post {
+export interface WebhookRequest {
   url: string
   mode: Mode
   headers: Record<string, string>
@@ -26,7 +26,7 @@ export interface Outcome {
 
 interface Options {
   signal?: AbortSignal
-  resolve?: Resolve
+  resolve?: ResolveName
   connectMs?: number
   totalMs?: number
 }
@@ -34,69 +34,82 @@ interface Options {
 const CONNECT_MS = 5_000
 const TOTAL_MS = 15_000
 /** Minimum connect time of each of several addresses, so that a distant one can respond. */
-const TRY_MS_MIN = 1_000
+const ADDRESS_CONNECT_MS_MIN = 1_000
 
 /**
  * Sends one POST to a checked address. Never throws, has a time limit, follows no redirect and
  * stores little. Only the status decides the outcome; a body that fails or stalls changes nothing.
  */
-export async function postWebhook(post: Post, options: Options = {}): Promise<Outcome> {
+export async function postWebhook(
+  request: WebhookRequest,
+  options: Options = {},
+): Promise<Outcome> {
   const { connectMs = CONNECT_MS, totalMs = TOTAL_MS } = options
   const startedAt = performance.now()
-  const clock = new AbortController()
-  const interrupt = () => clock.abort(stoppedBy('interrupted'))
-  const late = new Stopped({ code: 'timeout', params: { seconds: totalMs / 1_000 } })
-  const timer = setTimeout(() => clock.abort(late), totalMs)
+  const controller = new AbortController()
+  const interrupt = () => controller.abort(stoppedBy('interrupted'))
+  const timeout = new Stopped({ code: 'timeout', params: { seconds: totalMs / 1_000 } })
+  const timer = setTimeout(() => controller.abort(timeout), totalMs)
   options.signal?.addEventListener('abort', interrupt)
   if (options.signal?.aborted) interrupt()
   try {
-    return { ...(await attempt(post, clock.signal, connectMs, options.resolve)), ...spent() }
+    return {
+      ...(await attemptPost(request, controller.signal, connectMs, options.resolve)),
+      ...elapsed(),
+    }
   } catch (error) {
-    return { ...NOTHING, problem: problemOfFailure(error, post.url), ...spent() }
+    return { ...NO_RESPONSE, problem: errorToProblem(error, request.url), ...elapsed() }
   } finally {
     clearTimeout(timer)
     options.signal?.removeEventListener('abort', interrupt)
   }
 
-  function spent() {
+  function elapsed() {
     return { durationMs: Math.round(performance.now() - startedAt) }
   }
 }
 
-type Found = Omit<Outcome, 'durationMs'>
-const NOTHING: Found = {
+type AttemptResult = Omit<Outcome, 'durationMs'>
+const NO_RESPONSE: AttemptResult = {
   ...{ status: null, headers: null, body: null },
   ...{ problem: null, address: null, retryAfterMs: null },
 }
 
-async function attempt(
-  post: Post,
+async function attemptPost(
+  request: WebhookRequest,
   signal: AbortSignal,
   connectMs: number,
-  resolve?: Resolve,
-): Promise<Found> {
-  const target = await unlessAborted(findTarget(post.url, post.mode, resolve), signal)
-  if ('problem' in target) return { ...NOTHING, problem: target.problem }
-  const { headers, body } = post
-  const { answer, error, address } = await callInTurn({ target, headers, body, signal }, connectMs)
-  if (!answer) return { ...NOTHING, problem: problemOfFailure(error, nameOf(target.url)), address }
+  resolve?: ResolveName,
+): Promise<AttemptResult> {
+  const target = await rejectOnAbort(findTarget(request.url, request.mode, resolve), signal)
+  if ('problem' in target) return { ...NO_RESPONSE, problem: target.problem }
+  const { headers, body } = request
+  const { response, error, address } = await tryAddresses(
+    { target, headers, body, signal },
+    connectMs,
+  )
+  if (!response)
+    return { ...NO_RESPONSE, problem: errorToProblem(error, hostnameOf(target.url)), address }
   return {
-    ...answer,
-    problem: problemOfAnswer(answer),
+    ...response,
+    problem: responseToProblem(response),
     address,
-    retryAfterMs: retryAfterOf(answer),
+    retryAfterMs: parseRetryAfter(response),
   }
 }
 
 /** Tries the next address only if the receiver cannot have received anything. */
-async function callInTurn(call: Call, connectMs: number): Promise<Exchange> {
+async function tryAddresses(call: Call, connectMs: number): Promise<Exchange> {
   const endsAt = performance.now() + connectMs
-  const addresses = inOrder(call.target)
+  const addresses = orderAddresses(call.target)
   let last: Exchange | undefined
-  for (const [at, address] of addresses.entries()) {
+  for (const [index, address] of addresses.entries()) {
     const leftMs = endsAt - performance.now()
     if (last && leftMs <= 0) return last
-    const shareMs = Math.min(leftMs, Math.max(leftMs / (addresses.length - at), TRY_MS_MIN))
+    const shareMs = Math.min(
+      leftMs,
+      Math.max(leftMs / (addresses.length - index), ADDRESS_CONNECT_MS_MIN),
+    )
     last = await exchange(call, address, shareMs, true)
     if (last.stale) last = await exchange(call, address, shareMs, false)
     if (last.connected || call.signal.aborted) return last
@@ -105,7 +118,7 @@ async function callInTurn(call: Call, connectMs: number): Promise<Exchange> {
   return last
 }
 
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((done, fail) => {
     const stop = () => fail(signal.reason)
     signal.addEventListener('abort', stop)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { problemOfFailure, Stopped } from '#lib/services/webhooks/failure.ts'
-import { problemOfAnswer } from '#lib/services/webhooks/response.ts'
+import { errorToProblem, Stopped } from '#lib/services/webhooks/failure.ts'
+import { responseToProblem } from '#lib/services/webhooks/response.ts'
 
 test.each([
   ['ECONNREFUSED', 'refused'],
@@ -15,14 +15,14 @@ test.each([
   ['EWHATEVER', 'not_called'],
 ])('the error %s is reported as %s', (code, problem) => {
   const error = Object.assign(new Error(code), { code })
-  expect(problemOfFailure(error, 'shop.example').code).toBe(problem)
+  expect(errorToProblem(error, 'shop.example').code).toBe(problem)
 })
 
 test('timeouts and unsuccessful statuses are reported by their code', () => {
   const late = { code: 'timeout', params: { seconds: 15 } } as const
-  expect(problemOfFailure(new Stopped(late), 'shop.example')).toEqual(late)
-  const answer = { headers: {}, body: '' }
-  const codeOf = (status: number) => problemOfAnswer({ ...answer, status })?.code
+  expect(errorToProblem(new Stopped(late), 'shop.example')).toEqual(late)
+  const response = { headers: {}, body: '' }
+  const codeOf = (status: number) => responseToProblem({ ...response, status })?.code
   expect([500, 404, 302, 101, 410].map(codeOf)).toEqual([
     'status',
     'status',

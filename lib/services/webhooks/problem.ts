@@ -1,4 +1,4 @@
-import { type BareCodeOf, type FactOf, sentenceOf } from '#lib/base/fact.ts'
+import { type CodeWithoutParamsOf, formatReason, type ReasonOf } from '#lib/base/fact.ts'
 
 /**
  * Reasons why an attempt failed. The codes match the CHECK on delivery_attempts.problem_code; the
@@ -37,13 +37,13 @@ export const PROBLEMS = {
   other: '{text}',
 } as const
 
-export type Problem = FactOf<typeof PROBLEMS>
+export type Problem = ReasonOf<typeof PROBLEMS>
 export type ProblemCode = Problem['code']
-export type BareCode = BareCodeOf<typeof PROBLEMS>
+export type CodeWithoutParams = CodeWithoutParamsOf<typeof PROBLEMS>
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as ProblemCode[]
 
 export function problemText(problem: Problem): string
 export function problemText(problem: Problem | null): string | null
 export function problemText(problem: Problem | null): string | null {
-  return problem && sentenceOf(PROBLEMS, problem)
+  return problem && formatReason(PROBLEMS, problem)
 }

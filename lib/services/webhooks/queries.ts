@@ -1,11 +1,11 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { type AccountRef, ofAccount, utc } from '#lib/base/db/columns.ts'
+import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { DISABLED } from '#lib/services/webhooks/disabled.ts'
+import { DISABLED_REASONS } from '#lib/services/webhooks/disabled.ts'
 import type { EventRow } from '#lib/services/webhooks/schema.ts'
 import { recallSecret } from '#lib/services/webhooks/secrets.ts'
 import type { Endpoint } from '#lib/services/webhooks/wire.ts'
@@ -19,7 +19,7 @@ export function listEvents(
 ): Promise<EventRow[]> {
   return db().$queryRaw<EventRow[]>`
     SELECT e.id, e.type, e.mode, e.sequence, e.resource, ${utc('e.created_at')} FROM events e
-    WHERE ${ofAccount('e', account)} AND e.mode = ${mode}
+    WHERE ${accountCondition('e', account)} AND e.mode = ${mode}
       AND e.sequence > ${after}::bigint
     ORDER BY e.sequence LIMIT ${limit}`
 }
@@ -39,7 +39,7 @@ export async function readEventRange(
 }
 
 /** Maximum deliveries read for health, so that its cost does not grow with traffic. */
-const HEALTH_OF = 1_000
+const HEALTH_DELIVERIES_MAX = 1_000
 
 const health = Prisma.sql`(
   SELECT row_to_json(t) FROM (
@@ -49,14 +49,14 @@ const health = Prisma.sql`(
     FROM (
       SELECT d.account_id, d.id, d.updated_at FROM deliveries d
       WHERE d.account_id = p.account_id AND d.endpoint_id = p.id
-      ORDER BY d.sequence DESC LIMIT ${HEALTH_OF}) d
+      ORDER BY d.sequence DESC LIMIT ${HEALTH_DELIVERIES_MAX}) d
     JOIN delivery_attempts a ON a.account_id = d.account_id AND a.delivery_id = d.id
     WHERE d.updated_at > now() - interval '24 hours' AND a.created_at > now() - interval '24 hours'
   ) t) AS health`
 
 /** An older process changes only the message; a code that does not match it is stale. */
 const disabledCode = Prisma.sql`
-  (CASE WHEN p.disabled_reason = (${JSON.stringify(DISABLED)}::json ->> p.disabled_code)
+  (CASE WHEN p.disabled_reason = (${JSON.stringify(DISABLED_REASONS)}::json ->> p.disabled_code)
     THEN p.disabled_code ELSE 'other' END)`
 
 const endpointAsJson = asJson(Prisma.sql`
@@ -95,11 +95,11 @@ async function findEndpoint(
   accountId: string,
   mode: Mode,
   id: string,
-  evenDeleted: boolean,
+  includesDeleted: boolean,
 ): Promise<Endpoint | null> {
   const [row] = await queryRows<Endpoint>(Prisma.sql`
     SELECT ${endpointAsJson}::text AS json FROM webhook_endpoints p
     WHERE p.account_id = ${accountId}::uuid AND p.mode = ${mode} AND p.id = ${id}::uuid
-      AND (p.deleted_at IS NULL OR ${evenDeleted}::boolean)`)
+      AND (p.deleted_at IS NULL OR ${includesDeleted}::boolean)`)
   return row ?? null
 }

@@ -21,12 +21,12 @@ beforeEach(async () => {
 afterEach(() => receiver.close())
 
 const owner = () => ({ accountId: merchant.id, mode: 'test' as const, note: async () => {} })
-const only = async () => {
+const readOnlyDelivery = async () => {
   const [row] = await deliveriesOf(merchant)
   if (!row) throw new Error('There is no delivery')
   return row
 }
-const signedBy = (secret: string, { text, headers }: Receiver['calls'][number]) =>
+const verifySignature = (secret: string, { text, headers }: Receiver['calls'][number]) =>
   new Webhook(secret).verify(text, headers as Record<string, string>)
 
 test('a resend has the same body and id, a new signature, and counts as an attempt', async () => {
@@ -34,16 +34,16 @@ test('a resend has the same body and id, a new signature, and counts as an attem
   await deliverAll()
   const before = (await readResourceSecret(merchant.id, 'test')) ?? ''
   const { secret } = await rotateSecret(owner(), null)
-  await resendDelivery(owner(), (await only()).id)
+  await resendDelivery(owner(), (await readOnlyDelivery()).id)
   await deliverAll()
   const [first, second] = receiver.calls
   expect(second?.text).toBe(first?.text)
   expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
   if (!first || !second) throw new Error('It came less than twice')
-  expect(() => signedBy(secret, first)).toThrow()
-  expect(signedBy(before, first)).toEqual(signedBy(before, second))
-  expect(signedBy(secret, second)).toBeTruthy()
-  const row = await only()
+  expect(() => verifySignature(secret, first)).toThrow()
+  expect(verifySignature(before, first)).toEqual(verifySignature(before, second))
+  expect(verifySignature(secret, second)).toBeTruthy()
+  const row = await readOnlyDelivery()
   expect([row.status, row.attempts, row.tries.length]).toEqual(['delivered', 2, 2])
 })
 
@@ -57,16 +57,16 @@ test('a resent exhausted delivery gets all its attempts again', async () => {
     }
   }
   await exhaust()
-  expect((await only()).status).toBe('exhausted')
-  await resendDelivery(owner(), (await only()).id)
+  expect((await readOnlyDelivery()).status).toBe('exhausted')
+  await resendDelivery(owner(), (await readOnlyDelivery()).id)
   await exhaust()
-  expect([(await only()).status, receiver.calls.length]).toEqual(['exhausted', 14])
+  expect([(await readOnlyDelivery()).status, receiver.calls.length]).toEqual(['exhausted', 14])
 })
 
 test('twenty concurrent resends send once', async () => {
   await payAndTell(merchant, receiver.url)
   await deliverAll()
-  const { id } = await only()
+  const { id } = await readOnlyDelivery()
   await Promise.all(Array.from({ length: 20 }, () => resendDelivery(owner(), id)))
   await deliverAll()
   expect(receiver.calls).toHaveLength(2)
@@ -75,13 +75,13 @@ test('twenty concurrent resends send once', async () => {
 test('a resend during an attempt is refused and does not affect it', async () => {
   let refusal: unknown
   receiver.say(async (_received, response) => {
-    refusal = await resendDelivery(owner(), (await only()).id).catch(error => error)
+    refusal = await resendDelivery(owner(), (await readOnlyDelivery()).id).catch(error => error)
     response.writeHead(200).end()
   })
   await payAndTell(merchant, receiver.url)
   await deliverAll()
   expect(refusal).toMatchObject({ code: 'under_way' })
-  expect([(await only()).status, receiver.calls.length]).toEqual(['delivered', 1])
+  expect([(await readOnlyDelivery()).status, receiver.calls.length]).toEqual(['delivered', 1])
 })
 
 test('2,500 failed deliveries are resent once each, in batches', async () => {

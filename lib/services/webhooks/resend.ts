@@ -4,20 +4,20 @@ import { wake } from '#lib/base/db/wake.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { changeDeliveries } from '#lib/services/webhooks/backlog.ts'
-import { isAbout, isIn } from '#lib/services/webhooks/delivery-queries.ts'
+import { updateDeliveries } from '#lib/services/webhooks/backlog.ts'
+import { endpointAndSubjectSql, statusCondition } from '#lib/services/webhooks/delivery-queries.ts'
 import type { Owner } from '#lib/services/webhooks/owner.ts'
 import type { ResendRequest } from '#lib/services/webhooks/schema.ts'
-import { NO_ENDPOINT, typesOf } from '#lib/services/webhooks/states.ts'
+import { matchEventTypes, NO_ENDPOINT } from '#lib/services/webhooks/states.ts'
 
 /** Maximum deliveries per request, so that it ends within its time limit. */
 const RESEND_MAX = 20_000
 
 /** Starts a new round: earlier attempts do not count against its retries. */
-const anew = Prisma.sql`status = 'pending', due_at = now(), lease = NULL, delivered_at = NULL,
+const newRoundAssignments = Prisma.sql`status = 'pending', due_at = now(), lease = NULL, delivered_at = NULL,
   attempts_before = d.attempts`
 
-interface Standing {
+interface ResendState {
   status: string
   isUnderWay: boolean
   isDisabled: boolean
@@ -28,7 +28,7 @@ interface Standing {
 export async function resendDelivery({ accountId, mode, note }: Owner, id: string): Promise<void> {
   await transaction(async tx => {
     const [found] = isUuid(id)
-      ? await tx.$queryRaw<Standing[]>`
+      ? await tx.$queryRaw<ResendState[]>`
           SELECT d.status, d.lease IS NOT NULL AND d.due_at > now() AS "isUnderWay",
             p.disabled_at IS NOT NULL AS "isDisabled", p.deleted_at IS NOT NULL AS "isDeleted"
           FROM deliveries d LEFT JOIN webhook_endpoints p
@@ -37,8 +37,9 @@ export async function resendDelivery({ accountId, mode, note }: Owner, id: strin
           FOR UPDATE OF d`
       : []
     if (!found) throw refuse('delivery_not_found')
-    requireFree(found)
-    const change = found.status === 'pending' ? Prisma.sql`due_at = now(), lease = NULL` : anew
+    requireSendable(found)
+    const change =
+      found.status === 'pending' ? Prisma.sql`due_at = now(), lease = NULL` : newRoundAssignments
     await tx.$executeRaw`
       UPDATE deliveries d SET ${change}, updated_at = now()
       WHERE d.account_id = ${accountId}::uuid AND d.id = ${id}::uuid`
@@ -47,14 +48,14 @@ export async function resendDelivery({ accountId, mode, note }: Owner, id: strin
   wake('deliveries')
 }
 
-async function refuseEndpoint(accountId: string, mode: Mode, id: string): Promise<void> {
+async function requireEnabledEndpoint(accountId: string, mode: Mode, id: string): Promise<void> {
   const endpoint = await db().webhookEndpoint.findFirst({ where: { accountId, mode, id } })
   if (!endpoint) throw refuse('endpoint_not_found')
   const isDisabled = endpoint.disabledAt !== null
-  requireFree({ isDeleted: endpoint.deletedAt !== null, isDisabled, isUnderWay: false })
+  requireSendable({ isDeleted: endpoint.deletedAt !== null, isDisabled, isUnderWay: false })
 }
 
-function requireFree({ isDeleted, isDisabled, isUnderWay }: Omit<Standing, 'status'>): void {
+function requireSendable({ isDeleted, isDisabled, isUnderWay }: Omit<ResendState, 'status'>): void {
   if (isDeleted) throw refuse('endpoint_disabled', 'The endpoint is deleted: create a new one')
   if (isDisabled) throw refuse('endpoint_disabled', 'The endpoint is disabled: enable it first')
   if (isUnderWay)
@@ -62,7 +63,7 @@ function requireFree({ isDeleted, isDisabled, isUnderWay }: Omit<Standing, 'stat
 }
 
 /** Resend request, with the subject ids that its reference resolves to. */
-export type WantedFailed = ResendRequest & { subject_ids?: string[] }
+export type FailedDeliveriesFilter = ResendRequest & { subject_ids?: string[] }
 
 /**
  * Resends failed deliveries of a period, oldest first, except those of disabled or deleted
@@ -70,16 +71,20 @@ export type WantedFailed = ResendRequest & { subject_ids?: string[] }
  */
 export async function resendFailed(
   { accountId, mode, note }: Owner,
-  wanted: WantedFailed,
+  filter: FailedDeliveriesFilter,
 ): Promise<{ resent: number; more: boolean }> {
-  const { endpoint_id } = wanted
+  const { endpoint_id } = filter
   if (endpoint_id && endpoint_id !== NO_ENDPOINT) {
-    await refuseEndpoint(accountId, mode, endpoint_id)
+    await requireEnabledEndpoint(accountId, mode, endpoint_id)
   }
-  const { from: created_from, to: created_to = null, type = null } = wanted
+  const { from: created_from, to: created_to = null, type = null } = filter
   const after = { mode, created_from, created_to, type }
   await transaction(tx => note(tx, 'webhook_delivery.resent', endpoint_id ?? accountId, { after }))
-  const resent = await changeDeliveries(hasFailed(accountId, mode, wanted), anew, RESEND_MAX)
+  const resent = await updateDeliveries(
+    failedCondition(accountId, mode, filter),
+    newRoundAssignments,
+    RESEND_MAX,
+  )
   if (resent > 0) wake('deliveries')
   return { resent, more: resent >= RESEND_MAX }
 }
@@ -88,26 +93,30 @@ export async function resendFailed(
 export async function countFailed(
   accountId: string,
   mode: Mode,
-  wanted: WantedFailed,
+  filter: FailedDeliveriesFilter,
 ): Promise<number> {
   const [{ failed } = { failed: 0n }] = await db().$queryRaw<{ failed: bigint }[]>`
     SELECT count(*) AS failed FROM (
-      SELECT 1 FROM deliveries d WHERE ${hasFailed(accountId, mode, wanted)} LIMIT ${RESEND_MAX}) t`
+      SELECT 1 FROM deliveries d WHERE ${failedCondition(accountId, mode, filter)} LIMIT ${RESEND_MAX}) t`
   return Number(failed)
 }
 
 /** Matches exhausted or stopped deliveries `d` whose endpoint is not disabled. */
-function hasFailed(accountId: string, mode: Mode, wanted: WantedFailed): Prisma.Sql {
-  const { from, to = new Date().toISOString(), status, type } = wanted
-  const ofType = type
+function failedCondition(
+  accountId: string,
+  mode: Mode,
+  filter: FailedDeliveriesFilter,
+): Prisma.Sql {
+  const { from, to = new Date().toISOString(), status, type } = filter
+  const typeCondition = type
     ? Prisma.sql`AND EXISTS (
         SELECT 1 FROM events e WHERE e.account_id = d.account_id AND e.id = d.event_id
-          AND e.type = ANY (${typesOf(type)}::text[]))`
+          AND e.type = ANY (${matchEventTypes(type)}::text[]))`
     : Prisma.empty
   return Prisma.sql`d.account_id = ${accountId}::uuid AND d.mode = ${mode}
-    AND ${status ? isIn(status) : isIn('exhausted', 'stopped')}
+    AND ${status ? statusCondition(status) : statusCondition('exhausted', 'stopped')}
     AND d.created_at >= ${from}::timestamptz AND d.created_at < ${to}::timestamptz
-    ${isAbout(wanted)} ${ofType}
+    ${endpointAndSubjectSql(filter)} ${typeCondition}
     AND NOT EXISTS (
       SELECT 1 FROM webhook_endpoints p
       WHERE p.account_id = d.account_id AND p.id = d.endpoint_id AND p.disabled_at IS NOT NULL)`

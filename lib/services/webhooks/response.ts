@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Problem } from '#lib/services/webhooks/problem.ts'
 
-export interface Answer {
+export interface WebhookResponse {
   status: number
   headers: Record<string, string>
   body: string
@@ -19,13 +19,16 @@ const CONTROL = /\p{Cc}/gu
  * Reads at most 8 KiB of body for at most 2 s, and then closes the connection. How the body ends
  * does not change the outcome.
  */
-export async function readAnswer(response: IncomingMessage, signal: AbortSignal): Promise<Answer> {
-  const bytes = await readStart(response, signal)
-  const headers = keptHeaders(response.rawHeaders)
+export async function readResponse(
+  response: IncomingMessage,
+  signal: AbortSignal,
+): Promise<WebhookResponse> {
+  const bytes = await readBody(response, signal)
+  const headers = collectHeaders(response.rawHeaders)
   return { status: response.statusCode ?? 0, headers, body: toText(bytes, BODY_BYTES_MAX) }
 }
 
-function readStart(response: IncomingMessage, signal: AbortSignal): Promise<Buffer> {
+function readBody(response: IncomingMessage, signal: AbortSignal): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
   return new Promise(done => {
@@ -52,31 +55,31 @@ function readStart(response: IncomingMessage, signal: AbortSignal): Promise<Buff
 function toText(bytes: Uint8Array, bytesMax: number): string {
   // Stream mode drops a character cut off at the end instead of replacing it.
   const text = new TextDecoder().decode(bytes, { stream: true }).replaceAll('\0', '')
-  const again = Buffer.from(text)
-  return again.length <= bytesMax ? text : toText(again.subarray(0, bytesMax), bytesMax)
+  const encoded = Buffer.from(text)
+  return encoded.length <= bytesMax ? text : toText(encoded.subarray(0, bytesMax), bytesMax)
 }
 
-function keptHeaders(raw: string[]): Record<string, string> {
-  const kept = new Map<string, string>()
+function collectHeaders(raw: string[]): Record<string, string> {
+  const headers = new Map<string, string>()
   let length = 0
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = (raw[at] ?? '').toLowerCase()
     const value = name === 'set-cookie' ? '[hidden]' : (raw[at + 1] ?? '').replace(CONTROL, '')
     length += name.length + value.length + 2
     if (length > HEADERS_LENGTH_MAX) break
-    const before = kept.get(name)
-    if (before === undefined) kept.set(name, value)
-    else if (name !== 'set-cookie') kept.set(name, `${before}, ${value}`)
+    const before = headers.get(name)
+    if (before === undefined) headers.set(name, value)
+    else if (name !== 'set-cookie') headers.set(name, `${before}, ${value}`)
   }
-  return Object.fromEntries(kept)
+  return Object.fromEntries(headers)
 }
 
 /** Returns Retry-After (seconds or a date) in ms, at most 1 h; null after a success. */
-export function retryAfterOf({ status, headers }: Answer): number | null {
-  const asked = headers['retry-after']?.trim() ?? ''
-  if (isSuccess(status) || asked === '') return null
-  if (/^\d+$/.test(asked)) return Math.min(Number(asked) * 1_000, RETRY_AFTER_MS_MAX)
-  const at = /^[A-Z][a-z]+,? /.test(asked) ? Date.parse(asked) : Number.NaN
+export function parseRetryAfter({ status, headers }: WebhookResponse): number | null {
+  const value = headers['retry-after']?.trim() ?? ''
+  if (isSuccess(status) || value === '') return null
+  if (/^\d+$/.test(value)) return Math.min(Number(value) * 1_000, RETRY_AFTER_MS_MAX)
+  const at = /^[A-Z][a-z]+,? /.test(value) ? Date.parse(value) : Number.NaN
   return Number.isNaN(at) ? null : Math.min(Math.max(at - Date.now(), 0), RETRY_AFTER_MS_MAX)
 }
 
@@ -84,7 +87,7 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299
 }
 
-export function problemOfAnswer({ status }: Answer): Problem | null {
+export function responseToProblem({ status }: WebhookResponse): Problem | null {
   if (isSuccess(status)) return null
   const isRedirect = [301, 302, 303, 307, 308].includes(status)
   return { code: isRedirect ? 'redirect' : 'status', params: { status } }

@@ -12,9 +12,9 @@ const JITTER = 0.2
 type Target = 'resource' | 'endpoint'
 
 /** Returns the pauses, without jitter, before the attempts after the given one. */
-export function pausesAfterS(target: Target, tried: number): number[] {
+export function pausesAfterS(target: Target, attempt: number): number[] {
   return pausesOf(target)
-    .slice(tried - 1)
+    .slice(attempt - 1)
     .map(pauseMs => pauseMs / SECOND)
 }
 
@@ -28,11 +28,11 @@ function pausesOf(target: Target): number[] {
  */
 export function nextPauseMs(
   target: Target,
-  tried: number,
+  attempt: number,
   retryAfterMs: number | null,
 ): number | null {
-  const pauseMs = pausesOf(target)[tried - 1]
+  const pauseMs = pausesOf(target)[attempt - 1]
   if (pauseMs === undefined) return null
-  const varied = pauseMs * (1 + JITTER * (2 * Math.random() - 1))
-  return Math.max(varied, retryAfterMs ?? 0)
+  const jittered = pauseMs * (1 + JITTER * (2 * Math.random() - 1))
+  return Math.max(jittered, retryAfterMs ?? 0)
 }

@@ -1,14 +1,14 @@
 import * as z from 'zod'
-import { about, httpsUrl, httpUrl, listLimit, listQuery, must } from '#lib/base/fields.ts'
+import { httpsUrl, httpUrl, listLimit, listQuery, must, openApiMeta } from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import {
   DELIVERY_STATUSES,
+  EVENT_TYPE_FILTERS,
   EVENT_TYPES,
   type EventType,
   NO_ENDPOINT,
   RESEND_DAYS_MAX,
-  WANTED_TYPES,
 } from '#lib/services/webhooks/states.ts'
 
 export type {
@@ -20,7 +20,7 @@ export type {
   DeliveryPage,
   Endpoint,
   ShownSecret,
-  TestAnswer,
+  TestResult,
 } from '#lib/services/webhooks/wire.ts'
 
 /** Stored event; `resource` is the row of its subject at that time. */
@@ -33,25 +33,28 @@ export interface EventRow {
   created_at: string
 }
 
-export type Tellers = Record<'transaction' | 'withdrawal', (resource: unknown) => object>
+export type ResourceSerializers = Record<
+  'transaction' | 'withdrawal',
+  (resource: unknown) => object
+>
 
 /** Serializes an event for a webhook body and for GET /events. */
-export function eventToWire(event: EventRow, tell: Tellers) {
-  const [about, what] = event.type.split('.') as [keyof Tellers, string]
+export function eventToWire(event: EventRow, serializers: ResourceSerializers) {
+  const [subject, name] = event.type.split('.') as [keyof ResourceSerializers, string]
   return {
     id: event.id,
     type: event.type,
-    event: what,
+    event: name,
     mode: event.mode,
     sequence: Number(event.sequence),
     created_at: event.created_at,
-    ...tell[about](event.resource),
+    ...serializers[subject](event.resource),
   }
 }
 
 /** Serializes an event for an endpoint, which also gets payer and items separately. */
-export function eventToIntegration(event: EventRow, tell: Tellers) {
-  const body: Record<string, unknown> = eventToWire(event, tell)
+export function eventToIntegration(event: EventRow, serializers: ResourceSerializers) {
+  const body: Record<string, unknown> = eventToWire(event, serializers)
   const { transaction } = body as { transaction?: Record<string, unknown> }
   if (!transaction) return body
   const { client_name, client_email, client_doc, client_phone, items, utms } = transaction
@@ -67,29 +70,32 @@ const eventTypes = z
   // "*" means today's types: an endpoint never receives a type introduced later.
   .transform(given => EVENT_TYPES.filter(type => given === '*' || given.includes(type)))
 
-export const endpointRequest = { test: endpointOf(httpUrl), live: endpointOf(httpsUrl) }
+export const endpointRequest = { test: endpointSchema(httpUrl), live: endpointSchema(httpsUrl) }
 export type EndpointRequest = z.infer<typeof endpointRequest.test>
 
-export const endpointChange = { test: changeOf(httpUrl), live: changeOf(httpsUrl) }
+export const endpointChange = {
+  test: endpointChangeSchema(httpUrl),
+  live: endpointChangeSchema(httpsUrl),
+}
 export type EndpointChange = z.infer<typeof endpointChange.test>
 
-function endpointOf(url: z.ZodType<string>) {
+function endpointSchema(url: z.ZodType<string>) {
   return z.object({ url, event_types: eventTypes })
 }
 
-function changeOf(url: z.ZodType<string>) {
-  return endpointOf(url)
+function endpointChangeSchema(url: z.ZodType<string>) {
+  return endpointSchema(url)
     .partial()
     .refine(({ url, event_types }) => url || event_types, must('contain url, event_types or both'))
 }
 
-export const enableRequest = inBoth(
+export const enableRequest = forBothModes(
   z.object({ send_missed: z.boolean(must('be true or false')).default(true) }),
 )
 
 const type = z.enum(EVENT_TYPES, must(`be one of ${EVENT_TYPES.join(', ')}`)).optional()
 /** Without a type, the endpoint's first subscribed type is sent. */
-export const testRequest = inBoth(z.object({ type }))
+export const testRequest = forBothModes(z.object({ type }))
 
 const { limit, status, created_from, created_to, external_id } = listQuery(DELIVERY_STATUSES).shape
 const ID = must('be a UUID')
@@ -101,9 +107,11 @@ const endpoint_id = z
   .string(ENDPOINT)
   .refine(value => value === NO_ENDPOINT || isUuid(value), ENDPOINT)
   .optional()
-const wantedType = z.enum(WANTED_TYPES, must(`be one of ${WANTED_TYPES.join(', ')}`)).optional()
+const typeFilter = z
+  .enum(EVENT_TYPE_FILTERS, must(`be one of ${EVENT_TYPE_FILTERS.join(', ')}`))
+  .optional()
 const reference = external_id.meta(
-  about(
+  openApiMeta(
     'Only deliveries of this transaction or withdrawal: its id, its external_id, or the id of an event.',
   ),
 )
@@ -111,7 +119,7 @@ const CURSOR = /^\d{1,15}\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export const deliveriesQuery = z.object({
   ...{ limit, status, created_from, created_to, endpoint_id, reference },
-  type: wantedType,
+  type: typeFilter,
   cursor: z.string().regex(CURSOR, must('be the next_cursor of a previous page')).optional(),
   subject_id: uuid.optional(),
 })
@@ -125,7 +133,7 @@ export const failedQuery = z
     from: moment,
     to: moment.optional(),
     ...{ endpoint_id, reference },
-    type: wantedType,
+    type: typeFilter,
     status: z.enum(['exhausted', 'stopped'], must('be exhausted or stopped')).optional(),
   })
   .superRefine(({ from, to }, context) => {
@@ -137,10 +145,10 @@ export const failedQuery = z
     const rule = `must be at most ${RESEND_DAYS_MAX} days before to, or before now if to is absent`
     refuse('from', rule)
   })
-export const resendRequest = inBoth(failedQuery)
+export const resendRequest = forBothModes(failedQuery)
 export type ResendRequest = z.infer<typeof resendRequest.test>
 
-function inBoth<Shape extends z.ZodType>(shape: Shape) {
+function forBothModes<Shape extends z.ZodType>(shape: Shape) {
   return { test: shape, live: shape }
 }
 
@@ -154,7 +162,7 @@ export const eventsQuery = z.object({
     .default(0)
     .meta({
       like: z.int().min(0).default(0),
-      ...about(
+      ...openApiMeta(
         'Sequence number of the last event that you have read. 0 starts at the first event.',
         0,
       ),

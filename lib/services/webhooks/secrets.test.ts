@@ -25,10 +25,10 @@ test('a secret is stored encrypted: neither its text nor its bytes are in the ro
   const row = await db().webhookSecret.findFirstOrThrow({
     where: { accountId: merchant.id, mode: 'test' },
   })
-  const kept = Buffer.concat([row.sealed, Buffer.from(JSON.stringify(row))])
-  expect(kept.includes(secret)).toBe(false)
-  expect(kept.includes(secret.slice('whsec_'.length))).toBe(false)
-  expect(kept.includes(Buffer.from(secret.slice('whsec_'.length), 'base64'))).toBe(false)
+  const stored = Buffer.concat([row.sealed, Buffer.from(JSON.stringify(row))])
+  expect(stored.includes(secret)).toBe(false)
+  expect(stored.includes(secret.slice('whsec_'.length))).toBe(false)
+  expect(stored.includes(Buffer.from(secret.slice('whsec_'.length), 'base64'))).toBe(false)
 })
 
 test('a secret copied to another row does not decrypt', async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
-import type { Once } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
@@ -9,7 +9,7 @@ import { isUuid, newId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { keyId, seal, unseal } from '#lib/base/keys.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
-import { keepKey, lockAccount, type Owner } from '#lib/services/webhooks/owner.ts'
+import { lockAccount, type Owner, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
 const SECRET_BYTES = 32
 /** Overlap of a rotation: time to install the new secret at every receiver. */
@@ -64,16 +64,16 @@ export async function readSigningSecrets(holder: SecretHolder): Promise<string[]
 export async function showSecret({ accountId, mode, note }: Owner): Promise<ShownSecret> {
   await transaction(tx => note(tx, 'webhook_secret.shown', accountId, { after: { mode } }))
   const holder = { accountId, mode, endpointId: null }
-  return readShown(Prisma.sql`${isOf(holder)} AND s.retires_at IS NULL`)
+  return readSecret(Prisma.sql`${holderCondition(holder)} AND s.retires_at IS NULL`)
 }
 
 /** Returns the secret created under this id, for a repeated request. */
 export function recallSecret(accountId: string, mode: Mode, id: string): Promise<ShownSecret> {
-  return readShown(Prisma.sql`s.account_id = ${accountId}::uuid AND s.mode = ${mode}
+  return readSecret(Prisma.sql`s.account_id = ${accountId}::uuid AND s.mode = ${mode}
     AND s.id = ${id}::uuid`)
 }
 
-async function readShown(which: Prisma.Sql): Promise<ShownSecret> {
+async function readSecret(condition: Prisma.Sql): Promise<ShownSecret> {
   const columns = Prisma.sql`s.id, encode(s.sealed, 'base64') AS sealed, ${utc('s.created_at')},
     ${utc('b.previous_retires_at')}`
   const [row] = await queryRows<Omit<ShownSecret, 'secret'> & { id: string; sealed: string }>(
@@ -83,7 +83,7 @@ async function readShown(which: Prisma.Sql): Promise<ShownSecret> {
         WHERE o.account_id = s.account_id AND o.mode = s.mode
           AND o.endpoint_id IS NOT DISTINCT FROM s.endpoint_id
           AND o.retires_at > now() AND o.retires_at < COALESCE(s.retires_at, 'infinity')) b
-      WHERE ${which}`,
+      WHERE ${condition}`,
   )
   if (!row) throw new Invariant('a stored webhook secret is missing')
   const secret = unseal(Buffer.from(row.sealed, 'base64'), row.id)
@@ -98,7 +98,7 @@ async function readShown(which: Prisma.Sql): Promise<ShownSecret> {
 export async function rotateSecret(
   owner: Owner,
   endpointId: string | null,
-  once?: Once,
+  once?: IdempotentRequest,
 ): Promise<ShownSecret> {
   const { accountId, mode, note } = owner
   const holder = { accountId, mode, endpointId }
@@ -106,14 +106,14 @@ export async function rotateSecret(
   await transaction(async tx => {
     await lockAccount(tx, accountId)
     if (endpointId !== null) await requireEndpoint(tx, owner, endpointId)
-    await keepKey(tx, once)
+    await storeIdempotencyKey(tx, once)
     await tx.$executeRaw`
-      DELETE FROM webhook_secrets s WHERE ${isOf(holder)} AND s.retires_at <= clock_timestamp()`
-    const signing = await tx.$executeRaw`
+      DELETE FROM webhook_secrets s WHERE ${holderCondition(holder)} AND s.retires_at <= clock_timestamp()`
+    const activeCount = await tx.$executeRaw`
       UPDATE webhook_secrets s
       SET retires_at = COALESCE(s.retires_at, clock_timestamp() + ${RETIRES_AFTER})
-      WHERE ${isOf(holder)}`
-    if (signing >= SIGNING_MAX) throw tooOften()
+      WHERE ${holderCondition(holder)}`
+    if (activeCount >= SIGNING_MAX) throw tooManySecrets()
     await addSecret(tx, holder, id)
     const [action, target] = endpointId
       ? ['webhook_endpoint.secret_rotated', endpointId]
@@ -129,12 +129,12 @@ async function requireEndpoint(tx: Tx, { accountId, mode }: Owner, id: string): 
   throw refuse('endpoint_not_found')
 }
 
-function isOf({ accountId, mode, endpointId }: SecretHolder): Prisma.Sql {
+function holderCondition({ accountId, mode, endpointId }: SecretHolder): Prisma.Sql {
   return Prisma.sql`s.account_id = ${accountId}::uuid AND s.mode = ${mode}
     AND s.endpoint_id IS NOT DISTINCT FROM ${endpointId}::uuid`
 }
 
-function tooOften(): TrocoError {
+function tooManySecrets(): TrocoError {
   const message = `The limit of ${SIGNING_MAX} active secrets is reached: wait until the oldest expires`
   return refuse('limit_reached', message)
 }

@@ -17,11 +17,11 @@ export const DELIVERY_STATUSES = ['pending', 'paused', 'delivered', 'exhausted',
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
 export const EVENT_GROUPS = ['transaction.*', 'withdrawal.*'] as const
-export const WANTED_TYPES = [...EVENT_TYPES, ...EVENT_GROUPS] as const
-export type WantedType = (typeof WANTED_TYPES)[number]
+export const EVENT_TYPE_FILTERS = [...EVENT_TYPES, ...EVENT_GROUPS] as const
+export type EventTypeFilter = (typeof EVENT_TYPE_FILTERS)[number]
 
-export function typesOf(wanted: WantedType): EventType[] {
-  return EVENT_TYPES.filter(type => type === wanted || type.split('.')[0] === wanted.slice(0, -2))
+export function matchEventTypes(filter: EventTypeFilter): EventType[] {
+  return EVENT_TYPES.filter(type => type === filter || type.split('.')[0] === filter.slice(0, -2))
 }
 
 /** Endpoint filter value for deliveries to the `webhook_url` of a transaction or withdrawal. */

@@ -6,9 +6,9 @@ import type { Mode } from '#lib/base/mode.ts'
 import type { EventRow } from '#lib/services/webhooks/schema.ts'
 
 /** Maximum concurrent calls over all workers: no receiver uses up the capacity. */
-const OF_ACCOUNT_MAX = 64
-const OF_HOST_MAX = 16
-const OF_URL_MAX = 4
+const PER_ACCOUNT_MAX = 64
+const PER_HOST_MAX = 16
+const PER_URL_MAX = 4
 
 export interface DueDelivery {
   accountId: string
@@ -30,9 +30,9 @@ export interface DueDelivery {
  * Claims due deliveries under one lease, respecting the concurrency limit of each receiver. The
  * statement is prisma/functions/troco_claim_deliveries.sql.
  */
-export function takeDue(most: number): Promise<DueDelivery[]> {
+export function claimDueDeliveries(limit: number): Promise<DueDelivery[]> {
   return queryRows<DueDelivery>(Prisma.sql`
     SELECT json FROM troco_claim_deliveries(
-      ${newId()}::uuid, ${leaseMs()}::float8, ${most}::integer,
-      ${OF_ACCOUNT_MAX}::integer, ${OF_HOST_MAX}::integer, ${OF_URL_MAX}::integer) AS json`)
+      ${newId()}::uuid, ${leaseMs()}::float8, ${limit}::integer,
+      ${PER_ACCOUNT_MAX}::integer, ${PER_HOST_MAX}::integer, ${PER_URL_MAX}::integer) AS json`)
 }

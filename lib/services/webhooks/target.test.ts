@@ -1,11 +1,11 @@
 import { networkInterfaces } from 'node:os'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { supplyEnv } from '#lib/base/env.ts'
-import { denialOf } from '#lib/services/webhooks/address.ts'
+import { findDeniedClass } from '#lib/services/webhooks/address.ts'
 import { closeConnections } from '#lib/services/webhooks/connection.ts'
 import { postWebhook } from '#lib/services/webhooks/post.ts'
 import { problemText } from '#lib/services/webhooks/problem.ts'
-import { findTarget, type Resolve } from '#lib/services/webhooks/target.ts'
+import { findTarget, type ResolveName } from '#lib/services/webhooks/target.ts'
 import { type Canaries, openCanaries } from '#lib/testing/listeners.ts'
 
 const PUBLIC = '8.8.8.8'
@@ -50,7 +50,7 @@ const NAMES: Record<string, string[]> = {
   'xn--pple-43d.com': ['127.0.0.1'],
 }
 
-const resolve: Resolve = async name => {
+const resolve: ResolveName = async name => {
   const found = NAMES[name]
   if (!found) throw new Error('ENOTFOUND')
   return found.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
@@ -172,7 +172,7 @@ afterEach(() => {
   supplyEnv(LOCAL)
 })
 
-async function post(url: string, names: Resolve | undefined = resolve) {
+async function post(url: string, names: ResolveName | undefined = resolve) {
   const filled = url.replaceAll('PORT', String(canaries.port))
   const sent = { url: filled, mode: 'test', headers: {}, body: '{}' } as const
   const outcome = await postWebhook(sent, { resolve: names })
@@ -180,8 +180,8 @@ async function post(url: string, names: Resolve | undefined = resolve) {
 }
 
 /** Returns the target, or the refusal as the merchant reads it. */
-async function find(...asked: Parameters<typeof findTarget>) {
-  const found = await findTarget(...asked)
+async function findTargetOrProblem(...args: Parameters<typeof findTarget>) {
+  const found = await findTarget(...args)
   return 'problem' in found ? { problem: problemText(found.problem) } : found
 }
 
@@ -213,10 +213,10 @@ describe('in production no webhook is sent', () => {
 
   test('over http in live mode', async () => {
     supplyEnv(PRODUCTION)
-    expect(await find('http://good.example/', 'live', resolve)).toEqual({
+    expect(await findTargetOrProblem('http://good.example/', 'live', resolve)).toEqual({
       problem: 'The webhook must be an https address in live mode',
     })
-    expect(await find('https://good.example/', 'live', resolve)).toMatchObject({
+    expect(await findTargetOrProblem('https://good.example/', 'live', resolve)).toMatchObject({
       addresses: [{ address: PUBLIC, family: 4 }],
     })
   })
@@ -260,7 +260,7 @@ describe('an address is denied', () => {
     ['ff00::', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'multicast'],
   ])('from %s to %s, as %s', (first, last, name) => {
     supplyEnv(PRODUCTION)
-    expect([denialOf(first), denialOf(last)]).toEqual([name, name])
+    expect([findDeniedClass(first), findDeniedClass(last)]).toEqual([name, name])
   })
 
   test('but not in public ranges, not even next to a denied one', () => {
@@ -272,7 +272,7 @@ describe('an address is denied', () => {
       ...['198.17.255.255', '198.20.0.0', '203.0.112.255', '203.0.114.0', '223.255.255.255'],
       ...['2000::1', '2001:200::1', '2001:4860:4860::8888', '2606:4700::1111', '2a00:1450::1'],
     ]
-    expect(open.filter(address => denialOf(address) !== null)).toEqual([])
+    expect(open.filter(address => findDeniedClass(address) !== null)).toEqual([])
   })
 })
 
@@ -297,21 +297,21 @@ describe('an address in WEBHOOK_ALLOW_CIDRS', () => {
     expect((await post('http://127.0.0.1:22/')).problem).toContain('port 22')
     expect((await post('http://me@127.0.0.1:PORT/')).problem).toContain('user name')
     expect((await post('ftp://127.0.0.1:PORT/')).problem).toContain('http or https')
-    expect(await find('http://127.0.0.1/', 'live')).toHaveProperty('problem')
+    expect(await findTargetOrProblem('http://127.0.0.1/', 'live')).toHaveProperty('problem')
   })
 
   test('may be a metadata address', async () => {
     supplyEnv({ ...PRODUCTION, WEBHOOK_ALLOW_CIDRS: '169.254.169.254/32, fd00::/8' })
-    expect(await find('http://169.254.169.254/', 'test')).toHaveProperty('addresses')
-    expect(await find('http://[fd00::7]/', 'test')).toHaveProperty('addresses')
-    expect(await find('http://169.254.169.253/', 'test')).toHaveProperty('problem')
+    expect(await findTargetOrProblem('http://169.254.169.254/', 'test')).toHaveProperty('addresses')
+    expect(await findTargetOrProblem('http://[fd00::7]/', 'test')).toHaveProperty('addresses')
+    expect(await findTargetOrProblem('http://169.254.169.253/', 'test')).toHaveProperty('problem')
   })
 
   test('in IPv6 notation allows no IPv4 address', async () => {
     supplyEnv({ ...PRODUCTION, WEBHOOK_ALLOW_CIDRS: '::/0' })
-    expect(await find('http://10.0.0.1/', 'test')).toHaveProperty('problem')
-    expect(await find('http://[::ffff:10.0.0.1]/', 'test')).toHaveProperty('problem')
-    expect(await find('http://[fd00::1]/', 'test')).toHaveProperty('addresses')
+    expect(await findTargetOrProblem('http://10.0.0.1/', 'test')).toHaveProperty('problem')
+    expect(await findTargetOrProblem('http://[::ffff:10.0.0.1]/', 'test')).toHaveProperty('problem')
+    expect(await findTargetOrProblem('http://[fd00::1]/', 'test')).toHaveProperty('addresses')
   })
 })
 
@@ -323,28 +323,30 @@ describe('in a local installation', () => {
     const own = Object.values(networkInterfaces()).flatMap(entries => entries ?? [])
     for (const { address, family } of own) {
       const host = family === 'IPv6' ? `[${address}]` : address
-      expect(await find(`http://${host}:4000/`, 'test')).toHaveProperty('addresses')
+      expect(await findTargetOrProblem(`http://${host}:4000/`, 'test')).toHaveProperty('addresses')
     }
   })
 
   test('they reach no other machine of the network', async () => {
     const own = Object.values(networkInterfaces()).flatMap(entries => entries ?? [])
     const foreign = ['10.0.0.1', '10.0.0.2'].find(address => own.every(o => o.address !== address))
-    expect(await find(`http://${foreign}/`, 'test')).toEqual({
+    expect(await findTargetOrProblem(`http://${foreign}/`, 'test')).toEqual({
       problem: `The address ${foreign} is private: webhooks go to public addresses only`,
     })
-    expect(await find('http://169.254.169.254/', 'test')).toHaveProperty('problem')
-    expect(await find('http://0.0.0.0:4000/', 'test')).toHaveProperty('problem')
+    expect(await findTargetOrProblem('http://169.254.169.254/', 'test')).toHaveProperty('problem')
+    expect(await findTargetOrProblem('http://0.0.0.0:4000/', 'test')).toHaveProperty('problem')
   })
 
   test.each(['localhost', '127.0.0.1', '[::1]', '127.9.9.9', 'loopback.example'])(
     'the gateway does not call itself as %s',
     async host => {
-      const found = await find(`http://${host}:3000/api/x`, 'test', resolve)
+      const found = await findTargetOrProblem(`http://${host}:3000/api/x`, 'test', resolve)
       expect(found).toEqual({
         problem: 'The webhook leads back to this gateway: give the address of your own server',
       })
-      expect(await find(`http://${host}:3001/`, 'test', resolve)).toHaveProperty('addresses')
+      expect(await findTargetOrProblem(`http://${host}:3001/`, 'test', resolve)).toHaveProperty(
+        'addresses',
+      )
     },
   )
 })
@@ -353,36 +355,36 @@ describe('a name', () => {
   test('is resolved once per call, so that a changed response has no effect', async () => {
     supplyEnv({ ...PRODUCTION, WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' })
     const before = canaries.hitsAt('127.0.0.2')
-    let asked = 0
-    const turning: Resolve = async () => {
-      asked += 1
-      return [{ address: asked === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }]
+    let lookups = 0
+    const turning: ResolveName = async () => {
+      lookups += 1
+      return [{ address: lookups === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }]
     }
     expect((await post('http://turning.example:PORT/', turning)).address).toBe('127.0.0.1')
-    expect(asked).toBe(1)
+    expect(lookups).toBe(1)
     expect((await post('http://turning.example:PORT/', turning)).problem).toContain('loopback')
     expect(canaries.hitsAt('127.0.0.2') - before).toBe(0)
   })
 
   test('that is unknown, or cannot be resolved, is reported in words', async () => {
-    const words = 'could not be found: check its spelling and its DNS'
+    const message = 'could not be found: check its spelling and its DNS'
     for (const name of ['no-such-name.example', 'empty.example']) {
-      const found = await find(`https://${name}/`, 'test', resolve)
-      expect(found).toEqual({ problem: `The name ${name} ${words}` })
+      const found = await findTargetOrProblem(`https://${name}/`, 'test', resolve)
+      expect(found).toEqual({ problem: `The name ${name} ${message}` })
     }
   })
 
   test('that is not resolved within 5 s is given up', async () => {
-    const silent: Resolve = () => new Promise(() => {})
-    expect(await find('https://slow.example/', 'test', silent)).toEqual({
+    const silent: ResolveName = () => new Promise(() => {})
+    expect(await findTargetOrProblem('https://slow.example/', 'test', silent)).toEqual({
       problem: 'The name slow.example could not be found: check its spelling and its DNS',
     })
   })
 
   test('with many addresses keeps the first 16', async () => {
-    const many: Resolve = async () =>
+    const many: ResolveName = async () =>
       Array.from({ length: 40 }, (_, at) => ({ address: `8.8.4.${at}`, family: 4 }))
-    const found = await find('https://many.example/', 'test', many)
+    const found = await findTargetOrProblem('https://many.example/', 'test', many)
     expect('addresses' in found && found.addresses.map(({ address }) => address)).toEqual(
       Array.from({ length: 16 }, (_, at) => `8.8.4.${at}`),
     )

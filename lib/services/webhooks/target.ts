@@ -4,14 +4,14 @@ import type { Mode } from '#lib/base/mode.ts'
 import {
   type Address,
   allowedRanges,
-  denialOf,
+  findDeniedClass,
   ownRanges,
-  readAddress,
+  parseAddress,
 } from '#lib/services/webhooks/address.ts'
 import { resolveName } from '#lib/services/webhooks/name.ts'
-import type { BareCode, Problem } from '#lib/services/webhooks/problem.ts'
+import type { CodeWithoutParams, Problem } from '#lib/services/webhooks/problem.ts'
 
-export type Resolve = (hostname: string) => Promise<{ address: string; family: number }[]>
+export type ResolveName = (hostname: string) => Promise<{ address: string; family: number }[]>
 
 /** Checked destination: the parsed URL and the allowed addresses. */
 export interface Target {
@@ -44,34 +44,34 @@ const INTERNAL_PORTS = new Set([
 export async function findTarget(
   text: string,
   mode: Mode,
-  resolve: Resolve = resolveName,
+  resolve: ResolveName = resolveName,
 ): Promise<Target | Refusal> {
   const url = URL.parse(text)
   if (!url) return refuse('not_a_url')
-  const problem = problemOf(url, mode)
+  const problem = findUrlProblem(url, mode)
   if (problem) return { problem }
-  const name = nameOf(url)
-  const literal = isIP(name) !== 0
-  const found = literal ? [{ address: name }] : await answerOf(name, resolve)
+  const name = hostnameOf(url)
+  const isLiteral = isIP(name) !== 0
+  const found = isLiteral ? [{ address: name }] : await resolveInTime(name, resolve)
   if (found.length === 0) return { problem: { code: 'name_unknown', params: { name } } }
   const allowed = allowedRanges()
   for (const { address } of found) {
-    const range = denialOf(address, allowed)
+    const range = findDeniedClass(address, allowed)
     if (!range) continue
-    return literal
+    return isLiteral
       ? { problem: { code: 'address_denied', params: { address: name, range } } }
       : { problem: { code: 'name_denied', params: { name, range } } }
   }
   const addresses = found.flatMap(({ address }) => {
-    const read = readAddress(address)
-    return read ? [{ address: read.address, family: read.family }] : []
+    const parsed = parseAddress(address)
+    return parsed ? [{ address: parsed.address, family: parsed.family }] : []
   })
   if (portOf(url) === env().PORT && addresses.some(ownRanges().has)) return refuse('leads_back')
   return { url, addresses: addresses.slice(0, ADDRESSES_MAX) }
 }
 
 /** Returns the host without IPv6 brackets and without the final dot of a name. */
-export function nameOf(url: URL): string {
+export function hostnameOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 }
 
@@ -80,11 +80,11 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80
 }
 
-function refuse(code: BareCode): Refusal {
+function refuse(code: CodeWithoutParams): Refusal {
   return { problem: { code, params: {} } }
 }
 
-function problemOf(url: URL, mode: Mode): Problem | null {
+function findUrlProblem(url: URL, mode: Mode): Problem | null {
   if (!/^https?:$/.test(url.protocol)) return { code: 'not_web', params: {} }
   if (mode === 'live' && url.protocol !== 'https:') return { code: 'https_required', params: {} }
   if (url.username || url.password) return { code: 'credentials', params: {} }
@@ -99,17 +99,17 @@ function problemOf(url: URL, mode: Mode): Problem | null {
 /** Without an explicit port, a proxy serves the gateway on both 80 and 443. */
 function isGateway(url: URL): boolean {
   const own = new URL(env().PUBLIC_URL)
-  if (nameOf(own) !== nameOf(url)) return false
+  if (hostnameOf(own) !== hostnameOf(url)) return false
   return portOf(own) === portOf(url) || (own.port === '' && url.port === '')
 }
 
-async function answerOf(name: string, resolve: Resolve): Promise<{ address: string }[]> {
+async function resolveInTime(name: string, resolve: ResolveName): Promise<{ address: string }[]> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<[]>(done => {
+  const timeout = new Promise<[]>(done => {
     timer = setTimeout(() => done([]), RESOLVE_MS)
   })
   try {
-    return await Promise.race([resolve(name), late])
+    return await Promise.race([resolve(name), timeout])
   } catch {
     return []
   } finally {

@@ -5,7 +5,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
-import { eventPage } from '#lib/services/webhooks/event-page.ts'
+import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { TestRead } from '#lib/services/webhooks/wire.ts'
 import { call } from '#lib/testing/call.ts'
@@ -27,17 +27,17 @@ beforeEach(async () => {
   headers = pageHeaders(await signIn(merchant, 'owner'), merchant.id)
   receiver = await openReceiver()
   const body = { url: `${receiver.url}/hook?x=1`, event_types: '*' }
-  endpoint = (await ask('', body)).body.data
+  endpoint = (await post('', body)).body.data
 })
 afterEach(() => receiver.close())
 afterAll(() => api.close())
 
-function ask(rest: string, body?: object) {
+function post(rest: string, body?: object) {
   return call(api.url, 'POST', `/dashboard/webhooks/endpoints${rest}`, { headers, body })
 }
-const send = (body?: object) => ask(`/${endpoint.id}/test`, body)
+const sendTest = (body?: object) => post(`/${endpoint.id}/test`, body)
 
-const Page = eventPage({
+const Page = eventPageSchema({
   transaction: ChargeDetail,
   refund: RefundDetail,
   withdrawal: WithdrawalDetail,
@@ -46,23 +46,23 @@ const Page = eventPage({
 test.each(EVENT_TYPES)(
   'the test event %s matches the OpenAPI document and is signed',
   async type => {
-    const { status, body } = await send({ type })
+    const { status, body } = await sendTest({ type })
     expect(status).toBe(200)
     expect(TestRead.parse(body)).toEqual(body)
     const [received] = receiver.calls
     if (!received) throw new Error('Nothing came')
-    const told = JSON.parse(received.text)
+    const sentEvent = JSON.parse(received.text)
     const verified = new Webhook(endpoint.secret).verify(
       received.text,
       received.headers as Record<string, string>,
     )
-    expect(verified).toEqual(told)
-    expect(told).toMatchObject({ type, mode: 'test', sequence: 0 })
-    expect(received.headers['webhook-id']).toBe(told.id)
-    const { client, products, utms, ...event } = told
+    expect(verified).toEqual(sentEvent)
+    expect(sentEvent).toMatchObject({ type, mode: 'test', sequence: 0 })
+    expect(received.headers['webhook-id']).toBe(sentEvent.id)
+    const { client, products, utms, ...event } = sentEvent
     const document = await call(api.url, 'GET', '/openapi.json')
-    const judge = strictly(document.body as Document)({ $ref: '#/components/schemas/Event' })
-    expect(judge(event), JSON.stringify(judge.errors)).toBe(true)
+    const validate = strictly(document.body as Document)({ $ref: '#/components/schemas/Event' })
+    expect(validate(event), JSON.stringify(validate.errors)).toBe(true)
     expect(Page.shape.data.element.parse(event)).toEqual(event)
     const { transaction } = event
     if (transaction) {
@@ -82,14 +82,14 @@ test.each(EVENT_TYPES)(
       request_body: received.text,
       address: '127.0.0.1',
     })
-    expect(body.data.request_headers).toMatchObject({ 'webhook-id': told.id })
+    expect(body.data.request_headers).toMatchObject({ 'webhook-id': sentEvent.id })
     expect(body.data.response_headers).toHaveProperty('date')
   },
 )
 
 test('a failed test event is reported with the response, is not retried and changes nothing', async () => {
   receiver.say(status(410, { 'x-why': 'moved' }))
-  const { body } = await send()
+  const { body } = await sendTest()
   expect(body.data).toMatchObject({ delivered: false, status: 410, response_body: 'status 410' })
   expect(body.data.response_headers['x-why']).toBe('moved')
   expect(body.data.problem).toContain('410')
@@ -104,20 +104,20 @@ test('a failed test event is reported with the response, is not retried and chan
 
 test('an unreachable receiver is reported in words', async () => {
   await receiver.close()
-  const { body } = await send()
+  const { body } = await sendTest()
   expect(body.data).toMatchObject({ delivered: false, status: null, response_headers: null })
   expect(body.data.problem).toContain('refuses connections')
   receiver = await openReceiver()
 })
 
 test('a disabled endpoint can be tested', async () => {
-  await ask(`/${endpoint.id}/disable`)
-  expect((await send()).body.data.delivered).toBe(true)
+  await post(`/${endpoint.id}/disable`)
+  expect((await sendTest()).body.data.delivered).toBe(true)
 })
 
 test('after a rotation both secrets sign', async () => {
-  const { secret } = (await ask(`/${endpoint.id}/rotate`)).body.data
-  await send()
+  const { secret } = (await post(`/${endpoint.id}/rotate`)).body.data
+  await sendTest()
   const [received] = receiver.calls
   for (const one of [secret, endpoint.secret]) {
     const headers = received?.headers as Record<string, string>

@@ -8,7 +8,7 @@ import { eventToIntegration } from '#lib/services/webhooks/schema.ts'
 import { readSigningSecrets } from '#lib/services/webhooks/secrets.ts'
 import { signatureHeaders } from '#lib/services/webhooks/sign.ts'
 import type { EventType } from '#lib/services/webhooks/states.ts'
-import type { TestAnswer } from '#lib/services/webhooks/wire.ts'
+import type { TestResult } from '#lib/services/webhooks/wire.ts'
 
 /** Returns an example resource; passed in, because services do not import rooms. */
 type SampleOf = (type: EventType) => Record<string, unknown>
@@ -21,13 +21,13 @@ export async function sendTestEvent(
   accountId: string,
   mode: Mode,
   endpointId: string,
-  wanted: EventType | undefined,
+  requestedType: EventType | undefined,
   sampleOf: SampleOf,
-): Promise<TestAnswer> {
+): Promise<TestResult> {
   const where = { accountId, mode, id: endpointId, deletedAt: null }
   const endpoint = isUuid(endpointId) ? await db().webhookEndpoint.findFirst({ where }) : null
   if (!endpoint) throw refuse('endpoint_not_found')
-  const type = wanted ?? (endpoint.eventTypes[0] as EventType)
+  const type = requestedType ?? (endpoint.eventTypes[0] as EventType)
   const event = testEvent(type, mode, sampleOf(type))
   const body = JSON.stringify(event)
   const secrets = await readSigningSecrets({ accountId, mode, endpointId })
@@ -54,12 +54,12 @@ export async function sendTestEvent(
 /** Builds the event in the given mode. No real event has the sequence number 0. */
 function testEvent(type: EventType, mode: Mode, sample: Record<string, unknown>) {
   const { transaction, withdrawal, refund } = sample as Record<string, object | undefined>
-  const ofWorld = (resource: object | undefined) => ({ ...resource, mode })
-  const tell = {
-    transaction: () => ({ transaction: ofWorld(transaction), ...(refund ? { refund } : {}) }),
-    withdrawal: () => ({ withdrawal: ofWorld(withdrawal) }),
+  const withMode = (resource: object | undefined) => ({ ...resource, mode })
+  const serializers = {
+    transaction: () => ({ transaction: withMode(transaction), ...(refund ? { refund } : {}) }),
+    withdrawal: () => ({ withdrawal: withMode(withdrawal) }),
   }
   const created_at = new Date().toISOString().replace('Z', '000Z')
   const row = { id: newId(), type, mode, sequence: 0, resource: null, created_at }
-  return { ...eventToIntegration(row, tell), id: row.id }
+  return { ...eventToIntegration(row, serializers), id: row.id }
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { factParams } from '#lib/base/fact.ts'
-import { about, instant, pageOf } from '#lib/base/fields.ts'
+import { reasonParams } from '#lib/base/fact.ts'
+import { instant, openApiMeta, pageOf } from '#lib/base/fields.ts'
 import { DISABLED_CODES } from '#lib/services/webhooks/disabled.ts'
 import { PROBLEM_CODES } from '#lib/services/webhooks/problem.ts'
 import { DELIVERY_STATUSES, EVENT_TYPES } from '#lib/services/webhooks/states.ts'
@@ -14,9 +14,9 @@ const Health = z
     p95_ms: z
       .int()
       .nullable()
-      .meta(about('95th percentile of the duration of attempts; null without attempts.')),
+      .meta(openApiMeta('95th percentile of the duration of attempts; null without attempts.')),
   })
-  .meta(about('Attempts of the last 24 hours, for the latest 1,000 deliveries.'))
+  .meta(openApiMeta('Attempts of the last 24 hours, for the latest 1,000 deliveries.'))
 
 export const Endpoint = z.object({
   id: z.uuid(),
@@ -28,7 +28,9 @@ export const Endpoint = z.object({
   disabled_code: z.enum(DISABLED_CODES).nullable(),
   failing_since: instant
     .nullable()
-    .meta(about('Time since which all attempts have failed; null if the last one succeeded.')),
+    .meta(
+      openApiMeta('Time since which all attempts have failed; null if the last one succeeded.'),
+    ),
   created_at: instant,
   updated_at: instant,
   health: Health,
@@ -46,7 +48,9 @@ export const EndpointEnabled = z.object({
   data: Endpoint,
   missed: z
     .int()
-    .meta(about('Number of missed deliveries, which are now sent or, if not wanted, stopped.')),
+    .meta(
+      openApiMeta('Number of missed deliveries, which are now sent or, if not wanted, stopped.'),
+    ),
 })
 
 export const SecretShown = z.object({
@@ -55,50 +59,52 @@ export const SecretShown = z.object({
     created_at: instant,
     previous_retires_at: instant
       .nullable()
-      .meta(about('Time until which the previous secret also signs; null if none does.')),
+      .meta(openApiMeta('Time until which the previous secret also signs; null if none does.')),
   }),
 })
 
 export type ShownSecret = z.infer<typeof SecretShown>['data']
 
 const problemCode = z.enum(PROBLEM_CODES).nullable()
-const problemParams = factParams.nullable()
+const problemParams = reasonParams.nullable()
 
-const answer = {
-  problem: z.string().nullable().meta(about('Reason for a failure; null after a 2xx.')),
+const attemptFields = {
+  problem: z.string().nullable().meta(openApiMeta('Reason for a failure; null after a 2xx.')),
   problem_code: problemCode,
   problem_params: problemParams,
-  address: z.string().nullable().meta(about('IP address of the connection.')),
+  address: z.string().nullable().meta(openApiMeta('IP address of the connection.')),
   duration_ms: z.int(),
   request_headers: headers,
-  request_body: z.string().nullable().meta(about('Null once it is pruned.')),
+  request_body: z.string().nullable().meta(openApiMeta('Null once it is pruned.')),
   response_headers: headers.nullable(),
   response_body: z.string().nullable(),
 }
 
-export const TestAnswer = z.object({
+export const TestResult = z.object({
   delivered: z.boolean(),
   status: z.int().nullable(),
-  ...answer,
+  ...attemptFields,
 })
-export type TestAnswer = z.infer<typeof TestAnswer>
-export const TestRead = z.object({ data: TestAnswer })
+export type TestResult = z.infer<typeof TestResult>
+export const TestRead = z.object({ data: TestResult })
 
 export const Delivery = z.object({
   // Not `z.uuid()`: an endpoint delivery's id is an MD5 of two ids and has no UUID version.
   id: z.guid(),
-  event_id: z.uuid().meta(about('The `webhook-id` of every attempt.')),
+  event_id: z.uuid().meta(openApiMeta('The `webhook-id` of every attempt.')),
   type: z.enum(EVENT_TYPES),
   sequence: z.int(),
-  subject_id: z.uuid().meta(about('Id of the transaction or withdrawal.')),
+  subject_id: z.uuid().meta(openApiMeta('Id of the transaction or withdrawal.')),
   subject_reference: z
     .string()
     .nullable()
-    .meta(about('The `external_id` of the transaction or withdrawal.')),
+    .meta(openApiMeta('The `external_id` of the transaction or withdrawal.')),
   endpoint_id: z
     .uuid()
     .nullable()
-    .meta(about('Null for a delivery to the `webhook_url` of the transaction or withdrawal.')),
+    .meta(
+      openApiMeta('Null for a delivery to the `webhook_url` of the transaction or withdrawal.'),
+    ),
   url: z.string(),
   status: z.enum(DELIVERY_STATUSES),
   is_under_way: z.boolean(),
@@ -117,9 +123,9 @@ export type Delivery = z.infer<typeof Delivery>
 
 export const Attempt = z.object({
   number: z.int(),
-  at: instant.meta(about('Time at which the attempt ended.')),
+  at: instant.meta(openApiMeta('Time at which the attempt ended.')),
   response_status: z.int().nullable(),
-  ...answer,
+  ...attemptFields,
 })
 export type Attempt = z.infer<typeof Attempt>
 
@@ -127,22 +133,26 @@ export const DeliveryPage = pageOf(Delivery)
 export type DeliveryPage = z.infer<typeof DeliveryPage>
 export const DeliveryRead = z.object({
   data: Delivery.extend({
-    attempts: z.array(Attempt).meta(about('Oldest first.')),
+    attempts: z.array(Attempt).meta(openApiMeta('Oldest first.')),
     later_pauses_s: z
       .array(z.int())
       .meta(
-        about('Pauses between the next attempt and the later ones, in seconds, while pending.'),
+        openApiMeta(
+          'Pauses between the next attempt and the later ones, in seconds, while pending.',
+        ),
       ),
   }),
 })
 export type DeliveryDetail = z.infer<typeof DeliveryRead>['data']
 export const DeliveryResent = z.object({ data: Delivery })
 export const DeliveriesFailed = z.object({
-  failed: z.int().meta(about('Number of deliveries that a resend would send, at most 20,000.')),
+  failed: z
+    .int()
+    .meta(openApiMeta('Number of deliveries that a resend would send, at most 20,000.')),
 })
 export type DeliveriesFailed = z.infer<typeof DeliveriesFailed>
 export const DeliveriesResent = z.object({
   resent: z.int(),
-  more: z.boolean().meta(about('Whether more deliveries remain: repeat the request.')),
+  more: z.boolean().meta(openApiMeta('Whether more deliveries remain: repeat the request.')),
 })
 export type DeliveriesResent = z.infer<typeof DeliveriesResent>

@@ -2,7 +2,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { env } from '#lib/base/env.ts'
-import { isDatabaseGone } from '#lib/base/errors.ts'
+import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
 import {
@@ -46,7 +46,7 @@ export async function readHealth(choose?: Parameters<typeof examineGateways>[0])
     checks.push(...[found].flat().map(finding => ({ name, ...finding })))
   }
   const workers = await listWorkers().catch(error => {
-    if (isDatabaseGone(error)) throw error
+    if (isDatabaseUnavailable(error)) throw error
     return []
   })
   await look('workers', async () => judgeWorkers(workers))

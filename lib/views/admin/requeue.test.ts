@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { bareId, newId } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
@@ -62,7 +62,7 @@ describe('a withdrawal without a result', () => {
   test("is reported as stuck after 15 minutes, with the bank's last response", async () => {
     const id = await withdraw()
     const bank = new StubBank()
-    bank.decide(bareId(id), { sends: ['lost before'] })
+    bank.decide(removeHyphens(id), { sends: ['lost before'] })
     await sendUntilNothingIsDue(bank)
     expect(await stuck(id)).toBeUndefined()
     await grow(id)
@@ -99,7 +99,7 @@ describe('a withdrawal without a result', () => {
   test('is sent to the bank once, however often it is requeued concurrently', async () => {
     const id = await withdraw()
     const bank = new StubBank()
-    bank.decide(bareId(id), { sends: ['lost after'] })
+    bank.decide(removeHyphens(id), { sends: ['lost after'] })
     await sendUntilNothingIsDue(bank)
     for (let round = 0; round < 5; round++) {
       const wishes = Array.from({ length: 8 }, () =>
@@ -118,8 +118,8 @@ describe('a withdrawal without a result', () => {
         return (await rowOf(id)).status
       })
       .toBe('approved')
-    expect(bank.sent.map(order => order.id)).toEqual([bareId(id)])
-    expect(bank.debitsOf(bareId(id))).toBe(1)
+    expect(bank.sent.map(order => order.id)).toEqual([removeHyphens(id)])
+    expect(bank.debitsOf(removeHyphens(id))).toBe(1)
     await expectBalancedBooks(shop.id)
   })
 
@@ -158,7 +158,7 @@ test('a refund without a result is requeued and sent to the bank once', async ()
   const charge = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
   const { id } = await createRefund(shop.id, 'test', charge.id, { amount: 700 })
   const bank = new StubBank()
-  bank.decide(bareId(id), { sends: ['throws after'] })
+  bank.decide(removeHyphens(id), { sends: ['throws after'] })
   const send = () => sendDueRefunds(chargeColumns, () => bank)
   await send()
   await db().$executeRaw`
@@ -193,7 +193,7 @@ test('a charge that a request is opening at the bank cannot be requeued', async 
   await db().$executeRaw`
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, client_name,
       client_email, client_doc, expires_at, due_at)
-    SELECT account_id, ${id}::uuid, mode, 'opening', amount, ${id}, ${bareId(id)}, client_name,
+    SELECT account_id, ${id}::uuid, mode, 'opening', amount, ${id}, ${removeHyphens(id)}, client_name,
       client_email, client_doc, expires_at, now() + interval '60 seconds'
     FROM charges WHERE id = ${like}::uuid`
   const run = () => requeue({ kind: 'charge', account_id: shop.id, id })

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { factParams } from '#lib/base/fact.ts'
+import { reasonParams } from '#lib/base/fact.ts'
 import { instant, must, text } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { AccountLimits, AccountStatus, Role } from '#lib/rooms/accounts/schema.ts'
@@ -137,7 +137,7 @@ export const StuckJob = z.object({
   /** Outcome of the last attempt, in the words of the bank or receiver. */
   problem: z.string().nullable(),
   problem_code: z.enum([...PROBLEM_CODES, ...CALL_CODES]).nullable(),
-  problem_params: factParams.nullable(),
+  problem_params: reasonParams.nullable(),
 })
 export type StuckJob = z.infer<typeof StuckJob>
 

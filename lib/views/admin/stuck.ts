@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { factColumns, utcText } from '#lib/base/db/columns.ts'
+import { reasonColumns, utcText } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { JOB_KINDS, type JobKind, type StuckJob } from '#lib/views/admin/schema.ts'
 
@@ -107,7 +107,7 @@ const lastProblem: Record<JobKind, Prisma.Sql> = {
   refund: lastCall,
   charge: lastCall,
   delivery: Prisma.sql`
-    SELECT COALESCE(a.problem, a.response_status::text) AS problem, ${factColumns('a', 'problem')}
+    SELECT COALESCE(a.problem, a.response_status::text) AS problem, ${reasonColumns('a', 'problem')}
     FROM delivery_attempts a
     WHERE a.account_id = j.account_id AND a.delivery_id = j.id ORDER BY a.number DESC LIMIT 1`,
   mail: Prisma.sql`

@@ -2,7 +2,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { env } from '#lib/base/env.ts'
 import { MODES } from '#lib/base/mode.ts'
-import { gatewayOf, isOpen } from '#lib/services/gateway/choose.ts'
+import { gatewayOf, isModeOpen } from '#lib/services/gateway/choose.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 
@@ -39,7 +39,7 @@ export async function examineReceivers(): Promise<Finding> {
 }
 
 export async function examineGateways(choose = gatewayOf): Promise<Finding[]> {
-  const gateways = new Map(MODES.filter(isOpen).map(mode => [choose(mode).name, choose(mode)]))
+  const gateways = new Map(MODES.filter(isModeOpen).map(mode => [choose(mode).name, choose(mode)]))
   return Promise.all([...gateways.values()].map(examineGateway))
 }
 

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { wordOf } from '#lib/base/audit/actions.ts'
+import { actionMessageKey } from '#lib/base/audit/actions.ts'
 import { type AuditReader, walkAudit } from '#lib/base/audit/queries.ts'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
 import { auditFilters, type StaffAuditFilters, staffAuditFilters } from '#lib/base/audit/schema.ts'
-import { CSV_BOM, csvLine, csvTime } from '#lib/base/csv.ts'
+import { CSV_BOM, csvLine, csvTimeFormatter } from '#lib/base/csv.ts'
 import { must } from '#lib/base/fields.ts'
 import { LOCALES, type Locale } from '#lib/base/locale.ts'
 import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
@@ -45,7 +45,7 @@ async function* csvOf(
   timeZone: string,
 ): AsyncGenerator<string> {
   const { audit: t, auditAction, auditActor } = MESSAGES[locale]
-  const time = csvTime(locale, timeZone)
+  const time = csvTimeFormatter(locale, timeZone)
   const actor = [t.actor, t.email]
   const change = [t.reason, t.before, t.after]
   const head = [t.when, t.action, ...actor, t.account, t.target, ...change, t.ip, t.request, t.code]
@@ -54,7 +54,7 @@ async function* csvOf(
   for await (const rows of pages) {
     count += rows.length
     const lines = rows.map(row => {
-      const word = wordOf(row.action)
+      const word = actionMessageKey(row.action)
       const { kind, name, email } = row.actor
       return csvLine(
         [

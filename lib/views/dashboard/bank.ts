@@ -4,7 +4,7 @@ import { parseBrCode } from '#lib/base/pix/br-code.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
-import { CODE_PLACE } from '#lib/services/gateway/simulated-code.ts'
+import { SIMULATED_CODE_LOCATION } from '#lib/services/gateway/simulated-code.ts'
 import type { BankProblem, BankReading } from '#lib/views/dashboard/schema.ts'
 
 /** Maximum input: a PIX code has at most 512 characters. */
@@ -47,8 +47,9 @@ export async function readCode(accountId: string, pasted: string): Promise<BankR
   const reading = parseBrCode(text)
   if (!reading.ok) return refuse(reading.error)
   const { code } = reading
-  if (code.kind === 'static' || !code.location.startsWith(CODE_PLACE)) return refuse('real')
-  const charge = await findByTxid(accountId, code.location.slice(CODE_PLACE.length))
+  if (code.kind === 'static' || !code.location.startsWith(SIMULATED_CODE_LOCATION))
+    return refuse('real')
+  const charge = await findByTxid(accountId, code.location.slice(SIMULATED_CODE_LOCATION.length))
   return charge?.br_code === text ? readCharge(charge) : refuse('foreign')
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Prisma } from '#lib/base/db/client.ts'
-import { factColumns, utc } from '#lib/base/db/columns.ts'
+import { reasonColumns, utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { instant } from '#lib/base/fields.ts'
@@ -107,7 +107,7 @@ function list(from: Prisma.Sql, name: string): Prisma.Sql {
 }
 
 const refundWithRejection = asJson(
-  Prisma.sql`${refundColumns}, ${factColumns('r', 'rejection', 'rejection_reason')}`,
+  Prisma.sql`${refundColumns}, ${reasonColumns('r', 'rejection', 'rejection_reason')}`,
 )
 
 async function readTraces(accountId: string, id: string): Promise<Traces | null> {

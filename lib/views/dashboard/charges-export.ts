@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { CSV_BOM, csvLine, csvTime } from '#lib/base/csv.ts'
+import { CSV_BOM, csvLine, csvTimeFormatter } from '#lib/base/csv.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { must } from '#lib/base/fields.ts'
@@ -61,7 +61,7 @@ async function* csvOf(
   timeZone: string,
 ): AsyncGenerator<string> {
   const { charges: t, chargeStatus } = MESSAGES[locale]
-  const time = csvTime(locale, timeZone)
+  const time = csvTimeFormatter(locale, timeZone)
   const at = (text: string | null) => text && time(text)
   const payer = [t.payer, t.column.email, t.column.document]
   const times = [t.created, t.column.paid, t.column.expires]

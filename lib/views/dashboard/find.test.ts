@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { bareId, newId } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
 import { deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
 import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
@@ -28,7 +28,7 @@ async function expectOnly(q: string, kind: string, href: string): Promise<void> 
 describe('exactly one hit for', () => {
   test('a charge by id, reference, txid and BR Code', async () => {
     const { id, external_id, br_code } = await read('/transactions/[id]')
-    for (const name of [id, id.toUpperCase(), ` ${id} `, external_id, bareId(id), br_code]) {
+    for (const name of [id, id.toUpperCase(), ` ${id} `, external_id, removeHyphens(id), br_code]) {
       await expectOnly(name, 'charge', `/test/charges/${id}`)
     }
   })

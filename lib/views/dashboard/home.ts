@@ -6,7 +6,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 import { listChargeRows } from '#lib/rooms/charges/queries.ts'
 import { summarizeCharges, sumPaid } from '#lib/rooms/charges/summarize.ts'
-import { readDelivered } from '#lib/services/webhooks/delivered.ts'
+import { readDeliveryRate } from '#lib/services/webhooks/delivered.ts'
 import { addDays, chartDays, dayOf, listDays, midnight } from '#lib/views/dashboard/period.ts'
 import type { DayReceived, Home, Received, SearchParams } from '#lib/views/dashboard/schema.ts'
 
@@ -37,7 +37,7 @@ export async function readHome(
     sumBoth(account, mode, month, shown),
     summarizeCharges(id, mode, since),
     readPresent(id, mode),
-    readDelivered(id, mode),
+    readDeliveryRate(id, mode),
     listChargeRows(id, mode, { limit: CHARGES_SHOWN }),
   ])
   return {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { sayLeaving } from '#lib/base/db/wake.ts'
+import { announceShutdown } from '#lib/base/db/wake.ts'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
@@ -151,7 +151,7 @@ test('a live charge ends when the process shuts down', async () => {
   const { id } = await openCharge(merchant)
   const { heard, reading, isOver } = await listen(id)
   await expect.poll(() => heard.length).toBe(1)
-  sayLeaving()
+  announceShutdown()
   await reading
   expect(isOver()).toBe(true)
   expect(countWatchers(merchant.id)).toBe(0)

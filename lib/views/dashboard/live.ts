@@ -1,7 +1,7 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { listenToOthers } from '#lib/base/db/listen.ts'
+import { listenForWakeUps } from '#lib/base/db/listen.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { onLeaving, onWake, type Topic } from '#lib/base/db/wake.ts'
+import { onShutdown, onWake, type Topic } from '#lib/base/db/wake.ts'
 import { log } from '#lib/base/log.ts'
 import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
 
@@ -80,10 +80,10 @@ class Hub {
     const look = () => this.#lookSoon()
     const anyway = setInterval(look, LOOK_ANYWAY_MS)
     anyway.unref()
-    listenToOthers(stopping.signal)
+    listenForWakeUps(stopping.signal)
     this.#offs = [
       ...SAID.map(topic => onWake(topic, look)),
-      onLeaving(() => this.#endAll()),
+      onShutdown(() => this.#endAll()),
       () => clearInterval(anyway),
       () => stopping.abort(),
     ]

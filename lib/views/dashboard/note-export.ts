@@ -1,5 +1,5 @@
 import type { Action } from '#lib/base/audit/actions.ts'
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 
@@ -18,5 +18,7 @@ export function noteExport(
 ): Promise<void> {
   const kept = KEPT.filter(name => asked[name] !== undefined)
   const after = Object.fromEntries(kept.map(name => [name, String(asked[name])]))
-  return transaction(tx => recordAudit(tx, { actor: actorOf(userId), action, accountId, after }))
+  return transaction(tx =>
+    recordAudit(tx, { actor: requireActor(userId), action, accountId, after }),
+  )
 }

@@ -1,4 +1,4 @@
-import { plainAmount } from '#lib/base/csv.ts'
+import { formatDecimalAmount } from '#lib/base/csv.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { foldText } from '#lib/base/pix/br-code.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
@@ -55,7 +55,7 @@ export function ofxLine(row: StatementRow, memo: string, timeZone: string): stri
   return [
     `<STMTTRN><TRNTYPE>${amount > 0 ? 'CREDIT' : 'DEBIT'}</TRNTYPE>`,
     `<DTPOSTED>${ofxTime(new Date(created_at), timeZone)}</DTPOSTED>`,
-    `<TRNAMT>${plainAmount(amount)}</TRNAMT>`,
+    `<TRNAMT>${formatDecimalAmount(amount)}</TRNAMT>`,
     `<FITID>${kind}.${subject_id}</FITID>`,
     `<MEMO>${ofxText(memo)}</MEMO></STMTTRN>\r\n`,
   ].join('')
@@ -64,7 +64,7 @@ export function ofxLine(row: StatementRow, memo: string, timeZone: string): stri
 export function ofxEnd({ closing, last, timeZone }: Book): string {
   return [
     '</BANKTRANLIST>',
-    `<LEDGERBAL><BALAMT>${plainAmount(closing)}</BALAMT>`,
+    `<LEDGERBAL><BALAMT>${formatDecimalAmount(closing)}</BALAMT>`,
     `<DTASOF>${ofxTime(last, timeZone)}</DTASOF></LEDGERBAL>`,
     '</STMTRS></STMTTRNRS></BANKMSGSRSV1></OFX>',
     '',

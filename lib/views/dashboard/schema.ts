@@ -1,4 +1,4 @@
-import type { FactParams } from '#lib/base/fact.ts'
+import type { ReasonParams } from '#lib/base/fact.ts'
 import type { BrCodeError } from '#lib/base/pix/br-code.ts'
 import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
 import type { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
@@ -65,7 +65,7 @@ export type ToldStep = {
 
 export interface RejectionFields {
   rejection_code: RejectionCode | null
-  rejection_params: FactParams | null
+  rejection_params: ReasonParams | null
 }
 
 export interface WithdrawalStory {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { CSV_BOM, csvLine, csvTime } from '#lib/base/csv.ts'
+import { CSV_BOM, csvLine, csvTimeFormatter } from '#lib/base/csv.ts'
 import { must } from '#lib/base/fields.ts'
 import { LOCALES, type Locale } from '#lib/base/locale.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -55,7 +55,7 @@ type Pages = AsyncIterable<StatementRow[]>
 
 async function* csvOf(pages: Pages, locale: Locale, timeZone: string): AsyncGenerator<string> {
   const { column, kind } = MESSAGES[locale].statement
-  const time = csvTime(locale, timeZone)
+  const time = csvTimeFormatter(locale, timeZone)
   const names = [column.when, column.what, column.with, column.reference, column.id]
   yield CSV_BOM + csvLine([...names, column.amount, column.balance], locale)
   for await (const rows of pages) {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Prisma } from '#lib/base/db/client.ts'
-import { factColumns, utc } from '#lib/base/db/columns.ts'
-import { factParams } from '#lib/base/fact.ts'
+import { reasonColumns, utc } from '#lib/base/db/columns.ts'
+import { reasonParams } from '#lib/base/fact.ts'
 import { instant } from '#lib/base/fields.ts'
 import { REJECTION_CODES } from '#lib/services/gateway/rejection.ts'
 import { Attempt } from '#lib/services/webhooks/wire.ts'
@@ -18,9 +18,9 @@ export const toldStep = z.object({
 
 export const toldColumns = Prisma.sql`
   ${utc('a.created_at', 'at')}, d.host, a.number, a.response_status, a.problem,
-  ${factColumns('a', 'problem')}`
+  ${reasonColumns('a', 'problem')}`
 
 export const rejectionFields = {
   rejection_code: z.enum(REJECTION_CODES).nullable(),
-  rejection_params: factParams.nullable(),
+  rejection_params: reasonParams.nullable(),
 }

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { bareId, newId } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { simulateWithdrawal } from '#lib/rooms/withdrawals/simulate.ts'
-import type { Answer, Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
-import { journaled } from '#lib/services/gateway/journal.ts'
+import type { Gateway, GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
+import { withJournal } from '#lib/services/gateway/journal.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { call } from '#lib/testing/call.ts'
 import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
@@ -129,13 +129,13 @@ test("webhook attempts are listed with status or problem, and without the URL's 
 })
 
 test('calls to a real bank come from the journal, and repeated results are one entry', async () => {
-  const said: Answer<OrderState>[] = [
+  const said: GatewayResult<OrderState>[] = [
     { outcome: 'unknown', reason: 'no response in time' },
     { outcome: 'ok', value: { state: 'taken' } },
     { outcome: 'ok', value: { state: 'taken' } },
     { outcome: 'ok', value: { state: 'done', endToEndId: `E${'0'.repeat(31)}` } },
   ]
-  const answer = async () => said.shift() as Answer<OrderState>
+  const answer = async () => said.shift() as GatewayResult<OrderState>
   const bank: Gateway = {
     ...simulator,
     name: 'bank',
@@ -143,8 +143,8 @@ test('calls to a real bank come from the journal, and repeated results are one e
     sendPayout: answer,
     getPayout: answer,
   }
-  const calls = journaled(bank, [{ accountId: merchant.id, id, mode: 'test' }])
-  const order = { id: bareId(id), amount: 3_000, dictKey: KEY.dictKey }
+  const calls = withJournal(bank, [{ accountId: merchant.id, id, mode: 'test' }])
+  const order = { id: removeHyphens(id), amount: 3_000, dictKey: KEY.dictKey }
   await calls.sendPayout(order)
   for (let times = 0; times < 3; times++) await calls.getPayout(order.id)
   const { body } = await ask(id)

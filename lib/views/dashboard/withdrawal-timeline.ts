@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { Prisma } from '#lib/base/db/client.ts'
-import { factColumns, utc, utcText } from '#lib/base/db/columns.ts'
+import { reasonColumns, utc, utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { instant } from '#lib/base/fields.ts'
-import { bareId } from '#lib/base/ids.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
@@ -91,7 +91,7 @@ async function readTraces(accountId: string, id: string): Promise<Traces | null>
   const rows = (from: Prisma.Sql) =>
     Prisma.sql`(SELECT COALESCE(json_agg(r), '[]') FROM (${from}) r)`
   const columns = Prisma.sql`
-    w.dict_key, w.attempts, ${factColumns('w', 'rejection', 'rejection_reason')},
+    w.dict_key, w.attempts, ${reasonColumns('w', 'rejection', 'rejection_reason')},
     ${rows(Prisma.sql`
       SELECT e.kind, e.balance_after, ${utc('e.created_at', 'at')}
       FROM ledger_entries e
@@ -110,7 +110,7 @@ async function readTraces(accountId: string, id: string): Promise<Traces | null>
       WHERE d.account_id = ${accountId}::uuid AND d.subject_id = ${id}::uuid
       ORDER BY a.created_at LIMIT ${ROWS_MAX}`)} AS told,
     (SELECT ${utcText('o.created_at')} FROM simulator_orders o
-      WHERE w.mode = 'test' AND o.id = ${bareId(id)} AND o.kind = 'payout') AS taken_at`
+      WHERE w.mode = 'test' AND o.id = ${removeHyphens(id)} AND o.kind = 'payout') AS taken_at`
   const [found] = await queryRows<Traces>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM withdrawals w
     WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid`)

@@ -10,7 +10,7 @@ import { useApi } from '#components/nav/world.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field, MoneyField } from '#components/ui/field.tsx'
-import { parseReais, reaisText } from '#lib/base/money.ts'
+import { formatReais, parseReais } from '#lib/base/money.ts'
 import { refundRequest } from '#lib/rooms/charges/refunds/schema.ts'
 
 export function RefundDialog({ onClose }: { onClose: () => void }) {
@@ -42,7 +42,7 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
         <MoneyField
           label={t('refund.amount')}
           name="amount"
-          defaultValue={reaisText(refundable, locale)}
+          defaultValue={formatReais(refundable, locale)}
           onInput={event => setAmount(parseReais(event.currentTarget.value))}
           problem={form.problems.amount ? t('refund.amountWrong', { left }) : null}
           hint={

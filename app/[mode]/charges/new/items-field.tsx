@@ -5,7 +5,7 @@ import { type SyntheticEvent, useState } from 'react'
 import { rowName, sumOfItems } from '#app/[mode]/charges/new/new-charge.ts'
 import { AddRow, RemoveRow, RowInput, useRows } from '#app/[mode]/charges/new/rows.tsx'
 import { moneyText } from '#components/format/format.tsx'
-import { parseReais, reaisText } from '#lib/base/money.ts'
+import { formatReais, parseReais } from '#lib/base/money.ts'
 
 interface ItemsFieldProps {
   /** The text of the amount field. */
@@ -88,7 +88,7 @@ function ItemRow({ id, number, onRemove }: ItemRowProps) {
         inputMode="decimal"
         onBlur={event => {
           const price = parseReais(event.currentTarget.value)
-          if (price !== null) event.currentTarget.value = reaisText(price, locale)
+          if (price !== null) event.currentTarget.value = formatReais(price, locale)
         }}
       />
       <RemoveRow

@@ -10,7 +10,7 @@ import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMember } from '#lib/edge/session/gate.ts'
 import { listInvitations, listMembers } from '#lib/rooms/accounts/people-queries.ts'
-import { mayNow } from '#lib/services/people/roles.ts'
+import { hasPermissionNow } from '#lib/services/people/roles.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('members'))('title') }
@@ -23,7 +23,7 @@ export default async function MembersPage({ params }: { params: Promise<{ mode: 
     listMembers(account.id),
     listInvitations(account.id),
   ])
-  const mayWrite = mayNow(account, 'members:write')
+  const mayWrite = hasPermissionNow(account, 'members:write')
   return (
     <ClientWords of={['members', 'invitationLink']}>
       <PageHead title={t('title')}>{mayWrite ? <InviteButton /> : null}</PageHead>

@@ -4,7 +4,7 @@ import { DEEDS, useRoleText } from '#components/status/role-permissions.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Table } from '#components/ui/table.tsx'
 import { ROLES, type Role } from '#lib/rooms/accounts/schema.ts'
-import { type Allowed, may } from '#lib/services/people/roles.ts'
+import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
 
 export function RolesTable() {
   const t = useTranslations('members')
@@ -56,9 +56,9 @@ export function RolesTable() {
   )
 }
 
-function MayCell({ role, needs }: { role: Role; needs: Allowed }) {
+function MayCell({ role, needs }: { role: Role; needs: AnyPermission }) {
   const t = useTranslations('members')
-  const isAllowed = may(role, needs)
+  const isAllowed = hasPermission(role, needs)
   const Icon = isAllowed ? Check : Minus
   return (
     <td className="px-2 py-2">

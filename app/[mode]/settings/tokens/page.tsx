@@ -11,7 +11,7 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { env } from '#lib/base/env.ts'
 import { requireMember } from '#lib/edge/session/gate.ts'
 import { listTokens } from '#lib/rooms/tokens/queries.ts'
-import { may, mayNow } from '#lib/services/people/roles.ts'
+import { hasPermission, hasPermissionNow } from '#lib/services/people/roles.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('tokens'))('title') }
@@ -20,7 +20,7 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function TokensPage({ params }: { params: Promise<{ mode: string }> }) {
   const { account, mode } = await requireMember(params)
   const [t, tokens] = await Promise.all([getTranslations('tokens'), listTokens(account.id, mode)])
-  const mayWrite = mayNow(account, 'tokens:write')
+  const mayWrite = hasPermissionNow(account, 'tokens:write')
   return (
     <>
       <PageHead title={t('title')}>
@@ -37,7 +37,7 @@ export default async function TokensPage({ params }: { params: Promise<{ mode: s
       </PageHead>
       <SettingsTabs mode={mode} current="tokens" />
       <p className="mb-4 text-muted text-small">{t(`inMode.${mode}`)}</p>
-      {may(account.role, 'tokens:write') ? null : (
+      {hasPermission(account.role, 'tokens:write') ? null : (
         <div className="mb-4">
           <Notice tone="wait" icon={Lock}>
             {t('readOnly')}

@@ -6,7 +6,7 @@ import {
   EVENT_GROUPS,
   EVENT_TYPES,
   type EventType,
-  typesOf,
+  matchEventTypes,
 } from '#lib/services/webhooks/states.ts'
 
 interface EventChoiceProps {
@@ -49,7 +49,7 @@ export function EventChoice({ chosen: first, problem: found }: EventChoiceProps)
             <p className="mb-1 text-muted text-small">
               {t(group === 'transaction.*' ? 'ofCharges' : 'ofWithdrawals')}
             </p>
-            {typesOf(group).map(type => (
+            {matchEventTypes(group).map(type => (
               <label key={type} className="flex min-h-9 items-start gap-2.5 py-1.5">
                 <input
                   type="checkbox"

@@ -9,7 +9,7 @@ import { moneyText } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field, MoneyField } from '#components/ui/field.tsx'
 import type { Mode } from '#lib/base/mode.ts'
-import { parseReais, reaisText } from '#lib/base/money.ts'
+import { formatReais, parseReais } from '#lib/base/money.ts'
 import { ApiProblem } from '#lib/edge/client/api.ts'
 import { WITHDRAWAL_AMOUNT_MIN } from '#lib/rooms/withdrawals/schema.ts'
 
@@ -83,7 +83,7 @@ function AmountField({ form, available, amount }: RequestFieldsProps) {
   function fillIn() {
     const input = place.current?.querySelector('input')
     if (!input) return
-    input.value = reaisText(available, locale)
+    input.value = formatReais(available, locale)
     input.dispatchEvent(new Event('input', { bubbles: true }))
     input.focus()
   }

@@ -6,7 +6,7 @@ import { useApi } from '#components/form/api.ts'
 import { editing, useForm } from '#components/form/form.ts'
 import { Save } from '#components/form/save.tsx'
 import { MoneyField } from '#components/ui/field.tsx'
-import { parseReais, reaisText } from '#lib/base/money.ts'
+import { formatReais, parseReais } from '#lib/base/money.ts'
 import { type AccountLimits, accountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
 
 interface LimitsFormProps {
@@ -46,7 +46,7 @@ export function LimitsForm({ accountId, limits }: LimitsFormProps) {
           key={name}
           label={t(`limit.${name}`)}
           name={name}
-          defaultValue={kept[name] === null ? '' : reaisText(kept[name], locale)}
+          defaultValue={kept[name] === null ? '' : formatReais(kept[name], locale)}
           placeholder={t('limit.none')}
           hint={name === 'night_max' ? t('limit.night') : undefined}
           problem={form.problems[name] ? t('limit.invalid') : null}

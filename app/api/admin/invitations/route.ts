@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { env } from '#lib/base/env.ts'
 import { adminDoor } from '#lib/edge/http/door.ts'
 import { inviteMerchant } from '#lib/rooms/accounts/invite.ts'
@@ -21,7 +21,7 @@ export const POST = adminDoor({
   refuses: ['sign_up_closed'],
   takesProof: true,
   async handle({ user, body }) {
-    const { id, path } = await inviteMerchant(body.email, actorOf(user.id))
+    const { id, path } = await inviteMerchant(body.email, requireActor(user.id))
     return { data: { id, link: env().PUBLIC_URL + path } }
   },
 })

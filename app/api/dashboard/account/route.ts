@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { accountChange } from '#lib/rooms/accounts/schema.ts'
 import { updateAccount } from '#lib/rooms/accounts/update.ts'
@@ -10,6 +10,6 @@ export const PATCH = endpoint({
   body: accountChange,
   answer: AccountSettings,
   async handle({ account, body, userId }) {
-    return { data: await updateAccount(account.id, body, actorOf(userId)) }
+    return { data: await updateAccount(account.id, body, requireActor(userId)) }
   },
 })

@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { env } from '#lib/base/env.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { inviteMember } from '#lib/rooms/accounts/invite.ts'
@@ -15,7 +15,7 @@ export const POST = endpoint({
   // A retry gets no link: only a hash of its secret is stored.
   once: { keptS: 86_400, recall: async (_call, id) => ({ data: { id, link: null } }) },
   async handle({ account, body, userId, once }) {
-    const { id, path } = await inviteMember(account.id, body, actorOf(userId), once)
+    const { id, path } = await inviteMember(account.id, body, requireActor(userId), once)
     return { data: { id, link: env().PUBLIC_URL + path } }
   },
 })

@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { profileChange } from '#lib/services/people/schema.ts'
 import { updateProfile } from '#lib/services/people/update.ts'
@@ -10,6 +10,6 @@ export const PATCH = endpoint({
   body: profileChange,
   answer: Profile,
   async handle({ body, userId }) {
-    return { data: await updateProfile(actorOf(userId), body) }
+    return { data: await updateProfile(requireActor(userId), body) }
   },
 })

@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { listTokens, readExpiry, readToken, recallIssued } from '#lib/rooms/tokens/queries.ts'
@@ -30,7 +30,7 @@ export const POST = endpoint({
     const expiresAt = await readExpiry(accountId, body)
     const { name, permissions } = body
     const wanted = { accountId, mode, name, permissions, expiresAt }
-    const { id, token } = await issueToken(wanted, actorOf(userId), once)
+    const { id, token } = await issueToken(wanted, requireActor(userId), once)
     return { data: { ...(await readToken(accountId, mode, id)), token } }
   },
 })

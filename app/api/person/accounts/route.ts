@@ -4,7 +4,7 @@ import { openAccount } from '#lib/rooms/accounts/open.ts'
 import { accountRequest } from '#lib/rooms/accounts/schema.ts'
 import { AccountOpened } from '#lib/rooms/accounts/wire.ts'
 import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
-import { requireFew } from '#lib/services/people/throttle.ts'
+import { requireWithinLimit } from '#lib/services/people/throttle.ts'
 
 export const POST = personDoor({
   summary: 'Open another account as the signed-in user',
@@ -12,7 +12,7 @@ export const POST = personDoor({
   answer: AccountOpened,
   refuses: ['sign_up_closed', 'invitation_ended', 'other_person', 'too_many_requests'],
   async handle({ user, body, ip }) {
-    await requireFew([
+    await requireWithinLimit([
       ['sign_up', ip],
       ['sign_up', user.id],
     ])

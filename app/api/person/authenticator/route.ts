@@ -1,10 +1,10 @@
 import { personDoor } from '#lib/edge/http/door.ts'
 import { beginAuthenticator, removeAuthenticator } from '#lib/services/people/authenticator.ts'
-import { AuthenticatorBegun, Done } from '#lib/services/people/wire.ts'
+import { AuthenticatorSecret, Done } from '#lib/services/people/wire.ts'
 
 export const POST = personDoor({
   summary: 'Start to set up an authenticator app and show its secret once',
-  answer: AuthenticatorBegun,
+  answer: AuthenticatorSecret,
   refuses: ['limit_reached'],
   takesProof: true,
   async handle({ user }) {

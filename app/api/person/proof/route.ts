@@ -1,5 +1,5 @@
 import { personDoor } from '#lib/edge/http/door.ts'
-import { listProofMethods, prove } from '#lib/services/people/prove.ts'
+import { listProofMethods, verifyProof } from '#lib/services/people/prove.ts'
 import { proofRequest } from '#lib/services/people/schema.ts'
 import { Done, ProofMethods } from '#lib/services/people/wire.ts'
 
@@ -16,7 +16,7 @@ export const POST = personDoor({
   body: proofRequest,
   answer: Done,
   async handle({ user, body }) {
-    await prove(user, body)
+    await verifyProof(user, body)
     return { data: {} }
   },
 })

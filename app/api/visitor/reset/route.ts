@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { visitorDoor } from '#lib/edge/http/door.ts'
-import { askReset } from '#lib/services/people/reset.ts'
+import { requestReset } from '#lib/services/people/reset.ts'
 import { resetRequest } from '#lib/services/people/schema.ts'
 
 export const POST = visitorDoor({
@@ -9,7 +9,7 @@ export const POST = visitorDoor({
   answer: z.object({ data: z.object({}) }),
   refuses: ['too_many_requests'],
   async handle({ body, ip }) {
-    await askReset(body.email, ip)
+    await requestReset(body.email, ip)
     return { data: {} }
   },
 })

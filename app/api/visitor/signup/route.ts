@@ -4,7 +4,7 @@ import { signUp } from '#lib/rooms/accounts/open.ts'
 import { signUpRequest } from '#lib/rooms/accounts/schema.ts'
 import { AccountOpened } from '#lib/rooms/accounts/wire.ts'
 import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
-import { requireFew } from '#lib/services/people/throttle.ts'
+import { requireWithinLimit } from '#lib/services/people/throttle.ts'
 
 export const POST = visitorDoor({
   summary: 'Open an account as a new user',
@@ -12,7 +12,7 @@ export const POST = visitorDoor({
   answer: AccountOpened,
   refuses: ['sign_up_closed', 'invitation_ended', 'other_person', 'too_many_requests'],
   async handle({ body, ip }) {
-    await requireFew([['sign_up', ip]])
+    await requireWithinLimit([['sign_up', ip]])
     const account = await signUp(body)
     // The account is complete without this charge, so a failure here must not fail the sign-up.
     await payWelcomeCharge(account).catch(err =>

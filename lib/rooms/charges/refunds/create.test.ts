@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import type { Once } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
@@ -52,7 +52,7 @@ async function rowsOf(merchant: Account): Promise<unknown> {
   ])
 }
 
-function onceOf(merchant: Account, key = newId()): Once {
+function onceOf(merchant: Account, key = newId()): IdempotentRequest {
   return {
     accountId: merchant.id,
     mode: 'test',

@@ -1,11 +1,11 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { type AccountRef, ofAccount } from '#lib/base/db/columns.ts'
-import type { Once } from '#lib/base/db/once.ts'
+import { type AccountRef, accountCondition } from '#lib/base/db/columns.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
-import { retried } from '#lib/base/db/transaction.ts'
+import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { invalidInput, refusalOf, refuse, type TrocoError } from '#lib/base/errors.ts'
+import { invalidInput, parseDatabaseRefusal, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -28,7 +28,7 @@ export async function createRefund(
   mode: Mode,
   chargeIdOrReference: string,
   { amount, reason, by }: RefundRequest & { by?: string | null },
-  once?: Once,
+  once?: IdempotentRequest,
 ): Promise<RefundRow> {
   const which = isUuid(chargeIdOrReference)
     ? Prisma.sql`c.id = ${chargeIdOrReference}::uuid`
@@ -40,7 +40,7 @@ export async function createRefund(
       locked: Prisma.sql`
         SELECT c.account_id, c.id, c.status, c.paid_at,
           c.amount - c.refunded_amount - c.refund_held_amount AS unspent
-        FROM charges c WHERE ${ofAccount('c', account)} AND c.mode = ${mode}
+        FROM charges c WHERE ${accountCondition('c', account)} AND c.mode = ${mode}
           AND ${which} AND c.status <> 'opening' FOR UPDATE`,
       judged: Prisma.sql`
         SELECT k.account_id, k.id, CASE
@@ -73,7 +73,7 @@ export async function createRefund(
     audit: { action: 'refund.requested', by },
     returning: refundAsJson,
   })
-  const [row] = await retried(() => queryRows<RefundRow>(statement)).catch(refuseInWords)
+  const [row] = await retryOnConflict(() => queryRows<RefundRow>(statement)).catch(refuseInWords)
   if (!row) throw new Invariant('the statement that inserts a refund returned no row')
   wake('refunds')
   return row
@@ -86,7 +86,7 @@ const REFUSED: Record<string, () => TrocoError> = {
 }
 
 function refuseInWords(error: unknown): never {
-  const refusal = refusalOf(error)
+  const refusal = parseDatabaseRefusal(error)
   if (!refusal) return refuseOverdraft(error)
   const refused = REFUSED[refusal.code]
   if (refused) throw refused()

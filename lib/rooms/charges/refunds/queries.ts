@@ -1,10 +1,10 @@
 import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { type AccountRef, ofAccount, utc } from '#lib/base/db/columns.ts'
+import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
 import { type Page, pageSql, toPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import type { ListQuery } from '#lib/base/fields.ts'
-import { bareId, isUuid } from '#lib/base/ids.ts'
+import { isUuid, removeHyphens } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
@@ -28,7 +28,7 @@ export async function findRefund(
   if (!isUuid(id)) return null
   const [row] = await queryRows<RefundRow>(Prisma.sql`
     SELECT ${refundAsJson}::text AS json FROM refunds r
-    WHERE ${ofAccount('r', account)} AND r.mode = ${mode} AND r.id = ${id}::uuid
+    WHERE ${accountCondition('r', account)} AND r.mode = ${mode} AND r.id = ${id}::uuid
       AND r.charge_id = ${chargeId}::uuid`)
   return row ?? null
 }
@@ -41,7 +41,7 @@ export async function recallRefund(
 ): Promise<RefundRow> {
   const [row] = await queryRows<RefundRow>(Prisma.sql`
     SELECT ${refundAsJson}::text AS json FROM refunds r
-    WHERE ${ofAccount('r', account)} AND r.mode = ${mode} AND r.id = ${id}::uuid`)
+    WHERE ${accountCondition('r', account)} AND r.mode = ${mode} AND r.id = ${id}::uuid`)
   if (!row) throw new Invariant(`refund ${id} was acknowledged but is missing`)
   return { ...row, status: 'pending' }
 }
@@ -54,7 +54,7 @@ export async function listRefunds(
 ): Promise<Page<RefundRow>> {
   const rows = await queryRows<RefundRow>(Prisma.sql`
     SELECT ${refundAsJson}::text AS json FROM refunds r
-    WHERE ${ofAccount('r', account)} AND r.mode = ${mode}
+    WHERE ${accountCondition('r', account)} AND r.mode = ${mode}
       AND r.charge_id = ${chargeId}::uuid ${pageSql('r', query)}`)
   return toPage(rows, query.limit)
 }
@@ -72,5 +72,5 @@ export async function findRefundOrder({
       AND r.status = 'pending' AND r.lease = ${lease}::uuid`
   if (!row) return null
   if (!row.endToEndId) throw new Invariant(`refund ${id} is due, but its charge has no payment`)
-  return { id: bareId(id), endToEndId: row.endToEndId, amount: cents(row.amount) }
+  return { id: removeHyphens(id), endToEndId: row.endToEndId, amount: cents(row.amount) }
 }

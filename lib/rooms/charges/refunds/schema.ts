@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { about, listQuery, text, wholeCents } from '#lib/base/fields.ts'
+import { listQuery, openApiMeta, text, wholeCents } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { REFUND_STATUSES } from '#lib/rooms/charges/refunds/states.ts'
@@ -13,10 +13,10 @@ const RefundRequest = z
   .object({
     amount: wholeCents(1, AMOUNT_MAX)
       .optional()
-      .meta(about('Amount to refund, in cents. Default: the rest of the charge.', 500)),
+      .meta(openApiMeta('Amount to refund, in cents. Default: the rest of the charge.', 500)),
     reason: text(1, 255)
       .optional()
-      .meta(about('Reason, for your own records.', 'One of two items was out of stock')),
+      .meta(openApiMeta('Reason, for your own records.', 'One of two items was out of stock')),
   })
   .meta({ id: 'RefundRequest', examples: [{ amount: 500 }] })
 export type RefundRequest = z.infer<typeof RefundRequest>

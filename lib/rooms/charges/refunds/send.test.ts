@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claim } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
-import { bareId } from '#lib/base/ids.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { chargeColumns, findCharge } from '#lib/rooms/charges/queries.ts'
@@ -9,7 +9,12 @@ import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { findRefund } from '#lib/rooms/charges/refunds/queries.ts'
 import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import type { Answer, Gateway, OrderState, RefundOrder } from '#lib/services/gateway/gateway.ts'
+import type {
+  Gateway,
+  GatewayResult,
+  OrderState,
+  RefundOrder,
+} from '#lib/services/gateway/gateway.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
@@ -39,7 +44,7 @@ async function openRefund(): Promise<{ id: string; chargeId: string; endToEndId:
 const stateOf = ({ id, chargeId }: { id: string; chargeId: string }) =>
   findRefund(merchant.id, 'test', chargeId, id)
 const fallDue = () => db().$executeRaw`UPDATE refunds SET due_at = now() WHERE due_at IS NOT NULL`
-const ordersOf = (id: string) => db().simulatorOrder.findMany({ where: { id: bareId(id) } })
+const ordersOf = (id: string) => db().simulatorOrder.findMany({ where: { id: removeHyphens(id) } })
 const letBankSettle = () =>
   db().$executeRaw`UPDATE simulator_orders SET settles_at = now() WHERE kind = 'refund'`
 const send = () => sendDueRefunds(chargeColumns)
@@ -49,15 +54,15 @@ async function databaseTime(): Promise<string> {
   return row?.time ?? ''
 }
 
-const LOST: Answer<never> = { outcome: 'unknown', reason: 'the connection broke' }
-const DOWN: Answer<never> = { outcome: 'retryable', reason: 'down' }
-const NO: Answer<never> = { outcome: 'rejected', reason: 'The account was closed' }
-const TAKEN: Answer<OrderState> = { outcome: 'ok', value: { state: 'taken' } }
+const LOST: GatewayResult<never> = { outcome: 'unknown', reason: 'the connection broke' }
+const DOWN: GatewayResult<never> = { outcome: 'retryable', reason: 'down' }
+const NO: GatewayResult<never> = { outcome: 'rejected', reason: 'The account was closed' }
+const TAKEN: GatewayResult<OrderState> = { outcome: 'ok', value: { state: 'taken' } }
 
 interface Plan {
   /** Responses to the first orders and queries; null, and every later call, uses the simulator. */
-  sent?: (Answer<OrderState> | null)[]
-  asked?: Answer<OrderState | null>[]
+  sent?: (GatewayResult<OrderState> | null)[]
+  asked?: GatewayResult<OrderState | null>[]
   /** Whether orders reach the bank; true by default. */
   arrives?: boolean
 }
@@ -107,7 +112,9 @@ test("the bank receives the payment's end-to-end id, the amount and the id witho
   const refund = await openRefund()
   const { gateway, orders, questions } = bank()
   await turn(gateway)
-  expect(orders).toEqual([{ id: bareId(refund.id), endToEndId: refund.endToEndId, amount: 3_000 }])
+  expect(orders).toEqual([
+    { id: removeHyphens(refund.id), endToEndId: refund.endToEndId, amount: 3_000 },
+  ])
   expect(questions).toEqual([])
 })
 
@@ -124,7 +131,7 @@ test('a refund accepted by the bank is queried after growing pauses, and not sen
     expect(row).toEqual({ waits: true, lease: null })
   }
   expect(orders).toHaveLength(1)
-  expect(questions).toEqual([bareId(refund.id), bareId(refund.id)])
+  expect(questions).toEqual([removeHyphens(refund.id), removeHyphens(refund.id)])
   expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
   await expectBalancedBooks(merchant.id)
 })
@@ -151,7 +158,7 @@ describe('a lost response', () => {
       const refund = await openRefund()
       const { gateway, orders } = bank({ sent: [answer, answer], arrives: false })
       for (let count = 0; count < 3; count++) await turn(gateway)
-      expect(orders.map(order => order.id)).toEqual(Array(3).fill(bareId(refund.id)))
+      expect(orders.map(order => order.id)).toEqual(Array(3).fill(removeHyphens(refund.id)))
       await letBankSettle()
       await turn(gateway)
       expect(orders).toHaveLength(3)
@@ -179,7 +186,7 @@ describe('a lost response', () => {
     const refund = await openRefund()
     const { gateway, orders } = bank({ sent: Array(30).fill(LOST), arrives: false })
     for (let count = 0; count < 30; count++) await turn(gateway)
-    expect(new Set(orders.map(order => order.id))).toEqual(new Set([bareId(refund.id)]))
+    expect(new Set(orders.map(order => order.id))).toEqual(new Set([removeHyphens(refund.id)]))
     expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
     await expectBalancedBooks(merchant.id)
   })
@@ -200,7 +207,7 @@ describe('a refused refund', () => {
     const refund = await openRefund()
     await db().$executeRaw`
       INSERT INTO simulator_orders (id, kind, amount, state, reason, settles_at)
-      VALUES (${bareId(refund.id)}, 'refund', 3000, 'refused', 'Past the limit', now())`
+      VALUES (${removeHyphens(refund.id)}, 'refund', 3000, 'refused', 'Past the limit', now())`
     expect(await send()).toBe(1)
     const rejected = { status: 'rejected', rejection_reason: 'Past the limit' }
     expect(await stateOf(refund)).toMatchObject(rejected)
@@ -212,7 +219,7 @@ describe('a crash', () => {
   test('after the bank call and before the write finds the same order again', async () => {
     const refund = await openRefund()
     const [held] = await claim('refunds', 1)
-    await simulator.refundCharge({ id: bareId(refund.id), endToEndId: '-', amount: 3_000 })
+    await simulator.refundCharge({ id: removeHyphens(refund.id), endToEndId: '-', amount: 3_000 })
     await letBankSettle()
     expect(held?.attempts).toBe(1)
     const { gateway, orders } = bank()
@@ -228,7 +235,7 @@ describe('a crash', () => {
     await claim('refunds', 1)
     const { gateway, orders, questions } = bank()
     await turn(gateway)
-    expect(questions).toEqual([bareId(refund.id)])
+    expect(questions).toEqual([removeHyphens(refund.id)])
     expect(orders).toHaveLength(1)
   })
 
@@ -251,7 +258,7 @@ describe('a worker that lost its lease', () => {
     stub.settle()
     await turn(stub)
     expect(await stateOf(refund)).toMatchObject({ status: 'completed', rejection_reason: null })
-    expect(stub.debitsOf(bareId(refund.id))).toBe(1)
+    expect(stub.debitsOf(removeHyphens(refund.id))).toBe(1)
     const where = { subjectId: refund.chargeId, type: { startsWith: 'transaction.refund' } }
     expect(await db().event.count({ where })).toBe(1)
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
@@ -287,7 +294,7 @@ describe('a worker that lost its lease', () => {
   test('does not send again what the new holder has sent', async () => {
     const refund = await openRefund()
     const stub = new StubBank()
-    stub.decide(bareId(refund.id), { sends: ['lost before'] })
+    stub.decide(removeHyphens(refund.id), { sends: ['lost before'] })
     await turn(stub)
     stub.stall('after', () => turn(stub))
     await turn(stub)
@@ -310,7 +317,7 @@ test('four concurrent workers send and complete each of 60 refunds once', async 
     await fallDue()
   }
   expect(await db().refund.count({ where })).toBe(60)
-  const ids = refunds.map(({ id }) => bareId(id))
+  const ids = refunds.map(({ id }) => removeHyphens(id))
   expect(await db().simulatorOrder.count({ where: { id: { in: ids } } })).toBe(60)
   expect(await db().event.count({ where: { subjectId: chargeId } })).toBe(61)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 0 })

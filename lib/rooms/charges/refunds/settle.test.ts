@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db, disconnect, Prisma } from '#lib/base/db/client.ts'
-import type { Once } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import { onWake, type Topic } from '#lib/base/db/wake.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { pickFields } from '#lib/base/fields.ts'
@@ -348,7 +348,7 @@ describe('a settlement that fails at any table writes nothing', () => {
 
   test.each(CREATED)('creating a refund: %s', async table => {
     const { merchant, chargeId } = await openRefund(webhook)
-    const once: Once = {
+    const once: IdempotentRequest = {
       accountId: merchant.id,
       mode: 'test',
       path: '/x',

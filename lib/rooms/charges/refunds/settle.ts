@@ -1,13 +1,13 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
-import { retried } from '#lib/base/db/transaction.ts'
+import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
-import { type BankReason, rejectedFor } from '#lib/services/gateway/rejection.ts'
+import { type BankReason, rejectionAssignments } from '#lib/services/gateway/rejection.ts'
 
 interface Settlement {
   accountId: string
@@ -30,7 +30,7 @@ export function completeRefund(
 export function rejectRefund(
   settlement: Settlement & { reason: BankReason },
 ): Promise<RefundRow | null> {
-  return settle(settlement, 'rejected', rejectedFor(settlement.reason), Prisma.sql`0`)
+  return settle(settlement, 'rejected', rejectionAssignments(settlement.reason), Prisma.sql`0`)
 }
 
 /**
@@ -80,7 +80,7 @@ async function settle(
     event: outcome === 'completed' ? 'transaction.refunded' : 'transaction.refund_failed',
     returning: refundAsJson,
   })
-  const [row] = await retried(() => queryRows<RefundRow>(statement))
+  const [row] = await retryOnConflict(() => queryRows<RefundRow>(statement))
   if (row) wake('deliveries')
   return row ?? null
 }

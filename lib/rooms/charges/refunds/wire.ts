@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { about, instant, pageOf, pickFields } from '#lib/base/fields.ts'
+import { instant, openApiMeta, pageOf, pickFields } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
 import { REFUND_STATUSES } from '#lib/rooms/charges/refunds/states.ts'
 
@@ -8,17 +8,17 @@ const STATUS =
 const RETURN_ID = 'Return id of the central bank, 32 characters, or null.'
 
 const created = {
-  id: z.uuid().meta(about('Id of the refund.', '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60')),
+  id: z.uuid().meta(openApiMeta('Id of the refund.', '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60')),
   transaction_id: z
     .uuid()
-    .meta(about('Id of the refunded charge.', '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa')),
-  amount: z.int().meta(about('Amount, in cents.', 500)),
-  status: z.enum(REFUND_STATUSES).meta(about(STATUS, 'pending')),
+    .meta(openApiMeta('Id of the refunded charge.', '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa')),
+  amount: z.int().meta(openApiMeta('Amount, in cents.', 500)),
+  status: z.enum(REFUND_STATUSES).meta(openApiMeta(STATUS, 'pending')),
   reason: z
     .string()
     .nullable()
-    .meta(about('Reason as sent, or null.', 'One of two items was out of stock')),
-  created_at: instant.meta(about('Time of creation.', '2026-11-21T01:36:09.427318Z')),
+    .meta(openApiMeta('Reason as sent, or null.', 'One of two items was out of stock')),
+  created_at: instant.meta(openApiMeta('Time of creation.', '2026-11-21T01:36:09.427318Z')),
 }
 
 export const RefundCreated = z.object({ data: z.object(created) }).meta({ id: 'RefundCreated' })
@@ -26,18 +26,23 @@ export const RefundCreated = z.object({ data: z.object(created) }).meta({ id: 'R
 export const RefundDetail = z
   .object({
     ...created,
-    status: created.status.meta(about(STATUS, 'completed')),
-    mode: z.enum(MODES).meta(about('Test or live mode.', 'test')),
+    status: created.status.meta(openApiMeta(STATUS, 'completed')),
+    mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
     rejection_reason: z
       .string()
       .nullable()
-      .meta(about('Reason that the bank gave, or null.', null)),
-    return_id: z.string().nullable().meta(about(RETURN_ID, 'D00000000202611210136f0e1d2c3b4a')),
+      .meta(openApiMeta('Reason that the bank gave, or null.', null)),
+    return_id: z
+      .string()
+      .nullable()
+      .meta(openApiMeta(RETURN_ID, 'D00000000202611210136f0e1d2c3b4a')),
     completed_at: instant
       .nullable()
-      .meta(about('Time of completion, or null.', '2026-11-21T01:36:10.611204Z')),
-    rejected_at: instant.nullable().meta(about('Time of rejection, or null.', null)),
-    updated_at: instant.meta(about('Time of the last change.', '2026-11-21T01:36:10.611204Z')),
+      .meta(openApiMeta('Time of completion, or null.', '2026-11-21T01:36:10.611204Z')),
+    rejected_at: instant.nullable().meta(openApiMeta('Time of rejection, or null.', null)),
+    updated_at: instant.meta(
+      openApiMeta('Time of the last change.', '2026-11-21T01:36:10.611204Z'),
+    ),
   })
   .meta({ id: 'Refund' })
 export type RefundDetail = z.infer<typeof RefundDetail>

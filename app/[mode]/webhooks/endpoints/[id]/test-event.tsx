@@ -11,7 +11,7 @@ import { useApi } from '#components/nav/world.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { Select } from '#components/ui/field.tsx'
-import type { Endpoint, TestAnswer } from '#lib/services/webhooks/schema.ts'
+import type { Endpoint, TestResult } from '#lib/services/webhooks/schema.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 
 export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
@@ -21,7 +21,7 @@ export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
   const [type, setType] = useState(endpoint.event_types[0])
   const test = useMutation({
     mutationFn: (idempotencyKey: string) =>
-      api.send<{ data: TestAnswer }>('POST', `/dashboard/webhooks/endpoints/${endpoint.id}/test`, {
+      api.send<{ data: TestResult }>('POST', `/dashboard/webhooks/endpoints/${endpoint.id}/test`, {
         body: { type },
         idempotencyKey,
       }),

@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { adminDoor } from '#lib/edge/http/door.ts'
 import { revokeInvitation } from '#lib/rooms/accounts/revoke.ts'
 import { Done } from '#lib/rooms/accounts/wire.ts'
@@ -9,7 +9,7 @@ export const DELETE = adminDoor({
   refuses: ['invitation_not_found'],
   takesProof: true,
   async handle({ user, params: { id = '' } }) {
-    await revokeInvitation(null, id, actorOf(user.id))
+    await revokeInvitation(null, id, requireActor(user.id))
     return { data: {} }
   },
 })

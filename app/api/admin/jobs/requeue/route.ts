@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { adminDoor } from '#lib/edge/http/door.ts'
 import { JobsRequeued, requeueRequest } from '#lib/views/admin/health-wire.ts'
 import { requeueJobs } from '#lib/views/admin/requeue.ts'
@@ -10,6 +10,6 @@ export const POST = adminDoor({
   refuses: ['job_not_found', 'under_way', 'endpoint_disabled', 'delivery_not_found'],
   takesProof: true,
   async handle({ user, body }) {
-    return { data: { requeued: await requeueJobs(body, actorOf(user.id)) } }
+    return { data: { requeued: await requeueJobs(body, requireActor(user.id)) } }
   },
 })

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { auditExportQuery, exportAudit } from '#lib/views/dashboard/audit-export.ts'
 
@@ -9,5 +9,5 @@ export const GET = endpoint({
   query: auditExportQuery,
   answer: z.string(),
   handle: ({ account, userId, query }) =>
-    exportAudit({ staff: false, accountId: account.id }, actorOf(userId).id, query),
+    exportAudit({ staff: false, accountId: account.id }, requireActor(userId).id, query),
 })

@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { revokeInvitation } from '#lib/rooms/accounts/revoke.ts'
 import { Done } from '#lib/rooms/accounts/wire.ts'
@@ -10,7 +10,7 @@ export const DELETE = endpoint({
   answer: Done,
   refuses: ['invitation_not_found'],
   async handle({ account, params: { id = '' }, userId }) {
-    await revokeInvitation(account.id, id, actorOf(userId))
+    await revokeInvitation(account.id, id, requireActor(userId))
     return { data: {} }
   },
 })

@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { assignRole } from '#lib/rooms/accounts/assign.ts'
 import { removeMember } from '#lib/rooms/accounts/remove.ts'
@@ -13,7 +13,7 @@ export const PATCH = endpoint({
   answer: Done,
   refuses: ['member_not_found', 'last_owner'],
   async handle({ account, body, params: { id = '' }, userId }) {
-    await assignRole(account.id, id, body.role, actorOf(userId))
+    await assignRole(account.id, id, body.role, requireActor(userId))
     return { data: {} }
   },
 })
@@ -25,7 +25,7 @@ export const DELETE = endpoint({
   answer: Done,
   refuses: ['member_not_found', 'last_owner'],
   async handle({ account, params: { id = '' }, userId }) {
-    await removeMember(account.id, id, actorOf(userId))
+    await removeMember(account.id, id, requireActor(userId))
     return { data: {} }
   },
 })

@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { leaveAccount } from '#lib/rooms/accounts/remove.ts'
 import { Done } from '#lib/rooms/accounts/wire.ts'
@@ -11,7 +11,7 @@ export const POST = endpoint({
   refuses: ['last_owner'],
   once: { keptS: 86_400 },
   async handle({ account, userId }) {
-    await leaveAccount(account.id, actorOf(userId))
+    await leaveAccount(account.id, requireActor(userId))
     return { data: {} }
   },
 })

@@ -1,4 +1,4 @@
-import { notesOf } from '#lib/base/audit/note.ts'
+import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { createEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { listEndpoints, recallEndpoint } from '#lib/services/webhooks/queries.ts'
@@ -27,7 +27,7 @@ export const POST = endpoint({
     recall: async ({ account, mode }, id) => ({ data: await recallEndpoint(account, mode, id) }),
   },
   async handle({ account, mode, body, userId, once }) {
-    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
     const id = await createEndpoint(owner, body, once)
     return { data: await recallEndpoint(account.id, mode, id) }
   },

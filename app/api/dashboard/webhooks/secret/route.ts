@@ -1,4 +1,4 @@
-import { notesOf } from '#lib/base/audit/note.ts'
+import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { showSecret } from '#lib/services/webhooks/secrets.ts'
 import { SecretShown } from '#lib/services/webhooks/wire.ts'
@@ -10,7 +10,7 @@ export const GET = endpoint({
   takesProof: true,
   answer: SecretShown,
   async handle({ account, mode, userId }) {
-    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
     return { data: await showSecret(owner) }
   },
 })

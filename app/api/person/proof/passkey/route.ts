@@ -1,11 +1,11 @@
 import { personDoor } from '#lib/edge/http/door.ts'
-import { askPasskey } from '#lib/services/people/passkeys.ts'
-import { PasskeyAsked } from '#lib/services/people/wire.ts'
+import { beginPasskeyAuthentication } from '#lib/services/people/passkeys.ts'
+import { PasskeyOptions } from '#lib/services/people/wire.ts'
 
 export const POST = personDoor({
   summary: 'Read the options for confirming the identity with a passkey',
-  answer: PasskeyAsked,
+  answer: PasskeyOptions,
   async handle({ user, origin }) {
-    return { data: await askPasskey(origin, user.id) }
+    return { data: await beginPasskeyAuthentication(origin, user.id) }
   },
 })

@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { adminDoor } from '#lib/edge/http/door.ts'
 import { activateAccount } from '#lib/rooms/accounts/activate.ts'
 import { readStanding } from '#lib/views/admin/accounts.ts'
@@ -12,7 +12,7 @@ export const POST = adminDoor({
   refuses: ['account_not_found'],
   takesProof: true,
   async handle({ user, body, params: { id = '' } }) {
-    await activateAccount(id, body.reason, actorOf(user.id))
+    await activateAccount(id, body.reason, requireActor(user.id))
     return { data: await readStanding(id) }
   },
 })

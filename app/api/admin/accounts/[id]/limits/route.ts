@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { adminDoor } from '#lib/edge/http/door.ts'
 import { limitAccount } from '#lib/rooms/accounts/limit.ts'
@@ -12,7 +12,7 @@ export const PUT = adminDoor({
   refuses: ['account_not_found'],
   takesProof: true,
   async handle({ user, body, params: { id = '' } }) {
-    const data = await limitAccount(id, body, actorOf(user.id))
+    const data = await limitAccount(id, body, requireActor(user.id))
     if (!data) throw refuse('account_not_found')
     return { data }
   },

@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { revealDocument } from '#lib/rooms/charges/reveal.ts'
 import { DocumentShown } from '#lib/rooms/charges/wire.ts'
@@ -12,7 +12,7 @@ export const POST = endpoint({
   // Only long enough to retry a lost response: the stored response contains the document.
   once: { keptS: 60 },
   async handle({ account, mode, params: { id = '' }, userId }) {
-    const document = await revealDocument({ accountId: account.id, mode, id }, actorOf(userId))
+    const document = await revealDocument({ accountId: account.id, mode, id }, requireActor(userId))
     return { data: { document } }
   },
 })

@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { readToken } from '#lib/rooms/tokens/queries.ts'
 import { revokeOwnToken } from '#lib/rooms/tokens/revoke.ts'
@@ -15,7 +15,7 @@ export const POST = endpoint({
   once: { keptS: 86_400 },
   async handle({ account, mode, body, params: { id = '' }, userId }) {
     const accountId = account.id
-    await revokeOwnToken({ accountId, mode, id }, body.reason, actorOf(userId))
+    await revokeOwnToken({ accountId, mode, id }, body.reason, requireActor(userId))
     return { data: await readToken(accountId, mode, id) }
   },
 })

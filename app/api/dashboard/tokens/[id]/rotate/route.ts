@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { readToken, recallIssued } from '#lib/rooms/tokens/queries.ts'
 import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
@@ -20,7 +20,7 @@ export const POST = endpoint({
   async handle({ account, mode, body, params, userId, once }) {
     const accountId = account.id
     const rotation = { accountId, mode, id: params.id ?? '', overlapHours: body.overlap_hours }
-    const { id, token } = await rotateToken(rotation, actorOf(userId), once)
+    const { id, token } = await rotateToken(rotation, requireActor(userId), once)
     return { data: { ...(await readToken(accountId, mode, id)), token } }
   },
 })

@@ -1,5 +1,5 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { seesSentBytes } from '#lib/services/people/roles.ts'
+import { canSeeSentBodies } from '#lib/services/people/roles.ts'
 import { readDelivery, readDeliveryMasked } from '#lib/services/webhooks/delivery-queries.ts'
 import { DeliveryRead } from '#lib/services/webhooks/wire.ts'
 
@@ -9,7 +9,7 @@ export const GET = endpoint({
   answer: DeliveryRead,
   refuses: ['delivery_not_found'],
   async handle({ account, mode, params: { id = '' } }) {
-    const read = seesSentBytes(account.role) ? readDelivery : readDeliveryMasked
+    const read = canSeeSentBodies(account.role) ? readDelivery : readDeliveryMasked
     return { data: await read(account.id, mode, id) }
   },
 })

@@ -1,4 +1,4 @@
-import { notesOf } from '#lib/base/audit/note.ts'
+import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { countFailed, resendFailed } from '#lib/services/webhooks/resend.ts'
 import { failedQuery, resendRequest } from '#lib/services/webhooks/schema.ts'
@@ -24,7 +24,7 @@ export const POST = endpoint({
   refuses: ['endpoint_not_found', 'endpoint_disabled'],
   once: { keptS: 86_400 },
   async handle({ account, mode, userId, body }) {
-    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
     return resendFailed(owner, await withSubjects(account.id, mode, body))
   },
 })

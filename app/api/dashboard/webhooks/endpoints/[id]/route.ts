@@ -1,4 +1,4 @@
-import { notesOf } from '#lib/base/audit/note.ts'
+import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { deleteEndpoint, editEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { readEndpoint } from '#lib/services/webhooks/queries.ts'
@@ -22,7 +22,7 @@ export const PATCH = endpoint({
   answer: EndpointRead,
   refuses: ['endpoint_not_found'],
   async handle({ account, mode, body, params: { id = '' }, userId }) {
-    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
     await editEndpoint(owner, id, body)
     return { data: await readEndpoint(account.id, mode, id) }
   },
@@ -34,7 +34,7 @@ export const DELETE = endpoint({
   answer: EndpointDeleted,
   refuses: ['endpoint_not_found'],
   async handle({ account, mode, params: { id = '' }, userId }) {
-    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
     await deleteEndpoint(owner, id)
     return { data: { id, deleted: true } }
   },

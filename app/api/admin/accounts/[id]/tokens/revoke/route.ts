@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { adminDoor } from '#lib/edge/http/door.ts'
 import { cancelTokens } from '#lib/rooms/tokens/cancel.ts'
 import { readStanding } from '#lib/views/admin/accounts.ts'
@@ -13,6 +13,6 @@ export const POST = adminDoor({
   takesProof: true,
   async handle({ user, body, params: { id = '' } }) {
     await readStanding(id)
-    return { data: { revoked: await cancelTokens(id, body.reason, actorOf(user.id)) } }
+    return { data: { revoked: await cancelTokens(id, body.reason, requireActor(user.id)) } }
   },
 })

@@ -1,4 +1,4 @@
-import { notesOf } from '#lib/base/audit/note.ts'
+import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { readDelivery } from '#lib/services/webhooks/delivery-queries.ts'
 import { resendDelivery } from '#lib/services/webhooks/resend.ts'
@@ -11,7 +11,7 @@ export const POST = endpoint({
   refuses: ['delivery_not_found', 'endpoint_disabled', 'under_way'],
   once: { keptS: 86_400 },
   async handle({ account, mode, userId, params: { id = '' } }) {
-    const note = notesOf(account.id, userId)
+    const note = createAuditNote(account.id, userId)
     await resendDelivery({ accountId: account.id, mode, note }, id)
     // Without the attempts: their bodies would be stored with the idempotency key.
     const { attempts: _, later_pauses_s: __, ...data } = await readDelivery(account.id, mode, id)

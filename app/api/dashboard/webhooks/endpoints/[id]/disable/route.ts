@@ -1,4 +1,4 @@
-import { notesOf } from '#lib/base/audit/note.ts'
+import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { pauseEndpoint } from '#lib/services/webhooks/enable.ts'
 import { readEndpoint } from '#lib/services/webhooks/queries.ts'
@@ -11,7 +11,7 @@ export const POST = endpoint({
   refuses: ['endpoint_not_found'],
   once: { keptS: 86_400 },
   async handle({ account, mode, params: { id = '' }, userId }) {
-    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
     await pauseEndpoint(owner, id)
     return { data: await readEndpoint(account.id, mode, id) }
   },

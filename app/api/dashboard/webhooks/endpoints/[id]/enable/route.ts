@@ -1,4 +1,4 @@
-import { notesOf } from '#lib/base/audit/note.ts'
+import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { enableEndpoint } from '#lib/services/webhooks/enable.ts'
 import { readEndpoint } from '#lib/services/webhooks/queries.ts'
@@ -13,7 +13,7 @@ export const POST = endpoint({
   refuses: ['endpoint_not_found'],
   once: { keptS: 86_400 },
   async handle({ account, mode, body, params: { id = '' }, userId }) {
-    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
     const missed = await enableEndpoint(owner, id, body.send_missed)
     return { data: await readEndpoint(account.id, mode, id), missed }
   },

@@ -1,4 +1,4 @@
-import { notesOf } from '#lib/base/audit/note.ts'
+import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { recallSecret, rotateSecret } from '#lib/services/webhooks/secrets.ts'
 import { SecretShown } from '#lib/services/webhooks/wire.ts'
@@ -15,7 +15,7 @@ export const POST = endpoint({
     recall: async ({ account, mode }, id) => ({ data: await recallSecret(account, mode, id) }),
   },
   async handle({ account, mode, params: { id = '' }, userId, once }) {
-    const owner = { accountId: account.id, mode, note: notesOf(account.id, userId) }
+    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
     return { data: await rotateSecret(owner, id, once) }
   },
 })

@@ -3,13 +3,17 @@ import { eventSamples } from '#lib/edge/http/openapi-schemas.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
-import { eventPage } from '#lib/services/webhooks/event-page.ts'
+import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
 import { testRequest } from '#lib/services/webhooks/schema.ts'
 import { sendTestEvent } from '#lib/services/webhooks/test-event.ts'
 import { TestRead } from '#lib/services/webhooks/wire.ts'
 
 const sampleOf = eventSamples(
-  eventPage({ transaction: ChargeDetail, refund: RefundDetail, withdrawal: WithdrawalDetail }),
+  eventPageSchema({
+    transaction: ChargeDetail,
+    refund: RefundDetail,
+    withdrawal: WithdrawalDetail,
+  }),
 )
 
 export const POST = endpoint({

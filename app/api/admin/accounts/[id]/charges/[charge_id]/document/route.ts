@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { adminDoor } from '#lib/edge/http/door.ts'
 import { revealDocument } from '#lib/rooms/charges/reveal.ts'
 import { DocumentShown } from '#lib/rooms/charges/wire.ts'
@@ -11,7 +11,7 @@ export const POST = adminDoor({
   refuses: ['transaction_not_found'],
   takesProof: true,
   async handle({ user, body, params: { id: accountId = '', charge_id: id = '' } }) {
-    const document = await revealDocument({ accountId, id }, actorOf(user.id), body.reason)
+    const document = await revealDocument({ accountId, id }, requireActor(user.id), body.reason)
     return { data: { document } }
   },
 })

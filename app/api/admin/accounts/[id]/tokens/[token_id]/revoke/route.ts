@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { actorOf } from '#lib/base/audit/note.ts'
+import { requireActor } from '#lib/base/audit/note.ts'
 import { adminDoor } from '#lib/edge/http/door.ts'
 import { cancelToken } from '#lib/rooms/tokens/cancel.ts'
 import { reasoned } from '#lib/views/admin/schema.ts'
@@ -11,7 +11,7 @@ export const POST = adminDoor({
   refuses: ['token_not_found'],
   takesProof: true,
   async handle({ user, body, params: { id: accountId = '', token_id: id = '' } }) {
-    const ended = await cancelToken({ accountId, id }, body.reason, actorOf(user.id))
+    const ended = await cancelToken({ accountId, id }, body.reason, requireActor(user.id))
     return { data: { id, was_in_force: ended !== null } }
   },
 })
