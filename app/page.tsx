@@ -1,6 +1,6 @@
 import { redirect } from 'next/navigation'
-import { currentUser, firstPage } from '#lib/edge/session/gate.ts'
+import { currentUser, landingPath } from '#lib/edge/session/gate.ts'
 
 export default async function FirstPage() {
-  redirect(firstPage(await currentUser()))
+  redirect(landingPath(await currentUser()))
 }

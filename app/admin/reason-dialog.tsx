@@ -6,7 +6,7 @@ import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { maybeReasoned, reasoned } from '#lib/views/admin/schema.ts'
+import { optionalReasonRequest, reasonRequest } from '#lib/views/admin/schema.ts'
 
 interface ReasonDialogProps {
   title: string
@@ -26,7 +26,7 @@ export function ReasonDialog(props: ReasonDialogProps) {
   const api = useApi()
   const router = useRouter()
   const form = useForm({
-    schema: isOptional ? maybeReasoned : reasoned,
+    schema: isOptional ? optionalReasonRequest : reasonRequest,
     read: data => ({ reason: String(data.get('reason')).trim() || undefined }),
     send: async body => {
       const said = await api.send('POST', path, { body })

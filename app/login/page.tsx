@@ -8,9 +8,9 @@ import { SignInForm } from '#app/login/sign-in-form.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { env } from '#lib/base/env.ts'
-import { currentUser, firstPage } from '#lib/edge/session/gate.ts'
-import { openidProviders, readKeptStep } from '#lib/edge/session/openid.ts'
-import { safeNext } from '#lib/edge/session/schema.ts'
+import { currentUser, landingPath } from '#lib/edge/session/gate.ts'
+import { openidProviders, readPendingStep } from '#lib/edge/session/openid.ts'
+import { safeRedirectPath } from '#lib/edge/session/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('login'))('submit') }
@@ -22,9 +22,9 @@ interface LoginPageProps {
 
 export default async function LoginPage({ searchParams }: LoginPageProps) {
   const asked = await searchParams
-  const next = safeNext(asked.next)
+  const next = safeRedirectPath(asked.next)
   const user = await currentUser()
-  if (user) redirect(next === '/' ? firstPage(user) : next)
+  if (user) redirect(next === '/' ? landingPath(user) : next)
   const t = await getTranslations('login')
   const file = (parts: React.ReactNode) => (
     <code className="rounded-[5px] bg-sunk px-1 py-0.5 font-mono text-[12.5px]">{parts}</code>
@@ -95,7 +95,7 @@ export default async function LoginPage({ searchParams }: LoginPageProps) {
           </Notice>
         </div>
       ) : null}
-      <SignInForm words={words} problems={problems} next={next} firstStep={await readKeptStep()}>
+      <SignInForm words={words} problems={problems} next={next} firstStep={await readPendingStep()}>
         {provider ? (
           <ProviderButton
             provider={provider.id}

@@ -7,7 +7,7 @@ import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { visitorApi } from '#lib/edge/client/api.ts'
+import { createVisitorApi } from '#lib/edge/client/api.ts'
 import { resetRequest } from '#lib/services/people/schema.ts'
 
 /** Asks for a reset link. The response is the same whether or not the e-mail is known. */
@@ -18,7 +18,7 @@ export function AskReset() {
     schema: resetRequest,
     read: data => ({ email: data.get('email') || undefined }),
     send: async body => {
-      await visitorApi().send('POST', '/visitor/reset', { body })
+      await createVisitorApi().send('POST', '/visitor/reset', { body })
       setSentTo(body.email)
     },
   })

@@ -11,7 +11,7 @@ import { env, loadEnvFile } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
-import { routeConsole } from '#lib/edge/server/console.ts'
+import { redirectConsole } from '#lib/edge/server/console.ts'
 import { createFront } from '#lib/edge/server/front.ts'
 
 /** Time limit for open requests on shutdown; then their connections are closed. */
@@ -34,7 +34,7 @@ async function serve(development: boolean): Promise<void> {
   const runtime = await openRuntime({ staysUp: true })
   let worker: Worker | null = null
   try {
-    if (!development) routeConsole()
+    if (!development) redirectConsole()
     const demo = await openDemoWhereLocal(runtime)
     const pages = next({ dev: development, hostname: HOST, port: PORT })
     await pages.prepare()

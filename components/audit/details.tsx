@@ -22,7 +22,7 @@ interface DetailsProps {
 
 export function AuditDetails({ line, isStaff, onClose, onNarrow }: DetailsProps) {
   const t = useTranslations('audit')
-  const { mode } = useApi().world
+  const { mode } = useApi().scope
   const { actor, account, target } = line
   const actionText = useActionText()
   const place = placeOf(line, mode, isStaff)

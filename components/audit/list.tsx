@@ -31,7 +31,7 @@ export function AuditList({ isStaff, asked, isFiltered, first }: AuditListProps)
   const [shown, setShown] = useState<AuditLine | null>(null)
   const path = `${isStaff ? '/admin/audit' : '/dashboard/audit'}?${new URLSearchParams(asked)}`
   const { data, error } = useQuery({
-    queryKey: ['page', api.world, path],
+    queryKey: ['page', api.scope, path],
     queryFn: ({ signal }) => api.get<ListPage<AuditLine>>(path, signal),
     initialData: first,
   })

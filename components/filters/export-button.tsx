@@ -7,7 +7,7 @@ import { fileNameOf, saveAs } from '#components/form/save-file.ts'
 import { useApi } from '#components/nav/world.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import { ApiProblem } from '#lib/edge/client/api.ts'
+import { ApiError } from '#lib/edge/client/api.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 
 interface ExportButtonProps {
@@ -67,7 +67,7 @@ export function ExportButton({ path, words }: ExportButtonProps) {
       {failure ? (
         <div className="w-full pb-2">
           <Notice tone="bad" icon={CircleAlert} role="alert">
-            {failure instanceof ApiProblem ? problemText(failure) : words.broken}
+            {failure instanceof ApiError ? problemText(failure) : words.broken}
           </Notice>
         </div>
       ) : null}

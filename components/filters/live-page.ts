@@ -16,7 +16,7 @@ export function useLivePage<Row extends { status: string }>(
 ) {
   const api = useApi()
   return useQuery({
-    queryKey: ['page', api.world, path],
+    queryKey: ['page', api.scope, path],
     queryFn: ({ signal }) => api.get<ListPage<Row>>(path, signal),
     initialData: first,
     refetchInterval: ({ state }) =>

@@ -2,7 +2,7 @@
 
 import { type FocusEvent, type InputEvent, type SubmitEvent, useRef, useState } from 'react'
 import type { ZodType } from 'zod'
-import { ApiProblem } from '#lib/edge/client/api.ts'
+import { ApiError } from '#lib/edge/client/api.ts'
 
 /** required: the field is empty. invalid: its value is not allowed. */
 export type FieldProblem = 'required' | 'invalid'
@@ -49,7 +49,7 @@ export function useForm<Wire>({ schema, read, send }: FormRules<Wire>): Form {
     try {
       await send(judged.body, key.current)
     } catch (error) {
-      const refused = error instanceof ApiProblem ? fieldsOf(error, form) : {}
+      const refused = error instanceof ApiError ? fieldsOf(error, form) : {}
       setProblems(refused)
       if (Object.keys(refused).length === 0) setFailure(error)
       focusFirst(form, refused)
@@ -107,7 +107,7 @@ function judge<Wire>(schema: ZodType<Wire>, given: unknown): Judged<Wire> {
 }
 
 /** Returns the invalid fields of the response that exist in this form. */
-function fieldsOf({ fields, code }: ApiProblem, form: HTMLFormElement): Form['problems'] {
+function fieldsOf({ fields, code }: ApiError, form: HTMLFormElement): Form['problems'] {
   if (code !== 'invalid_input') return {}
   const here = Object.keys(fields).filter(name => form.elements.namedItem(name))
   return Object.fromEntries(here.map(name => [name, 'invalid' as const]))

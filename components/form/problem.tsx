@@ -1,7 +1,7 @@
 import { CircleAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Notice } from '#components/ui/notice.tsx'
-import { ApiProblem } from '#lib/edge/client/api.ts'
+import { ApiError } from '#lib/edge/client/api.ts'
 
 const KNOWN = [
   'network',
@@ -30,7 +30,7 @@ const KNOWN = [
 export function useProblemText(): (error: unknown) => string {
   const t = useTranslations('problem')
   return error => {
-    const { code, requestId } = error instanceof ApiProblem ? error : { code: '', requestId: null }
+    const { code, requestId } = error instanceof ApiError ? error : { code: '', requestId: null }
     const known = KNOWN.find(name => name === code || (name === 'not_found' && code.endsWith(name)))
     return known ? t(known) : t('other', { code: requestId ?? (code || '?') })
   }

@@ -8,7 +8,7 @@ import { goInto, openApi, signInto } from '#components/join/enter.ts'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { ApiProblem } from '#lib/edge/client/api.ts'
+import { ApiError } from '#lib/edge/client/api.ts'
 import { accountRequest, signUpRequest } from '#lib/rooms/accounts/schema.ts'
 
 interface SignUpFormProps {
@@ -42,7 +42,7 @@ export function SignUpForm({ invited }: SignUpFormProps) {
         )
         await signInto(said.data.account_id, body.email, body.password)
       } catch (error) {
-        setTaken(error instanceof ApiProblem && error.fields.email !== undefined)
+        setTaken(error instanceof ApiError && error.fields.email !== undefined)
         throw error
       }
     },

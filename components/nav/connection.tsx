@@ -5,7 +5,7 @@ import { WifiOff } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
-import { ApiProblem } from '#lib/edge/client/api.ts'
+import { ApiError } from '#lib/edge/client/api.ts'
 
 const LOOK_AGAIN_MS = 3_000
 
@@ -20,7 +20,7 @@ export function Connection() {
     addEventListener('offline', lose)
     const unsubscribe = queries.getQueryCache().subscribe(({ query }) => {
       const { error } = query.state
-      if (error instanceof ApiProblem && error.code === 'network') lose()
+      if (error instanceof ApiError && error.code === 'network') lose()
     })
     return () => {
       removeEventListener('offline', lose)

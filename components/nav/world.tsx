@@ -6,7 +6,7 @@ import { type ReactNode, useMemo, useState } from 'react'
 import { ApiContext, useApi } from '#components/form/api.ts'
 import { MemberContext } from '#components/nav/may.tsx'
 import type { Mode } from '#lib/base/mode.ts'
-import { ApiProblem, createApi } from '#lib/edge/client/api.ts'
+import { ApiError, createApi } from '#lib/edge/client/api.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
 
 export { useApi }
@@ -17,7 +17,7 @@ const ProofDialog = dynamic(
 
 /** Retries network failures and service_unavailable; other error responses would not change. */
 function mayRetry(failures: number, error: Error): boolean {
-  const code = error instanceof ApiProblem ? error.code : ''
+  const code = error instanceof ApiError ? error.code : ''
   return failures < 3 && ['network', 'service_unavailable'].includes(code)
 }
 

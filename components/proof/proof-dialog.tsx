@@ -11,7 +11,7 @@ import { FactorForm } from '#components/proof/factor-form.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { ApiProblem } from '#lib/edge/client/api.ts'
+import { ApiError } from '#lib/edge/client/api.ts'
 import { type ProofMethod, type ProofRequest, passwordProof } from '#lib/services/people/schema.ts'
 
 const PATH = '/person/proof'
@@ -96,7 +96,7 @@ function SignInAgain() {
       const here = location.pathname + location.search
       return location.assign(`/login?next=${encodeURIComponent(here)}`)
     }
-    setFailure(new ApiProblem(0, 'network'))
+    setFailure(new ApiError(0, 'network'))
     setBusy(false)
   }
   return (

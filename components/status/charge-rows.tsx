@@ -17,7 +17,7 @@ interface ChargeRowsProps {
 
 export function ChargeRows({ label, created, charges }: ChargeRowsProps) {
   const t = useTranslations('charges')
-  const { mode } = useApi().world
+  const { mode } = useApi().scope
   const rows = charges.map(charge => ({
     ...charge,
     title: charge.client_name,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
-import type { Door } from '#lib/edge/http/door.ts'
+import type { AccountlessEndpoint } from '#lib/edge/http/door.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
 import { call } from '#lib/testing/call.ts'
 import {
@@ -21,7 +21,7 @@ const NOT_FOUND = [404, '{"error":"Not found"}']
 const CROSS_ORIGIN = [403, '{"error":"Cross-origin request refused"}']
 
 let api: Api
-let doors: Map<string, Door>
+let doors: Map<string, AccountlessEndpoint>
 let [alone, admin, owner, token] = ['', '', '', '']
 beforeAll(async () => {
   api = await startApi()
@@ -32,8 +32,10 @@ beforeAll(async () => {
   ;[alone = '', admin = ''] = secrets
   doors = new Map(
     (await loadRoutes()).flatMap(({ segments, handlers }) =>
-      [...handlers].flatMap(([method, { opens }]): [string, Door][] =>
-        opens && method !== 'HEAD' ? [[`${method} /${segments.join('/')}`, { opens } as Door]] : [],
+      [...handlers].flatMap(([method, { access: opens }]): [string, AccountlessEndpoint][] =>
+        opens && method !== 'HEAD'
+          ? [[`${method} /${segments.join('/')}`, { access: opens } as AccountlessEndpoint]]
+          : [],
       ),
     ),
   )
@@ -57,7 +59,7 @@ async function heard(operation: Asked, headers?: Record<string, string>) {
 test('the table lists every admin, person and visitor operation with its caller and proof', () => {
   expect(DOOR_OPERATIONS.map(named).toSorted()).toEqual([...doors.keys()].toSorted())
   for (const operation of DOOR_OPERATIONS) {
-    const { who, takesProof } = doors.get(named(operation))?.opens ?? {}
+    const { audience: who, requiresProof: takesProof } = doors.get(named(operation))?.access ?? {}
     expect([who, takesProof], named(operation)).toEqual([operation.who, operation.takesProof])
   }
 })

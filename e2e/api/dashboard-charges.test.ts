@@ -7,7 +7,7 @@ import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { viewCharge } from '#lib/rooms/charges/view.ts'
+import { recordChargeView } from '#lib/rooms/charges/view.ts'
 import { call } from '#lib/testing/call.ts'
 import { deliverTheirs } from '#lib/testing/deliveries.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
@@ -21,8 +21,8 @@ import {
   openCharge,
   startApi,
 } from '#lib/testing/stage.ts'
-import { ChargeStoryRead } from '#lib/views/dashboard/charge-timeline.ts'
-import type { ChargeStory } from '#lib/views/dashboard/schema.ts'
+import { ChargeTimelineRead } from '#lib/views/dashboard/charge-timeline.ts'
+import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
 
 const NOT_FOUND = [404, '{"error":"Transaction not found"}', 'transaction_not_found']
 
@@ -49,13 +49,13 @@ async function strangers(): Promise<string[]> {
 }
 
 describe('GET /dashboard/charges/[id]/timeline', () => {
-  const read = async (id: string): Promise<ChargeStory> => {
+  const read = async (id: string): Promise<ChargeTimelineData> => {
     const { status, body } = await ask(`${id}/timeline`)
     expect(status).toBe(200)
-    expectShape(ChargeStoryRead, body)
+    expectShape(ChargeTimelineRead, body)
     return body.data
   }
-  const told = (story: ChargeStory) => story.steps.map(({ what }) => what)
+  const told = (story: ChargeTimelineData) => story.steps.map(({ what }) => what)
 
   test('lists payment, views, entries, webhooks and refunds of a charge, oldest first', async () => {
     const receiver = await openReceiver()
@@ -66,7 +66,7 @@ describe('GET /dashboard/charges/[id]/timeline', () => {
       { ...CHARGE, webhook_url: receiver.url },
       '203.0.113.7',
     )
-    await viewCharge(merchant.id, id)
+    await recordChargeView(merchant.id, id)
     await simulateCharge(merchant.id, id, 'paid')
     await deliverTheirs(merchant)
     const refund = await createRefund(merchant.id, 'test', id, { amount: 400, reason: 'broken' })

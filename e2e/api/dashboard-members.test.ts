@@ -5,7 +5,7 @@ import { unseal } from '#lib/base/keys.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import { INVITATIONS_MAX, ROLES } from '#lib/rooms/accounts/schema.ts'
-import { InvitationMade, MemberList } from '#lib/rooms/accounts/wire.ts'
+import { InvitationCreated, MemberList } from '#lib/rooms/accounts/wire.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { call } from '#lib/testing/call.ts'
@@ -105,7 +105,7 @@ describe('an invitation', () => {
     const email = someEmail()
     const { status, body } = await invite(email)
     expect(status).toBe(200)
-    expectShape(InvitationMade, body)
+    expectShape(InvitationCreated, body)
     const secret = secretOf(body.data.link)
     const [row] = await db().invitation.findMany({ where: { hash: hashSecret(secret) } })
     expect(row).toMatchObject({ accountId: shop.id, email, role: 'developer' })

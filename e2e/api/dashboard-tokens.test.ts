@@ -5,7 +5,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS, TOKENS_MAX } from '#lib/rooms/tokens/schema.ts'
 import { makeToken } from '#lib/rooms/tokens/token-text.ts'
-import { TokenList, TokenRead, TokenShown } from '#lib/rooms/tokens/wire.ts'
+import { TokenIssued, TokenList, TokenRead } from '#lib/rooms/tokens/wire.ts'
 import { type Answered, call } from '#lib/testing/call.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { type Api, CHARGE, makeMerchant, startApi } from '#lib/testing/stage.ts'
@@ -52,7 +52,7 @@ describe('POST tokens', () => {
   test('200: creates a token with the chosen permissions and shows it once', async () => {
     const { status, body } = await ask('POST', ROOT, WANTED)
     expect(status).toBe(200)
-    expectShape(TokenShown, body)
+    expectShape(TokenIssued, body)
     const { token, ...row } = body.data
     expect(row).toMatchObject({ ...WANTED, status: 'active', expires_at: null, last_used_at: null })
     expect([row.prefix, row.last_four]).toEqual([token.slice(0, 20), token.slice(-4)])
@@ -164,7 +164,7 @@ describe('POST tokens/{id}/rotate', () => {
     const old = await create({ ...WANTED, expires_in_days: 90 })
     const { status, body } = await ask('POST', `${ROOT}/${old.id}/rotate`, { overlap_hours: 24 })
     expect(status).toBe(200)
-    expectShape(TokenShown, body)
+    expectShape(TokenIssued, body)
     const { token, id } = body.data
     expect(body.data).toMatchObject({ ...WANTED, status: 'active', replaced_by: null })
     expect([await use(old.token), await use(token)]).toEqual([[200], [200]])

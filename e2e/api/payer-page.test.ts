@@ -19,7 +19,7 @@ import {
   makeMerchant,
   startApi,
 } from '#lib/testing/stage.ts'
-import { qrOf } from '#lib/views/payer/qr.ts'
+import { renderQrCode } from '#lib/views/payer/qr.ts'
 
 /** Payer data that the page must not reveal. */
 const PAYER = {
@@ -110,7 +110,7 @@ describe('the page', () => {
     expect(text).toContain('Nenhum dinheiro é pedido aqui')
     expect(text).toContain('<noscript><style')
     expect(text).toMatch(/<meta http-equiv="refresh" content="15"><\/noscript>/)
-    expect(text).toContain(qrOf(charge.br_code).text)
+    expect(text).toContain(renderQrCode(charge.br_code).text)
     expectNothingOfThePayer(text)
   })
 
@@ -309,7 +309,7 @@ test('the QR code equals that of another library, module by module, with its qui
     const theirs = renderToStaticMarkup(
       createElement(QRCodeSVG, { value: text, level: 'M', boostLevel: false, marginSize: 4 }),
     )
-    const ours = modulesOf(qrOf(text).text, /stroke="#17211d" d="([^"]+)"/)
+    const ours = modulesOf(renderQrCode(text).text, /stroke="#17211d" d="([^"]+)"/)
     expect(ours).toEqual(modulesOf(theirs, /fill="#000000" d="([^"]+)"/))
     const rows = ours.map(place => Number(place.split(',')[1]))
     expect(Math.min(...rows)).toBe(4)

@@ -215,10 +215,11 @@ test('every route requires the permission in the table, and every POST stores it
     for (const { method, allow } of [...OPERATIONS, ...PAGE_OPERATIONS].filter(
       one => one.path === `/${segments.join('/')}`,
     )) {
-      const declared = (handlers.get(method) as { declared?: { allow: unknown; once?: object } })
-        ?.declared
+      const declared = (
+        handlers.get(method) as { declared?: { allow: unknown; idempotency?: object } }
+      )?.declared
       expect([declared?.allow ?? null].flat()).toEqual([allow ?? null].flat())
-      expect(declared?.once !== undefined).toBe(method === 'POST')
+      expect(declared?.idempotency !== undefined).toBe(method === 'POST')
     }
   }
 })

@@ -3,7 +3,7 @@ import { GET } from '#app/api/person/sessions/route.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
-import { authenticate } from '#lib/edge/session/authenticate.ts'
+import { authenticateByPassword } from '#lib/edge/session/authenticate.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import { openChallenge, readChallenge } from '#lib/services/people/challenge.ts'
@@ -132,12 +132,12 @@ test('a password hash with outdated parameters is renewed at the next sign-in', 
     '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc'
   const kept = async () => (await db().user.findUniqueOrThrow({ where: { id } })).passwordHash
   await db().user.update({ where: { id }, data: { passwordHash: outdated } })
-  await authenticate({ email, address: null }, 'wrong')
+  await authenticateByPassword({ email, address: null }, 'wrong')
   expect(await kept()).toBe(outdated)
-  expect(await authenticate({ email, address: null }, 'password')).toMatchObject({ id })
+  expect(await authenticateByPassword({ email, address: null }, 'password')).toMatchObject({ id })
   const renewed = await kept()
   expect(renewed).toMatch(/^\$argon2id\$v=19\$m=47104,t=1,p=1\$/)
-  expect(await authenticate({ email, address: null }, 'password')).toMatchObject({ id })
+  expect(await authenticateByPassword({ email, address: null }, 'password')).toMatchObject({ id })
   expect(await kept()).toBe(renewed)
 })
 
@@ -147,7 +147,7 @@ describe('the sessions of a user', () => {
 
   test('are listed with browser, system and address, this one first, and without secrets', async () => {
     const body = await list()
-    expectShape(GET.opens.answer, body)
+    expectShape(GET.access.response, body)
     expect(body.data).toMatchObject([
       { browser: 'Firefox', system: 'Linux', is_this: true, ip: '203.0.113.9' },
       { browser: 'Safari', system: 'iPhone', is_this: false },

@@ -6,8 +6,8 @@ import {
   type Allowance,
   allowanceHeaders,
   closeRateLimits,
+  consumeAllowance,
   countFailedBearer,
-  takeAllowance,
 } from '#lib/edge/http/rate-limit.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 
@@ -59,8 +59,8 @@ async function untilRefused(once: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-const take = (key: string) => () => takeAllowance('token', key)
-const takeIp = (key: string) => () => takeAllowance('ip', key)
+const take = (key: string) => () => consumeAllowance('token', key)
+const takeIp = (key: string) => () => consumeAllowance('ip', key)
 
 describe('one process, with a fake clock', () => {
   beforeEach(holdClock)
@@ -178,8 +178,8 @@ test('a request after the waiting time of a refusal passes', async () => {
 
 test('a limit of 0 is off', async () => {
   setLimits(WITHOUT_RATE_LIMITS)
-  expect(await takeAllowance('ip', '192.0.2.1')).toBeNull()
-  expect(await takeAllowance('token', 'a')).toBeNull()
+  expect(await consumeAllowance('ip', '192.0.2.1')).toBeNull()
+  expect(await consumeAllowance('token', 'a')).toBeNull()
   expect(await pass(1_000, take('a'))).toBe(1_000)
   expect(await pass(1_000, takeIp('192.0.2.1'))).toBe(1_000)
   expect(await pass(1_000, () => countFailedBearer('192.0.2.1'))).toBe(1_000)

@@ -4,7 +4,7 @@ import { POST } from '#app/api/auth/[...nextauth]/route.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
-import { refuseForeign } from '#lib/edge/http/web.ts'
+import { refuseCrossSite } from '#lib/edge/http/web.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
@@ -241,8 +241,8 @@ test.each([
 
 test('a page of PUBLIC_URL may sign in, and any origin may read', () => {
   const url = `${env().PUBLIC_URL}/api/auth/x`
-  expect(refuseForeign(new Request(url, { method: 'POST', headers: origin() }))).toBeNull()
-  expect(refuseForeign(new Request(url))).toBeNull()
+  expect(refuseCrossSite(new Request(url, { method: 'POST', headers: origin() }))).toBeNull()
+  expect(refuseCrossSite(new Request(url))).toBeNull()
 })
 
 describe('the life of a session', () => {

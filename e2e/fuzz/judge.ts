@@ -58,7 +58,7 @@ function success(request: FuzzRequest, { headers, body }: Answer, routes: Routes
   if (!endpoint) return 'success on an unknown route'
   const isFile = FILE_TYPES.test(headers.get('content-type') ?? '')
   const said = isFile ? body : parse(body)
-  const issue = (endpoint.declared ?? endpoint.opens).answer.safeParse(said).error?.issues[0]
+  const issue = (endpoint.declared ?? endpoint.access).response.safeParse(said).error?.issues[0]
   return issue ? `not as declared: ${issue.path.join('.')} ${issue.message}` : null
 }
 

@@ -1,7 +1,7 @@
 import type { ZodType } from 'zod'
 import type { Random } from '#e2e/fuzz/random.ts'
 import type { World } from '#e2e/fuzz/world.ts'
-import type { Door } from '#lib/edge/http/door.ts'
+import type { AccountlessEndpoint } from '#lib/edge/http/door.ts'
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
 import { sampleOf } from '#lib/testing/sample.ts'
 import { CANARY } from '#lib/testing/stage.ts'
@@ -154,7 +154,7 @@ const QUERIES: Record<string, (about: About) => Query> = {
   'GET /admin/audit': ({ random }) => auditQuery(random),
 }
 
-type Handler = Endpoint | Door
+type Handler = Endpoint | AccountlessEndpoint
 
 export function makeValid(route: string, about: About, handler: Handler): Valid {
   const { body, query } = schemasOf(handler)
@@ -169,7 +169,7 @@ export function makeValid(route: string, about: About, handler: Handler): Valid 
   return { params, query: QUERIES[route]?.(about) ?? asked(), ...(fields ? { fields } : {}) }
 }
 
-function schemasOf({ declared, opens }: Handler): { body?: ZodType; query?: ZodType } {
+function schemasOf({ declared, access: opens }: Handler): { body?: ZodType; query?: ZodType } {
   return declared ? { body: declared.body?.test, query: declared.query } : { ...opens }
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { routeConsole } from '#lib/edge/server/console.ts'
+import { redirectConsole } from '#lib/edge/server/console.ts'
 import { createFront } from '#lib/edge/server/front.ts'
 import type { Measure } from '#lib/testing/api-process.ts'
 import { holdToDocument } from '#lib/testing/conformity.ts'
@@ -12,7 +12,7 @@ import type { Document } from '#lib/testing/strict.ts'
 /** Finalizers run after one collection, and their garbage is collected by the next. */
 const COLLECTIONS = 6
 
-routeConsole()
+redirectConsole()
 const front = await createFront(async (_request, response) => {
   response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"Not found"}')
 })

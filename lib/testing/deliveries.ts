@@ -5,15 +5,18 @@ import { newId } from '#lib/base/ids.ts'
 import { keyId, seal } from '#lib/base/keys.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
-import { tellCharge } from '#lib/rooms/charges/queries.ts'
+import { serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { tellWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
 import { createDeliverer, type Deliverer } from '#lib/services/webhooks/deliver.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { CHARGE } from '#lib/testing/stage.ts'
 
 export function makeDeliverer(): Deliverer {
-  return createDeliverer({ transaction: tellCharge, withdrawal: tellWithdrawal })
+  return createDeliverer({
+    transaction: serializeChargeEvent,
+    withdrawal: serializeWithdrawalEvent,
+  })
 }
 
 /** Delivers until nothing is due. */

@@ -16,7 +16,11 @@ import { describeVariables } from '#lib/base/settings.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { authOptions } from '#lib/edge/session/options.ts'
 import { ACCOUNT_COOKIE, LOCALE_COOKIE, THEME_COOKIE } from '#lib/edge/session/schema.ts'
-import { type Given, signIn, type Told } from '#lib/edge/session/second-step.ts'
+import {
+  type SignInCredentials,
+  type SignInDetails,
+  signIn,
+} from '#lib/edge/session/second-step.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
@@ -270,8 +274,8 @@ test('a queued mail is sent unchanged', async () => {
 })
 
 describe('users can sign in', () => {
-  async function attempt(given: Given) {
-    const told: Told = {}
+  async function attempt(given: SignInCredentials) {
+    const told: SignInDetails = {}
     return { person: await signIn(given, null, told), challenge: told.step?.challenge ?? '' }
   }
   const { email, password } = world

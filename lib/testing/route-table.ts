@@ -1,4 +1,4 @@
-import type { Door } from '#lib/edge/http/door.ts'
+import type { AccountlessEndpoint } from '#lib/edge/http/door.ts'
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
 import type { Permission } from '#lib/rooms/tokens/schema.ts'
@@ -173,7 +173,7 @@ const routes = new Map(
   (await loadRoutes()).flatMap(({ segments, handlers }) =>
     [...handlers]
       .filter(([method]) => method !== 'HEAD')
-      .map(([method, handler]): [string, Endpoint | Door] => [
+      .map(([method, handler]): [string, Endpoint | AccountlessEndpoint] => [
         `${method} /${segments.join('/')}`,
         handler,
       ]),

@@ -2,14 +2,14 @@ import { beforeAll, expect, test } from 'vitest'
 import { Prisma } from '#lib/base/db/client.ts'
 import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import { newId } from '#lib/base/ids.ts'
-import { closeCharge, closeUnheard } from '#lib/rooms/charges/close.ts'
+import { closeCharge, closeUnreported } from '#lib/rooms/charges/close.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { recallToken } from '#lib/rooms/tokens/recall.ts'
+import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
@@ -49,7 +49,7 @@ const VERBS: Record<string, Record<string, () => Promise<unknown>>> = {
     'a charge': () => openCharge(merchant),
     'a charge, with an Idempotency-Key': () => createCharge(merchant, 'test', CHARGE, null, once()),
     'a charge, for a remembered token': () => {
-      const { proof } = recallToken(token) ?? expect.unreachable()
+      const { proof } = findRememberedCaller(token) ?? expect.unreachable()
       return createCharge({ ...merchant, ref: { id: merchant.id, proof } }, 'test', CHARGE, null)
     },
   },
@@ -62,7 +62,7 @@ const VERBS: Record<string, Record<string, () => Promise<unknown>>> = {
   'charges/close': {
     'a charge that expired or failed': () => closeCharge(merchant.id, newId(), 'failed'),
     'charges that no worker holds': () =>
-      closeUnheard([{ accountId: merchant.id, chargeId: newId() }], Prisma.sql`true`),
+      closeUnreported([{ accountId: merchant.id, chargeId: newId() }], Prisma.sql`true`),
   },
   'charges/refunds/create': {
     'a refund, for a program': () => createRefund(merchant.id, 'test', paidId, { amount: 100 }),

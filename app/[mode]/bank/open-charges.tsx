@@ -27,7 +27,7 @@ export function OpenCharges({ charges, most, chosen }: OpenChargesProps) {
   const t = useTranslations('bank')
   const api = useApi()
   const { data } = useQuery({
-    queryKey: ['bank', api.world],
+    queryKey: ['bank', api.scope],
     queryFn: ({ signal }) =>
       api.get<{ data: ListedCharge[] }>(`/transactions?status=pending&limit=${most}`, signal),
     initialData: { data: charges },

@@ -54,7 +54,7 @@ export function ChargeList({ asked, filters, first }: ChargeListProps) {
 
 function NoCharges({ clear }: { clear: (() => void) | null }) {
   const t = useTranslations('charges')
-  const { world } = useApi()
+  const { scope } = useApi()
   return (
     <Sheet>
       {clear ? (
@@ -63,7 +63,7 @@ function NoCharges({ clear }: { clear: (() => void) | null }) {
         <Empty icon={QrCode} title={t('none')} text={t('noneText')}>
           <IfMay do="transactions:write">
             <Link
-              href={`/${world.mode}/charges/new`}
+              href={`/${scope.mode}/charges/new`}
               prefetch={false}
               className={buttonClass('quiet')}
             >

@@ -9,7 +9,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMember } from '#lib/edge/session/gate.ts'
 import { listChargeRows } from '#lib/rooms/charges/queries.ts'
-import { readChargesAsked } from '#lib/views/dashboard/charge-filters.ts'
+import { readChargeFilters } from '#lib/views/dashboard/charge-filters.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const SHOWN = 25
@@ -26,7 +26,7 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function ChargesPage({ params, searchParams }: ChargesPageProps) {
   const { account, mode } = await requireMember(params)
   const [t, given] = await Promise.all([getTranslations('charges'), searchParams])
-  const { asked, query } = readChargesAsked(given, account.timeZone, SHOWN)
+  const { apiParams: asked, query } = readChargeFilters(given, account.timeZone, SHOWN)
   const { rows, nextCursor } = await listChargeRows(account.id, mode, query)
   const { limit, cursor, ...filters } = asked
   return (

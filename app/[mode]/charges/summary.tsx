@@ -53,7 +53,7 @@ function Totals({ filters }: Pick<ChargeSummaryProps, 'filters'>) {
   const api = useApi()
   const path = `/dashboard/charges/totals?${new URLSearchParams(filters)}`
   const { data, error } = useQuery({
-    queryKey: ['charges', api.world, path],
+    queryKey: ['charges', api.scope, path],
     queryFn: ({ signal }) => api.get<ChargeTotals>(path, signal),
     refetchInterval: LIVE_MS,
   })

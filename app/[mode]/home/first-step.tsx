@@ -3,16 +3,16 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { buttonClass } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
-import type { Step } from '#lib/views/dashboard/schema.ts'
+import type { FirstStepName } from '#lib/views/dashboard/schema.ts'
 
-const PLACES: Record<Step, string> = {
+const PLACES: Record<FirstStepName, string> = {
   token: '/test/settings/tokens',
   payment: '/test/charges/new',
   webhook: '/test/webhooks/endpoints',
 }
 
 interface FirstStepProps {
-  step: Step
+  step: FirstStepName
   isDone: boolean
   /** The first step not done; only this one shows details. */
   isNext: boolean
@@ -56,7 +56,7 @@ export function FirstStep({ step, isDone, isNext, origin, isLocal }: FirstStepPr
   )
 }
 
-function Ways({ step, isNext }: { step: Step; isNext: boolean }) {
+function Ways({ step, isNext }: { step: FirstStepName; isNext: boolean }) {
   const t = useTranslations('steps')
   return (
     <div className="flex shrink-0 flex-wrap gap-2">

@@ -8,7 +8,7 @@ import { FirstStep } from '#app/[mode]/home/first-step.tsx'
 import { keepPreference } from '#components/format/preferences.ts'
 import { useApi } from '#components/nav/world.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { STEPS, STEPS_COOKIE, type Steps } from '#lib/views/dashboard/schema.ts'
+import { FIRST_STEPS, FIRST_STEPS_COOKIE, type Steps } from '#lib/views/dashboard/schema.ts'
 
 const REFRESH_MS = 3_000
 /** Time the finished list stays visible. */
@@ -21,7 +21,7 @@ interface FirstStepsProps {
   isLocal: boolean
 }
 
-const isAll = (steps: Steps) => STEPS.every(step => steps[step])
+const isAll = (steps: Steps) => FIRST_STEPS.every(step => steps[step])
 
 /** Steps from an empty account to a working integration, each checked off automatically. */
 export function FirstSteps({ first, origin, isLocal }: FirstStepsProps) {
@@ -29,7 +29,7 @@ export function FirstSteps({ first, origin, isLocal }: FirstStepsProps) {
   const api = useApi()
   const [isGone, setGone] = useState(false)
   const { data: steps } = useQuery({
-    queryKey: ['steps', api.world.mode, api.world.accountId],
+    queryKey: ['steps', api.scope.mode, api.scope.accountId],
     queryFn: async ({ signal }) =>
       (await api.get<{ data: Steps }>('/dashboard/steps', signal)).data,
     initialData: first,
@@ -37,8 +37,8 @@ export function FirstSteps({ first, origin, isLocal }: FirstStepsProps) {
       isGone || (state.data && isAll(state.data)) ? false : REFRESH_MS,
     gcTime: 0,
   })
-  const next = STEPS.find(step => !steps[step])
-  const done = STEPS.filter(step => steps[step]).length
+  const next = FIRST_STEPS.find(step => !steps[step])
+  const done = FIRST_STEPS.filter(step => steps[step]).length
   const isDone = isAll(steps)
   const queries = useQueryClient()
   // A finished step changes the figures of the page, too.
@@ -66,7 +66,7 @@ export function FirstSteps({ first, origin, isLocal }: FirstStepsProps) {
           <button
             type="button"
             onClick={() => {
-              keepPreference(STEPS_COOKIE, 'hidden')
+              keepPreference(FIRST_STEPS_COOKIE, 'hidden')
               setGone(true)
             }}
             className="-mr-2 inline-flex min-h-9 shrink-0 items-center gap-1.5 rounded-control px-2 font-medium text-muted text-small hover:bg-sunk hover:text-ink"
@@ -76,7 +76,7 @@ export function FirstSteps({ first, origin, isLocal }: FirstStepsProps) {
           </button>
         </div>
         <ol className="mt-3 md:mt-4">
-          {STEPS.map(step => (
+          {FIRST_STEPS.map(step => (
             <FirstStep
               key={step}
               {...{ step, origin, isLocal }}

@@ -32,7 +32,7 @@ interface LiveHomeProps {
 /** The home page, refetched every few seconds while it is visible. */
 export function LiveHome({ first, query, children }: LiveHomeProps) {
   const api = useApi()
-  const { mode, accountId } = api.world
+  const { mode, accountId } = api.scope
   const { data: home } = useQuery({
     queryKey: ['home', mode, accountId, query],
     queryFn: async ({ signal }) => {

@@ -19,8 +19,8 @@ import type { SessionAccount } from '#lib/edge/session/schema.ts'
 import { isModeOpen } from '#lib/services/gateway/choose.ts'
 import { hasPermissionNow } from '#lib/services/people/roles.ts'
 import { readHome } from '#lib/views/dashboard/home.ts'
-import { type SearchParams, STEPS, STEPS_COOKIE } from '#lib/views/dashboard/schema.ts'
-import { readSteps } from '#lib/views/dashboard/steps.ts'
+import { FIRST_STEPS, FIRST_STEPS_COOKIE, type SearchParams } from '#lib/views/dashboard/schema.ts'
+import { readFirstSteps } from '#lib/views/dashboard/steps.ts'
 
 const WORDS = ['balance', 'books', 'home', 'chart', 'steps', 'charges', 'chargeStatus'] as const
 
@@ -58,11 +58,13 @@ interface OpenWorldProps {
 }
 
 async function OpenWorld({ account, mode, name, search }: OpenWorldProps) {
-  const isHidden = mode !== 'test' || (await cookies()).get(STEPS_COOKIE)?.value === 'hidden'
+  const isHidden = mode !== 'test' || (await cookies()).get(FIRST_STEPS_COOKIE)?.value === 'hidden'
   const [t, home, steps] = await Promise.all([
     getTranslations(),
     readHome(account, mode, search),
-    isHidden || !hasPermissionNow(account, 'tokens:write') ? null : readSteps(account.id, mode),
+    isHidden || !hasPermissionNow(account, 'tokens:write')
+      ? null
+      : readFirstSteps(account.id, mode),
   ])
   const { PUBLIC_URL, TROCO_ENV } = env()
   return (
@@ -84,7 +86,7 @@ async function OpenWorld({ account, mode, name, search }: OpenWorldProps) {
       </div>
       <ClientWords of={[...WORDS]}>
         <LiveHome first={home} query={addressOf(search)} key={account.id}>
-          {steps && STEPS.some(step => !steps[step]) ? (
+          {steps && FIRST_STEPS.some(step => !steps[step]) ? (
             <FirstSteps first={steps} origin={PUBLIC_URL} isLocal={TROCO_ENV === 'local'} />
           ) : null}
         </LiveHome>

@@ -15,14 +15,14 @@ import { signOut } from '#components/form/auth-calls.ts'
 import { keepLocale, keepTheme } from '#components/format/preferences.ts'
 import { useMay } from '#components/nav/may.tsx'
 import { nextLocale } from '#lib/base/locale.ts'
-import { ApiProblem } from '#lib/edge/client/api.ts'
+import { ApiError } from '#lib/edge/client/api.ts'
 
 /** Matches ids, documents and e-mails: text that is not the name of a page. */
 const IS_NAME = /[\d@]/
 
 export function Search({ onClose }: { onClose: () => void }) {
   const t = useTranslations('palette')
-  const { mode } = useApi().world
+  const { mode } = useApi().scope
   const [typed, setTyped] = useState('')
   const [selected, setSelected] = useState('')
   const { hits, isLooking, error } = useFind(typed)
@@ -125,7 +125,7 @@ function useTargets(onClose: () => void) {
     if (href) return go(href)
     if (deed === 'signOut') {
       if (await signOut()) return location.assign('/login')
-      return setFailure(new ApiProblem(0, 'network'))
+      return setFailure(new ApiError(0, 'network'))
     }
     if (deed === 'language') {
       keepLocale(nextLocale(locale), api)

@@ -24,7 +24,7 @@ export function useFind(typed: string): Find {
   const settled = useSettled(text)
   const isWanted = text.length >= LENGTH_MIN
   const { data, error } = useQuery({
-    queryKey: ['find', api.world, settled],
+    queryKey: ['find', api.scope, settled],
     queryFn: async ({ signal }) => {
       const path = `/dashboard/find?q=${encodeURIComponent(settled)}`
       return (await api.get<{ data: Hit[] }>(path, signal)).data

@@ -21,7 +21,7 @@ import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
 import {
   listDeliveriesOf,
   readDeliveriesQuery,
-  withSubjects,
+  resolveReference,
 } from '#lib/views/dashboard/deliveries.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
@@ -74,7 +74,7 @@ export async function DeliveriesView({ params, searchParams }: DeliveriesViewPro
 async function readFailed(accountId: string, mode: Mode, query: DeliveriesQuery) {
   const wanted = failedOf(query)
   if (!wanted) return null
-  const count = await countFailed(accountId, mode, await withSubjects(accountId, mode, wanted))
+  const count = await countFailed(accountId, mode, await resolveReference(accountId, mode, wanted))
   return { wanted, count }
 }
 

@@ -99,11 +99,11 @@ export function Deliveries({
 
 function List({ deliveries, selected }: { deliveries: DeliveryPage['data']; selected?: string }) {
   const t = useTranslations('deliveries')
-  const { world } = useApi()
+  const { scope } = useApi()
   const given = useSearchParams()
   const hrefOf = (id: string) => {
     const query = given.toString()
-    return `/${world.mode}/webhooks/deliveries/${id}${query ? `?${query}` : ''}`
+    return `/${scope.mode}/webhooks/deliveries/${id}${query ? `?${query}` : ''}`
   }
   return (
     <>
@@ -131,7 +131,7 @@ function List({ deliveries, selected }: { deliveries: DeliveryPage['data']; sele
 
 function NoDeliveries({ hasEndpoint }: { hasEndpoint: boolean }) {
   const t = useTranslations('deliveries')
-  const { world } = useApi()
+  const { scope } = useApi()
   return (
     <Empty
       icon={Webhook}
@@ -140,7 +140,7 @@ function NoDeliveries({ hasEndpoint }: { hasEndpoint: boolean }) {
     >
       <IfMay do={hasEndpoint ? 'transactions:write' : 'webhooks:write'}>
         <Link
-          href={`/${world.mode}/${hasEndpoint ? 'charges/new' : 'webhooks/endpoints/new'}`}
+          href={`/${scope.mode}/${hasEndpoint ? 'charges/new' : 'webhooks/endpoints/new'}`}
           prefetch={false}
           className={buttonClass('primary')}
         >

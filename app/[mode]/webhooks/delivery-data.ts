@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { useApi } from '#components/nav/world.tsx'
-import type { World } from '#lib/edge/client/api.ts'
+import type { ApiScope } from '#lib/edge/client/api.ts'
 import type {
   DeliveriesQuery,
   Delivery,
@@ -19,7 +19,7 @@ const NEAR_MS = 5_000
 
 export const ROOT = '/dashboard/webhooks/deliveries'
 
-export const keyOf = ({ accountId, mode }: World) => ['deliveries', accountId, mode] as const
+export const keyOf = ({ accountId, mode }: ApiScope) => ['deliveries', accountId, mode] as const
 
 /** Reads a page of deliveries; refetched while one is pending, the newest page always. */
 export function useDeliveries(query: DeliveriesQuery, first: DeliveryPage) {
@@ -28,7 +28,7 @@ export function useDeliveries(query: DeliveriesQuery, first: DeliveryPage) {
     Object.entries(query).map(([name, value]) => [name, `${value}`]),
   )
   return useQuery({
-    queryKey: [...keyOf(api.world), `${asked}`],
+    queryKey: [...keyOf(api.scope), `${asked}`],
     queryFn: ({ signal }) => api.get<DeliveryPage>(`${ROOT}?${asked}`, signal),
     initialData: first,
     refetchInterval: ({ state }) => {
@@ -42,7 +42,7 @@ export function useDeliveries(query: DeliveriesQuery, first: DeliveryPage) {
 export function useDelivery(first: DeliveryDetail) {
   const api = useApi()
   return useQuery({
-    queryKey: [...keyOf(api.world), 'one', first.id],
+    queryKey: [...keyOf(api.scope), 'one', first.id],
     queryFn: ({ signal }) => api.get<{ data: DeliveryDetail }>(`${ROOT}/${first.id}`, signal),
     initialData: { data: first },
     refetchInterval: ({ state }) => paceOf(state.data ? [state.data.data] : []),

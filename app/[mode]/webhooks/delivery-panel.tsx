@@ -66,11 +66,11 @@ export function DeliveryPanel({ delivery: first }: { delivery: DeliveryDetail })
 
 function BackToList() {
   const t = useTranslations('deliveries')
-  const { world } = useApi()
+  const { scope } = useApi()
   const query = useSearchParams().toString()
   return (
     <Link
-      href={`/${world.mode}/webhooks${query ? `?${query}` : ''}`}
+      href={`/${scope.mode}/webhooks${query ? `?${query}` : ''}`}
       prefetch={false}
       className="mb-3 inline-flex min-h-9 items-center gap-1.5 font-medium text-muted text-small hover:text-ink xl:sr-only xl:focus:not-sr-only"
     >
@@ -82,7 +82,7 @@ function BackToList() {
 
 function Ends({ delivery }: { delivery: DeliveryDetail }) {
   const t = useTranslations('deliveries')
-  const { world } = useApi()
+  const { scope } = useApi()
   const { type, subject_id, subject_reference, url, event_id } = delivery
   const room = type.startsWith('withdrawal') ? 'withdrawals' : 'charges'
   return (
@@ -90,7 +90,7 @@ function Ends({ delivery }: { delivery: DeliveryDetail }) {
       <dt className="text-muted">{t(`about.${room}`)}</dt>
       <dd className="truncate">
         <Link
-          href={`/${world.mode}/${room}/${subject_id}`}
+          href={`/${scope.mode}/${room}/${subject_id}`}
           prefetch={false}
           className="font-semibold text-accent hover:underline"
         >

@@ -27,7 +27,7 @@ export function ResendButton({ delivery, onSent }: ResendButtonProps) {
       api.send<{ data: Delivery }>('POST', `${ROOT}/${delivery.id}/resend`, { idempotencyKey }),
     onSuccess: async () => {
       onSent()
-      await queries.invalidateQueries({ queryKey: keyOf(api.world) })
+      await queries.invalidateQueries({ queryKey: keyOf(api.scope) })
     },
     onSettled: () => setAsking(false),
   })

@@ -29,7 +29,7 @@ export function ResendFailed({ wanted, first }: ResendFailedProps) {
   const [isAsking, setAsking] = useState(false)
   const asked = new URLSearchParams(Object.entries(wanted))
   const { data } = useQuery({
-    queryKey: [...keyOf(api.world), 'failed', `${asked}`],
+    queryKey: [...keyOf(api.scope), 'failed', `${asked}`],
     queryFn: ({ signal }) => api.get<DeliveriesFailed>(`${ROOT}/resend?${asked}`, signal),
     initialData: { failed: first },
     refetchInterval: RECOUNT_MS,
@@ -39,7 +39,7 @@ export function ResendFailed({ wanted, first }: ResendFailedProps) {
       api.send<DeliveriesResent>('POST', `${ROOT}/resend`, { body: wanted, idempotencyKey }),
     onSuccess: async () => {
       setAsking(false)
-      await queries.invalidateQueries({ queryKey: keyOf(api.world) })
+      await queries.invalidateQueries({ queryKey: keyOf(api.scope) })
     },
   })
   const { failed } = data

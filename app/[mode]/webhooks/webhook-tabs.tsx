@@ -6,7 +6,7 @@ import { Tabs } from '#components/ui/tabs.tsx'
 
 export function WebhookTabs({ current }: { current: 'deliveries' | 'endpoints' }) {
   const t = useTranslations('webhooks')
-  const { mode } = useApi().world
+  const { mode } = useApi().scope
   const tabs = [
     { name: 'deliveries', href: `/${mode}/webhooks` },
     { name: 'endpoints', href: `/${mode}/webhooks/endpoints` },

@@ -75,7 +75,7 @@ function Filters({ get, set }: Pick<ReturnType<typeof useFilters>, 'get' | 'set'
 
 function NoWithdrawals({ clear }: { clear: (() => void) | null }) {
   const t = useTranslations('withdrawals')
-  const { world } = useApi()
+  const { scope } = useApi()
   return (
     <Sheet>
       {clear ? (
@@ -84,7 +84,7 @@ function NoWithdrawals({ clear }: { clear: (() => void) | null }) {
         <Empty icon={ArrowUpRight} title={t('none')} text={t('noneText')}>
           <IfMay do="withdrawals:write">
             <Link
-              href={`/${world.mode}/withdrawals/new`}
+              href={`/${scope.mode}/withdrawals/new`}
               prefetch={false}
               className={buttonClass('quiet')}
             >

@@ -4,7 +4,7 @@ import { AccountState } from '#app/admin/accounts/account-state.tsx'
 import { Money, When } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Cell, Head, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
-import type { AccountLine, OfModes } from '#lib/views/admin/schema.ts'
+import type { AccountLine, PerMode } from '#lib/views/admin/schema.ts'
 
 export function AccountList({ accounts }: { accounts: AccountLine[] }) {
   const t = useTranslations('accounts')
@@ -75,7 +75,7 @@ function AccountName({ account }: { account: AccountLine }) {
   )
 }
 
-function BothModes({ amounts }: { amounts: OfModes }) {
+function BothModes({ amounts }: { amounts: PerMode }) {
   const t = useTranslations('accounts')
   return (
     <>

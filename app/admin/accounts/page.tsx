@@ -9,7 +9,7 @@ import { env } from '#lib/base/env.ts'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { ACCOUNT_STATUSES } from '#lib/rooms/accounts/schema.ts'
 import { countPendingAccounts, listAccountLines } from '#lib/views/admin/accounts.ts'
-import { readListAsked } from '#lib/views/admin/asked.ts'
+import { readListFilters } from '#lib/views/admin/asked.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -22,7 +22,7 @@ interface AccountsPageProps {
 
 export default async function AccountsPage({ searchParams }: AccountsPageProps) {
   await requireAdmin()
-  const asked = readListAsked(await searchParams, ACCOUNT_STATUSES)
+  const asked = readListFilters(await searchParams, ACCOUNT_STATUSES)
   const [t, { rows, nextCursor }, pending] = await Promise.all([
     getTranslations(),
     listAccountLines(asked),

@@ -4,7 +4,7 @@ import { AuditList, ExportAudit } from '#components/audit/list.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'
 import { listAudit } from '#lib/base/audit/queries.ts'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { readAuditAsked } from '#lib/views/dashboard/audit.ts'
+import { readAuditFilters } from '#lib/views/dashboard/audit.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const SHOWN = 50
@@ -21,7 +21,11 @@ export default async function StaffAuditPage({ searchParams }: AuditPageProps) {
   await requireAdmin()
   const [t, timeZone] = await Promise.all([getTranslations('audit'), getTimeZone()])
   const options = { limit: SHOWN, isStaff: true }
-  const { asked, filters, query } = readAuditAsked(await searchParams, timeZone, options)
+  const {
+    apiParams: asked,
+    filters,
+    query,
+  } = readAuditFilters(await searchParams, timeZone, options)
   const { rows, nextCursor } = await listAudit({ staff: true }, query)
   return (
     <ClientWords

@@ -6,7 +6,7 @@ import { ClientWords } from '#components/format/client-words.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { readListAsked } from '#lib/views/admin/asked.ts'
+import { readListFilters } from '#lib/views/admin/asked.ts'
 import { TOKEN_FILTERS } from '#lib/views/admin/schema.ts'
 import { listTokenLines } from '#lib/views/admin/tokens.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
@@ -21,7 +21,7 @@ interface TokensPageProps {
 
 export default async function TokensPage({ searchParams }: TokensPageProps) {
   await requireAdmin()
-  const asked = readListAsked(await searchParams, TOKEN_FILTERS)
+  const asked = readListFilters(await searchParams, TOKEN_FILTERS)
   const [t, { rows, nextCursor }] = await Promise.all([
     getTranslations('adminTokens'),
     listTokenLines(asked),

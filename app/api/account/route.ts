@@ -6,8 +6,8 @@ export const GET = endpoint({
   summary: 'Read the account',
   description: "Returns the name of the account and its available balance in the token's mode.",
   allow: 'account:read',
-  answer: AccountRead,
-  quick: true,
+  response: AccountRead,
+  allowsRememberedCaller: true,
   async handle({ account, mode }) {
     const { available } = await readBalances(account.ref, mode)
     return { name: account.name, balance: available }

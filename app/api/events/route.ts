@@ -1,9 +1,9 @@
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { tellChargeTo } from '#lib/rooms/charges/queries.ts'
+import { chargeEventSerializerFor } from '#lib/rooms/charges/queries.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
-import { tellWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
 import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
 import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
 import { listEvents, readEventRange } from '#lib/services/webhooks/queries.ts'
@@ -16,14 +16,17 @@ export const GET = endpoint({
   description: 'Returns the events after a sequence number, oldest first. `data` may be empty.',
   allow: 'events:read',
   query: eventsQuery,
-  answer: eventPageSchema(shapes),
-  refuses: ['events_gone'],
+  response: eventPageSchema(shapes),
+  errorCodes: ['events_gone'],
   async handle({ account, mode, query: { after, limit }, user }) {
     const { oldest, last } = await readEventRange(account.id, mode)
     if (after + 1 < oldest && after < last) throw refuse('events_gone', { oldest })
     const events = await listEvents(account.id, mode, after, limit)
     const next = Number(events.at(-1)?.sequence ?? after)
-    const tell = { transaction: tellChargeTo(user), withdrawal: tellWithdrawal }
+    const tell = {
+      transaction: chargeEventSerializerFor(user),
+      withdrawal: serializeWithdrawalEvent,
+    }
     return { data: events.map(event => eventToWire(event, tell)), next_after: next }
   },
 })

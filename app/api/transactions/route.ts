@@ -1,6 +1,6 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
-import { describeChargeTo, listCharges, recallCharge } from '#lib/rooms/charges/queries.ts'
+import { chargeSerializerFor, listCharges, readCreatedCharge } from '#lib/rooms/charges/queries.ts'
 import { chargeRequest } from '#lib/rooms/charges/schema.ts'
 import {
   ChargeCreated,
@@ -15,13 +15,13 @@ export const POST = endpoint({
     'Returns the `br_code`, which the payer scans as a QR code or copies. Events are sent to `webhook_url` when the charge is paid, expires or fails.',
   allow: 'transactions:write',
   body: chargeRequest,
-  invalid: 'first_message',
-  answer: ChargeCreated,
-  refuses: ['external_id_used'],
-  quick: true,
-  once: {
-    keptS: 86_400,
-    recall: async ({ account, mode }, id) => created(await recallCharge(account, mode, id)),
+  errorFormat: 'first_message',
+  response: ChargeCreated,
+  errorCodes: ['external_id_used'],
+  allowsRememberedCaller: true,
+  idempotency: {
+    retentionS: 86_400,
+    rebuild: async ({ account, mode }, id) => created(await readCreatedCharge(account, mode, id)),
   },
   async handle({ account, mode, body, ip, once }) {
     return created(await createCharge(account, mode, body, ip, once))
@@ -37,10 +37,10 @@ export const GET = endpoint({
   description: "Returns the charges of the account in the token's mode, newest first.",
   allow: 'transactions:read',
   query: chargesQuery,
-  answer: ChargePage,
-  quick: true,
+  response: ChargePage,
+  allowsRememberedCaller: true,
   async handle({ account, mode, query, user }) {
     const { rows, nextCursor } = await listCharges(account.ref, mode, query)
-    return { data: rows.map(describeChargeTo(user)), next_cursor: nextCursor }
+    return { data: rows.map(chargeSerializerFor(user)), next_cursor: nextCursor }
   },
 })

@@ -1,8 +1,12 @@
 import { listQuery } from '#lib/base/fields.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { listWithdrawals, recallWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
-import { toOrder, type WithdrawalRow, withdrawalRequest } from '#lib/rooms/withdrawals/schema.ts'
+import { listWithdrawals, readCreatedWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import {
+  toWithdrawalOrder,
+  type WithdrawalRow,
+  withdrawalRequest,
+} from '#lib/rooms/withdrawals/schema.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 import {
   createdWithdrawalToWire,
@@ -16,17 +20,18 @@ export const POST = endpoint({
   description:
     'Deducts the amount from the balance and sends it to the key. The amount is held before the bank is called. If the balance is too small, nothing changes.',
   allow: 'withdrawals:write',
-  takesProof: true,
+  requiresProof: true,
   body: withdrawalRequest,
-  answer: WithdrawalCreated,
-  refuses: ['insufficient_balance', 'external_id_used'],
-  quick: true,
-  once: {
-    keptS: 30 * 86_400,
-    recall: async ({ account, mode }, id) => created(await recallWithdrawal(account, mode, id)),
+  response: WithdrawalCreated,
+  errorCodes: ['insufficient_balance', 'external_id_used'],
+  allowsRememberedCaller: true,
+  idempotency: {
+    retentionS: 30 * 86_400,
+    rebuild: async ({ account, mode }, id) =>
+      created(await readCreatedWithdrawal(account, mode, id)),
   },
   async handle({ account, mode, body, userId: by, once }) {
-    const order = { ...toOrder(mode, body), by }
+    const order = { ...toWithdrawalOrder(mode, body), by }
     return created(await createWithdrawal(account.ref, mode, order, once))
   },
 })
@@ -42,8 +47,8 @@ export const GET = endpoint({
   description: "Returns the withdrawals of the account in the token's mode, newest first.",
   allow: 'withdrawals:read',
   query: listQuery(WITHDRAWAL_STATUSES, FIND),
-  answer: WithdrawalPage,
-  quick: true,
+  response: WithdrawalPage,
+  allowsRememberedCaller: true,
   async handle({ account, mode, query }) {
     const { rows, nextCursor } = await listWithdrawals(account.ref, mode, query)
     return { data: rows.map(withdrawalToWire), next_cursor: nextCursor }

@@ -9,7 +9,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { env } from '#lib/base/env.ts'
 import { currentUser } from '#lib/edge/session/gate.ts'
-import { type FoundInvitation, findInvitation } from '#lib/rooms/accounts/people-queries.ts'
+import { findInvitation, type InvitationDetails } from '#lib/rooms/accounts/people-queries.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   // The address contains the secret, so it must not be sent as a referrer.
@@ -36,7 +36,7 @@ export default async function JoinPage({ params }: { params: Promise<{ secret: s
   )
 }
 
-function Head({ found, children }: { found: FoundInvitation; children: React.ReactNode }) {
+function Head({ found, children }: { found: InvitationDetails; children: React.ReactNode }) {
   const t = useTranslations()
   const tell = useRoleText()
   const { account, inviter, role } = found
@@ -62,7 +62,7 @@ function Head({ found, children }: { found: FoundInvitation; children: React.Rea
   )
 }
 
-type Why = Exclude<FoundInvitation['state'], 'open'> | 'unknown' | 'closed'
+type Why = Exclude<InvitationDetails['state'], 'open'> | 'unknown' | 'closed'
 
 /** Shows only why the invitation ended; its other details stay private. */
 function Ended({ why }: { why: Why }) {

@@ -1,4 +1,4 @@
-import { routeOf } from '#lib/edge/http/endpoint.ts'
-import { servePayer } from '#lib/edge/http/payer-page.ts'
+import { createRouteHandler } from '#lib/edge/http/endpoint.ts'
+import { servePaymentPage } from '#lib/edge/http/payer-page.ts'
 
-export const GET = routeOf(servePayer)
+export const GET = createRouteHandler(servePaymentPage)

@@ -7,7 +7,7 @@ import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
-import { ApiProblem, visitorApi } from '#lib/edge/client/api.ts'
+import { ApiError, createVisitorApi } from '#lib/edge/client/api.ts'
 import { resetConfirmation } from '#lib/services/people/schema.ts'
 
 interface ChooseResetProps {
@@ -22,7 +22,7 @@ export function ChooseReset({ secret, email }: ChooseResetProps) {
     schema: resetConfirmation,
     read: data => ({ secret, password: data.get('password') || undefined }),
     send: async body => {
-      await visitorApi().send('POST', '/visitor/reset/confirm', { body })
+      await createVisitorApi().send('POST', '/visitor/reset/confirm', { body })
       setDone(true)
     },
   })
@@ -39,7 +39,7 @@ export function ChooseReset({ secret, email }: ChooseResetProps) {
       </div>
     )
   }
-  const isExpired = failure instanceof ApiProblem && failure.code === 'link_expired'
+  const isExpired = failure instanceof ApiError && failure.code === 'link_expired'
   return (
     <form {...props} method="post" className="grid gap-5">
       <Problem error={failure} />

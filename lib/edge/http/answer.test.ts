@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { refuse } from '#lib/base/errors.ts'
 import { type ErrorCode, REFUSALS, type Refusal } from '#lib/base/refusals.ts'
-import { answerError } from '#lib/edge/http/answer.ts'
+import { errorResponse } from '#lib/edge/http/answer.ts'
 
 const RETRY = { 'retry-after': '7' }
-const SAID = 'worded by its caller'
+const GIVEN_MESSAGE = 'worded by its caller'
 
 const RESPONSES = [
   [refuse('unauthenticated'), 401, 'Unauthenticated', { 'www-authenticate': 'Bearer' }],
@@ -59,7 +59,7 @@ const RESPONSES = [
   ],
   [refuse('second_factor_required'), 403, 'Admins must have a second factor: set one up'],
   [refuse('other_person'), 403, 'This invitation is for another e-mail address'],
-  [refuse('sign_up_closed', SAID), 403, SAID],
+  [refuse('sign_up_closed', GIVEN_MESSAGE), 403, GIVEN_MESSAGE],
   [refuse('account_not_found'), 404, 'Account not found'],
   [refuse('endpoint_not_found'), 404, 'Endpoint not found'],
   [refuse('delivery_not_found'), 404, 'Delivery not found'],
@@ -69,13 +69,13 @@ const RESPONSES = [
   [refuse('invitation_not_found'), 404, 'Invitation not found'],
   [refuse('factor_not_found', { factor: 'Passkey' }), 404, 'Passkey not found'],
   [refuse('session_not_found'), 404, 'This device is already signed out'],
-  [refuse('endpoint_disabled', SAID), 409, SAID],
-  [refuse('under_way', SAID), 409, SAID],
-  [refuse('limit_reached', SAID), 409, SAID],
-  [refuse('token_ended', SAID), 409, SAID],
+  [refuse('endpoint_disabled', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
+  [refuse('under_way', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
+  [refuse('limit_reached', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
+  [refuse('token_ended', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
   [refuse('member_already'), 409, 'This user is already a member'],
   [refuse('last_owner'), 409, 'An account must have an owner: make another member an owner first'],
-  [refuse('invitation_ended', SAID), 409, SAID],
+  [refuse('invitation_ended', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
   [refuse('link_expired'), 410, 'This link has expired or was already used: request a new one'],
 ] as const
 
@@ -86,7 +86,7 @@ test.each(
 )(
   '$code is status $status with the message "$message"',
   ({ error, code, status, message, headers }) => {
-    const answer = answerError(error, 'first_message')
+    const answer = errorResponse(error, 'first_message')
     expect(answer.status).toBe(status)
     expect(JSON.parse(answer.text)).toEqual(
       status === 422 ? { errors: message } : { error: message },
@@ -107,7 +107,7 @@ test('every code except setup_failed is covered above', () => {
 
 test('an internal error is a 500 without a reason', () => {
   for (const error of [refuse('setup_failed', 'TROCO_SECRET is not set'), new Error('a row'), 7]) {
-    expect(answerError(error, 'first_message')).toMatchObject({
+    expect(errorResponse(error, 'first_message')).toMatchObject({
       status: 500,
       text: '{"error":"Internal server error"}',
       headers: { 'x-error-code': 'internal_error' },
@@ -116,7 +116,7 @@ test('an internal error is a 500 without a reason', () => {
 })
 
 test('a 422 lists its messages by field at endpoints that choose so', () => {
-  const bodyOf = (error: unknown) => JSON.parse(answerError(error, 'field_messages').text)
+  const bodyOf = (error: unknown) => JSON.parse(errorResponse(error, 'field_messages').text)
   expect(bodyOf(refuse('insufficient_balance'))).toEqual({
     errors: { amount: ['Insufficient balance'] },
   })

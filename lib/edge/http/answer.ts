@@ -1,17 +1,21 @@
 import { isDatabaseUnavailable, isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { INTERNAL_ERROR, REFUSALS } from '#lib/base/refusals.ts'
-import type { Answer } from '#lib/edge/http/exchange.ts'
+import type { HttpResponse } from '#lib/edge/http/exchange.ts'
 
 /** Formats of a 422 body: the first message only, or the messages of every field. */
-export type InvalidForm = 'first_message' | 'field_messages'
+export type ErrorFormat = 'first_message' | 'field_messages'
 
 const JSON_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'private, no-store',
 }
 
-export function json(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
+export function json(
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): HttpResponse {
   return jsonText(status, JSON.stringify(body), headers)
 }
 
@@ -20,29 +24,29 @@ export function jsonText(
   status: number,
   text: string,
   headers: Record<string, string> = {},
-): Answer {
+): HttpResponse {
   return { status, text, headers: { ...JSON_HEADERS, ...headers } }
 }
 
 /** Result of an endpoint whose response is too large for memory or is produced over time. */
-export interface Streamed {
+export interface StreamedResult {
   headers: Record<string, string>
   chunks: AsyncIterable<string>
 }
 
-export function isStreamed(said: unknown): said is Streamed {
-  return typeof said === 'object' && said !== null && 'chunks' in said
+export function isStreamed(result: unknown): result is StreamedResult {
+  return typeof result === 'object' && result !== null && 'chunks' in result
 }
 
-export function stream({ headers, chunks }: Streamed): Answer {
+export function stream({ headers, chunks }: StreamedResult): HttpResponse {
   return { status: 200, text: '', chunks, headers: { ...JSON_HEADERS, ...headers } }
 }
 
 /** Builds the response to an error. An unexpected one is logged and returned without its reason. */
-export function answerError(error: unknown, invalid: InvalidForm): Answer {
+export function errorResponse(error: unknown, format: ErrorFormat): HttpResponse {
   if (isDatabaseUnavailable(error)) {
     log().error({ err: error }, 'database unavailable')
-    return answerRefusal(refuse('service_unavailable'), invalid)
+    return refusalResponse(refuse('service_unavailable'), format)
   }
   if (!isTrocoError(error) || REFUSALS[error.code].status === INTERNAL_ERROR.status) {
     log().error({ err: error }, 'request failed with an internal error')
@@ -52,27 +56,27 @@ export function answerError(error: unknown, invalid: InvalidForm): Answer {
       { 'x-error-code': INTERNAL_ERROR.code },
     )
   }
-  return answerRefusal(error, invalid)
+  return refusalResponse(error, format)
 }
 
-function answerRefusal(error: TrocoError, invalid: InvalidForm): Answer {
+function refusalResponse(error: TrocoError, format: ErrorFormat): HttpResponse {
   const { status } = REFUSALS[error.code]
-  const body = status === 422 ? invalidBody(error, invalid) : { error: error.message }
-  const fields = invalid === 'first_message' ? fieldsHeader(error) : {}
+  const body = status === 422 ? invalidBody(error, format) : { error: error.message }
+  const fields = format === 'first_message' ? fieldsHeader(error) : {}
   return json(status, body, { ...headersOf(error), ...fields })
 }
 
-function invalidBody(error: TrocoError, invalid: InvalidForm): { errors: unknown } {
+function invalidBody(error: TrocoError, format: ErrorFormat): { errors: unknown } {
   const fields = error.fields ?? { body: [error.message] }
-  if (invalid === 'field_messages') return { errors: fields }
+  if (format === 'field_messages') return { errors: fields }
   return { errors: Object.values(fields)[0]?.[0] ?? error.message }
 }
 
-const FIELD = /^\w{1,64}$/
+const FIELD_NAME = /^\w{1,64}$/
 
 /** Names the invalid fields, because the body holds only the first message. */
 function fieldsHeader({ fields = {} }: TrocoError): Record<string, string> {
-  const names = Object.keys(fields).filter(name => FIELD.test(name))
+  const names = Object.keys(fields).filter(name => FIELD_NAME.test(name))
   return names.length > 0 ? { 'x-error-fields': names.join(' ') } : {}
 }
 

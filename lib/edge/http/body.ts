@@ -2,20 +2,20 @@ import type * as z from 'zod'
 import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
 import type { FieldProblems } from '#lib/base/refusals.ts'
-import type { Incoming } from '#lib/edge/http/exchange.ts'
+import type { HttpRequest } from '#lib/edge/http/exchange.ts'
 
 const BYTES_MAX = 64 * 1024
 /** Maximum nesting of a body: far above real use; some webhook receivers fail on deeper JSON. */
 const DEPTH_MAX = 32
 
 /** Reads the JSON object of a request. An empty body counts as an empty object. */
-export async function readObject(incoming: Incoming): Promise<Record<string, unknown>> {
-  refuseForeignTypes(incoming)
+export async function readObject(incoming: HttpRequest): Promise<Record<string, unknown>> {
+  requireJsonType(incoming)
   const text = await readText(incoming)
   if (text.trim() === '') return {}
   const value = parseJson(text)
   if (!isObject(value)) throw invalidBody('must be a JSON object')
-  refuseUnwritable(value, 1)
+  refuseUnstorable(value, 1)
   return value
 }
 
@@ -23,13 +23,13 @@ export async function readObject(incoming: Incoming): Promise<Record<string, unk
 export function readQuery(url: string): Record<string, unknown> {
   const at = url.indexOf('?')
   const query = at < 0 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at)))
-  refuseUnwritable(query, 1)
+  refuseUnstorable(query, 1)
   return query
 }
 
 /** Validates fields. Null and the empty string count as absent. */
-export function parseFields<T>(schema: z.ZodType<T>, given: Record<string, unknown>): T {
-  const present = Object.entries(given).filter(([, value]) => value !== null && value !== '')
+export function parseFields<T>(schema: z.ZodType<T>, input: Record<string, unknown>): T {
+  const present = Object.entries(input).filter(([, value]) => value !== null && value !== '')
   const result = schema.safeParse(Object.fromEntries(present))
   if (result.success) return result.data
   const fields: FieldProblems = {}
@@ -44,7 +44,7 @@ export function parseFields<T>(schema: z.ZodType<T>, given: Record<string, unkno
   throw refuse('invalid_input', { fields })
 }
 
-function refuseForeignTypes({ header }: Incoming): void {
+function requireJsonType({ header }: HttpRequest): void {
   const type = header('content-type')
   const isJson = type === null || /^\s*[\w.+-]+\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)
   const encoding = header('content-encoding')
@@ -53,7 +53,7 @@ function refuseForeignTypes({ header }: Incoming): void {
   }
 }
 
-async function readText(incoming: Incoming): Promise<string> {
+async function readText(incoming: HttpRequest): Promise<string> {
   if (Number(incoming.header('content-length') ?? 0) > BYTES_MAX) throw tooLarge()
   // The caller disconnected: nobody reads this response, but it must not count as a server fault.
   const bytes = await incoming.readBody(BYTES_MAX).catch(() => {
@@ -70,28 +70,28 @@ async function readText(incoming: Incoming): Promise<string> {
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Marks an integer literal that a double cannot hold exactly: it would change when stored. */
-const TOO_LONG = Symbol('a number beyond 2^53')
+const INEXACT_INTEGER = Symbol('a number beyond 2^53')
 
 function parseJson(text: string): unknown {
   try {
-    return /\d{16}/.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text)
+    return /\d{16}/.test(text) ? JSON.parse(text, markInexactIntegers) : JSON.parse(text)
   } catch {
     throw malformed()
   }
 }
 
 // TypeScript does not yet declare the reviver's third argument, which Node passes.
-function keepExact(_key: string, value: unknown, context?: { source?: string }): unknown {
+function markInexactIntegers(_key: string, value: unknown, context?: { source?: string }): unknown {
   const exact = typeof value !== 'number' || Number.isSafeInteger(value)
-  return exact || !/^-?\d+$/.test(context?.source ?? '') ? value : TOO_LONG
+  return exact || !/^-?\d+$/.test(context?.source ?? '') ? value : INEXACT_INTEGER
 }
 
 /** Refuses text that PostgreSQL cannot store, in keys too: NUL and unpaired surrogates. */
-function refuseUnwritable(value: unknown, depth: number, place = 'body'): void {
+function refuseUnstorable(value: unknown, depth: number, place = 'body'): void {
   if (depth > DEPTH_MAX) throw invalidBody(`must not be nested deeper than ${DEPTH_MAX} levels`)
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) throw invalidText(place)
-  } else if (value === TOO_LONG || (typeof value === 'number' && !Number.isFinite(value))) {
+  } else if (value === INEXACT_INTEGER || (typeof value === 'number' && !Number.isFinite(value))) {
     throw invalidInput(
       place,
       'must not contain a number that a double cannot represent: send it as a string',
@@ -100,8 +100,8 @@ function refuseUnwritable(value: unknown, depth: number, place = 'body'): void {
     for (const [key, inner] of Object.entries(value)) {
       if (key.includes('\0') || !key.isWellFormed()) throw invalidText(place)
       // A top-level number of this kind fails in its own schema, whose message is more specific.
-      if (inner === TOO_LONG && depth === 1) continue
-      refuseUnwritable(inner, depth + 1, depth === 1 ? key : place)
+      if (inner === INEXACT_INTEGER && depth === 1) continue
+      refuseUnstorable(inner, depth + 1, depth === 1 ? key : place)
     }
   }
 }

@@ -5,13 +5,13 @@ import { env } from '#lib/base/env.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
-import type { Incoming } from '#lib/edge/http/exchange.ts'
+import type { HttpRequest } from '#lib/edge/http/exchange.ts'
 import { countFailedBearer } from '#lib/edge/http/rate-limit.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { requireProof } from '#lib/edge/session/proof.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
-import { recallToken } from '#lib/rooms/tokens/recall.ts'
+import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { isModeOpen } from '#lib/services/gateway/choose.ts'
 import {
@@ -46,10 +46,10 @@ export interface Caller {
 }
 
 /** Identifies the caller in the database. A token takes precedence over a cookie. */
-export async function authenticate(incoming: Incoming): Promise<Caller> {
+export async function authenticate(incoming: HttpRequest): Promise<Caller> {
   const authorization = incoming.header('authorization')
   if (authorization === null) {
-    const member = await readMember(incoming)
+    const member = await readSessionCaller(incoming)
     if (member) return member
     throw unauthenticated()
   }
@@ -64,9 +64,9 @@ export async function authenticate(incoming: Incoming): Promise<Caller> {
 }
 
 /** Returns the remembered caller of a token; the statement fails if the proof in `ref` is stale. */
-export function recallCaller({ header }: Incoming): Caller | null {
+export function readRememberedCaller({ header }: HttpRequest): Caller | null {
   const token = bearerOf(header('authorization'))
-  const known = token === null ? null : recallToken(token)
+  const known = token === null ? null : findRememberedCaller(token)
   return (
     known && {
       kind: 'token',
@@ -82,12 +82,12 @@ function bearerOf(authorization: string | null): string | null {
 }
 
 /** Accepts a session cookie only with the mode and account headers that the dashboard sends. */
-async function readMember(incoming: Incoming): Promise<Caller | null> {
+async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> {
   const { header } = incoming
   const mode = MODES.find(known => known === header('troco-mode'))
   const accountId = header('troco-account')?.toLowerCase() ?? ''
   if (!mode || !isUuid(accountId)) return null
-  const user = await readPerson(incoming)
+  const user = await readSignedInUser(incoming)
   const found = user?.accounts.find(({ id }) => id === accountId)
   if (!user || !found) return null
   const { name, city, expiresIn, status, role } = found
@@ -98,23 +98,26 @@ async function readMember(incoming: Incoming): Promise<Caller | null> {
 }
 
 /** Returns the signed-in user. Reads do not extend the session: pages poll on their own. */
-export async function readPerson({ method, header }: Incoming): Promise<SessionUser | null> {
-  const secret = sessionSecret(header('cookie') ?? '')
-  return secret === null ? null : readSession(secret, writes(method))
+export async function readSignedInUser({
+  method,
+  header,
+}: HttpRequest): Promise<SessionUser | null> {
+  const secret = findSessionSecret(header('cookie') ?? '')
+  return secret === null ? null : readSession(secret, isWriteMethod(method))
 }
 
-export function writes(method: string): boolean {
+export function isWriteMethod(method: string): boolean {
   return !['GET', 'HEAD'].includes(method)
 }
 
 /** Refuses a write from another site's page, by Origin and, where sent, Sec-Fetch-Site. */
-export function requireOwnPage({ header }: Pick<Incoming, 'header'>): void {
+export function requireSameOrigin({ header }: Pick<HttpRequest, 'header'>): void {
   const site = header('sec-fetch-site') ?? 'same-origin'
   if (site === 'same-origin' && isOwnOrigin(header('origin'))) return
   throw refuse('cross_origin')
 }
 
-function sessionSecret(cookies: string): string | null {
+function findSessionSecret(cookies: string): string | null {
   const { session } = cookieNames()
   const pairs = cookies.split(';').map(pair => pair.trim().split('='))
   return pairs.find(([name]) => name === session)?.[1] ?? null
@@ -123,31 +126,32 @@ function sessionSecret(cookies: string): string | null {
 /** Refuses a call that the caller may not make, and a session's write from another site's page. */
 export function authorize(
   caller: Caller,
-  incoming: Incoming,
+  incoming: HttpRequest,
   allow: AnyPermission | AnyPermission[],
-  takesProof = false,
+  requiresProof = false,
 ): void {
-  const isWrite = writes(incoming.method)
-  const wanted = [allow].flat()
-  const isHarmless = isWrite ? wanted.some(isWriteAllowedInactive) : true
-  if (!caller.account.isActive && !(caller.kind === 'session' && isHarmless)) throw notActive()
-  if (isWrite && caller.kind === 'session') requireOwnPage(incoming)
-  if (caller.kind === 'token' && wanted.every(isForPagesOnly)) throw sessionRequired()
-  if (!isModeOpen(caller.mode) && wanted.some(needsOpenMode)) {
+  const isWrite = isWriteMethod(incoming.method)
+  const permissions = [allow].flat()
+  const isAllowedInactive = isWrite ? permissions.some(isWriteAllowedInactive) : true
+  if (!caller.account.isActive && !(caller.kind === 'session' && isAllowedInactive))
+    throw accountNotActive()
+  if (isWrite && caller.kind === 'session') requireSameOrigin(incoming)
+  if (caller.kind === 'token' && permissions.every(isForPagesOnly)) throw sessionRequired()
+  if (!isModeOpen(caller.mode) && permissions.some(needsOpenMode)) {
     throw refuse('live_mode_disabled')
   }
-  if (!wanted.some(permission => caller.permissions.includes(permission))) {
-    const permission = wanted.join(' or ')
+  if (!permissions.some(permission => caller.permissions.includes(permission))) {
+    const permission = permissions.join(' or ')
     throw refuse('permission_denied', { permission })
   }
-  if (takesProof && caller.user) requireProof(caller.user, caller.mode)
+  if (requiresProof && caller.user) requireProof(caller.user, caller.mode)
 }
 
 function sessionRequired(): TrocoError {
   return refuse('session_required')
 }
 
-export function notActive(): TrocoError {
+export function accountNotActive(): TrocoError {
   return refuse('account_not_active')
 }
 
@@ -162,8 +166,8 @@ function isOwnOrigin(origin: string | null): boolean {
   if (!given) return false
   if (given.origin === own.origin) return true
   // In local use, the browser may open this machine under any of its names and addresses.
-  const sameDoor = given.protocol === own.protocol && given.port === own.port
-  return env().TROCO_ENV === 'local' && sameDoor && isThisMachine(given.hostname)
+  const hasSameProtocolAndPort = given.protocol === own.protocol && given.port === own.port
+  return env().TROCO_ENV === 'local' && hasSameProtocolAndPort && isThisMachine(given.hostname)
 }
 
 function isThisMachine(host: string): boolean {

@@ -2,9 +2,9 @@ import type * as z from 'zod'
 import type { IdempotentRequest } from '#lib/base/db/once.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { ErrorCode } from '#lib/base/refusals.ts'
-import type { InvalidForm } from '#lib/edge/http/answer.ts'
+import type { ErrorFormat } from '#lib/edge/http/answer.ts'
 import type { CallingAccount } from '#lib/edge/http/caller.ts'
-import type { Rule } from '#lib/edge/http/idempotency.ts'
+import type { IdempotencyRule } from '#lib/edge/http/idempotency.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 import type { AnyPermission } from '#lib/services/people/roles.ts'
 
@@ -19,7 +19,7 @@ interface Call<Body, Query> {
   userId: string | null
   user: SessionUser | null
   /** Throws once the caller has lost access: for responses that stream for long. */
-  proveAgain: () => Promise<void>
+  reauthorize: () => Promise<void>
   /** Set if the request has an Idempotency-Key: the verb stores its row with this key and id. */
   once: IdempotentRequest | undefined
 }
@@ -30,17 +30,17 @@ export interface Declaration<Body = undefined, Query = undefined> {
   /** Required permission; of a list, any one is enough. */
   allow: AnyPermission | AnyPermission[]
   /** Requires a recent proof of identity from a member: for actions with serious consequences. */
-  takesProof?: boolean
+  requiresProof?: boolean
   /** Schema of the body in each mode; without it, the body is not read. */
   body?: Record<Mode, z.ZodType<Body>>
   query?: z.ZodType<Query>
-  invalid?: InvalidForm
-  answer: z.ZodType
+  errorFormat?: ErrorFormat
+  response: z.ZodType
   /** Error codes beyond those of every endpoint. */
-  refuses?: ErrorCode[]
+  errorCodes?: ErrorCode[]
   /** For every POST: how the response is stored under an Idempotency-Key. */
-  once?: Rule
+  idempotency?: IdempotencyRule
   /** Allows a remembered caller: the first statement names, and so proves, `account.ref`. */
-  quick?: boolean
+  allowsRememberedCaller?: boolean
   handle: (call: Call<Body, Query>) => Promise<unknown>
 }

@@ -1,5 +1,5 @@
 /** Request as the edge reads it, the same from node:http and from Next. */
-export interface Incoming {
+export interface HttpRequest {
   method: string
   url: string
   ip: string
@@ -10,7 +10,7 @@ export interface Incoming {
   readBody(bytesMax: number): Promise<Uint8Array | null>
 }
 
-export interface Answer {
+export interface HttpResponse {
   status: number
   headers: Record<string, string>
   text: string

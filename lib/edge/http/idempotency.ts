@@ -12,7 +12,7 @@ import { isObject } from '#lib/base/fields.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { json, jsonText } from '#lib/edge/http/answer.ts'
-import type { Answer, Incoming } from '#lib/edge/http/exchange.ts'
+import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 
 const KEY_MAX = 255
 const PATH_MAX = 500
@@ -20,23 +20,23 @@ const PATH_MAX = 500
 const WAIT_MAX_MS = 10_000
 const WAIT_STEP_MS = 50
 
-export interface Rule {
-  keptS: number
+export interface IdempotencyRule {
+  retentionS: number
   /** Rebuilds the first response from the row that the verb stored with the key. */
-  recall?: (call: { account: string; mode: Mode }, id: string) => Promise<unknown>
+  rebuild?: (call: { account: string; mode: Mode }, id: string) => Promise<unknown>
 }
 
-type Act = (once: IdempotentRequest) => Promise<unknown>
+type Handler = (once: IdempotentRequest) => Promise<unknown>
 type Scope = Pick<IdempotentRequest, 'accountId' | 'mode' | 'path' | 'key'>
 
-interface KeptKey {
+interface StoredKey {
   id: string
   answer: string | null
   sameRequest: boolean
   state: 'done' | 'running' | 'abandoned'
 }
 
-export function readKey({ header }: Incoming): string | null {
+export function readIdempotencyKey({ header }: HttpRequest): string | null {
   const key = header('idempotency-key')
   if (key === null || (key !== '' && key.length <= KEY_MAX)) return key
   throw invalidInput('Idempotency-Key', `must have 1 to ${KEY_MAX} characters`)
@@ -46,36 +46,47 @@ export function readKey({ header }: Incoming): string | null {
  * Runs `act` once per key and replays the first response. Refusals are not stored, because nothing
  * happened: the same key may succeed later.
  */
-export async function actOnce(
+export async function runOnce(
   scope: Scope,
   content: Record<string, unknown>,
-  rule: Rule,
-  act: Act,
-): Promise<Answer> {
+  rule: IdempotencyRule,
+  handler: Handler,
+): Promise<HttpResponse> {
   const requestHash = hashContent(content)
-  const once = { ...shorten(scope), requestHash, keptS: rule.keptS, id: newId(), resumed: false }
+  const once = {
+    ...hashLongPath(scope),
+    requestHash,
+    keptS: rule.retentionS,
+    id: newId(),
+    resumed: false,
+  }
   const name = [once.accountId, once.mode, once.path, once.key].join('\n')
-  const twin = await running.get(name)
-  if (twin && Buffer.compare(twin.requestHash, requestHash) === 0) return again(twin.text)
-  const answer = actUntilKnown(once, rule, act)
-  const told = answer.then(
+  const concurrent = await runningRequests.get(name)
+  if (concurrent && Buffer.compare(concurrent.requestHash, requestHash) === 0)
+    return replayResponse(concurrent.text)
+  const response = runUntilResponse(once, rule, handler)
+  const replay = response.then(
     ({ text }) => ({ requestHash, text }),
     () => null,
   )
-  running.set(name, told)
+  runningRequests.set(name, replay)
   try {
-    return await answer
+    return await response
   } finally {
-    if (running.get(name) === told) running.delete(name)
+    if (runningRequests.get(name) === replay) runningRequests.delete(name)
   }
 }
 
 /** Requests with the same key wait here instead of each holding a database connection. */
-const running = new Map<string, Promise<{ requestHash: Uint8Array; text: string } | null>>()
+const runningRequests = new Map<string, Promise<{ requestHash: Uint8Array; text: string } | null>>()
 
-async function actUntilKnown(once: IdempotentRequest, rule: Rule, act: Act): Promise<Answer> {
+async function runUntilResponse(
+  once: IdempotentRequest,
+  rule: IdempotencyRule,
+  handler: Handler,
+): Promise<HttpResponse> {
   for (const began = performance.now(); performance.now() - began < WAIT_MAX_MS; ) {
-    const done = await tryOnce(once, rule, act)
+    const done = await tryRun(once, rule, handler)
     if (done) return done
     await sleep(WAIT_STEP_MS)
   }
@@ -83,38 +94,46 @@ async function actUntilKnown(once: IdempotentRequest, rule: Rule, act: Act): Pro
 }
 
 /** Hashes long paths: the size of an index entry is limited. Only the id in a path can be long. */
-function shorten(scope: Scope): Scope {
+function hashLongPath(scope: Scope): Scope {
   if (scope.path.length <= PATH_MAX) return scope
   return { ...scope, path: createHash('sha256').update(scope.path).digest('hex') }
 }
 
-function again(text: string): Answer {
+function replayResponse(text: string): HttpResponse {
   return jsonText(200, text, { 'idempotent-replayed': 'true' })
 }
 
 /** Returns null if another request holds the key, or held it a moment ago. */
-async function tryOnce(once: IdempotentRequest, rule: Rule, act: Act): Promise<Answer | null> {
+async function tryRun(
+  once: IdempotentRequest,
+  rule: IdempotencyRule,
+  handler: Handler,
+): Promise<HttpResponse | null> {
   try {
-    const key = rule.recall ? null : storeKeySql(once, true)
+    const key = rule.rebuild ? null : storeKeySql(once, true)
     if (key) await db().$executeRaw(key)
-    return await actNow(once, rule, act)
+    return await runHandler(once, rule, handler)
   } catch (error) {
-    const isTwin = parseDatabaseError(error).constraint === 'idempotency_keys_pkey'
-    if (!isTwin && !isTrocoError(error)) throw error
+    const isDuplicate = parseDatabaseError(error).constraint === 'idempotency_keys_pkey'
+    if (!isDuplicate && !isTrocoError(error)) throw error
     // The bank is down: a later request may retry under this key, but this one must not.
     if (isTrocoError(error) && error.code === 'service_unavailable') throw error
     // Any other refusal may follow from a first request that succeeded: look for its response.
-    const kept = await findKey(once)
-    if (kept) return tellAgain(kept, once, rule, act)
-    if (isTwin) return null
+    const stored = await findStoredKey(once)
+    if (stored) return replayOrResume(stored, once, rule, handler)
+    if (isDuplicate) return null
     throw error
   }
 }
 
-async function actNow(once: IdempotentRequest, rule: Rule, act: Act): Promise<Answer> {
-  if (rule.recall) return json(200, await act(once))
+async function runHandler(
+  once: IdempotentRequest,
+  rule: IdempotencyRule,
+  handler: Handler,
+): Promise<HttpResponse> {
+  if (rule.rebuild) return json(200, await handler(once))
   try {
-    const text = JSON.stringify(await act(once))
+    const text = JSON.stringify(await handler(once))
     await db().$executeRaw`
       UPDATE idempotency_keys SET status = 200, answer = ${text}, locked_until = NULL
       WHERE ${keyCondition(once)}`
@@ -126,43 +145,43 @@ async function actNow(once: IdempotentRequest, rule: Rule, act: Act): Promise<An
   }
 }
 
-async function tellAgain(
-  kept: KeptKey,
+async function replayOrResume(
+  stored: StoredKey,
   once: IdempotentRequest,
-  rule: Rule,
-  act: Act,
-): Promise<Answer | null> {
-  if (!kept.sameRequest) {
+  rule: IdempotencyRule,
+  handler: Handler,
+): Promise<HttpResponse | null> {
+  if (!stored.sameRequest) {
     throw invalidInput('Idempotency-Key', 'was already used with a different body: send a new key')
   }
-  if (kept.state === 'running') return null
-  if (kept.state === 'abandoned') {
-    const taken = await holdAgain(once)
-    return taken ? actNow({ ...once, id: kept.id, resumed: true }, rule, act) : null
+  if (stored.state === 'running') return null
+  if (stored.state === 'abandoned') {
+    const isReclaimed = await reclaimKey(once)
+    return isReclaimed ? runHandler({ ...once, id: stored.id, resumed: true }, rule, handler) : null
   }
   const { accountId: account, mode } = once
-  const text = kept.answer ?? JSON.stringify(await rule.recall?.({ account, mode }, kept.id))
-  return again(text)
+  const text = stored.answer ?? JSON.stringify(await rule.rebuild?.({ account, mode }, stored.id))
+  return replayResponse(text)
 }
 
-async function findKey(once: IdempotentRequest): Promise<KeptKey | null> {
-  const [kept] = await db().$queryRaw<(KeptKey & { expired: boolean })[]>`
+async function findStoredKey(once: IdempotentRequest): Promise<StoredKey | null> {
+  const [stored] = await db().$queryRaw<(StoredKey & { expired: boolean })[]>`
     SELECT resource_id AS id, answer, request_hash = ${once.requestHash} AS "sameRequest",
       CASE WHEN locked_until IS NULL THEN 'done' WHEN locked_until > now() THEN 'running'
         ELSE 'abandoned' END AS state, expires_at <= now() AS expired
     FROM idempotency_keys WHERE ${keyCondition(once)}`
-  if (!kept?.expired) return kept ?? null
+  if (!stored?.expired) return stored ?? null
   await db().$executeRaw`
     DELETE FROM idempotency_keys WHERE ${keyCondition(once)} AND expires_at <= now()`
   return null
 }
 
 /** Claims a key whose process died. Of several retries, one succeeds and continues the work. */
-async function holdAgain(once: IdempotentRequest): Promise<boolean> {
-  const taken = await db().$executeRaw`
+async function reclaimKey(once: IdempotentRequest): Promise<boolean> {
+  const updated = await db().$executeRaw`
     UPDATE idempotency_keys SET locked_until = ${lockedUntilSql}
     WHERE ${keyCondition(once)} AND locked_until <= now()`
-  return taken === 1
+  return updated === 1
 }
 
 /** Hashes the fields in sorted order: equal content is the same request, however it was written. */

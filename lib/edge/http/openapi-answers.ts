@@ -1,19 +1,19 @@
 import type * as z from 'zod'
 import { invalidInput, isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { INTERNAL_ERROR, type PublicErrorCode, REFUSALS } from '#lib/base/refusals.ts'
-import { answerError } from '#lib/edge/http/answer.ts'
+import { errorResponse } from '#lib/edge/http/answer.ts'
 import { parseFields } from '#lib/edge/http/body.ts'
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
-import { MEANINGS, WHEN } from '#lib/edge/http/openapi-refusals.ts'
-import { type Json, SHARED } from '#lib/edge/http/openapi-schemas.ts'
+import { ERROR_SUMMARIES, STATUS_DESCRIPTIONS } from '#lib/edge/http/openapi-refusals.ts'
+import { type Json, SCHEMAS_PATH } from '#lib/edge/http/openapi-schemas.ts'
 import { REFUND_WINDOW_DAYS } from '#lib/rooms/charges/refunds/schema.ts'
 import { needsOpenMode } from '#lib/services/people/roles.ts'
 
 type Declared = Endpoint['declared']
 
-const REUSED = 'was already used with a different body: send a new key'
+const KEY_REUSED = 'was already used with a different body: send a new key'
 
-const COMMON: Record<number, string> = {
+const COMMON_RESPONSES: Record<number, string> = {
   400: 'MalformedJson',
   401: 'Unauthenticated',
   413: 'PayloadTooLarge',
@@ -23,83 +23,88 @@ const COMMON: Record<number, string> = {
 }
 
 /** Describes every refusal of an endpoint by status; common responses are added to `shared`. */
-export function refusalsOf(declared: Declared, writes: boolean, shared: Json): Json {
+export function describeErrorResponses(declared: Declared, isWrite: boolean, shared: Json): Json {
   const byStatus = new Map<number, PublicErrorCode[]>()
-  for (const code of codesOf(declared, writes)) {
+  for (const code of listErrorCodes(declared, isWrite)) {
     const { status } = REFUSALS[code]
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
-  const answers: Json = {}
+  const responses: Json = {}
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
-    const answer = answerOf(declared, status, codes)
-    const name = COMMON[status]
-    if (name) shared[name] = answer
-    answers[status] = name ? refTo(name) : answer
+    const response = describeResponse(declared, status, codes)
+    const name = COMMON_RESPONSES[status]
+    if (name) shared[name] = response
+    responses[status] = name ? responseRef(name) : response
   }
   shared.InternalServerError = INTERNAL_SERVER_ERROR
-  return { ...answers, [INTERNAL_ERROR.status]: refTo('InternalServerError') }
+  return { ...responses, [INTERNAL_ERROR.status]: responseRef('InternalServerError') }
 }
 
-function codesOf(
-  { allow, body, query, refuses, once, takesProof }: Declared,
-  writes: boolean,
+function listErrorCodes(
+  { allow, body, query, errorCodes, idempotency, requiresProof }: Declared,
+  isWrite: boolean,
 ): PublicErrorCode[] {
-  const opens = [allow].flat().some(needsOpenMode)
+  const hasModeCheck = [allow].flat().some(needsOpenMode)
   return [
     'unauthenticated',
     'account_not_active',
     'permission_denied',
-    ...(opens ? (['live_mode_disabled'] as const) : []),
-    ...(writes ? (['cross_origin'] as const) : []),
-    ...(takesProof ? (['proof_required'] as const) : []),
+    ...(hasModeCheck ? (['live_mode_disabled'] as const) : []),
+    ...(isWrite ? (['cross_origin'] as const) : []),
+    ...(requiresProof ? (['proof_required'] as const) : []),
     'too_many_requests',
     ...(body ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(body || query ? (['invalid_input'] as const) : []),
-    ...((refuses ?? []) as PublicErrorCode[]),
-    ...(once ? (['in_progress'] as const) : []),
+    ...((errorCodes ?? []) as PublicErrorCode[]),
+    ...(idempotency ? (['in_progress'] as const) : []),
     'service_unavailable',
   ]
 }
 
-function refTo(name: string): Json {
+function responseRef(name: string): Json {
   return { $ref: `#/components/responses/${name}` }
 }
 
-function answerOf(declared: Declared, status: number, codes: PublicErrorCode[]): Json {
+function describeResponse(declared: Declared, status: number, codes: PublicErrorCode[]): Json {
   const examples: Json = {}
-  for (const code of codes) Object.assign(examples, examplesOf(declared, code))
-  const first = declared.invalid === 'first_message' ? 'FirstError' : 'FieldErrors'
-  const schema = { $ref: `${SHARED}${status === 422 ? first : 'Error'}` }
+  for (const code of codes) Object.assign(examples, buildExamples(declared, code))
+  const first = declared.errorFormat === 'first_message' ? 'FirstError' : 'FieldErrors'
+  const schema = { $ref: `${SCHEMAS_PATH}${status === 422 ? first : 'Error'}` }
   const content = { 'application/json': { schema, examples } }
   const headers = {
-    ...headersOf(status, codes),
+    ...describeHeaders(status, codes),
     ...(schema.$ref.endsWith('FirstError') ? headerRefs(['X-Error-Fields']) : {}),
   }
-  return { description: MEANINGS[status], headers, content }
+  return { description: STATUS_DESCRIPTIONS[status], headers, content }
 }
 
-function examplesOf(declared: Declared, code: PublicErrorCode): Json {
-  const said = (error: TrocoError) =>
-    JSON.parse(answerError(error, declared.invalid ?? 'field_messages').text) as Json
-  const told = { [code]: { summary: WHEN[code], value: said(errorOf(declared, code)) } }
-  if (code !== 'invalid_input' || !declared.once) return told
-  const value = said(invalidInput('Idempotency-Key', REUSED))
+function buildExamples(declared: Declared, code: PublicErrorCode): Json {
+  const toBody = (error: TrocoError) =>
+    JSON.parse(errorResponse(error, declared.errorFormat ?? 'field_messages').text) as Json
+  const examples = {
+    [code]: { summary: ERROR_SUMMARIES[code], value: toBody(buildExampleError(declared, code)) },
+  }
+  if (code !== 'invalid_input' || !declared.idempotency) return examples
+  const value = toBody(invalidInput('Idempotency-Key', KEY_REUSED))
   return {
-    ...told,
+    ...examples,
     idempotency_key: { summary: 'The key was already used with another body', value },
   }
 }
 
-function errorOf({ allow, body, query, refuses }: Declared, code: PublicErrorCode): TrocoError {
+function buildExampleError(
+  { allow, body, query, errorCodes }: Declared,
+  code: PublicErrorCode,
+): TrocoError {
   switch (code) {
     case 'permission_denied':
       return refuse(code, { permission: [allow].flat().join(' or ') })
     case 'too_many_requests':
       return refuse(code, { retryAfterS: 1 })
     case 'invalid_input':
-      return problemOf(body?.test ?? query)
+      return findValidationError(body?.test ?? query)
     case 'already_final': {
-      const subject = refuses?.includes('withdrawal_not_found') ? 'Withdrawal' : 'Transaction'
+      const subject = errorCodes?.includes('withdrawal_not_found') ? 'Withdrawal' : 'Transaction'
       return refuse(code, { subject, status: 'final' })
     }
     case 'refund_window_closed':
@@ -112,7 +117,7 @@ function errorOf({ allow, body, query, refuses }: Declared, code: PublicErrorCod
 }
 
 /** Returns a real validation error of this schema, as the example. */
-function problemOf(schema: z.ZodType | undefined): TrocoError {
+function findValidationError(schema: z.ZodType | undefined): TrocoError {
   for (const attempt of [{}, { limit: '0' }, { amount: 0 }]) {
     try {
       if (schema) parseFields(schema, attempt)
@@ -123,7 +128,7 @@ function problemOf(schema: z.ZodType | undefined): TrocoError {
   return invalidInput('body', 'must be a JSON object')
 }
 
-function headersOf(status: number, codes: PublicErrorCode[]): Json {
+function describeHeaders(status: number, codes: PublicErrorCode[]): Json {
   const sent = new Set(codes.flatMap(code => Object.keys(REFUSALS[code].headers ?? {})))
   const known = [
     'X-Request-Id',
@@ -143,11 +148,11 @@ export function headerRefs(names: string[]): Json {
 }
 
 const INTERNAL_SERVER_ERROR = {
-  description: MEANINGS[INTERNAL_ERROR.status],
+  description: STATUS_DESCRIPTIONS[INTERNAL_ERROR.status],
   headers: { ...headerRefs(['X-Request-Id']), 'X-Error-Code': codeHeader([INTERNAL_ERROR.code]) },
   content: {
     'application/json': {
-      schema: { $ref: `${SHARED}Error` },
+      schema: { $ref: `${SCHEMAS_PATH}Error` },
       example: { error: INTERNAL_ERROR.message },
     },
   },

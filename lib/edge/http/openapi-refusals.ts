@@ -1,7 +1,7 @@
 import type { PublicErrorCode } from '#lib/base/refusals.ts'
 
 /** Condition for each error code, for the document. */
-export const WHEN: Record<PublicErrorCode, string> = {
+export const ERROR_SUMMARIES: Record<PublicErrorCode, string> = {
   unauthenticated: 'No token, or an unknown, revoked or expired one',
   account_not_active: 'The account is not active',
   permission_denied: 'The token lacks the permission',
@@ -27,7 +27,7 @@ export const WHEN: Record<PublicErrorCode, string> = {
   service_unavailable: 'The bank or the database is unavailable',
 }
 
-export const MEANINGS: Record<number, string> = {
+export const STATUS_DESCRIPTIONS: Record<number, string> = {
   400: 'The body is not JSON.',
   401: 'No token was sent, or it is unknown, revoked or expired.',
   403: 'The caller is not allowed to do this.',

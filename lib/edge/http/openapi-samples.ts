@@ -1,9 +1,9 @@
-interface Call {
+interface SampleRequest {
   method: string
   url: string
   body: unknown
   /** Whether the sample sends an Idempotency-Key, so that it can be retried. */
-  once: boolean
+  isIdempotent: boolean
 }
 
 interface Sample {
@@ -12,50 +12,50 @@ interface Sample {
   source: string
 }
 
-interface Spelling {
+interface LiteralSyntax {
   open: string
   close: string
   key: (name: string) => string
   text: (value: string) => string
-  words: Record<string, string>
-  step: string
+  keywords: Record<string, string>
+  indentation: string
   /** Literal of an empty object, where `open` and `close` alone would make a list. */
   empty?: string
 }
 
-const single = (value: string) =>
+const singleQuoted = (value: string) =>
   `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`
 
-const TYPESCRIPT: Spelling = {
+const TYPESCRIPT: LiteralSyntax = {
   open: '{',
   close: '}',
-  key: name => `${/^[a-z_]\w*$/i.test(name) ? name : single(name)}: `,
-  text: single,
-  words: {},
-  step: '  ',
+  key: name => `${/^[a-z_]\w*$/i.test(name) ? name : singleQuoted(name)}: `,
+  text: singleQuoted,
+  keywords: {},
+  indentation: '  ',
 }
-const PYTHON: Spelling = {
+const PYTHON: LiteralSyntax = {
   open: '{',
   close: '}',
   key: name => `${JSON.stringify(name)}: `,
   text: value => JSON.stringify(value),
-  words: { true: 'True', false: 'False', null: 'None' },
-  step: '    ',
+  keywords: { true: 'True', false: 'False', null: 'None' },
+  indentation: '    ',
 }
-const PHP: Spelling = {
+const PHP: LiteralSyntax = {
   open: '[',
   close: ']',
-  key: name => `${single(name)} => `,
-  text: single,
-  words: {},
-  step: '    ',
+  key: name => `${singleQuoted(name)} => `,
+  text: singleQuoted,
+  keywords: {},
+  indentation: '    ',
   empty: '(object) []',
 }
 
 // Joined from parts: only one file of this repository may read the environment, and a check looks.
 const NODE_TOKEN = ['process', 'env', 'TROCO_TOKEN'].join('.')
 
-export function samplesOf(call: Call): Sample[] {
+export function buildSamples(call: SampleRequest): Sample[] {
   return [
     { lang: 'bash', label: 'curl', source: curl(call) },
     { lang: 'typescript', label: 'TypeScript', source: typescript(call) },
@@ -64,20 +64,20 @@ export function samplesOf(call: Call): Sample[] {
   ]
 }
 
-function curl({ url, body, once }: Call): string {
+function curl({ url, body, isIdempotent }: SampleRequest): string {
   const json = JSON.stringify(body, null, 2)?.replaceAll("'", `'\\''`)
   return [
     `curl '${url}'`,
     '-H "Authorization: Bearer $TROCO_TOKEN"',
-    ...(once ? ['-H "Idempotency-Key: $(uuidgen)"'] : []),
+    ...(isIdempotent ? ['-H "Idempotency-Key: $(uuidgen)"'] : []),
     ...(json ? ["-H 'Content-Type: application/json'", `-d '${json}'`] : []),
   ].join(' \\\n  ')
 }
 
-function typescript({ method, url, body, once }: Call): string {
+function typescript({ method, url, body, isIdempotent }: SampleRequest): string {
   const headers = [
     `Authorization: \`Bearer \${${NODE_TOKEN}}\``,
-    ...(once ? ["'Idempotency-Key': crypto.randomUUID()"] : []),
+    ...(isIdempotent ? ["'Idempotency-Key': crypto.randomUUID()"] : []),
     ...(body ? ["'Content-Type': 'application/json'"] : []),
   ]
   return [
@@ -86,17 +86,17 @@ function typescript({ method, url, body, once }: Call): string {
     '  headers: {',
     ...headers.map(header => `    ${header},`),
     '  },',
-    ...(body ? [`  body: JSON.stringify(${write(body, TYPESCRIPT, '  ')}),`] : []),
+    ...(body ? [`  body: JSON.stringify(${writeLiteral(body, TYPESCRIPT, '  ')}),`] : []),
     '})',
     'if (!response.ok) throw new Error(await response.text())',
     'const data = await response.json()',
   ].join('\n')
 }
 
-function python({ method, url, body, once }: Call): string {
+function python({ method, url, body, isIdempotent }: SampleRequest): string {
   return [
     'import os',
-    ...(once ? ['import uuid'] : []),
+    ...(isIdempotent ? ['import uuid'] : []),
     '',
     'import requests',
     '',
@@ -104,19 +104,19 @@ function python({ method, url, body, once }: Call): string {
     `    "${url}",`,
     '    headers={',
     '        "Authorization": f"Bearer {os.environ[\'TROCO_TOKEN\']}",',
-    ...(once ? ['        "Idempotency-Key": str(uuid.uuid4()),'] : []),
+    ...(isIdempotent ? ['        "Idempotency-Key": str(uuid.uuid4()),'] : []),
     '    },',
-    ...(body ? [`    json=${write(body, PYTHON, '    ')},`] : []),
+    ...(body ? [`    json=${writeLiteral(body, PYTHON, '    ')},`] : []),
     ')',
     'response.raise_for_status()',
     'data = response.json()',
   ].join('\n')
 }
 
-function php({ url, body, once }: Call): string {
+function php({ url, body, isIdempotent }: SampleRequest): string {
   const headers = [
     "'Authorization: Bearer ' . getenv('TROCO_TOKEN')",
-    ...(once ? ["'Idempotency-Key: ' . bin2hex(random_bytes(16))"] : []),
+    ...(isIdempotent ? ["'Idempotency-Key: ' . bin2hex(random_bytes(16))"] : []),
     ...(body ? ["'Content-Type: application/json'"] : []),
   ]
   return [
@@ -129,23 +129,23 @@ function php({ url, body, once }: Call): string {
     '    CURLOPT_HTTPHEADER => [',
     ...headers.map(header => `        ${header},`),
     '    ],',
-    ...(body ? [`    CURLOPT_POSTFIELDS => json_encode(${write(body, PHP, '    ')}),`] : []),
+    ...(body ? [`    CURLOPT_POSTFIELDS => json_encode(${writeLiteral(body, PHP, '    ')}),`] : []),
     ']);',
     '$data = json_decode(curl_exec($curl), true);',
   ].join('\n')
 }
 
-function write(value: unknown, spelling: Spelling, indent: string): string {
-  const { open, close, key, text, words, step, empty = open + close } = spelling
+function writeLiteral(value: unknown, syntax: LiteralSyntax, indent: string): string {
+  const { open, close, key, text, keywords, indentation, empty = open + close } = syntax
   if (typeof value === 'string') return text(value)
-  if (typeof value !== 'object' || value === null) return words[String(value)] ?? String(value)
-  const inner = (part: unknown) => write(part, spelling, indent + step)
+  if (typeof value !== 'object' || value === null) return keywords[String(value)] ?? String(value)
+  const inner = (part: unknown) => writeLiteral(part, syntax, indent + indentation)
   const isList = Array.isArray(value)
   const parts = isList
     ? value.map(inner)
     : Object.entries(value).map(([name, part]) => key(name) + inner(part))
   const [before, after] = isList ? ['[', ']'] : [open, close]
   if (parts.length === 0) return isList ? '[]' : empty
-  const lines = parts.map(part => `${indent}${step}${part},\n`)
+  const lines = parts.map(part => `${indent}${indentation}${part},\n`)
   return `${before}\n${lines.join('')}${indent}${after}`
 }

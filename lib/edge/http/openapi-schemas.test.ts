@@ -6,7 +6,7 @@ describe('a schema in the OpenAPI document', () => {
   test('that cannot be derived is described by its `like` schema and its own description', () => {
     const like = z.int().min(1).max(9).default(5)
     const asText = z.string().transform(Number).meta({ like, description: 'How many.' })
-    expect(new Shapes().of(asText, 'input')).toEqual({
+    expect(new Shapes().convert(asText, 'input')).toEqual({
       type: 'integer',
       minimum: 1,
       maximum: 9,
@@ -19,24 +19,24 @@ describe('a schema in the OpenAPI document', () => {
     const shapes = new Shapes()
     const Thing = z.object({ name: z.string() }).meta({ id: 'Thing' })
     const ref = { $ref: '#/components/schemas/Thing' }
-    expect(shapes.of(Thing, 'output')).toEqual(ref)
-    expect(shapes.of(z.array(Thing), 'output')).toEqual({ type: 'array', items: ref })
+    expect(shapes.convert(Thing, 'output')).toEqual(ref)
+    expect(shapes.convert(z.array(Thing), 'output')).toEqual({ type: 'array', items: ref })
     expect(Object.keys(shapes.shared)).toEqual(['Thing'])
     const other = z.object({ title: z.string() }).meta({ id: 'Thing' })
-    expect(() => shapes.of(other, 'output')).toThrow('Two different shapes are named Thing')
+    expect(() => shapes.convert(other, 'output')).toThrow('Two different shapes are named Thing')
   })
 
   test('of a response allows properties that later versions add', () => {
-    expect(new Shapes().of(z.object({ a: z.string() }), 'output')).not.toHaveProperty(
+    expect(new Shapes().convert(z.object({ a: z.string() }), 'output')).not.toHaveProperty(
       'additionalProperties',
     )
   })
 
   test('gives unbounded integers the format int64, and nullable values their type', () => {
     const shapes = new Shapes()
-    expect(shapes.of(z.int(), 'output')).toEqual({ type: 'integer', format: 'int64' })
-    expect(shapes.of(z.int().min(0).max(60), 'output')).not.toHaveProperty('format')
-    expect(shapes.of(z.uuid().nullable(), 'output')).toEqual({
+    expect(shapes.convert(z.int(), 'output')).toEqual({ type: 'integer', format: 'int64' })
+    expect(shapes.convert(z.int().min(0).max(60), 'output')).not.toHaveProperty('format')
+    expect(shapes.convert(z.uuid().nullable(), 'output')).toEqual({
       type: ['string', 'null'],
       format: 'uuid',
     })
@@ -59,7 +59,7 @@ describe('an example', () => {
   })
 
   test('is composed of the examples of its parts', () => {
-    expect(shapes.exampleOf(shapes.of(Whole, 'input'))).toEqual({
+    expect(shapes.exampleOf(shapes.convert(Whole, 'input'))).toEqual({
       kind: 'whole',
       part: { state: 'done', at: 'now' },
       note: 'hello',
@@ -67,6 +67,6 @@ describe('an example', () => {
   })
 
   test('of the required fields omits optional ones', () => {
-    expect(shapes.exampleOf(shapes.of(Whole, 'input'), 'required')).not.toHaveProperty('note')
+    expect(shapes.exampleOf(shapes.convert(Whole, 'input'), 'required')).not.toHaveProperty('note')
   })
 })

@@ -4,8 +4,8 @@ import { Invariant } from '#lib/base/invariant.ts'
 /** JSON Schema, or any other part of the document. */
 export type Json = Record<string, unknown>
 
-export const SHARED = '#/components/schemas/'
-const LISTS = ['anyOf', 'oneOf', 'allOf']
+export const SCHEMAS_PATH = '#/components/schemas/'
+const COMPOSITION_KEYWORDS = ['anyOf', 'oneOf', 'allOf']
 const INT32_MAX = 2 ** 31 - 1
 /** Longest pattern shown: a longer one is unreadable, so only its format remains. */
 const PATTERN_MAX = 60
@@ -18,7 +18,7 @@ export class Shapes {
   /** Fields in which the example of a reference differs from its schema's own. */
   readonly #samples = new WeakMap<Json, Json>()
 
-  of(schema: z.ZodType, io: 'input' | 'output'): Json {
+  convert(schema: z.ZodType, io: 'input' | 'output'): Json {
     return this.#take(toJson(schema, io))
   }
 
@@ -35,27 +35,27 @@ export class Shapes {
     return this.#tidy(own)
   }
 
-  find(shape: Json): Json {
-    return this.shared[String(shape.$ref).slice(SHARED.length)] ?? shape
+  resolveRef(shape: Json): Json {
+    return this.shared[String(shape.$ref).slice(SCHEMAS_PATH.length)] ?? shape
   }
 
   /** Builds an example value from the examples of its parts. */
-  exampleOf(shape: Json, wanted: 'all' | 'required' = 'all'): unknown {
+  exampleOf(shape: Json, fields: 'all' | 'required' = 'all'): unknown {
     const { examples, $ref, const: only, enum: choices, items, allOf } = shape
     if (Array.isArray(examples)) return examples[0]
     if (only !== undefined) return only
     if (Array.isArray(choices)) return choices[0]
     if (items) return [this.exampleOf(items as Json)]
     if (typeof $ref === 'string') {
-      const example = this.exampleOf(this.find(shape), wanted)
+      const example = this.exampleOf(this.resolveRef(shape), fields)
       return typeof example === 'object' ? { ...example, ...this.#samples.get(shape) } : example
     }
     if (allOf) return Object.assign({}, ...(allOf as Json[]).map(part => this.exampleOf(part)))
     const [option] = (shape.oneOf ?? shape.anyOf ?? []) as Json[]
-    if (option) return this.exampleOf(option, wanted)
+    if (option) return this.exampleOf(option, fields)
     const { properties = {}, required = [] } = shape as { properties?: Json; required?: string[] }
     const named = Object.entries(properties).filter(
-      ([name]) => wanted === 'all' || required.includes(name),
+      ([name]) => fields === 'all' || required.includes(name),
     )
     return Object.fromEntries(named.map(([name, part]) => [name, this.exampleOf(part as Json)]))
   }
@@ -65,19 +65,19 @@ export class Shapes {
     if (like) return { ...this.#take(like as Json), ...annotationsOf(shape) }
     const tidied = (part: unknown) => this.#tidy(part as Json)
     const { $ref, items, properties, additionalProperties: others } = shape
-    if (typeof $ref === 'string') shape.$ref = $ref.replace('#/$defs/', SHARED)
+    if (typeof $ref === 'string') shape.$ref = $ref.replace('#/$defs/', SCHEMAS_PATH)
     if (items) shape.items = tidied(items)
     if (others && typeof others === 'object') shape.additionalProperties = tidied(others)
-    for (const key of LISTS) {
+    for (const key of COMPOSITION_KEYWORDS) {
       if (shape[key]) shape[key] = (shape[key] as Json[]).map(tidied)
     }
     if (properties) {
       const parts = Object.entries(properties).map(([name, part]) => [name, tidied(part)])
       shape.properties = Object.fromEntries(parts)
     }
-    const spelt = spell(shape)
-    if (sample) this.#samples.set(spelt, sample as Json)
-    return spelt
+    const simplified = simplify(shape)
+    if (sample) this.#samples.set(simplified, sample as Json)
+    return simplified
   }
 }
 
@@ -100,8 +100,8 @@ function annotationsOf({ description, examples }: Json): Json {
 }
 
 /** Rewrites a generated schema in the form of a hand-written document. */
-function spell(given: Json): Json {
-  const { propertyNames: _, ...shape } = mayBeNull(given)
+function simplify(given: Json): Json {
+  const { propertyNames: _, ...shape } = mergeNull(given)
   const { additionalProperties: others, format, pattern, minimum, maximum } = shape
   // Clients must accept fields that a later version adds to a response.
   if (others === false) delete shape.additionalProperties
@@ -117,7 +117,7 @@ function spell(given: Json): Json {
 }
 
 /** Merges `anyOf` with null into one schema with two types. */
-function mayBeNull(shape: Json): Json {
+function mergeNull(shape: Json): Json {
   const { anyOf, ...rest } = shape
   const [some, none, ...others] = (anyOf ?? []) as Json[]
   const isPlain = typeof some?.type === 'string' && !some.enum && !some.const
@@ -128,6 +128,6 @@ function mayBeNull(shape: Json): Json {
 /** Returns a function that builds an example event of a type, from the schema of an event page. */
 export function eventSamples(page: z.ZodType): (type: string) => Json {
   const shapes = new Shapes()
-  shapes.of(page, 'output')
-  return type => shapes.exampleOf({ $ref: SHARED + shapes.webhooks.get(type) }) as Json
+  shapes.convert(page, 'output')
+  return type => shapes.exampleOf({ $ref: SCHEMAS_PATH + shapes.webhooks.get(type) }) as Json
 }

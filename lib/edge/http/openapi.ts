@@ -2,7 +2,7 @@ import type { Endpoint } from '#lib/edge/http/endpoint.ts'
 import { describeOperation, pathOf, tagOf } from '#lib/edge/http/openapi-operations.ts'
 import { ERRORS, HEADERS, PARAMETERS, SECURITY } from '#lib/edge/http/openapi-parts.ts'
 import { INTRODUCTION, TAGS } from '#lib/edge/http/openapi-prose.ts'
-import { type Json, SHARED, Shapes } from '#lib/edge/http/openapi-schemas.ts'
+import { type Json, SCHEMAS_PATH, Shapes } from '#lib/edge/http/openapi-schemas.ts'
 
 type Declared = Endpoint['declared']
 
@@ -20,7 +20,7 @@ export function buildDocument(routes: ServedRoute[], publicUrl: string): Json {
   const responses: Json = {}
   const server = `${publicUrl.replace(/\/$/, '')}/api`
   const context = { shapes, responses, server }
-  for (const { segments, handlers } of inOrder(routes)) {
+  for (const { segments, handlers } of sortRoutes(routes)) {
     for (const method of METHODS) {
       const declared = handlers.get(method)?.declared
       if (!declared) continue
@@ -54,19 +54,19 @@ export function buildDocument(routes: ServedRoute[], publicUrl: string): Json {
 }
 
 /** Sorts by tag, lists before single items. Routes for the dashboard only are left out. */
-function inOrder(routes: ServedRoute[]): ServedRoute[] {
-  const place = ({ segments }: ServedRoute) =>
+function sortRoutes(routes: ServedRoute[]): ServedRoute[] {
+  const rank = ({ segments }: ServedRoute) =>
     TAGS.findIndex(({ name }) => name === tagOf(segments)) * 10 + segments.length
   return routes
     .filter(({ segments }) => segments[0] !== 'dashboard')
-    .sort((one, other) => place(one) - place(other))
+    .sort((one, other) => rank(one) - rank(other))
 }
 
 function describeWebhooks(shapes: Shapes): Json {
   const webhooks: Json = {}
   for (const [type, name] of shapes.webhooks) {
-    const schema = { $ref: SHARED + name }
-    const { description } = shapes.find(schema)
+    const schema = { $ref: SCHEMAS_PATH + name }
+    const { description } = shapes.resolveRef(schema)
     webhooks[type] = {
       post: {
         operationId: `on${name}`,

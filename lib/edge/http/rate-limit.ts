@@ -12,13 +12,13 @@ export interface Allowance {
   resetS: number
 }
 
-interface Count {
+interface LimiterResult {
   remainingPoints: number
   msBeforeNext: number
 }
 
 interface Limiter {
-  consume: (key: string) => Promise<Count>
+  consume: (key: string) => Promise<LimiterResult>
 }
 
 interface Rate {
@@ -35,22 +35,22 @@ interface Limits {
 }
 
 /** Share that bursts may add to the sustained rate: 5 %. */
-const EXTRA_SHARE = 1 / 20
+const BURST_SHARE = 1 / 20
 /** Longest burst window, whatever the settings. */
-const EXTRA_WINDOW_MAX_S = 3_600
+const BURST_WINDOW_MAX_S = 3_600
 const MINUTE_S = 60
 
 const HOLDER = Symbol.for('troco.rate-limits')
 const holder = globalThis as typeof globalThis & { [HOLDER]?: Limits }
 
 /** Takes one request from the allowance; refuses if none is left. Null: the limit is off. */
-export async function takeAllowance(
+export async function consumeAllowance(
   policy: 'ip' | 'token',
   key: string,
 ): Promise<Allowance | null> {
   const rate = limits()[policy]
   if (!rate) return null
-  const count = await countOne(rate.limiter, policy === 'ip' ? networkOf(key) : key)
+  const count = await consumeOne(rate.limiter, policy === 'ip' ? networkOf(key) : key)
   return {
     policy,
     quota: rate.quota,
@@ -61,7 +61,7 @@ export async function takeAllowance(
 }
 
 /** Returns the allowance for the headers of a refused request. */
-export function spentAllowance(policy: 'ip' | 'token', resetS: number): Allowance | null {
+export function exhaustedAllowance(policy: 'ip' | 'token', resetS: number): Allowance | null {
   const rate = limits()[policy]
   return rate && { policy, quota: rate.quota, windowS: rate.windowS, remaining: 0, resetS }
 }
@@ -69,16 +69,16 @@ export function spentAllowance(policy: 'ip' | 'token', resetS: number): Allowanc
 /** Counts a failed bearer token; refuses once its network reaches the limit per minute. */
 export async function countFailedBearer(ip: string): Promise<void> {
   const limiter = limits().bearer
-  if (limiter) await countOne(limiter, networkOf(ip))
+  if (limiter) await consumeOne(limiter, networkOf(ip))
 }
 
 /** Builds the fields of draft-ietf-httpapi-ratelimit-headers; `r` is the rate without the burst. */
 export function allowanceHeaders(allowances: (Allowance | null)[]): Record<string, string> {
-  const known = allowances.filter(allowance => allowance !== null)
-  if (known.length === 0) return {}
+  const active = allowances.filter(allowance => allowance !== null)
+  if (active.length === 0) return {}
   return {
-    'ratelimit-policy': known.map(a => `"${a.policy}";q=${a.quota};w=${a.windowS}`).join(', '),
-    ratelimit: known.map(a => `"${a.policy}";r=${a.remaining};t=${a.resetS}`).join(', '),
+    'ratelimit-policy': active.map(a => `"${a.policy}";q=${a.quota};w=${a.windowS}`).join(', '),
+    ratelimit: active.map(a => `"${a.policy}";r=${a.remaining};t=${a.resetS}`).join(', '),
   }
 }
 
@@ -95,14 +95,15 @@ function limits(): Limits {
 }
 
 function makeLimits(): Limits {
-  const wanted = env()
-  const failed = wanted.RATE_FAILED_BEARERS_PER_MINUTE
-  const isNeeded = wanted.RATE_IP_PER_SECOND + wanted.RATE_TOKEN_PER_SECOND + failed > 0
-  const link = wanted.REDIS_URL && isNeeded ? new RedisLink(wanted.REDIS_URL) : null
+  const settings = env()
+  const failedBearersMax = settings.RATE_FAILED_BEARERS_PER_MINUTE
+  const isNeeded =
+    settings.RATE_IP_PER_SECOND + settings.RATE_TOKEN_PER_SECOND + failedBearersMax > 0
+  const link = settings.REDIS_URL && isNeeded ? new RedisLink(settings.REDIS_URL) : null
   return {
-    ip: makeRate('ip', wanted.RATE_IP_PER_SECOND, wanted.RATE_IP_BURST, link),
-    token: makeRate('token', wanted.RATE_TOKEN_PER_SECOND, wanted.RATE_TOKEN_BURST, link),
-    bearer: failed > 0 ? makeWindow('bearer', failed, MINUTE_S, link) : null,
+    ip: makeRate('ip', settings.RATE_IP_PER_SECOND, settings.RATE_IP_BURST, link),
+    token: makeRate('token', settings.RATE_TOKEN_PER_SECOND, settings.RATE_TOKEN_BURST, link),
+    bearer: failedBearersMax > 0 ? makeWindow('bearer', failedBearersMax, MINUTE_S, link) : null,
     link,
   }
 }
@@ -114,12 +115,12 @@ function makeLimits(): Limits {
  */
 function makeRate(name: string, rate: number, burst: number, link: RedisLink | null): Rate | null {
   if (rate === 0) return null
-  const seconds = makeWindow(name, rate, 1, link)
+  const sustained = makeWindow(name, rate, 1, link)
   const extra = burst - rate
-  if (extra <= 0) return { quota: rate, windowS: 1, limiter: seconds }
-  const windowS = Math.min(Math.ceil(extra / (rate * EXTRA_SHARE)), EXTRA_WINDOW_MAX_S)
-  const more = makeWindow(`${name}-burst`, extra, windowS, link)
-  return { quota: rate, windowS: 1, limiter: new BurstyRateLimiter(seconds, more) }
+  if (extra <= 0) return { quota: rate, windowS: 1, limiter: sustained }
+  const windowS = Math.min(Math.ceil(extra / (rate * BURST_SHARE)), BURST_WINDOW_MAX_S)
+  const bursts = makeWindow(`${name}-burst`, extra, windowS, link)
+  return { quota: rate, windowS: 1, limiter: new BurstyRateLimiter(sustained, bursts) }
 }
 
 function makeWindow(name: string, points: number, duration: number, link: RedisLink | null) {
@@ -137,18 +138,18 @@ function makeWindow(name: string, points: number, duration: number, link: RedisL
   })
 }
 
-async function countOne(limiter: Limiter, key: string): Promise<Count> {
+async function consumeOne(limiter: Limiter, key: string): Promise<LimiterResult> {
   try {
     return await limiter.consume(key)
   } catch (refusal) {
-    if (!isCount(refusal)) throw refusal
+    if (!isLimiterResult(refusal)) throw refusal
     const retryAfterS = wholeSeconds(refusal.msBeforeNext)
     throw refuse('too_many_requests', { retryAfterS })
   }
 }
 
 // Checks the shape: Next loads its own copy of the library, with another class.
-function isCount(value: unknown): value is Count {
+function isLimiterResult(value: unknown): value is LimiterResult {
   return typeof value === 'object' && value !== null && 'msBeforeNext' in value
 }
 

@@ -7,8 +7,8 @@ type Script = { keys: string[]; arguments: string[] }
 /**
  * Time limit of a Redis response, far above a healthy one; a hanging Redis delays requests once.
  */
-const ANSWER_MAX_MS = 500
-const CONNECT_MAX_MS = 2_000
+const RESPONSE_TIMEOUT_MS = 500
+const CONNECT_TIMEOUT_MS = 2_000
 const RETRY_MS = 1_000
 
 /**
@@ -35,9 +35,9 @@ export class RedisLink {
     const client = this.#client
     if (!client) throw new Error('Redis is not connected')
     try {
-      const answer = await withinTime(client.eval(script, values))
+      const response = await withTimeout(client.eval(script, values))
       this.#noteAnswer()
-      return answer
+      return response
     } catch (error) {
       this.#drop(client, error)
       throw error
@@ -61,7 +61,7 @@ export class RedisLink {
         url: this.#url,
         disableOfflineQueue: true,
         // Its own reconnecting would block process exit; its timeout ends once a command is sent.
-        socket: { reconnectStrategy: false, connectTimeout: CONNECT_MAX_MS / 2 },
+        socket: { reconnectStrategy: false, connectTimeout: CONNECT_TIMEOUT_MS / 2 },
         commandOptions: { timeout: undefined },
         maintNotifications: 'disabled',
       })
@@ -70,7 +70,7 @@ export class RedisLink {
       made.on('error', error => this.#drop(made, error))
       made.unref()
       // A host may accept the connection and never respond.
-      const timer = setTimeout(() => this.#drop(made, tooLate()), CONNECT_MAX_MS).unref()
+      const timer = setTimeout(() => this.#drop(made, timeoutError()), CONNECT_TIMEOUT_MS).unref()
       await made.connect().finally(() => clearTimeout(timer))
       // Closed while connecting: the connection was opened all the same.
       if (this.#client !== made) made.destroy()
@@ -102,14 +102,14 @@ function replyCode(error: unknown): string | undefined {
   return error instanceof Error ? /^[A-Z]{3,}\b/.exec(error.message)?.[0] : undefined
 }
 
-function withinTime<T>(work: Promise<T>): Promise<T> {
+function withTimeout<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     // If this process was blocked, the response may have arrived: read it before giving up.
-    const timer = setTimeout(() => setImmediate(() => reject(tooLate())), ANSWER_MAX_MS)
+    const timer = setTimeout(() => setImmediate(() => reject(timeoutError())), RESPONSE_TIMEOUT_MS)
     work.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }
 
-function tooLate(): Error {
+function timeoutError(): Error {
   return new Error('Redis did not respond in time')
 }

@@ -1,10 +1,10 @@
 import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
-import { answerError } from '#lib/edge/http/answer.ts'
-import { requireOwnPage, writes } from '#lib/edge/http/caller.ts'
-import type { Answer, Incoming } from '#lib/edge/http/exchange.ts'
+import { errorResponse } from '#lib/edge/http/answer.ts'
+import { isWriteMethod, requireSameOrigin } from '#lib/edge/http/caller.ts'
+import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 
 /** Converts Next's request; the front has set the sender's address and id in its headers. */
-export function fromRequest(request: Request, params: Record<string, string>): Incoming {
+export function fromRequest(request: Request, params: Record<string, string>): HttpRequest {
   const { headers, method, url } = request
   const { pathname, search } = new URL(url)
   return {
@@ -16,7 +16,7 @@ export function fromRequest(request: Request, params: Record<string, string>): I
     header: name => headers.get(name),
     // Under Next, the body of a disconnected caller never ends or fails: only the signal fires.
     readBody: bytesMax =>
-      Promise.race([readAtMost(request.body, bytesMax), untilHungUp(request.signal)]),
+      Promise.race([readLimited(request.body, bytesMax), rejectOnAbort(request.signal)]),
   }
 }
 
@@ -24,16 +24,16 @@ export function fromRequest(request: Request, params: Record<string, string>): I
  * Refuses a cross-site write to next-auth; null if allowed. next-auth only compares a token with a
  * cookie, which another application on this host could set.
  */
-export function refuseForeign({ method, headers }: Request): Response | null {
+export function refuseCrossSite({ method, headers }: Request): Response | null {
   try {
-    if (writes(method)) requireOwnPage({ header: name => headers.get(name) })
+    if (isWriteMethod(method)) requireSameOrigin({ header: name => headers.get(name) })
     return null
   } catch (error) {
-    return toResponse(answerError(error, 'field_messages'))
+    return toResponse(errorResponse(error, 'field_messages'))
   }
 }
 
-export function toResponse({ status, headers, text, chunks }: Answer): Response {
+export function toResponse({ status, headers, text, chunks }: HttpResponse): Response {
   return new Response(chunks ? streamOf(chunks) : text, { status, headers })
 }
 
@@ -50,7 +50,7 @@ function streamOf(chunks: AsyncIterable<string>): ReadableStream<Uint8Array> {
   })
 }
 
-async function readAtMost(
+async function readLimited(
   body: ReadableStream<Uint8Array> | null,
   bytesMax: number,
 ): Promise<Uint8Array | null> {
@@ -64,7 +64,7 @@ async function readAtMost(
   return Buffer.concat(chunks)
 }
 
-function untilHungUp(signal: AbortSignal): Promise<never> {
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const fail = () => reject(new Error('The client disconnected'))
     if (signal.aborted) fail()

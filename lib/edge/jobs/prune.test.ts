@@ -2,11 +2,11 @@ import { beforeAll, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import {
-  forgetKeys,
-  forgetSessions,
   pruneAttemptBodies,
   pruneEvents,
   pruneGatewayCalls,
+  pruneIdempotencyKeys,
+  pruneSessions,
 } from '#lib/edge/jobs/prune.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
@@ -68,7 +68,7 @@ test('idempotency keys are deleted when they expire, gateway calls after 90 days
       { ...rest, key: 'young', expiresAt: daysAgo(-1) },
     ],
   })
-  expect(await forgetKeys()).toBe(1)
+  expect(await pruneIdempotencyKeys()).toBe(1)
   expect(await db().idempotencyKey.findMany()).toMatchObject([{ key: 'young' }])
   const call = { accountId: merchant.id, mode: 'test', gateway: 'bank', operation: 'sendPayout' }
   await db().gatewayCall.createMany({
@@ -91,8 +91,8 @@ test('sessions are deleted once they have expired', async () => {
   const [old = '', young = ''] = await Promise.all(secrets)
   const where = { secretHash: hashSecret(old) }
   await db().userSession.update({ where, data: { expiresAt: daysAgo(0) } })
-  expect(await forgetSessions()).toBe(1)
-  expect(await forgetSessions()).toBe(0)
+  expect(await pruneSessions()).toBe(1)
+  expect(await pruneSessions()).toBe(0)
   expect(await db().userSession.findMany({ where: { userId: id } })).toMatchObject([
     { secretHash: hashSecret(young) },
   ])

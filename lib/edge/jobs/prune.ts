@@ -3,24 +3,24 @@ import { transaction } from '#lib/base/db/transaction.ts'
 
 /** Rows per statement: small, so that other statements do not wait long for the locks. */
 const BATCH_MAX = 500
-const BODIES_KEPT = '60 days'
-const REST_KEPT = '90 days'
+const BODY_RETENTION = '60 days'
+const RECORD_RETENTION = '90 days'
 
-export function forgetKeys(): Promise<number> {
+export function pruneIdempotencyKeys(): Promise<number> {
   return db().$executeRaw`
     DELETE FROM idempotency_keys WHERE (account_id, mode, path, key) IN (
       SELECT account_id, mode, path, key FROM idempotency_keys
       WHERE expires_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
-export function forgetTries(): Promise<number> {
+export function pruneSignInAttempts(): Promise<number> {
   return db().$executeRaw`
     DELETE FROM sign_in_tries WHERE (scope, key) IN (
       SELECT scope, key FROM sign_in_tries
       WHERE ends_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
-export function forgetChallenges(): Promise<number> {
+export function pruneChallenges(): Promise<number> {
   return db().$executeRaw`
     DELETE FROM challenges WHERE hash IN (
       SELECT hash FROM challenges
@@ -28,7 +28,7 @@ export function forgetChallenges(): Promise<number> {
 }
 
 /** Deletes expired sessions; the sign-in remains in the audit log. */
-export function forgetSessions(): Promise<number> {
+export function pruneSessions(): Promise<number> {
   return db().$executeRaw`
     DELETE FROM user_sessions WHERE id IN (
       SELECT id FROM user_sessions
@@ -36,7 +36,7 @@ export function forgetSessions(): Promise<number> {
 }
 
 /** Deletes mails that failed a week ago: time enough for the operator to see them. */
-export function forgetMails(): Promise<number> {
+export function pruneFailedMails(): Promise<number> {
   return db().$executeRaw`
     DELETE FROM mails WHERE id IN (
       SELECT id FROM mails
@@ -49,7 +49,7 @@ export function pruneAttemptBodies(): Promise<number> {
     UPDATE delivery_attempts SET request_body = NULL, response_body = NULL
     WHERE (account_id, delivery_id, number) IN (
       SELECT account_id, delivery_id, number FROM delivery_attempts
-      WHERE created_at < now() - ${BODIES_KEPT}::interval
+      WHERE created_at < now() - ${BODY_RETENTION}::interval
         AND (request_body IS NOT NULL OR response_body IS NOT NULL)
       LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
@@ -61,7 +61,7 @@ export function pruneEvents(): Promise<number> {
       SELECT e.account_id AS account, e.id FROM event_sequences s CROSS JOIN LATERAL (
         SELECT * FROM events e WHERE e.account_id = s.account_id AND e.mode = s.mode
         ORDER BY e.sequence LIMIT 100) e
-      WHERE e.created_at < now() - ${REST_KEPT}::interval LIMIT ${BATCH_MAX}`
+      WHERE e.created_at < now() - ${RECORD_RETENTION}::interval LIMIT ${BATCH_MAX}`
     if (old.length === 0) return 0
     const accounts = old.map(({ account }) => account)
     const ids = old.map(({ id }) => id)
@@ -83,5 +83,5 @@ export function pruneGatewayCalls(): Promise<number> {
   return db().$executeRaw`
     DELETE FROM gateway_calls WHERE (account_id, id) IN (
       SELECT account_id, id FROM gateway_calls
-      WHERE created_at < now() - ${REST_KEPT}::interval LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+      WHERE created_at < now() - ${RECORD_RETENTION}::interval LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }

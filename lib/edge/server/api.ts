@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { log } from '#lib/base/log.ts'
-import { refuseAtDoor } from '#lib/edge/http/door.ts'
+import { refuseAccountlessMethod } from '#lib/edge/http/door.ts'
 import { refuseMethod } from '#lib/edge/http/endpoint.ts'
-import type { Answer, Incoming } from '#lib/edge/http/exchange.ts'
+import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { type Sender, securityHeaders } from '#lib/edge/server/headers.ts'
 import type { Match } from '#lib/edge/server/routes.ts'
 
 /** Time for a caller that is still sending to read the response before the connection is cut. */
-const CUT_OFF_AFTER_MS = 500
+const CLOSE_DELAY_MS = 500
 
 /** Serves the API without Request and Response objects; responses equal those through Next. */
 export async function serveApi(
@@ -19,30 +19,41 @@ export async function serveApi(
   sender: Sender,
 ): Promise<void> {
   const method = message.method ?? ''
-  const incoming: Incoming = {
+  const incoming: HttpRequest = {
     method,
     url: message.url ?? '',
     ip: sender.address,
     requestId: sender.requestId,
     params,
-    header: name => single(message.headers[name]),
+    header: name => joinHeader(message.headers[name]),
     readBody: bytesMax => readBody(message, bytesMax),
   }
   const endpoint = handlers.get(method)
-  const answer = endpoint ? await endpoint.serve(incoming) : await refuse(incoming, handlers)
-  if (answer.chunks && method !== 'HEAD') await sendStream(response, answer, sender)
-  else send(response, answer, sender)
-  if (!message.complete) cutOffSoon(message)
+  const outgoing = endpoint
+    ? await endpoint.serve(incoming)
+    : await refuseUnknownMethod(incoming, handlers)
+  if (outgoing.chunks && method !== 'HEAD') await sendStream(response, outgoing, sender)
+  else sendResponse(response, outgoing, sender)
+  if (!message.complete) closeAfterDelay(message)
 }
 
-function refuse(incoming: Incoming, handlers: Match['handlers']): Promise<Answer> {
+function refuseUnknownMethod(
+  incoming: HttpRequest,
+  handlers: Match['handlers'],
+): Promise<HttpResponse> {
   const allow = [...handlers.keys()].join(', ')
   const [first] = handlers.values()
-  return first?.opens ? refuseAtDoor(incoming, first.opens, allow) : refuseMethod(incoming, allow)
+  return first?.access
+    ? refuseAccountlessMethod(incoming, first.access, allow)
+    : refuseMethod(incoming, allow)
 }
 
-export function send(response: ServerResponse, answer: Answer, sender?: Sender): void {
-  const { status, headers, text } = answer
+export function sendResponse(
+  response: ServerResponse,
+  outgoing: HttpResponse,
+  sender?: Sender,
+): void {
+  const { status, headers, text } = outgoing
   response.writeHead(status, {
     ...securityHeaders(),
     ...(sender ? { 'x-request-id': sender.requestId } : {}),
@@ -52,12 +63,12 @@ export function send(response: ServerResponse, answer: Answer, sender?: Sender):
   response.end(text)
 }
 
-const HUNG_UP = ['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE']
+const DISCONNECT_CODES = ['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE']
 
 /** Streams at the caller's pace. An error cuts the connection, so the body looks incomplete. */
 async function sendStream(
   response: ServerResponse,
-  { status, headers, chunks = Readable.from([]) }: Answer,
+  { status, headers, chunks = Readable.from([]) }: HttpResponse,
   { requestId }: Sender,
 ): Promise<void> {
   // The caller disconnected while the response was prepared.
@@ -66,12 +77,13 @@ async function sendStream(
   response.flushHeaders()
   // A stream notices a disconnected caller at once, not only at its next chunk.
   await pipeline(Readable.from(chunks), response).catch(error => {
-    if (!HUNG_UP.includes(error.code)) log().error({ err: error }, 'response stream failed')
+    if (!DISCONNECT_CODES.includes(error.code))
+      log().error({ err: error }, 'response stream failed')
     response.destroy()
   })
 }
 
-function single(value: string | string[] | undefined): string | null {
+function joinHeader(value: string | string[] | undefined): string | null {
   return Array.isArray(value) ? value.join(', ') : (value ?? null)
 }
 
@@ -94,8 +106,8 @@ function readBody(message: IncomingMessage, bytesMax: number): Promise<Uint8Arra
   })
 }
 
-function cutOffSoon(message: IncomingMessage): void {
-  const timer = setTimeout(() => message.socket.destroySoon(), CUT_OFF_AFTER_MS)
+function closeAfterDelay(message: IncomingMessage): void {
+  const timer = setTimeout(() => message.socket.destroySoon(), CLOSE_DELAY_MS)
   timer.unref()
   message.once('end', () => clearTimeout(timer))
   message.once('close', () => clearTimeout(timer))

@@ -8,7 +8,7 @@ import { createFront } from '#lib/edge/server/front.ts'
 import { clientIp } from '#lib/edge/server/headers.ts'
 import { CHARGE, makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
-interface Seen {
+interface ReceivedRequest {
   url: string
   headers: IncomingHttpHeaders
   raw: string[]
@@ -42,8 +42,11 @@ async function serve(settings: Record<string, string> = {}): Promise<string> {
   return `http://127.0.0.1:${(front.address() as AddressInfo).port}`
 }
 
-async function see(origin: string, headers: Record<string, string>): Promise<Seen> {
-  return (await (await fetch(`${origin}/home`, { headers })).json()) as Seen
+async function requestHome(
+  origin: string,
+  headers: Record<string, string>,
+): Promise<ReceivedRequest> {
+  return (await (await fetch(`${origin}/home`, { headers })).json()) as ReceivedRequest
 }
 
 describe('headers of every response', () => {
@@ -55,7 +58,7 @@ describe('headers of every response', () => {
       const { headers } = await fetch(origin + path)
       expect(headers.get('strict-transport-security'), path).toBe('max-age=63072000')
     }
-    const said = await sayRaw(origin, 'NOT HTTP\r\n\r\n')
+    const said = await sendRaw(origin, 'NOT HTTP\r\n\r\n')
     expect(said).toContain('strict-transport-security: max-age=63072000\r\n')
   })
 
@@ -66,7 +69,7 @@ describe('headers of every response', () => {
       expect(headers.get('strict-transport-security'), path).toBeNull()
       expect(headers.get('x-content-type-options'), path).toBe('nosniff')
     }
-    expect(await sayRaw(origin, 'NOT HTTP\r\n\r\n')).not.toContain('strict-transport')
+    expect(await sendRaw(origin, 'NOT HTTP\r\n\r\n')).not.toContain('strict-transport')
   })
 
   test('Permissions-Policy allows passkeys on the own origin, and no camera, location or payment', async () => {
@@ -84,14 +87,14 @@ describe('headers of every response', () => {
   })
 })
 
-function sayRaw(origin: string, words: string): Promise<string> {
+function sendRaw(origin: string, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(new URL(origin).port), '127.0.0.1', () => socket.write(words))
-    let said = ''
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1', () => socket.write(text))
+    let received = ''
     socket.on('data', chunk => {
-      said += chunk
+      received += chunk
     })
-    socket.on('end', () => resolve(said))
+    socket.on('end', () => resolve(received))
     socket.on('error', reject)
   })
 }
@@ -111,7 +114,7 @@ describe('headers that a client forges', () => {
   }
 
   test('never pass the front, neither parsed nor raw', async () => {
-    const { headers, raw } = await see(await serve(), FORGED)
+    const { headers, raw } = await requestHome(await serve(), FORGED)
     expect(JSON.stringify({ headers, raw })).not.toMatch(/6\.6\.6\.6|evil|mine|unsafe-inline'"/)
     expect(headers['x-troco-address']).toBe('127.0.0.1')
     expect(headers['x-forwarded-proto']).toBe('http')
@@ -126,7 +129,7 @@ describe('headers that a client forges', () => {
     const expected = ['127.0.0.1', '198.51.100.2', '203.0.113.9']
     for (const [hops, address] of expected.entries()) {
       const origin = await serve({ TRUST_PROXY: `${hops}` })
-      expect((await see(origin, chain)).headers['x-troco-address']).toBe(address)
+      expect((await requestHome(origin, chain)).headers['x-troco-address']).toBe(address)
     }
   })
 
@@ -167,7 +170,7 @@ describe('a page', () => {
     for (let count = 0; count < 3; count++) {
       const response = await fetch(`${origin}/home`)
       const policy = response.headers.get('content-security-policy') ?? ''
-      const { headers } = (await response.json()) as Seen
+      const { headers } = (await response.json()) as ReceivedRequest
       expect(headers['content-security-policy']).toBe(policy)
       expect(policy).toContain(`'nonce-${headers['x-nonce']}'`)
       expect(policy).not.toContain('unsafe-eval')
@@ -180,7 +183,7 @@ describe('a page', () => {
     'and everything else outside the API is handled by Next: %s',
     async path => {
       const response = await fetch((await serve()) + path)
-      expect(((await response.json()) as Seen).url).toBe(path)
+      expect(((await response.json()) as ReceivedRequest).url).toBe(path)
       expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
     },
   )
@@ -191,7 +194,7 @@ describe('a page', () => {
     const answer = await fetch((await serve()) + path, { headers })
     expect(await answer.json()).toEqual({ name: 'Padaria do Teste', balance: 0 })
     const slow = await fetch((await serve({ API_LANE: 'next' })) + path, { headers })
-    expect(((await slow.json()) as Seen).url).toBe('/api/account?a=1')
+    expect(((await slow.json()) as ReceivedRequest).url).toBe('/api/account?a=1')
     supplyEnv({ API_LANE: 'fast' })
   })
 })
@@ -316,21 +319,23 @@ describe('requests that pages do not accept', () => {
 
   test("a request target that is not a path gets 400; the server's absolute URL is accepted", async () => {
     expect(
-      await speak(origin, 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
+      await sendUntilClosed(origin, 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
     ).toMatch(/^HTTP\/1\.1 400 [\s\S]*\{"error":"Malformed request"\}$/)
     const absolute =
       'GET http://localhost:3000/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
-    expect(await speak(origin, absolute)).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"status":"ok"\}/)
+    expect(await sendUntilClosed(origin, absolute)).toMatch(
+      /^HTTP\/1\.1 200 [\s\S]*\{"status":"ok"\}/,
+    )
   })
 })
 
-async function speak(origin: string, bytes: string): Promise<string> {
+async function sendUntilClosed(origin: string, bytes: string): Promise<string> {
   const socket = connect(Number(new URL(origin).port), '127.0.0.1')
-  let said = ''
+  let received = ''
   socket.on('data', chunk => {
-    said += chunk
+    received += chunk
   })
   socket.write(bytes)
   await once(socket, 'close')
-  return said
+  return received
 }

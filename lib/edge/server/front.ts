@@ -4,20 +4,20 @@ import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
 import { INTERNAL_ERROR } from '#lib/base/refusals.ts'
 import { json } from '#lib/edge/http/answer.ts'
-import { send, serveApi } from '#lib/edge/server/api.ts'
-import { hasDots, refusePageRequest, targetOf } from '#lib/edge/server/guard.ts'
+import { sendResponse, serveApi } from '#lib/edge/server/api.ts'
+import { hasDotSegments, refusePageRequest, targetOf } from '#lib/edge/server/guard.ts'
 import {
   addContentPolicy,
+  identifySender,
   type Sender,
   securityHeaders,
-  senderOf,
-  settleHeaders,
+  setTrustedHeaders,
 } from '#lib/edge/server/headers.ts'
 import { checkReadiness } from '#lib/edge/server/health.ts'
 import { serveReference } from '#lib/edge/server/reference.ts'
-import { loadPages, loadRoutes, matchRoute } from '#lib/edge/server/routes.ts'
+import { loadPayerRoutes, loadRoutes, matchRoute } from '#lib/edge/server/routes.ts'
 
-type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+type NextHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 const REQUEST_TIMEOUT_MS = 10_000
 /** Interval of Node's check for timed-out requests; its default is 30 s. */
@@ -25,75 +25,75 @@ const TIMEOUT_CHECK_MS = 1_000
 /** Longer than the usual 60 s of a proxy, so that the proxy always closes the connection first. */
 const KEEP_ALIVE_MS = 65_000
 const HEADER_BYTES_MAX = 32 * 1024
-const HANG_UP_AFTER_MS = 500
+const CLOSE_DELAY_MS = 500
 
 /**
  * Creates the server for the one port. It answers /api and /pay itself with the exports of the
  * route modules and hands other paths to Next, whose route handlers cost about 20 times as much.
  */
-export async function createFront(pages: Pages, development = false): Promise<Server> {
+export async function createFront(nextHandler: NextHandler, development = false): Promise<Server> {
   const routes = await loadRoutes()
-  const payers = await loadPages()
+  const payerRoutes = await loadPayerRoutes()
   const { API_LANE, TRUST_PROXY, PUBLIC_URL } = env()
   const publicUrl = new URL(PUBLIC_URL)
   const reference = serveReference(routes, PUBLIC_URL)
-  const fast = API_LANE === 'fast' && !development
+  const isFastLane = API_LANE === 'fast' && !development
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const sender = senderOf(request, TRUST_PROXY)
+  async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const sender = identifySender(request, TRUST_PROXY)
     const target = targetOf(request)
-    if (target === null) return send(response, MALFORMED, sender)
+    if (target === null) return sendResponse(response, MALFORMED, sender)
     request.url = target
     const path = pathOf(request)
     const file = reference.get(path)
-    if (isApi(path) && !file) {
+    if (isApiPath(path) && !file) {
       const match = matchRoute(routes, path.slice('/api'.length))
-      const isKnown = match?.handlers.has(request.method ?? '') ?? false
+      const hasMethod = match?.handlers.has(request.method ?? '') ?? false
       // In development, Next finds routes that were added after startup.
-      if (development && !isKnown) return hand(request, response, sender, 'api')
-      if (!match) return send(response, json(404, { error: 'Not found' }), sender)
-      const isOurs = fast || hasDots(path) || !isKnown
-      return isOurs
+      if (development && !hasMethod) return passToNext(request, response, sender, 'api')
+      if (!match) return sendResponse(response, json(404, { error: 'Not found' }), sender)
+      const isServedHere = isFastLane || hasDotSegments(path) || !hasMethod
+      return isServedHere
         ? serveApi(request, response, match, sender)
-        : hand(request, response, sender, 'api')
+        : passToNext(request, response, sender, 'api')
     }
-    if (path === '/healthz') return send(response, json(200, { status: 'ok' }), sender)
+    if (path === '/healthz') return sendResponse(response, json(200, { status: 'ok' }), sender)
     if (path === '/readyz') {
       const { status, body } = await checkReadiness()
-      return send(response, json(status, body), sender)
+      return sendResponse(response, json(status, body), sender)
     }
     const refusal = development && !file ? null : refusePageRequest(request, path)
     if (refusal) {
       const { status, error, headers } = refusal
-      return send(response, json(status, { error }, headers), sender)
+      return sendResponse(response, json(status, { error }, headers), sender)
     }
-    if (isPayers(path)) {
-      const found = matchRoute(payers, path.slice('/pay'.length))
-      if (found && !fast) return hand(request, response, sender, 'payer')
+    if (isPayerPath(path)) {
+      const match = matchRoute(payerRoutes, path.slice('/pay'.length))
+      if (match && !isFastLane) return passToNext(request, response, sender, 'payer')
       // A path that cannot be decoded or has more segments matches no charge, like an unknown id.
-      const shown = found ?? matchRoute(payers, NO_PAGE)
-      if (shown) return serveApi(request, response, shown, sender)
+      const payerMatch = match ?? matchRoute(payerRoutes, UNMATCHED_PATH)
+      if (payerMatch) return serveApi(request, response, payerMatch, sender)
     }
-    if (!file) return hand(request, response, sender, 'page')
-    tellSender(response, sender)
+    if (!file) return passToNext(request, response, sender, 'page')
+    setCommonHeaders(response, sender)
     return file(request, response)
   }
 
   /** Passes a request to Next: a page, or with API_LANE=next the API and the payer's page. */
-  function hand(
+  function passToNext(
     request: IncomingMessage,
     response: ServerResponse,
     sender: Sender,
     kind: 'page' | 'api' | 'payer',
   ): Promise<void> {
-    tellSender(response, sender)
-    settleHeaders(request, sender, publicUrl, kind !== 'page')
+    setCommonHeaders(response, sender)
+    setTrustedHeaders(request, sender, publicUrl, kind !== 'page')
     // Next does not replace a header that is already set, and this page sets a stricter one.
     if (kind === 'payer') response.removeHeader('referrer-policy')
     if (kind === 'page') {
       response.setHeader('content-security-policy', addContentPolicy(request, development))
     }
-    return pages(request, response)
+    return nextHandler(request, response)
   }
 
   const server = createServer(
@@ -109,27 +109,29 @@ export async function createFront(pages: Pages, development = false): Promise<Se
       shouldUpgradeCallback: () => development,
     },
     (request, response) => {
-      answer(request, response).catch(error => {
+      handleRequest(request, response).catch(error => {
         log().error({ err: error }, 'HTTP front failed to handle a request')
         if (response.headersSent) response.destroy()
-        else send(response, json(INTERNAL_ERROR.status, { error: INTERNAL_ERROR.message }))
+        else sendResponse(response, json(INTERNAL_ERROR.status, { error: INTERNAL_ERROR.message }))
       })
     },
   )
-  server.on('clientError', refuseBroken)
-  server.on('connect', (_request, socket) => hangUp(socket, '400 Bad Request', 'Malformed request'))
+  server.on('clientError', refuseInvalidHttp)
+  server.on('connect', (_request, socket) =>
+    refuseAndClose(socket, '400 Bad Request', 'Malformed request'),
+  )
   server.on('checkExpectation', (request, response) => {
-    const sender = senderOf(request, TRUST_PROXY)
-    send(response, json(417, { error: 'Expectation failed' }), sender)
+    const sender = identifySender(request, TRUST_PROXY)
+    sendResponse(response, json(417, { error: 'Expectation failed' }), sender)
   })
   return server
 }
 
 /** A path that matches no charge. */
-const NO_PAGE = '/none'
+const UNMATCHED_PATH = '/none'
 const MALFORMED = json(400, { error: 'Malformed request' })
 
-function tellSender(response: ServerResponse, { requestId }: Sender): void {
+function setCommonHeaders(response: ServerResponse, { requestId }: Sender): void {
   response.setHeader('x-request-id', requestId)
   for (const [name, value] of Object.entries(securityHeaders())) response.setHeader(name, value)
 }
@@ -138,32 +140,33 @@ function tellSender(response: ServerResponse, { requestId }: Sender): void {
 function pathOf(request: IncomingMessage): string {
   const [path = '/', ...query] = (request.url ?? '/').split('?')
   if (path === '/' || !/\/$|.\/\//.test(path)) return path
-  const bare = path.replace(/(?<=.)\/{2,}/g, '/').replace(/\/+$/, '') || '/'
-  if (isApi(bare) || isPayers(bare)) request.url = [bare, ...query].join('?')
-  return bare
+  const normalized = path.replace(/(?<=.)\/{2,}/g, '/').replace(/\/+$/, '') || '/'
+  if (isApiPath(normalized) || isPayerPath(normalized))
+    request.url = [normalized, ...query].join('?')
+  return normalized
 }
 
-function isApi(path: string): boolean {
+function isApiPath(path: string): boolean {
   return (path === '/api' || path.startsWith('/api/')) && !path.startsWith('/api/auth/')
 }
 
-function isPayers(path: string): boolean {
+function isPayerPath(path: string): boolean {
   return path.startsWith('/pay/')
 }
 
 /** Responds in JSON to input that is not valid HTTP, then closes the connection. */
-function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+function refuseInvalidHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
   if (error.code === 'HPE_HEADER_OVERFLOW') {
-    hangUp(socket, '431 Request Header Fields Too Large', 'Headers too large')
+    refuseAndClose(socket, '431 Request Header Fields Too Large', 'Headers too large')
   } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    hangUp(socket, '408 Request Timeout', 'Request timed out')
+    refuseAndClose(socket, '408 Request Timeout', 'Request timed out')
   } else {
-    hangUp(socket, '400 Bad Request', 'Malformed request')
+    refuseAndClose(socket, '400 Bad Request', 'Malformed request')
   }
 }
 
-function hangUp(socket: Duplex, status: string, error: string): void {
+function refuseAndClose(socket: Duplex, status: string, error: string): void {
   const body = JSON.stringify({ error })
   const headers = Object.entries({
     'Content-Type': 'application/json; charset=utf-8',
@@ -174,5 +177,5 @@ function hangUp(socket: Duplex, status: string, error: string): void {
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`)
   // A caller that never closes its side would hold the connection open for ever.
-  setTimeout(() => socket.destroy(), HANG_UP_AFTER_MS).unref()
+  setTimeout(() => socket.destroy(), CLOSE_DELAY_MS).unref()
 }

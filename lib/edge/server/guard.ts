@@ -13,9 +13,9 @@ interface Refusal {
 export function refusePageRequest(request: IncomingMessage, path: string): Refusal | null {
   const { method = '', headers } = request
   // Next resolves the dots and would reach the API under a path that is not the API's.
-  if (hasDots(path)) return { status: 400, error: 'Malformed request' }
-  const reads = method === 'GET' || method === 'HEAD'
-  if (!reads && !(method === 'POST' && path.startsWith('/api/auth/'))) {
+  if (hasDotSegments(path)) return { status: 400, error: 'Malformed request' }
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (!isRead && !(method === 'POST' && path.startsWith('/api/auth/'))) {
     return { status: 405, error: 'Method not allowed', headers: { allow: 'GET, HEAD' } }
   }
   // A body of unknown length could only be stopped once Next is reading it.
@@ -42,6 +42,6 @@ export function targetOf(request: IncomingMessage): string | null {
 }
 
 /** Returns whether a segment of the path is `.` or `..`, also percent-encoded. */
-export function hasDots(path: string): boolean {
+export function hasDotSegments(path: string): boolean {
   return /\/(\.|%2e){1,2}(\/|$)/i.test(path)
 }

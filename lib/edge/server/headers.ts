@@ -5,10 +5,10 @@ import { env } from '#lib/base/env.ts'
 import { ADDRESS_HEADER, PATH_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
 
 /** Headers that only a trusted proxy or Next itself may set. */
-const REFUSED =
+const RESERVED_HEADERS =
   /^(x-troco-|x-forwarded-|x-real-ip$|forwarded$|x-middleware-|x-nonce$|content-security-policy$)/
 /** Headers that only pages send to Next. On API requests they are removed: Next would redirect. */
-const OF_PAGES = /^(rsc$|next-|x-next)/
+const PAGE_HEADERS = /^(rsc$|next-|x-next)/
 const SAFE_ID = /^[\w.:-]{1,64}$/
 
 export interface Sender {
@@ -16,7 +16,7 @@ export interface Sender {
   requestId: string
 }
 
-export function senderOf({ headers, socket }: IncomingMessage, trustedHops: number): Sender {
+export function identifySender({ headers, socket }: IncomingMessage, trustedHops: number): Sender {
   const claimed = headers[REQUEST_ID_HEADER]
   const requestId = typeof claimed === 'string' && SAFE_ID.test(claimed) ? claimed : randomUUID()
   const forwardedFor = [headers['x-forwarded-for'] ?? ''].flat().join(',')
@@ -24,7 +24,7 @@ export function senderOf({ headers, socket }: IncomingMessage, trustedHops: numb
 }
 
 /** For Next: replaces what the caller claims about itself by what the front knows. */
-export function settleHeaders(
+export function setTrustedHeaders(
   request: IncomingMessage,
   { address, requestId }: Sender,
   publicUrl: URL,
@@ -32,13 +32,13 @@ export function settleHeaders(
 ): void {
   const { headers } = request
   for (const name of Object.keys(headers)) {
-    if (REFUSED.test(name) || (isApi && OF_PAGES.test(name))) delete headers[name]
+    if (RESERVED_HEADERS.test(name) || (isApi && PAGE_HEADERS.test(name))) delete headers[name]
   }
   headers[ADDRESS_HEADER] = address
   headers[REQUEST_ID_HEADER] = requestId
   headers[PATH_HEADER] = request.url ?? '/'
   headers['x-forwarded-proto'] = publicUrl.protocol.slice(0, -1)
-  keepRawInStep(request)
+  syncRawHeaders(request)
 }
 
 /** Adds a nonce to a page's request, which Next puts on its scripts, and returns the policy. */
@@ -59,11 +59,11 @@ export function addContentPolicy(request: IncomingMessage, development: boolean)
   ].join('; ')
   request.headers['content-security-policy'] = policy
   request.headers['x-nonce'] = nonce
-  keepRawInStep(request)
+  syncRawHeaders(request)
   return policy
 }
 
-const PLAIN: Record<string, string> = {
+const SECURITY_HEADERS: Record<string, string> = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'strict-origin-when-cross-origin',
   'permissions-policy': [
@@ -72,15 +72,18 @@ const PLAIN: Record<string, string> = {
   ].join(', '),
 }
 /** Two years, as the preload lists of browsers ask for. */
-const OVER_TLS = { ...PLAIN, 'strict-transport-security': 'max-age=63072000' }
+const TLS_SECURITY_HEADERS = {
+  ...SECURITY_HEADERS,
+  'strict-transport-security': 'max-age=63072000',
+}
 
 /** Returns the headers of every response; over HTTPS they include Strict-Transport-Security. */
 export function securityHeaders(): Record<string, string> {
-  return env().PUBLIC_URL.startsWith('https:') ? OVER_TLS : PLAIN
+  return env().PUBLIC_URL.startsWith('https:') ? TLS_SECURITY_HEADERS : SECURITY_HEADERS
 }
 
 // Some readers build their headers from the raw list, so both must be equal.
-function keepRawInStep(request: IncomingMessage): void {
+function syncRawHeaders(request: IncomingMessage): void {
   request.rawHeaders = Object.entries(request.headers).flatMap(([name, value]) =>
     [value ?? []].flat().flatMap(one => [name, one]),
   )
@@ -91,11 +94,14 @@ function keepRawInStep(request: IncomingMessage): void {
  * them saw. Forged addresses are further left in the list and are never read.
  */
 export function clientIp(socketAddress: string, forwardedFor: string, hops: number): string {
-  const chain = [...forwardedFor.split(',').map(part => part.trim()), plain(socketAddress)]
-  const seen = plain(chain.at(-1 - hops) ?? '')
-  return isIP(seen) ? seen : plain(socketAddress)
+  const chain = [
+    ...forwardedFor.split(',').map(part => part.trim()),
+    stripMappedPrefix(socketAddress),
+  ]
+  const seen = stripMappedPrefix(chain.at(-1 - hops) ?? '')
+  return isIP(seen) ? seen : stripMappedPrefix(socketAddress)
 }
 
-function plain(address: string): string {
+function stripMappedPrefix(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/, '')
 }

@@ -23,13 +23,13 @@ async function useDatabase(target: string): Promise<void> {
   await disconnect()
 }
 
-async function ask(path: string) {
+async function request(path: string) {
   const response = await fetch(`${api.url}${path}`)
   expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
   return { status: response.status, body: await response.json() }
 }
 
-const beat = (secondsAgo: number) => db().$executeRaw`
+const insertHeartbeat = (secondsAgo: number) => db().$executeRaw`
   INSERT INTO worker_heartbeats (id, host, pid, beat_at)
   VALUES (${newId()}::uuid, 'test', 1, now() - make_interval(secs => ${secondsAgo}::float8))`
 
@@ -37,53 +37,53 @@ const unavailable = (reason: unknown) => ({ status: 503, body: { status: 'unavai
 
 describe('/readyz', () => {
   test('200 while a worker is alive, even beside a dead one', async () => {
-    await beat(3_600)
-    await beat(50)
-    expect(await ask('/readyz')).toEqual({ status: 200, body: { status: 'ok' } })
-    expect((await ask('/readyz/')).status).toBe(200)
+    await insertHeartbeat(3_600)
+    await insertHeartbeat(50)
+    expect(await request('/readyz')).toEqual({ status: 200, body: { status: 'ok' } })
+    expect((await request('/readyz/')).status).toBe(200)
   })
 
   test('503 before any worker has started', async () => {
-    expect(await ask('/readyz')).toEqual(unavailable('no worker has been seen'))
+    expect(await request('/readyz')).toEqual(unavailable('no worker has been seen'))
   })
 
   test('503 when the last heartbeat is older than a minute', async () => {
-    await beat(61)
+    await insertHeartbeat(61)
     const reason = expect.stringMatching(/^no worker has been seen for 6[1-5] seconds$/)
-    expect(await ask('/readyz')).toEqual(unavailable(reason))
+    expect(await request('/readyz')).toEqual(unavailable(reason))
   })
 
   test('503 with its name when a migration of this version is missing or unfinished', async () => {
-    await beat(0)
+    await insertHeartbeat(0)
     const [last] = await db().$queryRaw<{ name: string }[]>`
       SELECT max(migration_name) AS name FROM _prisma_migrations`
     const reason = `migrations are pending: ${last?.name}`
     await db().$executeRaw`
       UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = ${last?.name}`
-    expect(await ask('/readyz')).toEqual(unavailable(reason))
+    expect(await request('/readyz')).toEqual(unavailable(reason))
     await db().$executeRaw`
       UPDATE _prisma_migrations SET finished_at = now(), rolled_back_at = now()
       WHERE migration_name = ${last?.name}`
-    expect(await ask('/readyz')).toEqual(unavailable(reason))
+    expect(await request('/readyz')).toEqual(unavailable(reason))
     await db().$executeRaw`
       UPDATE _prisma_migrations SET rolled_back_at = NULL WHERE migration_name = ${last?.name}`
-    expect((await ask('/readyz')).status).toBe(200)
+    expect((await request('/readyz')).status).toBe(200)
   })
 
   test('503 on an empty database', async () => {
     await useDatabase(await makeDatabase({ migrated: false }))
-    expect(await ask('/readyz')).toEqual(unavailable('the database has not been migrated'))
+    expect(await request('/readyz')).toEqual(unavailable('the database has not been migrated'))
   })
 
   test('503 without a database, and the response does not contain its address', async () => {
     await useDatabase('postgresql://ana:secret@127.0.0.1:1/pix')
-    expect(await ask('/readyz')).toEqual(unavailable('the database is unreachable'))
+    expect(await request('/readyz')).toEqual(unavailable('the database is unreachable'))
   })
 })
 
 describe('/healthz', () => {
   test('200 while the process responds, even without a database', async () => {
     await useDatabase('postgresql://ana:secret@127.0.0.1:1/pix')
-    expect(await ask('/healthz')).toEqual({ status: 200, body: { status: 'ok' } })
+    expect(await request('/healthz')).toEqual({ status: 200, body: { status: 'ok' } })
   })
 })

@@ -11,12 +11,12 @@ interface Health {
 
 /** Returns whether to send requests here: database reachable and migrated, a worker alive. */
 export async function checkReadiness(): Promise<Health> {
-  const reason = await findReason().catch(describeFault)
+  const reason = await findUnreadyReason().catch(describeFault)
   if (reason === null) return { status: 200, body: { status: 'ok' } }
   return { status: 503, body: { status: 'unavailable', reason } }
 }
 
-async function findReason(): Promise<string | null> {
+async function findUnreadyReason(): Promise<string | null> {
   const [row] = await db().$queryRaw<{ applied: string[] | null; silent: number | null }[]>`
     SELECT
       (SELECT array_agg(migration_name) FROM _prisma_migrations

@@ -3,52 +3,58 @@ import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { buildDocument, type ServedRoute } from '#lib/edge/http/openapi.ts'
 
-interface Served {
+interface StaticFile {
   body: Buffer
   headers: Record<string, string>
 }
 
-type Serve = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+type FileHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /** For the script: it changes only with a new version of Troco, and its URL carries the version. */
-const YEAR = 'public, max-age=31536000, immutable'
-const MINUTE = 'public, max-age=60'
+const CACHE_YEAR = 'public, max-age=31536000, immutable'
+const CACHE_MINUTE = 'public, max-age=60'
 
 /** Serves the OpenAPI document and the script that renders it, by path. */
-export function serveReference(routes: ServedRoute[], publicUrl: string): Map<string, Serve> {
+export function serveReference(routes: ServedRoute[], publicUrl: string): Map<string, FileHandler> {
   const document = JSON.stringify(buildDocument(routes, publicUrl))
-  const described = served(Buffer.from(document), 'application/json; charset=utf-8', MINUTE)
-  let script: Promise<Served> | undefined
+  const documentFile = buildFile(
+    Buffer.from(document),
+    'application/json; charset=utf-8',
+    CACHE_MINUTE,
+  )
+  let script: Promise<StaticFile> | undefined
   return new Map([
-    ['/api/openapi.json', (request, response) => answer(request, response, described)],
+    ['/api/openapi.json', (request, response) => sendFile(request, response, documentFile)],
     [
       '/docs/scalar.js',
       async (request, response) => {
         script ??= readScript()
-        return answer(request, response, await script)
+        return sendFile(request, response, await script)
       },
     ],
   ])
 }
 
-async function readScript(): Promise<Served> {
+async function readScript(): Promise<StaticFile> {
   const place = new URL('browser/standalone.js', import.meta.resolve('@scalar/api-reference'))
-  return served(await readFile(place), 'text/javascript; charset=utf-8', YEAR)
+  return buildFile(await readFile(place), 'text/javascript; charset=utf-8', CACHE_YEAR)
 }
 
-function served(body: Buffer, type: string, cacheControl: string): Served {
+function buildFile(body: Buffer, type: string, cacheControl: string): StaticFile {
   const digest = createHash('sha256').update(body).digest('base64url')
   const headers = { 'content-type': type, 'cache-control': cacheControl, etag: `"${digest}"` }
   return { body, headers }
 }
 
-async function answer(
-  { headers: asked }: IncomingMessage,
+async function sendFile(
+  { headers: requestHeaders }: IncomingMessage,
   response: ServerResponse,
-  { body, headers }: Served,
+  { body, headers }: StaticFile,
 ): Promise<void> {
-  const known = asked['if-none-match']?.split(',').map(tag => tag.trim().replace(/^W\//, ''))
-  if (known?.includes(headers.etag ?? '') || known?.includes('*')) {
+  const cachedTags = requestHeaders['if-none-match']
+    ?.split(',')
+    .map(tag => tag.trim().replace(/^W\//, ''))
+  if (cachedTags?.includes(headers.etag ?? '') || cachedTags?.includes('*')) {
     response.writeHead(304, headers).end()
     return
   }

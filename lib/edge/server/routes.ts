@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Door } from '#lib/edge/http/door.ts'
-import type { Endpoint, Served } from '#lib/edge/http/endpoint.ts'
+import type { AccountlessEndpoint } from '#lib/edge/http/door.ts'
+import type { Endpoint, RouteHandler } from '#lib/edge/http/endpoint.ts'
 
 type Params = Record<string, string>
 interface Route<Handler> {
@@ -10,7 +10,7 @@ interface Route<Handler> {
   handlers: Map<string, Handler>
 }
 
-export interface Match<Handler = Served & { opens?: Door['opens'] }> {
+export interface Match<Handler = RouteHandler & { access?: AccountlessEndpoint['access'] }> {
   handlers: Map<string, Handler>
   params: Params
 }
@@ -18,20 +18,20 @@ export interface Match<Handler = Served & { opens?: Door['opens'] }> {
 /** Order of the methods in an `Allow` header. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 /** Catch-all routes, which only next-auth has: it needs Next around it. */
-const NEXT_ONLY = '[...'
+const CATCH_ALL = '[...'
 
-export function loadRoutes(): Promise<Route<Endpoint | Door>[]> {
+export function loadRoutes(): Promise<Route<Endpoint | AccountlessEndpoint>[]> {
   return loadFrom('app/api')
 }
 
-export function loadPages(): Promise<Route<Served>[]> {
+export function loadPayerRoutes(): Promise<Route<RouteHandler>[]> {
   return loadFrom('app/pay')
 }
 
 /** Imports every route module below a folder. */
 async function loadFrom<Handler>(folder: string): Promise<Route<Handler>[]> {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter(file => file.endsWith('route.ts') && !file.includes(NEXT_ONLY))
+    .filter(file => file.endsWith('route.ts') && !file.includes(CATCH_ALL))
     .sort()
   return Promise.all(
     files.map(async file => {
@@ -49,16 +49,16 @@ async function loadFrom<Handler>(folder: string): Promise<Route<Handler>[]> {
 /** Finds the route of a path. A fixed segment takes precedence over a parameter. */
 export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Match<Handler> | null {
   const parts = path.split('/').filter(part => part !== '')
-  const fits = routes.filter(
+  const matching = routes.filter(
     route =>
       route.segments.length === parts.length &&
-      route.segments.every((segment, at) => isOpen(segment) || segment === parts[at]),
+      route.segments.every((segment, at) => isParameter(segment) || segment === parts[at]),
   )
-  const [best] = fits.sort((a, b) => countOpen(a) - countOpen(b))
+  const [best] = matching.sort((a, b) => countParameters(a) - countParameters(b))
   if (!best) return null
   const params: Params = {}
   for (const [at, segment] of best.segments.entries()) {
-    if (!isOpen(segment)) continue
+    if (!isParameter(segment)) continue
     const value = decode(parts[at] ?? '')
     if (value === null) return null
     params[segment.slice(1, -1)] = value
@@ -66,12 +66,12 @@ export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Mat
   return { handlers: best.handlers, params }
 }
 
-function isOpen(segment: string): boolean {
+function isParameter(segment: string): boolean {
   return segment.startsWith('[')
 }
 
-function countOpen(route: { segments: string[] }): number {
-  return route.segments.filter(isOpen).length
+function countParameters(route: { segments: string[] }): number {
+  return route.segments.filter(isParameter).length
 }
 
 function decode(part: string): string | null {

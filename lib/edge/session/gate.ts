@@ -40,16 +40,16 @@ export async function requireMember(params: Promise<{ mode: string }>): Promise<
 }
 
 /** Guards a page for an action: members without the permission get a 404. */
-export async function requireMay(
+export async function requirePermission(
   params: Promise<{ mode: string }>,
-  wanted: AnyPermission,
+  permission: AnyPermission,
 ): Promise<Member> {
   const member = await requireMember(params)
-  return hasPermission(member.account.role, wanted) ? member : notFound()
+  return hasPermission(member.account.role, permission) ? member : notFound()
 }
 
-export function requireMode(wanted: string): Mode {
-  return MODES.find(known => known === wanted) ?? notFound()
+export function requireMode(value: string): Mode {
+  return MODES.find(known => known === value) ?? notFound()
 }
 
 /** Guards the operator's pages: 404 for others; staff may have to set up a second factor first. */
@@ -59,7 +59,7 @@ export async function requireAdmin(): Promise<SessionUser> {
   return isSecondFactorMissing(user) ? redirect('/test/settings/security') : user
 }
 
-export function firstPage(user: SessionUser | null): string {
+export function landingPath(user: SessionUser | null): string {
   if (!user) return '/login'
   return user.isAdmin && user.accounts.length === 0 ? '/admin/accounts' : '/test/home'
 }

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
-import { authenticate } from '#lib/edge/session/authenticate.ts'
+import { authenticateByPassword } from '#lib/edge/session/authenticate.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
-import { OPENID } from '#lib/edge/session/openid.ts'
+import { OPENID_PROVIDER_ID } from '#lib/edge/session/openid.ts'
 import { authOptions } from '#lib/edge/session/options.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
@@ -13,12 +13,12 @@ import { openSession } from '#lib/services/people/sessions.ts'
 import { OPENID_CLIENT, openOpenidProvider, type Said } from '#lib/testing/openid-provider.ts'
 
 // Next provides headers and cookies only during a request; this map is the browser's cookie jar.
-const jar = vi.hoisted(() => new Map<string, string>())
+const cookieJar = vi.hoisted(() => new Map<string, string>())
 vi.mock('next/headers', () => ({
   headers: async () => new Headers({ 'user-agent': 'a browser' }),
   cookies: async () => ({
-    get: (name: string) => (jar.has(name) ? { name, value: jar.get(name) } : undefined),
-    set: (name: string, value: string) => jar.set(name, value),
+    get: (name: string) => (cookieJar.has(name) ? { name, value: cookieJar.get(name) } : undefined),
+    set: (name: string, value: string) => cookieJar.set(name, value),
   }),
 }))
 
@@ -41,51 +41,57 @@ afterAll(async () => {
   await provider.close()
 })
 beforeEach(async () => {
-  jar.clear()
+  cookieJar.clear()
   provider.tellApart({})
   ;[id, email] = [newId(), `ana-${newId()}@troco.example`]
   await db().user.create({ data: { id, email, name: 'Ana' } })
 })
 
-interface Sent {
+interface RequestParts {
   body?: Record<string, string>
   query?: Record<string, string>
 }
 
 type Action = 'csrf' | 'signin' | 'callback' | 'signout' | 'session'
 
-async function ask(method: string, action: Action, sent: Sent = {}) {
-  const said: { redirect?: string; csrfToken?: string } = {}
+async function callNextAuth(method: string, action: Action, sent: RequestParts = {}) {
+  const result: { redirect?: string; csrfToken?: string } = {}
   const setHeader = (name: string, value: string | string[]) => {
-    if (name === 'Location') said.redirect = String(value)
+    if (name === 'Location') result.redirect = String(value)
     if (name !== 'Set-Cookie') return
-    for (const line of [value].flat()) keepCookie(line)
+    for (const line of [value].flat()) storeCookie(line)
   }
   const response = {
     status: () => response,
     getHeader: () => undefined,
     setHeader,
-    send: (body: object) => Object.assign(said, body),
+    send: (body: object) => Object.assign(result, body),
     end: () => {},
   }
-  const query = { nextauth: [action, OPENID], ...sent.query }
-  const request = { method, query, cookies: Object.fromEntries(jar), headers: {}, body: sent.body }
+  const query = { nextauth: [action, OPENID_PROVIDER_ID], ...sent.query }
+  const request = {
+    method,
+    query,
+    cookies: Object.fromEntries(cookieJar),
+    headers: {},
+    body: sent.body,
+  }
   await NextAuth(request as never, response as never, authOptions({}))
-  return said
+  return result
 }
 
-function keepCookie(line: string): void {
+function storeCookie(line: string): void {
   const [pair = ''] = line.split(';')
   const [name = '', value = ''] = pair.split('=')
-  if (value) jar.set(name, decodeURIComponent(value))
-  else jar.delete(name)
+  if (value) cookieJar.set(name, decodeURIComponent(value))
+  else cookieJar.delete(name)
 }
 
 /** Signs `who` in at the provider and returns the query of its redirect to Troco. */
-async function leave(who: Said): Promise<Record<string, string>> {
+async function signInAtProvider(who: Said): Promise<Record<string, string>> {
   provider.signIn(who)
-  const { csrfToken = '' } = await ask('GET', 'csrf')
-  const { redirect = '' } = await ask('POST', 'signin', {
+  const { csrfToken = '' } = await callNextAuth('GET', 'csrf')
+  const { redirect = '' } = await callNextAuth('POST', 'signin', {
     body: { csrfToken, callbackUrl: '/test/charges' },
   })
   const answer = await fetch(redirect, { redirect: 'manual' })
@@ -93,9 +99,9 @@ async function leave(who: Said): Promise<Record<string, string>> {
 }
 
 /** Completes the sign-in and returns the redirect and the user of the new session. */
-async function come(who: Said) {
-  const { redirect } = await ask('GET', 'callback', { query: await leave(who) })
-  const secret = jar.get(cookieNames().session)
+async function signInThroughProvider(who: Said) {
+  const { redirect } = await callNextAuth('GET', 'callback', { query: await signInAtProvider(who) })
+  const secret = cookieJar.get(cookieNames().session)
   return { redirect, userId: secret ? ((await readSession(secret))?.id ?? null) : null }
 }
 
@@ -104,11 +110,17 @@ const subjectOf = async (of: string) =>
 
 test("a known, verified e-mail signs in and links the user to the provider's subject", async () => {
   const sub = newId()
-  const first = await come({ sub, email: email.toUpperCase(), email_verified: true })
+  const first = await signInThroughProvider({
+    sub,
+    email: email.toUpperCase(),
+    email_verified: true,
+  })
   expect(first).toEqual({ redirect: `${env().PUBLIC_URL}/test/charges`, userId: id })
   expect(await subjectOf(id)).toBe(`${provider.issuer}|${sub}`)
   // The linked subject counts from now on, whatever its e-mail.
-  expect(await come({ sub, email: 'new@elsewhere.example' })).toMatchObject({ userId: id })
+  expect(await signInThroughProvider({ sub, email: 'new@elsewhere.example' })).toMatchObject({
+    userId: id,
+  })
   const notes = await db().auditRecord.findMany({ where: { target: id }, orderBy: { id: 'asc' } })
   expect(notes.map(({ action }) => action)).toEqual([
     'user.openid_linked',
@@ -120,28 +132,28 @@ test("a known, verified e-mail signs in and links the user to the provider's sub
 
 test('each sign-in opens a new session and ends the previous one of this browser', async () => {
   const who = { sub: newId(), email, email_verified: true }
-  await come(who)
-  const before = jar.get(cookieNames().session) ?? ''
-  await come(who)
-  expect(jar.get(cookieNames().session)).not.toBe(before)
+  await signInThroughProvider(who)
+  const before = cookieJar.get(cookieNames().session) ?? ''
+  await signInThroughProvider(who)
+  expect(cookieJar.get(cookieNames().session)).not.toBe(before)
   expect(await readSession(before)).toBeNull()
 })
 
 test('an unfinished sign-in leaves the current session valid, and signing out ends it', async () => {
-  await come({ sub: newId(), email, email_verified: true })
-  const secret = jar.get(cookieNames().session) ?? ''
-  await leave({ sub: newId() })
-  expect(await ask('GET', 'session')).toMatchObject({ user: { email } })
-  expect(jar.get(cookieNames().session)).toBe(secret)
-  const { csrfToken = '' } = await ask('GET', 'csrf')
-  await ask('POST', 'signout', { body: { csrfToken } })
+  await signInThroughProvider({ sub: newId(), email, email_verified: true })
+  const secret = cookieJar.get(cookieNames().session) ?? ''
+  await signInAtProvider({ sub: newId() })
+  expect(await callNextAuth('GET', 'session')).toMatchObject({ user: { email } })
+  expect(cookieJar.get(cookieNames().session)).toBe(secret)
+  const { csrfToken = '' } = await callNextAuth('GET', 'csrf')
+  await callNextAuth('POST', 'signout', { body: { csrfToken } })
   expect(await readSession(secret)).toBeNull()
 })
 
 test('an e-mail from the userinfo endpoint alone counts as well', async () => {
   const sub = newId()
   provider.tellApart({ email, email_verified: true })
-  expect(await come({ sub })).toMatchObject({ userId: id })
+  expect(await signInThroughProvider({ sub })).toMatchObject({ userId: id })
 })
 
 test.each([
@@ -150,25 +162,25 @@ test.each([
   ['is unknown', { email: 'nobody@troco.example', email_verified: true }, 'unknown'],
   ['is invalid', { email: 'ana', email_verified: true }, 'unknown'],
 ])('a user whose e-mail %s cannot sign in', async (_, said, problem) => {
-  const outside = await come({ sub: newId(), email, ...said })
+  const outside = await signInThroughProvider({ sub: newId(), email, ...said })
   expect(outside).toEqual({ redirect: `/login?problem=${problem}`, userId: null })
   expect(await subjectOf(id)).toBeNull()
 })
 
 test('a user linked to one subject cannot sign in with another', async () => {
-  await come({ sub: newId(), email, email_verified: true })
-  jar.clear()
-  const other = await come({ sub: newId(), email, email_verified: true })
+  await signInThroughProvider({ sub: newId(), email, email_verified: true })
+  cookieJar.clear()
+  const other = await signInThroughProvider({ sub: newId(), email, email_verified: true })
   expect(other).toEqual({ redirect: '/login?problem=unknown', userId: null })
 })
 
 test('a disabled user cannot sign in, linked or not', async () => {
   const sub = newId()
-  await come({ sub, email, email_verified: true })
-  jar.clear()
+  await signInThroughProvider({ sub, email, email_verified: true })
+  cookieJar.clear()
   await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
   for (const who of [sub, newId()]) {
-    const outside = await come({ sub: who, email, email_verified: true })
+    const outside = await signInThroughProvider({ sub: who, email, email_verified: true })
     expect(outside).toEqual({ redirect: '/login?problem=unknown', userId: null })
   }
 })
@@ -176,9 +188,9 @@ test('a disabled user cannot sign in, linked or not', async () => {
 test('a second factor is required here too, and its challenge is in a cookie, not in the URL', async () => {
   const key = { credentialId: newId(), publicKey: new Uint8Array(1), counter: 0n, name: 'key' }
   await db().passkey.create({ data: { id: newId(), userId: id, ...key } })
-  const half = await come({ sub: newId(), email, email_verified: true })
+  const half = await signInThroughProvider({ sub: newId(), email, email_verified: true })
   expect(half).toEqual({ redirect: '/login?next=%2Ftest%2Fcharges', userId: null })
-  const step = JSON.parse(jar.get(cookieNames().step) ?? '{}')
+  const step = JSON.parse(cookieJar.get(cookieNames().step) ?? '{}')
   expect(step).toEqual({ challenge: expect.stringMatching(/^[\w-]{43}$/), methods: ['passkey'] })
 })
 
@@ -187,15 +199,20 @@ test.each([
   ['another client', { aud: 'somebody-else' }],
   ['another sign-in', { nonce: 'x' }],
 ])('a token for %s is refused', async (_, said) => {
-  const { redirect, userId } = await come({ sub: newId(), email, email_verified: true, ...said })
+  const { redirect, userId } = await signInThroughProvider({
+    sub: newId(),
+    email,
+    email_verified: true,
+    ...said,
+  })
   expect(redirect).toContain('/api/auth/error?error=OAuthCallback')
   expect(userId).toBeNull()
   expect(await subjectOf(id)).toBeNull()
 })
 
 test('a sign-in started in another browser cannot be completed in this one', async () => {
-  const query = await leave({ sub: newId(), email, email_verified: true })
-  const kept = new Map(jar)
+  const query = await signInAtProvider({ sub: newId(), email, email_verified: true })
+  const kept = new Map(cookieJar)
   const { session, openid } = cookieNames()
   for (const [name, value] of [
     [`${openid}-state`, undefined],
@@ -203,13 +220,13 @@ test('a sign-in started in another browser cannot be completed in this one', asy
     [`${openid}-nonce`, undefined],
     [`${openid}-state`, kept.get(`${openid}-nonce`)],
   ] as const) {
-    jar.clear()
-    for (const [known, held] of kept) jar.set(known, held)
-    if (value) jar.set(name, value)
-    else jar.delete(name)
-    const { redirect } = await ask('GET', 'callback', { query })
+    cookieJar.clear()
+    for (const [known, held] of kept) cookieJar.set(known, held)
+    if (value) cookieJar.set(name, value)
+    else cookieJar.delete(name)
+    const { redirect } = await callNextAuth('GET', 'callback', { query })
     expect(redirect).toContain('error=OAuthCallback')
-    expect(jar.has(session)).toBe(false)
+    expect(cookieJar.has(session)).toBe(false)
   }
 })
 
@@ -218,13 +235,13 @@ test('the first OpenID sign-in ends the sessions and password set by an earlier 
   await db().user.update({ where: { id }, data: { passwordHash } })
   const secret = await openSession(id, { ip: null, userAgent: null })
   const who = { sub: newId(), email, email_verified: true }
-  expect(await come(who)).toMatchObject({ userId: id })
+  expect(await signInThroughProvider(who)).toMatchObject({ userId: id })
   expect(await readSession(secret)).toBeNull()
   const attempt = { email, address: null }
-  expect(await authenticate(attempt, 'a password of somebody else')).toBeNull()
+  expect(await authenticateByPassword(attempt, 'a password of somebody else')).toBeNull()
   await db().user.update({ where: { id }, data: { passwordHash } })
-  await come(who)
-  expect(await authenticate(attempt, 'a password of somebody else')).not.toBeNull()
+  await signInThroughProvider(who)
+  expect(await authenticateByPassword(attempt, 'a password of somebody else')).not.toBeNull()
 })
 
 test('five concurrent first sign-ins link the user once', async () => {

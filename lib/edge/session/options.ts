@@ -9,7 +9,7 @@ import { log, withLogContext } from '#lib/base/log.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { openidCallbacks, openidProviders } from '#lib/edge/session/openid.ts'
 import { readSession } from '#lib/edge/session/read.ts'
-import { signIn, type Told } from '#lib/edge/session/second-step.ts'
+import { type SignInDetails, signIn } from '#lib/edge/session/second-step.ts'
 import { endSession, openSession, SESSION_SECONDS_MAX } from '#lib/services/people/sessions.ts'
 
 declare module 'next-auth/jwt' {
@@ -20,7 +20,7 @@ declare module 'next-auth/jwt' {
 }
 
 /** Builds the options for one request; `told` receives what next-auth cannot express. */
-export function authOptions(told: Told): NextAuthOptions {
+export function authOptions(details: SignInDetails): NextAuthOptions {
   const beganAt = new Date()
   const names = cookieNames()
   const cookie = (name: string) => ({
@@ -30,13 +30,13 @@ export function authOptions(told: Told): NextAuthOptions {
   return {
     secret: deriveKey('next-auth').export().toString('base64url'),
     pages: { signIn: '/login', signOut: '/login', error: '/login' },
-    providers: [credentialsProvider(told), ...openidProviders()],
+    providers: [credentialsProvider(details), ...openidProviders()],
     callbacks: openidCallbacks(),
     session: { strategy: 'jwt', maxAge: SESSION_SECONDS_MAX },
     // With a salt it is not the session but the state of an OpenID sign-in.
     jwt: {
-      encode: given => (given.salt ? encode(given) : secretOf(given.token, beganAt)),
-      decode: given => (given.salt ? decode(given) : tokenOf(given.token)),
+      encode: given => (given.salt ? encode(given) : ensureSession(given.token, beganAt)),
+      decode: given => (given.salt ? decode(given) : readSessionToken(given.token)),
     },
     events: { signOut: ({ token }) => (token?.secret ? endSession(token.secret) : undefined) },
     useSecureCookies: names.secure,
@@ -53,24 +53,24 @@ export function authOptions(told: Told): NextAuthOptions {
       error: (code, metadata) =>
         code === 'JWT_SESSION_ERROR'
           ? log().debug({ code }, 'session cookie is no longer valid')
-          : log().error({ code, err: errorIn(metadata) }, 'next-auth error'),
+          : log().error({ code, err: findError(metadata) }, 'next-auth error'),
       warn: code => log().warn({ code }, 'next-auth warning'),
       debug: () => {},
     },
   }
 }
 
-function credentialsProvider(told: Told) {
+function credentialsProvider(details: SignInDetails) {
   const names = ['email', 'password', 'challenge', 'code', 'passkey'] as const
   return CredentialsProvider({
     credentials: Object.fromEntries(names.map(name => [name, {}])),
     async authorize(given) {
-      const sent = await headers()
-      const ip = sent.get(ADDRESS_HEADER)
-      const requestId = sent.get(REQUEST_ID_HEADER) ?? undefined
+      const requestHeaders = await headers()
+      const ip = requestHeaders.get(ADDRESS_HEADER)
+      const requestId = requestHeaders.get(REQUEST_ID_HEADER) ?? undefined
       const texts = names.filter(name => typeof given?.[name] === 'string')
-      const read = Object.fromEntries(texts.map(name => [name, given?.[name]]))
-      return withLogContext({ requestId, ip }, () => signIn(read, ip, told))
+      const credentials = Object.fromEntries(texts.map(name => [name, given?.[name]]))
+      return withLogContext({ requestId, ip }, () => signIn(credentials, ip, details))
     },
   })
 }
@@ -78,21 +78,24 @@ function credentialsProvider(told: Told) {
 /**
  * Opens a session at sign-in and ends this browser's previous one; later returns the same secret.
  */
-async function secretOf(token: JWT | undefined, beganAt: Date): Promise<string> {
+async function ensureSession(token: JWT | undefined, beganAt: Date): Promise<string> {
   if (token?.secret) return token.secret
   if (!token?.sub) throw new Invariant('a session needs a user')
-  const [sent, kept] = await Promise.all([headers(), cookies()])
-  const previous = kept.get(cookieNames().session)?.value
+  const [requestHeaders, cookieStore] = await Promise.all([headers(), cookies()])
+  const previous = cookieStore.get(cookieNames().session)?.value
   if (previous) await endSession(previous)
-  const caller = { ip: sent.get(ADDRESS_HEADER), userAgent: sent.get('user-agent') }
+  const caller = {
+    ip: requestHeaders.get(ADDRESS_HEADER),
+    userAgent: requestHeaders.get('user-agent'),
+  }
   return openSession(token.sub, caller, beganAt)
 }
 
-async function tokenOf(secret: string | undefined): Promise<JWT | null> {
+async function readSessionToken(secret: string | undefined): Promise<JWT | null> {
   const user = secret ? await readSession(secret) : null
   return user && { sub: user.id, name: user.name, email: user.email, secret }
 }
 
-function errorIn(metadata: Error | { error?: Error }): Error | undefined {
+function findError(metadata: Error | { error?: Error }): Error | undefined {
   return metadata instanceof Error ? metadata : metadata.error
 }

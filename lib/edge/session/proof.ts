@@ -7,12 +7,12 @@ import type { SessionUser } from '#lib/edge/session/schema.ts'
 export const PROOF_SECONDS = 300
 
 /** In a local demo's test mode no proof is required: no money is at stake. */
-function asksForProof(mode: Mode | null): boolean {
+function isProofRequired(mode: Mode | null): boolean {
   return mode === 'live' || env().PUBLIC_URL.startsWith('https:')
 }
 
 /** Requires a recent proof of identity: the user may have left an unlocked screen. */
 export function requireProof(user: Pick<SessionUser, 'provedAgoS'>, mode: Mode | null): void {
-  if (!asksForProof(mode) || user.provedAgoS <= PROOF_SECONDS) return
+  if (!isProofRequired(mode) || user.provedAgoS <= PROOF_SECONDS) return
   throw refuse('proof_required')
 }

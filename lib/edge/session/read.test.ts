@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
-import { authenticate } from '#lib/edge/session/authenticate.ts'
+import { authenticateByPassword } from '#lib/edge/session/authenticate.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
 import { registerUser } from '#lib/services/people/register.ts'
@@ -20,7 +20,7 @@ async function makeUser() {
 }
 
 /** Changes a session in SQL, because the database's clock decides. */
-function change(secret: string, assignment: Prisma.Sql) {
+function updateSession(secret: string, assignment: Prisma.Sql) {
   return db().$executeRaw`
     UPDATE user_sessions SET ${assignment} WHERE secret_hash = ${hashSecret(secret)}`
 }
@@ -70,7 +70,7 @@ test.each([
 ])('a session expires after %s', async (_, assignment) => {
   const { id } = await makeUser()
   const secret = await openSession(id, CALLER)
-  await change(secret, assignment)
+  await updateSession(secret, assignment)
   expect(await readSession(secret)).toBeNull()
 })
 
@@ -89,7 +89,7 @@ test('use is recorded at most once a minute and extends an idle session', async 
   const opened = await lastUse()
   await readSession(secret)
   expect(await lastUse()).toBe(opened)
-  await change(secret, Prisma.sql`last_used_at = now() - interval '11 hours'`)
+  await updateSession(secret, Prisma.sql`last_used_at = now() - interval '11 hours'`)
   expect(await readSession(secret)).not.toBeNull()
   expect(await lastUse()).toBeGreaterThanOrEqual(opened)
 })
@@ -97,11 +97,13 @@ test('use is recorded at most once a minute and extends an idle session', async 
 test('only the correct password of an enabled user is accepted', async () => {
   const { id, email } = await makeUser()
   expect(
-    await authenticate({ email: ` ${email.toUpperCase()} `, address: null }, PASSWORD),
+    await authenticateByPassword({ email: ` ${email.toUpperCase()} `, address: null }, PASSWORD),
   ).toMatchObject({ id })
-  expect(await authenticate({ email: email, address: null }, `${PASSWORD} `)).toBeNull()
-  expect(await authenticate({ email: `x${email}`, address: null }, PASSWORD)).toBeNull()
-  expect(await authenticate({ email: 'not an address', address: null }, PASSWORD)).toBeNull()
+  expect(await authenticateByPassword({ email, address: null }, `${PASSWORD} `)).toBeNull()
+  expect(await authenticateByPassword({ email: `x${email}`, address: null }, PASSWORD)).toBeNull()
+  expect(
+    await authenticateByPassword({ email: 'not an address', address: null }, PASSWORD),
+  ).toBeNull()
   await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
-  expect(await authenticate({ email: email, address: null }, PASSWORD)).toBeNull()
+  expect(await authenticateByPassword({ email, address: null }, PASSWORD)).toBeNull()
 })

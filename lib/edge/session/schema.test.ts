@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { failedSignIn, safeNext } from '#lib/edge/session/schema.ts'
+import { failedSignInPath, safeRedirectPath } from '#lib/edge/session/schema.ts'
 
 test.each(['/test/charges', '/test/charges?q=ana&status=paid', '/admin/accounts'])(
   'a sign-in may redirect to %s',
   wanted => {
-    expect(safeNext(wanted)).toBe(wanted)
+    expect(safeRedirectPath(wanted)).toBe(wanted)
   },
 )
 
@@ -28,7 +28,7 @@ test.each([
   '/pay/x',
   '/a\r\nset-cookie: x',
 ])('a redirect to %j is replaced with /', wanted => {
-  expect(safeNext(wanted)).toBe('/')
+  expect(safeRedirectPath(wanted)).toBe('/')
 })
 
 test.each([
@@ -38,5 +38,5 @@ test.each([
   ['', '/login?error=Unknown'],
   [null, '/login?error=Unknown'],
 ])('a failed sign-in with %j redirects to %s', (error, place) => {
-  expect(failedSignIn(error)).toBe(place)
+  expect(failedSignInPath(error)).toBe(place)
 })

@@ -36,15 +36,15 @@ export type Theme = (typeof THEMES)[number]
 export const THEME_COOKIE = 'troco-theme'
 
 /** Returns the page for a failed sign-in through a provider; `error` comes from outside. */
-export function failedSignIn(error: string | null | undefined): string {
+export function failedSignInPath(error: string | null | undefined): string {
   return `/login?error=${/^\w{1,40}$/.test(error ?? '') ? error : 'Unknown'}`
 }
 
 /** Returns a safe path of this site to open after sign-in, whatever was requested. */
-export function safeNext(wanted: unknown): string {
-  if (typeof wanted !== 'string' || !/^\/(?![/\\])[\x21-\x7e]*$/.test(wanted)) return '/'
-  const { origin, pathname, search } = new URL(wanted, 'http://here')
+export function safeRedirectPath(requested: unknown): string {
+  if (typeof requested !== 'string' || !/^\/(?![/\\])[\x21-\x7e]*$/.test(requested)) return '/'
+  const { origin, pathname, search } = new URL(requested, 'http://here')
   // The URL parser has resolved the dots; what remains may name another host (`//host`).
-  const isOurs = origin === 'http://here' && !/^\/(\/|(login|api|pay)(\/|$))/.test(pathname)
-  return isOurs ? pathname + search : '/'
+  const isAllowed = origin === 'http://here' && !/^\/(\/|(login|api|pay)(\/|$))/.test(pathname)
+  return isAllowed ? pathname + search : '/'
 }

@@ -5,7 +5,11 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { readSession } from '#lib/edge/session/read.ts'
-import { type Given, signIn, type Told } from '#lib/edge/session/second-step.ts'
+import {
+  type SignInCredentials,
+  type SignInDetails,
+  signIn,
+} from '#lib/edge/session/second-step.ts'
 import { beginAuthenticator, confirmAuthenticator } from '#lib/services/people/authenticator.ts'
 import type { FactorOwner } from '#lib/services/people/factors.ts'
 import {
@@ -41,7 +45,7 @@ async function makeOwner(): Promise<FactorOwner> {
 }
 
 /** Creates a user with an authenticator app that has used none of the current codes. */
-async function withApp() {
+async function makeUserWithApp() {
   const owner = await makeOwner()
   const { secret } = await beginAuthenticator(owner)
   const codes = (await confirmAuthenticator(owner, appCode(secret))) ?? []
@@ -49,7 +53,7 @@ async function withApp() {
   return { ...owner, secret, codes }
 }
 
-async function withPasskey() {
+async function makeUserWithPasskey() {
   const owner = await makeOwner()
   const key = makeSoftwareKey(ORIGIN)
   const made = key.make(await beginPasskeyRegistration(owner, ORIGIN))
@@ -57,18 +61,18 @@ async function withPasskey() {
   return { ...owner, key }
 }
 
-async function attempt(given: Given) {
-  const told: Told = {}
-  return { person: await signIn(given, null, told), ...told }
+async function attemptSignIn(credentials: SignInCredentials) {
+  const details: SignInDetails = {}
+  return { person: await signIn(credentials, null, details), ...details }
 }
 
-async function askStep(email: string): Promise<string> {
-  const { person, step } = await attempt({ email, password: PASSWORD })
+async function openSecondStep(email: string): Promise<string> {
+  const { person, step } = await attemptSignIn({ email, password: PASSWORD })
   expect(person).toBeNull()
   return step?.challenge ?? ''
 }
 
-const signedIn = (actorId: string) =>
+const listSignIns = (actorId: string) =>
   db().auditRecord.findMany({ where: { actorId, action: 'user.signed_in' } })
 
 /** Returns a code that the app does not show within two periods of now. */
@@ -80,50 +84,52 @@ function wrongCode(secret: string): string {
 
 describe('with an authenticator app', () => {
   test('the correct password asks for a code, and only the correct code opens a session', async () => {
-    const { id, email, secret } = await withApp()
-    expect((await attempt({ email, password: `${PASSWORD}!` })).step).toBeNull()
-    const challenge = await askStep(email)
-    expect(await signedIn(id)).toEqual([])
-    expect(await attempt({ challenge, code: wrongCode(secret) })).toEqual({
+    const { id, email, secret } = await makeUserWithApp()
+    expect((await attemptSignIn({ email, password: `${PASSWORD}!` })).step).toBeNull()
+    const challenge = await openSecondStep(email)
+    expect(await listSignIns(id)).toEqual([])
+    expect(await attemptSignIn({ challenge, code: wrongCode(secret) })).toEqual({
       person: null,
       refusal: 'wrong_code',
     })
-    const said = await attempt({ challenge, code: appCode(secret) })
+    const said = await attemptSignIn({ challenge, code: appCode(secret) })
     expect(said.person).toMatchObject({ id, email })
-    expect(await signedIn(id)).toMatchObject([{ after: { by: 'code' } }])
-    const again = await attempt({ challenge, code: appCode(secret, 1) })
+    expect(await listSignIns(id)).toMatchObject([{ after: { by: 'code' } }])
+    const again = await attemptSignIn({ challenge, code: appCode(secret, 1) })
     expect(again).toEqual({ person: null, refusal: 'challenge_ended' })
   })
 
   test('a challenge allows five attempts; a correct sixth is refused', async () => {
-    const { email, secret } = await withApp()
-    const challenge = await askStep(email)
+    const { email, secret } = await makeUserWithApp()
+    const challenge = await openSecondStep(email)
     const refusals: unknown[] = []
     for (let nth = 0; nth < 5; nth++) {
-      refusals.push((await attempt({ challenge, code: wrongCode(secret) })).refusal)
+      refusals.push((await attemptSignIn({ challenge, code: wrongCode(secret) })).refusal)
     }
     expect(refusals).toEqual([...Array(4).fill('wrong_code'), 'challenge_ended'])
-    expect(await attempt({ challenge, code: appCode(secret) })).toEqual({
+    expect(await attemptSignIn({ challenge, code: appCode(secret) })).toEqual({
       person: null,
       refusal: 'challenge_ended',
     })
   })
 
   test('after ten wrong codes in 15 minutes further attempts are throttled, in any challenge', async () => {
-    const { email, secret } = await withApp()
-    const challenges = await Promise.all(Array.from({ length: 4 }, () => askStep(email)))
+    const { email, secret } = await makeUserWithApp()
+    const challenges = await Promise.all(Array.from({ length: 4 }, () => openSecondStep(email)))
     const said = await Promise.allSettled(
       challenges.flatMap(challenge =>
-        Array.from({ length: 5 }, () => attempt({ challenge, code: wrongCode(secret) })),
+        Array.from({ length: 5 }, () => attemptSignIn({ challenge, code: wrongCode(secret) })),
       ),
     )
     expect(said.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
-    const challenge = await askStep(email)
-    await expect(attempt({ challenge, code: appCode(secret) })).rejects.toThrow(/^Throttled-\d+$/)
+    const challenge = await openSecondStep(email)
+    await expect(attemptSignIn({ challenge, code: appCode(secret) })).rejects.toThrow(
+      /^Throttled-\d+$/,
+    )
   })
 
   test('of fifty uses of one code one succeeds, and earlier codes become invalid', async () => {
-    const { id, secret } = await withApp()
+    const { id, secret } = await makeUserWithApp()
     const code = appCode(secret, 1)
     const taken = await Promise.all(Array.from({ length: 50 }, () => consumeCode(id, code)))
     expect(taken.filter(kind => kind === 'code')).toHaveLength(1)
@@ -137,7 +143,7 @@ describe('with an authenticator app', () => {
       [0, 'code'],
       [1, 'code'],
     ] as const) {
-      const { id, secret } = await withApp()
+      const { id, secret } = await makeUserWithApp()
       expect(await consumeCode(id, appCode(secret, periods)), `${periods}`).toBe(kind)
     }
   })
@@ -146,21 +152,21 @@ describe('with an authenticator app', () => {
     const owner = await makeOwner()
     const { secret } = await beginAuthenticator(owner)
     expect(await consumeCode(owner.id, appCode(secret))).toBeNull()
-    const { person } = await attempt({ email: owner.email, password: PASSWORD })
+    const { person } = await attemptSignIn({ email: owner.email, password: PASSWORD })
     expect(person).toMatchObject({ id: owner.id })
   })
 
   test('a user disabled meanwhile cannot finish the sign-in', async () => {
-    const { id, email, secret } = await withApp()
-    const challenge = await askStep(email)
+    const { id, email, secret } = await makeUserWithApp()
+    const challenge = await openSecondStep(email)
     await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
-    expect((await attempt({ challenge, code: appCode(secret) })).person).toBeNull()
-    expect(await signedIn(id)).toEqual([])
+    expect((await attemptSignIn({ challenge, code: appCode(secret) })).person).toBeNull()
+    expect(await listSignIns(id)).toEqual([])
   })
 
   test('the secret survives a change of TROCO_SECRET and is encrypted again at its next use', async () => {
     const { TROCO_SECRET = '' } = env()
-    const { id, secret, codes } = await withApp()
+    const { id, secret, codes } = await makeUserWithApp()
     const sealed = async () =>
       (await db().authenticator.findUniqueOrThrow({ where: { userId: id } })).sealed
     expect(Buffer.from(await sealed()).includes(secret)).toBe(false)
@@ -180,25 +186,28 @@ describe('with an authenticator app', () => {
 
 describe('a recovery code', () => {
   test('works once in any notation, and its owner gets a mail', async () => {
-    const { id, email, codes } = await withApp()
+    const { id, email, codes } = await makeUserWithApp()
     expect(codes).toHaveLength(10)
     for (const code of codes) expect(code).toMatch(/^[a-hj-km-np-z2-9]{5}-[a-hj-km-np-z2-9]{5}$/)
     const rows = await db().recoveryCode.findMany({ where: { userId: id } })
     expect(JSON.stringify(rows)).not.toContain(codes[0])
     const mails = await db().mail.count()
     const [code = ''] = codes
-    const challenge = await askStep(email)
-    const said = await attempt({ challenge, code: ` ${code.toUpperCase().replace('-', ' ')}` })
+    const challenge = await openSecondStep(email)
+    const said = await attemptSignIn({
+      challenge,
+      code: ` ${code.toUpperCase().replace('-', ' ')}`,
+    })
     expect(said.person).toMatchObject({ id })
-    expect(await signedIn(id)).toMatchObject([{ after: { by: 'recovery_code' } }])
+    expect(await listSignIns(id)).toMatchObject([{ after: { by: 'recovery_code' } }])
     expect(await db().mail.count()).toBeGreaterThan(mails)
-    const other = await askStep(email)
-    expect((await attempt({ challenge: other, code })).refusal).toBe('wrong_code')
+    const other = await openSecondStep(email)
+    expect((await attemptSignIn({ challenge: other, code })).refusal).toBe('wrong_code')
   })
 
   test('is accepted once of twenty concurrent uses, and only for its owner', async () => {
-    const { id, codes } = await withApp()
-    const stranger = await withApp()
+    const { id, codes } = await makeUserWithApp()
+    const stranger = await makeUserWithApp()
     const [code = ''] = codes
     expect(await consumeCode(stranger.id, code)).toBeNull()
     const taken = await Promise.all(Array.from({ length: 20 }, () => consumeCode(id, code)))
@@ -208,23 +217,23 @@ describe('a recovery code', () => {
 
 describe('with a passkey', () => {
   const show = async (proof: ReturnType<ReturnType<typeof makeSoftwareKey>['show']>) =>
-    attempt({ challenge: proof.challenge, passkey: JSON.stringify(proof.passkey) })
+    attemptSignIn({ challenge: proof.challenge, passkey: JSON.stringify(proof.passkey) })
 
   test('it signs in alone and as a second factor', async () => {
-    const { id, email, key } = await withPasskey()
+    const { id, email, key } = await makeUserWithPasskey()
     expect(
       (await show(key.show(await beginPasskeyAuthentication(ORIGIN, null)))).person,
     ).toMatchObject({ id })
-    expect((await attempt({ email, password: PASSWORD })).step?.methods).toEqual(['passkey'])
+    expect((await attemptSignIn({ email, password: PASSWORD })).step?.methods).toEqual(['passkey'])
     const asked = await beginPasskeyAuthentication(ORIGIN, id)
     expect(asked.options.allowCredentials).toMatchObject([{ id: key.id }])
     expect((await show(key.show(asked))).person).toMatchObject({ id })
-    expect(await signedIn(id)).toMatchObject([{ after: { by: 'passkey' } }, {}])
+    expect(await listSignIns(id)).toMatchObject([{ after: { by: 'passkey' } }, {}])
   })
 
   test('a proof of another origin, user or key, unverified, forged or reused, is refused', async () => {
-    const { key } = await withPasskey()
-    const stranger = await withPasskey()
+    const { key } = await makeUserWithPasskey()
+    const stranger = await makeUserWithPasskey()
     const ask = () => beginPasskeyAuthentication(ORIGIN, null)
     const used = key.show(await ask())
     await show(used)
@@ -240,12 +249,12 @@ describe('with a passkey', () => {
     for (const proof of proofs) {
       expect(await show(proof)).toEqual({ person: null, refusal: 'challenge_ended' })
     }
-    const nothing = await attempt({ challenge: (await ask()).challenge, passkey: '{' })
+    const nothing = await attemptSignIn({ challenge: (await ask()).challenge, passkey: '{' })
     expect(nothing.person).toBeNull()
   })
 
   test('a copied key is detected by a counter that does not increase', async () => {
-    const { id, key } = await withPasskey()
+    const { id, key } = await makeUserWithPasskey()
     const showAt = async (counter: number) =>
       (await show(key.show(await beginPasskeyAuthentication(ORIGIN, null), { counter }))).person?.id
     expect(await showAt(5)).toBe(id)
@@ -277,7 +286,7 @@ describe('with a passkey', () => {
   })
 
   test('recovery codes are created with the first factor and deleted with the last', async () => {
-    const owner = await withPasskey()
+    const owner = await makeUserWithPasskey()
     const { secret } = await beginAuthenticator(owner)
     expect(await confirmAuthenticator(owner, appCode(secret))).toBeNull()
     const codes = () => db().recoveryCode.count({ where: { userId: owner.id } })

@@ -1,4 +1,9 @@
-import { authenticate, explain, type Person, THROTTLED } from '#lib/edge/session/authenticate.ts'
+import {
+  type AuthenticatedUser,
+  authenticateByPassword,
+  THROTTLED,
+  toSignInError,
+} from '#lib/edge/session/authenticate.ts'
 import {
   attemptChallenge,
   closeChallenge,
@@ -19,77 +24,83 @@ export interface SecondStep {
 }
 
 /** Details for the browser that next-auth cannot carry: not in a URL, because URLs are logged. */
-export interface Told {
+export interface SignInDetails {
   step?: SecondStep | null
   refusal?: 'wrong_code' | 'challenge_ended'
 }
 
 /** Credentials of a sign-in: a password; then a code or a passkey; or a passkey alone. */
-export type Given = Partial<Record<'email' | 'password' | 'challenge' | 'code' | 'passkey', string>>
+export type SignInCredentials = Partial<
+  Record<'email' | 'password' | 'challenge' | 'code' | 'passkey', string>
+>
 
-type Counts = Parameters<typeof countAttempt>[0]
+type AttemptKeys = Parameters<typeof countAttempt>[0]
 
 /** Returns the person once all factors are shown. Null: `told` may say what is missing. */
 export async function signIn(
-  given: Given,
+  credentials: SignInCredentials,
   address: string | null,
-  told: Told,
-): Promise<Person | null> {
+  details: SignInDetails,
+): Promise<AuthenticatedUser | null> {
   try {
-    const found = await identify(given, address, told)
+    const found = await identifyUser(credentials, address, details)
     return found && (await completeSignIn(found.userId, found.by))
   } catch (error) {
-    throw explain(error)
+    throw toSignInError(error)
   }
 }
 
-async function identify(given: Given, address: string | null, told: Told) {
-  const { email = '', password = '', challenge = '', code, passkey } = given
+async function identifyUser(
+  credentials: SignInCredentials,
+  address: string | null,
+  details: SignInDetails,
+) {
+  const { email = '', password = '', challenge = '', code, passkey } = credentials
   if (passkey === undefined && code === undefined) {
-    const person = await authenticate({ email, address }, password)
-    told.step = person && (await askSecondFactor(person.id))
-    return person && !told.step ? { userId: person.id, by: 'password' as const } : null
+    const person = await authenticateByPassword({ email, address }, password)
+    details.step = person && (await openSecondFactorChallenge(person.id))
+    return person && !details.step ? { userId: person.id, by: 'password' as const } : null
   }
-  await requireFew(ofAddress(address))
+  await requireWithinLimit(addressKeys(address))
   const found =
     passkey === undefined
-      ? await answerByCode(challenge, code ?? '', told)
-      : await answerByPasskey(challenge, passkey, told)
-  if (found) await uncountAttempt(ofAddress(address))
+      ? await verifyCode(challenge, code ?? '', details)
+      : await verifyPasskey(challenge, passkey, details)
+  if (found) await uncountAttempt(addressKeys(address))
   return found
 }
 
 /** Opens a challenge for the second factor, after any first factor; null if the user has none. */
-export async function askSecondFactor(userId: string): Promise<SecondStep | null> {
+export async function openSecondFactorChallenge(userId: string): Promise<SecondStep | null> {
   const methods = await listFactors(userId)
   if (methods.length === 0) return null
   return { challenge: await openChallenge('second_factor', { userId }), methods }
 }
 
-async function answerByCode(challenge: string, code: string, told: Told) {
+async function verifyCode(challenge: string, code: string, details: SignInDetails) {
   const asked = await attemptChallenge('second_factor', challenge)
   const userId = asked?.userId ?? null
-  const counts: Counts = userId === null ? [] : [['second_factor', userId]]
-  await requireFew(counts)
+  const keys: AttemptKeys = userId === null ? [] : [['second_factor', userId]]
+  await requireWithinLimit(keys)
   const by = userId && (await consumeCode(userId, code))
   if (userId && by && (await closeChallenge(challenge))) {
-    await uncountAttempt(counts)
+    await uncountAttempt(keys)
     return { userId, by }
   }
-  const goesOn = !by && (await readChallenge('second_factor', challenge))
-  told.refusal = goesOn ? 'wrong_code' : 'challenge_ended'
+  const isChallengeOpen = !by && (await readChallenge('second_factor', challenge))
+  details.refusal = isChallengeOpen ? 'wrong_code' : 'challenge_ended'
   return null
 }
 
-async function answerByPasskey(challenge: string, passkey: string, told: Told) {
-  const proof = readProof(challenge, passkey)
+async function verifyPasskey(challenge: string, passkey: string, details: SignInDetails) {
+  const proof = parsePasskeyProof(challenge, passkey)
   const userId = proof && (await findByPasskey(proof))
   if (userId) return { userId, by: 'passkey' as const }
-  told.refusal = 'challenge_ended'
+  details.refusal = 'challenge_ended'
   return null
 }
 
-function readProof(challenge: string, passkey: string): PasskeyProof | null {
+function parsePasskeyProof(challenge: string, passkey: string): PasskeyProof | null {
   try {
     return passkeyProof.parse({ challenge, passkey: JSON.parse(passkey) })
   } catch {
@@ -97,11 +108,11 @@ function readProof(challenge: string, passkey: string): PasskeyProof | null {
   }
 }
 
-function ofAddress(address: string | null): Counts {
+function addressKeys(address: string | null): AttemptKeys {
   return address === null ? [] : [['address', address]]
 }
 
-async function requireFew(counts: Counts): Promise<void> {
-  const waitS = await countAttempt(counts)
+async function requireWithinLimit(keys: AttemptKeys): Promise<void> {
+  const waitS = await countAttempt(keys)
   if (waitS !== null) throw new Error(THROTTLED + waitS)
 }

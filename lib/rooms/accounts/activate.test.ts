@@ -7,7 +7,7 @@ import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
 const ACTOR = { type: 'command_line' } as const
 
-async function movesOf(accountId: string) {
+async function listStatusChanges(accountId: string) {
   const records = await db().auditRecord.findMany({
     where: { accountId, action: { in: ['account.activated', 'account.suspended'] } },
     orderBy: { id: 'asc' },
@@ -30,7 +30,7 @@ test('suspending and activating take effect once each, with reason and audit rec
   expect(await activateAccount(id, 'cleared', ACTOR)).toEqual({ id })
   expect(await activateAccount(id, 'once more', ACTOR)).toBeNull()
   expect(await statusOf(id)).toBe('active: cleared')
-  expect(await movesOf(id)).toEqual([
+  expect(await listStatusChanges(id)).toEqual([
     'account.suspended: chargebacks (command_line)',
     'account.activated: cleared (command_line)',
   ])
@@ -42,7 +42,7 @@ test('20 concurrent suspensions take effect once, with one audit record', async 
     Array.from({ length: 20 }, (_, nth) => suspendAccount(id, `reason ${nth}`, ACTOR)),
   )
   expect(outcomes.filter(outcome => outcome !== null)).toEqual([{ id }])
-  expect(await movesOf(id)).toHaveLength(1)
+  expect(await listStatusChanges(id)).toHaveLength(1)
 })
 
 test('a pending account can be activated or suspended', async () => {
@@ -69,5 +69,5 @@ test("a suspension applies from the next call with the account's tokens, and onl
 test('suspending an unknown account changes nothing and records nothing', async () => {
   const id = newId()
   expect(await suspendAccount(id, 'x', ACTOR)).toBeNull()
-  expect(await movesOf(id)).toEqual([])
+  expect(await listStatusChanges(id)).toEqual([])
 })

@@ -6,15 +6,15 @@ import { queueMailToOwners } from '#lib/services/mail/owners.ts'
 
 /** Activates a pending or suspended account. Null: it was already active. */
 export function activateAccount(accountId: string, reason: string | undefined, actor: Actor) {
-  return moveAccount(accountId, ['pending', 'suspended'], 'active', reason, actor)
+  return setAccountStatus(accountId, ['pending', 'suspended'], 'active', reason, actor)
 }
 
 /** Suspends: tokens are refused from the next request on. Null: it was already suspended. */
 export function suspendAccount(accountId: string, reason: string, actor: Actor) {
-  return moveAccount(accountId, ['active', 'pending'], 'suspended', reason, actor)
+  return setAccountStatus(accountId, ['active', 'pending'], 'suspended', reason, actor)
 }
 
-function moveAccount(
+function setAccountStatus(
   accountId: string,
   from: AccountStatus[],
   to: AccountStatus,

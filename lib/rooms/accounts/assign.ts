@@ -3,9 +3,9 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import {
-  lockPeople,
-  requireMay,
+  lockMembers,
   requireOtherOwner,
+  requirePermission,
   revokeInvitationsOf,
 } from '#lib/rooms/accounts/owners.ts'
 import type { Role } from '#lib/rooms/accounts/schema.ts'
@@ -23,8 +23,8 @@ export function assignRole(
   actor: { type: 'user'; id: string },
 ): Promise<void> {
   return transaction(async tx => {
-    const account = await lockPeople(tx, accountId)
-    await requireMay(tx, { accountId, userId: actor.id }, 'members:write')
+    const account = await lockMembers(tx, accountId)
+    await requirePermission(tx, { accountId, userId: actor.id }, 'members:write')
     const key = { accountId_userId: { accountId, userId } }
     const member = isUuid(userId)
       ? await tx.membership.findUnique({ where: key, include: { user: true } })

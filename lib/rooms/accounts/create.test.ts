@@ -6,7 +6,7 @@ import { registerUser } from '#lib/services/people/register.ts'
 import { expectBalancedBooks } from '#lib/testing/stage.ts'
 
 const ACTOR = { type: 'command_line' } as const
-const someEmail = () => `owner-${newId()}@troco.example`
+const newEmail = () => `owner-${newId()}@troco.example`
 
 function auditOf(accountId: string) {
   return db().auditRecord.findMany({ where: { accountId }, orderBy: { id: 'asc' } })
@@ -14,7 +14,7 @@ function auditOf(accountId: string) {
 
 describe('an account', () => {
   test('is created with owner, ledger accounts, event sequences, webhook secrets and audit record', async () => {
-    const ownerEmail = someEmail()
+    const ownerEmail = newEmail()
     const account = await createAccount({ name: '  Padaria  ', ownerEmail }, ACTOR)
     expect(account).toMatchObject({
       name: 'Padaria',
@@ -44,7 +44,7 @@ describe('an account', () => {
   test.each(['', '   ', 'x'.repeat(256), 'two\nlines', 'a\ttab', '\u0001'])(
     'with a name like %j is refused, and nothing is written',
     async name => {
-      const ownerEmail = someEmail()
+      const ownerEmail = newEmail()
       const wanted = { name, ownerEmail }
       await expect(async () => createAccount(wanted, ACTOR)).rejects.toMatchObject({
         code: 'invalid_input',
@@ -58,7 +58,7 @@ describe('an account', () => {
 
   test('may have a name of 255 characters of any script, emoji included', async () => {
     const name = '🥖'.repeat(255)
-    expect((await createAccount({ name, ownerEmail: someEmail() }, ACTOR)).name).toBe(name)
+    expect((await createAccount({ name, ownerEmail: newEmail() }, ACTOR)).name).toBe(name)
   })
 
   test.each(['', 'ana', 'ana@', 'ana@exämple.com', 'аna@example.com'])(
@@ -74,7 +74,7 @@ describe('an account', () => {
   )
 
   test('may have an owner of other accounts, found by e-mail in any letter case', async () => {
-    const ownerEmail = someEmail()
+    const ownerEmail = newEmail()
     const first = await createAccount({ name: 'Uma', ownerEmail }, ACTOR)
     const second = await createAccount(
       { name: 'Outra', ownerEmail: ` ${ownerEmail.toUpperCase()} ` },
@@ -87,7 +87,7 @@ describe('an account', () => {
   })
 
   test('created ten times concurrently for a new owner makes ten accounts and one user', async () => {
-    const ownerEmail = someEmail()
+    const ownerEmail = newEmail()
     const accounts = await Promise.all(
       Array.from({ length: 10 }, (_, nth) =>
         createAccount({ name: `Filial ${nth}`, ownerEmail }, ACTOR),
@@ -102,7 +102,7 @@ describe('a user', () => {
   const person = (email: string) => ({ email, passwordHash: 'x', isAdmin: true })
 
   test('is stored with the e-mail in lower case, and the record says whether they are an admin', async () => {
-    const email = someEmail()
+    const email = newEmail()
     const { id } = await registerUser(person(email.toUpperCase()), ACTOR)
     expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({
       email,
@@ -115,7 +115,7 @@ describe('a user', () => {
   })
 
   test('with an e-mail in use is refused, also in ten concurrent attempts', async () => {
-    const email = someEmail()
+    const email = newEmail()
     const outcomes = await Promise.allSettled(
       Array.from({ length: 10 }, () => registerUser(person(email), ACTOR)),
     )

@@ -21,15 +21,15 @@ export type OpenedAccount = Account & { ownerIsNew: boolean }
  * Opens an account with ledger, event numbering and owner in one transaction. The owner is the user
  * with that e-mail, whose password does not change, or a new one.
  */
-export function createAccount(wanted: NewAccount, actor: Actor): Promise<OpenedAccount> {
-  const name = wanted.name.trim()
+export function createAccount(newAccount: NewAccount, actor: Actor): Promise<OpenedAccount> {
+  const name = newAccount.name.trim()
   if (!/^[^\p{Cc}]{1,255}$/u.test(name)) {
     throw invalidInput(
       'name',
       'must have 1 to 255 characters and no line breaks or control characters',
     )
   }
-  const owner = { email: wanted.ownerEmail, passwordHash: wanted.ownerPasswordHash }
+  const owner = { email: newAccount.ownerEmail, passwordHash: newAccount.ownerPasswordHash }
   return transaction(async tx => {
     const user = await findOrRegister(tx, owner)
     const account = await addAccount(tx, { name, status: 'active' }, user.id, actor)

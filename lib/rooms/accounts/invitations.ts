@@ -28,24 +28,24 @@ export async function replaceInvitation(tx: Tx, row: NewInvitation): Promise<str
 
 /** Uses the user's own language, or `locale` if the e-mail belongs to no user. */
 export async function recipientOf(tx: Tx, email: string, locale: string | null) {
-  const known = await tx.user.findUnique({ where: { email }, select: { locale: true } })
-  return { email, locale: known?.locale ?? locale }
+  const user = await tx.user.findUnique({ where: { email }, select: { locale: true } })
+  return { email, locale: user?.locale ?? locale }
 }
 
 /** Accepts an invitation for its own e-mail, once: of concurrent calls the first wins. */
-export async function takeInvitation(tx: Tx, secret: string, email: string) {
-  const [taken] = await tx.$queryRaw<{ accountId: string | null; role: string }[]>`
+export async function acceptInvitation(tx: Tx, secret: string, email: string) {
+  const [accepted] = await tx.$queryRaw<{ accountId: string | null; role: string }[]>`
     UPDATE invitations i SET accepted_at = now()
     WHERE i.hash = ${hashSecret(secret)} AND i.email = ${email} AND i.accepted_at IS NULL
       AND i.revoked_at IS NULL AND i.expires_at > now() AND (i.account_id IS NULL
         OR EXISTS (SELECT FROM accounts a WHERE a.id = i.account_id AND a.status = 'active'))
     RETURNING i.account_id AS "accountId", i.role`
-  if (taken) return taken
+  if (accepted) return accepted
   const hash = hashSecret(secret)
   const found = await tx.invitation.findUnique({ where: { hash }, include: { account: true } })
   const isOpen = found && !found.acceptedAt && !found.revokedAt && found.expiresAt > new Date()
   if (!isOpen) throw invitationEnded()
-  if (found.email !== email) throw otherPerson()
+  if (found.email !== email) throw wrongRecipient()
   throw refuse('account_not_active')
 }
 
@@ -53,10 +53,10 @@ export async function takeInvitation(tx: Tx, secret: string, email: string) {
 export async function requireRecipient(secret: string, email: string): Promise<void> {
   const found = await db().invitation.findUnique({ where: { hash: hashSecret(secret) } })
   if (!found) throw invitationEnded()
-  if (found.email !== email) throw otherPerson()
+  if (found.email !== email) throw wrongRecipient()
 }
 
-function otherPerson(): TrocoError {
+function wrongRecipient(): TrocoError {
   return refuse('other_person')
 }
 

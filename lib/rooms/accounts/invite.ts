@@ -6,7 +6,7 @@ import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { recipientOf, replaceInvitation } from '#lib/rooms/accounts/invitations.ts'
-import { lockPeople, requireMay } from '#lib/rooms/accounts/owners.ts'
+import { lockMembers, requirePermission } from '#lib/rooms/accounts/owners.ts'
 import { INVITATIONS_MAX, type InvitationRequest } from '#lib/rooms/accounts/schema.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import { storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
@@ -27,9 +27,9 @@ export function inviteMember(
   once?: IdempotentRequest,
 ): Promise<Invited> {
   return transaction(async tx => {
-    const account = await lockPeople(tx, accountId)
+    const account = await lockMembers(tx, accountId)
     await storeIdempotencyKey(tx, once)
-    await requireMay(tx, { accountId, userId: actor.id }, 'members:write')
+    await requirePermission(tx, { accountId, userId: actor.id }, 'members:write')
     await refuseTooMany(tx, accountId, email)
     const row = { id: once?.id ?? newId(), accountId, email, role, invitedBy: actor.id }
     const path = await replaceInvitation(tx, row)
@@ -68,10 +68,10 @@ export async function inviteMerchant(email: string, actor: Inviter): Promise<Inv
 async function refuseTooMany(tx: Tx, accountId: string, email: string): Promise<void> {
   const open = { accountId, acceptedAt: null, revokedAt: null, email: { not: email } }
   const since = { accountId, createdAt: { gt: new Date(Date.now() - DAY_MS) } }
-  const isFull = (await tx.invitation.count({ where: open })) >= INVITATIONS_MAX
-  const isDaysFull = (await tx.invitation.count({ where: since })) >= PER_DAY_MAX
-  if (!isFull && !isDaysFull) return
-  const message = isFull
+  const hasMaxOpen = (await tx.invitation.count({ where: open })) >= INVITATIONS_MAX
+  const hasMaxToday = (await tx.invitation.count({ where: since })) >= PER_DAY_MAX
+  if (!hasMaxOpen && !hasMaxToday) return
+  const message = hasMaxOpen
     ? `The limit of ${INVITATIONS_MAX} open invitations is reached: revoke one first`
     : `The limit of ${PER_DAY_MAX} invitations in 24 hours is reached: try again later`
   throw refuse('limit_reached', message)

@@ -2,7 +2,7 @@ import { recordAudit } from '#lib/base/audit/record.ts'
 import { db, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { newId } from '#lib/base/ids.ts'
-import { invitationEnded, takeInvitation } from '#lib/rooms/accounts/invitations.ts'
+import { acceptInvitation, invitationEnded } from '#lib/rooms/accounts/invitations.ts'
 import type { NewcomerRequest } from '#lib/rooms/accounts/schema.ts'
 import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
@@ -20,11 +20,11 @@ interface Joined {
 }
 
 export function joinAccount(secret: string, person: Person): Promise<Joined> {
-  return transaction(tx => join(tx, secret, person))
+  return transaction(tx => addMember(tx, secret, person))
 }
 
 /** Registers a user with the invitation's e-mail and adds them as a member, or does neither. */
-export async function joinAsNew({ secret, full_name: name, password }: NewcomerRequest) {
+export async function joinAsNewUser({ secret, full_name: name, password }: NewcomerRequest) {
   const found = await db().invitation.findUnique({ where: { hash: hashSecret(secret) } })
   if (!found?.accountId) throw invitationEnded()
   const { email } = found
@@ -32,15 +32,15 @@ export async function joinAsNew({ secret, full_name: name, password }: NewcomerR
   const passwordHash = await hashPassword(password)
   const person = { id: newId(), email }
   const joined = await transaction(async tx => {
-    const wanted = { ...person, name, passwordHash, isAdmin: false }
-    await addUser(tx, wanted, { type: 'user', id: person.id })
-    return join(tx, secret, person)
+    const newUser = { ...person, name, passwordHash, isAdmin: false }
+    await addUser(tx, newUser, { type: 'user', id: person.id })
+    return addMember(tx, secret, person)
   })
   return { ...joined, email }
 }
 
-async function join(tx: Tx, secret: string, { id: userId, email }: Person): Promise<Joined> {
-  const { accountId, role } = await takeInvitation(tx, secret, email)
+async function addMember(tx: Tx, secret: string, { id: userId, email }: Person): Promise<Joined> {
+  const { accountId, role } = await acceptInvitation(tx, secret, email)
   if (accountId === null) throw invitationEnded()
   const member = { accountId, userId, role }
   // An existing member's role does not change.

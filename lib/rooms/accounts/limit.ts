@@ -19,15 +19,15 @@ export async function limitAccount(
       SELECT charge_max, withdrawal_max, night_max FROM accounts
       WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`
     if (!old) return null
-    const kept = (name: keyof AccountLimits) => (old[name] === null ? null : cents(old[name]))
-    const changed = LIMIT_NAMES.filter(name => kept(name) !== limits[name])
+    const oldLimit = (name: keyof AccountLimits) => (old[name] === null ? null : cents(old[name]))
+    const changed = LIMIT_NAMES.filter(name => oldLimit(name) !== limits[name])
     if (changed.length === 0) return limits
     const { charge_max: chargeMax, withdrawal_max: withdrawalMax, night_max: nightMax } = limits
     await tx.account.update({
       where: { id: accountId },
       data: { chargeMax, withdrawalMax, nightMax },
     })
-    const before = Object.fromEntries(changed.map(name => [name, kept(name)]))
+    const before = Object.fromEntries(changed.map(name => [name, oldLimit(name)]))
     const after = Object.fromEntries(changed.map(name => [name, limits[name]]))
     await recordAudit(tx, { actor, action: 'account.limited', accountId, before, after })
     return limits

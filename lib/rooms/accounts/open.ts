@@ -4,7 +4,7 @@ import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { addAccount } from '#lib/rooms/accounts/create.ts'
-import { requireRecipient, takeInvitation } from '#lib/rooms/accounts/invitations.ts'
+import { acceptInvitation, requireRecipient } from '#lib/rooms/accounts/invitations.ts'
 import type { Account, AccountRequest, SignUpRequest } from '#lib/rooms/accounts/schema.ts'
 import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
@@ -16,9 +16,9 @@ interface Person {
 }
 
 /** Registers a user and opens their account in one transaction. */
-export async function signUp(wanted: SignUpRequest): Promise<Account> {
-  requireOpenDoor(wanted)
-  const { full_name: name, email, password, secret } = wanted
+export async function signUp(request: SignUpRequest): Promise<Account> {
+  requireSignUpAllowed(request)
+  const { full_name: name, email, password, secret } = request
   if (secret !== undefined) await requireRecipient(secret, email)
   await requireGoodPassword(password, { email, name })
   const passwordHash = await hashPassword(password)
@@ -26,23 +26,23 @@ export async function signUp(wanted: SignUpRequest): Promise<Account> {
   return transaction(async tx => {
     const user = { ...person, name, passwordHash, isAdmin: false }
     await addUser(tx, user, { type: 'user', id: person.id })
-    return openFor(tx, person, wanted)
+    return openAccountFor(tx, person, request)
   })
 }
 
-export async function openAccount(wanted: AccountRequest, person: Person): Promise<Account> {
-  requireOpenDoor(wanted)
-  return transaction(tx => openFor(tx, person, wanted))
+export async function openAccount(request: AccountRequest, person: Person): Promise<Account> {
+  requireSignUpAllowed(request)
+  return transaction(tx => openAccountFor(tx, person, request))
 }
 
 /** Opens the account: with an operator's invitation it is active at once. */
-async function openFor(
+async function openAccountFor(
   tx: Tx,
   { id, email }: Person,
   { account_name: name, secret }: AccountRequest,
 ): Promise<Account> {
   if (secret !== undefined) {
-    const { accountId } = await takeInvitation(tx, secret, email)
+    const { accountId } = await acceptInvitation(tx, secret, email)
     if (accountId !== null) {
       throw refuse('invitation_ended', 'This invitation is for joining an existing account')
     }
@@ -51,7 +51,7 @@ async function openFor(
   return addAccount(tx, { name, status }, id, { type: 'user', id })
 }
 
-function requireOpenDoor({ secret }: Pick<AccountRequest, 'secret'>): void {
+function requireSignUpAllowed({ secret }: Pick<AccountRequest, 'secret'>): void {
   const { SIGNUPS } = env()
   if (SIGNUPS === 'open' || (SIGNUPS === 'invite' && secret !== undefined)) return
   throw refuse('sign_up_closed', 'Sign-up is closed or requires an invitation')

@@ -7,7 +7,7 @@ import { type AnyPermission, hasPermission, type Role } from '#lib/services/peop
  * Locks the account's members until the transaction ends; owners are counted under this lock.
  * Returns the account's name.
  */
-export async function lockPeople(tx: Tx, accountId: string): Promise<string> {
+export async function lockMembers(tx: Tx, accountId: string): Promise<string> {
   const [account] = await tx.$queryRaw<{ name: string }[]>`
     SELECT name FROM accounts WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`
   if (!account) throw new Invariant(`account ${accountId} has members but is missing`)
@@ -15,7 +15,7 @@ export async function lockPeople(tx: Tx, accountId: string): Promise<string> {
 }
 
 /** Checks the permission again under the lock: the member may have lost the role meanwhile. */
-export async function requireMay(
+export async function requirePermission(
   tx: Tx,
   { accountId, userId }: { accountId: string; userId: string },
   permission: AnyPermission,

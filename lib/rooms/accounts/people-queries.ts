@@ -31,7 +31,7 @@ export function listInvitations(accountId: string | null): Promise<InvitationRow
     ORDER BY i.created_at DESC, i.id`)
 }
 
-export interface FoundInvitation {
+export interface InvitationDetails {
   /** Null: the operator's invitation to open an account. */
   account: string | null
   role: Role
@@ -43,8 +43,8 @@ export interface FoundInvitation {
   isKnown: boolean
 }
 
-export async function findInvitation(secret: string): Promise<FoundInvitation | null> {
-  const [found] = await db().$queryRaw<FoundInvitation[]>`
+export async function findInvitation(secret: string): Promise<InvitationDetails | null> {
+  const [found] = await db().$queryRaw<InvitationDetails[]>`
     SELECT a.name AS account, i.role, i.email, u.name AS inviter,
       CASE WHEN i.accepted_at IS NOT NULL THEN 'used' WHEN i.revoked_at IS NOT NULL THEN 'revoked'
         WHEN i.expires_at <= now() THEN 'expired' WHEN a.status <> 'active' THEN 'inactive'

@@ -4,22 +4,22 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import {
-  lockPeople,
-  requireMay,
+  lockMembers,
   requireOtherOwner,
+  requirePermission,
   revokeInvitationsOf,
 } from '#lib/rooms/accounts/owners.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
-type Somebody = { type: 'user'; id: string }
+type UserActor = { type: 'user'; id: string }
 
 /** Removes a member and ends their sessions at once. */
-export function removeMember(accountId: string, userId: string, actor: Somebody): Promise<void> {
+export function removeMember(accountId: string, userId: string, actor: UserActor): Promise<void> {
   return transaction(async tx => {
-    const account = await lockPeople(tx, accountId)
-    await requireMay(tx, { accountId, userId: actor.id }, 'members:write')
-    const { user, role } = await takeOut(tx, accountId, userId)
+    const account = await lockMembers(tx, accountId)
+    await requirePermission(tx, { accountId, userId: actor.id }, 'members:write')
+    const { user, role } = await removeMembership(tx, accountId, userId)
     await endSessionsOf(tx, userId)
     const entry = { actor, accountId, target: userId, before: { role } }
     await recordAudit(tx, { action: 'member.removed', ...entry })
@@ -28,17 +28,17 @@ export function removeMember(accountId: string, userId: string, actor: Somebody)
 }
 
 /** Removes the acting member. Their sessions continue, since they may belong to other accounts. */
-export function leaveAccount(accountId: string, actor: Somebody): Promise<void> {
+export function leaveAccount(accountId: string, actor: UserActor): Promise<void> {
   return transaction(async tx => {
-    await lockPeople(tx, accountId)
-    const { role } = await takeOut(tx, accountId, actor.id)
+    await lockMembers(tx, accountId)
+    const { role } = await removeMembership(tx, accountId, actor.id)
     const entry = { actor, accountId, target: actor.id, before: { role } }
     await recordAudit(tx, { action: 'member.left', ...entry })
   })
 }
 
 /** Deletes a membership. Refuses for the last owner; revokes an owner's open invitations. */
-async function takeOut(tx: Tx, accountId: string, userId: string) {
+async function removeMembership(tx: Tx, accountId: string, userId: string) {
   const key = { accountId_userId: { accountId, userId } }
   const member = isUuid(userId)
     ? await tx.membership.findUnique({ where: key, include: { user: true } })

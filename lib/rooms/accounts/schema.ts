@@ -45,17 +45,17 @@ export const accountChange = { test: AccountChange, live: AccountChange }
 
 /** Live-mode limits in cents; null or absent is no limit. */
 export const accountLimits = z.object({
-  charge_max: limitFrom(500).meta(openApiMeta('Maximum amount of a charge.', 100_000)),
-  withdrawal_max: limitFrom(1).meta(openApiMeta('Maximum amount of a withdrawal.', 500_000)),
-  night_max: limitFrom(0).meta(
+  charge_max: limitSchema(500).meta(openApiMeta('Maximum amount of a charge.', 100_000)),
+  withdrawal_max: limitSchema(1).meta(openApiMeta('Maximum amount of a withdrawal.', 500_000)),
+  night_max: limitSchema(0).meta(
     openApiMeta('Maximum total of the withdrawals of one night.', 100_000),
   ),
 })
 export type AccountLimits = z.infer<typeof accountLimits>
 export const LIMIT_NAMES = ['charge_max', 'withdrawal_max', 'night_max'] as const
 
-function limitFrom(least: number) {
-  return wholeCents(least, AMOUNT_MAX).nullable().default(null)
+function limitSchema(amountMin: number) {
+  return wholeCents(amountMin, AMOUNT_MAX).nullable().default(null)
 }
 
 function isTimeZone(name: string): boolean {
@@ -90,10 +90,10 @@ export const Invitation = z.object({
 export type InvitationRow = z.infer<typeof Invitation>
 
 const E_MAIL = 'be an e-mail address such as ana@example.com'
-const TYPED_MAX = 1_024
+const EMAIL_LENGTH_MAX = 1_024
 const personEmail = z
   .string(must(E_MAIL))
-  .max(TYPED_MAX, must(E_MAIL))
+  .max(EMAIL_LENGTH_MAX, must(E_MAIL))
   .refine(typed => normalizeEmail(typed) !== null, must(E_MAIL))
   .transform(typed => normalizeEmail(typed) ?? typed)
 const personName = text(1, 100).regex(

@@ -25,11 +25,11 @@ export const MemberList = z.object({
 export const InvitationList = z.object({ data: z.array(Invitation) })
 
 /** `link` is returned only once: null in the response to a repeated request. */
-export const InvitationMade = z.object({
+export const InvitationCreated = z.object({
   data: z.object({ id: z.uuid(), link: z.string().nullable() }),
 })
 
-export const Done = z.object({ data: z.object({}) })
+export const EmptyResponse = z.object({ data: z.object({}) })
 
 export const Joined = z.object({ data: z.object({ account_id: z.uuid(), role: z.enum(ROLES) }) })
 export const JoinedAsNew = z.object({ data: Joined.shape.data.extend({ email: z.string() }) })

@@ -9,12 +9,12 @@ import { withJournal } from '#lib/services/gateway/journal.ts'
 /**
  * Cancels an unfinished opening at the bank and deletes it. Returns false if it must be retried.
  */
-export async function cancelOpening(gateway: Gateway, held: Claim): Promise<boolean> {
-  const answer = await withJournal(gateway, [held]).cancelCharge(removeHyphens(held.id))
-  if (answer.outcome === 'retryable' || answer.outcome === 'unknown') return false
+export async function cancelOpening(gateway: Gateway, claim: Claim): Promise<boolean> {
+  const result = await withJournal(gateway, [claim]).cancelCharge(removeHyphens(claim.id))
+  if (result.outcome === 'retryable' || result.outcome === 'unknown') return false
   await db().$executeRaw`
-    DELETE FROM charges WHERE account_id = ${held.accountId}::uuid AND id = ${held.id}::uuid
-      AND status = 'opening' AND lease = ${held.lease}::uuid`
+    DELETE FROM charges WHERE account_id = ${claim.accountId}::uuid AND id = ${claim.id}::uuid
+      AND status = 'opening' AND lease = ${claim.lease}::uuid`
   return true
 }
 
@@ -22,7 +22,7 @@ export async function cancelOpening(gateway: Gateway, held: Claim): Promise<bool
  * Undoes an opening before a 503: nothing can be paid, and the merchant's reference is free. If the
  * bank may have the charge, its row stays for the worker to cancel.
  */
-export async function takeBackOpening(
+export async function undoOpening(
   { accountId, id, order, once }: NewCharge,
   mayExist: boolean,
 ): Promise<void> {

@@ -6,7 +6,7 @@ import { closeCharge, closeCharges } from '#lib/rooms/charges/close.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
-import { endAsSaid } from '#lib/rooms/charges/simulate.ts'
+import { endAsReported } from '#lib/rooms/charges/simulate.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/stage.ts'
 
@@ -139,14 +139,14 @@ test('100 concurrent notices of a payment, some late or of another account, cred
     paidAt: new Date(),
   } as const
   const notices = Array.from({ length: 100 }, (_, nth) => [
-    endAsSaid(merchant.id, id, paid),
-    ...(nth % 10 === 3 ? [endAsSaid(other.id, id, paid)] : []),
-    ...(nth % 10 === 7 ? [endAsSaid(merchant.id, id, { state: 'expired' })] : []),
-    ...(nth % 10 === 9 ? [endAsSaid(merchant.id, id, { state: 'open' })] : []),
+    endAsReported(merchant.id, id, paid),
+    ...(nth % 10 === 3 ? [endAsReported(other.id, id, paid)] : []),
+    ...(nth % 10 === 7 ? [endAsReported(merchant.id, id, { state: 'expired' })] : []),
+    ...(nth % 10 === 9 ? [endAsReported(merchant.id, id, { state: 'open' })] : []),
   ])
   const rows = (await Promise.all(notices.flat())).filter(row => row?.status === 'paid')
   expect(rows).toHaveLength(1)
-  expect(await endAsSaid(merchant.id, id, paid)).toBeNull()
+  expect(await endAsReported(merchant.id, id, paid)).toBeNull()
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 2_000, outbound: 0 })
   expect(await readBalances(other.id, 'test')).toEqual({ available: 0, outbound: 0 })
   const where = { accountId: merchant.id, type: 'transaction.paid' }
@@ -156,7 +156,7 @@ test('100 concurrent notices of a payment, some late or of another account, cred
   await expectBalancedBooks(other.id)
 })
 
-async function wakesDuring(topic: Topic, work: () => Promise<unknown>): Promise<number> {
+async function countWakes(topic: Topic, work: () => Promise<unknown>): Promise<number> {
   let times = 0
   const stop = onWake(topic, () => {
     times++
@@ -175,9 +175,9 @@ test('a recorded event wakes the delivery worker once; a call without effect doe
     endToEndId: endToEndId(),
     paidAt: new Date(),
   } as const
-  const pay = () => endAsSaid(merchant.id, first.id, paid)
+  const pay = () => endAsReported(merchant.id, first.id, paid)
   const close = () => closeCharge(merchant.id, second.id, 'failed')
   const woken = []
-  for (const work of [pay, pay, close, close]) woken.push(await wakesDuring('deliveries', work))
+  for (const work of [pay, pay, close, close]) woken.push(await countWakes('deliveries', work))
   expect(woken).toEqual([1, 0, 1, 0])
 })

@@ -35,27 +35,27 @@ export async function closeCharges(
  * Expires due, unclaimed charges that match `unheard`, a condition on `c`. Skips locked rows. The
  * caller must wake the deliveries.
  */
-export function closeUnheard(
+export function closeUnreported(
   closings: Omit<Closing, 'lease'>[],
-  unheard: Prisma.Sql,
+  unreported: Prisma.Sql,
 ): Promise<{ id: string }[]> {
   return close(closings, 'expired', ID, {
-    further: Prisma.sql`AND c.due_at <= now() AND (${unheard})`,
+    further: Prisma.sql`AND c.due_at <= now() AND (${unreported})`,
     locking: Prisma.sql`SKIP LOCKED`,
   })
 }
 
 const ID = Prisma.sql`json_build_object('id', c.id)`
 
-function close<Told>(
+function close<Row>(
   closings: Closing[],
   outcome: 'expired' | 'failed',
-  told: Prisma.Sql,
+  returning: Prisma.Sql,
   { further, locking } = { further: Prisma.empty, locking: Prisma.empty },
-): Promise<Told[]> {
+): Promise<Row[]> {
   const leases = closings.map(({ lease }) => lease ?? null)
   const events = closings.map(() => newId())
-  const mayBeClosed = Prisma.sql`c.status = 'pending'
+  const closableCondition = Prisma.sql`c.status = 'pending'
     AND (p.lease IS NULL OR c.lease = p.lease) AND (NOT p.if_time_up OR c.expires_at <= now()) ${further}`
   const statement = recordEvent({
     ctes: {
@@ -66,19 +66,19 @@ function close<Told>(
           AS p (account_id, id, lease, if_time_up, event_id)`,
       locked: Prisma.sql`
         SELECT c.account_id, c.id FROM charges c JOIN closings p USING (account_id, id)
-        WHERE ${mayBeClosed}
+        WHERE ${closableCondition}
         ORDER BY c.account_id, c.id FOR UPDATE OF c ${locking}`,
       closed: Prisma.sql`
         UPDATE charges c SET status = ${outcome}, updated_at = now(), due_at = NULL, lease = NULL
         FROM locked k JOIN closings p USING (account_id, id)
-        WHERE c.account_id = k.account_id AND c.id = k.id AND ${mayBeClosed}
+        WHERE c.account_id = k.account_id AND c.id = k.id AND ${closableCondition}
         RETURNING c.*, p.event_id`,
     },
     source: { from: Prisma.sql`closed c`, columns: eventColumns },
     event: `transaction.${outcome}`,
-    returning: told,
+    returning,
   })
-  return retryOnConflict(() => queryRows<Told>(statement))
+  return retryOnConflict(() => queryRows<Row>(statement))
 }
 
 /** Returns null if the charge was no longer pending. */

@@ -51,13 +51,13 @@ export async function createCharge(
     order,
     once,
   }
-  const known = gateway.buildBrCode?.(order)
-  if (!known) return openAtBank(gateway, charge)
-  if (known.outcome !== 'ok') throw refuse('service_unavailable')
-  await insertCharge(charge, known.value.brCode)
+  const derivedCode = gateway.buildBrCode?.(order)
+  if (!derivedCode) return openAtBank(gateway, charge)
+  if (derivedCode.outcome !== 'ok') throw refuse('service_unavailable')
+  await insertCharge(charge, derivedCode.value.brCode)
   return {
     id,
-    br_code: known.value.brCode,
+    br_code: derivedCode.value.brCode,
     amount: request.amount,
     status: 'pending',
     metadata: request.metadata ?? null,

@@ -3,7 +3,7 @@ import { claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { closeCharges, closeUnheard } from '#lib/rooms/charges/close.ts'
+import { closeCharges, closeUnreported } from '#lib/rooms/charges/close.ts'
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
@@ -174,7 +174,7 @@ test('a charge that cannot be closed stays due and does not block the others', a
   expect(await statusOf(merchant, third)).toBe('expired')
   expect(await statusOf(merchant, broken)).toBe('pending')
   expect(await expireDueCharges()).toBe(0)
-  await comeBack(broken)
+  await makeDueAgain(broken)
   expect(await expireDueCharges()).toBe(1)
   expect(await statusOf(merchant, broken)).toBe('expired')
   expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(3)
@@ -227,8 +227,8 @@ test("a charge under another worker's lease is skipped until that lease expires"
   const [held] = await claim('charges', 10)
   const condition = simulator.noStateReportedSql?.(Prisma.sql`c.id`) ?? Prisma.empty
   const closing = { accountId: merchant.id, chargeId: id, ifTimeUp: true }
-  expect(await closeUnheard([closing], condition)).toEqual([])
-  await comeBack(id)
+  expect(await closeUnreported([closing], condition)).toEqual([])
+  await makeDueAgain(id)
   expect(await expireDueCharges()).toBe(1)
   expect(await closeCharges([{ ...closing, lease: held?.lease }], 'failed')).toEqual([])
   expect(await statusOf(merchant, id)).toBe('expired')
@@ -239,19 +239,19 @@ test("a charge under another worker's lease is skipped until that lease expires"
 test('a due charge that has not expired yet stays pending', async () => {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant)
-  await comeBack(id)
+  await makeDueAgain(id)
   expect(await expireDueCharges()).toBe(1)
   expect(await statusOf(merchant, id)).toBe('pending')
   const { dueAt, expiresAt } = await db().charge.findFirstOrThrow({ where: { id } })
   expect(dueAt).toEqual(expiresAt)
 })
 
-const comeBack = (id: string) => db().$executeRaw`
+const makeDueAgain = (id: string) => db().$executeRaw`
   UPDATE charges SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
 
 const PAID = { state: 'paid', amount: 1_000, paidAt: new Date('2026-11-21T00:00:00Z') } as const
-const paidAs = (id: string) => ({ ...PAID, endToEndId: `E${removeHyphens(id).slice(1)}` })
-const run = (bank: StubBank) => expireDueCharges(() => bank)
+const paidState = (id: string) => ({ ...PAID, endToEndId: `E${removeHyphens(id).slice(1)}` })
+const expireWith = (bank: StubBank) => expireDueCharges(() => bank)
 
 describe('a bank that must be queried before a charge expires', () => {
   async function openAskedCharge(merchant: Account): Promise<string> {
@@ -271,7 +271,7 @@ describe('a bank that must be queried before a charge expires', () => {
     const id = await openAskedCharge(merchant)
     const bank = new StubBank()
     if (said) bank.charges.set(removeHyphens(id), said)
-    expect(await run(bank)).toBe(1)
+    expect(await expireWith(bank)).toBe(1)
     expect(await statusOf(merchant, id)).toBe(status)
     const told = status === 'pending' ? 0 : 1
     expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(told)
@@ -282,10 +282,10 @@ describe('a bank that must be queried before a charge expires', () => {
     const merchant = await makeMerchant()
     const id = await openAskedCharge(merchant)
     const bank = new StubBank()
-    bank.charges.set(removeHyphens(id), paidAs(id))
-    await run(bank)
+    bank.charges.set(removeHyphens(id), paidState(id))
+    await expireWith(bank)
     const row = await findCharge(merchant.id, 'test', id)
-    expect(row).toMatchObject({ status: 'paid', end_to_end_id: paidAs(id).endToEndId })
+    expect(row).toMatchObject({ status: 'paid', end_to_end_id: paidState(id).endToEndId })
     expect(row?.paid_at).toBe('2026-11-21T00:00:00.000000Z')
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 1_500, outbound: 0 })
     await expectBalancedBooks(merchant.id)
@@ -307,7 +307,7 @@ describe('a bank that must be queried before a charge expires', () => {
         expires_at = now() + interval '30 days' WHERE id = ${id}::uuid`
     const bank = new StubBank()
     bank.asksAfterMs = [15_000, 60_000, 300_000, 3_600_000]
-    await run(bank)
+    await expireWith(bank)
     const [row] = await db().$queryRaw<{ seconds: number; lease: string | null }[]>`
       SELECT extract(epoch FROM due_at - created_at)::float8 AS seconds, lease FROM charges
       WHERE id = ${id}::uuid`
@@ -325,7 +325,7 @@ describe('a bank that must be queried before a charge expires', () => {
         expires_at = now() + interval '1 minute' WHERE id = ${id}::uuid`
     const bank = new StubBank()
     bank.asksAfterMs = asksAfterMs
-    await run(bank)
+    await expireWith(bank)
     const { dueAt, expiresAt } = await db().charge.findFirstOrThrow({ where: { id } })
     expect(dueAt).toEqual(expiresAt)
   })
@@ -341,7 +341,7 @@ describe('a bank that must be queried before a charge expires', () => {
       calls.push(txids)
       return answer(txids)
     }
-    expect(await run(bank)).toBe(5)
+    expect(await expireWith(bank)).toBe(5)
     expect(calls.map(call => call.toSorted())).toEqual([ids.map(removeHyphens).toSorted()])
     expect(await db().gatewayCall.count({ where: { accountId: merchant.id } })).toBe(5)
   })
@@ -352,7 +352,7 @@ test('a failed call to the bank keeps the charge pending, due again within 15 s'
   const id = await openDueCharge(merchant)
   const bank = new StubBank()
   bank.stall('before', () => Promise.reject(new Error('the line broke')))
-  await run(bank)
+  await expireWith(bank)
   expect(await statusOf(merchant, id)).toBe('pending')
   const [row] = await db().$queryRaw<{ seconds: number; lease: string | null }[]>`
     SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS seconds, lease FROM charges
@@ -360,8 +360,8 @@ test('a failed call to the bank keeps the charge pending, due again within 15 s'
   expect(row?.lease).toBeNull()
   expect(row?.seconds).toBeGreaterThan(5)
   expect(row?.seconds).toBeLessThanOrEqual(15)
-  await comeBack(id)
-  await run(bank)
+  await makeDueAgain(id)
+  await expireWith(bank)
   expect(await statusOf(merchant, id)).toBe('expired')
   await expectBalancedBooks(merchant.id)
 })
@@ -370,22 +370,22 @@ describe('a worker that lost its lease', () => {
   test.each([
     ['nothing', undefined],
     ['failed', { state: 'failed' }],
-    ['paid', paidAs('00000000-0000-7000-8000-00000000ee2e')],
+    ['paid', paidState('00000000-0000-7000-8000-00000000ee2e')],
   ] as const)('writes nothing when the bank reports %s; the new holder does', async (_, said) => {
     const merchant = await makeMerchant()
     const id = await openDueCharge(merchant)
     const bank = new StubBank()
     if (said) bank.charges.set(removeHyphens(id), said)
     bank.stall('after', async () => {
-      await comeBack(id)
+      await makeDueAgain(id)
       expect(await claim('charges', 10)).toMatchObject([{ id }])
     })
-    await run(bank)
+    await expireWith(bank)
     expect(await statusOf(merchant, id)).toBe('pending')
     expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(0)
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 0 })
-    await comeBack(id)
-    await run(bank)
+    await makeDueAgain(id)
+    await expireWith(bank)
     expect(await statusOf(merchant, id)).toBe(said?.state ?? 'expired')
     expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
     await expectBalancedBooks(merchant.id)
@@ -397,14 +397,14 @@ describe('a worker that lost its lease', () => {
     const bank = new StubBank()
     bank.charges.set(removeHyphens(id), { state: 'failed' })
     bank.stall('after', async () => {
-      await comeBack(id)
+      await makeDueAgain(id)
       await expireDueCharges(() => {
         const other = new StubBank()
         other.stall('before', async () => ({ outcome: 'unknown', reason: 'no answer' }))
         return other
       })
     })
-    await run(bank)
+    await expireWith(bank)
     expect(await statusOf(merchant, id)).toBe('pending')
     await db().charge.updateMany({ where: { id }, data: { dueAt: null } })
   })

@@ -12,7 +12,7 @@ import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { ChargeOrder } from '#lib/services/gateway/gateway.ts'
 
 /** Age at which the worker cancels an opening that never finished. */
-const GIVEN_UP_AFTER_S = 60
+const OPENING_TIMEOUT_S = 60
 
 /** A charge before the bank is called. Its ids are fixed, so a retry creates no second one. */
 export interface NewCharge {
@@ -31,8 +31,9 @@ export interface NewCharge {
 export async function insertCharge(charge: NewCharge, brCode: string | null): Promise<void> {
   const { request, order, once } = charge
   if (charge.mode === 'live') await refuseOverLimit(charge.accountId, request.amount)
-  const lifeS = order.expiresInSeconds
-  const dueInS = brCode === null ? GIVEN_UP_AFTER_S : Math.min(lifeS, firstAskInS(charge.mode))
+  const lifetimeS = order.expiresInSeconds
+  const dueInS =
+    brCode === null ? OPENING_TIMEOUT_S : Math.min(lifetimeS, firstQueryDelayS(charge.mode))
   const insert = Prisma.sql`
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
       client_name, client_email, client_doc, client_phone, webhook_url, ip,
@@ -43,31 +44,31 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
       ${request.client_name}, ${request.client_email}, ${request.client_doc},
       ${request.client_phone ?? null}, ${request.webhook_url ?? null}, ${charge.ip},
       ${json(request.metadata)}::json, ${json(request.utms)}::json, ${json(request.items)}::json,
-      now() + make_interval(secs => ${lifeS}::float8),
+      now() + make_interval(secs => ${lifetimeS}::float8),
       now() + make_interval(secs => ${dueInS}::float8))`
-  const kept = storeKeySql(once, brCode === null)
-  const statement = kept
-    ? Prisma.sql`WITH ${listCtes({ kept, made: insert })} SELECT 'null' AS json`
+  const keySql = storeKeySql(once, brCode === null)
+  const statement = keySql
+    ? Prisma.sql`WITH ${listCtes({ kept: keySql, made: insert })} SELECT 'null' AS json`
     : insert
-  await retryOnConflict(() => queryRows(statement)).catch(refuseTaken)
+  await retryOnConflict(() => queryRows(statement)).catch(refuseDuplicateReference)
 }
 
 /** Uses a separate query: only live mode has limits, and a bank call follows anyway. */
 async function refuseOverLimit(accountId: string, amount: number): Promise<void> {
   const [account] = await db().$queryRaw<{ most: bigint | null }[]>`
     SELECT charge_max AS most FROM accounts WHERE id = ${accountId}::uuid`
-  const most = account?.most
-  if (most === null || most === undefined || amount <= cents(most)) return
-  const limit = `R$ ${formatReais(cents(most), 'en')}`
+  const chargeMax = account?.most
+  if (chargeMax === null || chargeMax === undefined || amount <= cents(chargeMax)) return
+  const limit = `R$ ${formatReais(cents(chargeMax), 'en')}`
   throw invalidInput('amount', `must be at most ${limit}, this account's limit per charge`)
 }
 
-function firstAskInS(mode: Mode): number {
+function firstQueryDelayS(mode: Mode): number {
   const [firstMs = Number.POSITIVE_INFINITY] = gatewayOf(mode).asksAfterMs ?? []
   return firstMs / 1_000
 }
 
-export function refuseTaken(error: unknown): never {
+export function refuseDuplicateReference(error: unknown): never {
   if (parseDatabaseError(error).constraint === 'charges_account_id_mode_external_id_key') {
     throw refuse('external_id_used')
   }

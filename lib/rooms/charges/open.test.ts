@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 
 /** Wraps the simulator; `answers` replace its first responses, but the calls take effect. */
-function bank(...answers: GatewayResult<OpenedCharge>[]) {
+function scriptedBank(...answers: GatewayResult<OpenedCharge>[]) {
   const asked: ChargeOrder[] = []
   const gateway: Gateway = {
     ...simulator,
@@ -85,7 +85,7 @@ const rowsOf = (id: string) =>
   db().charge.findMany({ where: { id }, select: { status: true, externalId: true } })
 const keysOf = ({ key }: IdempotentRequest) =>
   db().idempotencyKey.findMany({ where: { key }, select: { lockedUntil: true, resourceId: true } })
-const fallDue = (id: string) =>
+const makeDue = (id: string) =>
   db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`
 
 async function expectUnavailable(work: Promise<unknown>): Promise<void> {
@@ -94,7 +94,7 @@ async function expectUnavailable(work: Promise<unknown>): Promise<void> {
 
 describe('a bank that must be called for a BR Code', () => {
   test('is called once, and then the charge can be paid', async () => {
-    const { gateway, asked } = bank()
+    const { gateway, asked } = scriptedBank()
     const charge = chargeOf({ reference: 'asked' })
     const opened = await openAtBank(gateway, charge)
     expect(asked).toEqual([charge.order])
@@ -103,7 +103,7 @@ describe('a bank that must be called for a BR Code', () => {
   })
 
   test('is called again with the same id if the response is lost', async () => {
-    const { gateway, asked } = bank(LOST, LOST)
+    const { gateway, asked } = scriptedBank(LOST, LOST)
     const charge = chargeOf()
     const opened = await openAtBank(gateway, charge)
     expect(asked).toEqual([charge.order, charge.order, charge.order])
@@ -114,24 +114,24 @@ describe('a bank that must be called for a BR Code', () => {
   test('leaves no row and no used reference if it is unavailable', async () => {
     const once = onceOf()
     const charge = chargeOf({ reference: 'down', once })
-    await expectUnavailable(openAtBank(bank(DOWN).gateway, charge))
+    await expectUnavailable(openAtBank(scriptedBank(DOWN).gateway, charge))
     expect(await rowsOf(charge.id)).toEqual([])
     expect(await keysOf(once)).toEqual([])
-    await openAtBank(bank().gateway, chargeOf({ reference: 'down' }))
+    await openAtBank(scriptedBank().gateway, chargeOf({ reference: 'down' }))
   })
 })
 
 describe('a bank whose result is unknown', () => {
   test('leaves a hidden charge, which the worker cancels', async () => {
     const charge = chargeOf({ reference: 'unknown' })
-    await expectUnavailable(openAtBank(bank(LOST, LOST, LOST).gateway, charge))
+    await expectUnavailable(openAtBank(scriptedBank(LOST, LOST, LOST).gateway, charge))
     expect(await findCharge(merchant.id, 'test', charge.id)).toBeNull()
     const { rows } = await listCharges(merchant.id, 'test', { limit: 100 })
     expect(rows.map(row => row.id)).not.toContain(charge.id)
-    const again = await openAtBank(bank().gateway, chargeOf({ reference: 'unknown' }))
+    const again = await openAtBank(scriptedBank().gateway, chargeOf({ reference: 'unknown' }))
     expect(again.status).toBe('pending')
     expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
-    await fallDue(charge.id)
+    await makeDue(charge.id)
     await expireDueCharges()
     expect(await rowsOf(charge.id)).toEqual([])
   })
@@ -139,9 +139,9 @@ describe('a bank whose result is unknown', () => {
   test('is called again with the same id when the request is repeated with its key', async () => {
     const once = onceOf()
     const charge = chargeOf({ reference: 'kept', once })
-    await expectUnavailable(openAtBank(bank(LOST, LOST, LOST).gateway, charge))
+    await expectUnavailable(openAtBank(scriptedBank(LOST, LOST, LOST).gateway, charge))
     expect(await keysOf(once)).toMatchObject([{ resourceId: charge.id }])
-    const { gateway, asked } = bank()
+    const { gateway, asked } = scriptedBank()
     const resumed = { ...charge, once: { ...once, resumed: true } }
     const opened = await openAtBank(gateway, resumed)
     expect(asked.map(order => order.txid)).toEqual([charge.order.txid])
@@ -152,11 +152,11 @@ describe('a bank whose result is unknown', () => {
 })
 
 test('calls to a remote bank are in the journal without payer data', async () => {
-  const { gateway } = bank(LOST, LOST, LOST)
+  const { gateway } = scriptedBank(LOST, LOST, LOST)
   const remote = { ...gateway, remote: true }
   const charge = chargeOf()
   await expectUnavailable(openAtBank(remote, charge))
-  await fallDue(charge.id)
+  await makeDue(charge.id)
   await expireDueCharges(() => remote)
   const calls = await db().gatewayCall.findMany({
     where: { accountId: merchant.id, subjectId: charge.id },
@@ -177,7 +177,7 @@ test.each([
   [[15_000, 60_000], 15],
   [[7_200_000], 3_600],
 ])('with asksAfterMs %j a new charge is due after %i s', async (asksAfterMs, dueS) => {
-  const { gateway } = bank()
+  const { gateway } = scriptedBank()
   const charge = chargeOf()
   await openAtBank({ ...gateway, asksAfterMs }, charge)
   const [row] = await db().$queryRaw<{ seconds: number }[]>`
@@ -191,14 +191,14 @@ describe('a crash', () => {
   test('between the row and the bank call leaves a row that the worker deletes', async () => {
     const charge = chargeOf()
     await insertCharge(charge, null)
-    await fallDue(charge.id)
+    await makeDue(charge.id)
     await expireDueCharges()
     expect(await rowsOf(charge.id)).toEqual([])
   })
 
   test('of a request that a worker has taken over opens no charge afterwards', async () => {
     const charge = chargeOf({ once: onceOf() })
-    const { gateway } = bank()
+    const { gateway } = scriptedBank()
     const late: Gateway = {
       ...gateway,
       async createCharge(order) {

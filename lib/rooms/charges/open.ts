@@ -6,9 +6,13 @@ import { listCtes } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
-import { takeBackOpening } from '#lib/rooms/charges/cancel.ts'
-import { insertCharge, type NewCharge, refuseTaken } from '#lib/rooms/charges/insert.ts'
-import { nextAsk } from '#lib/rooms/charges/postpone.ts'
+import { undoOpening } from '#lib/rooms/charges/cancel.ts'
+import {
+  insertCharge,
+  type NewCharge,
+  refuseDuplicateReference,
+} from '#lib/rooms/charges/insert.ts'
+import { nextQueryAt } from '#lib/rooms/charges/postpone.ts'
 import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
 import type {
   ChargeOrder,
@@ -19,7 +23,7 @@ import type {
 import { type GatewayCalls, withJournal } from '#lib/services/gateway/journal.ts'
 
 /** Pauses before retrying a bank call whose response was lost. */
-const ASK_AGAIN_AFTER_MS = [100, 400]
+const RETRY_PAUSES_MS = [100, 400]
 
 /**
  * Opens a charge at a bank. The row is inserted first, so that after a crash at any point the
@@ -30,27 +34,27 @@ export async function openAtBank(gateway: Gateway, charge: NewCharge): Promise<C
     // The process that inserted it is gone, and its caller retried with the same idempotency key.
     if (!charge.once || parseDatabaseError(error).constraint !== 'charges_pkey') throw error
   })
-  const answer = await askUntilKnown(withJournal(gateway, [charge]), charge.order)
-  if (answer.outcome === 'ok') {
-    const row = await publishCharge(charge, answer.value, gateway.asksAfterMs)
+  const result = await createUntilKnown(withJournal(gateway, [charge]), charge.order)
+  if (result.outcome === 'ok') {
+    const row = await publishCharge(charge, result.value, gateway.asksAfterMs)
     if (row) return row
   } else {
-    await takeBackOpening(charge, answer.outcome === 'unknown')
+    await undoOpening(charge, result.outcome === 'unknown')
   }
   throw refuse('service_unavailable')
 }
 
-async function askUntilKnown(
+async function createUntilKnown(
   gateway: GatewayCalls,
   order: ChargeOrder,
 ): Promise<GatewayResult<OpenedCharge>> {
-  let answer = await gateway.createCharge(order)
-  for (const pauseMs of ASK_AGAIN_AFTER_MS) {
-    if (answer.outcome !== 'unknown') break
+  let result = await gateway.createCharge(order)
+  for (const pauseMs of RETRY_PAUSES_MS) {
+    if (result.outcome !== 'unknown') break
     await sleep(pauseMs)
-    answer = await gateway.createCharge(order)
+    result = await gateway.createCharge(order)
   }
-  return answer
+  return result
 }
 
 /** Returns null if the worker has claimed the charge to cancel it. */
@@ -59,15 +63,15 @@ async function publishCharge(
   { brCode, newsInMs }: OpenedCharge,
   asksAfterMs: readonly number[] | undefined,
 ): Promise<CreatedCharge | null> {
-  const lifeS = order.expiresInSeconds
-  const dueInS = newsInMs === undefined ? lifeS : Math.min(lifeS, newsInMs / 1_000)
-  const asked = nextAsk(asksAfterMs)
+  const lifetimeS = order.expiresInSeconds
+  const dueInS = newsInMs === undefined ? lifetimeS : Math.min(lifetimeS, newsInMs / 1_000)
+  const nextQuery = nextQueryAt(asksAfterMs)
   const ctes = listCtes({
     published: Prisma.sql`
         UPDATE charges c SET status = 'pending', br_code = ${brCode}, updated_at = now(),
           external_id = ${request.external_id ?? order.txid},
-          expires_at = now() + make_interval(secs => ${lifeS}::float8),
-          due_at = LEAST(now() + make_interval(secs => ${dueInS}::float8), ${asked})
+          expires_at = now() + make_interval(secs => ${lifetimeS}::float8),
+          due_at = LEAST(now() + make_interval(secs => ${dueInS}::float8), ${nextQuery})
         WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid
           AND c.status = 'opening' AND c.lease IS NULL
         RETURNING c.id, c.br_code, c.amount, c.status, c.metadata`,
@@ -75,7 +79,9 @@ async function publishCharge(
   })
   const statement = Prisma.sql`
     WITH ${ctes} SELECT row_to_json(p)::text AS json FROM published p`
-  const [row] = await retryOnConflict(() => queryRows<CreatedCharge>(statement)).catch(refuseTaken)
+  const [row] = await retryOnConflict(() => queryRows<CreatedCharge>(statement)).catch(
+    refuseDuplicateReference,
+  )
   if (row && newsInMs !== undefined) wake('charges')
   return row ?? null
 }

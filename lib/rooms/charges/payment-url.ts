@@ -5,11 +5,11 @@ import { deriveKey } from '#lib/base/keys.ts'
 
 const CIPHER = 'aes-256-ecb'
 /** One AES block in base64url: the last character carries only two bits. */
-const NAME = /^[\w-]{21}[AQgw]$/
+const PAGE_NAME = /^[\w-]{21}[AQgw]$/
 
 /** Returns the payer's page. Its name, the encrypted charge id, is unguessable and not stored. */
 export function paymentUrl(chargeId: string): string {
-  const block = cipher().update(Buffer.from(removeHyphens(chargeId), 'hex'))
+  const block = pageCipher().update(Buffer.from(removeHyphens(chargeId), 'hex'))
   return `${env().PUBLIC_URL}/pay/${block.toString('base64url')}`
 }
 
@@ -18,7 +18,7 @@ export function paymentUrl(chargeId: string): string {
  * valid characters decrypt to a txid: only the database knows whether the charge exists.
  */
 export function txidsOfPage(name: string): string[] {
-  if (!NAME.test(name)) return []
+  if (!PAGE_NAME.test(name)) return []
   const { TROCO_SECRET, TROCO_SECRET_BEFORE } = env()
   return [TROCO_SECRET, TROCO_SECRET_BEFORE].filter(Boolean).map(secret => {
     const key = deriveKey('payment-pages', secret)
@@ -28,13 +28,13 @@ export function txidsOfPage(name: string): string[] {
   })
 }
 
-let made: { cipher: Cipheriv; key: KeyObject } | undefined
+let cached: { cipher: Cipheriv; key: KeyObject } | undefined
 
 /** One cipher for all calls: ECB blocks are independent. */
-function cipher(): Cipheriv {
+function pageCipher(): Cipheriv {
   const key = deriveKey('payment-pages')
-  if (made?.key !== key) {
-    made = { key, cipher: createCipheriv(CIPHER, key, null).setAutoPadding(false) }
+  if (cached?.key !== key) {
+    cached = { key, cipher: createCipheriv(CIPHER, key, null).setAutoPadding(false) }
   }
-  return made.cipher
+  return cached.cipher
 }

@@ -18,7 +18,7 @@ export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<
  * Returns when to query the bank again about an open charge `c`; null: not before it expires. Times
  * count from its creation; after the last one, every multiple of that one.
  */
-export function nextAsk(asksAfterMs: readonly number[] = []): Prisma.Sql {
+export function nextQueryAt(asksAfterMs: readonly number[] = []): Prisma.Sql {
   const last = Prisma.sql`${asksAfterMs.at(-1) ?? null}::float8`
   const age = Prisma.sql`extract(epoch FROM now() - c.created_at) * 1000`
   return Prisma.sql`(
@@ -27,6 +27,6 @@ export function nextAsk(asksAfterMs: readonly number[] = []): Prisma.Sql {
     WHERE after_ms > ${age})`
 }
 
-export function inMs(ms: number): Prisma.Sql {
+export function nowPlusMs(ms: number): Prisma.Sql {
   return Prisma.sql`now() + make_interval(secs => ${ms}::float8 / 1000)`
 }

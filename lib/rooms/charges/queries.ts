@@ -9,7 +9,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
 import type { ChargeRow, CreatedCharge, ListedCharge } from '#lib/rooms/charges/schema.ts'
-import { chargeOfEach, chargesWhere, fitsSearch, foundCte } from '#lib/rooms/charges/search.ts'
+import { chargesWhere, joinCharges, searchCondition, searchCte } from '#lib/rooms/charges/search.ts'
 import { type ChargeDetail, type ChargesQuery, chargeToWire } from '#lib/rooms/charges/wire.ts'
 
 /** Columns of a ChargeRow, from a table or CTE named `c`. */
@@ -37,42 +37,42 @@ export async function findCharge(
   mode: Mode,
   idOrReference: string,
 ): Promise<ChargeRow | null> {
-  const which = isUuid(idOrReference)
+  const condition = isUuid(idOrReference)
     ? Prisma.sql`c.id = ${idOrReference}::uuid`
     : Prisma.sql`c.external_id = ${idOrReference}`
   const [row] = await queryRows<ChargeRow>(Prisma.sql`
     SELECT ${chargeAsJson}::text AS json FROM charges c
-    WHERE ${accountCondition('c', account)} AND c.mode = ${mode} AND ${which}
+    WHERE ${accountCondition('c', account)} AND c.mode = ${mode} AND ${condition}
       AND c.status <> 'opening'`)
   return row ?? null
 }
 
-export function describeCharge(charge: ChargeRow): ChargeDetail {
+export function serializeCharge(charge: ChargeRow): ChargeDetail {
   return chargeToWire(charge, paymentUrl(charge.id))
 }
 
 /** Masks the payer's document: users see it only after an audited request. */
-export function describeMaskedCharge(charge: ChargeRow): ChargeDetail {
-  return { ...describeCharge(charge), client_doc: maskTaxId(charge.client_doc) }
+export function serializeMaskedCharge(charge: ChargeRow): ChargeDetail {
+  return { ...serializeCharge(charge), client_doc: maskTaxId(charge.client_doc) }
 }
 
 /** Returns the serializer: API tokens receive the payer's document, users see it masked. */
-export function describeChargeTo(person: unknown): (charge: ChargeRow) => ChargeDetail {
-  return person ? describeMaskedCharge : describeCharge
+export function chargeSerializerFor(user: unknown): (charge: ChargeRow) => ChargeDetail {
+  return user ? serializeMaskedCharge : serializeCharge
 }
 
 /** Serializes an event's charge as it was then, with the refund that the event is about. */
-export const tellCharge = tellChargeTo(null)
+export const serializeChargeEvent = chargeEventSerializerFor(null)
 
-export function tellChargeTo(person: unknown) {
+export function chargeEventSerializerFor(user: unknown) {
   return (resource: unknown): { transaction: ChargeDetail; refund?: unknown } => {
     const { refund, ...charge } = resource as ChargeRow & { refund?: unknown }
-    return { transaction: describeChargeTo(person)(charge), ...(refund ? { refund } : {}) }
+    return { transaction: chargeSerializerFor(user)(charge), ...(refund ? { refund } : {}) }
   }
 }
 
 /** Returns the response to the charge's creation, whatever its status is now. */
-export async function recallCharge(
+export async function readCreatedCharge(
   account: AccountRef,
   mode: Mode,
   id: string,
@@ -110,7 +110,7 @@ export async function readCharges<Row extends { id: string }>(
   if (q) return searchCharges(columns, account, mode, { ...query, q })
   const where = chargesWhere(account, mode, query)
   const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${limit + 1}`
-  const rows = needsWalk(query)
+  const rows = needsIdScan(query)
     ? Prisma.sql`(${idsOf(where)} ${end}) k JOIN charges c USING (account_id, id) ORDER BY c.id DESC`
     : Prisma.sql`charges c WHERE ${where} ${end}`
   const found = Prisma.sql`SELECT ${asJson(columns)}::text AS json FROM ${rows}`
@@ -118,7 +118,7 @@ export async function readCharges<Row extends { id: string }>(
 }
 
 /** Filters that no index is sorted by: ids come from the index alone, for what fits may be far down. */
-function needsWalk({ status, amount_from, amount_to }: ChargesQuery): boolean {
+function needsIdScan({ status, amount_from, amount_to }: ChargesQuery): boolean {
   return status === 'pending' || amount_from !== undefined || amount_to !== undefined
 }
 
@@ -144,13 +144,13 @@ async function searchCharges<Row extends { id: string }>(
   const [newest] = await queryRows<{ seen: number; rows: Row[] }>(Prisma.sql`
     WITH newest AS MATERIALIZED (${idsOf(where)} ORDER BY c.id DESC LIMIT ${NEWEST_MAX})
     SELECT json_build_object('seen', (SELECT count(*) FROM newest), 'rows', ARRAY(
-      SELECT ${asJson(columns)} FROM ${chargeOfEach('newest')}
-      WHERE ${fitsSearch('c', q)} ${end}))::text AS json`)
+      SELECT ${asJson(columns)} FROM ${joinCharges('newest')}
+      WHERE ${searchCondition('c', q)} ${end}))::text AS json`)
   const { seen = 0, rows = [] } = newest ?? {}
   if (rows.length > limit || seen < NEWEST_MAX) return toPage(rows, limit)
   const found = Prisma.sql`
-    WITH ${foundCte(account, mode, q)}
-    SELECT ${asJson(columns)}::text AS json FROM ${chargeOfEach('found')}
+    WITH ${searchCte(account, mode, q)}
+    SELECT ${asJson(columns)}::text AS json FROM ${joinCharges('found')}
     WHERE ${where} ${end}`
   return toPage(await queryRows<Row>(found), limit)
 }

@@ -3,9 +3,9 @@ import { earliestIdAt, firstIdAt } from '#lib/base/ids.ts'
 import { docSql, wordsSql } from '#lib/rooms/charges/search.ts'
 
 /** Minimum age for registration: by then an INSERT has committed or was abandoned. */
-const SETTLED_AFTER_MS = 10_000
+const COMMITTED_AFTER_MS = 10_000
 /** Backlog above which the worker does not rest: searches scan unregistered charges. */
-const BEHIND_MS = 60_000
+const BACKLOG_MAX_MS = 60_000
 const ACCOUNTS_MAX = 20
 const ROWS_MAX = 2_000
 
@@ -16,19 +16,19 @@ const columns = Prisma.sql`c.account_id, c.id, c.mode, ${wordsSql('c')} AS words
  * the same statement. Safe to run concurrently. Returns how many if the backlog needs another run
  * at once, otherwise 0.
  */
-export async function registerCharges(now = Date.now() - SETTLED_AFTER_MS): Promise<number> {
+export async function registerCharges(now = Date.now() - COMMITTED_AFTER_MS): Promise<number> {
   const [written] = await db().$queryRaw<{ count: number; reached: string | null }[]>`
     WITH behind AS (
       SELECT a.id AS account_id, w.mode, m.id AS mark
       FROM accounts a CROSS JOIN (VALUES ('test'), ('live')) AS w (mode)
       LEFT JOIN charge_search_marks m ON m.account_id = a.id AND m.mode = w.mode
-      WHERE EXISTS (SELECT ${fresh(Prisma.sql`a.id`, Prisma.sql`w.mode`, Prisma.sql`m.id`, now)})
+      WHERE EXISTS (SELECT ${unregisteredSql(Prisma.sql`a.id`, Prisma.sql`w.mode`, Prisma.sql`m.id`, now)})
       ORDER BY m.id NULLS FIRST LIMIT ${ACCOUNTS_MAX}
     ), share AS (
       SELECT greatest(1, ${ROWS_MAX}::int / greatest(1, count(*)::int)) AS most FROM behind
     ), due AS (
       SELECT n.* FROM behind b CROSS JOIN share CROSS JOIN LATERAL (
-        SELECT ${columns} ${fresh(Prisma.sql`b.account_id`, Prisma.sql`b.mode`, Prisma.sql`b.mark`, now)}
+        SELECT ${columns} ${unregisteredSql(Prisma.sql`b.account_id`, Prisma.sql`b.mode`, Prisma.sql`b.mark`, now)}
         ORDER BY c.id LIMIT share.most) n
     ), written AS (
       INSERT INTO charge_searches (account_id, id, mode, words, doc) SELECT * FROM due
@@ -40,10 +40,15 @@ export async function registerCharges(now = Date.now() - SETTLED_AFTER_MS): Prom
     )
     SELECT count(*)::int AS count, min(id::text) AS reached FROM due`
   const { count = 0, reached } = written ?? {}
-  return reached && reached < firstIdAt(Date.now() - BEHIND_MS) ? count : 0
+  return reached && reached < firstIdAt(Date.now() - BACKLOG_MAX_MS) ? count : 0
 }
 
-function fresh(account: Prisma.Sql, mode: Prisma.Sql, mark: Prisma.Sql, now: number): Prisma.Sql {
+function unregisteredSql(
+  account: Prisma.Sql,
+  mode: Prisma.Sql,
+  mark: Prisma.Sql,
+  now: number,
+): Prisma.Sql {
   return Prisma.sql`FROM charges c
     WHERE c.account_id = ${account} AND c.mode = ${mode} AND c.status <> 'opening'
       AND c.id > COALESCE(${mark}, ${firstIdAt(0)}::uuid) AND c.id < ${firstIdAt(now)}::uuid`

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
-import { tellCharge } from '#lib/rooms/charges/queries.ts'
+import { serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
 import { eventToIntegration } from '#lib/services/webhooks/schema.ts'
 import { call } from '#lib/testing/call.ts'
 import { addEndpoint } from '#lib/testing/deliveries.ts'
@@ -30,12 +30,13 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-async function ask(role: Role, method: string, path: string) {
+async function request(role: Role, method: string, path: string) {
   const headers = pageHeaders(await signIn(merchant, role), merchant.id)
   return call(api.url, method, path, { headers })
 }
-const reveal = (role: Role, id = charge) => ask(role, 'POST', `/dashboard/charges/${id}/document`)
-const records = () =>
+const reveal = (role: Role, id = charge) =>
+  request(role, 'POST', `/dashboard/charges/${id}/document`)
+const listRevealRecords = () =>
   db().auditRecord.findMany({
     where: { accountId: merchant.id, action: 'charge.document_revealed' },
   })
@@ -44,10 +45,10 @@ describe("a payer's document", () => {
   test.each(['owner', 'finance'] as const)(
     'is shown to the role %s, with an audit record that does not contain it',
     async role => {
-      const before = (await records()).length
+      const before = (await listRevealRecords()).length
       const { status, body } = await reveal(role)
       expect([status, body.data]).toEqual([200, { document }])
-      const now = await records()
+      const now = await listRevealRecords()
       expect(now).toHaveLength(before + 1)
       expect(now.at(-1)).toMatchObject({
         target: charge,
@@ -59,10 +60,10 @@ describe("a payer's document", () => {
   )
 
   test.each(['developer', 'viewer'] as const)('is not shown to the role %s', async role => {
-    const before = (await records()).length
+    const before = (await listRevealRecords()).length
     const said = await reveal(role)
     expect([said.status, said.text.includes(document)]).toEqual([403, false])
-    expect(await records()).toHaveLength(before)
+    expect(await listRevealRecords()).toHaveLength(before)
   })
 
   test('returns 404 for charges of other accounts or modes and for unknown ids', async () => {
@@ -86,7 +87,7 @@ describe("a payer's document", () => {
         find.split('.').reduce((value, key) => (value as Record<string, unknown>)[key], body)
       expect(told((await call(api.url, 'GET', path, { token })).body), path).toBe(document)
       for (const role of ['owner', 'viewer'] as const) {
-        const { body, text } = await ask(role, 'GET', path)
+        const { body, text } = await request(role, 'GET', path)
         expect(told(body), path).toMatch(MASKED)
         expect(text).not.toContain(document)
       }
@@ -110,7 +111,7 @@ describe("a payer's document", () => {
     const { id, eventId } = await db().delivery.findFirstOrThrow({ where })
     const event = await db().event.findFirstOrThrow({ where: { ...where, id: eventId } })
     const row = { ...event, created_at: '2026-11-21T00:00:00Z' } as never
-    const sent = eventToIntegration(row, { transaction: tellCharge } as never)
+    const sent = eventToIntegration(row, { transaction: serializeChargeEvent } as never)
     await db().deliveryAttempt.create({
       data: {
         ...{ ...where, deliveryId: id, number: 1, requestHeaders: {}, durationMs: 1 },

@@ -4,7 +4,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
-interface Which {
+interface ChargeKey {
   accountId: string
   /** Mode of a member's page; without it, a charge of either mode is found. */
   mode?: Mode
@@ -13,7 +13,7 @@ interface Which {
 
 /** Returns a payer's document to a user, after the access is committed to the audit log. */
 export async function revealDocument(
-  { accountId, mode, id }: Which,
+  { accountId, mode, id }: ChargeKey,
   actor: Actor,
   reason?: string,
 ): Promise<string> {

@@ -6,7 +6,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/stage.ts'
 
 const STATES = ['opening', 'pending', 'paid', 'expired', 'failed'] as const
-const ARROWS = [
+const TRANSITIONS = [
   'opening>pending',
   'opening>failed',
   'pending>paid',
@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 
 /** Applies changes one by one and rolls them back; returns the violated constraint. */
-async function refusalOf(...changes: string[]): Promise<string | undefined> {
+async function findBrokenConstraint(...changes: string[]): Promise<string | undefined> {
   await client.query('BEGIN')
   try {
     for (const change of changes) {
@@ -49,7 +49,9 @@ async function refusalOf(...changes: string[]): Promise<string | undefined> {
 const inState = (state: string) =>
   `status = '${state}', paid_at = ${state === 'paid' ? 'now()' : 'NULL'}`
 
-async function refusalOfInsert(columns: Record<string, string>): Promise<string | undefined> {
+async function findConstraintBrokenByInsert(
+  columns: Record<string, string>,
+): Promise<string | undefined> {
   const row: Record<string, string> = {
     account_id: `'${merchant.id}'`,
     id: `'${newId()}'`,
@@ -96,7 +98,7 @@ describe('the database allows only the defined state changes of a charge, even b
       .then(() => 'moved')
       .catch(error => error.constraint)
     await client.query('ROLLBACK')
-    expect(moved).toBe(ARROWS.includes(`${from}>${to}`) ? 'moved' : 'charges_state_moves')
+    expect(moved).toBe(TRANSITIONS.includes(`${from}>${to}`) ? 'moved' : 'charges_state_moves')
   })
 })
 
@@ -107,39 +109,51 @@ test('amount, mode, account and id never change', async () => {
     `id = '${newId()}'`,
     `account_id = '${newId()}'`,
   ]) {
-    expect(await refusalOf(change)).toBe('charges_terms_fixed')
-    expect(await refusalOf(inState('paid'), change)).toBe('charges_terms_fixed')
+    expect(await findBrokenConstraint(change)).toBe('charges_terms_fixed')
+    expect(await findBrokenConstraint(inState('paid'), change)).toBe('charges_terms_fixed')
   }
 })
 
 test('a paid charge must have a time of payment, and no other charge may have one', async () => {
-  expect(await refusalOf(`status = 'paid'`)).toBe('charges_paid_has_time')
-  expect(await refusalOf('paid_at = now()')).toBe('charges_paid_has_time')
-  expect(await refusalOf(inState('paid'))).toBeUndefined()
+  expect(await findBrokenConstraint(`status = 'paid'`)).toBe('charges_paid_has_time')
+  expect(await findBrokenConstraint('paid_at = now()')).toBe('charges_paid_has_time')
+  expect(await findBrokenConstraint(inState('paid'))).toBeUndefined()
 })
 
 test('refunds never exceed the paid amount, and an unpaid charge has none', async () => {
   const rule = 'charges_refunds_within_paid'
   const paid = inState('paid')
-  expect(await refusalOf(paid, 'refunded_amount = 1000')).toBeUndefined()
-  expect(await refusalOf(paid, 'refunded_amount = 400, refund_held_amount = 600')).toBeUndefined()
-  expect(await refusalOf(paid, 'refunded_amount = 1001')).toBe(rule)
-  expect(await refusalOf(paid, 'refunded_amount = 400, refund_held_amount = 601')).toBe(rule)
-  expect(await refusalOf(paid, 'refund_held_amount = -1')).toBe(rule)
-  expect(await refusalOf(paid, 'refunded_amount = -1')).toBe(rule)
-  expect(await refusalOf('refund_held_amount = 1')).toBe(rule)
+  expect(await findBrokenConstraint(paid, 'refunded_amount = 1000')).toBeUndefined()
+  expect(
+    await findBrokenConstraint(paid, 'refunded_amount = 400, refund_held_amount = 600'),
+  ).toBeUndefined()
+  expect(await findBrokenConstraint(paid, 'refunded_amount = 1001')).toBe(rule)
+  expect(await findBrokenConstraint(paid, 'refunded_amount = 400, refund_held_amount = 601')).toBe(
+    rule,
+  )
+  expect(await findBrokenConstraint(paid, 'refund_held_amount = -1')).toBe(rule)
+  expect(await findBrokenConstraint(paid, 'refunded_amount = -1')).toBe(rule)
+  expect(await findBrokenConstraint('refund_held_amount = 1')).toBe(rule)
 })
 
 test('a charge with an invalid amount, mode or state, or payable without a code, is refused', async () => {
-  expect(await refusalOfInsert({})).toBeUndefined()
-  expect(await refusalOfInsert({ amount: '499' })).toBe('charges_amount_range')
-  expect(await refusalOfInsert({ amount: '1000000000000' })).toBe('charges_amount_range')
-  expect(await refusalOfInsert({ mode: `'demo'` })).toBe('charges_mode_known')
-  expect(await refusalOfInsert({ status: `'lost'` })).toBe('charges_status_known')
-  expect(await refusalOfInsert({ br_code: 'NULL' })).toBe('charges_code_known')
-  expect(await refusalOfInsert({ br_code: 'NULL', status: `'opening'` })).toBeUndefined()
-  expect(await refusalOfInsert({ external_id: `''` })).toBe('charges_external_id_length')
-  expect(await refusalOfInsert({ account_id: `'${newId()}'` })).toBe('charges_account_id_fkey')
+  expect(await findConstraintBrokenByInsert({})).toBeUndefined()
+  expect(await findConstraintBrokenByInsert({ amount: '499' })).toBe('charges_amount_range')
+  expect(await findConstraintBrokenByInsert({ amount: '1000000000000' })).toBe(
+    'charges_amount_range',
+  )
+  expect(await findConstraintBrokenByInsert({ mode: `'demo'` })).toBe('charges_mode_known')
+  expect(await findConstraintBrokenByInsert({ status: `'lost'` })).toBe('charges_status_known')
+  expect(await findConstraintBrokenByInsert({ br_code: 'NULL' })).toBe('charges_code_known')
+  expect(
+    await findConstraintBrokenByInsert({ br_code: 'NULL', status: `'opening'` }),
+  ).toBeUndefined()
+  expect(await findConstraintBrokenByInsert({ external_id: `''` })).toBe(
+    'charges_external_id_length',
+  )
+  expect(await findConstraintBrokenByInsert({ account_id: `'${newId()}'` })).toBe(
+    'charges_account_id_fkey',
+  )
 })
 
 test('an end-to-end id belongs to one charge', async () => {

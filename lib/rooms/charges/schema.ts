@@ -55,7 +55,7 @@ const Item = z
   .meta({ id: 'Item', ...openApiMeta('Item of the charge. Additional keys are stored as sent.') })
 
 /** Validates items but leaves them as sent: a parsed copy would reorder and drop keys. */
-function judgeItems(items: Record<string, unknown>[], context: z.RefinementCtx): void {
+function validateItems(items: Record<string, unknown>[], context: z.RefinementCtx): void {
   for (const [at, item] of items.entries()) {
     for (const issue of Item.safeParse(item).error?.issues ?? []) {
       context.addIssue({ code: 'custom', path: [at, ...issue.path], message: issue.message })
@@ -121,7 +121,7 @@ const ChargeRequest = z
         must('be a list of objects'),
       )
       .max(ITEMS_MAX, must(`have at most ${ITEMS_MAX} entries`))
-      .superRefine(judgeItems)
+      .superRefine(validateItems)
       .optional()
       .meta(openApiMeta(ITEMS)),
     external_id: externalId.optional(),

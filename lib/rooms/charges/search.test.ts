@@ -20,16 +20,16 @@ const IN_A_MINUTE = () => Date.now() + 60_000
 let merchant: Account
 let names: Map<string, string>
 
-const open = (extra: Partial<ChargeRequest>) =>
+const openChargeWith = (extra: Partial<ChargeRequest>) =>
   createCharge(merchant, 'test', { ...CHARGE, ...extra }, null)
 
-async function find(query: Partial<ChargesQuery>): Promise<string[]> {
+async function findNames(query: Partial<ChargesQuery>): Promise<string[]> {
   const { rows } = await listCharges(merchant.id, 'test', { limit: 20, ...query })
   return rows.map(({ id }) => names.get(id) ?? id)
 }
 
 /** Adds more rows than a search scans, so that only the index can find the others. */
-async function buryUnder(rows: number): Promise<void> {
+async function insertNewerCharges(rows: number): Promise<void> {
   await db().$executeRaw`
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
       client_name, client_email, client_doc, expires_at)
@@ -50,7 +50,8 @@ beforeAll(async () => {
     wide: { client_name: 'Ｌｏｊａ ％', external_id: 'Order-1', amount: 9_900 },
   }
   names = new Map()
-  for (const [name, payer] of Object.entries(payers)) names.set((await open(payer)).id, name)
+  for (const [name, payer] of Object.entries(payers))
+    names.set((await openChargeWith(payer)).id, name)
 })
 
 const CASES: [string, string[]][] = [
@@ -76,12 +77,15 @@ const CASES: [string, string[]][] = [
 describe.each([
   ['before indexing', async () => {}],
   ['after indexing', async () => expect(await registerCharges(IN_A_MINUTE())).toBe(0)],
-  ['with the index alone', () => buryUnder(2_100).then(() => registerCharges(IN_A_MINUTE()))],
+  [
+    'with the index alone',
+    () => insertNewerCharges(2_100).then(() => registerCharges(IN_A_MINUTE())),
+  ],
 ])('q, %s', (_when, prepare) => {
   beforeAll(prepare as () => Promise<void>)
 
   test.each(CASES)('%j finds %j', async (q, found) => {
-    expect(await find({ q })).toEqual(found)
+    expect(await findNames({ q })).toEqual(found)
     expect((await totalCharges(merchant.id, 'test', { q })).count).toBe(found.length)
   })
 
@@ -89,12 +93,12 @@ describe.each([
     const [plain, joao] = await listCharges(merchant.id, 'test', { limit: 20, q: 'joao' }).then(
       ({ rows }) => rows.map(({ id }) => id),
     )
-    expect(await find({ q: 'joao', status: 'paid' })).toEqual([])
-    expect(await find({ q: 'loja', amount_from: 9_900, amount_to: 9_900 })).toEqual(['wide'])
-    expect(await find({ q: 'loja', amount_from: 9_901 })).toEqual([])
+    expect(await findNames({ q: 'joao', status: 'paid' })).toEqual([])
+    expect(await findNames({ q: 'loja', amount_from: 9_900, amount_to: 9_900 })).toEqual(['wide'])
+    expect(await findNames({ q: 'loja', amount_from: 9_901 })).toEqual([])
     const first = await listCharges(merchant.id, 'test', { limit: 1, q: 'joao' })
     expect([first.rows[0]?.id, first.nextCursor]).toEqual([plain, plain])
-    expect(await find({ q: 'joao', cursor: plain })).toEqual([names.get(joao ?? '')])
+    expect(await findNames({ q: 'joao', cursor: plain })).toEqual([names.get(joao ?? '')])
   })
 })
 
@@ -113,9 +117,9 @@ test('a charge with an id behind the mark, made by a slow clock, is indexed late
   await registerCharges(IN_A_MINUTE())
   await db()
     .$executeRaw`UPDATE charge_search_marks SET id = ${newId(new Date(Date.now() + 60_000))}::uuid`
-  names.set((await open({ client_name: 'Atrasada Sousa' })).id, 'late')
+  names.set((await openChargeWith({ client_name: 'Atrasada Sousa' })).id, 'late')
   expect(await registerLateCharges()).toBe(1)
-  expect(await find({ q: 'atrasada' })).toEqual(['late'])
+  expect(await findNames({ q: 'atrasada' })).toEqual(['late'])
 })
 
 test('totals have count, amount and paid amount of the filtered charges', async () => {

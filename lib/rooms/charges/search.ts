@@ -9,7 +9,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { normalizeTaxId, taxIdKind } from '#lib/base/pix/tax-id.ts'
 import type { ChargeFilters } from '#lib/rooms/charges/wire.ts'
 
-const NO_ID = '00000000-0000-0000-0000-000000000000'
+const ZERO_ID = '00000000-0000-0000-0000-000000000000'
 
 /** Returns the condition for listed charges `c` that match the filters, except `q`. */
 export function chargesWhere(
@@ -29,14 +29,14 @@ export function chargesWhere(
  * Joins each (account_id, id) of `keys` to its charge `c` by primary key before other conditions
  * apply: with stale statistics, the planner would fold the words of all rows for each key.
  */
-export function chargeOfEach(keys: string): Prisma.Sql {
-  const k = Prisma.raw(keys)
-  return Prisma.sql`${k} CROSS JOIN LATERAL (SELECT * FROM charges c
-    WHERE c.account_id = ${k}.account_id AND c.id = ${k}.id OFFSET 0) c`
+export function joinCharges(keys: string): Prisma.Sql {
+  const keysSql = Prisma.raw(keys)
+  return Prisma.sql`${keysSql} CROSS JOIN LATERAL (SELECT * FROM charges c
+    WHERE c.account_id = ${keysSql}.account_id AND c.id = ${keysSql}.id OFFSET 0) c`
 }
 
 /** Returns the condition that a charge's own row matches the search. */
-export function fitsSearch(alias: string, q: string): Prisma.Sql {
+export function searchCondition(alias: string, q: string): Prisma.Sql {
   const c = Prisma.raw(alias)
   const id = isUuid(q) ? q : null
   return Prisma.sql`(${c}.id = ${id}::uuid OR ${c}.external_id = ${q} OR ${c}.end_to_end_id = ${q}
@@ -71,17 +71,17 @@ function indexedWords(q: string): Prisma.Sql {
  * Builds a CTE `found` (account_id, id): exact matches, matches in the search index, and matching
  * rows not registered yet. The partial index needs `mode IN`.
  */
-export function foundCte(account: AccountRef, mode: Mode, q: string): Prisma.Sql {
-  const ours = Prisma.sql`${accountCondition('c', account)} AND c.mode = ${mode}`
-  const listed = Prisma.sql`SELECT c.account_id, c.id FROM charges c WHERE ${ours} AND c.status <> 'opening'`
-  const indexed = Prisma.sql`SELECT c.account_id, c.id FROM charge_searches c WHERE ${ours}`
+export function searchCte(account: AccountRef, mode: Mode, q: string): Prisma.Sql {
+  const scope = Prisma.sql`${accountCondition('c', account)} AND c.mode = ${mode}`
+  const listed = Prisma.sql`SELECT c.account_id, c.id FROM charges c WHERE ${scope} AND c.status <> 'opening'`
+  const indexed = Prisma.sql`SELECT c.account_id, c.id FROM charge_searches c WHERE ${scope}`
   return Prisma.sql`found AS MATERIALIZED (
     ${indexed} AND c.mode IN ('test', 'live') AND ${indexedWords(q)} LIKE ${patternSql(q)}
     UNION ${indexed} AND c.doc = ${docOf(q)}
     UNION ${exactSql(listed, q)}
     UNION ${listed} AND c.id > COALESCE((
         SELECT m.id FROM charge_search_marks m WHERE ${accountCondition('m', account)} AND m.mode = ${mode}
-      ), ${NO_ID}::uuid) AND ${fitsSearch('c', q)})`
+      ), ${ZERO_ID}::uuid) AND ${searchCondition('c', q)})`
 }
 
 function exactSql(listed: Prisma.Sql, q: string): Prisma.Sql {

@@ -32,7 +32,7 @@ export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
   const bookedAt = payments.map(payment => payment.bookedAt ?? null)
   const leases = payments.map(payment => payment.lease ?? null)
   const events = payments.map(() => newId())
-  const mayBePaid = Prisma.sql`c.status IN ('pending', 'expired', 'failed')
+  const payableCondition = Prisma.sql`c.status IN ('pending', 'expired', 'failed')
     AND (p.lease IS NULL OR c.lease = p.lease)`
   const statement = bookMovement({
     ctes: {
@@ -43,13 +43,13 @@ export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
           AS p (account_id, id, end_to_end_id, paid_at, booked_at, lease, event_id)`,
       locked: Prisma.sql`
         SELECT c.account_id, c.id FROM charges c JOIN payments p USING (account_id, id)
-        WHERE ${mayBePaid}
+        WHERE ${payableCondition}
         ORDER BY c.account_id, c.id FOR UPDATE OF c`,
       paid: Prisma.sql`
         UPDATE charges c SET status = 'paid', paid_at = p.paid_at, updated_at = now(),
           end_to_end_id = p.end_to_end_id, due_at = NULL, lease = NULL
         FROM locked k JOIN payments p USING (account_id, id)
-        WHERE c.account_id = k.account_id AND c.id = k.id AND ${mayBePaid}
+        WHERE c.account_id = k.account_id AND c.id = k.id AND ${payableCondition}
         RETURNING c.*, p.booked_at, p.event_id`,
     },
     source: {

@@ -20,23 +20,28 @@ export async function simulateCharge(
   if (!charge) throw refuse('transaction_not_found')
   const mayChange = charge.status === 'pending' || (outcome === 'paid' && charge.status !== 'paid')
   if (!mayChange) throw alreadyFinal(charge.status)
-  const said = await decideCharge(removeHyphens(charge.id), charge.amount, outcome)
-  const changed = await endAsSaid(accountId, charge.id, said)
+  const bankState = await decideCharge(removeHyphens(charge.id), charge.amount, outcome)
+  const changed = await endAsReported(accountId, charge.id, bankState)
   if (!changed) throw alreadyFinal('final')
   return changed
 }
 
 /** Ends a charge as the bank reports. Returns null if it is still open or had already ended. */
-export async function endAsSaid(
+export async function endAsReported(
   accountId: string,
   chargeId: string,
-  said: ChargeState,
+  bankState: ChargeState,
 ): Promise<ChargeRow | null> {
-  if (said.state === 'open') return null
-  if (said.state !== 'paid') {
-    return closeCharge(accountId, chargeId, said.state === 'failed' ? 'failed' : 'expired')
+  if (bankState.state === 'open') return null
+  if (bankState.state !== 'paid') {
+    return closeCharge(accountId, chargeId, bankState.state === 'failed' ? 'failed' : 'expired')
   }
-  return settleCharge({ accountId, chargeId, endToEndId: said.endToEndId, paidAt: said.paidAt })
+  return settleCharge({
+    accountId,
+    chargeId,
+    endToEndId: bankState.endToEndId,
+    paidAt: bankState.paidAt,
+  })
 }
 
 function alreadyFinal(status: string): TrocoError {

@@ -1,7 +1,7 @@
 import { db } from '#lib/base/db/client.ts'
 
 /** Stores the first view only. `updated_at` stays: the charge itself does not change. */
-export async function viewCharge(accountId: string, chargeId: string): Promise<void> {
+export async function recordChargeView(accountId: string, chargeId: string): Promise<void> {
   await db().$executeRaw`
     UPDATE charges SET viewed_at = now()
     WHERE account_id = ${accountId}::uuid AND id = ${chargeId}::uuid AND viewed_at IS NULL`

@@ -147,7 +147,7 @@ export const ChargesTotal = z.object({
 })
 export type ChargeTotals = z.infer<typeof ChargesTotal>
 
-export const DocumentShown = z.object({ data: z.object({ document: z.string() }) })
+export const DocumentRead = z.object({ data: z.object({ document: z.string() }) })
 
 export function createdChargeToWire(charge: CreatedCharge) {
   return pickFields(created, { ...charge, transaction_id: charge.id })

@@ -37,7 +37,7 @@ export const callerColumns = Prisma.raw(
 )
 
 /** Condition that the caller is unchanged. Needs no index: the token's hash finds the row. */
-export function isStillCaller(row: CallerRow): Prisma.Sql {
+export function unchangedCallerCondition(row: CallerRow): Prisma.Sql {
   const conditions = FIELDS.map(field => {
     const { column, type } = CALLER_COLUMNS[field]
     return Prisma.sql`${Prisma.raw(column)} IS NOT DISTINCT FROM ${row[field]}::${Prisma.raw(type)}`

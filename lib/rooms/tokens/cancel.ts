@@ -3,12 +3,12 @@ import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import { endTokens } from '#lib/rooms/tokens/revoke.ts'
+import { revokeTokens } from '#lib/rooms/tokens/revoke.ts'
 import { queueMailToOwners } from '#lib/services/mail/owners.ts'
 import { lockAccount } from '#lib/services/webhooks/owner.ts'
 
 /** Revokes a token as the operator and mails the owners why. Null: it was already revoked. */
-export async function cancelToken(
+export async function revokeTokenAsOperator(
   { accountId, id }: { accountId: string; id: string },
   reason: string,
   actor: Actor,
@@ -17,9 +17,9 @@ export async function cancelToken(
   const isThere = [accountId, id].every(isUuid) && (await db().token.count({ where })) > 0
   if (!isThere) throw refuse('token_not_found')
   return transaction(async tx => {
-    const [ended] = await endTokens(tx, where, reason, actor)
-    if (!ended) return null
-    const { name, prefix, lastFour, mode } = ended
+    const [revoked] = await revokeTokens(tx, where, reason, actor)
+    if (!revoked) return null
+    const { name, prefix, lastFour, mode } = revoked
     await queueMailToOwners(tx, accountId, account => ({
       kind: 'tokenRevoked',
       account,
@@ -33,7 +33,7 @@ export async function cancelToken(
 }
 
 /** Revokes an account's active tokens in both modes, with one mail. Returns how many. */
-export async function cancelTokens(
+export async function revokeAccountTokens(
   accountId: string,
   reason: string,
   actor: Actor,
@@ -42,16 +42,16 @@ export async function cancelTokens(
   return transaction(async tx => {
     // Waits for transactions that are issuing or rotating a token of this account.
     await lockAccount(tx, accountId)
-    const ended = await endTokens(tx, { accountId }, reason, actor)
-    if (ended.length > 0) {
+    const revoked = await revokeTokens(tx, { accountId }, reason, actor)
+    if (revoked.length > 0) {
       await queueMailToOwners(tx, accountId, account => ({
         kind: 'tokensRevoked',
         account,
-        count: String(ended.length),
+        count: String(revoked.length),
         reason,
         path: '/test/settings/tokens',
       }))
     }
-    return ended.length
+    return revoked.length
   })
 }

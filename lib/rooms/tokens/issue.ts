@@ -7,7 +7,7 @@ import { newId } from '#lib/base/ids.ts'
 import { hmac } from '#lib/base/keys.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { type Permission, TOKENS_MAX } from '#lib/rooms/tokens/schema.ts'
-import { isTokenActive } from '#lib/rooms/tokens/status.ts'
+import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { makeToken } from '#lib/rooms/tokens/token-text.ts'
 import { lockAccount, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
@@ -23,24 +23,24 @@ export interface NewToken {
 
 /** Returns the token only this once: just its HMAC, its start and its end are stored. */
 export function issueToken(
-  wanted: NewToken,
+  newToken: NewToken,
   actor: Actor,
   once?: IdempotentRequest,
 ): Promise<{ id: string; token: string }> {
   return transaction(async tx => {
-    await lockAccount(tx, wanted.accountId)
+    await lockAccount(tx, newToken.accountId)
     await storeIdempotencyKey(tx, once)
-    await refuseTooMany(tx, wanted)
-    return writeToken(tx, wanted, actor, once?.id)
+    await refuseTooMany(tx, newToken)
+    return insertToken(tx, newToken, actor, once?.id)
   })
 }
 
-export async function writeToken(tx: Tx, wanted: NewToken, actor: Actor, id = newId()) {
-  const { accountId, mode, name, permissions, expiresAt } = wanted
+export async function insertToken(tx: Tx, newToken: NewToken, actor: Actor, id = newId()) {
+  const { accountId, mode, name, permissions, expiresAt } = newToken
   const token = makeToken(mode)
   await tx.token.create({
     data: {
-      ...wanted,
+      ...newToken,
       id,
       hash: hashToken(token),
       prefix: token.slice(0, PREFIX_LENGTH),
@@ -62,7 +62,7 @@ async function refuseTooMany(tx: Tx, { accountId, mode }: NewToken): Promise<voi
   const [found] = await tx.$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM tokens t
     WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.replaced_by IS NULL
-      AND ${isTokenActive}`
+      AND ${activeTokenCondition}`
   if (found && found.count < TOKENS_MAX) return
   const message = `The limit of ${TOKENS_MAX} active tokens is reached: revoke one first`
   throw refuse('limit_reached', message)

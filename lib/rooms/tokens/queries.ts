@@ -5,11 +5,11 @@ import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { TokenRequest, TokenRow } from '#lib/rooms/tokens/schema.ts'
-import { isTokenActive, tokenStatus } from '#lib/rooms/tokens/status.ts'
+import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
 
 /** Maximum ended tokens in a list, which shows what happened to recent ones. */
 const ENDED_MAX = 50
-const LIFE_YEARS_MAX = 10
+const LIFETIME_YEARS_MAX = 10
 
 /** Operator staff who are also members of the account count as members there. */
 const revoker = Prisma.sql`FROM users u
@@ -17,7 +17,7 @@ const revoker = Prisma.sql`FROM users u
   WHERE u.id = t.revoked_by`
 
 export const tokenAsJson = asJson(Prisma.sql`
-  t.id, t.name, t.prefix, t.last_four, t.permissions, ${tokenStatus} AS status,
+  t.id, t.name, t.prefix, t.last_four, t.permissions, ${tokenStatusSql} AS status,
   ${utc('t.created_at')}, ${utc('t.last_used_at')}, ${utc('t.expires_at')}, ${utc('t.revoked_at')},
   t.revoked_reason, t.replaced_by,
   (SELECT CASE WHEN u.is_admin AND m.user_id IS NULL THEN 'operator' ELSE 'member' END
@@ -26,13 +26,13 @@ export const tokenAsJson = asJson(Prisma.sql`
 
 /** Lists active tokens, then the latest ended ones, each newest first. */
 export function listTokens(accountId: string, mode: Mode): Promise<TokenRow[]> {
-  const those = Prisma.sql`t.account_id = ${accountId}::uuid AND t.mode = ${mode}`
+  const scope = Prisma.sql`t.account_id = ${accountId}::uuid AND t.mode = ${mode}`
   return queryRows<TokenRow>(Prisma.sql`
     SELECT json FROM (
       SELECT ${tokenAsJson}::text AS json, 0 AS place, t.id FROM tokens t
-      WHERE ${those} AND ${isTokenActive}
+      WHERE ${scope} AND ${activeTokenCondition}
       UNION ALL
-      (SELECT ${tokenAsJson}::text, 1, t.id FROM tokens t WHERE ${those} AND NOT ${isTokenActive}
+      (SELECT ${tokenAsJson}::text, 1, t.id FROM tokens t WHERE ${scope} AND NOT ${activeTokenCondition}
         ORDER BY t.id DESC LIMIT ${ENDED_MAX})) found
     ORDER BY place, id DESC`)
 }
@@ -48,12 +48,12 @@ export async function readToken(accountId: string, mode: Mode, id: string): Prom
 }
 
 /** Returns the response to a repeated request: without the token, which is not stored. */
-export async function recallIssued(accountId: string, mode: Mode, id: string) {
+export async function readIssuedToken(accountId: string, mode: Mode, id: string) {
   return { ...(await readToken(accountId, mode, id)), token: null }
 }
 
 /** Returns when the requested token expires. A day ends at midnight in the account's time zone. */
-export async function readExpiry(
+export async function resolveExpiry(
   accountId: string,
   { expires_in_days: days, expires_on: day }: TokenRequest,
 ): Promise<Date | undefined> {
@@ -61,7 +61,7 @@ export async function readExpiry(
   if (day === undefined) return undefined
   const [found] = await db().$queryRaw<{ at: Date; isNear: boolean; isAhead: boolean }[]>`
     SELECT e.at, e.at > now() AS "isAhead",
-      e.at < now() + make_interval(years => ${LIFE_YEARS_MAX}::int) AS "isNear"
+      e.at < now() + make_interval(years => ${LIFETIME_YEARS_MAX}::int) AS "isNear"
     FROM accounts a
     CROSS JOIN LATERAL (SELECT (${day}::date + 1)::timestamp AT TIME ZONE a.time_zone AS at) e
     WHERE a.id = ${accountId}::uuid`

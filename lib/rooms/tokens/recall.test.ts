@@ -3,12 +3,12 @@ import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { parseDatabaseError } from '#lib/base/errors.ts'
 import { CALLER_COLUMNS, type CallerRow } from '#lib/rooms/tokens/caller.ts'
-import { recallToken } from '#lib/rooms/tokens/recall.ts'
+import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
-async function remember() {
+async function makeRememberedToken() {
   const merchant = await makeMerchant()
   const token = await makeToken(merchant.id)
   await verifyToken(token)
@@ -16,17 +16,22 @@ async function remember() {
 }
 
 /** Runs the proof in a statement, as every statement of a cached caller does. */
-async function prove(token: string): Promise<string> {
-  const known = recallToken(token)
+async function readProvenAccountId(token: string): Promise<string> {
+  const known = findRememberedCaller(token)
   if (!known) throw new Error('The caller is not remembered')
   const [row] = await db().$queryRaw<{ id: string }[]>`SELECT ${known.proof} AS id`
   return row?.id ?? ''
 }
 
 test('a cached caller has exactly the columns that its proof compares', async () => {
-  const { merchant, token } = await remember()
-  expect(await prove(token)).toBe(merchant.id)
-  const { key: _key, proof: _proof, account, ...rest } = recallToken(token) ?? expect.unreachable()
+  const { merchant, token } = await makeRememberedToken()
+  expect(await readProvenAccountId(token)).toBe(merchant.id)
+  const {
+    key: _key,
+    proof: _proof,
+    account,
+    ...rest
+  } = findRememberedCaller(token) ?? expect.unreachable()
   const { id: _id, isActive: _isActive, ...columns } = account
   const compared = Object.keys({ ...rest, ...columns, accountId: '', status: '' })
   expect(compared.sort()).toEqual(Object.keys(CALLER_COLUMNS).sort())
@@ -46,11 +51,11 @@ const CHANGES: Record<keyof CallerRow, string> = {
 test.each(Object.entries(CHANGES))(
   'a statement of a cached caller is refused after its %s has changed',
   async (_field, change) => {
-    const { merchant, token } = await remember()
+    const { merchant, token } = await makeRememberedToken()
     const other = await makeMerchant()
     const statement = change.replace('$1', `'${merchant.id}'`).replace('$2', `'${other.id}'`)
     await query(env().DATABASE_URL ?? '', statement)
-    const error = await prove(token).catch(reason => reason)
+    const error = await readProvenAccountId(token).catch(reason => reason)
     expect(parseDatabaseError(error).code).toBe('TR401')
   },
 )

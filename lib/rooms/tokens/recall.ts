@@ -2,40 +2,44 @@ import { hash as digest } from 'node:crypto'
 import { Prisma } from '#lib/base/db/client.ts'
 import {
   type CallerRow,
-  isStillCaller,
   type TokenCaller,
   toCaller,
+  unchangedCallerCondition,
 } from '#lib/rooms/tokens/caller.ts'
-import { isTokenActive } from '#lib/rooms/tokens/status.ts'
+import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
 /** Lifetime of a remembered caller. The lookup after it also records the token's last use. */
 const REMEMBERED_MS = 60_000
 const REMEMBERED_MAX = 10_000
 
-export interface KnownCaller extends TokenCaller {
+export interface IdentifiedCaller extends TokenCaller {
   /** Hash of the token, for counters per token. */
   key: string
 }
 
 /** Remembered caller, with SQL that yields the account's id or refuses the statement. */
-type RecalledCaller = KnownCaller & { proof: Prisma.Sql }
+type RememberedCaller = IdentifiedCaller & { proof: Prisma.Sql }
 
 /** Recent callers by token hash. Each statement verifies again that the caller is unchanged. */
-const remembered = new Map<string, { caller: RecalledCaller; until: number }>()
+const rememberedCallers = new Map<string, { caller: RememberedCaller; expiresAt: number }>()
 
 export function rememberCaller(
   row: CallerRow,
   token: string,
   hash: Uint8Array<ArrayBuffer>,
-): KnownCaller {
-  const key = nameOf(token)
+): IdentifiedCaller {
+  const key = cacheKeyOf(token)
   const caller = { ...toCaller(row), key }
-  const [oldest] = remembered.keys()
-  if (remembered.size >= REMEMBERED_MAX && oldest !== undefined) remembered.delete(oldest)
+  const [oldest] = rememberedCallers.keys()
+  if (rememberedCallers.size >= REMEMBERED_MAX && oldest !== undefined)
+    rememberedCallers.delete(oldest)
   if (caller.account.isActive) {
     const proof = proofOf(row, hash)
-    remembered.set(key, { caller: { ...caller, proof }, until: performance.now() + REMEMBERED_MS })
+    rememberedCallers.set(key, {
+      caller: { ...caller, proof },
+      expiresAt: performance.now() + REMEMBERED_MS,
+    })
   }
   return caller
 }
@@ -45,20 +49,20 @@ export function rememberCaller(
  * `proof`: it fails with TR401 once the token or account has changed
  * (prisma/functions/troco_refuse_caller.sql).
  */
-export function recallToken(token: string): RecalledCaller | null {
+export function findRememberedCaller(token: string): RememberedCaller | null {
   if (!isTokenText(token)) return null
-  const memory = remembered.get(nameOf(token))
-  return memory && memory.until >= performance.now() ? memory.caller : null
+  const entry = rememberedCallers.get(cacheKeyOf(token))
+  return entry && entry.expiresAt >= performance.now() ? entry.caller : null
 }
 
 function proofOf(row: CallerRow, hash: Uint8Array<ArrayBuffer>): Prisma.Sql {
   return Prisma.sql`(SELECT COALESCE((
     SELECT t.account_id FROM tokens t JOIN accounts a ON a.id = t.account_id
-    WHERE t.hash = ${hash} AND ${isTokenActive}
-      AND ${isStillCaller(row)}), troco_refuse_caller()))`
+    WHERE t.hash = ${hash} AND ${activeTokenCondition}
+      AND ${unchangedCallerCondition(row)}), troco_refuse_caller()))`
 }
 
 /** Hashes the token, so that it is never held in memory. An HMAC would cost ten times as much. */
-function nameOf(token: string): string {
+function cacheKeyOf(token: string): string {
   return digest('sha256', token, 'base64')
 }

@@ -5,16 +5,16 @@ import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { hashToken } from '#lib/rooms/tokens/issue.ts'
-import { isTokenActive } from '#lib/rooms/tokens/status.ts'
+import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
 /** Revokes from the next request on, in every process. Returns null if already revoked. */
 export async function revokeToken(
-  named: string,
+  identifier: string,
   reason: string,
   actor: Actor,
 ): Promise<{ id: string } | null> {
-  return endToken(await findToken(named), reason, actor)
+  return revokeOne(await findToken(identifier), reason, actor)
 }
 
 export async function revokeOwnToken(
@@ -25,43 +25,43 @@ export async function revokeOwnToken(
   const where = { accountId, mode, id }
   const isThere = isUuid(id) && (await db().token.count({ where })) > 0
   if (!isThere) throw refuse('token_not_found')
-  return endToken(where, reason, actor)
+  return revokeOne(where, reason, actor)
 }
 
-type EndedToken = Record<'id' | 'name' | 'prefix' | 'lastFour' | 'mode', string>
+type RevokedToken = Record<'id' | 'name' | 'prefix' | 'lastFour' | 'mode', string>
 
-async function endToken(
+async function revokeOne(
   token: { accountId: string; id: string },
   reason: string | undefined,
   actor: Actor,
 ): Promise<{ id: string } | null> {
-  const [ended] = await transaction(tx => endTokens(tx, token, reason, actor))
-  return ended ? { id: ended.id } : null
+  const [revoked] = await transaction(tx => revokeTokens(tx, token, reason, actor))
+  return revoked ? { id: revoked.id } : null
 }
 
 /** Revokes one token, expired or not, or all active ones. Returns those not revoked before. */
-export async function endTokens(
+export async function revokeTokens(
   tx: Tx,
-  which: { accountId: string; id?: string },
+  filter: { accountId: string; id?: string },
   reason: string | undefined,
   actor: Actor,
 ) {
-  const { accountId, id } = which
+  const { accountId, id } = filter
   const revokedBy = actor.type === 'user' ? actor.id : null
-  const ended = await tx.$queryRaw<EndedToken[]>`
+  const revoked = await tx.$queryRaw<RevokedToken[]>`
     UPDATE tokens t SET revoked_at = now(), revoked_reason = ${reason ?? null}::text,
       revoked_by = ${revokedBy}::uuid
     WHERE t.account_id = ${accountId}::uuid AND t.revoked_at IS NULL
-      AND ${id ? Prisma.sql`t.id = ${id}::uuid` : isTokenActive}
+      AND ${id ? Prisma.sql`t.id = ${id}::uuid` : activeTokenCondition}
     RETURNING t.id, t.name, t.prefix, t.last_four AS "lastFour", t.mode`
-  for (const { id: target } of ended) {
+  for (const { id: target } of revoked) {
     await recordAudit(tx, { actor, action: 'token.revoked', accountId, target, reason })
   }
-  return ended
+  return revoked
 }
 
-async function findToken(named: string) {
-  const where = conditionOf(named)
+async function findToken(identifier: string) {
+  const where = tokenFilter(identifier)
   const select = { id: true, accountId: true }
   const found = where ? await db().token.findMany({ where, take: 2, select }) : []
   const [only] = found
@@ -75,8 +75,10 @@ async function findToken(named: string) {
 }
 
 /** Returns the filter for an id, for the full text of a leaked token or for its start. */
-function conditionOf(named: string) {
-  if (isUuid(named)) return { id: named }
-  if (isTokenText(named)) return { hash: hashToken(named) }
-  return /^troco_(test|live)_[0-9A-Za-z]+$/.test(named) ? { prefix: { startsWith: named } } : null
+function tokenFilter(identifier: string) {
+  if (isUuid(identifier)) return { id: identifier }
+  if (isTokenText(identifier)) return { hash: hashToken(identifier) }
+  return /^troco_(test|live)_[0-9A-Za-z]+$/.test(identifier)
+    ? { prefix: { startsWith: identifier } }
+    : null
 }

@@ -27,12 +27,12 @@ export type TokenRow = z.infer<typeof Token>
 
 /** Maximum active tokens per account and mode: with more, some are probably unused. */
 export const TOKENS_MAX = 100
-const LIFE_DAYS_MAX = 3_650
+const LIFETIME_DAYS_MAX = 3_650
 /** Overlap choices for a replaced token: time until every program uses the new one. */
 export const OVERLAP_HOURS = [0, 1, 24, 168] as const
 
 const PERMISSION = `be a list of one or more of: ${PERMISSIONS.join(', ')}`
-const LIFE = `be a whole number of days from 1 to ${LIFE_DAYS_MAX}`
+const LIFETIME = `be a whole number of days from 1 to ${LIFETIME_DAYS_MAX}`
 
 const TokenRequest = z.object({
   name: text(1, 100).regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters')),
@@ -40,7 +40,11 @@ const TokenRequest = z.object({
     .array(z.enum(PERMISSIONS, must(PERMISSION)), must(PERMISSION))
     .min(1, must(PERMISSION))
     .transform(given => PERMISSIONS.filter(name => given.includes(name))),
-  expires_in_days: z.int(must(LIFE)).min(1, must(LIFE)).max(LIFE_DAYS_MAX, must(LIFE)).optional(),
+  expires_in_days: z
+    .int(must(LIFETIME))
+    .min(1, must(LIFETIME))
+    .max(LIFETIME_DAYS_MAX, must(LIFETIME))
+    .optional(),
   expires_on: z.iso
     .date(must('be a date such as 2027-03-31'))
     .optional()

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { isActiveStatus, TOKEN_STATUSES, type TokenStatus } from '#lib/rooms/tokens/states.ts'
-import { isTokenActive, tokenStatus } from '#lib/rooms/tokens/status.ts'
+import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
@@ -45,7 +45,7 @@ test.each(CASES)(
         replaced_by = ${isReplaced ? newId() : null}::uuid
       WHERE account_id = ${accountId}::uuid`
     const [found] = await db().$queryRaw<{ status: TokenStatus; isActive: boolean }[]>(Prisma.sql`
-      SELECT ${tokenStatus} AS status, ${isTokenActive} AS "isActive" FROM tokens t
+      SELECT ${tokenStatusSql} AS status, ${activeTokenCondition} AS "isActive" FROM tokens t
       WHERE t.account_id = ${accountId}::uuid`)
     const isActive = isActiveStatus(status)
     expect(found).toEqual({ status, isActive })

@@ -6,7 +6,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** Random part: 32 base-62 characters are 190 bits. */
 const RANDOM_LENGTH = 32
 const CHECKSUM_LENGTH = 6
-const FORM = /^troco_(test|live)_[0-9A-Za-z]{38}$/
+const TOKEN_FORMAT = /^troco_(test|live)_[0-9A-Za-z]{38}$/
 
 /** Adds a checksum, by which secret scanners recognize a leaked token offline. */
 export function makeToken(mode: Mode): string {
@@ -17,7 +17,7 @@ export function makeToken(mode: Mode): string {
 
 /** Returns whether a text has the form and checksum of a token, without a database query. */
 export function isTokenText(text: string): boolean {
-  if (!FORM.test(text)) return false
+  if (!TOKEN_FORMAT.test(text)) return false
   return checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)
 }
 

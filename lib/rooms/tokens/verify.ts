@@ -4,8 +4,8 @@ import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
 import { type CallerRow, callerColumns } from '#lib/rooms/tokens/caller.ts'
 import { hashToken } from '#lib/rooms/tokens/issue.ts'
-import { type KnownCaller, rememberCaller } from '#lib/rooms/tokens/recall.ts'
-import { isTokenActive } from '#lib/rooms/tokens/status.ts'
+import { type IdentifiedCaller, rememberCaller } from '#lib/rooms/tokens/recall.ts'
+import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
 interface Row extends CallerRow {
@@ -16,7 +16,7 @@ interface Row extends CallerRow {
  * Returns null if the token is unknown, revoked or expired. Queries the database each time: a
  * revocation applies from the next request on in every process.
  */
-export async function verifyToken(token: string): Promise<KnownCaller | null> {
+export async function verifyToken(token: string): Promise<IdentifiedCaller | null> {
   if (!isTokenText(token)) return null
   const hash = hashToken(token)
   const row = (await readRow(hash)) ?? ((await rehash(token, hash)) ? await readRow(hash) : null)
@@ -24,16 +24,16 @@ export async function verifyToken(token: string): Promise<KnownCaller | null> {
   const { stale, ...caller } = row
   // A database that accepts no writes can still be read.
   if (stale)
-    await noteUse(hash).catch(error => log().warn({ err: error }, 'recording token use failed'))
+    await recordUse(hash).catch(error => log().warn({ err: error }, 'recording token use failed'))
   return rememberCaller(caller, token, hash)
 }
 
 /** Moves a token from the previous server key to the current one. Returns whether it exists. */
 async function rehash(token: string, hash: Uint8Array): Promise<boolean> {
-  const before = env().TROCO_SECRET_BEFORE
-  if (!before) return false
+  const previousSecret = env().TROCO_SECRET_BEFORE
+  if (!previousSecret) return false
   const changed = await db().$executeRaw`
-    UPDATE tokens SET hash = ${hash} WHERE hash = ${hashToken(token, before)}`
+    UPDATE tokens SET hash = ${hash} WHERE hash = ${hashToken(token, previousSecret)}`
   // A concurrent request may have moved it just before.
   return changed === 1 || (await db().token.count({ where: { hash: new Uint8Array(hash) } })) === 1
 }
@@ -43,12 +43,12 @@ async function readRow(hash: Uint8Array): Promise<Row | null> {
     SELECT ${callerColumns},
       (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute') AS stale
     FROM tokens t JOIN accounts a ON a.id = t.account_id
-    WHERE t.hash = ${hash} AND ${isTokenActive}`
+    WHERE t.hash = ${hash} AND ${activeTokenCondition}`
   return row ?? null
 }
 
 /** Records use at most once a minute, so that a busy token does not become a hot row. */
-async function noteUse(hash: Uint8Array): Promise<void> {
+async function recordUse(hash: Uint8Array): Promise<void> {
   await retryOnConflict(
     () => db().$executeRaw`
       UPDATE tokens SET last_used_at = now() WHERE hash = ${hash}

@@ -5,7 +5,7 @@ import { Token } from '#lib/rooms/tokens/schema.ts'
 export const TokenList = z.object({ data: z.array(Token) })
 export const TokenRead = z.object({ data: Token })
 
-export const TokenShown = z.object({
+export const TokenIssued = z.object({
   data: Token.extend({
     token: z
       .string()

@@ -12,7 +12,7 @@ const KEY = {
   dictKey: '52998224725',
 } as const
 
-async function merchantWith(available: number): Promise<Account> {
+async function makeMerchantWith(available: number): Promise<Account> {
   const merchant = await makeMerchant()
   await receive(merchant, available)
   return merchant
@@ -22,7 +22,7 @@ function countOf(merchant: Account) {
   return db().withdrawal.count({ where: { accountId: merchant.id } })
 }
 
-async function tryAtOnce(merchant: Account, times: number, amount: number) {
+async function createConcurrently(merchant: Account, times: number, amount: number) {
   const outcomes = await Promise.allSettled(
     Array.from({ length: times }, () => createWithdrawal(merchant.id, 'test', { amount, ...KEY })),
   )
@@ -31,7 +31,7 @@ async function tryAtOnce(merchant: Account, times: number, amount: number) {
 }
 
 test('a withdrawal holds its amount, which cannot be spent a second time', async () => {
-  const merchant = await merchantWith(10_000)
+  const merchant = await makeMerchantWith(10_000)
   const row = await createWithdrawal(merchant.id, 'test', { amount: 4_000, ...KEY })
   expect(row).toEqual({
     id: expect.toSatisfy(isUuid),
@@ -58,7 +58,7 @@ test('a withdrawal holds its amount, which cannot be spent a second time', async
 
 describe('a balance that is too small', () => {
   test('is refused with insufficient_balance, and nothing is written or held', async () => {
-    const merchant = await merchantWith(4_999)
+    const merchant = await makeMerchantWith(4_999)
     await expect(
       createWithdrawal(merchant.id, 'test', { amount: 5_000, ...KEY }),
     ).rejects.toMatchObject({
@@ -71,7 +71,7 @@ describe('a balance that is too small', () => {
   })
 
   test('in live mode is not increased by money in test mode', async () => {
-    const merchant = await merchantWith(50_000)
+    const merchant = await makeMerchantWith(50_000)
     await expect(
       createWithdrawal(merchant.id, 'live', { amount: 1_000, ...KEY }),
     ).rejects.toMatchObject({ code: 'live_mode_disabled' })
@@ -80,8 +80,8 @@ describe('a balance that is too small', () => {
   })
 
   test('exactly the balance can be withdrawn, once', async () => {
-    const merchant = await merchantWith(5_000)
-    expect(await tryAtOnce(merchant, 5, 5_000)).toEqual({
+    const merchant = await makeMerchantWith(5_000)
+    expect(await createConcurrently(merchant, 5, 5_000)).toEqual({
       won: 1,
       refusals: new Set(['insufficient_balance']),
     })
@@ -91,8 +91,8 @@ describe('a balance that is too small', () => {
 })
 
 test('of 50 concurrent withdrawals over a balance for 20, 20 succeed', async () => {
-  const merchant = await merchantWith(20_999)
-  expect(await tryAtOnce(merchant, 50, 1_000)).toEqual({
+  const merchant = await makeMerchantWith(20_999)
+  expect(await createConcurrently(merchant, 50, 1_000)).toEqual({
     won: 20,
     refusals: new Set(['insufficient_balance']),
   })
@@ -102,7 +102,7 @@ test('of 50 concurrent withdrawals over a balance for 20, 20 succeed', async () 
 })
 
 test('another refusal is not reported as insufficient_balance, and holds nothing', async () => {
-  const merchant = await merchantWith(10_000)
+  const merchant = await makeMerchantWith(10_000)
   const tooSmall = createWithdrawal(merchant.id, 'test', { amount: 999, ...KEY })
   await expect(tooSmall).rejects.not.toMatchObject({ code: 'insufficient_balance' })
   expect(await countOf(merchant)).toBe(0)
@@ -111,10 +111,10 @@ test('another refusal is not reported as insufficient_balance, and holds nothing
 })
 
 test('money received during withdrawals is neither lost nor spent before it arrives', async () => {
-  const merchant = await merchantWith(5_000)
+  const merchant = await makeMerchantWith(5_000)
   const [, { won }] = await Promise.all([
     Promise.all(Array.from({ length: 15 }, () => receive(merchant, 1_000))),
-    tryAtOnce(merchant, 30, 1_000),
+    createConcurrently(merchant, 30, 1_000),
   ])
   expect(won).toBeGreaterThanOrEqual(5)
   expect(won).toBeLessThanOrEqual(20)

@@ -49,7 +49,7 @@ export async function insertWithdrawal(
     mode === 'live'
       ? transaction(insert)
       : retryOnConflict(() => queryRows<WithdrawalRow>(statement))
-  const [row] = await written.catch(refuseTaken)
+  const [row] = await written.catch(refuseDuplicateReference)
   if (!row) throw new Invariant('the statement that inserts a withdrawal returned no row')
   return row
 }
@@ -86,7 +86,7 @@ function insertSql(
   })
 }
 
-function refuseTaken(error: unknown): never {
+function refuseDuplicateReference(error: unknown): never {
   if (parseDatabaseError(error).constraint === 'withdrawals_account_id_mode_external_id_key') {
     throw refuse('external_id_used')
   }

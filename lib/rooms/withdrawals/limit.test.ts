@@ -20,7 +20,7 @@ import {
 inOwnDatabase()
 
 const KEY = { pixKeyType: 'cpf', pixKey: '529.982.247-25', dictKey: '52998224725' } as const
-const NONE = { charge_max: null, withdrawal_max: null, night_max: null }
+const NO_LIMITS = { charge_max: null, withdrawal_max: null, night_max: null }
 const ACTOR = { type: 'system' } as const
 /** Times inside and just outside one night in São Paulo (UTC−3). */
 const DAY_BEFORE = '2026-11-20T22:59:59.999Z'
@@ -57,10 +57,13 @@ async function receiveLive(merchant: Account, amount: number): Promise<void> {
   await settleCharge({ accountId: merchant.id, chargeId, endToEndId, paidAt: new Date() })
 }
 
-async function merchantWith(limits: Partial<AccountLimits>, funds = 1_000_000): Promise<Account> {
+async function makeLimitedMerchant(
+  limits: Partial<AccountLimits>,
+  funds = 1_000_000,
+): Promise<Account> {
   const merchant = await makeMerchant()
   await receiveLive(merchant, funds)
-  await limitAccount(merchant.id, { ...NONE, ...limits }, ACTOR)
+  await limitAccount(merchant.id, { ...NO_LIMITS, ...limits }, ACTOR)
   return merchant
 }
 
@@ -68,16 +71,16 @@ function withdraw({ id }: Account, amount: number, at?: string, mode: Mode = 'li
   return insertWithdrawal(id, mode, { amount, ...KEY, bookedAt: at ? new Date(at) : undefined })
 }
 
-const refusal = (rule: string) => ({
+const limitError = (rule: string) => ({
   code: 'invalid_input',
   fields: { amount: [`amount ${rule}`] },
 })
 
 describe('the limit of a charge', () => {
   test('allows exactly the limit and not a cent more', async () => {
-    const merchant = await merchantWith({ charge_max: 100_000 })
+    const merchant = await makeLimitedMerchant({ charge_max: 100_000 })
     const rule = "must be at most R$ 1,000.00, this account's limit per charge"
-    await expect(openLive(merchant, 100_001)).rejects.toMatchObject(refusal(rule))
+    await expect(openLive(merchant, 100_001)).rejects.toMatchObject(limitError(rule))
     const id = await openLive(merchant, 100_000)
     expect(await db().charge.count({ where: { accountId: merchant.id, id } })).toBe(1)
   })
@@ -85,9 +88,9 @@ describe('the limit of a charge', () => {
 
 describe('the limit of a withdrawal', () => {
   test('allows exactly the limit and not a cent more; a refused one holds nothing', async () => {
-    const merchant = await merchantWith({ withdrawal_max: 5_000 })
+    const merchant = await makeLimitedMerchant({ withdrawal_max: 5_000 })
     const rule = "must be at most R$ 50.00, this account's limit per withdrawal"
-    await expect(withdraw(merchant, 5_001)).rejects.toMatchObject(refusal(rule))
+    await expect(withdraw(merchant, 5_001)).rejects.toMatchObject(limitError(rule))
     expect(await readBalances(merchant.id, 'live')).toEqual({ available: 1_000_000, outbound: 0 })
     await withdraw(merchant, 5_000)
     expect((await readBalances(merchant.id, 'live')).outbound).toBe(5_000)
@@ -100,7 +103,7 @@ describe('the limit of a night', () => {
     "would bring the withdrawals from 20:00 to 06:00 above R$ 100.00, this account's limit"
 
   test('is reached and never exceeded by 50 concurrent withdrawals', async () => {
-    const merchant = await merchantWith({ night_max: 10_000 })
+    const merchant = await makeLimitedMerchant({ night_max: 10_000 })
     const outcomes = await Promise.allSettled(
       Array.from({ length: 50 }, (_, nth) =>
         withdraw(merchant, 1_100, [EVENING, MIDNIGHT, MORNING][nth % 3]),
@@ -109,23 +112,23 @@ describe('the limit of a night', () => {
     const won = outcomes.filter(({ status }) => status === 'fulfilled')
     expect(won).toHaveLength(9)
     for (const one of outcomes) {
-      if (one.status === 'rejected') expect(one.reason).toMatchObject(refusal(rule))
+      if (one.status === 'rejected') expect(one.reason).toMatchObject(limitError(rule))
     }
     expect((await readBalances(merchant.id, 'live')).outbound).toBe(9_900)
     await expectBalancedBooks(merchant.id)
   })
 
   test('applies from 20:00 until 06:00 in São Paulo, and not outside of these hours', async () => {
-    const merchant = await merchantWith({ night_max: 10_000 })
+    const merchant = await makeLimitedMerchant({ night_max: 10_000 })
     await withdraw(merchant, 50_000, DAY_BEFORE)
     await withdraw(merchant, 50_000, DAY_AFTER)
     await withdraw(merchant, 6_000, EVENING)
     await withdraw(merchant, 4_000, MORNING)
-    await expect(withdraw(merchant, 1_000, MIDNIGHT)).rejects.toMatchObject(refusal(rule))
+    await expect(withdraw(merchant, 1_000, MIDNIGHT)).rejects.toMatchObject(limitError(rule))
   })
 
   test('is checked after the external_id: a repeated one is refused as external_id_used', async () => {
-    const merchant = await merchantWith({ night_max: 10_000 })
+    const merchant = await makeLimitedMerchant({ night_max: 10_000 })
     const again = () =>
       insertWithdrawal(merchant.id, 'live', {
         ...{ amount: 10_000, ...KEY, externalId: 'payroll-7' },
@@ -138,9 +141,9 @@ describe('the limit of a night', () => {
   })
 
   test('does not count rejected withdrawals', async () => {
-    const merchant = await merchantWith({ night_max: 10_000 })
+    const merchant = await makeLimitedMerchant({ night_max: 10_000 })
     const { id } = await withdraw(merchant, 10_000, EVENING)
-    await expect(withdraw(merchant, 1_000, MIDNIGHT)).rejects.toMatchObject(refusal(rule))
+    await expect(withdraw(merchant, 1_000, MIDNIGHT)).rejects.toMatchObject(limitError(rule))
     await db().withdrawal.updateMany({
       where: { accountId: merchant.id, id },
       data: { status: 'rejected', rejectedAt: new Date(), rejectionReason: 'no such key' },

@@ -26,12 +26,12 @@ export async function findWithdrawal(
   mode: Mode,
   idOrReference: string,
 ): Promise<WithdrawalRow | null> {
-  const which = isUuid(idOrReference)
+  const condition = isUuid(idOrReference)
     ? Prisma.sql`w.id = ${idOrReference}::uuid`
     : Prisma.sql`w.external_id = ${idOrReference}`
   const [row] = await queryRows<WithdrawalRow>(Prisma.sql`
     SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
-    WHERE ${accountCondition('w', account)} AND w.mode = ${mode} AND ${which}`)
+    WHERE ${accountCondition('w', account)} AND w.mode = ${mode} AND ${condition}`)
   return row ?? null
 }
 
@@ -39,7 +39,7 @@ export async function findWithdrawal(
  * Returns the order for the bank; only an active account's may be sent. Null if the lease was lost
  * or the withdrawal has ended.
  */
-export async function findPayout({
+export async function findPayoutOrder({
   accountId,
   id,
   lease,
@@ -55,12 +55,12 @@ export async function findPayout({
 }
 
 /** Serializes an event's withdrawal as it was at that time. */
-export function tellWithdrawal(resource: unknown): { withdrawal: WithdrawalDetail } {
+export function serializeWithdrawalEvent(resource: unknown): { withdrawal: WithdrawalDetail } {
   return { withdrawal: withdrawalToWire(resource as WithdrawalRow) }
 }
 
 /** Returns the response to the withdrawal's creation, whatever its status is now. */
-export async function recallWithdrawal(
+export async function readCreatedWithdrawal(
   account: AccountRef,
   mode: Mode,
   id: string,

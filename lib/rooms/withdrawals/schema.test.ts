@@ -25,7 +25,7 @@ const STATES: Record<string, Record<string, string>> = {
 const UNSET = { approved_at: 'NULL', rejected_at: 'NULL', rejection_reason: 'NULL' }
 
 /** Inserts a row, applies a change and rolls both back; returns the violated constraint. */
-async function refusalOf(
+async function findBrokenConstraint(
   columns: Record<string, string>,
   change: Record<string, string> = {},
 ): Promise<string | undefined> {
@@ -68,7 +68,7 @@ describe('the database allows only the defined state changes of a withdrawal, ev
   const pairs = names.flatMap(from => names.map(to => ({ from, to })))
   test.each(pairs.filter(({ from, to }) => from !== to))('$from to $to', async ({ from, to }) => {
     const rule = from === 'pending' ? undefined : 'withdrawals_state_moves'
-    expect(await refusalOf(STATES[from] ?? {}, { ...UNSET, ...STATES[to] })).toBe(rule)
+    expect(await findBrokenConstraint(STATES[from] ?? {}, { ...UNSET, ...STATES[to] })).toBe(rule)
   })
 })
 
@@ -76,27 +76,41 @@ test('amount, mode, account and id never change', async () => {
   const changes = { amount: '1001', mode: `'live'`, id: `'${newId()}'`, account_id: `'${newId()}'` }
   for (const [column, value] of Object.entries(changes)) {
     const change = { [column]: value }
-    expect(await refusalOf({}, change)).toBe('withdrawals_terms_fixed')
-    expect(await refusalOf(STATES.approved ?? {}, change)).toBe('withdrawals_terms_fixed')
+    expect(await findBrokenConstraint({}, change)).toBe('withdrawals_terms_fixed')
+    expect(await findBrokenConstraint(STATES.approved ?? {}, change)).toBe(
+      'withdrawals_terms_fixed',
+    )
   }
 })
 
 test('a settled withdrawal must have its time and reason, and no other may have them', async () => {
-  expect(await refusalOf({}, { status: `'approved'` })).toBe('withdrawals_approved_has_time')
-  expect(await refusalOf({}, { approved_at: 'now()' })).toBe('withdrawals_approved_has_time')
-  expect(await refusalOf({}, { rejected_at: 'now()' })).toBe('withdrawals_rejected_has_time')
-  expect(await refusalOf({}, { rejection_reason: `'no'` })).toBe('withdrawals_rejected_has_reason')
-  expect(await refusalOf({}, { status: `'rejected'`, rejected_at: 'now()' })).toBe(
+  expect(await findBrokenConstraint({}, { status: `'approved'` })).toBe(
+    'withdrawals_approved_has_time',
+  )
+  expect(await findBrokenConstraint({}, { approved_at: 'now()' })).toBe(
+    'withdrawals_approved_has_time',
+  )
+  expect(await findBrokenConstraint({}, { rejected_at: 'now()' })).toBe(
+    'withdrawals_rejected_has_time',
+  )
+  expect(await findBrokenConstraint({}, { rejection_reason: `'no'` })).toBe(
+    'withdrawals_rejected_has_reason',
+  )
+  expect(await findBrokenConstraint({}, { status: `'rejected'`, rejected_at: 'now()' })).toBe(
     'withdrawals_rejected_has_reason',
   )
 })
 
 test('a withdrawal with an invalid amount, mode, state, key type or account is refused', async () => {
-  expect(await refusalOf({})).toBeUndefined()
-  expect(await refusalOf({ amount: '999' })).toBe('withdrawals_amount_range')
-  expect(await refusalOf({ amount: '1000000000000' })).toBe('withdrawals_amount_range')
-  expect(await refusalOf({ mode: `'demo'` })).toBe('withdrawals_mode_known')
-  expect(await refusalOf({ status: `'lost'` })).toBe('withdrawals_status_known')
-  expect(await refusalOf({ pix_key_type: `'iban'` })).toBe('withdrawals_pix_key_type_known')
-  expect(await refusalOf({ account_id: `'${newId()}'` })).toBe('withdrawals_account_id_fkey')
+  expect(await findBrokenConstraint({})).toBeUndefined()
+  expect(await findBrokenConstraint({ amount: '999' })).toBe('withdrawals_amount_range')
+  expect(await findBrokenConstraint({ amount: '1000000000000' })).toBe('withdrawals_amount_range')
+  expect(await findBrokenConstraint({ mode: `'demo'` })).toBe('withdrawals_mode_known')
+  expect(await findBrokenConstraint({ status: `'lost'` })).toBe('withdrawals_status_known')
+  expect(await findBrokenConstraint({ pix_key_type: `'iban'` })).toBe(
+    'withdrawals_pix_key_type_known',
+  )
+  expect(await findBrokenConstraint({ account_id: `'${newId()}'` })).toBe(
+    'withdrawals_account_id_fkey',
+  )
 })

@@ -51,11 +51,11 @@ export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>
 
 /** Accepts any well-formed key in test mode; live mode applies the bank directory's rules. */
 export const withdrawalRequest: Record<Mode, z.ZodType<WithdrawalRequest>> = {
-  test: WithdrawalRequest.check(judgeKey('test')).meta({
+  test: WithdrawalRequest.check(validateKey('test')).meta({
     id: 'WithdrawalRequest',
     examples: [{ amount: 5000, pix_key: 'ana@example.com', pix_key_type: 'email' }],
   }),
-  live: WithdrawalRequest.extend({ webhook_url: httpsUrl.optional() }).check(judgeKey('live')),
+  live: WithdrawalRequest.extend({ webhook_url: httpsUrl.optional() }).check(validateKey('live')),
 }
 
 const STRICTNESS = { test: 'form', live: 'dict' } as const
@@ -63,12 +63,14 @@ const STRICTNESS = { test: 'form', live: 'dict' } as const
 /** Returns the key's type and its form in the bank's directory, or what is wrong with it. */
 export function readPixKey(
   mode: Mode,
-  { pix_key: text, pix_key_type: given }: Pick<WithdrawalRequest, 'pix_key' | 'pix_key_type'>,
+  { pix_key: text, pix_key_type: givenType }: Pick<WithdrawalRequest, 'pix_key' | 'pix_key_type'>,
 ):
   | { ok: true; type: PixKeyType; dictKey: string }
   | { ok: false; field: 'pix_key' | 'pix_key_type'; rule: string } {
   const strictness = STRICTNESS[mode]
-  const inferred = given ? { ok: true as const, type: given } : inferPixKeyType(text, strictness)
+  const inferred = givenType
+    ? { ok: true as const, type: givenType }
+    : inferPixKeyType(text, strictness)
   if (!inferred.ok) {
     return inferred.reason === 'ambiguous'
       ? { ok: false, field: 'pix_key_type', rule: 'be set: the key can be a CPF or a phone number' }
@@ -80,7 +82,7 @@ export function readPixKey(
   return { ok: false, field: 'pix_key', rule: ruleOf(type, reading.reason) }
 }
 
-export function toOrder(mode: Mode, body: WithdrawalRequest) {
+export function toWithdrawalOrder(mode: Mode, body: WithdrawalRequest) {
   const read = readPixKey(mode, body)
   if (!read.ok) throw invalidInput(read.field, `must ${read.rule}`)
   return {
@@ -93,7 +95,7 @@ export function toOrder(mode: Mode, body: WithdrawalRequest) {
   }
 }
 
-const FORMS: Record<PixKeyType, string> = {
+const KEY_FORMATS: Record<PixKeyType, string> = {
   cpf: 'a CPF of 11 digits',
   cnpj: 'a CNPJ of 14 characters',
   email: 'an e-mail address such as ana@example.com',
@@ -102,14 +104,14 @@ const FORMS: Record<PixKeyType, string> = {
 }
 
 function ruleOf(type: PixKeyType, problem: PixKeyProblem): string {
-  if (problem === 'check_digits') return `be ${FORMS[type]} with valid check digits`
+  if (problem === 'check_digits') return `be ${KEY_FORMATS[type]} with valid check digits`
   if (problem === 'area_code') return 'have a valid area code'
   if (problem === 'too_long') return `have at most ${PIX_KEY_MAX} characters`
-  return `be ${FORMS[type]}`
+  return `be ${KEY_FORMATS[type]}`
 }
 
 /** Checks the key even if other fields are invalid: one response reports all problems. */
-function judgeKey(mode: Mode) {
+function validateKey(mode: Mode) {
   return z.superRefine<WithdrawalRequest>(
     (body, context) => {
       const read = readPixKey(mode, body)

@@ -22,7 +22,7 @@ const AMOUNT = 1_000
 
 inOwnDatabase()
 
-interface World {
+interface ModelState {
   merchant: Account
   chargeId: string
   bank: StubBank
@@ -32,16 +32,16 @@ interface World {
 const ROOMS = {
   withdrawals: {
     sent: 'approved',
-    create: ({ merchant }: World) =>
+    create: ({ merchant }: ModelState) =>
       createWithdrawal(merchant.id, 'test', { amount: AMOUNT, ...KEY }),
-    run: ({ bank }: World) => sendDueWithdrawals(() => bank),
+    run: ({ bank }: ModelState) => sendDueWithdrawals(() => bank),
     told: (id: string) => ({ type: { startsWith: 'withdrawal.' }, subjectId: id }),
   },
   refunds: {
     sent: 'completed',
-    create: ({ merchant, chargeId }: World) =>
+    create: ({ merchant, chargeId }: ModelState) =>
       createRefund(merchant.id, 'test', chargeId, { amount: AMOUNT }),
-    run: ({ bank }: World) => sendDueRefunds(chargeColumns, () => bank),
+    run: ({ bank }: ModelState) => sendDueRefunds(chargeColumns, () => bank),
     told: (id: string) => ({
       type: { startsWith: 'transaction.refund' },
       resource: { path: ['refund', 'id'], equals: id },
@@ -107,19 +107,19 @@ test.each(['withdrawals', 'refunds'] as const)(
       return row?.status
     }
 
-    async function take(step: Command, world: World): Promise<unknown> {
-      const { merchant, bank, ids } = world
+    async function take(step: Command, state: ModelState): Promise<unknown> {
+      const { merchant, bank, ids } = state
       switch (step.do) {
         case 'create': {
-          const { id } = await room.create(world)
+          const { id } = await room.create(state)
           bank.decide(removeHyphens(id), step.fate)
           return ids.push(id)
         }
         case 'run':
-          return room.run(world)
+          return room.run(state)
         case 'time passes':
           await waits()
-          return room.run(world)
+          return room.run(state)
         case 'lease lapses':
           return lapses()
         case 'worker dies':
@@ -135,16 +135,16 @@ test.each(['withdrawals', 'refunds'] as const)(
           if (!id) return
           await db().$executeRaw`
             UPDATE ${rows} SET due_at = now() WHERE id = ${id}::uuid AND ${ofOpen}`
-          return Promise.all(Array.from({ length: step.times }, () => room.run(world)))
+          return Promise.all(Array.from({ length: step.times }, () => room.run(state)))
         }
         case 'stall':
           // Another worker takes over and finishes before the bank responds to this one.
           return bank.stall(step.when, async () => {
             await lapses()
-            await room.run(world)
+            await room.run(state)
             bank.settle()
             await lapses()
-            await room.run(world)
+            await room.run(state)
             const sent = await Promise.all(ids.map(statusOf))
             const isOver = sent.every(status => status !== 'pending')
             return step.lies && isOver ? { outcome: 'rejected', reason: 'No' } : undefined

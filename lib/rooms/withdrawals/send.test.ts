@@ -29,12 +29,12 @@ async function withdraw(key: string): Promise<string> {
 
 const find = (id: string) => findWithdrawal(merchant.id, 'test', id)
 const ordersOf = (id: string) => db().simulatorOrder.findMany({ where: { id: removeHyphens(id) } })
-const settles = async (id: string) => {
-  await fallDue(id)
+const sendAndReadStatus = async (id: string) => {
+  await makeDue(id)
   await sendDueWithdrawals()
   return (await find(id))?.status
 }
-const fallDue = (id: string) =>
+const makeDue = (id: string) =>
   db()
     .$executeRaw`UPDATE withdrawals SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
 
@@ -42,7 +42,7 @@ test('a withdrawal is sent once and approved when the bank has settled it', asyn
   const id = await withdraw('ana@example.com')
   await sendDueWithdrawals()
   expect(await ordersOf(id)).toMatchObject([{ kind: 'payout', amount: 4_000n }])
-  await expect.poll(() => settles(id), { timeout: 20_000 }).toBe('approved')
+  await expect.poll(() => sendAndReadStatus(id), { timeout: 20_000 }).toBe('approved')
   expect(await find(id)).toMatchObject({ end_to_end_id: expect.stringMatching(/^E\w{31}$/) })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 0 })
   expect(await ordersOf(id)).toHaveLength(1)
@@ -51,7 +51,7 @@ test('a withdrawal is sent once and approved when the bank has settled it', asyn
 
 test('a withdrawal that the bank refuses is rejected with the reason, and the money returns', async () => {
   const id = await withdraw('reject@example.com')
-  await expect.poll(() => settles(id), { timeout: 20_000 }).toBe('rejected')
+  await expect.poll(() => sendAndReadStatus(id), { timeout: 20_000 }).toBe('rejected')
   expect((await find(id))?.rejection_reason).toBe('The receiving bank refused the key')
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
   await expectBalancedBooks(merchant.id)
@@ -59,7 +59,7 @@ test('a withdrawal that the bank refuses is rejected with the reason, and the mo
 
 test('a withdrawal without a result from the bank stays pending and held', async () => {
   const id = await withdraw('hold@example.com')
-  for (let times = 0; times < 3; times++) expect(await settles(id)).toBe('pending')
+  for (let times = 0; times < 3; times++) expect(await sendAndReadStatus(id)).toBe('pending')
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 4_000 })
   expect(await ordersOf(id)).toHaveLength(1)
 })
@@ -67,28 +67,28 @@ test('a withdrawal without a result from the bank stays pending and held', async
 test('a withdrawal of a suspended account is sent once the account is active again', async () => {
   const id = await withdraw('ana@example.com')
   await suspendAccount(merchant.id, 'test', ACTOR)
-  expect(await settles(id)).toBe('pending')
+  expect(await sendAndReadStatus(id)).toBe('pending')
   expect(await ordersOf(id)).toEqual([])
   await activateAccount(merchant.id, 'test', ACTOR)
-  await expect.poll(() => settles(id), { timeout: 20_000 }).toBe('approved')
+  await expect.poll(() => sendAndReadStatus(id), { timeout: 20_000 }).toBe('approved')
 })
 
 test('a suspended account is checked every 15 s without increasing the pause', async () => {
   const id = await withdraw('ana@example.com')
   await suspendAccount(merchant.id, 'test', ACTOR)
   for (let times = 0; times < 12; times++) {
-    expect(await settles(id)).toBe('pending')
-    const seconds = await pauseOf(id)
+    expect(await sendAndReadStatus(id)).toBe('pending')
+    const seconds = await readPauseS(id)
     expect(seconds).toBeGreaterThan(5)
     expect(seconds).toBeLessThanOrEqual(15)
   }
   await activateAccount(merchant.id, 'test', ACTOR)
-  await settles(id)
+  await sendAndReadStatus(id)
   expect(await ordersOf(id)).toHaveLength(1)
-  expect(await pauseOf(id)).toBeLessThanOrEqual(1)
+  expect(await readPauseS(id)).toBeLessThanOrEqual(1)
 })
 
-const pauseOf = async (id: string) => {
+const readPauseS = async (id: string) => {
   const [row] = await db().$queryRaw<{ seconds: number }[]>`
     SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS seconds FROM withdrawals
     WHERE id = ${id}::uuid AND lease IS NULL`
@@ -106,24 +106,24 @@ test('an unsettled withdrawal is queried after growing pauses of at most five mi
     [5_000, 300],
   ] as const) {
     await db().withdrawal.updateMany({ where: { id }, data: { attempts } })
-    await settles(id)
-    const seconds = await pauseOf(id)
+    await sendAndReadStatus(id)
+    const seconds = await readPauseS(id)
     expect(seconds).toBeGreaterThan(pauseS / 2 - 0.5)
     expect(seconds).toBeLessThanOrEqual(pauseS)
   }
 })
 
-const run = (bank: StubBank) => sendDueWithdrawals(() => bank)
-const turn = async (id: string, bank: StubBank) => {
-  await fallDue(id)
-  await run(bank)
+const sendDue = (bank: StubBank) => sendDueWithdrawals(() => bank)
+const makeDueAndSend = async (id: string, bank: StubBank) => {
+  await makeDue(id)
+  await sendDue(bank)
   return (await find(id))?.status
 }
 const eventsOf = (id: string) => db().event.count({ where: { subjectId: id } })
 
 async function expectApprovedOnce(id: string, bank: StubBank): Promise<void> {
   bank.settle()
-  expect(await turn(id, bank)).toBe('approved')
+  expect(await makeDueAndSend(id, bank)).toBe('approved')
   expect(bank.debitsOf(removeHyphens(id))).toBe(1)
   expect(await eventsOf(id)).toBe(1)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 0 })
@@ -137,10 +137,10 @@ describe('a worker that lost its lease', () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
     bank.stall('before', async () => {
-      expect(await turn(id, bank)).toBe('pending')
+      expect(await makeDueAndSend(id, bank)).toBe('pending')
       return NO
     })
-    expect(await run(bank)).toBe(1)
+    expect(await sendDue(bank)).toBe(1)
     expect(await find(id)).toMatchObject({ status: 'pending', rejection_reason: null })
     await expectApprovedOnce(id, bank)
   })
@@ -149,11 +149,11 @@ describe('a worker that lost its lease', () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
     bank.stall('after', async () => {
-      await fallDue(id)
+      await makeDue(id)
       expect(await claim('withdrawals', 1)).toMatchObject([{ id, attempts: 2 }])
       return NO
     })
-    await run(bank)
+    await sendDue(bank)
     expect((await find(id))?.status).toBe('pending')
     const kept = await db().withdrawal.findFirstOrThrow({ where: { id } })
     expect(kept.lease).not.toBeNull()
@@ -164,12 +164,12 @@ describe('a worker that lost its lease', () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
     bank.isQuick = true
-    await turn(id, bank)
+    await makeDueAndSend(id, bank)
     bank.stall('after', async () => {
-      await fallDue(id)
+      await makeDue(id)
       await claim('withdrawals', 1)
     })
-    expect(await turn(id, bank)).toBe('pending')
+    expect(await makeDueAndSend(id, bank)).toBe('pending')
     await expectApprovedOnce(id, bank)
   })
 
@@ -177,11 +177,11 @@ describe('a worker that lost its lease', () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
     bank.decide(removeHyphens(id), { sends: ['lost before'] })
-    await turn(id, bank)
+    await makeDueAndSend(id, bank)
     bank.stall('after', async () => {
-      await turn(id, bank)
+      await makeDueAndSend(id, bank)
     })
-    await turn(id, bank)
+    await makeDueAndSend(id, bank)
     expect(bank.sent).toHaveLength(2)
     await expectApprovedOnce(id, bank)
   })
@@ -190,11 +190,11 @@ describe('a worker that lost its lease', () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
     bank.decide(removeHyphens(id), { sends: ['lost before'] })
-    await turn(id, bank)
+    await makeDueAndSend(id, bank)
     bank.stall('after', releaseLeases)
-    await turn(id, bank)
+    await makeDueAndSend(id, bank)
     expect(bank.sent).toHaveLength(1)
-    expect(await run(bank)).toBe(1)
+    expect(await sendDue(bank)).toBe(1)
     await expectApprovedOnce(id, bank)
   })
 })
@@ -203,13 +203,13 @@ test('a late first attempt makes the next one a duplicate, which does not reject
   const id = await withdraw('ana@example.com')
   const bank = new StubBank()
   bank.decide(removeHyphens(id), { sends: ['lost before'] })
-  await turn(id, bank)
+  await makeDueAndSend(id, bank)
   bank.stall('after', () =>
     bank
       .sendPayout({ id: removeHyphens(id), amount: 4_000, dictKey: 'ana@example.com' })
       .then(() => undefined),
   )
-  expect(await turn(id, bank)).toBe('pending')
+  expect(await makeDueAndSend(id, bank)).toBe('pending')
   expect(bank.sent).toHaveLength(3)
   await expectApprovedOnce(id, bank)
 })
@@ -223,7 +223,7 @@ test('a bank call that hangs does not delay the others', async () => {
   const bank = new StubBank()
   let letGo = () => {}
   bank.stall('before', () => new Promise<void>(resolve => (letGo = resolve)))
-  const working = run(bank)
+  const working = sendDue(bank)
   await expect.poll(() => bank.sent.length, { timeout: 20_000 }).toBe(19)
   letGo()
   expect(await working).toBe(20)
@@ -234,7 +234,7 @@ test('a bank call that hangs does not delay the others', async () => {
 test('the journal contains the bank calls, with the PIX key masked', async () => {
   const id = await withdraw('ana@example.com')
   const bank = new StubBank()
-  await turn(id, bank)
+  await makeDueAndSend(id, bank)
   await expectApprovedOnce(id, bank)
   const calls = await db().gatewayCall.findMany({
     where: { subjectId: id, accountId: merchant.id },

@@ -153,7 +153,7 @@ test('an end-to-end id belongs to one withdrawal; a second one is refused withou
   await expectBalancedBooks(second.merchant.id)
 })
 
-async function wakesDuring(topic: Topic, work: () => Promise<unknown>): Promise<number> {
+async function countWakes(topic: Topic, work: () => Promise<unknown>): Promise<number> {
   let times = 0
   const stop = onWake(topic, () => {
     times++
@@ -168,10 +168,10 @@ test('creating a withdrawal wakes its worker; settling it wakes the delivery wor
   const open = async () => {
     opened = await openWithdrawal()
   }
-  expect(await wakesDuring('withdrawals', open)).toBe(1)
+  expect(await countWakes('withdrawals', open)).toBe(1)
   const reject = () => rejectWithdrawal({ ...opened!.settlement, reason: 'no' })
-  expect(await wakesDuring('deliveries', reject)).toBe(1)
-  expect(await wakesDuring('deliveries', reject)).toBe(0)
+  expect(await countWakes('deliveries', reject)).toBe(1)
+  expect(await countWakes('deliveries', reject)).toBe(0)
 })
 
 test('a stale lease settles nothing', async () => {

@@ -35,25 +35,25 @@ export function rejectWithdrawal(
   return settle(settlement, 'rejected', rejectionAssignments(settlement.reason))
 }
 
-export function settleAsSaid(
+export function settleAsReported(
   accountId: string,
   withdrawalId: string,
-  said: OrderState,
+  orderState: OrderState,
   lease?: string,
 ): Promise<WithdrawalRow | null> {
-  if (said.state === 'taken')
+  if (orderState.state === 'taken')
     throw new Invariant(
       `withdrawal ${withdrawalId} cannot be settled while its payout is on its way`,
     )
-  return said.state === 'done'
-    ? approveWithdrawal({ accountId, withdrawalId, lease, endToEndId: said.endToEndId })
-    : rejectWithdrawal({ accountId, withdrawalId, lease, reason: said.reason })
+  return orderState.state === 'done'
+    ? approveWithdrawal({ accountId, withdrawalId, lease, endToEndId: orderState.endToEndId })
+    : rejectWithdrawal({ accountId, withdrawalId, lease, reason: orderState.reason })
 }
 
 async function settle(
   settlement: Settlement,
   outcome: 'approved' | 'rejected',
-  told: Prisma.Sql,
+  assignments: Prisma.Sql,
 ): Promise<WithdrawalRow | null> {
   const { accountId, withdrawalId } = settlement
   const bookedAt = Prisma.sql`${settlement.bookedAt ?? null}::timestamptz`
@@ -61,7 +61,7 @@ async function settle(
   const statement = bookMovement({
     ctes: {
       settled: Prisma.sql`
-        UPDATE withdrawals w SET status = ${outcome}, ${told}, due_at = NULL, lease = NULL,
+        UPDATE withdrawals w SET status = ${outcome}, ${assignments}, due_at = NULL, lease = NULL,
           ${Prisma.raw(`${outcome}_at`)} = COALESCE(${bookedAt}, now()),
           updated_at = now()
         WHERE w.account_id = ${accountId}::uuid AND w.id = ${withdrawalId}::uuid

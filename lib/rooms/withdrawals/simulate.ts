@@ -2,7 +2,7 @@ import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import type { DecisionRequest, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { settleAsSaid } from '#lib/rooms/withdrawals/settle.ts'
+import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
 import { decidePayout } from '#lib/services/gateway/simulator.ts'
 
 /**
@@ -18,8 +18,13 @@ export async function simulateWithdrawal(
   if (!withdrawal) throw refuse('withdrawal_not_found')
   if (withdrawal.status !== 'pending') throw alreadyFinal(withdrawal.status)
   const { outcome, reason } = decision
-  const said = await decidePayout(removeHyphens(withdrawal.id), withdrawal.amount, outcome, reason)
-  const settled = await settleAsSaid(accountId, withdrawal.id, said)
+  const orderState = await decidePayout(
+    removeHyphens(withdrawal.id),
+    withdrawal.amount,
+    outcome,
+    reason,
+  )
+  const settled = await settleAsReported(accountId, withdrawal.id, orderState)
   if (!settled) throw alreadyFinal('final')
   return settled
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { runConcurrently } from '#lib/base/db/batch.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
-import { forgetTries } from '#lib/edge/jobs/prune.ts'
+import { pruneSignInAttempts } from '#lib/edge/jobs/prune.ts'
 import {
   countAttempt,
   countSignInAttempt,
@@ -83,7 +83,7 @@ test('a pause ends by itself, and old counters are deleted', async () => {
   await db().$executeRaw`UPDATE sign_in_tries SET ends_at = now() - interval '1 second'`
   expect(await countSignInAttempt(attempt)).toBeNull()
   await db().$executeRaw`UPDATE sign_in_tries SET ends_at = now() - interval '1 second'`
-  expect(await forgetTries()).toBeGreaterThan(0)
+  expect(await pruneSignInAttempts()).toBeGreaterThan(0)
   expect(await db().signInTry.count()).toBe(0)
 })
 

@@ -28,4 +28,4 @@ export const ProofMethods = z.object({
   data: z.object({ methods: z.array(z.enum(['password', 'code', 'passkey'])) }),
 })
 
-export const Done = z.object({ data: z.object({}) })
+export const EmptyResponse = z.object({ data: z.object({}) })

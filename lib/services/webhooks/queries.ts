@@ -7,7 +7,7 @@ import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { DISABLED_REASONS } from '#lib/services/webhooks/disabled.ts'
 import type { EventRow } from '#lib/services/webhooks/schema.ts'
-import { recallSecret } from '#lib/services/webhooks/secrets.ts'
+import { readCreatedSecret } from '#lib/services/webhooks/secrets.ts'
 import type { Endpoint } from '#lib/services/webhooks/wire.ts'
 
 /** Lists events after a sequence number, oldest first. */
@@ -84,10 +84,10 @@ export async function readEndpoint(accountId: string, mode: Mode, id: string): P
  * Returns an endpoint for a repeated creation request: its current state, even if deleted, with its
  * first secret.
  */
-export async function recallEndpoint(accountId: string, mode: Mode, id: string) {
+export async function readCreatedEndpoint(accountId: string, mode: Mode, id: string) {
   const endpoint = await findEndpoint(accountId, mode, id, true)
   if (!endpoint) throw new Invariant(`webhook endpoint ${id} was acknowledged but is missing`)
-  const { secret } = await recallSecret(accountId, mode, id)
+  const { secret } = await readCreatedSecret(accountId, mode, id)
   return { ...endpoint, secret }
 }
 

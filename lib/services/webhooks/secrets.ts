@@ -68,7 +68,7 @@ export async function showSecret({ accountId, mode, note }: Owner): Promise<Show
 }
 
 /** Returns the secret created under this id, for a repeated request. */
-export function recallSecret(accountId: string, mode: Mode, id: string): Promise<ShownSecret> {
+export function readCreatedSecret(accountId: string, mode: Mode, id: string): Promise<ShownSecret> {
   return readSecret(Prisma.sql`s.account_id = ${accountId}::uuid AND s.mode = ${mode}
     AND s.id = ${id}::uuid`)
 }
@@ -120,7 +120,7 @@ export async function rotateSecret(
       : ['webhook_secret.rotated', accountId]
     await note(tx, action, target, { after: { mode } })
   })
-  return recallSecret(accountId, mode, id)
+  return readCreatedSecret(accountId, mode, id)
 }
 
 async function requireEndpoint(tx: Tx, { accountId, mode }: Owner, id: string): Promise<void> {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { unseal } from '#lib/base/keys.ts'
-import { cancelTokens } from '#lib/rooms/tokens/cancel.ts'
+import { revokeAccountTokens } from '#lib/rooms/tokens/cancel.ts'
 import { listTokens } from '#lib/rooms/tokens/queries.ts'
 import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
@@ -17,7 +17,7 @@ import {
   startApi,
 } from '#lib/testing/stage.ts'
 import { listAccountLines, readAccount } from '#lib/views/admin/accounts.ts'
-import { findChargeOf } from '#lib/views/admin/charge.ts'
+import { findMaskedCharge } from '#lib/views/admin/charge.ts'
 import { listTokenLines } from '#lib/views/admin/tokens.ts'
 import { AccountStanding } from '#lib/views/admin/wire.ts'
 
@@ -34,23 +34,23 @@ afterAll(async () => {
   await api.close()
 })
 
-const ask = (path: string, body: object = {}, method = 'POST') =>
+const request = (path: string, body: object = {}, method = 'POST') =>
   call(api.url, method, `/admin/accounts/${path}`, { headers: personHeaders(admin), body })
-const use = async (url: string, token: string) => {
+const callWithToken = async (url: string, token: string) => {
   const { status, text } = await call(url, 'GET', '/account', { token })
   return [status, status === 200 ? '' : text]
 }
-const recordsOf = (accountId: string, action: string) =>
+const listRecords = (accountId: string, action: string) =>
   db().auditRecord.findMany({ where: { accountId, action }, orderBy: { id: 'asc' } })
 
-async function mailsTo(email: string) {
+async function listMailsTo(email: string) {
   const mails = await db().mail.findMany({ orderBy: { id: 'asc' } })
   return mails
     .map(({ id, sealed }) => JSON.parse(unseal(sealed, id, 'mails')))
     .filter(({ to }) => to === email)
 }
 
-async function merchantAndOwner(name?: string) {
+async function makeMerchantAndOwner(name?: string) {
   const merchant = await makeMerchant(name)
   const account = await readAccount(merchant.id)
   return { merchant, owner: account?.owner_email ?? '' }
@@ -58,22 +58,27 @@ async function merchantAndOwner(name?: string) {
 
 describe('an account suspended or activated by an admin', () => {
   test('changes in every process at the next request, and its owners get the reason by mail', async () => {
-    const { merchant, owner } = await merchantAndOwner()
+    const { merchant, owner } = await makeMerchantAndOwner()
     const token = await makeToken(merchant.id)
-    for (const url of [api.url, second.url]) expect(await use(url, token)).toEqual([200, ''])
-    const said = await ask(`${merchant.id}/suspend`, { reason: 'chargebacks' })
+    for (const url of [api.url, second.url])
+      expect(await callWithToken(url, token)).toEqual([200, ''])
+    const said = await request(`${merchant.id}/suspend`, { reason: 'chargebacks' })
     expectShape(AccountStanding, said.body)
     expect(said.body.data).toMatchObject({ status: 'suspended', reason: 'chargebacks' })
     const refused = [403, '{"error":"Account not active"}']
-    for (const url of [second.url, api.url]) expect(await use(url, token)).toEqual(refused)
-    await ask(`${merchant.id}/suspend`, { reason: 'once more' })
-    expect(await mailsTo(owner)).toMatchObject([{ text: expect.stringContaining('chargebacks') }])
+    for (const url of [second.url, api.url])
+      expect(await callWithToken(url, token)).toEqual(refused)
+    await request(`${merchant.id}/suspend`, { reason: 'once more' })
+    expect(await listMailsTo(owner)).toMatchObject([
+      { text: expect.stringContaining('chargebacks') },
+    ])
 
-    const again = await ask(`${merchant.id}/activate`)
+    const again = await request(`${merchant.id}/activate`)
     expect(again.body.data).toMatchObject({ status: 'active', reason: null })
-    for (const url of [second.url, api.url]) expect(await use(url, token)).toEqual([200, ''])
-    expect(await mailsTo(owner)).toHaveLength(2)
-    expect(await recordsOf(merchant.id, 'account.suspended')).toMatchObject([
+    for (const url of [second.url, api.url])
+      expect(await callWithToken(url, token)).toEqual([200, ''])
+    expect(await listMailsTo(owner)).toHaveLength(2)
+    expect(await listRecords(merchant.id, 'account.suspended')).toMatchObject([
       {
         ...{ actorType: 'user', reason: 'chargebacks' },
         ...{ before: { status: 'active' }, after: { status: 'suspended' } },
@@ -84,17 +89,17 @@ describe('an account suspended or activated by an admin', () => {
   test('is suspended only with a reason of 3 to 200 characters on one line', async () => {
     const merchant = await makeMerchant()
     for (const reason of [undefined, '', ' x ', 'a\nb c', 'x'.repeat(201)]) {
-      expect((await ask(`${merchant.id}/suspend`, { reason })).status, reason).toBe(422)
+      expect((await request(`${merchant.id}/suspend`, { reason })).status, reason).toBe(422)
     }
     expect((await readAccount(merchant.id))?.status).toBe('active')
   })
 
   test.each(['suspend', 'activate', 'tokens/revoke'])(
     '%s returns 404 for an unknown account',
-    async deed => {
+    async action => {
       const wanted = [404, '{"error":"Account not found"}', 'account_not_found']
       for (const id of [newId(), 'none']) {
-        expect(refusal(await ask(`${id}/${deed}`, { reason: 'no such' }))).toEqual(wanted)
+        expect(refusal(await request(`${id}/${action}`, { reason: 'no such' }))).toEqual(wanted)
       }
     },
   )
@@ -102,41 +107,41 @@ describe('an account suspended or activated by an admin', () => {
 
 describe('tokens revoked by an admin', () => {
   test('one: 401 in every process at the next request, and the owner sees who revoked it', async () => {
-    const { merchant, owner } = await merchantAndOwner()
+    const { merchant, owner } = await makeMerchantAndOwner()
     const [token, other] = [await makeToken(merchant.id), await makeToken(merchant.id)]
-    expect(await use(second.url, token)).toEqual([200, ''])
+    expect(await callWithToken(second.url, token)).toEqual([200, ''])
     const found = await listTokenLines({ q: token.slice(0, 15) })
     const id = found.rows.find(row => token.startsWith(row.prefix))?.id ?? ''
     const path = `${merchant.id}/tokens/${id}/revoke`
-    const { body } = await ask(path, { reason: 'found on a public site' })
+    const { body } = await request(path, { reason: 'found on a public site' })
     expect(body.data).toEqual({ id, was_in_force: true })
-    expect(await use(second.url, token)).toEqual([401, '{"error":"Unauthenticated"}'])
-    expect(await use(second.url, other)).toEqual([200, ''])
-    expect((await ask(path, { reason: 'once more' })).body.data.was_in_force).toBe(false)
+    expect(await callWithToken(second.url, token)).toEqual([401, '{"error":"Unauthenticated"}'])
+    expect(await callWithToken(second.url, other)).toEqual([200, ''])
+    expect((await request(path, { reason: 'once more' })).body.data.was_in_force).toBe(false)
 
     const shown = (await listTokens(merchant.id, 'test')).find(row => row.id === id)
     const why = { revoked_by: 'operator', revoker: null, revoked_reason: 'found on a public site' }
     expect(shown).toMatchObject({ status: 'revoked', ...why })
-    const [mail, ...more] = await mailsTo(owner)
+    const [mail, ...more] = await listMailsTo(owner)
     expect([more, mail.text.includes(token)]).toEqual([[], false])
     expect(mail.text).toContain('found on a public site')
-    expect(await recordsOf(merchant.id, 'token.revoked')).toMatchObject([{ target: id }])
+    expect(await listRecords(merchant.id, 'token.revoked')).toMatchObject([{ target: id }])
   })
 
   test('all: one record each, one mail, and no tokens of other accounts', async () => {
-    const { merchant, owner } = await merchantAndOwner()
+    const { merchant, owner } = await makeMerchantAndOwner()
     const neighbour = await makeToken((await makeMerchant()).id)
     const past = new Date(Date.now() - 1_000)
     const tokens = [await makeToken(merchant.id), await makeToken(merchant.id)]
     await makeToken(merchant.id, { expiresAt: past })
-    const { body } = await ask(`${merchant.id}/tokens/revoke`, { reason: 'stolen laptop' })
+    const { body } = await request(`${merchant.id}/tokens/revoke`, { reason: 'stolen laptop' })
     expect(body.data).toEqual({ revoked: 2 })
-    for (const token of tokens) expect((await use(second.url, token))[0]).toBe(401)
-    expect(await use(second.url, neighbour)).toEqual([200, ''])
-    expect(await recordsOf(merchant.id, 'token.revoked')).toHaveLength(2)
-    expect(await mailsTo(owner)).toHaveLength(1)
-    await ask(`${merchant.id}/tokens/revoke`, { reason: 'once more' })
-    expect(await mailsTo(owner)).toHaveLength(1)
+    for (const token of tokens) expect((await callWithToken(second.url, token))[0]).toBe(401)
+    expect(await callWithToken(second.url, neighbour)).toEqual([200, ''])
+    expect(await listRecords(merchant.id, 'token.revoked')).toHaveLength(2)
+    expect(await listMailsTo(owner)).toHaveLength(1)
+    await request(`${merchant.id}/tokens/revoke`, { reason: 'once more' })
+    expect(await listMailsTo(owner)).toHaveLength(1)
   })
 
   test('all: also the successor of a token that is being rotated', async () => {
@@ -148,7 +153,7 @@ describe('tokens revoked by an admin', () => {
       const rotation = { accountId, mode: 'test', id: old?.id ?? '', overlapHours: 24 } as const
       await Promise.allSettled([
         rotateToken(rotation, actor),
-        cancelTokens(accountId, 'stolen laptop', actor),
+        revokeAccountTokens(accountId, 'stolen laptop', actor),
       ])
       expect(await db().token.count({ where: { accountId, revokedAt: null } })).toBe(0)
     }
@@ -158,7 +163,9 @@ describe('tokens revoked by an admin', () => {
     const [merchant, other] = [await makeMerchant(), await makeMerchant()]
     await makeToken(other.id)
     const [foreign] = await listTokens(other.id, 'test')
-    const said = await ask(`${merchant.id}/tokens/${foreign?.id}/revoke`, { reason: 'not theirs' })
+    const said = await request(`${merchant.id}/tokens/${foreign?.id}/revoke`, {
+      reason: 'not theirs',
+    })
     expect(refusal(said)).toEqual([404, '{"error":"Token not found"}', 'token_not_found'])
     expect((await listTokens(other.id, 'test'))[0]?.status).toBe('active')
   })
@@ -183,12 +190,12 @@ describe('limits', () => {
 
   test('are set with an audit record of the changed values only', async () => {
     const { id } = await makeMerchant()
-    const put = (body: object) => ask(`${id}/limits`, body, 'PUT')
+    const put = (body: object) => request(`${id}/limits`, body, 'PUT')
     expect((await put(LIMITS)).body.data).toEqual(LIMITS)
     await put(LIMITS)
     await put({ ...LIMITS, night_max: null })
     const before = { charge_max: null, withdrawal_max: null, night_max: null }
-    expect(await recordsOf(id, 'account.limited')).toMatchObject([
+    expect(await listRecords(id, 'account.limited')).toMatchObject([
       { before, after: LIMITS },
       { before: { night_max: 0 }, after: { night_max: null } },
     ])
@@ -202,7 +209,7 @@ describe('limits', () => {
 describe('admins see', () => {
   test('balances and volumes of both modes, by name, owner or id, pending accounts first', async () => {
     const name = `Armazém ${newId()}`
-    const { merchant, owner } = await merchantAndOwner(name)
+    const { merchant, owner } = await makeMerchantAndOwner(name)
     const waiting = await makeMerchant(`${name} 2`)
     const newest = await makeMerchant(`${name} 3`)
     await db().account.update({ where: { id: waiting.id }, data: { status: 'pending' } })
@@ -222,21 +229,21 @@ describe('admins see', () => {
   test("a payer's document masked, until they give a reason, which the account can read", async () => {
     const [merchant, other] = [await makeMerchant(), await makeMerchant()]
     const { id } = await openCharge(merchant)
-    expect(await findChargeOf(other.id, id)).toBeNull()
-    const charge = await findChargeOf(merchant.id, id)
+    expect(await findMaskedCharge(other.id, id)).toBeNull()
+    const charge = await findMaskedCharge(merchant.id, id)
     expect(charge).toMatchObject({ id, mode: 'test', status: 'pending', amount: 1_500 })
     expect(charge?.payer).toMatch(/^\*\*\*\.\d{3}\.\d{3}-\*\*$/)
     const reveal = (accountId: string, body: object) =>
-      ask(`${accountId}/charges/${id}/document`, body)
+      request(`${accountId}/charges/${id}/document`, body)
     expect((await reveal(merchant.id, {})).status).toBe(422)
     expect((await reveal(other.id, { reason: 'not theirs' })).status).toBe(404)
     const said = await reveal(merchant.id, { reason: 'ticket 7' })
     const { clientDoc } = await db().charge.findFirstOrThrow({ where: { id } })
     expect(said.body.data).toEqual({ document: clientDoc })
-    const records = await recordsOf(merchant.id, 'charge.document_revealed')
+    const records = await listRecords(merchant.id, 'charge.document_revealed')
     const after = { mode: 'test' }
     expect(records).toMatchObject([{ target: id, reason: 'ticket 7', before: null, after }])
     expect(JSON.stringify(records)).not.toContain(clientDoc)
-    expect(await recordsOf(other.id, 'charge.document_revealed')).toEqual([])
+    expect(await listRecords(other.id, 'charge.document_revealed')).toEqual([])
   })
 })

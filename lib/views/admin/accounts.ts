@@ -27,7 +27,7 @@ const volume = Prisma.sql`(SELECT json_build_object(
   FROM charges c WHERE c.account_id = a.id AND c.mode IN ('test', 'live')
     AND c.paid_at > now() - make_interval(days => ${VOLUME_DAYS}::int))`
 
-function ledger(name: 'available' | 'outbound'): Prisma.Sql {
+function ledgerBalances(name: 'available' | 'outbound'): Prisma.Sql {
   return Prisma.sql`(SELECT json_build_object(
       'test', COALESCE(sum(l.balance) FILTER (WHERE l.mode = 'test'), 0),
       'live', COALESCE(sum(l.balance) FILTER (WHERE l.mode = 'live'), 0))
@@ -48,9 +48,9 @@ export async function listAccountLines(query: AccountsQuery): Promise<Page<Accou
   const rows = await queryRows<AccountLine>(Prisma.sql`
     SELECT json_build_object('id', a.id, 'name', a.name, 'status', a.status,
       'owner_email', ${ownerEmail}, 'created_at', ${utcText('a.created_at')},
-      'balance', ${ledger('available')}, 'volume', ${volume})::text AS json
+      'balance', ${ledgerBalances('available')}, 'volume', ${volume})::text AS json
     FROM (
-      SELECT a.* FROM accounts a WHERE ${fitsAccount(query.q)} ${ofStatus} ${after}
+      SELECT a.* FROM accounts a WHERE ${accountSearchCondition(query.q)} ${ofStatus} ${after}
       ORDER BY a.status = 'pending' DESC, a.id DESC LIMIT ${PAGE_SIZE + 1}
     ) a ORDER BY a.status = 'pending' DESC, a.id DESC`)
   return toPage(rows, PAGE_SIZE)
@@ -60,7 +60,7 @@ export async function listAccountLines(query: AccountsQuery): Promise<Page<Accou
  * Matches account `a` by id, name or an owner's e-mail, ignoring case and accents
  * (prisma/functions/troco_fold.sql).
  */
-export function fitsAccount(q: string | undefined): Prisma.Sql {
+export function accountSearchCondition(q: string | undefined): Prisma.Sql {
   if (!q) return Prisma.sql`true`
   if (isUuid(q)) return Prisma.sql`a.id = ${q}::uuid`
   return Prisma.sql`(position(troco_fold(${q}) IN troco_fold(a.name)) > 0 OR EXISTS (
@@ -92,7 +92,7 @@ export async function readAccount(id: string): Promise<AccountDetail | null> {
   const [account] = await queryRows<AccountDetail>(Prisma.sql`
     SELECT json_build_object('id', a.id, 'name', a.name, 'city', a.city, 'status', a.status,
       'owner_email', ${ownerEmail}, 'created_at', ${utcText('a.created_at')},
-      'balance', ${ledger('available')}, 'outbound', ${ledger('outbound')}, 'volume', ${volume},
+      'balance', ${ledgerBalances('available')}, 'outbound', ${ledgerBalances('outbound')}, 'volume', ${volume},
       'limits', json_build_object('charge_max', a.charge_max, 'withdrawal_max', a.withdrawal_max,
         'night_max', a.night_max),
       'standing', ${standing}, 'members', ${members})::text AS json

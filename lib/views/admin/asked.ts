@@ -1,12 +1,12 @@
 import { isUuid } from '#lib/base/ids.ts'
 
 /** Reads the filters of an admin list from a page's URL; invalid values are dropped. */
-export function readListAsked<const Status extends string>(
-  given: Record<string, string | string[] | undefined>,
+export function readListFilters<const Status extends string>(
+  params: Record<string, string | string[] | undefined>,
   statuses: readonly Status[],
 ): { q?: string; status?: Status; cursor?: string } {
-  const { q, cursor } = given
-  const status = statuses.find(known => known === given.status)
+  const { q, cursor } = params
+  const status = statuses.find(known => known === params.status)
   return {
     ...(isText(q) ? { q: q.trim() } : {}),
     ...(status ? { status } : {}),

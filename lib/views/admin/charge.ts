@@ -3,12 +3,15 @@ import { utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
-import type { FoundCharge } from '#lib/views/admin/schema.ts'
+import type { MaskedCharge } from '#lib/views/admin/schema.ts'
 
 /** Finds a charge that a merchant asks the operator about; the payer's document is masked. */
-export async function findChargeOf(accountId: string, id: string): Promise<FoundCharge | null> {
+export async function findMaskedCharge(
+  accountId: string,
+  id: string,
+): Promise<MaskedCharge | null> {
   if (![accountId, id].every(isUuid)) return null
-  const [row] = await queryRows<Omit<FoundCharge, 'payer'> & { client_doc: string }>(Prisma.sql`
+  const [row] = await queryRows<Omit<MaskedCharge, 'payer'> & { client_doc: string }>(Prisma.sql`
     SELECT ${asJson(Prisma.sql`c.id, c.mode, c.status, c.amount, c.client_doc, ${utc('c.created_at')}`)}::text
       AS json
     FROM charges c WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid

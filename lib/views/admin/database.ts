@@ -5,11 +5,11 @@ import { describeUnsafeServer, type ServerSettings } from '#lib/base/db/server.t
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 
-const SCARCE = 0.8
-const SPENT = 0.95
+const CONNECTIONS_WARNING_SHARE = 0.8
+const CONNECTIONS_PROBLEM_SHARE = 0.95
 /** A long transaction prevents vacuum from removing dead rows, which slows down every query. */
-const LONG_S = 60
-const MUCH_TOO_LONG_S = 600
+const TRANSACTION_WARNING_S = 60
+const TRANSACTION_PROBLEM_S = 600
 
 export async function examineDatabase(): Promise<Finding> {
   const [figures] = await queryRows<{ version: string; size_bytes: number }>(Prisma.sql`
@@ -35,17 +35,17 @@ export async function examineSessions(): Promise<{ connections: Finding; transac
   const longest = Math.max(0, Math.round(longest_s ?? 0))
   return {
     connections:
-      share < SCARCE
+      share < CONNECTIONS_WARNING_SHARE
         ? { level: 'ok', state: 'connections_left', figures: { used, most } }
         : {
-            level: share < SPENT ? 'warning' : 'problem',
+            level: share < CONNECTIONS_PROBLEM_SHARE ? 'warning' : 'problem',
             ...{ state: 'connections_scarce', figures: { used, most } },
           },
     transactions:
-      longest < LONG_S
+      longest < TRANSACTION_WARNING_S
         ? { level: 'ok', state: 'transactions_short', figures: { longest_s: longest } }
         : {
-            level: longest < MUCH_TOO_LONG_S ? 'warning' : 'problem',
+            level: longest < TRANSACTION_PROBLEM_S ? 'warning' : 'problem',
             ...{ state: 'transaction_long', figures: { longest_s: longest } },
           },
   }
@@ -57,10 +57,10 @@ export async function examineDurability(): Promise<Finding> {
       'fsync', current_setting('fsync'), 'fullPageWrites', current_setting('full_page_writes'),
       'synchronousCommit', current_setting('synchronous_commit'))::text AS json`)
   if (!settings) throw new Invariant('PostgreSQL returned no row for its settings')
-  return judgeDurability(settings)
+  return assessDurability(settings)
 }
 
-export function judgeDurability(settings: ServerSettings): Finding {
+export function assessDurability(settings: ServerSettings): Finding {
   const { fsync, fullPageWrites, synchronousCommit } = settings
   const figures = { fsync, full_page_writes: fullPageWrites, synchronous_commit: synchronousCommit }
   return describeUnsafeServer(settings) === null
@@ -78,10 +78,10 @@ export async function examineMigrations(): Promise<Finding> {
   const failed = rows.find(({ isDone }) => !isDone)
   const newer = rows.find(({ name }) => !known.includes(name))
   const figures = { applied: applied.size, waiting: waiting.length, latest: known.at(-1) ?? '' }
-  const named = (name: string) => ({ ...figures, name })
-  if (failed) return { level: 'problem', state: 'migration_failed', figures: named(failed.name) }
-  if (newer) return { level: 'problem', state: 'database_newer', figures: named(newer.name) }
+  const withName = (name: string) => ({ ...figures, name })
+  if (failed) return { level: 'problem', state: 'migration_failed', figures: withName(failed.name) }
+  if (newer) return { level: 'problem', state: 'database_newer', figures: withName(newer.name) }
   return waiting.length > 0
-    ? { level: 'problem', state: 'migrations_wait', figures: named(waiting.join(', ')) }
+    ? { level: 'problem', state: 'migrations_wait', figures: withName(waiting.join(', ')) }
     : { level: 'ok', state: 'migrated', figures }
 }

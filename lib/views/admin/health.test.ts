@@ -11,9 +11,9 @@ import { queueMail } from '#lib/services/mail/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { deliverAll, payAndTell } from '#lib/testing/deliveries.ts'
 import { CHARGE, inOwnDatabase, makeMerchant, openCharge, receive } from '#lib/testing/stage.ts'
-import { judgeDurability } from '#lib/views/admin/database.ts'
+import { assessDurability } from '#lib/views/admin/database.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
-import { type CheckName, STATES } from '#lib/views/admin/schema.ts'
+import { type CheckName, FINDING_STATES } from '#lib/views/admin/schema.ts'
 import en from '#messages/en/health.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/health.json' with { type: 'json' }
 
@@ -22,35 +22,35 @@ inOwnDatabase()
 let shop: Account
 beforeEach(async () => {
   shop ??= await makeMerchant('Loja Saudável')
-  await beat(0)
+  await setHeartbeat(0)
 })
 
-async function beat(agoS: number): Promise<void> {
+async function setHeartbeat(agoS: number): Promise<void> {
   await db().$executeRaw`DELETE FROM worker_heartbeats`
   await db().$executeRaw`
     INSERT INTO worker_heartbeats (id, host, pid, beat_at)
     VALUES (${newId()}::uuid, 'here', 1, now() - make_interval(secs => ${agoS}::float8))`
 }
 
-async function found(name: CheckName, choose?: Parameters<typeof readHealth>[0]) {
+async function readCheck(name: CheckName, choose?: Parameters<typeof readHealth>[0]) {
   const { checks } = await readHealth(choose)
   const { state, level } = checks.find(check => check.name === name) ?? {}
   return [level, state]
 }
 
 /** Expects a fault to be reported only while it lasts. */
-async function expectSeen(
+async function expectFinding(
   name: CheckName,
   expected: [level: string, state: string],
   make: () => Promise<unknown>,
-  mend: () => Promise<unknown>,
+  repair: () => Promise<unknown>,
 ): Promise<void> {
-  const before = await found(name)
+  const before = await readCheck(name)
   expect(before[0]).toBe('ok')
   await make()
-  expect(await found(name)).toEqual(expected)
-  await mend()
-  expect(await found(name)).toEqual(before)
+  expect(await readCheck(name)).toEqual(expected)
+  await repair()
+  expect(await readCheck(name)).toEqual(before)
 }
 
 test('a healthy system reports every check as ok', async () => {
@@ -64,8 +64,10 @@ test('a healthy system reports every check as ok', async () => {
 
 test('every state has a text, and every problem has advice, in both languages', () => {
   for (const { health } of [en, ptBR]) {
-    expect(Object.keys(health.said).toSorted()).toEqual([...STATES.ok, ...STATES.bad].toSorted())
-    expect(Object.keys(health.advice).toSorted()).toEqual([...STATES.bad].toSorted())
+    expect(Object.keys(health.said).toSorted()).toEqual(
+      [...FINDING_STATES.ok, ...FINDING_STATES.bad].toSorted(),
+    )
+    expect(Object.keys(health.advice).toSorted()).toEqual([...FINDING_STATES.bad].toSorted())
   }
 })
 
@@ -79,21 +81,21 @@ test.each([
   const t = createTranslator({ locale, messages, namespace: 'health', onError })
   const names = JSON.stringify(messages.health).matchAll(/\{(\w+)/g)
   const figures = Object.fromEntries([...names].map(([, name]) => [name, 3]))
-  for (const state of [...STATES.ok, ...STATES.bad]) t(`said.${state}`, figures)
-  for (const state of STATES.bad) expect(t(`advice.${state}`).length).toBeGreaterThan(30)
+  for (const state of [...FINDING_STATES.ok, ...FINDING_STATES.bad]) t(`said.${state}`, figures)
+  for (const state of FINDING_STATES.bad) expect(t(`advice.${state}`).length).toBeGreaterThan(30)
 })
 
 test('a silent worker is a warning after 30 s and a problem after 60 s', async () => {
-  await beat(29)
-  expect(await found('workers')).toEqual(['ok', 'workers_alive'])
-  await beat(45)
-  expect(await found('workers')).toEqual(['warning', 'worker_silent'])
-  await beat(120)
-  expect(await found('workers')).toEqual(['problem', 'worker_silent'])
+  await setHeartbeat(29)
+  expect(await readCheck('workers')).toEqual(['ok', 'workers_alive'])
+  await setHeartbeat(45)
+  expect(await readCheck('workers')).toEqual(['warning', 'worker_silent'])
+  await setHeartbeat(120)
+  expect(await readCheck('workers')).toEqual(['problem', 'worker_silent'])
   await db().$executeRaw`DELETE FROM worker_heartbeats`
-  expect(await found('workers')).toEqual(['problem', 'no_worker'])
-  await beat(0)
-  expect(await found('workers')).toEqual(['ok', 'workers_alive'])
+  expect(await readCheck('workers')).toEqual(['problem', 'no_worker'])
+  await setHeartbeat(0)
+  expect(await readCheck('workers')).toEqual(['ok', 'workers_alive'])
 })
 
 describe('a stuck queue', () => {
@@ -117,8 +119,8 @@ describe('a stuck queue', () => {
   test('of charges is reported by the delay of its oldest row', async () => {
     const { not, by } = late('charges', (await openCharge(shop)).id)
     await not()
-    await expectSeen('charges', ['warning', 'queue_waits'], by(2), not)
-    await expectSeen('charges', ['problem', 'queue_waits'], by(20), not)
+    await expectFinding('charges', ['warning', 'queue_waits'], by(2), not)
+    await expectFinding('charges', ['problem', 'queue_waits'], by(20), not)
   })
 
   test('of withdrawals is reported', async () => {
@@ -131,8 +133,8 @@ describe('a stuck queue', () => {
     const { id } = await createWithdrawal(shop.id, 'test', { amount: 1_000, ...key })
     const { not, by } = late('withdrawals', id)
     await not()
-    await expectSeen('withdrawals', ['warning', 'queue_waits'], by(2), not)
-    await expectSeen('withdrawals', ['problem', 'queue_waits'], by(6), not)
+    await expectFinding('withdrawals', ['warning', 'queue_waits'], by(2), not)
+    await expectFinding('withdrawals', ['problem', 'queue_waits'], by(6), not)
   })
 
   test('of deliveries is reported for any receiver', async () => {
@@ -142,8 +144,8 @@ describe('a stuck queue', () => {
     await db().$executeRaw`UPDATE deliveries SET due_at = NULL`
     const [row] = await db().delivery.findMany({ where: { accountId: other.id } })
     const { not, by } = late('deliveries', row?.id ?? '')
-    await expectSeen('deliveries', ['warning', 'deliveries_wait'], by(10), not)
-    await expectSeen('deliveries', ['problem', 'deliveries_wait'], by(70), not)
+    await expectFinding('deliveries', ['warning', 'deliveries_wait'], by(10), not)
+    await expectFinding('deliveries', ['problem', 'deliveries_wait'], by(70), not)
   })
 
   test('of mails is reported, and so are mails given up', async () => {
@@ -152,11 +154,11 @@ describe('a stuck queue', () => {
     const { id } = await db().mail.findFirstOrThrow()
     const { not, by } = late('mails', id)
     await not()
-    await expectSeen('mails', ['warning', 'mails_wait'], by(5), not)
+    await expectFinding('mails', ['warning', 'mails_wait'], by(5), not)
     const set = (failedAt: Date | null) => () =>
       db().mail.updateMany({ where: { id }, data: { failedAt } })
     const seen: [string, string] = ['warning', 'mails_given_up']
-    await expectSeen('mail_server', seen, set(new Date()), set(null))
+    await expectFinding('mail_server', seen, set(new Date()), set(null))
     await db().mail.deleteMany()
   })
 
@@ -171,21 +173,21 @@ describe('a stuck queue', () => {
     const createdAt = new Date(Date.now() - 3_000_000)
     await db().chargeSearchMark.deleteMany({ where: mine })
     await db().charge.create({ data: { ...mine, id, ...terms, ...payer, expiresAt, createdAt } })
-    expect(await found('search')).toEqual(['problem', 'search_waits'])
+    expect(await readCheck('search')).toEqual(['problem', 'search_waits'])
     await registerCharges(Date.now() + 60_000)
-    expect(await found('search')).toEqual(['ok', 'queue_empty'])
+    expect(await readCheck('search')).toEqual(['ok', 'queue_empty'])
   })
 })
 
 test('receivers are a warning if most deliveries fail, and not if few do', async () => {
   for (let count = 0; count < 10; count++) await payAndTell(shop, 'http://127.0.0.1:9/hook')
   await deliverAll()
-  expect(await found('receivers')).toEqual(['warning', 'receivers_fail'])
+  expect(await readCheck('receivers')).toEqual(['warning', 'receivers_fail'])
   await db().$executeRaw`UPDATE delivery_attempts
     SET problem = NULL, problem_code = NULL, problem_params = NULL`
-  expect(await found('receivers')).toEqual(['ok', 'receivers_answer'])
+  expect(await readCheck('receivers')).toEqual(['ok', 'receivers_answer'])
   await db().$executeRaw`UPDATE delivery_attempts SET created_at = now() - interval '2 hours'`
-  expect(await found('receivers')).toEqual(['ok', 'receivers_quiet'])
+  expect(await readCheck('receivers')).toEqual(['ok', 'receivers_quiet'])
 })
 
 test('a gateway that is down, fails or is slow is reported', async () => {
@@ -200,8 +202,8 @@ test('a gateway that is down, fails or is slow is reported', async () => {
           now() - interval '1 minute' + make_interval(secs => ${tookMs}::float8 / 1000) END
     FROM generate_series(1, 10)`
   const forget = () => db().gatewayCall.deleteMany()
-  expect(await found('gateway')).toEqual(['ok', 'gateway_simulated'])
-  expect(await found('gateway', choose)).toEqual(['ok', 'gateway_quiet'])
+  expect(await readCheck('gateway')).toEqual(['ok', 'gateway_simulated'])
+  expect(await readCheck('gateway', choose)).toEqual(['ok', 'gateway_quiet'])
   await call('ok', 300)
   const { checks } = await readHealth(choose)
   expect(checks.find(({ name }) => name === 'gateway')).toMatchObject({
@@ -211,23 +213,23 @@ test('a gateway that is down, fails or is slow is reported', async () => {
   for (const outcome of ['unknown', 'retryable', null]) {
     await forget()
     await call(outcome, 10)
-    expect(await found('gateway', choose)).toEqual(['warning', 'gateway_fails'])
+    expect(await readCheck('gateway', choose)).toEqual(['warning', 'gateway_fails'])
   }
   await forget()
   await call('ok', 9_000)
-  expect(await found('gateway', choose)).toEqual(['warning', 'gateway_slow'])
+  expect(await readCheck('gateway', choose)).toEqual(['warning', 'gateway_slow'])
   await forget()
   bank.checkHealth = async () => ({ outcome: 'unknown', reason: 'down' })
-  expect(await found('gateway', choose)).toEqual(['problem', 'gateway_down'])
+  expect(await readCheck('gateway', choose)).toEqual(['problem', 'gateway_down'])
   bank.checkHealth = () => new Promise(() => {})
-  expect(await found('gateway', choose)).toEqual(['problem', 'gateway_down'])
+  expect(await readCheck('gateway', choose)).toEqual(['problem', 'gateway_down'])
 })
 
 test('wrong balances are reported by account, and so are accounts not checked for hours', async () => {
   await checkLedgers()
   const mark = (wrong: string | null) => () =>
     db().ledgerCheck.updateMany({ where: { accountId: shop.id }, data: { wrong } })
-  await expectSeen('ledger', ['problem', 'books_wrong'], mark('x: y'), mark(null))
+  await expectFinding('ledger', ['problem', 'books_wrong'], mark('x: y'), mark(null))
   await mark('x: y')()
   const { checks } = await readHealth()
   const { figures } = checks.find(({ name }) => name === 'ledger') ?? {}
@@ -236,7 +238,7 @@ test('wrong balances are reported by account, and so are accounts not checked fo
   const look = (checkedAt: Date) => () =>
     db().ledgerCheck.updateMany({ where: { accountId: shop.id }, data: { checkedAt } })
   const old = new Date(Date.now() - 3 * 3_600_000)
-  await expectSeen('ledger', ['warning', 'books_unchecked'], look(old), look(new Date()))
+  await expectFinding('ledger', ['warning', 'books_unchecked'], look(old), look(new Date()))
 })
 
 test('a waiting, failed or unknown migration is reported', async () => {
@@ -248,9 +250,9 @@ test('a waiting, failed or unknown migration is reported', async () => {
       rolled_back_at = CASE WHEN ${back} THEN now() END WHERE id = ${last?.id}`
   const well = set(true, false)
   const seen = (state: string): [string, string] => ['problem', state]
-  await expectSeen('migrations', seen('migrations_wait'), set(true, true), well)
-  await expectSeen('migrations', seen('migration_failed'), set(false, false), well)
-  await expectSeen(
+  await expectFinding('migrations', seen('migrations_wait'), set(true, true), well)
+  await expectFinding('migrations', seen('migration_failed'), set(false, false), well)
+  await expectFinding(
     ...(['migrations', seen('database_newer')] as const),
     () => db().$executeRaw`
       INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
@@ -266,9 +268,9 @@ test('a database without durable commits is a problem', () => {
     fullPageWrites: 'on',
     synchronousCommit: 'on',
   }
-  expect(judgeDurability(well)).toMatchObject({ level: 'ok', state: 'durable' })
+  expect(assessDurability(well)).toMatchObject({ level: 'ok', state: 'durable' })
   for (const name of ['fsync', 'fullPageWrites', 'synchronousCommit'] as const) {
-    const { level, state } = judgeDurability({ ...well, [name]: 'off' })
+    const { level, state } = assessDurability({ ...well, [name]: 'off' })
     expect([level, state], name).toEqual(['problem', 'not_durable'])
   }
 })
@@ -310,12 +312,12 @@ describe('in production', () => {
     const staff = { id: newId(), email, name: email, isAdmin: true }
     await db().user.create({ data: staff })
     for (const name of ['mail_server', 'address', 'staff'] as const) {
-      expect((await found(name))[0]).toBe('ok')
+      expect((await readCheck(name))[0]).toBe('ok')
     }
     supplyEnv({ TROCO_ENV: 'production', PUBLIC_URL: 'http://localhost:3000' })
-    expect(await found('mail_server')).toEqual(['warning', 'no_mail_server'])
-    expect(await found('address')).toEqual(['warning', 'address_plain'])
-    expect(await found('staff')).toEqual(['warning', 'staff_unguarded'])
+    expect(await readCheck('mail_server')).toEqual(['warning', 'no_mail_server'])
+    expect(await readCheck('address')).toEqual(['warning', 'address_plain'])
+    expect(await readCheck('staff')).toEqual(['warning', 'staff_unguarded'])
     supplyEnv({ PUBLIC_URL: 'https://troco.example', SMTP_URL: 'smtp://localhost:25' })
     await db().passkey.create({
       data: {
@@ -323,9 +325,9 @@ describe('in production', () => {
         publicKey: new Uint8Array(1),
       },
     })
-    expect(await found('mail_server')).toEqual(['ok', 'mail_set'])
-    expect(await found('address')).toEqual(['ok', 'address_sure'])
-    expect(await found('staff')).toEqual(['ok', 'staff_guarded'])
+    expect(await readCheck('mail_server')).toEqual(['ok', 'mail_set'])
+    expect(await readCheck('address')).toEqual(['ok', 'address_sure'])
+    expect(await readCheck('staff')).toEqual(['ok', 'staff_guarded'])
     supplyEnv({ TROCO_ENV, PUBLIC_URL, SMTP_URL: '' })
   })
 })

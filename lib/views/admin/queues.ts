@@ -5,10 +5,10 @@ import type { Finding, QueueName } from '#lib/views/admin/schema.ts'
 
 /** Rows counted at most; more would not change the finding. */
 const COUNTED_MAX = 10_000
-const OF_RECEIVER_MAX = 1_000
+const DUE_PER_RECEIVER_MAX = 1_000
 
 /** Seconds overdue until a queue is a warning (soon noticeable) and a problem (noticeable). */
-const LATE: Record<QueueName, [warning: number, problem: number]> = {
+const OVERDUE_LIMITS_S: Record<QueueName, [warning: number, problem: number]> = {
   charges: [60, 900],
   withdrawals: [60, 300],
   refunds: [60, 300],
@@ -19,18 +19,18 @@ const LATE: Record<QueueName, [warning: number, problem: number]> = {
 }
 
 /** Age from which a charge must be registered for search: the worker may still be at newer ones. */
-const SEARCHED_AFTER_MS = 10_000
+const REGISTERED_AFTER_MS = 10_000
 
-interface Due {
+interface QueueFigures {
   due: number
   oldestS: number | null
 }
 
 export async function examineQueue(name: QueueName): Promise<Finding> {
-  const [{ due, oldestS } = { due: 0, oldestS: null }] = await queryRows<Due>(dueSql(name))
+  const [{ due, oldestS } = { due: 0, oldestS: null }] = await queryRows<QueueFigures>(dueSql(name))
   if (oldestS === null) return { level: 'ok', state: 'queue_empty', figures: {} }
   const figures = { due, most: COUNTED_MAX, oldest_s: Math.round(oldestS) }
-  const [warning, problem] = LATE[name]
+  const [warning, problem] = OVERDUE_LIMITS_S[name]
   if (oldestS < warning) return { level: 'ok', state: 'queue_moves', figures }
   const level = oldestS < problem ? 'warning' : 'problem'
   const states = {
@@ -44,7 +44,7 @@ export async function examineQueue(name: QueueName): Promise<Finding> {
 
 function dueSql(name: QueueName): Prisma.Sql {
   if (name === 'deliveries') return dueDeliveries
-  if (name === 'search') return notYetSearched()
+  if (name === 'search') return unregisteredCharges()
   const rows = Prisma.raw(name)
   return Prisma.sql`
     SELECT json_build_object('due', count(*),
@@ -68,11 +68,11 @@ const dueDeliveries = Prisma.sql`
   FROM (SELECT * FROM receivers LIMIT ${COUNTED_MAX}) r CROSS JOIN LATERAL (
     SELECT d.due_at FROM deliveries d
     WHERE d.account_id = r.account_id AND d.host = r.host AND d.due_at <= now()
-    ORDER BY d.due_at, d.sequence LIMIT ${OF_RECEIVER_MAX}) w`
+    ORDER BY d.due_at, d.sequence LIMIT ${DUE_PER_RECEIVER_MAX}) w`
 
 /** Finds the first charge of each account and mode after its search mark. */
-function notYetSearched(): Prisma.Sql {
-  const settled = firstIdAt(Date.now() - SEARCHED_AFTER_MS)
+function unregisteredCharges(): Prisma.Sql {
+  const settled = firstIdAt(Date.now() - REGISTERED_AFTER_MS)
   return Prisma.sql`
     SELECT json_build_object('due', count(*),
       'oldestS', extract(epoch FROM now() - min(n.created_at)))::text AS json

@@ -38,12 +38,12 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 const requeue = (body: object) => call(api.url, 'POST', '/admin/jobs/requeue', { headers, body })
-const stuck = async (id: string): Promise<StuckJob | undefined> => {
+const findStuckJob = async (id: string): Promise<StuckJob | undefined> => {
   const { body } = await call(api.url, 'GET', '/admin/health', { headers })
   expectShape(HealthRead, body)
   return body.data.jobs.find((job: StuckJob) => job.id === id)
 }
-const audited = (id: string) =>
+const listRequeueRecords = (id: string) =>
   db().auditRecord.findMany({ where: { target: id, action: 'job.requeued' } })
 
 async function withdraw(): Promise<string> {
@@ -51,7 +51,7 @@ async function withdraw(): Promise<string> {
   return (await createWithdrawal(shop.id, 'test', { amount: 1_000, ...key })).id
 }
 
-const grow = (id: string) => db().$executeRaw`
+const makeStuck = (id: string) => db().$executeRaw`
   UPDATE withdrawals SET created_at = now() - interval '16 minutes' WHERE id = ${id}::uuid`
 const rowOf = (id: string) => db().withdrawal.findFirstOrThrow({ where: { id } })
 const sendUntilNothingIsDue = async (bank: StubBank) => {
@@ -64,9 +64,9 @@ describe('a withdrawal without a result', () => {
     const bank = new StubBank()
     bank.decide(removeHyphens(id), { sends: ['lost before'] })
     await sendUntilNothingIsDue(bank)
-    expect(await stuck(id)).toBeUndefined()
-    await grow(id)
-    expect(await stuck(id)).toMatchObject({
+    expect(await findStuckJob(id)).toBeUndefined()
+    await makeStuck(id)
+    expect(await findStuckJob(id)).toMatchObject({
       ...{ kind: 'withdrawal', account: { id: shop.id, name: 'Loja Parada' }, attempts: 1 },
       ...{ is_held: false, can_run: true, problem: 'the connection broke' },
       ...{ problem_code: 'call_reason', problem_params: { text: 'the connection broke' } },
@@ -76,7 +76,7 @@ describe('a withdrawal without a result', () => {
     await sendUntilNothingIsDue(bank)
     await requeue({ kind: 'withdrawal', account_id: shop.id, id })
     await sendUntilNothingIsDue(bank)
-    expect(await stuck(id)).toBeUndefined()
+    expect(await findStuckJob(id)).toBeUndefined()
   })
 
   test('is only made due: same id and attempts, with an audit record', async () => {
@@ -90,7 +90,7 @@ describe('a withdrawal without a result', () => {
     const { dueAt, ...after } = await rowOf(id)
     expect(after).toEqual({ ...before, dueAt: undefined, updatedAt: after.updatedAt })
     expect(dueAt?.getTime()).toBeLessThanOrEqual(Date.now())
-    expect(await audited(id)).toMatchObject([
+    expect(await listRequeueRecords(id)).toMatchObject([
       { accountId: shop.id, actorType: 'user', after: { kind: 'withdrawal', attempts: 7 } },
     ])
     await db().$executeRaw`UPDATE withdrawals SET due_at = NULL WHERE id = ${id}::uuid`
@@ -134,7 +134,7 @@ describe('a withdrawal without a result', () => {
     })
     expect([status, said.get('x-error-code')]).toEqual([409, 'under_way'])
     expect(await rowOf(id)).toEqual(held)
-    expect(await stuck(id)).toMatchObject({ is_held: true })
+    expect(await findStuckJob(id)).toMatchObject({ is_held: true })
     expect((await requeue({ kind: 'withdrawal' })).body.data.requeued).toBe(0)
     await hold(new Date(Date.now() - 1_000))
     expect((await requeue({ kind: 'withdrawal', account_id: shop.id, id })).status).toBe(200)
@@ -144,13 +144,13 @@ describe('a withdrawal without a result', () => {
 
   test('is requeued with all stuck ones, with a record each; others are not touched', async () => {
     const [one, other, fresh] = [await withdraw(), await withdraw(), await withdraw()]
-    await grow(one)
-    await grow(other)
+    await makeStuck(one)
+    await makeStuck(other)
     const { body } = await requeue({ kind: 'withdrawal' })
     expect(body.data.requeued).toBe(2)
-    expect(await audited(one)).toHaveLength(1)
-    expect(await audited(other)).toHaveLength(1)
-    expect(await audited(fresh)).toHaveLength(0)
+    expect(await listRequeueRecords(one)).toHaveLength(1)
+    expect(await listRequeueRecords(other)).toHaveLength(1)
+    expect(await listRequeueRecords(fresh)).toHaveLength(0)
   })
 })
 
@@ -163,7 +163,7 @@ test('a refund without a result is requeued and sent to the bank once', async ()
   await send()
   await db().$executeRaw`
     UPDATE refunds SET created_at = now() - interval '1 hour' WHERE id = ${id}::uuid`
-  expect(await stuck(id)).toMatchObject({ kind: 'refund', problem: 'ECONNRESET' })
+  expect(await findStuckJob(id)).toMatchObject({ kind: 'refund', problem: 'ECONNRESET' })
   bank.settle()
   for (let count = 0; count < 3; count++) {
     await requeue({ kind: 'refund', account_id: shop.id, id })
@@ -181,9 +181,9 @@ test('a charge claimed again and again is reported as stuck and can be requeued'
     UPDATE charges SET attempts = ${attempts}::int, due_at = now() - interval '1 minute'
     WHERE id = ${id}::uuid`
   await set(4)
-  expect(await stuck(id)).toBeUndefined()
+  expect(await findStuckJob(id)).toBeUndefined()
   await set(5)
-  expect(await stuck(id)).toMatchObject({ kind: 'charge', attempts: 5 })
+  expect(await findStuckJob(id)).toMatchObject({ kind: 'charge', attempts: 5 })
   expect((await requeue({ kind: 'charge' })).body.data.requeued).toBe(1)
   await db().$executeRaw`UPDATE charges SET attempts = 0 WHERE id = ${id}::uuid`
 })
@@ -212,17 +212,17 @@ test('an exhausted delivery is retried from the start, unless its endpoint is di
     where: { id },
     data: { status: 'exhausted', dueAt: null, attempts: 4 },
   })
-  expect(await stuck(id)).toMatchObject({ kind: 'delivery', attempts: 4, due_at: null })
+  expect(await findStuckJob(id)).toMatchObject({ kind: 'delivery', attempts: 4, due_at: null })
   const disable = (disabledAt: Date | null) =>
     db().webhookEndpoint.updateMany({ where: { id: endpoint.id }, data: { disabledAt } })
   await disable(new Date())
-  expect(await stuck(id)).toMatchObject({ can_run: false })
+  expect(await findStuckJob(id)).toMatchObject({ can_run: false })
   expect((await requeue({ kind: 'delivery', account_id: shop.id, id })).status).toBe(409)
   await disable(null)
   expect((await requeue({ kind: 'delivery' })).body.data.requeued).toBe(1)
   const [again] = (await deliveriesOf(shop)).filter(delivery => delivery.id === id)
   expect(again).toMatchObject({ status: 'pending', attemptsBefore: 4, dueAt: expect.any(Date) })
-  expect(await audited(id)).toHaveLength(1)
+  expect(await listRequeueRecords(id)).toHaveLength(1)
 })
 
 test('a mail waiting for its next attempt is sent now; one that was given up cannot be', async () => {
@@ -231,14 +231,14 @@ test('a mail waiting for its next attempt is sent now; one that was given up can
   const { id } = await db().mail.findFirstOrThrow()
   const set = (data: object) => db().mail.update({ where: { id }, data })
   await set({ attempts: 6, dueAt: new Date(Date.now() + 3_600_000) })
-  expect(await stuck(id)).toMatchObject({ kind: 'mail', account: null, can_run: true })
+  expect(await findStuckJob(id)).toMatchObject({ kind: 'mail', account: null, can_run: true })
   expect((await requeue({ kind: 'mail', id })).status).toBe(200)
   expect((await set({})).dueAt?.getTime()).toBeLessThanOrEqual(Date.now())
   // A worker is sending it: requeued, it would be sent twice.
   await set({ dueAt: new Date(Date.now() + 60_000) })
   expect((await requeue({ kind: 'mail', id })).status).toBe(409)
   await set({ dueAt: null, failedAt: new Date(), sealed: new Uint8Array() })
-  expect(await stuck(id)).toMatchObject({ can_run: false })
+  expect(await findStuckJob(id)).toMatchObject({ can_run: false })
   expect((await requeue({ kind: 'mail', id })).status).toBe(404)
   expect((await requeue({ kind: 'mail' })).body.data.requeued).toBe(0)
   await db().mail.deleteMany()

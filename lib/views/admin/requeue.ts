@@ -7,10 +7,10 @@ import type { Mode } from '#lib/base/mode.ts'
 import { resendDelivery } from '#lib/services/webhooks/resend.ts'
 import type { RequeueRequest } from '#lib/views/admin/health-wire.ts'
 import type { JobKind } from '#lib/views/admin/schema.ts'
-import { listStuckOf } from '#lib/views/admin/stuck.ts'
+import { listStuckJobsOfKind } from '#lib/views/admin/stuck.ts'
 
 /** Jobs per request: more would exceed its time limit. The operator can repeat the request. */
-const AT_ONCE_MAX = 200
+const JOBS_MAX = 200
 
 const TABLES = { withdrawal: 'withdrawals', refund: 'refunds', charge: 'charges' } as const
 /** A mail's lease is its due time: one due within this interval is being sent. */
@@ -26,7 +26,7 @@ export async function requeueJobs(
     return 1
   }
   let requeued = 0
-  for (const job of await listStuckOf(kind, AT_ONCE_MAX)) {
+  for (const job of await listStuckJobsOfKind(kind, JOBS_MAX)) {
     if (!job.can_run || job.is_held) continue
     // A job that ended or was claimed meanwhile needs no requeue.
     const isDone = await requeueOne(kind, job.account?.id ?? null, job.id, actor).then(
@@ -61,10 +61,10 @@ async function requeueOne(
     const [job] = await tx.$queryRaw<{ attempts: number; isHeld: boolean }[]>`
       SELECT attempts, due_at > now() AND (lease IS NOT NULL OR status = 'opening') AS "isHeld"
       FROM ${Prisma.raw(table)} WHERE ${which} AND due_at IS NOT NULL FOR UPDATE`
-    requireFree(job)
+    requireUnclaimed(job)
     await tx.$executeRaw`
       UPDATE ${Prisma.raw(table)} SET due_at = now(), lease = NULL WHERE ${which}`
-    await note(tx, { kind, accountId, id, attempts: job?.attempts ?? 0 }, actor)
+    await recordRequeue(tx, { kind, accountId, id, attempts: job?.attempts ?? 0 }, actor)
   })
   wake(table satisfies Topic)
 }
@@ -74,9 +74,9 @@ async function requeueMail(id: string, actor: Actor): Promise<void> {
     const [job] = await tx.$queryRaw<{ attempts: number; isHeld: boolean }[]>`
       SELECT attempts, due_at BETWEEN now() AND now() + ${MAIL_LEASE} AS "isHeld"
       FROM mails WHERE id = ${id}::uuid AND due_at IS NOT NULL FOR UPDATE`
-    requireFree(job)
+    requireUnclaimed(job)
     await tx.$executeRaw`UPDATE mails SET due_at = now() WHERE id = ${id}::uuid`
-    await note(tx, { kind: 'mail', id, attempts: job?.attempts ?? 0 }, actor)
+    await recordRequeue(tx, { kind: 'mail', id, attempts: job?.attempts ?? 0 }, actor)
   })
 }
 
@@ -88,25 +88,29 @@ async function requeueDelivery(accountId: string, id: string, actor: Actor): Pro
   const owner = {
     accountId,
     mode: mode as Mode,
-    note: (tx: Tx) => note(tx, { kind: 'delivery', accountId, id, attempts }, actor),
+    note: (tx: Tx) => recordRequeue(tx, { kind: 'delivery', accountId, id, attempts }, actor),
   }
   await resendDelivery(owner, id)
 }
 
-function requireFree(job: { isHeld: boolean } | undefined): void {
+function requireUnclaimed(job: { isHeld: boolean } | undefined): void {
   if (!job) throw notFound()
   if (job.isHeld)
     throw refuse('under_way', 'A worker is running this job: try again when it has finished')
 }
 
-interface Requeued {
+interface RequeuedJob {
   kind: JobKind
   accountId?: string
   id: string
   attempts: number
 }
 
-function note(tx: Tx, { kind, accountId, id, attempts }: Requeued, actor: Actor): Promise<void> {
+function recordRequeue(
+  tx: Tx,
+  { kind, accountId, id, attempts }: RequeuedJob,
+  actor: Actor,
+): Promise<void> {
   const entry = { actor, action: 'job.requeued', accountId, target: id }
   return recordAudit(tx, { ...entry, after: { kind, attempts } })
 }

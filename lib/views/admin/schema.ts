@@ -8,12 +8,12 @@ import type { TokenRow } from '#lib/rooms/tokens/schema.ts'
 import { PROBLEM_CODES } from '#lib/services/webhooks/problem.ts'
 
 /** Reason for an action of the operator, shown to those affected. */
-export const reasoned = z.object({
+export const reasonRequest = z.object({
   reason: text(3, 200).regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters')),
 })
-export const maybeReasoned = reasoned.partial()
+export const optionalReasonRequest = reasonRequest.partial()
 
-export type OfModes = Record<Mode, number>
+export type PerMode = Record<Mode, number>
 
 export interface AccountLine {
   id: string
@@ -22,8 +22,8 @@ export interface AccountLine {
   owner_email: string | null
   created_at: string
   /** In cents: available for withdrawal, and paid in the last 30 days. */
-  balance: OfModes
-  volume: OfModes
+  balance: PerMode
+  volume: PerMode
 }
 
 export interface AccountMember {
@@ -38,7 +38,7 @@ export interface AccountMember {
 export interface AccountDetail extends AccountLine {
   city: string
   /** Held for withdrawals and refunds. */
-  outbound: OfModes
+  outbound: PerMode
   limits: AccountLimits
   members: AccountMember[]
   /** Since when and why the account has its status. */
@@ -54,7 +54,8 @@ export interface TokenLine extends TokenRow {
 export const TOKEN_FILTERS = ['in_force', 'revoked', 'expired'] as const
 
 /** Charge found for a merchant: the payer's masked document is all that is shown of the payer. */
-export interface FoundCharge extends Pick<ListedCharge, 'id' | 'status' | 'amount' | 'created_at'> {
+export interface MaskedCharge
+  extends Pick<ListedCharge, 'id' | 'status' | 'amount' | 'created_at'> {
   mode: Mode
   payer: string
 }
@@ -78,7 +79,7 @@ export type CheckName =
   | ('transactions' | 'durability' | 'migrations' | 'ledger' | 'address' | 'staff')
 
 /** States that a check can find; those that are not ok have instructions in the interface. */
-export const STATES = {
+export const FINDING_STATES = {
   ok: [
     ...['workers_alive', 'queue_empty', 'queue_moves', 'receivers_quiet', 'receivers_answer'],
     ...['gateway_simulated', 'gateway_quiet', 'gateway_answers', 'mail_set', 'mail_to_log'],
@@ -95,8 +96,8 @@ export const STATES = {
   ],
 } as const
 
-export type GoodState = (typeof STATES.ok)[number]
-export type BadState = (typeof STATES.bad)[number]
+export type GoodState = (typeof FINDING_STATES.ok)[number]
+export type BadState = (typeof FINDING_STATES.bad)[number]
 
 /** Result of a check. Figures ending in `_s` are seconds, in `_bytes` sizes. */
 export type Finding = { figures: Record<string, number | string> } & (

@@ -4,23 +4,23 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { JOB_KINDS, type JobKind, type StuckJob } from '#lib/views/admin/schema.ts'
 
 /** Attempts from which a job counts as stuck: after so many pauses it will not recover alone. */
-const TRIED_OFTEN = 5
+const STUCK_ATTEMPTS_MIN = 5
 /** Age from which an unsettled order counts as stuck: people wait for the money. */
-const UNSETTLED = Prisma.sql`interval '15 minutes'`
-const ENDED_WITHIN = Prisma.sql`interval '7 days'`
+const UNSETTLED_AFTER = Prisma.sql`interval '15 minutes'`
+const EXHAUSTED_WITHIN = Prisma.sql`interval '7 days'`
 /** Due rows read at most; the rest is found once these are done. */
-const LOOKED_THROUGH_MAX = 2_000
+const ROWS_READ_MAX = 2_000
 
 /** Lists stuck jobs, of each kind those that have waited longest. */
-export async function listStuck(most: number): Promise<StuckJob[]> {
+export async function listStuckJobs(limit: number): Promise<StuckJob[]> {
   const jobs: StuckJob[] = []
   for (const kind of JOB_KINDS) {
-    if (jobs.length < most) jobs.push(...(await listStuckOf(kind, most - jobs.length)))
+    if (jobs.length < limit) jobs.push(...(await listStuckJobsOfKind(kind, limit - jobs.length)))
   }
   return jobs
 }
 
-export function listStuckOf(kind: JobKind, most: number): Promise<StuckJob[]> {
+export function listStuckJobsOfKind(kind: JobKind, limit: number): Promise<StuckJob[]> {
   return queryRows<StuckJob>(Prisma.sql`
     SELECT json_build_object('kind', ${kind}::text, 'id', j.id, 'account', CASE WHEN a.id IS NOT NULL
         THEN json_build_object('id', a.id, 'name', a.name) END,
@@ -28,22 +28,22 @@ export function listStuckOf(kind: JobKind, most: number): Promise<StuckJob[]> {
       'due_at', ${utcText('j.due_at')}, 'is_held', j.is_held, 'can_run', j.can_run,
       'problem', l.problem, 'problem_code', l.problem_code,
       'problem_params', l.problem_params)::text AS json
-    FROM (${stuckSql[kind]} LIMIT ${most}) j
+    FROM (${stuckSql[kind]} LIMIT ${limit}) j
     LEFT JOIN accounts a ON a.id = j.account_id
     LEFT JOIN LATERAL (${lastProblem[kind]}) l ON true
     ORDER BY j.created_at, j.id`)
 }
 
-const isHeld = Prisma.sql`j.lease IS NOT NULL AND j.due_at > now()`
+const heldCondition = Prisma.sql`j.lease IS NOT NULL AND j.due_at > now()`
 
 /** Reads by due time: every unsettled row has one, so the index holds only these few. */
 function unsettled(table: 'withdrawals' | 'refunds'): Prisma.Sql {
   return Prisma.sql`
-    SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${isHeld} AS is_held,
+    SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${heldCondition} AS is_held,
       true AS can_run
     FROM (SELECT * FROM ${Prisma.raw(table)} WHERE due_at IS NOT NULL
-      ORDER BY due_at LIMIT ${LOOKED_THROUGH_MAX}) j
-    WHERE j.created_at < now() - ${UNSETTLED} OR j.attempts >= ${TRIED_OFTEN}
+      ORDER BY due_at LIMIT ${ROWS_READ_MAX}) j
+    WHERE j.created_at < now() - ${UNSETTLED_AFTER} OR j.attempts >= ${STUCK_ATTEMPTS_MIN}
       AND (j.lease IS NOT NULL OR j.due_at <= now())
     ORDER BY j.created_at`
 }
@@ -52,14 +52,14 @@ const stuckSql: Record<JobKind, Prisma.Sql> = {
   withdrawal: unsettled('withdrawals'),
   refund: unsettled('refunds'),
   charge: Prisma.sql`
-    SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${isHeld} AS is_held,
+    SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${heldCondition} AS is_held,
       true AS can_run
     FROM (
-      (SELECT * FROM charges WHERE due_at <= now() ORDER BY due_at LIMIT ${LOOKED_THROUGH_MAX})
+      (SELECT * FROM charges WHERE due_at <= now() ORDER BY due_at LIMIT ${ROWS_READ_MAX})
       UNION ALL
       (SELECT * FROM charges WHERE lease IS NOT NULL AND due_at > now()
-        LIMIT ${LOOKED_THROUGH_MAX})) j
-    WHERE j.attempts >= ${TRIED_OFTEN} ORDER BY j.created_at`,
+        LIMIT ${ROWS_READ_MAX})) j
+    WHERE j.attempts >= ${STUCK_ATTEMPTS_MIN} ORDER BY j.created_at`,
   // Steps from account to account by the index of undelivered rows, and takes the latest of each.
   delivery: Prisma.sql`
     SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, false AS is_held,
@@ -74,7 +74,7 @@ const stuckSql: Record<JobKind, Prisma.Sql> = {
           WHERE d.status <> 'delivered' AND (d.account_id, d.mode) > (o.account_id, o.mode)
           ORDER BY d.account_id, d.mode LIMIT 1) n
       )
-      SELECT l.* FROM (SELECT * FROM owners LIMIT ${LOOKED_THROUGH_MAX}) o CROSS JOIN LATERAL (
+      SELECT l.* FROM (SELECT * FROM owners LIMIT ${ROWS_READ_MAX}) o CROSS JOIN LATERAL (
         SELECT d.account_id, d.id, d.attempts, d.created_at, d.due_at, d.updated_at,
           p.disabled_at IS NULL AS can_run
         FROM deliveries d LEFT JOIN webhook_endpoints p
@@ -83,12 +83,12 @@ const stuckSql: Record<JobKind, Prisma.Sql> = {
           AND (CASE WHEN d.status = 'pending' AND d.due_at IS NULL THEN 'paused' ELSE d.status END)
             = 'exhausted'
         ORDER BY d.sequence DESC LIMIT 5) l) j
-    WHERE j.updated_at > now() - ${ENDED_WITHIN} ORDER BY j.updated_at DESC`,
+    WHERE j.updated_at > now() - ${EXHAUSTED_WITHIN} ORDER BY j.updated_at DESC`,
   mail: Prisma.sql`
     SELECT NULL::uuid AS account_id, j.id, j.attempts, j.created_at, j.due_at,
       COALESCE(j.due_at BETWEEN now() AND now() + interval '2 minutes', false) AS is_held,
       j.failed_at IS NULL AS can_run
-    FROM mails j WHERE j.attempts >= ${TRIED_OFTEN} OR j.failed_at IS NOT NULL
+    FROM mails j WHERE j.attempts >= ${STUCK_ATTEMPTS_MIN} OR j.failed_at IS NOT NULL
     ORDER BY j.created_at`,
 }
 

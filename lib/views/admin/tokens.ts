@@ -2,8 +2,8 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { type Page, toPage } from '#lib/base/db/page.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { tokenAsJson } from '#lib/rooms/tokens/queries.ts'
-import { isTokenActive, tokenStatus } from '#lib/rooms/tokens/status.ts'
-import { fitsAccount } from '#lib/views/admin/accounts.ts'
+import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
+import { accountSearchCondition } from '#lib/views/admin/accounts.ts'
 import type { TOKEN_FILTERS, TokenLine } from '#lib/views/admin/schema.ts'
 
 const PAGE_SIZE = 25
@@ -22,8 +22,8 @@ export async function listTokenLines(query: TokensQuery): Promise<Page<TokenLine
   const { cursor } = query
   const after = cursor ? Prisma.sql`AND t.id < ${cursor}::uuid` : Prisma.empty
   return toPage(
-    await readLines(Prisma.sql`
-      ${fitsToken(query.q)} AND ${isOfStatus(query.status)} ${after}
+    await readTokenLines(Prisma.sql`
+      ${tokenSearchCondition(query.q)} AND ${statusCondition(query.status)} ${after}
       ORDER BY t.id DESC LIMIT ${PAGE_SIZE + 1}`),
     PAGE_SIZE,
   )
@@ -32,27 +32,27 @@ export async function listTokenLines(query: TokensQuery): Promise<Page<TokenLine
 const SHOWN_MAX = 100
 
 export function listTokensOf(accountId: string): Promise<TokenLine[]> {
-  return readLines(Prisma.sql`
-    t.account_id = ${accountId}::uuid ORDER BY ${isTokenActive} DESC, t.id DESC LIMIT ${SHOWN_MAX}`)
+  return readTokenLines(Prisma.sql`
+    t.account_id = ${accountId}::uuid ORDER BY ${activeTokenCondition} DESC, t.id DESC LIMIT ${SHOWN_MAX}`)
 }
 
-async function readLines(rest: Prisma.Sql): Promise<TokenLine[]> {
+async function readTokenLines(conditionSql: Prisma.Sql): Promise<TokenLine[]> {
   const rows = await queryRows<TokenLine & { token: object }>(Prisma.sql`
     SELECT json_build_object('token', ${tokenAsJson}, 'mode', t.mode, 'account_id', t.account_id,
       'account_name', a.name)::text AS json
-    FROM tokens t JOIN accounts a ON a.id = t.account_id WHERE ${rest}`)
+    FROM tokens t JOIN accounts a ON a.id = t.account_id WHERE ${conditionSql}`)
   return rows.map(({ token, ...whose }) => ({ ...token, ...whose }))
 }
 
 /** Matches a token by its first or last characters, or by its account. */
-function fitsToken(q: string | undefined): Prisma.Sql {
+function tokenSearchCondition(q: string | undefined): Prisma.Sql {
   if (!q) return Prisma.sql`true`
   if (PREFIX.test(q)) return Prisma.sql`starts_with(t.prefix, ${q.slice(0, PREFIX_MAX)})`
   const lastFour = LAST_FOUR.test(q) ? q : null
-  return Prisma.sql`(t.last_four = ${lastFour} OR ${fitsAccount(q)})`
+  return Prisma.sql`(t.last_four = ${lastFour} OR ${accountSearchCondition(q)})`
 }
 
-function isOfStatus(status: TokensQuery['status']): Prisma.Sql {
+function statusCondition(status: TokensQuery['status']): Prisma.Sql {
   if (status === undefined) return Prisma.sql`true`
-  return status === 'in_force' ? isTokenActive : Prisma.sql`${tokenStatus} = ${status}`
+  return status === 'in_force' ? activeTokenCondition : Prisma.sql`${tokenStatusSql} = ${status}`
 }

@@ -7,9 +7,9 @@ import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 
 /** Rows read per hour at most: more takes long to count and gives the same result. */
-const LATEST_MAX = 20_000
+const ROWS_READ_MAX = 20_000
 /** Minimum sample: fewer attempts say nothing about receivers in general. */
-const TRIES_MIN = 10
+const ATTEMPTS_MIN = 10
 const FAILING_SHARE = 0.5
 const CALLS_MIN = 5
 const SLOW_MS = 5_000
@@ -24,22 +24,24 @@ export async function examineReceivers(): Promise<Finding> {
     Prisma.sql`
       SELECT json_build_object('tried', count(*), 'failed', count(t.problem),
         'failed5', count(t.problem) FILTER (WHERE t.created_at > now() - interval '5 minutes'),
-        'span_s', CASE WHEN count(*) < ${LATEST_MAX}::int THEN 3600
+        'span_s', CASE WHEN count(*) < ${ROWS_READ_MAX}::int THEN 3600
           ELSE extract(epoch FROM now() - min(t.created_at))::int END)::text AS json
       FROM (
         SELECT created_at, problem FROM delivery_attempts
         WHERE created_at > now() - interval '1 hour' AND request_body IS NOT NULL
-        ORDER BY created_at DESC LIMIT ${LATEST_MAX}) t`,
+        ORDER BY created_at DESC LIMIT ${ROWS_READ_MAX}) t`,
   )
   if (!figures || figures.tried === 0) return { level: 'ok', state: 'receivers_quiet', figures: {} }
-  const isFailing = figures.tried >= TRIES_MIN && figures.failed / figures.tried >= FAILING_SHARE
+  const isFailing = figures.tried >= ATTEMPTS_MIN && figures.failed / figures.tried >= FAILING_SHARE
   return isFailing
     ? { level: 'warning', state: 'receivers_fail', figures }
     : { level: 'ok', state: 'receivers_answer', figures }
 }
 
-export async function examineGateways(choose = gatewayOf): Promise<Finding[]> {
-  const gateways = new Map(MODES.filter(isModeOpen).map(mode => [choose(mode).name, choose(mode)]))
+export async function examineGateways(chooseGateway = gatewayOf): Promise<Finding[]> {
+  const gateways = new Map(
+    MODES.filter(isModeOpen).map(mode => [chooseGateway(mode).name, chooseGateway(mode)]),
+  )
   return Promise.all([...gateways.values()].map(examineGateway))
 }
 
@@ -54,7 +56,7 @@ interface Traffic {
 async function examineGateway(gateway: Gateway): Promise<Finding> {
   const { name } = gateway
   if (!gateway.remote) return { level: 'ok', state: 'gateway_simulated', figures: { name } }
-  const [isUp, traffic] = await Promise.all([answers(gateway), readTraffic(name)])
+  const [isUp, traffic] = await Promise.all([isHealthy(gateway), readTraffic(name)])
   const { p50_ms, p95_ms, ...counts } = traffic
   const figures = { name, ...counts, p50_ms: p50_ms ?? 0, p95_ms: p95_ms ?? 0 }
   if (!isUp) return { level: 'problem', state: 'gateway_down', figures }
@@ -67,29 +69,29 @@ async function examineGateway(gateway: Gateway): Promise<Finding> {
     : { level: 'ok', state: 'gateway_answers', figures }
 }
 
-async function answers(gateway: Gateway): Promise<boolean> {
-  const late = new Promise<false>(resolve => {
+async function isHealthy(gateway: Gateway): Promise<boolean> {
+  const timeout = new Promise<false>(resolve => {
     setTimeout(() => resolve(false), HEALTH_TIMEOUT_MS).unref()
   })
-  const asked = (async () => (await gateway.checkHealth()).outcome === 'ok')()
-  return Promise.race([asked.catch(() => false), late])
+  const check = (async () => (await gateway.checkHealth()).outcome === 'ok')()
+  return Promise.race([check.catch(() => false), timeout])
 }
 
 /** Counts calls; one begun over 30 s ago without an outcome has failed. */
 async function readTraffic(gateway: string): Promise<Traffic> {
-  const hasFailed = Prisma.sql`(t.outcome IN ('retryable', 'unknown')
+  const failedCondition = Prisma.sql`(t.outcome IN ('retryable', 'unknown')
     OR t.outcome IS NULL AND t.created_at < now() - interval '30 seconds')`
-  const took = Prisma.sql`extract(epoch FROM t.finished_at - t.created_at) * 1000`
+  const durationSql = Prisma.sql`extract(epoch FROM t.finished_at - t.created_at) * 1000`
   const [traffic] = await queryRows<Traffic>(Prisma.sql`
-    SELECT json_build_object('calls', count(*), 'failed', count(*) FILTER (WHERE ${hasFailed}),
+    SELECT json_build_object('calls', count(*), 'failed', count(*) FILTER (WHERE ${failedCondition}),
       'failed5', count(*) FILTER (
-        WHERE ${hasFailed} AND t.created_at > now() - interval '5 minutes'),
-      'p50_ms', round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ${took})),
-      'p95_ms', round(percentile_cont(0.95) WITHIN GROUP (ORDER BY ${took})))::text AS json
+        WHERE ${failedCondition} AND t.created_at > now() - interval '5 minutes'),
+      'p50_ms', round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ${durationSql})),
+      'p95_ms', round(percentile_cont(0.95) WITHIN GROUP (ORDER BY ${durationSql})))::text AS json
     FROM (
       SELECT outcome, created_at, finished_at FROM gateway_calls
       WHERE created_at > now() - interval '1 hour' AND gateway = ${gateway}
-      ORDER BY created_at DESC LIMIT ${LATEST_MAX}) t`)
+      ORDER BY created_at DESC LIMIT ${ROWS_READ_MAX}) t`)
   return traffic ?? { calls: 0, failed: 0, failed5: 0, p50_ms: null, p95_ms: null }
 }
 
@@ -100,7 +102,7 @@ export async function examineMailServer(): Promise<Finding> {
     SELECT json_build_object('failed', count(*),
       'failed60', count(*) FILTER (WHERE failed_at > now() - interval '1 hour'),
       'failed5', count(*) FILTER (WHERE failed_at > now() - interval '5 minutes'))::text AS json
-    FROM (SELECT failed_at FROM mails WHERE failed_at IS NOT NULL LIMIT ${LATEST_MAX}) t`)
+    FROM (SELECT failed_at FROM mails WHERE failed_at IS NOT NULL LIMIT ${ROWS_READ_MAX}) t`)
   if (!SMTP_URL && TROCO_ENV === 'production') {
     return { level: 'warning', state: 'no_mail_server', figures: { ...figures } }
   }

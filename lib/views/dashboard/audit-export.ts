@@ -7,7 +7,7 @@ import { CSV_BOM, csvLine, csvTimeFormatter } from '#lib/base/csv.ts'
 import { must } from '#lib/base/fields.ts'
 import { LOCALES, type Locale } from '#lib/base/locale.ts'
 import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
-import { noteExport } from '#lib/views/dashboard/note-export.ts'
+import { recordExport } from '#lib/views/dashboard/note-export.ts'
 import { dayOf } from '#lib/views/dashboard/period.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 import { MESSAGES } from '#messages/words.ts'
@@ -19,7 +19,7 @@ export const staffAuditExportQuery = staffAuditFilters.extend({ locale })
 
 const BATCH_MAX = 2_000
 /** Staff belong to no account whose time zone could be used. */
-const HOUSE_ZONE = 'America/Sao_Paulo'
+const STAFF_TIME_ZONE = 'America/Sao_Paulo'
 
 export async function exportAudit(
   reader: AuditReader,
@@ -27,19 +27,19 @@ export async function exportAudit(
   { locale, ...filters }: StaffAuditFilters & { locale: Locale },
 ) {
   const ofAccount = reader.staff ? filters.account : reader.accountId
-  const timeZone = reader.staff ? HOUSE_ZONE : await readTimeZone(reader.accountId)
-  await noteExport('audit.exported', userId, ofAccount, filters)
+  const timeZone = reader.staff ? STAFF_TIME_ZONE : await readTimeZone(reader.accountId)
+  await recordExport('audit.exported', userId, ofAccount, filters)
   const name = `${MESSAGES[locale].audit.file}-${dayOf(new Date(), timeZone)}`
   return {
     headers: {
       'content-type': 'text/csv; charset=utf-8',
       'content-disposition': `attachment; filename="${name}.csv"`,
     },
-    chunks: csvOf(walkAudit(reader, filters, BATCH_MAX), locale, timeZone),
+    chunks: writeCsv(walkAudit(reader, filters, BATCH_MAX), locale, timeZone),
   }
 }
 
-async function* csvOf(
+async function* writeCsv(
   pages: AsyncIterable<AuditLine[]>,
   locale: Locale,
   timeZone: string,
@@ -60,11 +60,11 @@ async function* csvOf(
         [
           ...[time(row.created_at), word ? auditAction[word] : row.action],
           ...[
-            oneLine(name ?? auditActor[kind]),
-            oneLine(email),
-            oneLine(row.account?.name ?? null),
+            toOneLine(name ?? auditActor[kind]),
+            toOneLine(email),
+            toOneLine(row.account?.name ?? null),
           ],
-          ...[row.target, oneLine(row.reason), valuesText(row.before), valuesText(row.after)],
+          ...[row.target, toOneLine(row.reason), valuesText(row.before), valuesText(row.after)],
           ...[row.ip, row.request_id, row.action, row.id],
         ],
         locale,
@@ -76,11 +76,11 @@ async function* csvOf(
 }
 
 /** Puts text on one line: each line of the file is one row and can be counted. */
-function oneLine(text: string | null): string | null {
+function toOneLine(text: string | null): string | null {
   return text?.replace(/[\r\n]+/g, ' ') ?? null
 }
 
 function valuesText(values: AuditLine['before']): string | null {
-  const told = Object.entries(values ?? {}).map(([name, value]) => `${name}: ${[value].flat()}`)
-  return told.length > 0 ? oneLine(told.join(' · ')) : null
+  const pairs = Object.entries(values ?? {}).map(([name, value]) => `${name}: ${[value].flat()}`)
+  return pairs.length > 0 ? toOneLine(pairs.join(' · ')) : null
 }

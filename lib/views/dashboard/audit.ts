@@ -7,12 +7,12 @@ import { isUuid } from '#lib/base/ids.ts'
 import { readSpan } from '#lib/views/dashboard/period.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
-const OF_ALL = ['action', 'actor', 'target', 'q'] as const
-const OF_STAFF = [...OF_ALL, 'account'] as const
+const MEMBER_FILTERS = ['action', 'actor', 'target', 'q'] as const
+const STAFF_FILTERS = [...MEMBER_FILTERS, 'account'] as const
 
 /** Request for the audit log: as the API takes it, the page's filters, and parsed. */
-export interface AuditAsked {
-  asked: Record<string, string>
+export interface ParsedAuditFilters {
+  apiParams: Record<string, string>
   filters: Record<string, string>
   query: (AuditFilters | StaffAuditFilters) & { cursor?: string; limit: number }
 }
@@ -20,14 +20,14 @@ export interface AuditAsked {
 /**
  * Reads the audit filters from a page's URL, days in this time zone; invalid values are dropped.
  */
-export function readAuditAsked(
+export function readAuditFilters(
   params: SearchParams,
   timeZone: string,
   options: { limit: number; isStaff: boolean },
-): AuditAsked {
+): ParsedAuditFilters {
   const { limit, isStaff } = options
   const filters: Record<string, string> = {}
-  for (const name of isStaff ? OF_STAFF : OF_ALL) {
+  for (const name of isStaff ? STAFF_FILTERS : MEMBER_FILTERS) {
     const value = params[name]
     if (typeof value !== 'string' || value === '') continue
     // PostgreSQL stores neither NUL nor unpaired surrogates.
@@ -38,8 +38,8 @@ export function readAuditAsked(
   if (from) filters.created_from = from.toISOString()
   if (to) filters.created_to = to.toISOString()
   const { cursor } = params
-  const asked: Record<string, string> = { ...filters, limit: String(limit) }
-  if (typeof cursor === 'string' && isUuid(cursor)) asked.cursor = cursor
-  const query = { ...staffAuditFilters.parse(filters), cursor: asked.cursor, limit }
-  return { asked, filters, query }
+  const apiParams: Record<string, string> = { ...filters, limit: String(limit) }
+  if (typeof cursor === 'string' && isUuid(cursor)) apiParams.cursor = cursor
+  const query = { ...staffAuditFilters.parse(filters), cursor: apiParams.cursor, limit }
+  return { apiParams, filters, query }
 }

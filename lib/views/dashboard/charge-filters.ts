@@ -2,31 +2,31 @@ import { type ChargesQuery, chargesQuery } from '#lib/rooms/charges/wire.ts'
 import { readSpan } from '#lib/views/dashboard/period.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
-const PLAIN = ['status', 'q', 'amount_from', 'amount_to', 'cursor'] as const
+const TEXT_FILTERS = ['status', 'q', 'amount_from', 'amount_to', 'cursor'] as const
 
-export interface ChargesAsked {
-  asked: Record<string, string>
+export interface ParsedChargeFilters {
+  apiParams: Record<string, string>
   query: ChargesQuery
 }
 
 /**
  * Reads the list's filters from a page's URL, days in the merchant's time zone; drops invalid ones.
  */
-export function readChargesAsked(
+export function readChargeFilters(
   params: SearchParams,
   timeZone: string,
   limit: number,
-): ChargesAsked {
+): ParsedChargeFilters {
   const { from, to } = readSpan(params, timeZone)
-  const asked: Record<string, string> = { limit: String(limit) }
-  for (const name of PLAIN) {
+  const apiParams: Record<string, string> = { limit: String(limit) }
+  for (const name of TEXT_FILTERS) {
     const value = params[name]
     if (typeof value !== 'string' || value === '') continue
     // PostgreSQL stores neither NUL nor unpaired surrogates.
     if (value.includes('\0') || !value.isWellFormed()) continue
-    if (chargesQuery.shape[name].safeParse(value).success) asked[name] = value
+    if (chargesQuery.shape[name].safeParse(value).success) apiParams[name] = value
   }
-  if (from) asked.created_from = from.toISOString()
-  if (to) asked.created_to = to.toISOString()
-  return { asked, query: chargesQuery.parse(asked) }
+  if (from) apiParams.created_from = from.toISOString()
+  if (to) apiParams.created_to = to.toISOString()
+  return { apiParams, query: chargesQuery.parse(apiParams) }
 }

@@ -39,11 +39,11 @@ export async function exportCharges(
       'content-type': 'text/csv; charset=utf-8',
       'content-disposition': `attachment; filename="${name}.csv"`,
     },
-    chunks: csvOf(walk(accountId, mode, filters), locale, timeZone),
+    chunks: writeCsv(walkCharges(accountId, mode, filters), locale, timeZone),
   }
 }
 
-async function* walk(accountId: string, mode: Mode, filters: ChargeFilters) {
+async function* walkCharges(accountId: string, mode: Mode, filters: ChargeFilters) {
   let cursor: string | undefined
   do {
     const page = await readCharges<Row>(columns, accountId, mode, {
@@ -55,7 +55,7 @@ async function* walk(accountId: string, mode: Mode, filters: ChargeFilters) {
   } while (cursor)
 }
 
-async function* csvOf(
+async function* writeCsv(
   pages: AsyncIterable<Row[]>,
   locale: keyof typeof MESSAGES,
   timeZone: string,
@@ -73,9 +73,9 @@ async function* csvOf(
     const lines = rows.map(row =>
       csvLine(
         [
-          ...[oneLine(row.external_id), chargeStatus[row.status]],
+          ...[toOneLine(row.external_id), chargeStatus[row.status]],
           ...[{ amount: row.amount }, { amount: row.refunded_amount }],
-          ...[oneLine(row.client_name), oneLine(row.client_email), maskTaxId(row.client_doc)],
+          ...[toOneLine(row.client_name), toOneLine(row.client_email), maskTaxId(row.client_doc)],
           ...[at(row.created_at), at(row.paid_at), at(row.expires_at)],
           ...[row.end_to_end_id, row.id],
         ],
@@ -88,6 +88,6 @@ async function* csvOf(
 }
 
 /** Puts text on one line: each line of the file is one row and can be counted. */
-function oneLine(text: string): string {
+function toOneLine(text: string): string {
   return text.replace(/[\r\n]+/g, ' ')
 }

@@ -19,15 +19,15 @@ const FILTERS = [
 /** Reads the filters from a page's URL; invalid values are dropped. */
 export function readDeliveriesQuery(params: SearchParams, timeZone: string): DeliveriesQuery {
   const { from, to } = readSpan(params, timeZone)
-  const given: SearchParams = {
+  const values: SearchParams = {
     ...params,
     created_from: from?.toISOString(),
     created_to: to?.toISOString(),
   }
-  const known = FILTERS.filter(
-    name => given[name] && deliveriesQuery.shape[name].safeParse(given[name]).success,
+  const valid = FILTERS.filter(
+    name => values[name] && deliveriesQuery.shape[name].safeParse(values[name]).success,
   )
-  const query = Object.fromEntries(known.map(name => [name, given[name]]))
+  const query = Object.fromEntries(valid.map(name => [name, values[name]]))
   return deliveriesQuery.parse({ ...query, limit: `${PAGE_SIZE}` })
 }
 
@@ -36,20 +36,20 @@ export async function listDeliveriesOf(
   mode: Mode,
   query: DeliveriesQuery,
 ): Promise<Page<Delivery>> {
-  return listDeliveries(accountId, mode, await withSubjects(accountId, mode, query))
+  return listDeliveries(accountId, mode, await resolveReference(accountId, mode, query))
 }
 
-export async function withSubjects<Query extends { reference?: string }>(
+export async function resolveReference<Query extends { reference?: string }>(
   accountId: string,
   mode: Mode,
   query: Query,
 ): Promise<Query & { subject_ids?: string[] }> {
   const { reference } = query
   if (!reference) return query
-  return { ...query, subject_ids: await findSubjects(accountId, mode, reference) }
+  return { ...query, subject_ids: await findSubjectIds(accountId, mode, reference) }
 }
 
-async function findSubjects(accountId: string, mode: Mode, reference: string): Promise<string[]> {
+async function findSubjectIds(accountId: string, mode: Mode, reference: string): Promise<string[]> {
   if (isUuid(reference)) {
     const event = await db().event.findFirst({
       where: { accountId, mode, id: reference },

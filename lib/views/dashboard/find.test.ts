@@ -6,7 +6,7 @@ import { deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
 import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
 import { addressIn, makeWorld, type World } from '#lib/testing/world.ts'
-import { Found, find } from '#lib/views/dashboard/find.ts'
+import { findHits, HitList } from '#lib/views/dashboard/find.ts'
 
 let api: Api
 let world: World
@@ -16,12 +16,12 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-const look = (q: string) => find(world.merchant.id, 'test', q)
+const search = (q: string) => findHits(world.merchant.id, 'test', q)
 const read = async (path: string) =>
   (await call(api.url, 'GET', addressIn(world, path), { token: world.token })).body.data
 
 async function expectOnly(q: string, kind: string, href: string): Promise<void> {
-  const exact = (await look(q)).filter(hit => hit.isExact)
+  const exact = (await search(q)).filter(hit => hit.isExact)
   expect(exact.map(hit => [hit.kind, hit.href])).toEqual([[kind, href]])
 }
 
@@ -55,12 +55,12 @@ describe('exactly one hit for', () => {
     const delivery = (await deliveriesOf(world.merchant)).at(-1)
     await expectOnly(delivery?.id ?? '', 'delivery', `/test/webhooks/deliveries/${delivery?.id}`)
     const event = await db().event.findFirstOrThrow({ where: { accountId: world.merchant.id } })
-    const [hit] = await look(event.id)
+    const [hit] = await search(event.id)
     expect(hit).toMatchObject({ kind: 'event', label: event.type, isExact: true })
   })
 
   test('a token by its prefix, without revealing more than the list', async () => {
-    const [hit] = await look(world.token.slice(0, 20))
+    const [hit] = await search(world.token.slice(0, 20))
     expect(hit).toMatchObject({ kind: 'token', status: 'active', href: '/test/settings/tokens' })
     expect(JSON.stringify(hit)).not.toContain(world.token.slice(0, 21))
   })
@@ -71,7 +71,7 @@ test('a payer is found by document in any notation, e-mail and part of the name'
   const digits = client_doc.replaceAll(/\D/g, '')
   const dotted = digits.replace(/(\d{3})(\d{3})(\d{3})(\d{2})/, '$1.$2.$3-$4')
   for (const text of [digits, dotted, client_email, client_email.toUpperCase(), 'ana acer']) {
-    const hits = await look(text)
+    const hits = await search(text)
     expect(
       hits.map(hit => hit.id),
       text,
@@ -86,8 +86,8 @@ test('nothing of another account or mode is found', async () => {
   const [delivery] = await deliveriesOf(world.merchant)
   const names = [id, external_id, br_code, client_email, world.withdrawal, world.refund]
   for (const name of [...names, world.token.slice(0, 20), delivery?.id ?? newId()]) {
-    expect(await find(stranger.id, 'test', name), name).toEqual([])
-    expect(await find(world.merchant.id, 'live', name), name).toEqual([])
+    expect(await findHits(stranger.id, 'test', name), name).toEqual([])
+    expect(await findHits(world.merchant.id, 'live', name), name).toEqual([])
   }
 })
 
@@ -96,7 +96,7 @@ test('GET find returns its declared shape, 422 without a text, and 403 for a tok
   const ask = (query: string) => call(api.url, 'GET', `/dashboard/find${query}`, { headers })
   const { status, body } = await ask(`?q=${world.charge}`)
   expect(status).toBe(200)
-  expectShape(Found, body)
+  expectShape(HitList, body)
   expect((await ask('')).body).toEqual({ errors: { q: ['q is required'] } })
   expect((await ask(`?q=${'x'.repeat(601)}`)).status).toBe(422)
   const token = await makeToken(world.merchant.id)

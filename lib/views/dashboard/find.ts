@@ -8,8 +8,8 @@ import { parseBrCode } from '#lib/base/pix/br-code.ts'
 import { normalizeTaxId, taxIdKind } from '#lib/base/pix/tax-id.ts'
 import { listCharges } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
-import { isTokenActive, tokenStatus } from '#lib/rooms/tokens/status.ts'
-import { FOUND_KINDS, type Hit } from '#lib/views/dashboard/schema.ts'
+import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
+import { HIT_KINDS, type Hit } from '#lib/views/dashboard/schema.ts'
 
 const HITS_MAX = 8
 /** Longest PIX code of a charge. */
@@ -25,10 +25,10 @@ export const FindQuery = z.object({
     .max(TEXT_MAX, must(`have at most ${TEXT_MAX} characters`)),
 })
 
-export const Found = z.object({
+export const HitList = z.object({
   data: z.array(
     z.object({
-      kind: z.enum(FOUND_KINDS),
+      kind: z.enum(HIT_KINDS),
       id: z.guid(),
       label: z.string(),
       detail: z.string().nullable(),
@@ -41,14 +41,14 @@ export const Found = z.object({
 })
 
 /** Finds everything with this name in one mode of an account, exact matches first. */
-export async function find(accountId: string, mode: Mode, given: string): Promise<Hit[]> {
-  const names = readNames(given.trim())
+export async function findHits(accountId: string, mode: Mode, text: string): Promise<Hit[]> {
+  const names = parseSearchTerms(text.trim())
   const found = await Promise.all(
     names.map(async name => {
       const query = { q: name.slice(0, REFERENCE_MAX), limit: HITS_MAX }
       const [{ rows }, others] = await Promise.all([
         listCharges(accountId, mode, query),
-        findOthers(accountId, mode, name),
+        findOtherHits(accountId, mode, name),
       ])
       return [...rows.map(row => chargeHit(row, name)), ...others]
     }),
@@ -58,16 +58,16 @@ export async function find(accountId: string, mode: Mode, given: string): Promis
 }
 
 /** A code contains its charge's id without hyphens, which may also be a merchant's reference. */
-function readNames(text: string): string[] {
+function parseSearchTerms(text: string): string[] {
   const reading = parseBrCode(text)
   const code = reading.ok ? reading.code : null
   const place = code?.kind === 'dynamic' ? code.location.split('/').at(-1) : null
   const name = code?.txid ?? place ?? text
-  const id = asId(name)
+  const id = toUuid(name)
   return id && id !== name.toLowerCase() ? [id, name] : [id ?? name]
 }
 
-function asId(text: string): string | null {
+function toUuid(text: string): string | null {
   if (isUuid(text)) return text.toLowerCase()
   const [, ...parts] =
     /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/i.exec(text) ?? []
@@ -91,19 +91,19 @@ function chargeHit(row: ChargeRow, text: string): Hit {
 }
 
 /** Searches each kind by its own index; no table is scanned. */
-async function findOthers(accountId: string, mode: Mode, text: string): Promise<Hit[]> {
-  const ofThem = (alias: string) => {
+async function findOtherHits(accountId: string, mode: Mode, text: string): Promise<Hit[]> {
+  const scopeCondition = (alias: string) => {
     const row = Prisma.raw(alias)
     return Prisma.sql`${row}.account_id = ${accountId}::uuid AND ${row}.mode = ${mode}`
   }
-  const at = `/${mode}`
+  const basePath = `/${mode}`
   const parts = isUuid(text)
-    ? byId(ofThem, text, at)
+    ? byId(scopeCondition, text, basePath)
     : [
-        withdrawals(ofThem, Prisma.sql`w.external_id = ${text}`, at),
-        withdrawals(ofThem, Prisma.sql`w.end_to_end_id = ${text}`, at),
-        refunds(ofThem, Prisma.sql`r.return_id = ${text}`, at),
-        ...(/^troco_(test|live)_/.test(text) ? [tokens(ofThem, text, at)] : []),
+        withdrawals(scopeCondition, Prisma.sql`w.external_id = ${text}`, basePath),
+        withdrawals(scopeCondition, Prisma.sql`w.end_to_end_id = ${text}`, basePath),
+        refunds(scopeCondition, Prisma.sql`r.return_id = ${text}`, basePath),
+        ...(/^troco_(test|live)_/.test(text) ? [tokens(scopeCondition, text, basePath)] : []),
       ]
   const union = Prisma.join(
     parts.map(part => Prisma.sql`(${part})`),
@@ -115,52 +115,56 @@ async function findOthers(accountId: string, mode: Mode, text: string): Promise<
     SELECT ${asJson(columns)}::text AS json FROM (${union} LIMIT ${HITS_MAX}) f`)
 }
 
-type Rows = (alias: string) => Prisma.Sql
+type ScopeSql = (alias: string) => Prisma.Sql
 
 /** An event and its delivery to the resource's own URL share an id: the delivery shows more. */
-function byId(ofThem: Rows, id: string, at: string): Prisma.Sql[] {
+function byId(scopeCondition: ScopeSql, id: string, basePath: string): Prisma.Sql[] {
   return [
-    withdrawals(ofThem, Prisma.sql`w.id = ${id}::uuid`, at),
-    refunds(ofThem, Prisma.sql`r.id = ${id}::uuid`, at),
-    deliveries(ofThem, Prisma.sql`d.id = ${id}::uuid`, at),
+    withdrawals(scopeCondition, Prisma.sql`w.id = ${id}::uuid`, basePath),
+    refunds(scopeCondition, Prisma.sql`r.id = ${id}::uuid`, basePath),
+    deliveries(scopeCondition, Prisma.sql`d.id = ${id}::uuid`, basePath),
     Prisma.sql`
       SELECT 'event', e.id, e.type, e.sequence::text, 'event', NULL::bigint,
-        ${at}::text || CASE WHEN e.type LIKE 'withdrawal%' THEN '/withdrawals/' ELSE '/charges/' END
+        ${basePath}::text || CASE WHEN e.type LIKE 'withdrawal%' THEN '/withdrawals/' ELSE '/charges/' END
           || e.subject_id
-      FROM events e WHERE ${ofThem('e')} AND e.id = ${id}::uuid AND NOT EXISTS (
-        SELECT 1 FROM deliveries d WHERE ${ofThem('d')} AND d.id = ${id}::uuid)`,
+      FROM events e WHERE ${scopeCondition('e')} AND e.id = ${id}::uuid AND NOT EXISTS (
+        SELECT 1 FROM deliveries d WHERE ${scopeCondition('d')} AND d.id = ${id}::uuid)`,
   ]
 }
 
-function withdrawals(ofThem: Rows, which: Prisma.Sql, at: string): Prisma.Sql {
+function withdrawals(
+  scopeCondition: ScopeSql,
+  condition: Prisma.Sql,
+  basePath: string,
+): Prisma.Sql {
   return Prisma.sql`
     SELECT 'withdrawal' AS kind, w.id, w.pix_key AS label, w.external_id AS detail, w.status,
-      w.amount, ${at}::text || '/withdrawals/' || w.id AS href
-    FROM withdrawals w WHERE ${ofThem('w')} AND ${which}`
+      w.amount, ${basePath}::text || '/withdrawals/' || w.id AS href
+    FROM withdrawals w WHERE ${scopeCondition('w')} AND ${condition}`
 }
 
-function refunds(ofThem: Rows, which: Prisma.Sql, at: string): Prisma.Sql {
+function refunds(scopeCondition: ScopeSql, condition: Prisma.Sql, basePath: string): Prisma.Sql {
   return Prisma.sql`
     SELECT 'refund' AS kind, r.id, c.client_name AS label, c.external_id AS detail, r.status,
-      r.amount, ${at}::text || '/charges/' || r.charge_id AS href
+      r.amount, ${basePath}::text || '/charges/' || r.charge_id AS href
     FROM refunds r JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
-    WHERE ${ofThem('r')} AND ${which}`
+    WHERE ${scopeCondition('r')} AND ${condition}`
 }
 
-function deliveries(ofThem: Rows, which: Prisma.Sql, at: string): Prisma.Sql {
+function deliveries(scopeCondition: ScopeSql, condition: Prisma.Sql, basePath: string): Prisma.Sql {
   return Prisma.sql`
     SELECT 'delivery' AS kind, d.id, e.type AS label, d.url AS detail, d.status,
-      NULL::bigint AS amount, ${at}::text || '/webhooks/deliveries/' || d.id AS href
+      NULL::bigint AS amount, ${basePath}::text || '/webhooks/deliveries/' || d.id AS href
     FROM deliveries d JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id
-    WHERE ${ofThem('d')} AND ${which}`
+    WHERE ${scopeCondition('d')} AND ${condition}`
 }
 
 /** Scans the account's tokens: there are few, and the primary key begins with the account. */
-function tokens(ofThem: Rows, text: string, at: string): Prisma.Sql {
+function tokens(scopeCondition: ScopeSql, text: string, basePath: string): Prisma.Sql {
   return Prisma.sql`
     SELECT 'token' AS kind, t.id, t.name AS label, t.prefix AS detail,
-      CASE WHEN ${isTokenActive} THEN 'active' ELSE ${tokenStatus} END AS status,
+      CASE WHEN ${activeTokenCondition} THEN 'active' ELSE ${tokenStatusSql} END AS status,
       NULL::bigint AS amount,
-      ${at}::text || '/settings/tokens' AS href
-    FROM tokens t WHERE ${ofThem('t')} AND t.prefix = left(${text}, 20)`
+      ${basePath}::text || '/settings/tokens' AS href
+    FROM tokens t WHERE ${scopeCondition('t')} AND t.prefix = left(${text}, 20)`
 }

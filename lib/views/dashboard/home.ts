@@ -15,7 +15,7 @@ const CHARGES_SHOWN = 6
 const MONTH_DAYS = 30
 const WEEK_DAYS = 7
 /** Newest orders searched for pending ones: older ones are long settled. */
-const ORDERS_READ = 1_000
+const ORDERS_READ_MAX = 1_000
 
 export interface HomeAccount {
   id: string
@@ -33,19 +33,19 @@ export async function readHome(
   const month = listDays(addDays(today, 1 - MONTH_DAYS), today)
   const shown = chartDays(params, today)
   const since = midnight(addDays(today, 1 - MONTH_DAYS), timeZone)
-  const [[received, chart], summary, present, webhooks, latest] = await Promise.all([
+  const [[received, chart], summary, current, webhooks, latest] = await Promise.all([
     sumBoth(account, mode, month, shown),
     summarizeCharges(id, mode, since),
-    readPresent(id, mode),
+    readCurrentFigures(id, mode),
     readDeliveryRate(id, mode),
     listChargeRows(id, mode, { limit: CHARGES_SHOWN }),
   ])
   return {
-    ...present,
+    ...current,
     received: {
-      today: total(received.slice(-1)),
-      week: total(received.slice(-WEEK_DAYS)),
-      month: total(received),
+      today: sumReceived(received.slice(-1)),
+      week: sumReceived(received.slice(-WEEK_DAYS)),
+      month: sumReceived(received),
     },
     ...summary,
     webhooks,
@@ -77,14 +77,14 @@ async function sumDays(account: HomeAccount, mode: Mode, days: string[]): Promis
   return days.map((day, at) => ({ day, ...(sums[at] ?? { amount: 0, count: 0 }) }))
 }
 
-function total(days: DayReceived[]): Received {
+function sumReceived(days: DayReceived[]): Received {
   return {
     amount: days.reduce((sum, { amount }) => sum + amount, 0),
     count: days.reduce((sum, { count }) => sum + count, 0),
   }
 }
 
-interface Present {
+interface CurrentFigures {
   available: number
   outbound: number
   withdrawals: { count: number; amount: number }
@@ -93,7 +93,7 @@ interface Present {
 }
 
 /** Reads balances, pending orders and the last check of the books from one snapshot. */
-async function readPresent(
+async function readCurrentFigures(
   accountId: string,
   mode: Mode,
 ): Promise<Pick<Home, 'balance' | 'books'>> {
@@ -104,9 +104,9 @@ async function readPresent(
     SELECT json_build_object('count', count(*), 'amount', coalesce(sum(o.amount), 0)) FROM (
       SELECT o.status, o.amount FROM ${table} o
       WHERE o.account_id = ${accountId}::uuid AND o.mode = ${mode}
-      ORDER BY o.id DESC LIMIT ${ORDERS_READ}) o
+      ORDER BY o.id DESC LIMIT ${ORDERS_READ_MAX}) o
     WHERE o.status = 'pending')`
-  const [found] = await queryRows<Present>(Prisma.sql`
+  const [found] = await queryRows<CurrentFigures>(Prisma.sql`
     SELECT json_build_object('available', ${balance('available')}, 'outbound', ${balance('outbound')},
       'withdrawals', ${pending(Prisma.sql`withdrawals`)}, 'refunds', ${pending(Prisma.sql`refunds`)},
       'books', (SELECT row_to_json(k) FROM (

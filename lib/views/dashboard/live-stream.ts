@@ -1,13 +1,13 @@
 import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
-import { isWatchedEnough, watchCharge } from '#lib/views/dashboard/live.ts'
-import type { ChargeNews } from '#lib/views/dashboard/schema.ts'
+import { hasMaxWatchers, watchCharge } from '#lib/views/dashboard/live.ts'
+import type { ChargeStatusUpdate } from '#lib/views/dashboard/schema.ts'
 
 /** Interval of access checks and of heartbeats: proxies drop silent connections. */
 const HEARTBEAT_MS = 15_000
 /** Maximum duration of a stream; then the page opens a new one. */
-const LASTS_MS = 600_000
+const DURATION_MAX_MS = 600_000
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -21,29 +21,34 @@ interface Listener {
   accountId: string
   mode: Mode
   /** Throws once the listener has lost access. */
-  proveAgain: () => Promise<void>
+  reauthorize: () => Promise<void>
 }
 
 export async function streamCharge(
-  { accountId, mode, proveAgain }: Listener,
+  { accountId, mode, reauthorize }: Listener,
   idOrReference: string,
 ) {
   const charge = await findCharge(accountId, mode, idOrReference)
   if (!charge) throw refuse('transaction_not_found')
-  if (isWatchedEnough(accountId)) {
+  if (hasMaxWatchers(accountId)) {
     throw refuse('limit_reached', 'Too many live charges are open in this account: close one first')
   }
-  const chunks = new Outlet(outlet => {
-    const tell = (status: ChargeNews['status']) =>
-      outlet.say(`data: ${JSON.stringify({ status } satisfies ChargeNews)}\n\n`)
-    const end = () => outlet.end()
-    const off = watchCharge({ accountId, chargeId: charge.id, tell, end })
+  const chunks = new ChunkStream(stream => {
+    const sendStatus = (status: ChargeStatusUpdate['status']) =>
+      stream.push(`data: ${JSON.stringify({ status } satisfies ChargeStatusUpdate)}\n\n`)
+    const end = () => stream.end()
+    const unwatch = watchCharge({
+      accountId,
+      chargeId: charge.id,
+      onStatus: sendStatus,
+      onEnd: end,
+    })
     const timers = [
-      setInterval(() => proveAgain().then(() => outlet.say(':\n\n'), end), HEARTBEAT_MS),
-      setTimeout(end, LASTS_MS),
+      setInterval(() => reauthorize().then(() => stream.push(':\n\n'), end), HEARTBEAT_MS),
+      setTimeout(end, DURATION_MAX_MS),
     ]
     return () => {
-      off()
+      unwatch()
       for (const timer of timers) clearInterval(timer)
     }
   })
@@ -54,20 +59,20 @@ export async function streamCharge(
  * Text chunks read as they arrive. Starts with the first read; a reader that leaves ends it at
  * once, which a waiting generator would not notice.
  */
-class Outlet implements AsyncIterableIterator<string> {
-  readonly #begin: (outlet: Outlet) => () => void
+class ChunkStream implements AsyncIterableIterator<string> {
+  readonly #begin: (outlet: ChunkStream) => () => void
   #stop: (() => void) | null = null
   #isOver = false
   #said: string[] = []
   #give: ((result: IteratorResult<string>) => void) | null = null
 
-  constructor(begin: (outlet: Outlet) => () => void) {
-    this.#begin = begin
+  constructor(start: (outlet: ChunkStream) => () => void) {
+    this.#begin = start
   }
 
-  say(words: string): void {
+  push(text: string): void {
     if (this.#isOver) return
-    this.#said.push(words)
+    this.#said.push(text)
     this.#pass()
   }
 
@@ -80,8 +85,8 @@ class Outlet implements AsyncIterableIterator<string> {
 
   next(): Promise<IteratorResult<string>> {
     if (!this.#isOver) this.#stop ??= this.#begin(this)
-    return new Promise(give => {
-      this.#give = give
+    return new Promise(resolve => {
+      this.#give = resolve
       this.#pass()
     })
   }
@@ -97,10 +102,10 @@ class Outlet implements AsyncIterableIterator<string> {
   }
 
   #pass(): void {
-    const give = this.#give
-    if (!give || (this.#said.length === 0 && !this.#isOver)) return
+    const resolve = this.#give
+    if (!resolve || (this.#said.length === 0 && !this.#isOver)) return
     this.#give = null
     const value = this.#said.shift()
-    give(value === undefined ? { done: true, value } : { done: false, value })
+    resolve(value === undefined ? { done: true, value } : { done: false, value })
   }
 }

@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterAll(() => api.close())
 
 const headers = () => pageHeaders(secret, merchant.id)
-const ask = (id: string) =>
+const request = (id: string) =>
   call(api.url, 'GET', `/dashboard/charges/${id}/live`, { headers: headers() })
 
 /** Listens as a page does and collects the events with their time. */
@@ -134,7 +134,7 @@ test('an account may have at most twenty live charges open; other accounts are n
   const { id } = await openCharge(merchant)
   const ears = await Promise.all(Array.from({ length: 20 }, () => listen(id)))
   await expect.poll(() => countWatchers(merchant.id)).toBe(20)
-  const refused = await ask(id)
+  const refused = await request(id)
   expect([refused.status, refused.headers.get('x-error-code')]).toEqual([409, 'limit_reached'])
   const [mine, mySecret] = [merchant, secret]
   merchant = await makeMerchant()
@@ -172,7 +172,7 @@ test('a live charge ends after the member has signed out', async () => {
 test('a live charge returns 404 for other accounts and keeps no subscription for HEAD', async () => {
   const theirs = (await openCharge(await makeMerchant())).id
   for (const id of [newId(), 'x', "'%00", theirs].map(encodeURIComponent)) {
-    expect(refusal(await ask(id)), id).toEqual(NOT_FOUND)
+    expect(refusal(await request(id)), id).toEqual(NOT_FOUND)
   }
   const id = await payAndTell(merchant)
   const address = `${api.url}/api/dashboard/charges/${id}/live`

@@ -6,23 +6,23 @@ import { log } from '#lib/base/log.ts'
 import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
 
 /** Notifications that may concern a charge's page. */
-const SAID: Topic[] = ['charges', 'deliveries', 'refunds']
+const WATCHED_TOPICS: Topic[] = ['charges', 'deliveries', 'refunds']
 /** Minimum interval between reads of all watched charges, however many notifications arrive. */
-const LOOK_EVERY_MS = 250
+const READ_INTERVAL_MIN_MS = 250
 /** Interval of reads without notification: some get lost, and small changes send none. */
-const LOOK_ANYWAY_MS = 5_000
+const POLL_MS = 5_000
 const WATCHERS_MAX = 20
 
 export interface Watcher {
   accountId: string
   chargeId: string
   /** Called after the first read and after each change. */
-  tell: (status: ChargeStatus) => void
+  onStatus: (status: ChargeStatus) => void
   /** Called when no more changes will be reported. */
-  end: () => void
+  onEnd: () => void
 }
 
-interface Seen {
+interface ChargeMark {
   account_id: string
   id: string
   status: ChargeStatus
@@ -45,7 +45,7 @@ export function watchCharge(watcher: Watcher): () => void {
 }
 
 /** Returns whether the account has so many streams open that further pages should poll. */
-export function isWatchedEnough(accountId: string): boolean {
+export function hasMaxWatchers(accountId: string): boolean {
   return countWatchers(accountId) >= WATCHERS_MAX
 }
 
@@ -77,14 +77,14 @@ class Hub {
 
   #begin(): void {
     const stopping = new AbortController()
-    const look = () => this.#lookSoon()
-    const anyway = setInterval(look, LOOK_ANYWAY_MS)
-    anyway.unref()
+    const scheduleRead = () => this.#lookSoon()
+    const poll = setInterval(scheduleRead, POLL_MS)
+    poll.unref()
     listenForWakeUps(stopping.signal)
     this.#offs = [
-      ...SAID.map(topic => onWake(topic, look)),
+      ...WATCHED_TOPICS.map(topic => onWake(topic, scheduleRead)),
       onShutdown(() => this.#endAll()),
-      () => clearInterval(anyway),
+      () => clearInterval(poll),
       () => stopping.abort(),
     ]
   }
@@ -96,13 +96,13 @@ class Hub {
   }
 
   #endAll(): void {
-    for (const watcher of [...this.#watchers.keys()]) watcher.end()
+    for (const watcher of [...this.#watchers.keys()]) watcher.onEnd()
   }
 
   #lookSoon(): void {
     if (this.#isLooking) this.#isStale = true
     if (this.#isLooking || this.#timer) return
-    const waitMs = Math.max(0, this.#lookedAt + LOOK_EVERY_MS - performance.now())
+    const waitMs = Math.max(0, this.#lookedAt + READ_INTERVAL_MIN_MS - performance.now())
     this.#timer = setTimeout(() => this.#look(), waitMs)
   }
 
@@ -120,23 +120,23 @@ class Hub {
     if (this.#isStale && this.#watchers.size > 0) this.#lookSoon()
   }
 
-  #tell(seen: Seen[]): void {
-    const byKey = new Map(seen.map(one => [`${one.account_id} ${one.id}`, one]))
+  #tell(marks: ChargeMark[]): void {
+    const byKey = new Map(marks.map(one => [`${one.account_id} ${one.id}`, one]))
     for (const [watcher, mark] of [...this.#watchers]) {
-      const now = byKey.get(`${watcher.accountId} ${watcher.chargeId}`)
-      if (!now || now.mark === mark || !this.#watchers.has(watcher)) continue
-      this.#watchers.set(watcher, now.mark)
-      watcher.tell(now.status)
+      const current = byKey.get(`${watcher.accountId} ${watcher.chargeId}`)
+      if (!current || current.mark === mark || !this.#watchers.has(watcher)) continue
+      this.#watchers.set(watcher, current.mark)
+      watcher.onStatus(current.status)
     }
   }
 }
 
 /** Refunds update the charge's row; each attempt and the end of a delivery change its mark. */
-async function readMarks(watchers: Watcher[]): Promise<Seen[]> {
+async function readMarks(watchers: Watcher[]): Promise<ChargeMark[]> {
   if (watchers.length === 0) return []
   const accounts = watchers.map(({ accountId }) => accountId)
   const charges = watchers.map(({ chargeId }) => chargeId)
-  return queryRows<Seen>(Prisma.sql`
+  return queryRows<ChargeMark>(Prisma.sql`
     SELECT json_build_object('account_id', c.account_id, 'id', c.id, 'status', c.status,
       'mark', concat_ws(' ', c.status, c.updated_at, c.viewed_at, d.mark))::text AS json
     FROM unnest(${accounts}::uuid[], ${charges}::uuid[]) w (account_id, id)

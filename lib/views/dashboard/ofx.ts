@@ -7,7 +7,7 @@ import type { StatementRow } from '#lib/views/dashboard/schema.ts'
  * OFX 1.0.2, which Brazilian banks export and accounting programs import. Every element is closed,
  * as SGML allows, and all text is ASCII, so that the assumed encoding does not matter.
  */
-interface Book {
+interface OfxStatement {
   accountId: string
   mode: Mode
   timeZone: string
@@ -31,7 +31,7 @@ const HEADER = {
 const MEMO_MAX = 255
 const BEFORE_PIX = new Date('2020-01-01T12:00:00Z')
 
-export function ofxHead({ accountId, mode, timeZone, from, last }: Book): string {
+export function ofxHead({ accountId, mode, timeZone, from, last }: OfxStatement): string {
   const header = Object.entries(HEADER).map(([name, value]) => `${name}:${value}\r\n`)
   const time = ofxTime(last, timeZone)
   const status = '<STATUS><CODE>0</CODE><SEVERITY>INFO</SEVERITY></STATUS>'
@@ -61,7 +61,7 @@ export function ofxLine(row: StatementRow, memo: string, timeZone: string): stri
   ].join('')
 }
 
-export function ofxEnd({ closing, last, timeZone }: Book): string {
+export function ofxEnd({ closing, last, timeZone }: OfxStatement): string {
   return [
     '</BANKTRANLIST>',
     `<LEDGERBAL><BALAMT>${formatDecimalAmount(closing)}</BALAMT>`,

@@ -53,9 +53,9 @@ export type WithdrawalStep =
       times: number
       last_at: string
     }
-  | ToldStep
+  | AttemptStep
 
-export type ToldStep = {
+export type AttemptStep = {
   what: 'told'
   at: string
   host: string
@@ -68,23 +68,23 @@ export interface RejectionFields {
   rejection_params: ReasonParams | null
 }
 
-export interface WithdrawalStory {
+export interface WithdrawalTimelineData {
   withdrawal: WithdrawalDetail
   /** The key as the bank's directory stores it. */
   dict_key: string
   steps: WithdrawalStep[]
 }
 
-export const STEPS = ['token', 'payment', 'webhook'] as const
-export type Step = (typeof STEPS)[number]
+export const FIRST_STEPS = ['token', 'payment', 'webhook'] as const
+export type FirstStepName = (typeof FIRST_STEPS)[number]
 
 /** Set once the user hides the first steps. */
-export const STEPS_COOKIE = 'troco-first-steps'
+export const FIRST_STEPS_COOKIE = 'troco-first-steps'
 
-export const FOUND_KINDS = ['charge', 'withdrawal', 'refund', 'delivery', 'event', 'token'] as const
+export const HIT_KINDS = ['charge', 'withdrawal', 'refund', 'delivery', 'event', 'token'] as const
 
 export interface Hit {
-  kind: (typeof FOUND_KINDS)[number]
+  kind: (typeof HIT_KINDS)[number]
   id: string
   /** Name of the result, and what distinguishes it from similar ones. */
   label: string
@@ -108,7 +108,7 @@ export type ChargeStep =
       amount: number
       balance_after: number
     }
-  | (ToldStep & { duration_ms: number })
+  | (AttemptStep & { duration_ms: number })
   | ({
       what: 'refund'
       at: string
@@ -121,7 +121,7 @@ export type ChargeStep =
   | { what: 'next_try'; at: string | null; host: string; number: number }
 
 /** Charge as its page shows it: the payer's document is masked. */
-export interface ChargeStory {
+export interface ChargeTimelineData {
   charge: ChargeDetail
   steps: ChargeStep[]
   refunds: (RefundDetail & RejectionFields)[]
@@ -129,7 +129,7 @@ export interface ChargeStory {
   refundable: number
 }
 
-export interface ChargeNews {
+export interface ChargeStatusUpdate {
   status: ChargeDetail['status']
 }
 
@@ -138,8 +138,8 @@ export const EXPORT_END = '\u001e'
 
 /** Why the simulated bank cannot pay a text: no code, a broken one, or not one of its own. */
 export type BankProblem = BrCodeError | 'no_code' | 'real' | 'foreign'
-type Terms = 'id' | 'br_code' | 'amount' | 'status' | 'external_id' | 'expires_at'
+type CodeFields = 'id' | 'br_code' | 'amount' | 'status' | 'external_id' | 'expires_at'
 
 export type BankReading =
   | { problem: BankProblem; receiver: null; city: null; charge: null }
-  | { problem: null; receiver: string; city: string; charge: Pick<ChargeDetail, Terms> }
+  | { problem: null; receiver: string; city: string; charge: Pick<ChargeDetail, CodeFields> }

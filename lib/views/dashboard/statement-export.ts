@@ -36,11 +36,11 @@ export async function exportStatement(
   const now = new Date()
   const last = span.to && span.to < now ? new Date(span.to.getTime() - 1) : now
   const pages = walkStatement(account.id, mode, range)
-  const about = { accountId: account.id, mode, timeZone, from: span.from, last, ...range }
+  const statement = { accountId: account.id, mode, timeZone, from: span.from, last, ...range }
   const chunks =
     query.format === 'csv'
-      ? csvOf(pages, query.locale, timeZone)
-      : ofxOf(pages, query.locale, about)
+      ? writeCsv(pages, query.locale, timeZone)
+      : writeOfx(pages, query.locale, statement)
   const name = `${query.locale === 'pt-BR' ? 'extrato' : 'statement'}-${dayOf(last, timeZone)}`
   return {
     headers: {
@@ -53,7 +53,7 @@ export async function exportStatement(
 
 type Pages = AsyncIterable<StatementRow[]>
 
-async function* csvOf(pages: Pages, locale: Locale, timeZone: string): AsyncGenerator<string> {
+async function* writeCsv(pages: Pages, locale: Locale, timeZone: string): AsyncGenerator<string> {
   const { column, kind } = MESSAGES[locale].statement
   const time = csvTimeFormatter(locale, timeZone)
   const names = [column.when, column.what, column.with, column.reference, column.id]
@@ -64,7 +64,7 @@ async function* csvOf(pages: Pages, locale: Locale, timeZone: string): AsyncGene
         [
           time(row.created_at),
           kind[row.kind],
-          counterpart(row),
+          counterparty(row),
           row.external_id,
           row.subject_id,
           { amount: row.amount },
@@ -77,24 +77,24 @@ async function* csvOf(pages: Pages, locale: Locale, timeZone: string): AsyncGene
   }
 }
 
-async function* ofxOf(
+async function* writeOfx(
   pages: Pages,
   locale: Locale,
-  about: Parameters<typeof ofxHead>[0],
+  statement: Parameters<typeof ofxHead>[0],
 ): AsyncGenerator<string> {
   const { kind } = MESSAGES[locale].statement
-  yield ofxHead(about)
+  yield ofxHead(statement)
   for await (const rows of pages) {
     const lines = rows.map(row => {
-      const words = [kind[row.kind], counterpart(row), row.external_id].filter(Boolean)
-      return ofxLine(row, words.join(' - '), about.timeZone)
+      const parts = [kind[row.kind], counterparty(row), row.external_id].filter(Boolean)
+      return ofxLine(row, parts.join(' - '), statement.timeZone)
     })
     yield lines.join('')
   }
-  yield ofxEnd(about)
+  yield ofxEnd(statement)
 }
 
 /** Returns the other party of a movement, with a PIX key masked. */
-function counterpart({ client_name, pix_key_type, dict_key }: StatementRow): string {
+function counterparty({ client_name, pix_key_type, dict_key }: StatementRow): string {
   return client_name ?? (pix_key_type && dict_key ? maskPixKey(pix_key_type, dict_key) : '')
 }

@@ -14,10 +14,10 @@ import { listStatement, statementSpan, walkStatement } from '#lib/views/dashboar
 
 const HISTORIES = 50
 
-type Deed = { deed: 'pay' | 'withdraw' | 'approve' | 'reject' | 'refund'; amount: number }
+type Action = { action: 'pay' | 'withdraw' | 'approve' | 'reject' | 'refund'; amount: number }
 
 /** Makes a merchant and performs the actions; those that the ledger refuses are skipped. */
-async function live(deeds: Deed[]): Promise<Account> {
+async function makeHistory(actions: Action[]): Promise<Account> {
   const merchant = await makeMerchant()
   const paid: string[] = []
   const pending: string[] = []
@@ -27,23 +27,23 @@ async function live(deeds: Deed[]): Promise<Account> {
     if (error.code !== 'insufficient_balance' && error.code !== 'invalid_input') throw error
     return null
   }
-  for (const { deed, amount } of deeds) {
+  for (const { action, amount } of actions) {
     const accountId = merchant.id
-    if (deed === 'pay') {
+    if (action === 'pay') {
       const { id } = await openCharge(merchant, amount)
       await simulateCharge(accountId, id, 'paid')
       paid.push(id)
-    } else if (deed === 'withdraw') {
+    } else if (action === 'withdraw') {
       const made = await createWithdrawal(accountId, 'test', { ...key, amount }).catch(refused)
       if (made) pending.push(made.id)
-    } else if (deed === 'refund') {
+    } else if (action === 'refund') {
       const chargeId = paid.at(-1)
       if (chargeId) await createRefund(accountId, 'test', chargeId, { amount: 100 }).catch(refused)
     } else {
       const withdrawalId = pending.shift() ?? ''
       if (!withdrawalId) continue
       const settlement = { accountId, withdrawalId }
-      if (deed === 'approve')
+      if (action === 'approve')
         await approveWithdrawal({
           ...settlement,
           endToEndId: `E${withdrawalId.replaceAll('-', '').slice(1)}`,
@@ -61,20 +61,20 @@ async function readAll(merchant: Account, period: { from?: Date; to?: Date } = {
   return { range, rows, totals: await totalStatement(merchant.id, 'test', range) }
 }
 
-const deeds = fc.array(
+const actions = fc.array(
   fc.record({
-    deed: fc.constantFrom('pay', 'pay', 'withdraw', 'approve', 'reject', 'refund'),
+    action: fc.constantFrom('pay', 'pay', 'withdraw', 'approve', 'reject', 'refund'),
     amount: fc.integer({ min: 1_000, max: 9_000 }),
   }),
   { minLength: 1, maxLength: 14 },
-) as fc.Arbitrary<Deed[]>
+) as fc.Arbitrary<Action[]>
 
 test('statements add up for any history and any division into periods', async () => {
   const property = fc.asyncProperty(
-    deeds,
+    actions,
     fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 4 }),
     async (history, cuts) => {
-      const merchant = await live([{ deed: 'pay', amount: 5_000 }, ...history])
+      const merchant = await makeHistory([{ action: 'pay', amount: 5_000 }, ...history])
       const whole = await readAll(merchant)
       const { available } = await readBalances(merchant.id, 'test')
       expect(whole.range).toMatchObject({ opening: 0, closing: available })
@@ -116,8 +116,8 @@ test('statements add up for any history and any division into periods', async ()
 
 describe('pages of a statement', () => {
   test('contain every row once, newest first, even if money moves meanwhile', async () => {
-    const pays = Array.from({ length: 60 }, () => ({ deed: 'pay' as const, amount: 1_000 }))
-    const merchant = await live(pays)
+    const pays = Array.from({ length: 60 }, () => ({ action: 'pay' as const, amount: 1_000 }))
+    const merchant = await makeHistory(pays)
     const range = await findStatementRange(merchant.id, 'test', {})
     const first = await listStatement(merchant.id, 'test', range)
     expect(first.rows.map(({ version }) => version)).toEqual(
@@ -137,11 +137,11 @@ describe('pages of a statement', () => {
   })
 
   test('describe the subject of each row', async () => {
-    const merchant = await live([
-      { deed: 'pay', amount: 9_000 },
-      { deed: 'withdraw', amount: 2_000 },
-      { deed: 'reject', amount: 0 },
-      { deed: 'refund', amount: 0 },
+    const merchant = await makeHistory([
+      { action: 'pay', amount: 9_000 },
+      { action: 'withdraw', amount: 2_000 },
+      { action: 'reject', amount: 0 },
+      { action: 'refund', amount: 0 },
     ])
     const { rows } = await readAll(merchant)
     const charge = await db().charge.findFirstOrThrow({ where: { accountId: merchant.id } })
@@ -158,7 +158,7 @@ describe('pages of a statement', () => {
 })
 
 test('a statement contains nothing of another mode or merchant', async () => {
-  const merchant = await live([{ deed: 'pay', amount: 5_000 }])
+  const merchant = await makeHistory([{ action: 'pay', amount: 5_000 }])
   const nothing = { first: 1, end: 1, opening: 0, closing: 0 }
   expect(await findStatementRange(merchant.id, 'live', {})).toEqual(nothing)
   const other = await makeMerchant()
@@ -166,7 +166,7 @@ test('a statement contains nothing of another mode or merchant', async () => {
 })
 
 test('a period that ends before it begins is empty and still adds up', async () => {
-  const merchant = await live([{ deed: 'pay', amount: 5_000 }])
+  const merchant = await makeHistory([{ action: 'pay', amount: 5_000 }])
   const future = new Date(Date.now() + 3_600_000)
   const { range, rows } = await readAll(merchant, { from: future, to: new Date(0) })
   expect(rows).toEqual([])

@@ -20,7 +20,7 @@ export interface StatementPage {
   nextCursor: string | null
 }
 
-const LIMIT = 50
+const PAGE_SIZE = 50
 
 /** Lists one page of a period, newest first: the rows before version `cursor`, or the last ones. */
 export async function listStatement(
@@ -30,12 +30,12 @@ export async function listStatement(
   cursor?: number,
 ): Promise<StatementPage> {
   const end = Math.max(range.first, Math.min(range.end, cursor ?? range.end))
-  const first = Math.max(range.first, end - LIMIT)
+  const first = Math.max(range.first, end - PAGE_SIZE)
   const rows = await readStatement(accountId, mode, first, end)
   return { rows: rows.reverse(), nextCursor: first > range.first ? String(first) : null }
 }
 
-const WALKED_AT_ONCE = 1_000
+const BATCH_MAX = 1_000
 
 /** Reads a whole period in chunks, oldest first. */
 export async function* walkStatement(
@@ -43,8 +43,8 @@ export async function* walkStatement(
   mode: Mode,
   { first, end }: StatementRange,
 ): AsyncGenerator<StatementRow[]> {
-  for (let low = first; low < end; low += WALKED_AT_ONCE) {
-    yield await readStatement(accountId, mode, low, Math.min(end, low + WALKED_AT_ONCE))
+  for (let start = first; start < end; start += BATCH_MAX) {
+    yield await readStatement(accountId, mode, start, Math.min(end, start + BATCH_MAX))
   }
 }
 
@@ -65,7 +65,7 @@ async function readStatement(
       SELECT * FROM ledger_entries e
       WHERE e.account_id = ${accountId}::uuid AND e.mode = ${mode} AND e.ledger = 'available'
         AND e.version >= ${first}::bigint AND e.version < ${end}::bigint
-      ORDER BY e.version LIMIT ${WALKED_AT_ONCE}) e
+      ORDER BY e.version LIMIT ${BATCH_MAX}) e
     LEFT JOIN LATERAL (
       SELECT w.external_id, w.pix_key_type, w.dict_key FROM withdrawals w
       WHERE w.account_id = e.account_id AND w.id = e.subject_id

@@ -8,7 +8,7 @@ import { Attempt } from '#lib/services/webhooks/wire.ts'
 
 const { problem, problem_code, problem_params, response_status } = Attempt.shape
 
-export const toldStep = z.object({
+export const attemptStep = z.object({
   what: z.literal('told'),
   at: instant,
   host: z.string(),
@@ -16,7 +16,7 @@ export const toldStep = z.object({
   ...{ response_status, problem, problem_code, problem_params },
 })
 
-export const toldColumns = Prisma.sql`
+export const attemptColumns = Prisma.sql`
   ${utc('a.created_at', 'at')}, d.host, a.number, a.response_status, a.problem,
   ${reasonColumns('a', 'problem')}`
 

@@ -16,8 +16,11 @@ import {
   receive,
   startApi,
 } from '#lib/testing/stage.ts'
-import type { WithdrawalStory } from '#lib/views/dashboard/schema.ts'
-import { readWithdrawalStory, StoryRead } from '#lib/views/dashboard/withdrawal-timeline.ts'
+import type { WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
+import {
+  readWithdrawalTimeline,
+  WithdrawalTimelineRead,
+} from '#lib/views/dashboard/withdrawal-timeline.ts'
 
 const KEY = {
   pixKeyType: 'email',
@@ -41,21 +44,21 @@ beforeEach(async () => {
 })
 afterAll(() => api.close())
 
-const ask = (which: string) =>
+const requestTimeline = (which: string) =>
   call(api.url, 'GET', `/dashboard/withdrawals/${which}/timeline`, {
     headers: pageHeaders(secret, merchant.id),
   })
-const words = ({ steps }: WithdrawalStory) => steps.map(({ what }) => what)
+const listSteps = ({ steps }: WithdrawalTimelineData) => steps.map(({ what }) => what)
 
 test('a rejected withdrawal shows its hold and return with the balance after each', async () => {
   await simulateWithdrawal(merchant.id, id, { outcome: 'rejected', reason: 'closed' })
-  const { status, body } = await ask(id)
+  const { status, body } = await requestTimeline(id)
   expect(status).toBe(200)
-  expectShape(StoryRead, body)
+  expectShape(WithdrawalTimelineRead, body)
   const { data } = body
   expect(data.dict_key).toBe('hold@example.com')
   expect(data.withdrawal).toMatchObject({ id, status: 'rejected', pix_key: 'HOLD@example.com' })
-  expect(words(data)).toEqual(['requested', 'held', 'sent', 'rejected', 'returned'])
+  expect(listSteps(data)).toEqual(['requested', 'held', 'sent', 'rejected', 'returned'])
   expect(data.steps).toMatchObject([
     { at: data.withdrawal.created_at },
     { balance_after: 7_000 },
@@ -68,7 +71,7 @@ test('a rejected withdrawal shows its hold and return with the balance after eac
 
 test("a rejection has a code with parameters, or the bank's own text", async () => {
   const rejectionOf = async (which: string) => {
-    const { steps } = await readWithdrawalStory(merchant.id, 'test', which)
+    const { steps } = await readWithdrawalTimeline(merchant.id, 'test', which)
     return steps.find(({ what }) => what === 'rejected')
   }
   await simulateWithdrawal(merchant.id, id, { outcome: 'rejected' })
@@ -113,9 +116,9 @@ test("webhook attempts are listed with status or problem, and without the URL's 
       { ...attempt, number: 2, responseStatus: 204, durationMs: 12 },
     ],
   })
-  const { body } = await ask(id)
-  expectShape(StoryRead, body)
-  expect(words(body.data)).toEqual(['requested', 'held', 'sent', 'approved', 'told', 'told'])
+  const { body } = await requestTimeline(id)
+  expectShape(WithdrawalTimelineRead, body)
+  expect(listSteps(body.data)).toEqual(['requested', 'held', 'sent', 'approved', 'told', 'told'])
   expect(body.data.steps.slice(-2)).toMatchObject([
     { host: 'shop.example', number: 1, response_status: null, problem: 'timeout' },
     { host: 'shop.example', number: 2, response_status: 204, problem: null },
@@ -147,8 +150,8 @@ test('calls to a real bank come from the journal, and repeated results are one e
   const order = { id: removeHyphens(id), amount: 3_000, dictKey: KEY.dictKey }
   await calls.sendPayout(order)
   for (let times = 0; times < 3; times++) await calls.getPayout(order.id)
-  const { body } = await ask(id)
-  expectShape(StoryRead, body)
+  const { body } = await requestTimeline(id)
+  expectShape(WithdrawalTimelineRead, body)
   expect(body.data.steps.slice(2)).toMatchObject([
     {
       what: 'call',
@@ -169,7 +172,7 @@ test('with the simulator the number of repeated queries is shown', async () => {
     where: { accountId_id: { accountId: merchant.id, id } },
     data: { attempts: 4, dueAt: null },
   })
-  const story = await readWithdrawalStory(merchant.id, 'test', 'payout-1')
+  const story = await readWithdrawalTimeline(merchant.id, 'test', 'payout-1')
   expect(story.steps.at(-1)).toEqual({ what: 'asked_again', at: null, times: 3 })
 })
 
@@ -180,6 +183,6 @@ test.each(['live', 'another merchant', 'nothing'])(
     const mode = whose === 'live' ? 'live' : 'test'
     const account = whose === 'another merchant' ? (await makeMerchant()).id : merchant.id
     const which = whose === 'nothing' ? newId() : id
-    await expect(readWithdrawalStory(account, mode, which)).rejects.toMatchObject(missing)
+    await expect(readWithdrawalTimeline(account, mode, which)).rejects.toMatchObject(missing)
   },
 )

@@ -10,22 +10,22 @@ import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
 import type {
+  AttemptStep,
   RejectionFields,
-  ToldStep,
   WithdrawalStep,
-  WithdrawalStory,
+  WithdrawalTimelineData,
 } from '#lib/views/dashboard/schema.ts'
-import { rejectionFields, toldColumns, toldStep } from '#lib/views/dashboard/told.ts'
+import { attemptColumns, attemptStep, rejectionFields } from '#lib/views/dashboard/told.ts'
 
 type Call = Extract<WithdrawalStep, { what: 'call' }>
 type Entry = Extract<WithdrawalStep, { what: 'held' | 'returned' }>
 
-interface Traces extends RejectionFields {
+interface WithdrawalHistory extends RejectionFields {
   dict_key: string
   attempts: number
   entries: (Omit<Entry, 'what'> & { kind: string })[]
   calls: Omit<Call, 'what' | 'times' | 'last_at'>[]
-  told: Omit<ToldStep, 'what'>[]
+  told: Omit<AttemptStep, 'what'>[]
   /** When the simulated bank processed it: its calls are not in the journal. */
   taken_at: string | null
 }
@@ -34,47 +34,49 @@ interface Traces extends RejectionFields {
 const ROWS_MAX = 200
 
 /** Reads a withdrawal by id or reference, with every recorded step of its history. */
-export async function readWithdrawalStory(
+export async function readWithdrawalTimeline(
   accountId: string,
   mode: Mode,
   idOrReference: string,
-): Promise<WithdrawalStory> {
+): Promise<WithdrawalTimelineData> {
   const row = await findWithdrawal(accountId, mode, idOrReference)
-  const traces = row && (await readTraces(accountId, row.id))
-  if (!traces) throw refuse('withdrawal_not_found')
+  const history = row && (await readHistory(accountId, row.id))
+  if (!history) throw refuse('withdrawal_not_found')
   return {
     withdrawal: withdrawalToWire(row),
-    dict_key: traces.dict_key,
-    steps: stepsOf(row, traces),
+    dict_key: history.dict_key,
+    steps: buildSteps(row, history),
   }
 }
 
-function stepsOf(row: WithdrawalRow, traces: Traces): WithdrawalStep[] {
-  const entry = (kind: string) => traces.entries.find(one => one.kind === kind)
+function buildSteps(row: WithdrawalRow, history: WithdrawalHistory): WithdrawalStep[] {
+  const entry = (kind: string) => history.entries.find(one => one.kind === kind)
   const [held, returned] = [entry('withdrawal_held'), entry('withdrawal_returned')]
-  const again = traces.calls.length > 0 ? 0 : traces.attempts - 1
+  const retries = history.calls.length > 0 ? 0 : history.attempts - 1
   return [
     { what: 'requested', at: row.created_at },
     ...(held ? [{ what: 'held' as const, at: held.at, balance_after: held.balance_after }] : []),
-    ...inRuns(traces.calls),
-    ...(traces.taken_at ? [{ what: 'sent' as const, at: traces.taken_at }] : []),
-    ...(again > 0 ? [{ what: 'asked_again' as const, at: null, times: again }] : []),
+    ...mergeRepeatedCalls(history.calls),
+    ...(history.taken_at ? [{ what: 'sent' as const, at: history.taken_at }] : []),
+    ...(retries > 0 ? [{ what: 'asked_again' as const, at: null, times: retries }] : []),
     ...(row.approved_at ? [{ what: 'approved' as const, at: row.approved_at }] : []),
-    ...(row.rejected_at ? [rejectedAt(row.rejected_at, row.rejection_reason ?? '', traces)] : []),
+    ...(row.rejected_at
+      ? [buildRejectedStep(row.rejected_at, row.rejection_reason ?? '', history)]
+      : []),
     ...(returned
       ? [{ what: 'returned' as const, at: returned.at, balance_after: returned.balance_after }]
       : []),
-    ...traces.told.map(one => ({ what: 'told' as const, ...one })),
+    ...history.told.map(one => ({ what: 'told' as const, ...one })),
   ]
 }
 
-function rejectedAt(at: string, reason: string, traces: RejectionFields): WithdrawalStep {
-  const { rejection_code, rejection_params } = traces
+function buildRejectedStep(at: string, reason: string, history: RejectionFields): WithdrawalStep {
+  const { rejection_code, rejection_params } = history
   return { what: 'rejected', at, reason, rejection_code, rejection_params }
 }
 
 /** Merges consecutive calls with equal operation and outcome into one. */
-function inRuns(calls: Traces['calls']): Call[] {
+function mergeRepeatedCalls(calls: WithdrawalHistory['calls']): Call[] {
   const runs: Call[] = []
   for (const call of calls) {
     const last = runs.at(-1)
@@ -86,41 +88,45 @@ function inRuns(calls: Traces['calls']): Call[] {
   return runs
 }
 
-async function readTraces(accountId: string, id: string): Promise<Traces | null> {
-  const mine = Prisma.sql`account_id = ${accountId}::uuid AND subject_id = ${id}::uuid`
-  const rows = (from: Prisma.Sql) =>
+async function readHistory(accountId: string, id: string): Promise<WithdrawalHistory | null> {
+  const subjectCondition = Prisma.sql`account_id = ${accountId}::uuid AND subject_id = ${id}::uuid`
+  const jsonListSql = (from: Prisma.Sql) =>
     Prisma.sql`(SELECT COALESCE(json_agg(r), '[]') FROM (${from}) r)`
   const columns = Prisma.sql`
     w.dict_key, w.attempts, ${reasonColumns('w', 'rejection', 'rejection_reason')},
-    ${rows(Prisma.sql`
+    ${jsonListSql(Prisma.sql`
       SELECT e.kind, e.balance_after, ${utc('e.created_at', 'at')}
       FROM ledger_entries e
       WHERE e.account_id = ${accountId}::uuid AND e.subject_id = ${id}::uuid
         AND e.kind IN ('withdrawal_held', 'withdrawal_returned') AND e.ledger = 'available'`)} AS entries,
-    ${rows(Prisma.sql`
+    ${jsonListSql(Prisma.sql`
       SELECT g.operation, g.outcome, ${utc('g.created_at', 'at')},
         COALESCE(g.response ->> 'state', g.response ->> 'reason') AS said,
         CASE WHEN g.outcome = 'unknown' THEN g.response ->> 'code' END AS said_code
-      FROM (SELECT * FROM gateway_calls WHERE ${mine} ORDER BY id LIMIT ${ROWS_MAX}) g
+      FROM (SELECT * FROM gateway_calls WHERE ${subjectCondition} ORDER BY id LIMIT ${ROWS_MAX}) g
       ORDER BY g.id`)} AS calls,
-    ${rows(Prisma.sql`
-      SELECT ${toldColumns}
+    ${jsonListSql(Prisma.sql`
+      SELECT ${attemptColumns}
       FROM deliveries d JOIN delivery_attempts a
         ON a.account_id = d.account_id AND a.delivery_id = d.id
       WHERE d.account_id = ${accountId}::uuid AND d.subject_id = ${id}::uuid
       ORDER BY a.created_at LIMIT ${ROWS_MAX}`)} AS told,
     (SELECT ${utcText('o.created_at')} FROM simulator_orders o
       WHERE w.mode = 'test' AND o.id = ${removeHyphens(id)} AND o.kind = 'payout') AS taken_at`
-  const [found] = await queryRows<Traces>(Prisma.sql`
+  const [found] = await queryRows<WithdrawalHistory>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM withdrawals w
     WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid`)
   return found ?? null
 }
 
-const held = z.object({ what: z.enum(['held', 'returned']), at: instant, balance_after: z.int() })
+const balanceStep = z.object({
+  what: z.enum(['held', 'returned']),
+  at: instant,
+  balance_after: z.int(),
+})
 const step: z.ZodType<WithdrawalStep> = z.union([
   z.object({ what: z.enum(['requested', 'sent', 'approved']), at: instant }),
-  held,
+  balanceStep,
   z.object({ what: z.literal('asked_again'), at: z.null(), times: z.int() }),
   z.object({ what: z.literal('rejected'), at: instant, reason: z.string(), ...rejectionFields }),
   z.object({
@@ -133,9 +139,9 @@ const step: z.ZodType<WithdrawalStep> = z.union([
     times: z.int(),
     last_at: instant,
   }),
-  toldStep,
+  attemptStep,
 ])
 
-export const StoryRead = z.object({
+export const WithdrawalTimelineRead = z.object({
   data: z.object({ withdrawal: WithdrawalDetail, dict_key: z.string(), steps: z.array(step) }),
 })

@@ -1,9 +1,9 @@
-import type { Shown } from '#lib/views/payer/document.ts'
+import type { PageContent } from '#lib/views/payer/document.ts'
 import { type Html, html } from '#lib/views/payer/html.ts'
 import { type Icon, icon } from '#lib/views/payer/icons.ts'
-import { qrOf } from '#lib/views/payer/qr.ts'
+import { renderQrCode } from '#lib/views/payer/qr.ts'
 import type { PayableCharge } from '#lib/views/payer/read.ts'
-import type { Words } from '#lib/views/payer/words.ts'
+import type { PayerTexts } from '#lib/views/payer/words.ts'
 
 type State = 'pending' | 'paid' | 'partly' | 'refunded' | 'expired' | 'failed'
 
@@ -29,8 +29,8 @@ export function stateKey(charge: PayableCharge): string {
   return `${stateOf(charge)}.${charge.refunded_amount}`
 }
 
-export function showCharge(charge: PayableCharge, words: Words): Shown {
-  const { t, moneyText } = words
+export function renderCharge(charge: PayableCharge, texts: PayerTexts): PageContent {
+  const { t, moneyText } = texts
   const state = stateOf(charge)
   const values = { merchant: charge.merchant, amount: moneyText(charge.amount) }
   const isLate = charge.seconds_left > -LATE_S && ['expired', 'failed'].includes(state)
@@ -40,48 +40,52 @@ export function showCharge(charge: PayableCharge, words: Words): Shown {
  data-poll="${isOpen ? POLL_S : isLate ? LATE_POLL_S : 0}" data-left="${charge.seconds_left}"
  data-days="${t('days', { days: '{days}', time: '{time}' })}" data-copy="${t('copy')}"
  data-copied="${t('copied')}" data-failed="${t('copyFailed')}"
- data-said="${isOpen ? '' : `${t(state)}. ${explain(charge, state, words)}`}">
-${head(charge, state, words)}
-${isOpen ? payable(charge, words) : outcome(charge, state, words)}
+ data-said="${isOpen ? '' : `${t(state)}. ${explainState(charge, state, texts)}`}">
+${renderHead(charge, state, texts)}
+${isOpen ? renderPayable(charge, texts) : renderOutcome(charge, state, texts)}
 </main>`
   const refreshS = isOpen ? REFRESH_S : isLate ? LATE_REFRESH_S : 0
-  return { title, main, isTest: charge.mode === 'test', refreshS, isLive: true }
+  return { title, main, isTest: charge.mode === 'test', refreshS, hasScript: true }
 }
 
-function head({ merchant, amount, reference }: PayableCharge, state: State, words: Words): Html {
-  const { t, money, moneyText } = words
+function renderHead(
+  { merchant, amount, reference }: PayableCharge,
+  state: State,
+  texts: PayerTexts,
+): Html {
+  const { t, money, moneyText } = texts
   const { whole, rest } = money(amount)
-  const said = moneyText(amount)
+  const amountText = moneyText(amount)
   const isLong = whole.length >= LONG_MIN
   return html`<div class="head"><p class="name">${merchant}</p>
 <p class="sum${isLong ? ' long' : ''}" aria-hidden="true"><i>R$</i>${whole}<sup>${rest}</sup></p>
-${state === 'pending' ? html`<h1 class="sr">${t('pay', { merchant, amount: said })}</h1>` : html`<p class="sr">${said}</p>`}
+${state === 'pending' ? html`<h1 class="sr">${t('pay', { merchant, amount: amountText })}</h1>` : html`<p class="sr">${amountText}</p>`}
 ${reference !== null && html`<p class="ref">${reference}</p>`}</div>`
 }
 
-function payable(charge: PayableCharge, { t, timeText }: Words): Html {
+function renderPayable(charge: PayableCharge, { t, timeText }: PayerTexts): Html {
   const { br_code, merchant, expires_at, time_zone, seconds_left } = charge
   return html`<div class="sheet">
-${br_code !== null && qrOf(br_code)}
+${br_code !== null && renderQrCode(br_code)}
 <button id="copy" class="js" type="button">${icon('copy')}<span id="label">${t('copy')}</span></button>
 <p class="sr" id="code-name">${t('code')}</p>
 <code id="code" class="code" data-testid="br-code" tabindex="0" role="textbox" aria-readonly="true" aria-labelledby="code-name">${br_code}</code>
 <p class="how js" id="how">${t('how')}</p><noscript><p class="how">${t('howPlain')}</p></noscript>
 </div>
-<p class="line js">${icon('timer')}<span>${t('left')} <b id="left" role="timer">${clock(seconds_left, t)}</b></span></p>
+<p class="line js">${icon('timer')}<span>${t('left')} <b id="left" role="timer">${formatTimeLeft(seconds_left, t)}</b></span></p>
 <noscript><p class="line">${icon('timer')}<span>${t('expires', { time: timeText(expires_at, time_zone) })}</span></p></noscript>
 <p class="line small">${icon('shield')}<span>${t('check')} <b>${merchant}</b></span></p>`
 }
 
 /** Formats the time as the page's script does, so that nothing moves when it starts. */
-function clock(seconds: number, t: Words['t']): string {
+function formatTimeLeft(seconds: number, t: PayerTexts['t']): string {
   const parts = [(seconds / 3_600) % 24, (seconds / 60) % 60, seconds % 60]
   const time = parts.map(part => String(Math.floor(part)).padStart(2, '0')).join(':')
   const days = Math.floor(seconds / 86_400)
   return days > 0 ? t('days', { days: String(days), time }) : time
 }
 
-const LOOKS: Record<Exclude<State, 'pending'>, { tone: string; icon: Icon }> = {
+const STATE_STYLES: Record<Exclude<State, 'pending'>, { tone: string; icon: Icon }> = {
   paid: { tone: 'ok', icon: 'done' },
   partly: { tone: 'ok', icon: 'done' },
   refunded: { tone: 'off', icon: 'back' },
@@ -89,18 +93,22 @@ const LOOKS: Record<Exclude<State, 'pending'>, { tone: string; icon: Icon }> = {
   failed: { tone: 'bad', icon: 'wrong' },
 }
 
-function outcome(charge: PayableCharge, state: Exclude<State, 'pending'>, words: Words): Html {
-  const { tone, icon: sign } = LOOKS[state]
-  return html`<div class="sheet"><div class="state"><span class="badge ${tone}">${icon(sign)}</span>
-<h1 data-testid="charge-status">${words.t(state)}</h1><p>${explain(charge, state, words)}</p></div>
-<dl>${facts(charge, state, words).map(([name, value, look]) =>
-    look
-      ? html`<div class="w"><dt>${name}</dt><dd class="${look}">${value}</dd></div>`
+function renderOutcome(
+  charge: PayableCharge,
+  state: Exclude<State, 'pending'>,
+  texts: PayerTexts,
+): Html {
+  const { tone, icon: iconName } = STATE_STYLES[state]
+  return html`<div class="sheet"><div class="state"><span class="badge ${tone}">${icon(iconName)}</span>
+<h1 data-testid="charge-status">${texts.t(state)}</h1><p>${explainState(charge, state, texts)}</p></div>
+<dl>${listFacts(charge, state, texts).map(([name, value, className]) =>
+    className
+      ? html`<div class="w"><dt>${name}</dt><dd class="${className}">${value}</dd></div>`
       : html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
   )}</dl></div>`
 }
 
-function explain(charge: PayableCharge, state: State, { t, moneyText }: Words): string {
+function explainState(charge: PayableCharge, state: State, { t, moneyText }: PayerTexts): string {
   const { merchant, amount, refunded_amount } = charge
   const values = { merchant, amount: moneyText(amount), back: moneyText(refunded_amount) }
   if (state === 'pending') return ''
@@ -109,7 +117,11 @@ function explain(charge: PayableCharge, state: State, { t, moneyText }: Words): 
 
 type Fact = [name: string, value: string, look?: string]
 
-function facts(charge: PayableCharge, state: State, { t, moneyText, timeText }: Words): Fact[] {
+function listFacts(
+  charge: PayableCharge,
+  state: State,
+  { t, moneyText, timeText }: PayerTexts,
+): Fact[] {
   const { amount, merchant, reference, refunded_amount, time_zone } = charge
   const known: (Fact | null)[] = [
     [t('to'), merchant],

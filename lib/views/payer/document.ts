@@ -3,20 +3,24 @@ import { Html, html } from '#lib/views/payer/html.ts'
 import { FAVICON, icon } from '#lib/views/payer/icons.ts'
 import { SCRIPT } from '#lib/views/payer/script.ts'
 import { PLAIN_STYLES, STYLES } from '#lib/views/payer/styles.ts'
-import type { Words } from '#lib/views/payer/words.ts'
+import type { PayerTexts } from '#lib/views/payer/words.ts'
 
-export interface Shown {
+export interface PageContent {
   title: string
   main: Html
   isTest: boolean
   /** Seconds until a browser without scripts reloads; 0: never. */
   refreshS: number
-  isLive: boolean
+  hasScript: boolean
 }
 
 /** Renders the whole page: one style, at most one script, nothing from other hosts. */
-export function documentOf(shown: Shown, { locale, t }: Words, nonce: string): string {
-  const { title, main, isTest, refreshS, isLive } = shown
+export function renderDocument(
+  content: PageContent,
+  { locale, t }: PayerTexts,
+  nonce: string,
+): string {
+  const { title, main, isTest, refreshS, hasScript } = content
   const refresh = refreshS > 0 && html`<meta http-equiv="refresh" content="${refreshS}">`
   const next = nextLocale(locale)
   const other = languageOf(next)
@@ -30,14 +34,14 @@ export function documentOf(shown: Shown, { locale, t }: Words, nonce: string): s
 <title>${title}</title>
 <link rel="icon" href="${new Html(FAVICON)}">
 <style nonce="${nonce}">${STYLES}</style>
-${isLive ? html`<noscript><style nonce="${nonce}">${PLAIN_STYLES}</style>${refresh}</noscript>` : refresh}
+${hasScript ? html`<noscript><style nonce="${nonce}">${PLAIN_STYLES}</style>${refresh}</noscript>` : refresh}
 </head>
 <body>
 ${isTest && html`<aside class="r" data-testid="test-ribbon"><b>${icon('test')}${t('test')}</b>${t('testText')}</aside>`}
 ${main}
 <footer><a href="?lang=${other}" lang="${other}" hreflang="${other}">${LANGUAGE_NAMES[next]}</a></footer>
 ${
-  isLive &&
+  hasScript &&
   html`<p id="said" class="sr" role="status"></p>
 <p id="lost" class="lost" role="status" hidden>${t('lost')}</p>
 <script nonce="${nonce}">${SCRIPT}</script>`
@@ -47,14 +51,14 @@ ${
 `.text
 }
 
-export function showRefusal(
-  why: 'missing' | 'busy' | 'down',
-  { t }: Words,
+export function renderErrorPage(
+  reason: 'missing' | 'busy' | 'down',
+  { t }: PayerTexts,
   retryAfterS: number,
-): Shown {
-  const title = t(why)
+): PageContent {
+  const title = t(reason)
   const main = html`<main id="page"><div class="sheet"><div class="state"><span class="badge off">${icon(
-    why === 'missing' ? 'wrong' : 'timer',
-  )}</span><h1>${title}</h1><p>${t(`${why}Text`)}</p></div></div></main>`
-  return { title, main, isTest: false, refreshS: retryAfterS, isLive: false }
+    reason === 'missing' ? 'wrong' : 'timer',
+  )}</span><h1>${title}</h1><p>${t(`${reason}Text`)}</p></div></div></main>`
+  return { title, main, isTest: false, refreshS: retryAfterS, hasScript: false }
 }

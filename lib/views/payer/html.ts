@@ -10,12 +10,14 @@ type Part = Html | string | number | null | false | Part[]
 
 /** Builds HTML; values that are not `Html` are escaped. */
 export function html(pieces: TemplateStringsArray, ...parts: Part[]): Html {
-  return new Html(pieces.reduce((text, piece, at) => text + write(parts[at - 1] ?? '') + piece))
+  return new Html(
+    pieces.reduce((text, piece, at) => text + renderPart(parts[at - 1] ?? '') + piece),
+  )
 }
 
-function write(part: Part): string {
+function renderPart(part: Part): string {
   if (part instanceof Html) return part.text
-  if (Array.isArray(part)) return part.map(write).join('')
+  if (Array.isArray(part)) return part.map(renderPart).join('')
   if (part === null || part === false) return ''
   return String(part).replace(/[&<>"']/g, sign => `&#${sign.charCodeAt(0)};`)
 }

@@ -4,21 +4,21 @@ import { Html } from '#lib/views/payer/html.ts'
 /** Width of the quiet zone that the QR standard requires, in modules. */
 const QUIET = 4
 /** Codes remembered: drawing one takes a few milliseconds, and a page is requested repeatedly. */
-const KEPT_MAX = 256
-const kept = new Map<string, Html>()
+const CACHED_MAX = 256
+const cachedCodes = new Map<string, Html>()
 
 /** Returns the QR code of a text: dark on white in every theme, error correction M. */
-export function qrOf(text: string): Html {
-  const known = kept.get(text)
-  if (known) return known
-  const drawn = draw(text)
-  const [oldest] = kept.size < KEPT_MAX ? [] : kept.keys()
-  if (oldest !== undefined) kept.delete(oldest)
-  kept.set(text, drawn)
+export function renderQrCode(text: string): Html {
+  const cached = cachedCodes.get(text)
+  if (cached) return cached
+  const drawn = drawCode(text)
+  const [oldest] = cachedCodes.size < CACHED_MAX ? [] : cachedCodes.keys()
+  if (oldest !== undefined) cachedCodes.delete(oldest)
+  cachedCodes.set(text, drawn)
   return drawn
 }
 
-function draw(text: string): Html {
+function drawCode(text: string): Html {
   const { data, size } = encode(text, { ecc: 'M', border: QUIET })
   const lines = data.map((row, y) => drawRow(row, y)).join('')
   return new Html(

@@ -38,7 +38,7 @@ const REFERENCE = Prisma.sql`
   THEN NULL ELSE c.external_id END AS reference`
 
 /** Finds the charge of a payer's page by txid, its only key that is unique across accounts. */
-export async function readPayable(txids: string[]): Promise<PayableCharge | null> {
+export async function readPayableCharge(txids: string[]): Promise<PayableCharge | null> {
   const columns = Prisma.sql`
     c.account_id, c.id, c.mode, c.status, c.amount, c.br_code, ${REFERENCE}, ${utc('c.expires_at')},
     ceil(extract(epoch FROM c.expires_at - now()))::int AS seconds_left, ${utc('c.paid_at')},

@@ -22,16 +22,16 @@ afterEach(async () => {
 })
 afterAll(() => api.close())
 
-async function see(path = address) {
-  const answer = await fetch(path, { headers: { 'accept-language': 'pt-BR' } })
-  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+async function requestPage(path = address) {
+  const response = await fetch(path, { headers: { 'accept-language': 'pt-BR' } })
+  return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
 describe('a payer page that reloads itself', () => {
   test("is returned when the client's network exceeds the rate limit", async () => {
     supplyEnv({ RATE_IP_PER_SECOND: '2', RATE_IP_BURST: '2' })
     closeRateLimits()
-    const answers = await Promise.all(Array.from({ length: 6 }, () => see()))
+    const answers = await Promise.all(Array.from({ length: 6 }, () => requestPage()))
     const refused = answers.filter(({ status }) => status === 429)
     expect(refused.length).toBeGreaterThanOrEqual(2)
     for (const { headers, text } of refused) {
@@ -46,7 +46,7 @@ describe('a payer page that reloads itself', () => {
   test('is returned while the database is unavailable, and the charge once it is back', async () => {
     await disconnect()
     supplyEnv({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
-    const { status, headers, text } = await see()
+    const { status, headers, text } = await requestPage()
     expect([status, headers.get('retry-after')]).toEqual([503, '5'])
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(text).toContain('Não conseguimos mostrar a cobrança agora')
@@ -54,13 +54,15 @@ describe('a payer page that reloads itself', () => {
     expect(text).not.toContain('<script')
     await disconnect()
     supplyEnv({ DATABASE_URL })
-    expect((await see()).status).toBe(200)
+    expect((await requestPage()).status).toBe(200)
   })
 })
 
 test('two hundred payers behind one IP address may poll every three seconds', async () => {
   supplyEnv({ RATE_IP_PER_SECOND: '200', RATE_IP_BURST: '400' })
   closeRateLimits()
-  const answers = await Promise.all(Array.from({ length: 200 }, () => see(`${address}?state`)))
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, () => requestPage(`${address}?state`)),
+  )
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
 })

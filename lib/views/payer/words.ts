@@ -1,11 +1,11 @@
 import { LOCALES, type Locale, languageOf, preferredLocale } from '#lib/base/locale.ts'
 import { PAYER_WORDS } from '#messages/words.ts'
 
-type Word = keyof (typeof PAYER_WORDS)[Locale]['payer']
+type TextKey = keyof (typeof PAYER_WORDS)[Locale]['payer']
 
-export interface Words {
+export interface PayerTexts {
   locale: Locale
-  t: (key: Word, values?: Record<string, string>) => string
+  t: (key: TextKey, values?: Record<string, string>) => string
   money: (cents: number) => MoneyParts
   moneyText: (cents: number) => string
   timeText: (at: string, timeZone: string) => string
@@ -17,10 +17,10 @@ interface MoneyParts {
 }
 
 /** The link's language takes precedence over the browser's. */
-export function wordsFor(lang: string | null, acceptLanguage: string | null): Words {
-  const asked = LOCALES.find(known => languageOf(known) === lang)
-  const locale = asked ?? preferredLocale(acceptLanguage ?? '')
-  const words = PAYER_WORDS[locale].payer
+export function createPayerTexts(lang: string | null, acceptLanguage: string | null): PayerTexts {
+  const linkLocale = LOCALES.find(known => languageOf(known) === lang)
+  const locale = linkLocale ?? preferredLocale(acceptLanguage ?? '')
+  const messages = PAYER_WORDS[locale].payer
   const format = new Intl.NumberFormat(locale, { minimumFractionDigits: 2 })
   const money = (cents: number) => {
     const text = format.format(cents / 100)
@@ -28,7 +28,7 @@ export function wordsFor(lang: string | null, acceptLanguage: string | null): Wo
   }
   return {
     locale,
-    t: (key, values = {}) => words[key].replace(/\{(\w+)\}/g, (_, name) => values[name] ?? ''),
+    t: (key, values = {}) => messages[key].replace(/\{(\w+)\}/g, (_, name) => values[name] ?? ''),
     money,
     moneyText: cents => `R$ ${format.format(cents / 100)}`,
     timeText: (at, timeZone) =>

@@ -3,9 +3,9 @@ import { Identifiers, PayerDocument } from '#app/[mode]/charges/[id]/live-facts.
 import { moneyText } from '#components/format/format.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { ChargeStory } from '#lib/views/dashboard/schema.ts'
+import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
 
-export function ChargeDetails({ charge }: Pick<ChargeStory, 'charge'>) {
+export function ChargeDetails({ charge }: Pick<ChargeTimelineData, 'charge'>) {
   const t = useTranslations('charge')
   const { client_name, client_email, client_phone, webhook_url, items, utms, metadata } = charge
   return (

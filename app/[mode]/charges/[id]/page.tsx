@@ -16,7 +16,7 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { isTrocoError } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { requireMember } from '#lib/edge/session/gate.ts'
-import { readChargeStory } from '#lib/views/dashboard/charge-timeline.ts'
+import { readChargeTimeline } from '#lib/views/dashboard/charge-timeline.ts'
 
 interface PageProps {
   params: Promise<{ mode: string; id: string }>
@@ -24,7 +24,7 @@ interface PageProps {
 
 /** Cached: the title and the page both read it. */
 const readStory = cache(async (accountId: string, mode: Mode, id: string) =>
-  readChargeStory(accountId, mode, decodeURIComponent(id)).catch(error => {
+  readChargeTimeline(accountId, mode, decodeURIComponent(id)).catch(error => {
     if (isTrocoError(error)) return notFound()
     throw error
   }),

@@ -21,7 +21,7 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
   const { refundable } = story
   const [amount, setAmount] = useState<number | null>(refundable)
   const form = useForm({
-    schema: refundRequest[api.world.mode],
+    schema: refundRequest[api.scope.mode],
     // An invalid amount becomes zero, which the schema refuses.
     read: data => ({
       amount: within(parseReais(String(data.get('amount'))), refundable),

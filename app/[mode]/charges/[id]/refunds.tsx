@@ -7,9 +7,9 @@ import { Money, When } from '#components/format/format.tsx'
 import { useRejection } from '#components/status/problem-text.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { ChargeStory } from '#lib/views/dashboard/schema.ts'
+import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
 
-type Refund = ChargeStory['refunds'][number]
+type Refund = ChargeTimelineData['refunds'][number]
 
 const LOOKS: Record<Refund['status'], { tone: Tone; icon: LucideIcon }> = {
   pending: { tone: 'wait', icon: Clock },

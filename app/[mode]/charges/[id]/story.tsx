@@ -6,7 +6,7 @@ import { createContext, type ReactNode, use, useState } from 'react'
 import { useChargeStream } from '#app/[mode]/charges/[id]/use-charge-stream.ts'
 import { moneyText } from '#components/format/format.tsx'
 import { useApi } from '#components/nav/world.tsx'
-import type { ChargeStory } from '#lib/views/dashboard/schema.ts'
+import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
 
 const SOON_MS = 2_000
 /** Poll interval after a charge expired or failed: the bank may still report its payment. */
@@ -15,7 +15,7 @@ const LATE_MS = 15_000
 const NEAR_MS = 30_000
 
 interface Live {
-  story: ChargeStory
+  story: ChargeTimelineData
   /** The status has changed since the page was opened. */
   hasTurned: boolean
   refresh: () => void
@@ -31,7 +31,7 @@ export function useStory(): Live {
 }
 
 interface LiveChargeProps {
-  first: ChargeStory
+  first: ChargeTimelineData
   children: ReactNode
 }
 
@@ -42,9 +42,9 @@ export function LiveCharge({ first, children }: LiveChargeProps) {
   const [isStreaming, setStreaming] = useState(false)
   const path = `/dashboard/charges/${first.charge.id}`
   const { data: story, refetch } = useQuery({
-    queryKey: ['charge', api.world, path],
+    queryKey: ['charge', api.scope, path],
     queryFn: async ({ signal }) =>
-      (await api.get<{ data: ChargeStory }>(`${path}/timeline`, signal)).data,
+      (await api.get<{ data: ChargeTimelineData }>(`${path}/timeline`, signal)).data,
     initialData: first,
     refetchInterval: ({ state }) => (isStreaming ? false : pauseOf(state.data ?? first)),
   })
@@ -76,7 +76,7 @@ function Announcement({ story, hasTurned }: Omit<Live, 'refresh'>) {
 }
 
 /** Returns the poll interval; false: nothing can change any more. */
-function pauseOf({ charge, refunds, steps }: ChargeStory): number | false {
+function pauseOf({ charge, refunds, steps }: ChargeTimelineData): number | false {
   const isNear = (at: string | null) => at === null || Date.parse(at) < Date.now() + NEAR_MS
   const isAwaited =
     charge.status === 'pending' ||

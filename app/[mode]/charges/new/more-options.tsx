@@ -22,7 +22,7 @@ interface MoreOptionsProps {
 /** Optional fields, collapsed until opened or invalid. */
 export function MoreOptions({ expiresIn, wrong, isTaken, problems, children }: MoreOptionsProps) {
   const t = useTranslations()
-  const { mode } = useApi().world
+  const { mode } = useApi().scope
   const details = useRef<HTMLDetailsElement>(null)
   const first = isTaken ? 'external_id' : FOLDED.find(name => problems[name])
   useEffect(() => {

@@ -14,7 +14,7 @@ import { useApi } from '#components/nav/world.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { MoneyField } from '#components/ui/field.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { ApiProblem } from '#lib/edge/client/api.ts'
+import { ApiError } from '#lib/edge/client/api.ts'
 import { chargeRequest } from '#lib/rooms/charges/schema.ts'
 
 interface Created {
@@ -31,7 +31,7 @@ export function NewChargeForm({ expiresIn }: NewChargeFormProps) {
   const t = useTranslations()
   const api = useApi()
   const router = useRouter()
-  const { mode } = api.world
+  const { mode } = api.scope
   const rows = useRef({ items: [] as number[], metadata: [] as number[] })
   const [amountText, setAmountText] = useState('')
   const [isMade, setMade] = useState(false)
@@ -44,7 +44,7 @@ export function NewChargeForm({ expiresIn }: NewChargeFormProps) {
       router.push(`/${mode}/charges/${data.transaction_id}`)
     },
   })
-  const isTaken = form.failure instanceof ApiProblem && form.failure.code === 'external_id_used'
+  const isTaken = form.failure instanceof ApiError && form.failure.code === 'external_id_used'
   const isBusy = form.isBusy || isMade
   const wrong = (name: string, text: string) =>
     form.problems[name] ? (form.problems[name] === 'required' ? t('ui.required') : text) : null

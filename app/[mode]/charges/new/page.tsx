@@ -3,14 +3,14 @@ import { getTranslations } from 'next-intl/server'
 import { NewChargeForm } from '#app/[mode]/charges/new/new-form.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requireMay } from '#lib/edge/session/gate.ts'
+import { requirePermission } from '#lib/edge/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('newCharge'))('title') }
 }
 
 export default async function NewChargePage({ params }: { params: Promise<{ mode: string }> }) {
-  const { account, mode } = await requireMay(params, 'transactions:write')
+  const { account, mode } = await requirePermission(params, 'transactions:write')
   const t = await getTranslations()
   const above = { href: `/${mode}/charges`, label: t('nav.place.charges') }
   return (

@@ -9,7 +9,7 @@ export type Wrong = (name: string, text: string) => string | null
 
 export function PayerFields({ wrong }: { wrong: Wrong }) {
   const t = useTranslations()
-  const { mode } = useApi().world
+  const { mode } = useApi().scope
   return (
     <fieldset className="grid gap-4 md:grid-cols-2">
       <legend className="mb-3 font-display font-semibold text-title">{t('newCharge.payer')}</legend>

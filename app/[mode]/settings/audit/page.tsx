@@ -5,8 +5,8 @@ import { AuditList, ExportAudit } from '#components/audit/list.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { listAudit } from '#lib/base/audit/queries.ts'
-import { requireMay } from '#lib/edge/session/gate.ts'
-import { readAuditAsked } from '#lib/views/dashboard/audit.ts'
+import { requirePermission } from '#lib/edge/session/gate.ts'
+import { readAuditFilters } from '#lib/views/dashboard/audit.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const SHOWN = 50
@@ -21,10 +21,10 @@ interface AuditPageProps {
 }
 
 export default async function AuditPage({ params, searchParams }: AuditPageProps) {
-  const { account, mode } = await requireMay(params, 'audit:read')
+  const { account, mode } = await requirePermission(params, 'audit:read')
   const [t, given] = await Promise.all([getTranslations('audit'), searchParams])
   const options = { limit: SHOWN, isStaff: false }
-  const { asked, filters, query } = readAuditAsked(given, account.timeZone, options)
+  const { apiParams: asked, filters, query } = readAuditFilters(given, account.timeZone, options)
   const { rows, nextCursor } = await listAudit({ staff: false, accountId: account.id }, query)
   return (
     <ClientWords

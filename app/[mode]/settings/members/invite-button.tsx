@@ -14,7 +14,7 @@ const InviteDialog = dynamic(() =>
 
 export function InviteButton() {
   const t = useTranslations('members')
-  const { world } = useApi()
+  const { scope } = useApi()
   const client = useQueryClient()
   const [isAsked, setAsked] = useState(false)
   return (
@@ -26,7 +26,7 @@ export function InviteButton() {
       {isAsked ? (
         <InviteDialog
           onClose={() => setAsked(false)}
-          onDone={() => client.invalidateQueries({ queryKey: ['members', world] })}
+          onDone={() => client.invalidateQueries({ queryKey: ['members', scope] })}
         />
       ) : null}
     </>

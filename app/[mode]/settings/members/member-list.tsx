@@ -45,7 +45,7 @@ export function MemberList({ people: initialData, me }: MemberListProps) {
   const api = useApi()
   const client = useQueryClient()
   const [asked, setAsked] = useState<Asked | null>(null)
-  const queryKey = ['members', api.world]
+  const queryKey = ['members', api.scope]
   const { data } = useQuery({
     queryKey,
     initialData,

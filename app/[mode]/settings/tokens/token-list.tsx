@@ -33,7 +33,7 @@ export function TokenList({ tokens: initialData, origin }: TokenListProps) {
   const api = useApi()
   const client = useQueryClient()
   const [asked, setAsked] = useState<{ deed: 'revoke' | 'rotate'; token: Token } | null>(null)
-  const queryKey = ['tokens', api.world]
+  const queryKey = ['tokens', api.scope]
   const { data } = useQuery({
     queryKey,
     initialData,
@@ -83,7 +83,7 @@ export function TokenList({ tokens: initialData, origin }: TokenListProps) {
 
 function NoToken({ isFirst }: { isFirst: boolean }) {
   const t = useTranslations('tokens')
-  const { mode } = useApi().world
+  const { mode } = useApi().scope
   return (
     <Empty
       icon={KeyRound}

@@ -27,7 +27,7 @@ export function EndpointForm({ endpoint, isLoopbackOpen }: EndpointFormProps) {
   const t = useTranslations()
   const api = useApi()
   const router = useRouter()
-  const { mode } = api.world
+  const { mode } = api.scope
   const [made, setMade] = useState<(Endpoint & { secret: string }) | null>(null)
   const [isSaved, setSaved] = useState(false)
   const form = useForm({
@@ -99,7 +99,7 @@ interface NewEndpointProps {
 
 function NewEndpoint({ id, secret }: NewEndpointProps) {
   const t = useTranslations('endpoints')
-  const { mode } = useApi().world
+  const { mode } = useApi().scope
   const head = useRef<HTMLHeadingElement>(null)
   useEffect(() => head.current?.focus(), [])
   return (

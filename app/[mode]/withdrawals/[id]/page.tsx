@@ -6,7 +6,7 @@ import { ClientWords } from '#components/format/client-words.tsx'
 import { isTrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { requireMember } from '#lib/edge/session/gate.ts'
-import { readWithdrawalStory } from '#lib/views/dashboard/withdrawal-timeline.ts'
+import { readWithdrawalTimeline } from '#lib/views/dashboard/withdrawal-timeline.ts'
 
 interface WithdrawalPageProps {
   params: Promise<{ mode: string; id: string }>
@@ -32,9 +32,9 @@ export default async function WithdrawalPage({ params }: WithdrawalPageProps) {
   )
 }
 
-async function readStory(...[accountId, mode, id]: Parameters<typeof readWithdrawalStory>) {
+async function readStory(...[accountId, mode, id]: Parameters<typeof readWithdrawalTimeline>) {
   if (!isUuid(id)) notFound()
-  return readWithdrawalStory(accountId, mode, id).catch(error => {
+  return readWithdrawalTimeline(accountId, mode, id).catch(error => {
     if (isTrocoError(error) && error.code === 'withdrawal_not_found') notFound()
     throw error
   })

@@ -18,10 +18,10 @@ import { Money } from '#components/format/format.tsx'
 import { useDeliveryProblem, useRejection } from '#components/status/problem-text.ts'
 import type { Tone } from '#components/ui/chip.tsx'
 import { Step, Timeline } from '#components/ui/timeline.tsx'
-import type { WithdrawalStep, WithdrawalStory } from '#lib/views/dashboard/schema.ts'
+import type { WithdrawalStep, WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
 
 /** Past steps, oldest first; a pending withdrawal ends with what it waits for. */
-export function WithdrawalSteps({ story }: { story: WithdrawalStory }) {
+export function WithdrawalSteps({ story }: { story: WithdrawalTimelineData }) {
   const t = useTranslations('withdrawal')
   const { withdrawal, steps } = story
   return (

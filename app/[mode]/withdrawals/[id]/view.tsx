@@ -14,22 +14,22 @@ import { WithdrawalState } from '#components/status/state-chips.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
-import type { WithdrawalStory } from '#lib/views/dashboard/schema.ts'
+import type { WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
 
 const LIVE_MS = 1_500
 /** Poll interval after the outcome, until its webhook is delivered. */
 const AFTERWARDS_MS = 5_000
 const LOOKS_AFTERWARDS = 24
 
-export function WithdrawalView({ first }: { first: WithdrawalStory }) {
+export function WithdrawalView({ first }: { first: WithdrawalTimelineData }) {
   const t = useTranslations('withdrawals')
   const api = useApi()
   const { id } = first.withdrawal
   const { data, error, refetch } = useQuery({
-    queryKey: ['withdrawal', api.world, id],
+    queryKey: ['withdrawal', api.scope, id],
     queryFn: async ({ signal }) => {
       const path = `/dashboard/withdrawals/${id}/timeline`
-      return (await api.get<{ data: WithdrawalStory }>(path, signal)).data
+      return (await api.get<{ data: WithdrawalTimelineData }>(path, signal)).data
     },
     initialData: first,
     refetchInterval: ({ state }) => {
@@ -78,7 +78,7 @@ export function WithdrawalView({ first }: { first: WithdrawalStory }) {
   )
 }
 
-function isAwaited(story: WithdrawalStory | undefined): boolean {
+function isAwaited(story: WithdrawalTimelineData | undefined): boolean {
   const told = story?.steps.filter(step => step.what === 'told') ?? []
   return story?.withdrawal.webhook_url !== null && !told.some(({ problem }) => problem === null)
 }

@@ -3,7 +3,7 @@ import { getTranslations } from 'next-intl/server'
 import { RequestForm } from '#app/[mode]/withdrawals/new/request-form.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requireMay } from '#lib/edge/session/gate.ts'
+import { requirePermission } from '#lib/edge/session/gate.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -11,7 +11,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function NewWithdrawalPage({ params }: { params: Promise<{ mode: string }> }) {
-  const { account, mode } = await requireMay(params, 'withdrawals:write')
+  const { account, mode } = await requirePermission(params, 'withdrawals:write')
   const [t, balances] = await Promise.all([
     getTranslations('withdrawals'),
     readBalances(account.id, mode),

@@ -10,7 +10,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Field, MoneyField } from '#components/ui/field.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import { formatReais, parseReais } from '#lib/base/money.ts'
-import { ApiProblem } from '#lib/edge/client/api.ts'
+import { ApiError } from '#lib/edge/client/api.ts'
 import { WITHDRAWAL_AMOUNT_MIN } from '#lib/rooms/withdrawals/schema.ts'
 
 interface RequestFieldsProps {
@@ -121,5 +121,5 @@ function AmountField({ form, available, amount }: RequestFieldsProps) {
 }
 
 function codeOf(error: unknown): string | null {
-  return error instanceof ApiProblem ? error.code : null
+  return error instanceof ApiError ? error.code : null
 }

@@ -15,7 +15,7 @@ import { useApi } from '#components/nav/world.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import { parseReais } from '#lib/base/money.ts'
-import { ApiProblem } from '#lib/edge/client/api.ts'
+import { ApiError } from '#lib/edge/client/api.ts'
 import { type WithdrawalRequest, withdrawalRequest } from '#lib/rooms/withdrawals/schema.ts'
 
 interface RequestFormProps {
@@ -34,7 +34,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
   const [isTypeMissing, setTypeMissing] = useState(false)
   const [isSent, setSent] = useState(false)
   const balance = useQuery({
-    queryKey: ['account', api.world],
+    queryKey: ['account', api.scope],
     queryFn: ({ signal }) => api.get<{ balance: number }>('/account', signal),
     initialData: { balance: available },
   })
@@ -118,7 +118,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
 }
 
 function fieldOf(error: unknown): string | null {
-  if (!(error instanceof ApiProblem)) return null
+  if (!(error instanceof ApiError)) return null
   if (error.code === 'insufficient_balance') return 'amount'
   if (error.code === 'external_id_used') return 'external_id'
   return error.code === 'invalid_input' ? (Object.keys(error.fields)[0] ?? null) : null

@@ -10,7 +10,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { formatTaxId } from '#lib/base/pix/tax-id.ts'
-import type { FoundCharge } from '#lib/views/admin/schema.ts'
+import type { MaskedCharge } from '#lib/views/admin/schema.ts'
 
 const ReasonDialog = dynamic(() =>
   import('#app/admin/reason-dialog.tsx').then(found => found.ReasonDialog),
@@ -20,7 +20,7 @@ interface FindChargeProps {
   accountId: string
   /** The charge id in the page's address; `charge` is the result. */
   asked: string
-  charge: FoundCharge | null
+  charge: MaskedCharge | null
 }
 
 /** Finds a charge by id for a support request: the only place where operators see payer data. */
@@ -65,7 +65,7 @@ export function FindCharge({ accountId, asked, charge }: FindChargeProps) {
   )
 }
 
-function Found({ accountId, charge }: { accountId: string; charge: FoundCharge }) {
+function Found({ accountId, charge }: { accountId: string; charge: MaskedCharge }) {
   const t = useTranslations()
   const [isAsked, setAsked] = useState(false)
   const [shown, setShown] = useState<string | null>(null)

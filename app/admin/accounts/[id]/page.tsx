@@ -22,7 +22,7 @@ import { listAudit } from '#lib/base/audit/queries.ts'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import type { TokenStatus } from '#lib/rooms/tokens/states.ts'
 import { readAccount } from '#lib/views/admin/accounts.ts'
-import { findChargeOf } from '#lib/views/admin/charge.ts'
+import { findMaskedCharge } from '#lib/views/admin/charge.ts'
 import type { AccountDetail } from '#lib/views/admin/schema.ts'
 import { listTokensOf } from '#lib/views/admin/tokens.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
@@ -52,7 +52,7 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
   const [t, tokens, charge, records] = await Promise.all([
     getTranslations('adminAccount'),
     listTokensOf(id),
-    findChargeOf(id, asked),
+    findMaskedCharge(id, asked),
     listAudit({ staff: true }, { account: id, limit: RECORDS_SHOWN }),
   ])
   const inForce = tokens.filter(({ status }) => !ENDED.includes(status)).length

@@ -1,10 +1,10 @@
-import { adminDoor } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/door.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
 import { HealthRead } from '#lib/views/admin/health-wire.ts'
 
-export const GET = adminDoor({
+export const GET = adminEndpoint({
   summary: 'Read the system health and stuck jobs',
-  answer: HealthRead,
+  response: HealthRead,
   async handle() {
     return { data: await readHealth() }
   },

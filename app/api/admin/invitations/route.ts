@@ -1,25 +1,25 @@
 import { requireActor } from '#lib/base/audit/note.ts'
 import { env } from '#lib/base/env.ts'
-import { adminDoor } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/door.ts'
 import { inviteMerchant } from '#lib/rooms/accounts/invite.ts'
 import { listInvitations } from '#lib/rooms/accounts/people-queries.ts'
 import { openingRequest } from '#lib/rooms/accounts/schema.ts'
-import { InvitationList, InvitationMade } from '#lib/rooms/accounts/wire.ts'
+import { InvitationCreated, InvitationList } from '#lib/rooms/accounts/wire.ts'
 
-export const GET = adminDoor({
+export const GET = adminEndpoint({
   summary: "List the operator's invitations",
-  answer: InvitationList,
+  response: InvitationList,
   async handle() {
     return { data: await listInvitations(null) }
   },
 })
 
-export const POST = adminDoor({
+export const POST = adminEndpoint({
   summary: 'Invite a merchant to open an account and show the link once',
   body: openingRequest,
-  answer: InvitationMade,
-  refuses: ['sign_up_closed'],
-  takesProof: true,
+  response: InvitationCreated,
+  errorCodes: ['sign_up_closed'],
+  requiresProof: true,
   async handle({ user, body }) {
     const { id, path } = await inviteMerchant(body.email, requireActor(user.id))
     return { data: { id, link: env().PUBLIC_URL + path } }

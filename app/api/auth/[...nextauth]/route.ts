@@ -1,10 +1,10 @@
 import type { NextRequest } from 'next/server'
 import NextAuth from 'next-auth'
-import { refuseForeign } from '#lib/edge/http/web.ts'
-import { statusOf } from '#lib/edge/session/authenticate.ts'
+import { refuseCrossSite } from '#lib/edge/http/web.ts'
+import { signInFailureInit } from '#lib/edge/session/authenticate.ts'
 import { authOptions } from '#lib/edge/session/options.ts'
-import { failedSignIn } from '#lib/edge/session/schema.ts'
-import type { Told } from '#lib/edge/session/second-step.ts'
+import { failedSignInPath } from '#lib/edge/session/schema.ts'
+import type { SignInDetails } from '#lib/edge/session/second-step.ts'
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 
@@ -12,17 +12,17 @@ async function answer(request: NextRequest, context: Context): Promise<Response>
   const [action] = (await context.params).nextauth
   // next-auth lets anyone write to the server's log through this route, and throws on some texts.
   if (action === '_log') return new Response(null, { status: 404 })
-  const location = failedSignIn(request.nextUrl?.searchParams.get('error'))
+  const location = failedSignInPath(request.nextUrl?.searchParams.get('error'))
   if (action === 'error') return new Response(null, { status: 302, headers: { location } })
-  const told: Told = {}
-  const refused = refuseForeign(request)
+  const told: SignInDetails = {}
+  const refused = refuseCrossSite(request)
   if (refused) return refused
   const said: Response = await NextAuth(request, context, authOptions(told))
   const asked = told.step ?? (told.refusal && { error: told.refusal })
   if (asked) return Response.json(asked, { status: 401, headers: { 'cache-control': 'no-store' } })
   if (said.status !== 401) return said
   const text = await said.text()
-  return new Response(text, statusOf(text, said.headers))
+  return new Response(text, signInFailureInit(text, said.headers))
 }
 
 export { answer as GET, answer as POST }

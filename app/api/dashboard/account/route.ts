@@ -8,7 +8,7 @@ export const PATCH = endpoint({
   summary: 'Change the settings of the account',
   allow: 'settings:write',
   body: accountChange,
-  answer: AccountSettings,
+  response: AccountSettings,
   async handle({ account, body, userId }) {
     return { data: await updateAccount(account.id, body, requireActor(userId)) }
   },

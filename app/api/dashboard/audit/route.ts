@@ -6,7 +6,7 @@ export const GET = endpoint({
   summary: 'List the audit log of the account',
   allow: 'audit:read',
   query: auditQuery,
-  answer: AuditPage,
+  response: AuditPage,
   async handle({ account, query }) {
     const { rows, nextCursor } = await listAudit({ staff: false, accountId: account.id }, query)
     return { data: rows, next_cursor: nextCursor }

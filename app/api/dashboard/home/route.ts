@@ -7,7 +7,7 @@ export const GET = endpoint({
   summary: 'Read the home page: balances, amounts received, latest charges',
   allow: 'dashboard:read',
   query: homeQuery,
-  answer: HomeRead,
+  response: HomeRead,
   async handle({ account: { id }, mode, query }) {
     const timeZone = await readTimeZone(id)
     return { data: await readHome({ id, timeZone }, mode, query) }

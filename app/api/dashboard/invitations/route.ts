@@ -3,17 +3,17 @@ import { env } from '#lib/base/env.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { inviteMember } from '#lib/rooms/accounts/invite.ts'
 import { invitationRequest } from '#lib/rooms/accounts/schema.ts'
-import { InvitationMade } from '#lib/rooms/accounts/wire.ts'
+import { InvitationCreated } from '#lib/rooms/accounts/wire.ts'
 
 export const POST = endpoint({
   summary: 'Invite a member and show the link once',
   allow: 'members:write',
-  takesProof: true,
+  requiresProof: true,
   body: invitationRequest,
-  answer: InvitationMade,
-  refuses: ['member_already', 'limit_reached'],
+  response: InvitationCreated,
+  errorCodes: ['member_already', 'limit_reached'],
   // A retry gets no link: only a hash of its secret is stored.
-  once: { keptS: 86_400, recall: async (_call, id) => ({ data: { id, link: null } }) },
+  idempotency: { retentionS: 86_400, rebuild: async (_call, id) => ({ data: { id, link: null } }) },
   async handle({ account, body, userId, once }) {
     const { id, path } = await inviteMember(account.id, body, requireActor(userId), once)
     return { data: { id, link: env().PUBLIC_URL + path } }

@@ -5,7 +5,7 @@ import { MemberList } from '#lib/rooms/accounts/wire.ts'
 export const GET = endpoint({
   summary: 'List members and open invitations',
   allow: 'members:read',
-  answer: MemberList,
+  response: MemberList,
   async handle({ account: { id } }) {
     const [members, invitations] = await Promise.all([listMembers(id), listInvitations(id)])
     return { data: { members, invitations } }

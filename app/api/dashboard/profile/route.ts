@@ -8,7 +8,7 @@ export const PATCH = endpoint({
   summary: 'Change the own name, language and theme',
   allow: 'profile:write',
   body: profileChange,
-  answer: Profile,
+  response: Profile,
   async handle({ body, userId }) {
     return { data: await updateProfile(requireActor(userId), body) }
   },

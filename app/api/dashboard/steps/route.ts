@@ -1,12 +1,12 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { readSteps } from '#lib/views/dashboard/steps.ts'
+import { readFirstSteps } from '#lib/views/dashboard/steps.ts'
 import { StepsRead } from '#lib/views/dashboard/wire.ts'
 
 export const GET = endpoint({
   summary: 'Read the completed onboarding steps',
   allow: 'dashboard:read',
-  answer: StepsRead,
+  response: StepsRead,
   async handle({ account, mode }) {
-    return { data: await readSteps(account.id, mode) }
+    return { data: await readFirstSteps(account.id, mode) }
   },
 })

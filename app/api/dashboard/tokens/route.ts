@@ -1,14 +1,14 @@
 import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { listTokens, readExpiry, readToken, recallIssued } from '#lib/rooms/tokens/queries.ts'
+import { listTokens, readIssuedToken, readToken, resolveExpiry } from '#lib/rooms/tokens/queries.ts'
 import { tokenRequest } from '#lib/rooms/tokens/schema.ts'
-import { TokenList, TokenShown } from '#lib/rooms/tokens/wire.ts'
+import { TokenIssued, TokenList } from '#lib/rooms/tokens/wire.ts'
 
 export const GET = endpoint({
   summary: 'List the tokens of the account',
   allow: 'tokens:read',
-  answer: TokenList,
+  response: TokenList,
   async handle({ account, mode }) {
     return { data: await listTokens(account.id, mode) }
   },
@@ -17,17 +17,17 @@ export const GET = endpoint({
 export const POST = endpoint({
   summary: 'Create a token and show it once',
   allow: 'tokens:write',
-  takesProof: true,
+  requiresProof: true,
   body: tokenRequest,
-  answer: TokenShown,
-  refuses: ['limit_reached'],
+  response: TokenIssued,
+  errorCodes: ['limit_reached'],
   // A retry gets no token: only its HMAC is stored.
-  once: {
-    keptS: 86_400,
-    recall: async ({ account, mode }, id) => ({ data: await recallIssued(account, mode, id) }),
+  idempotency: {
+    retentionS: 86_400,
+    rebuild: async ({ account, mode }, id) => ({ data: await readIssuedToken(account, mode, id) }),
   },
   async handle({ account: { id: accountId }, mode, body, userId, once }) {
-    const expiresAt = await readExpiry(accountId, body)
+    const expiresAt = await resolveExpiry(accountId, body)
     const { name, permissions } = body
     const wanted = { accountId, mode, name, permissions, expiresAt }
     const { id, token } = await issueToken(wanted, requireActor(userId), once)

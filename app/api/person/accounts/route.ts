@@ -1,16 +1,16 @@
 import { log } from '#lib/base/log.ts'
-import { personDoor } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/door.ts'
 import { openAccount } from '#lib/rooms/accounts/open.ts'
 import { accountRequest } from '#lib/rooms/accounts/schema.ts'
 import { AccountOpened } from '#lib/rooms/accounts/wire.ts'
 import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { requireWithinLimit } from '#lib/services/people/throttle.ts'
 
-export const POST = personDoor({
+export const POST = userEndpoint({
   summary: 'Open another account as the signed-in user',
   body: accountRequest,
-  answer: AccountOpened,
-  refuses: ['sign_up_closed', 'invitation_ended', 'other_person', 'too_many_requests'],
+  response: AccountOpened,
+  errorCodes: ['sign_up_closed', 'invitation_ended', 'other_person', 'too_many_requests'],
   async handle({ user, body, ip }) {
     await requireWithinLimit([
       ['sign_up', ip],

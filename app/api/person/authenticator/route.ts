@@ -1,22 +1,22 @@
-import { personDoor } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/door.ts'
 import { beginAuthenticator, removeAuthenticator } from '#lib/services/people/authenticator.ts'
-import { AuthenticatorSecret, Done } from '#lib/services/people/wire.ts'
+import { AuthenticatorSecret, EmptyResponse } from '#lib/services/people/wire.ts'
 
-export const POST = personDoor({
+export const POST = userEndpoint({
   summary: 'Start to set up an authenticator app and show its secret once',
-  answer: AuthenticatorSecret,
-  refuses: ['limit_reached'],
-  takesProof: true,
+  response: AuthenticatorSecret,
+  errorCodes: ['limit_reached'],
+  requiresProof: true,
   async handle({ user }) {
     return { data: await beginAuthenticator(user) }
   },
 })
 
-export const DELETE = personDoor({
+export const DELETE = userEndpoint({
   summary: 'Remove the authenticator app',
-  answer: Done,
-  refuses: ['factor_not_found'],
-  takesProof: true,
+  response: EmptyResponse,
+  errorCodes: ['factor_not_found'],
+  requiresProof: true,
   async handle({ user }) {
     await removeAuthenticator(user)
     return { data: {} }

@@ -1,13 +1,13 @@
-import { personDoor } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/door.ts'
 import { joinAccount } from '#lib/rooms/accounts/join.ts'
 import { joinRequest } from '#lib/rooms/accounts/schema.ts'
 import { Joined } from '#lib/rooms/accounts/wire.ts'
 
-export const POST = personDoor({
+export const POST = userEndpoint({
   summary: 'Accept an invitation as the signed-in user',
   body: joinRequest,
-  answer: Joined,
-  refuses: ['invitation_ended', 'other_person', 'account_not_active'],
+  response: Joined,
+  errorCodes: ['invitation_ended', 'other_person', 'account_not_active'],
   async handle({ user, body }) {
     const { id, role } = await joinAccount(body.secret, user)
     return { data: { account_id: id, role } }

@@ -1,13 +1,13 @@
-import { personDoor } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/door.ts'
 import { addPasskey } from '#lib/services/people/passkeys.ts'
 import { newPasskey } from '#lib/services/people/schema.ts'
 import { FactorAdded } from '#lib/services/people/wire.ts'
 
-export const POST = personDoor({
+export const POST = userEndpoint({
   summary: 'Register a passkey',
   body: newPasskey,
-  answer: FactorAdded,
-  takesProof: true,
+  response: FactorAdded,
+  requiresProof: true,
   async handle({ user, body }) {
     return { data: { recovery_codes: await addPasskey(user, body) } }
   },

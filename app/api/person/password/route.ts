@@ -1,14 +1,14 @@
 import * as z from 'zod'
-import { personDoor } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/door.ts'
 import { requireProof } from '#lib/edge/session/proof.ts'
 import { changePassword, hasPassword } from '#lib/services/people/change-password.ts'
 import { passwordChange } from '#lib/services/people/schema.ts'
 
-export const POST = personDoor({
+export const POST = userEndpoint({
   summary: 'Change the password',
   body: passwordChange,
-  answer: z.object({ data: z.object({}) }),
-  refuses: ['too_many_requests'],
+  response: z.object({ data: z.object({}) }),
+  errorCodes: ['too_many_requests'],
   async handle({ user, body }) {
     // The current password is sufficient proof if it alone signs in; OpenID users may not have one.
     if (user.hasSecondFactor || !(await hasPassword(user.id))) requireProof(user, null)

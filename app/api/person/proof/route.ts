@@ -1,20 +1,20 @@
-import { personDoor } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/door.ts'
 import { listProofMethods, verifyProof } from '#lib/services/people/prove.ts'
 import { proofRequest } from '#lib/services/people/schema.ts'
-import { Done, ProofMethods } from '#lib/services/people/wire.ts'
+import { EmptyResponse, ProofMethods } from '#lib/services/people/wire.ts'
 
-export const GET = personDoor({
+export const GET = userEndpoint({
   summary: 'List the methods for confirming the identity',
-  answer: ProofMethods,
+  response: ProofMethods,
   async handle({ user }) {
     return { data: { methods: await listProofMethods(user.id) } }
   },
 })
 
-export const POST = personDoor({
+export const POST = userEndpoint({
   summary: 'Confirm the identity before a sensitive action',
   body: proofRequest,
-  answer: Done,
+  response: EmptyResponse,
   async handle({ user, body }) {
     await verifyProof(user, body)
     return { data: {} }

@@ -1,14 +1,14 @@
-import { personDoor } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/door.ts'
 import { verifyFactorProof } from '#lib/services/people/prove.ts'
 import { factorProof } from '#lib/services/people/schema.ts'
 import { renewRecoveryCodes } from '#lib/services/people/second-factor.ts'
 import { FactorAdded } from '#lib/services/people/wire.ts'
 
-export const POST = personDoor({
+export const POST = userEndpoint({
   // An earlier proof is not accepted: these codes alone pass the second factor.
   summary: 'Replace the recovery codes, confirmed with a second factor',
   body: factorProof,
-  answer: FactorAdded,
+  response: FactorAdded,
   async handle({ user, body }) {
     await verifyFactorProof(user, body)
     return { data: { recovery_codes: await renewRecoveryCodes(user) } }

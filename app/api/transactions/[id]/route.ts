@@ -1,18 +1,18 @@
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { describeChargeTo, findCharge } from '#lib/rooms/charges/queries.ts'
+import { chargeSerializerFor, findCharge } from '#lib/rooms/charges/queries.ts'
 import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const GET = endpoint({
   summary: 'Read a charge',
   description: 'Returns the current state of the charge, by `transaction_id` or `external_id`.',
   allow: 'transactions:read',
-  answer: ChargeRead,
-  refuses: ['transaction_not_found'],
-  quick: true,
+  response: ChargeRead,
+  errorCodes: ['transaction_not_found'],
+  allowsRememberedCaller: true,
   async handle({ account, mode, params, user }) {
     const charge = await findCharge(account.ref, mode, params.id ?? '')
     if (!charge) throw refuse('transaction_not_found')
-    return { status: 'success', data: describeChargeTo(user)(charge) }
+    return { status: 'success', data: chargeSerializerFor(user)(charge) }
   },
 })

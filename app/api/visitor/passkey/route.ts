@@ -1,13 +1,13 @@
-import { visitorDoor } from '#lib/edge/http/door.ts'
+import { visitorEndpoint } from '#lib/edge/http/door.ts'
 import { readChallenge } from '#lib/services/people/challenge.ts'
 import { beginPasskeyAuthentication } from '#lib/services/people/passkeys.ts'
 import { passkeyOptionsRequest } from '#lib/services/people/schema.ts'
 import { PasskeyOptions } from '#lib/services/people/wire.ts'
 
-export const POST = visitorDoor({
+export const POST = visitorEndpoint({
   summary: 'Read the options for signing in with a passkey',
   body: passkeyOptionsRequest,
-  answer: PasskeyOptions,
+  response: PasskeyOptions,
   async handle({ body, origin }) {
     const { challenge } = body
     const asked = challenge ? await readChallenge('second_factor', challenge) : null

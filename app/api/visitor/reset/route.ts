@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import { visitorDoor } from '#lib/edge/http/door.ts'
+import { visitorEndpoint } from '#lib/edge/http/door.ts'
 import { requestReset } from '#lib/services/people/reset.ts'
 import { resetRequest } from '#lib/services/people/schema.ts'
 
-export const POST = visitorDoor({
+export const POST = visitorEndpoint({
   summary: 'Request a password reset link',
   body: resetRequest,
-  answer: z.object({ data: z.object({}) }),
-  refuses: ['too_many_requests'],
+  response: z.object({ data: z.object({}) }),
+  errorCodes: ['too_many_requests'],
   async handle({ body, ip }) {
     await requestReset(body.email, ip)
     return { data: {} }

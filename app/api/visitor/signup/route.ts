@@ -1,16 +1,16 @@
 import { log } from '#lib/base/log.ts'
-import { visitorDoor } from '#lib/edge/http/door.ts'
+import { visitorEndpoint } from '#lib/edge/http/door.ts'
 import { signUp } from '#lib/rooms/accounts/open.ts'
 import { signUpRequest } from '#lib/rooms/accounts/schema.ts'
 import { AccountOpened } from '#lib/rooms/accounts/wire.ts'
 import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { requireWithinLimit } from '#lib/services/people/throttle.ts'
 
-export const POST = visitorDoor({
+export const POST = visitorEndpoint({
   summary: 'Open an account as a new user',
   body: signUpRequest,
-  answer: AccountOpened,
-  refuses: ['sign_up_closed', 'invitation_ended', 'other_person', 'too_many_requests'],
+  response: AccountOpened,
+  errorCodes: ['sign_up_closed', 'invitation_ended', 'other_person', 'too_many_requests'],
   async handle({ body, ip }) {
     await requireWithinLimit([['sign_up', ip]])
     const account = await signUp(body)

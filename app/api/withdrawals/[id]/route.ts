@@ -7,9 +7,9 @@ export const GET = endpoint({
   summary: 'Read a withdrawal',
   description: 'Returns the current state of the withdrawal, by `id` or `external_id`.',
   allow: 'withdrawals:read',
-  answer: WithdrawalRead,
-  refuses: ['withdrawal_not_found'],
-  quick: true,
+  response: WithdrawalRead,
+  errorCodes: ['withdrawal_not_found'],
+  allowsRememberedCaller: true,
   async handle({ account, mode, params }) {
     const withdrawal = await findWithdrawal(account.ref, mode, params.id ?? '')
     if (!withdrawal) throw refuse('withdrawal_not_found')

@@ -20,7 +20,7 @@ import {
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
-async function merchantPaid(amount: number): Promise<{ merchant: Account; chargeId: string }> {
+async function makePaidMerchant(amount: number): Promise<{ merchant: Account; chargeId: string }> {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant, amount)
   await simulateCharge(merchant.id, id, 'paid')
@@ -30,7 +30,7 @@ async function merchantPaid(amount: number): Promise<{ merchant: Account; charge
 const refund = (merchant: Account, chargeId: string, amount?: number) =>
   createRefund(merchant.id, 'test', chargeId, { amount })
 
-function countedOn(merchant: Account, id: string) {
+function readRefundTotals(merchant: Account, id: string) {
   return db().charge.findUniqueOrThrow({
     where: { accountId_id: { accountId: merchant.id, id } },
     select: { refundedAmount: true, refundHeldAmount: true },
@@ -65,14 +65,14 @@ function onceOf(merchant: Account, key = newId()): IdempotentRequest {
   }
 }
 
-async function tryAtOnce(times: number, work: (nth: number) => Promise<unknown>) {
+async function runConcurrently(times: number, work: (nth: number) => Promise<unknown>) {
   const outcomes = await Promise.allSettled(Array.from({ length: times }, (_, nth) => work(nth)))
   const refusals = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason.code] : []))
   return { won: times - refusals.length, refusals: new Set(refusals) }
 }
 
 test('a refund holds its amount in the balance and in the charge', async () => {
-  const { merchant, chargeId } = await merchantPaid(10_000)
+  const { merchant, chargeId } = await makePaidMerchant(10_000)
   const row = await createRefund(merchant.id, 'test', chargeId, { amount: 4_000, reason: 'Late' })
   expect(row).toEqual({
     id: expect.toSatisfy(isUuid),
@@ -91,7 +91,7 @@ test('a refund holds its amount in the balance and in the charge', async () => {
   const kept = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
   expect(kept).toMatchObject({ id: row.id, chargeId, sentAt: null, lease: null, attempts: 0 })
   expect(kept.dueAt).not.toBeNull()
-  expect(await countedOn(merchant, chargeId)).toEqual({
+  expect(await readRefundTotals(merchant, chargeId)).toEqual({
     refundedAmount: 0n,
     refundHeldAmount: 4_000n,
   })
@@ -100,7 +100,7 @@ test('a refund holds its amount in the balance and in the charge', async () => {
 })
 
 test('without an amount the rest of the charge is refunded', async () => {
-  const { merchant, chargeId } = await merchantPaid(1_000)
+  const { merchant, chargeId } = await makePaidMerchant(1_000)
   expect(await refund(merchant, chargeId, 1)).toMatchObject({ amount: 1, reason: null })
   expect(await refund(merchant, chargeId)).toMatchObject({ amount: 999 })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 1_000 })
@@ -144,8 +144,8 @@ describe('refused without any write:', () => {
   const NOT_PAID = { code: 'not_paid', message: 'Transaction is not paid' }
 
   test('a charge that is unknown, of another account or mode, or still opening', async () => {
-    const { merchant, chargeId } = await merchantPaid(1_000)
-    const other = await merchantPaid(1_000)
+    const { merchant, chargeId } = await makePaidMerchant(1_000)
+    const other = await makePaidMerchant(1_000)
     for (const name of [newId(), 'nobody', '', other.chargeId, '%']) {
       await expectRefused(merchant, name, 100, UNKNOWN)
     }
@@ -174,7 +174,7 @@ describe('refused without any write:', () => {
   )
 
   test('a charge paid more than 90 days ago; on day 90 a refund still succeeds', async () => {
-    const { merchant, chargeId } = await merchantPaid(1_000)
+    const { merchant, chargeId } = await makePaidMerchant(1_000)
     const paidAgo = (age: string) => db().$executeRaw`
       UPDATE charges SET paid_at = now() - ${age}::interval WHERE id = ${chargeId}::uuid`
     await paidAgo('90 days 1 second')
@@ -188,7 +188,7 @@ describe('refused without any write:', () => {
   })
 
   test("an amount above the rest of the charge, whatever the merchant's balance", async () => {
-    const { merchant, chargeId } = await merchantPaid(1_000)
+    const { merchant, chargeId } = await makePaidMerchant(1_000)
     await receive(merchant, 100_000)
     const atMost = (left: number) => ({
       code: 'invalid_input',
@@ -208,7 +208,7 @@ describe('refused without any write:', () => {
   })
 
   test('an amount above the balance, even if the charge has it left', async () => {
-    const { merchant, chargeId } = await merchantPaid(10_000)
+    const { merchant, chargeId } = await makePaidMerchant(10_000)
     await createWithdrawal(merchant.id, 'test', { amount: 9_500, ...KEY })
     const poor = { code: 'insufficient_balance', fields: { amount: ['Insufficient balance'] } }
     await expectRefused(merchant, chargeId, 501, poor)
@@ -220,30 +220,30 @@ describe('refused without any write:', () => {
 
 describe('concurrently', () => {
   test('of 20 refunds over a charge worth ten, ten succeed, whatever the balance', async () => {
-    const { merchant, chargeId } = await merchantPaid(1_050)
+    const { merchant, chargeId } = await makePaidMerchant(1_050)
     await receive(merchant, 50_000)
-    const outcome = await tryAtOnce(20, () => refund(merchant, chargeId, 100))
+    const outcome = await runConcurrently(20, () => refund(merchant, chargeId, 100))
     expect(outcome).toEqual({ won: 10, refusals: new Set(['invalid_input']) })
     expect(await refundsOf(merchant)).toBe(10)
-    expect((await countedOn(merchant, chargeId)).refundHeldAmount).toBe(1_000n)
+    expect((await readRefundTotals(merchant, chargeId)).refundHeldAmount).toBe(1_000n)
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 50_050, outbound: 1_000 })
     await expectBalancedBooks(merchant.id)
   })
 
   test('of 20 refunds of the whole charge, one succeeds', async () => {
-    const { merchant, chargeId } = await merchantPaid(5_000)
+    const { merchant, chargeId } = await makePaidMerchant(5_000)
     await receive(merchant, 5_000)
-    const outcome = await tryAtOnce(20, () => refund(merchant, chargeId))
+    const outcome = await runConcurrently(20, () => refund(merchant, chargeId))
     expect(outcome).toEqual({ won: 1, refusals: new Set(['invalid_input']) })
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 5_000, outbound: 5_000 })
     await expectBalancedBooks(merchant.id)
   })
 
   test('20 refunds of different amounts never exceed the paid amount', async () => {
-    const { merchant, chargeId } = await merchantPaid(1_000)
+    const { merchant, chargeId } = await makePaidMerchant(1_000)
     await receive(merchant, 10_000)
-    await tryAtOnce(20, nth => refund(merchant, chargeId, 37 + nth * 11))
-    const held = Number((await countedOn(merchant, chargeId)).refundHeldAmount)
+    await runConcurrently(20, nth => refund(merchant, chargeId, 37 + nth * 11))
+    const held = Number((await readRefundTotals(merchant, chargeId)).refundHeldAmount)
     expect(held).toBeLessThanOrEqual(1_000)
     expect(held).toBeGreaterThan(1_000 - 37 - 19 * 11)
     const sum = await db().refund.aggregate({ where: { chargeId }, _sum: { amount: true } })
@@ -261,7 +261,7 @@ describe('concurrently', () => {
       }),
     )
     // Each kind alone could spend all 20,000 cents.
-    const { won, refusals } = await tryAtOnce(40, nth =>
+    const { won, refusals } = await runConcurrently(40, nth =>
       nth % 2
         ? createWithdrawal(merchant.id, 'test', { amount: 1_000, ...KEY })
         : refund(merchant, charges[(nth / 2) % 10] ?? '', 1_000),
@@ -274,8 +274,8 @@ describe('concurrently', () => {
 
   test('of a refund and a withdrawal of the whole balance, one succeeds', async () => {
     for (let round = 0; round < 10; round++) {
-      const { merchant, chargeId } = await merchantPaid(5_000)
-      const { won, refusals } = await tryAtOnce(2, nth =>
+      const { merchant, chargeId } = await makePaidMerchant(5_000)
+      const { won, refusals } = await runConcurrently(2, nth =>
         nth === round % 2
           ? refund(merchant, chargeId)
           : createWithdrawal(merchant.id, 'test', { amount: 5_000, ...KEY }),
@@ -306,7 +306,7 @@ describe('concurrently', () => {
   })
 
   test('ten requests with one idempotency key make one refund', async () => {
-    const { merchant, chargeId } = await merchantPaid(10_000)
+    const { merchant, chargeId } = await makePaidMerchant(10_000)
     const once = onceOf(merchant)
     const outcomes = await Promise.allSettled(
       Array.from({ length: 10 }, () =>

@@ -30,10 +30,10 @@ export async function createRefund(
   { amount, reason, by }: RefundRequest & { by?: string | null },
   once?: IdempotentRequest,
 ): Promise<RefundRow> {
-  const which = isUuid(chargeIdOrReference)
+  const chargeCondition = isUuid(chargeIdOrReference)
     ? Prisma.sql`c.id = ${chargeIdOrReference}::uuid`
     : Prisma.sql`c.external_id = ${chargeIdOrReference}`
-  const wanted = Prisma.sql`${amount ?? null}::bigint`
+  const requestedAmount = Prisma.sql`${amount ?? null}::bigint`
   const statement = bookMovement({
     idempotency: once,
     ctes: {
@@ -41,16 +41,16 @@ export async function createRefund(
         SELECT c.account_id, c.id, c.status, c.paid_at,
           c.amount - c.refunded_amount - c.refund_held_amount AS unspent
         FROM charges c WHERE ${accountCondition('c', account)} AND c.mode = ${mode}
-          AND ${which} AND c.status <> 'opening' FOR UPDATE`,
+          AND ${chargeCondition} AND c.status <> 'opening' FOR UPDATE`,
       judged: Prisma.sql`
         SELECT k.account_id, k.id, CASE
             WHEN k.id IS NULL THEN troco_refuse('transaction_not_found')
             WHEN k.status <> 'paid' THEN troco_refuse('not_paid')
             WHEN k.paid_at < now() - make_interval(days => ${REFUND_WINDOW_DAYS}::int)
               THEN troco_refuse('refund_window_closed')
-            WHEN COALESCE(${wanted}, 1) > k.unspent
+            WHEN COALESCE(${requestedAmount}, 1) > k.unspent
               THEN troco_refuse('above_left', json_build_object('left', k.unspent))
-            ELSE COALESCE(${wanted}, k.unspent) END AS amount
+            ELSE COALESCE(${requestedAmount}, k.unspent) END AS amount
         FROM (SELECT) one LEFT JOIN locked k ON true`,
       charged: Prisma.sql`
         UPDATE charges c SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()
@@ -73,23 +73,23 @@ export async function createRefund(
     audit: { action: 'refund.requested', by },
     returning: refundAsJson,
   })
-  const [row] = await retryOnConflict(() => queryRows<RefundRow>(statement)).catch(refuseInWords)
+  const [row] = await retryOnConflict(() => queryRows<RefundRow>(statement)).catch(refuseBrokenRule)
   if (!row) throw new Invariant('the statement that inserts a refund returned no row')
   wake('refunds')
   return row
 }
 
-const REFUSED: Record<string, () => TrocoError> = {
+const RULE_ERRORS: Record<string, () => TrocoError> = {
   transaction_not_found: () => refuse('transaction_not_found'),
   not_paid: () => refuse('not_paid'),
   refund_window_closed: () => refuse('refund_window_closed', { days: REFUND_WINDOW_DAYS }),
 }
 
-function refuseInWords(error: unknown): never {
+function refuseBrokenRule(error: unknown): never {
   const refusal = parseDatabaseRefusal(error)
   if (!refusal) return refuseOverdraft(error)
-  const refused = REFUSED[refusal.code]
-  if (refused) throw refused()
+  const ruleError = RULE_ERRORS[refusal.code]
+  if (ruleError) throw ruleError()
   const { left } = refusal.params
   if (left === 0)
     throw invalidInput('amount', 'cannot be refunded: refunds already cover the whole charge')

@@ -34,7 +34,7 @@ export async function findRefund(
 }
 
 /** Returns the response to the refund's creation, whatever its status is now. */
-export async function recallRefund(
+export async function readCreatedRefund(
   account: AccountRef,
   mode: Mode,
   id: string,

@@ -43,9 +43,9 @@ async function openRefund(): Promise<{ id: string; chargeId: string; endToEndId:
 
 const stateOf = ({ id, chargeId }: { id: string; chargeId: string }) =>
   findRefund(merchant.id, 'test', chargeId, id)
-const fallDue = () => db().$executeRaw`UPDATE refunds SET due_at = now() WHERE due_at IS NOT NULL`
+const makeDue = () => db().$executeRaw`UPDATE refunds SET due_at = now() WHERE due_at IS NOT NULL`
 const ordersOf = (id: string) => db().simulatorOrder.findMany({ where: { id: removeHyphens(id) } })
-const letBankSettle = () =>
+const settleAtBank = () =>
   db().$executeRaw`UPDATE simulator_orders SET settles_at = now() WHERE kind = 'refund'`
 const send = () => sendDueRefunds(chargeColumns)
 
@@ -56,10 +56,10 @@ async function databaseTime(): Promise<string> {
 
 const LOST: GatewayResult<never> = { outcome: 'unknown', reason: 'the connection broke' }
 const DOWN: GatewayResult<never> = { outcome: 'retryable', reason: 'down' }
-const NO: GatewayResult<never> = { outcome: 'rejected', reason: 'The account was closed' }
-const TAKEN: GatewayResult<OrderState> = { outcome: 'ok', value: { state: 'taken' } }
+const REJECTED: GatewayResult<never> = { outcome: 'rejected', reason: 'The account was closed' }
+const ACCEPTED: GatewayResult<OrderState> = { outcome: 'ok', value: { state: 'taken' } }
 
-interface Plan {
+interface BankScript {
   /** Responses to the first orders and queries; null, and every later call, uses the simulator. */
   sent?: (GatewayResult<OrderState> | null)[]
   asked?: GatewayResult<OrderState | null>[]
@@ -67,7 +67,7 @@ interface Plan {
   arrives?: boolean
 }
 
-function bank({ sent = [], asked = [], arrives = true }: Plan = {}) {
+function scriptedBank({ sent = [], asked = [], arrives = true }: BankScript = {}) {
   const orders: RefundOrder[] = []
   const questions: string[] = []
   const gateway: Gateway = {
@@ -86,8 +86,8 @@ function bank({ sent = [], asked = [], arrives = true }: Plan = {}) {
   return { gateway, orders, questions }
 }
 
-async function turn(gateway: Gateway): Promise<void> {
-  await fallDue()
+async function makeDueAndSend(gateway: Gateway): Promise<void> {
+  await makeDue()
   expect(await sendDueRefunds(chargeColumns, () => gateway)).toBeLessThanOrEqual(1)
 }
 
@@ -97,21 +97,21 @@ test('a due refund is sent once under its own id and completed when the bank has
   expect(await ordersOf(refund.id)).toMatchObject([{ kind: 'refund', amount: 3_000n }])
   expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
   expect(await send()).toBe(0)
-  await letBankSettle()
-  await fallDue()
+  await settleAtBank()
+  await makeDue()
   expect(await send()).toBe(1)
   const [order] = await ordersOf(refund.id)
   expect(await stateOf(refund)).toMatchObject({ status: 'completed', return_id: order?.endToEndId })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
-  await fallDue()
+  await makeDue()
   expect(await send()).toBe(0)
   await expectBalancedBooks(merchant.id)
 })
 
 test("the bank receives the payment's end-to-end id, the amount and the id without hyphens", async () => {
   const refund = await openRefund()
-  const { gateway, orders, questions } = bank()
-  await turn(gateway)
+  const { gateway, orders, questions } = scriptedBank()
+  await makeDueAndSend(gateway)
   expect(orders).toEqual([
     { id: removeHyphens(refund.id), endToEndId: refund.endToEndId, amount: 3_000 },
   ])
@@ -120,10 +120,10 @@ test("the bank receives the payment's end-to-end id, the amount and the id witho
 
 test('a refund accepted by the bank is queried after growing pauses, and not sent again', async () => {
   const refund = await openRefund()
-  const { gateway, orders, questions } = bank({ asked: [TAKEN, TAKEN] })
+  const { gateway, orders, questions } = scriptedBank({ asked: [ACCEPTED, ACCEPTED] })
   for (const pauseS of [1, 2, 4]) {
     const began = await databaseTime()
-    await turn(gateway)
+    await makeDueAndSend(gateway)
     const [row] = await db().$queryRaw<{ waits: boolean; lease: string | null }[]>`
       SELECT lease, due_at BETWEEN ${began}::timestamptz + make_interval(secs => ${pauseS}::int)
         AND clock_timestamp() + make_interval(secs => ${pauseS}::int) AS waits
@@ -139,11 +139,11 @@ test('a refund accepted by the bank is queried after growing pauses, and not sen
 describe('a lost response', () => {
   test('to an order that the bank has: the order is queried and never sent again', async () => {
     const refund = await openRefund()
-    const { gateway, orders } = bank({ sent: [LOST] })
-    await turn(gateway)
+    const { gateway, orders } = scriptedBank({ sent: [LOST] })
+    await makeDueAndSend(gateway)
     expect(await stateOf(refund)).toMatchObject({ status: 'pending', rejection_reason: null })
-    await letBankSettle()
-    await turn(gateway)
+    await settleAtBank()
+    await makeDueAndSend(gateway)
     expect(orders).toHaveLength(1)
     expect(await stateOf(refund)).toMatchObject({ status: 'completed' })
     await expectBalancedBooks(merchant.id)
@@ -156,11 +156,11 @@ describe('a lost response', () => {
     'to an order that the bank does not have (%s): it is sent again with the same id',
     async (_, answer) => {
       const refund = await openRefund()
-      const { gateway, orders } = bank({ sent: [answer, answer], arrives: false })
-      for (let count = 0; count < 3; count++) await turn(gateway)
+      const { gateway, orders } = scriptedBank({ sent: [answer, answer], arrives: false })
+      for (let count = 0; count < 3; count++) await makeDueAndSend(gateway)
       expect(orders.map(order => order.id)).toEqual(Array(3).fill(removeHyphens(refund.id)))
-      await letBankSettle()
-      await turn(gateway)
+      await settleAtBank()
+      await makeDueAndSend(gateway)
       expect(orders).toHaveLength(3)
       expect(await stateOf(refund)).toMatchObject({ status: 'completed' })
       expect(await ordersOf(refund.id)).toHaveLength(1)
@@ -171,11 +171,11 @@ describe('a lost response', () => {
   test.each([
     ['lost', LOST],
     ['down', DOWN],
-    ['turned down', NO],
+    ['turned down', REJECTED],
   ])('to a query (%s) rejects nothing and sends nothing', async (_, answer) => {
     const refund = await openRefund()
-    const { gateway, orders } = bank({ sent: [LOST], asked: Array(5).fill(answer) })
-    for (let count = 0; count < 6; count++) await turn(gateway)
+    const { gateway, orders } = scriptedBank({ sent: [LOST], asked: Array(5).fill(answer) })
+    for (let count = 0; count < 6; count++) await makeDueAndSend(gateway)
     expect(orders).toHaveLength(1)
     expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 3_000 })
@@ -184,8 +184,8 @@ describe('a lost response', () => {
 
   test('repeated 30 times keeps the refund pending and the money held', async () => {
     const refund = await openRefund()
-    const { gateway, orders } = bank({ sent: Array(30).fill(LOST), arrives: false })
-    for (let count = 0; count < 30; count++) await turn(gateway)
+    const { gateway, orders } = scriptedBank({ sent: Array(30).fill(LOST), arrives: false })
+    for (let count = 0; count < 30; count++) await makeDueAndSend(gateway)
     expect(new Set(orders.map(order => order.id))).toEqual(new Set([removeHyphens(refund.id)]))
     expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
     await expectBalancedBooks(merchant.id)
@@ -195,8 +195,8 @@ describe('a lost response', () => {
 describe('a refused refund', () => {
   test('is rejected with the reason, and the money returns to the merchant', async () => {
     const refund = await openRefund()
-    const { gateway } = bank({ sent: [NO], arrives: false })
-    await turn(gateway)
+    const { gateway } = scriptedBank({ sent: [REJECTED], arrives: false })
+    await makeDueAndSend(gateway)
     const rejected = { status: 'rejected', rejection_reason: 'The account was closed' }
     expect(await stateOf(refund)).toMatchObject(rejected)
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
@@ -220,10 +220,10 @@ describe('a crash', () => {
     const refund = await openRefund()
     const [held] = await claim('refunds', 1)
     await simulator.refundCharge({ id: removeHyphens(refund.id), endToEndId: '-', amount: 3_000 })
-    await letBankSettle()
+    await settleAtBank()
     expect(held?.attempts).toBe(1)
-    const { gateway, orders } = bank()
-    await turn(gateway)
+    const { gateway, orders } = scriptedBank()
+    await makeDueAndSend(gateway)
     expect(orders).toEqual([])
     expect(await stateOf(refund)).toMatchObject({ status: 'completed' })
     expect(await ordersOf(refund.id)).toHaveLength(1)
@@ -233,8 +233,8 @@ describe('a crash', () => {
   test('before the bank call leaves the order to the next worker', async () => {
     const refund = await openRefund()
     await claim('refunds', 1)
-    const { gateway, orders, questions } = bank()
-    await turn(gateway)
+    const { gateway, orders, questions } = scriptedBank()
+    await makeDueAndSend(gateway)
     expect(questions).toEqual([removeHyphens(refund.id)])
     expect(orders).toHaveLength(1)
   })
@@ -256,7 +256,7 @@ describe('a crash', () => {
 describe('a worker that lost its lease', () => {
   async function expectCompletedOnce(refund: { id: string; chargeId: string }, stub: StubBank) {
     stub.settle()
-    await turn(stub)
+    await makeDueAndSend(stub)
     expect(await stateOf(refund)).toMatchObject({ status: 'completed', rejection_reason: null })
     expect(stub.debitsOf(removeHyphens(refund.id))).toBe(1)
     const where = { subjectId: refund.chargeId, type: { startsWith: 'transaction.refund' } }
@@ -269,10 +269,10 @@ describe('a worker that lost its lease', () => {
     const refund = await openRefund()
     const stub = new StubBank()
     stub.stall('before', async () => {
-      await turn(stub)
-      return NO
+      await makeDueAndSend(stub)
+      return REJECTED
     })
-    await turn(stub)
+    await makeDueAndSend(stub)
     expect(await stateOf(refund)).toMatchObject({ status: 'pending', rejection_reason: null })
     await expectCompletedOnce(refund, stub)
   })
@@ -281,12 +281,12 @@ describe('a worker that lost its lease', () => {
     const refund = await openRefund()
     const stub = new StubBank()
     stub.isQuick = true
-    await turn(stub)
+    await makeDueAndSend(stub)
     stub.stall('after', async () => {
-      await fallDue()
+      await makeDue()
       await claim('refunds', 1)
     })
-    await turn(stub)
+    await makeDueAndSend(stub)
     expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
     await expectCompletedOnce(refund, stub)
   })
@@ -295,9 +295,9 @@ describe('a worker that lost its lease', () => {
     const refund = await openRefund()
     const stub = new StubBank()
     stub.decide(removeHyphens(refund.id), { sends: ['lost before'] })
-    await turn(stub)
-    stub.stall('after', () => turn(stub))
-    await turn(stub)
+    await makeDueAndSend(stub)
+    stub.stall('after', () => makeDueAndSend(stub))
+    await makeDueAndSend(stub)
     expect(stub.sent).toHaveLength(2)
     await expectCompletedOnce(refund, stub)
   })
@@ -313,8 +313,8 @@ test('four concurrent workers send and complete each of 60 refunds once', async 
   for (let round = 0; round < 2; round++) {
     const taken = await Promise.all(Array.from({ length: 4 }, send))
     expect(taken.reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(60)
-    await letBankSettle()
-    await fallDue()
+    await settleAtBank()
+    await makeDue()
   }
   expect(await db().refund.count({ where })).toBe(60)
   const ids = refunds.map(({ id }) => removeHyphens(id))

@@ -12,29 +12,34 @@ import { orderRetryPauseMs, placeOrder, sendDueOrders } from '#lib/services/gate
  * Sends due refunds, each under its own id, and queries those the bank has not settled. A lost
  * response never rejects one. Returns how many were due.
  */
-export function sendDueRefunds(chargeColumns: Prisma.Sql, choose = gatewayOf): Promise<number> {
-  return sendDueOrders('refund', held => sendRefund(held, chargeColumns, choose))
+export function sendDueRefunds(
+  chargeColumns: Prisma.Sql,
+  chooseGateway = gatewayOf,
+): Promise<number> {
+  return sendDueOrders('refund', held => sendRefund(held, chargeColumns, chooseGateway))
 }
 
 async function sendRefund(
-  held: Claim,
+  claim: Claim,
   chargeColumns: Prisma.Sql,
-  choose: typeof gatewayOf,
+  chooseGateway: typeof gatewayOf,
 ): Promise<void> {
-  const { accountId, lease } = held
-  const said = await askBank(held, choose(held.mode))
-  const settlement = { accountId, refundId: held.id, lease, chargeColumns }
-  if (said?.state === 'done') await completeRefund({ ...settlement, returnId: said.endToEndId })
-  else if (said?.state === 'refused') await rejectRefund({ ...settlement, reason: said.reason })
-  else await postpone('refunds', held, orderRetryPauseMs(held.attempts))
+  const { accountId, lease } = claim
+  const orderState = await callBank(claim, chooseGateway(claim.mode))
+  const settlement = { accountId, refundId: claim.id, lease, chargeColumns }
+  if (orderState?.state === 'done')
+    await completeRefund({ ...settlement, returnId: orderState.endToEndId })
+  else if (orderState?.state === 'refused')
+    await rejectRefund({ ...settlement, reason: orderState.reason })
+  else await postpone('refunds', claim, orderRetryPauseMs(claim.attempts))
 }
 
-function askBank(held: Claim, gateway: Gateway): Promise<OrderState | null> {
-  const bank = withJournal(gateway, [held])
-  return placeOrder(held, {
-    query: () => bank.getRefund(removeHyphens(held.id)),
+function callBank(claim: Claim, gateway: Gateway): Promise<OrderState | null> {
+  const bank = withJournal(gateway, [claim])
+  return placeOrder(claim, {
+    query: () => bank.getRefund(removeHyphens(claim.id)),
     async send() {
-      const order = await findRefundOrder(held)
+      const order = await findRefundOrder(claim)
       return order && bank.refundCharge(order)
     },
   })

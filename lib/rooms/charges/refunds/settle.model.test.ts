@@ -73,7 +73,7 @@ const groups = fc.array(
   { minLength: 4, maxLength: 16, size: 'max' },
 )
 
-interface Sent {
+interface Outgoing {
   id: string
   amount: number
   state: 'pending' | 'sent' | 'returned'
@@ -82,18 +82,18 @@ interface Charge {
   id: string
   amount: number
   paid: boolean
-  refunds: Sent[]
+  refunds: Outgoing[]
 }
 
 class Model {
   readonly charges: Charge[]
-  readonly withdrawals: Sent[] = []
+  readonly withdrawals: Outgoing[] = []
 
   constructor(charges: { id: string; amount: number }[]) {
     this.charges = charges.map(charge => ({ ...charge, paid: false, refunds: [] }))
   }
 
-  get refunds(): Sent[] {
+  get refunds(): Outgoing[] {
     return this.charges.flatMap(charge => charge.refunds)
   }
 
@@ -102,7 +102,7 @@ class Model {
   }
 
   /** Returns the refund or withdrawal that a step selects, three times in four a pending one. */
-  meant(step: Step & { which: number }): Sent | undefined {
+  meant(step: Step & { which: number }): Outgoing | undefined {
     const all = /complete|reject/.test(step.do) ? this.refunds : this.withdrawals
     const pending = all.filter(one => one.state === 'pending')
     const list = step.which % 4 && pending.length > 0 ? pending : all
@@ -145,7 +145,7 @@ function total(list: { amount: number }[]): number {
   return list.reduce((sum, { amount }) => sum + amount, 0)
 }
 
-async function take(step: Step, merchant: Account, model: Model): Promise<Outcome> {
+async function applyStep(step: Step, merchant: Account, model: Model): Promise<Outcome> {
   const accountId = merchant.id
   switch (step.do) {
     case 'pay': {
@@ -194,7 +194,7 @@ function codeOf(error: unknown): Outcome {
   throw error
 }
 
-async function expectSame(merchant: Account, model: Model): Promise<void> {
+async function expectModelMatches(merchant: Account, model: Model): Promise<void> {
   expect(await readBalances(merchant.id, 'test')).toEqual(model.balances)
   const rows = await db().charge.findMany({ where: { accountId: merchant.id } })
   for (const { id, amount, paid, refunds } of model.charges) {
@@ -218,17 +218,19 @@ test('balances and refunds match a plain model after any sequence of payments an
       return { id, amount }
     })
     const model = new Model(await Promise.all(opened))
-    await take({ do: 'pay', which: 2 }, merchant, model)
+    await applyStep({ do: 'pay', which: 2 }, merchant, model)
     for (const group of history) {
       const [alone] = group.length === 1 ? group : []
       const foreseen = alone && model.foresee(alone)
-      const outcomes = await Promise.all(group.map(one => take(one, merchant, model).catch(codeOf)))
+      const outcomes = await Promise.all(
+        group.map(one => applyStep(one, merchant, model).catch(codeOf)),
+      )
       if (foreseen) expect(outcomes).toEqual([foreseen])
       for (const [nth, outcome] of outcomes.entries()) {
         const name = `${group[nth]?.do} ${outcome}`
         met.set(name, (met.get(name) ?? 0) + 1)
       }
-      await expectSame(merchant, model)
+      await expectModelMatches(merchant, model)
     }
     const told = await db().event.findMany({
       where: { accountId: merchant.id },

@@ -53,7 +53,7 @@ async function openRefund(request: object = {}) {
   return { merchant, chargeId, settlement: { accountId: merchant.id, refundId: id, chargeColumns } }
 }
 
-async function countedOn(merchant: Account, id: string) {
+async function readRefundTotals(merchant: Account, id: string) {
   const where = { accountId_id: { accountId: merchant.id, id } }
   const { refundedAmount, refundHeldAmount } = await db().charge.findUniqueOrThrow({ where })
   return { refunded: Number(refundedAmount), held: Number(refundHeldAmount) }
@@ -66,7 +66,7 @@ function eventsOf(merchant: Account) {
   })
 }
 
-function plain(row: object): object {
+function withNumbers(row: object): object {
   const entries = Object.entries(row).map(([name, value]) => [
     name,
     typeof value === 'bigint' ? Number(value) : value,
@@ -88,7 +88,7 @@ test('a completed refund debits the held amount, and the charge counts it as ref
     rejection_reason: null,
   })
   expect(await findRefund(merchant.id, 'test', chargeId, settlement.refundId)).toEqual(row)
-  expect(await countedOn(merchant, chargeId)).toEqual({ refunded: 3_000, held: 0 })
+  expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded: 3_000, held: 0 })
   expect(await findCharge(merchant.id, 'test', chargeId)).toMatchObject({
     status: 'paid',
     refunded_amount: 3_000,
@@ -112,7 +112,7 @@ test('a rejected refund returns the held amount, which can be refunded again', a
   const kept = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
   const params = { text: 'The account was closed' }
   expect(kept).toMatchObject({ rejectionCode: 'other', rejectionParams: params })
-  expect(await countedOn(merchant, chargeId)).toEqual({ refunded: 0, held: 0 })
+  expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded: 0, held: 0 })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
   expect(await createRefund(merchant.id, 'test', chargeId, {})).toMatchObject({ amount: 10_000 })
   await expectBalancedBooks(merchant.id)
@@ -136,7 +136,7 @@ describe('the event', () => {
       expect(event).toMatchObject({ type, sequence: 2n, mode: 'test', subjectId: chargeId })
       const charge = await findCharge(merchant.id, 'test', chargeId)
       const refund = row && pickFields(RefundDetail.shape, row)
-      const resource = { ...plain(charge ?? {}), refund }
+      const resource = { ...withNumbers(charge ?? {}), refund }
       expect(event?.resource).toEqual(resource)
       expect(resource).toMatchObject({ refunded_amount: outcome === 'completed' ? 3_000 : 0 })
       const told = event?.resource as { refund: object } | undefined
@@ -177,7 +177,7 @@ describe('concurrently', () => {
       Array.from({ length: 20 }, () => completeRefund({ ...settlement, returnId: sentAs })),
     )
     expect(outcomes.filter(row => row !== null)).toHaveLength(1)
-    expect(await countedOn(merchant, chargeId)).toEqual({ refunded: 3_000, held: 0 })
+    expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded: 3_000, held: 0 })
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
     expect(await eventsOf(merchant)).toHaveLength(1)
     await expectBalancedBooks(merchant.id)
@@ -196,7 +196,7 @@ describe('concurrently', () => {
       const [won, ...more] = outcomes.filter(row => row !== null)
       expect(more).toEqual([])
       const refunded = won?.status === 'completed' ? 3_000 : 0
-      expect(await countedOn(merchant, chargeId)).toEqual({ refunded, held: 0 })
+      expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded, held: 0 })
       expect(await readBalances(merchant.id, 'test')).toEqual({
         available: 10_000 - refunded,
         outbound: 0,
@@ -240,7 +240,7 @@ describe('concurrently', () => {
     )
     expect(outcomes.filter(outcome => outcome.status === 'rejected')).toEqual([])
     expect(await countDeadlocks()).toBe(deadlocksBefore)
-    expect(await countedOn(merchant, chargeId)).toEqual({ refunded: 15_000, held: 30_000 })
+    expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded: 15_000, held: 30_000 })
     expect(await readBalances(merchant.id, 'test')).toEqual({
       available: 300_000 + 30_000 - 15_000 - 30_000 - 20_000,
       outbound: 30_000,
@@ -296,7 +296,10 @@ test('a return id proves one refund; using it for a second one is refused withou
   const sentAs = returnId()
   await completeRefund({ ...first.settlement, returnId: sentAs })
   await expect(completeRefund({ ...second.settlement, returnId: sentAs })).rejects.toThrow()
-  expect(await countedOn(second.merchant, second.chargeId)).toEqual({ refunded: 0, held: 3_000 })
+  expect(await readRefundTotals(second.merchant, second.chargeId)).toEqual({
+    refunded: 0,
+    held: 3_000,
+  })
   expect(await eventsOf(second.merchant)).toEqual([])
   await expectBalancedBooks(first.merchant.id)
   await expectBalancedBooks(second.merchant.id)
@@ -385,7 +388,7 @@ describe('a settlement that fails at any table writes nothing', () => {
   })
 })
 
-async function wakesDuring(topic: Topic, work: () => Promise<unknown>): Promise<number> {
+async function countWakes(topic: Topic, work: () => Promise<unknown>): Promise<number> {
   let times = 0
   const stop = onWake(topic, () => {
     times++
@@ -400,10 +403,10 @@ test('creating a refund wakes its worker; settling it wakes the delivery worker 
   const open = async () => {
     opened = await openRefund()
   }
-  expect(await wakesDuring('refunds', open)).toBe(1)
+  expect(await countWakes('refunds', open)).toBe(1)
   const reject = () => rejectRefund({ ...opened!.settlement, reason: 'no' })
-  expect(await wakesDuring('deliveries', reject)).toBe(1)
-  expect(await wakesDuring('deliveries', reject)).toBe(0)
+  expect(await countWakes('deliveries', reject)).toBe(1)
+  expect(await countWakes('deliveries', reject)).toBe(0)
 })
 
 test('a stale lease settles nothing', async () => {
@@ -413,7 +416,7 @@ test('a stale lease settles nothing', async () => {
   await db().refund.updateMany({ where: { accountId: merchant.id }, data: { lease } })
   expect(await rejectRefund({ ...stale, reason: 'no' })).toBeNull()
   expect(await completeRefund({ ...stale, returnId: returnId() })).toBeNull()
-  expect(await countedOn(merchant, chargeId)).toEqual({ refunded: 0, held: 3_000 })
+  expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded: 0, held: 3_000 })
   const completed = { ...settlement, lease, returnId: returnId() }
   expect(await completeRefund(completed)).toMatchObject({ status: 'completed' })
   await expectBalancedBooks(merchant.id)

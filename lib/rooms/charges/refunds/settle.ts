@@ -22,8 +22,8 @@ interface Settlement {
 export function completeRefund(
   settlement: Settlement & { returnId: string },
 ): Promise<RefundRow | null> {
-  const told = Prisma.sql`return_id = ${settlement.returnId}`
-  return settle(settlement, 'completed', told, Prisma.sql`s.amount`)
+  const assignments = Prisma.sql`return_id = ${settlement.returnId}`
+  return settle(settlement, 'completed', assignments, Prisma.sql`s.amount`)
 }
 
 /** Releases the held amount after the bank's final refusal. Returns null if no longer pending. */
@@ -40,24 +40,24 @@ export function rejectRefund(
 async function settle(
   { accountId, refundId, chargeColumns, lease = '' }: Settlement,
   outcome: 'completed' | 'rejected',
-  told: Prisma.Sql,
+  assignments: Prisma.Sql,
   refunded: Prisma.Sql,
 ): Promise<RefundRow | null> {
-  const isOurs = Prisma.sql`r.status = 'pending' AND ${lease} IN ('', r.lease::text)`
+  const settleableCondition = Prisma.sql`r.status = 'pending' AND ${lease} IN ('', r.lease::text)`
   const statement = bookMovement({
     ctes: {
       locked: Prisma.sql`
         SELECT c.account_id, c.id FROM charges c
         JOIN refunds r ON r.account_id = c.account_id AND r.charge_id = c.id
         WHERE r.account_id = ${accountId}::uuid AND r.id = ${refundId}::uuid
-          AND ${isOurs}
+          AND ${settleableCondition}
         FOR UPDATE OF c`,
       settled: Prisma.sql`
-        UPDATE refunds r SET status = ${outcome}, ${told}, due_at = NULL, lease = NULL,
+        UPDATE refunds r SET status = ${outcome}, ${assignments}, due_at = NULL, lease = NULL,
           ${Prisma.raw(`${outcome}_at`)} = now(), updated_at = now()
         FROM locked k
         WHERE r.account_id = k.account_id AND r.charge_id = k.id AND r.id = ${refundId}::uuid
-          AND ${isOurs}
+          AND ${settleableCondition}
         RETURNING r.*`,
       charged: Prisma.sql`
         UPDATE charges c SET refunded_amount = c.refunded_amount + ${refunded},

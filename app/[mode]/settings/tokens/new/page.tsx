@@ -4,14 +4,14 @@ import { TokenForm } from '#app/[mode]/settings/tokens/new/token-form.tsx'
 import { ClientWords } from '#components/format/client-words.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { env } from '#lib/base/env.ts'
-import { requireMay } from '#lib/edge/session/gate.ts'
+import { requirePermission } from '#lib/edge/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('tokens'))('new.title') }
 }
 
 export default async function NewTokenPage({ params }: { params: Promise<{ mode: string }> }) {
-  const { mode } = await requireMay(params, 'tokens:write')
+  const { mode } = await requirePermission(params, 'tokens:write')
   const t = await getTranslations('tokens')
   return (
     <>

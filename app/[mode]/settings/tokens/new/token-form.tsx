@@ -31,7 +31,7 @@ export function TokenForm({ origin }: { origin: string }) {
       setMade(said.data)
     },
   })
-  const { mode } = api.world
+  const { mode } = api.scope
   const list = `/${mode}/settings/tokens`
   if (made) {
     return (

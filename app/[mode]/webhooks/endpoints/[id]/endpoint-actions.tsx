@@ -35,7 +35,7 @@ export function EndpointActions({ endpoint, missed }: EndpointActionsProps) {
     },
     onSuccess: (_, deed) => {
       setAsking(null)
-      if (deed === 'delete') router.push(`/${api.world.mode}/webhooks/endpoints`)
+      if (deed === 'delete') router.push(`/${api.scope.mode}/webhooks/endpoints`)
       router.refresh()
     },
   })

@@ -7,7 +7,7 @@ import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { env } from '#lib/base/env.ts'
-import { requireMay } from '#lib/edge/session/gate.ts'
+import { requirePermission } from '#lib/edge/session/gate.ts'
 import { listEndpoints } from '#lib/services/webhooks/queries.ts'
 import { ENDPOINTS_MAX } from '#lib/services/webhooks/schema.ts'
 
@@ -16,7 +16,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function NewEndpointPage({ params }: { params: Promise<{ mode: string }> }) {
-  const { account, mode } = await requireMay(params, 'webhooks:write')
+  const { account, mode } = await requirePermission(params, 'webhooks:write')
   const [t, endpoints] = await Promise.all([
     getTranslations('endpoints'),
     listEndpoints(account.id, mode),

@@ -1,13 +1,13 @@
 import { requireActor } from '#lib/base/audit/note.ts'
-import { adminDoor } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/door.ts'
 import { revokeInvitation } from '#lib/rooms/accounts/revoke.ts'
-import { Done } from '#lib/rooms/accounts/wire.ts'
+import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
 
-export const DELETE = adminDoor({
+export const DELETE = adminEndpoint({
   summary: "Revoke an operator's invitation",
-  answer: Done,
-  refuses: ['invitation_not_found'],
-  takesProof: true,
+  response: EmptyResponse,
+  errorCodes: ['invitation_not_found'],
+  requiresProof: true,
   async handle({ user, params: { id = '' } }) {
     await revokeInvitation(null, id, requireActor(user.id))
     return { data: {} }

@@ -1,14 +1,14 @@
 import { requireActor } from '#lib/base/audit/note.ts'
-import { adminDoor } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/door.ts'
 import { JobsRequeued, requeueRequest } from '#lib/views/admin/health-wire.ts'
 import { requeueJobs } from '#lib/views/admin/requeue.ts'
 
-export const POST = adminDoor({
+export const POST = adminEndpoint({
   summary: 'Requeue one stuck job, or all of a kind',
   body: requeueRequest,
-  answer: JobsRequeued,
-  refuses: ['job_not_found', 'under_way', 'endpoint_disabled', 'delivery_not_found'],
-  takesProof: true,
+  response: JobsRequeued,
+  errorCodes: ['job_not_found', 'under_way', 'endpoint_disabled', 'delivery_not_found'],
+  requiresProof: true,
   async handle({ user, body }) {
     return { data: { requeued: await requeueJobs(body, requireActor(user.id)) } }
   },

@@ -7,7 +7,7 @@ export const GET = endpoint({
   summary: 'Export the audit log of the account as CSV',
   allow: 'audit:read',
   query: auditExportQuery,
-  answer: z.string(),
+  response: z.string(),
   handle: ({ account, userId, query }) =>
     exportAudit({ staff: false, accountId: account.id }, requireActor(userId).id, query),
 })

@@ -6,8 +6,8 @@ export const GET = endpoint({
   summary: 'Read a PIX code at the simulated bank',
   allow: 'dashboard:read',
   query: bankQuery,
-  answer: BankRead,
-  refuses: ['not_found'],
+  response: BankRead,
+  errorCodes: ['not_found'],
   async handle({ account, mode, query }) {
     if (mode !== 'test') throw refuse('not_found')
     return { data: await readCode(account.id, query.code) }

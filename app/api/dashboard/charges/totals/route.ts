@@ -6,6 +6,6 @@ export const GET = endpoint({
   summary: 'Read the totals of the matching charges',
   allow: 'dashboard:read',
   query: chargeFilters,
-  answer: ChargesTotal,
+  response: ChargesTotal,
   handle: ({ account, mode, query }) => totalCharges(account.ref, mode, query),
 })

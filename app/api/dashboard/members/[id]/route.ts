@@ -3,15 +3,15 @@ import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { assignRole } from '#lib/rooms/accounts/assign.ts'
 import { removeMember } from '#lib/rooms/accounts/remove.ts'
 import { roleChange } from '#lib/rooms/accounts/schema.ts'
-import { Done } from '#lib/rooms/accounts/wire.ts'
+import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
 
 export const PATCH = endpoint({
   summary: 'Change the role of a member',
   allow: 'members:write',
-  takesProof: true,
+  requiresProof: true,
   body: roleChange,
-  answer: Done,
-  refuses: ['member_not_found', 'last_owner'],
+  response: EmptyResponse,
+  errorCodes: ['member_not_found', 'last_owner'],
   async handle({ account, body, params: { id = '' }, userId }) {
     await assignRole(account.id, id, body.role, requireActor(userId))
     return { data: {} }
@@ -21,9 +21,9 @@ export const PATCH = endpoint({
 export const DELETE = endpoint({
   summary: 'Remove a member',
   allow: 'members:write',
-  takesProof: true,
-  answer: Done,
-  refuses: ['member_not_found', 'last_owner'],
+  requiresProof: true,
+  response: EmptyResponse,
+  errorCodes: ['member_not_found', 'last_owner'],
   async handle({ account, params: { id = '' }, userId }) {
     await removeMember(account.id, id, requireActor(userId))
     return { data: {} }

@@ -1,15 +1,15 @@
 import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { leaveAccount } from '#lib/rooms/accounts/remove.ts'
-import { Done } from '#lib/rooms/accounts/wire.ts'
+import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
 
 export const POST = endpoint({
   summary: 'Leave the account',
   allow: 'members:leave',
-  takesProof: true,
-  answer: Done,
-  refuses: ['last_owner'],
-  once: { keptS: 86_400 },
+  requiresProof: true,
+  response: EmptyResponse,
+  errorCodes: ['last_owner'],
+  idempotency: { retentionS: 86_400 },
   async handle({ account, userId }) {
     await leaveAccount(account.id, requireActor(userId))
     return { data: {} }

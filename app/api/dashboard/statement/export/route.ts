@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { noteExport } from '#lib/views/dashboard/note-export.ts'
+import { recordExport } from '#lib/views/dashboard/note-export.ts'
 import { exportQuery, exportStatement } from '#lib/views/dashboard/statement-export.ts'
 
 export const GET = endpoint({
   summary: 'Export the statement of a period as CSV or OFX',
   allow: 'dashboard:read',
   query: exportQuery,
-  answer: z.string(),
+  response: z.string(),
   async handle({ account, mode, userId, query }) {
-    await noteExport('statement.exported', userId, account.id, { ...query, mode })
+    await recordExport('statement.exported', userId, account.id, { ...query, mode })
     return exportStatement(account, mode, query)
   },
 })

@@ -7,7 +7,7 @@ export const GET = endpoint({
   summary: 'List deliveries, newest first',
   allow: 'webhooks:read',
   query: deliveriesQuery,
-  answer: DeliveryPage,
+  response: DeliveryPage,
   async handle({ account, mode, query }) {
     const { rows, nextCursor } = await listDeliveriesOf(account.id, mode, query)
     return { data: rows, next_cursor: nextCursor }

@@ -1,14 +1,14 @@
 import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { createEndpoint } from '#lib/services/webhooks/endpoints.ts'
-import { listEndpoints, recallEndpoint } from '#lib/services/webhooks/queries.ts'
+import { listEndpoints, readCreatedEndpoint } from '#lib/services/webhooks/queries.ts'
 import { endpointRequest } from '#lib/services/webhooks/schema.ts'
 import { EndpointCreated, EndpointList } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
   summary: 'List the endpoints of the account',
   allow: 'webhooks:read',
-  answer: EndpointList,
+  response: EndpointList,
   async handle({ account, mode }) {
     return { data: await listEndpoints(account.id, mode) }
   },
@@ -17,18 +17,20 @@ export const GET = endpoint({
 export const POST = endpoint({
   summary: 'Create an endpoint and show its secret',
   allow: 'webhooks:write',
-  takesProof: true,
+  requiresProof: true,
   body: endpointRequest,
-  answer: EndpointCreated,
-  refuses: ['limit_reached'],
+  response: EndpointCreated,
+  errorCodes: ['limit_reached'],
   // A retry reads the encrypted secret from its row; the idempotency key stores no secret.
-  once: {
-    keptS: 86_400,
-    recall: async ({ account, mode }, id) => ({ data: await recallEndpoint(account, mode, id) }),
+  idempotency: {
+    retentionS: 86_400,
+    rebuild: async ({ account, mode }, id) => ({
+      data: await readCreatedEndpoint(account, mode, id),
+    }),
   },
   async handle({ account, mode, body, userId, once }) {
     const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
     const id = await createEndpoint(owner, body, once)
-    return { data: await recallEndpoint(account.id, mode, id) }
+    return { data: await readCreatedEndpoint(account.id, mode, id) }
   },
 })

@@ -7,8 +7,8 @@ export const GET = endpoint({
   summary: 'Show the secret that signs the webhooks of charges and withdrawals',
   // Requires write permission: the secret is enough to forge a payment notification.
   allow: 'webhooks:write',
-  takesProof: true,
-  answer: SecretShown,
+  requiresProof: true,
+  response: SecretShown,
   async handle({ account, mode, userId }) {
     const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
     return { data: await showSecret(owner) }

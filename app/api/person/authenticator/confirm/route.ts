@@ -1,13 +1,13 @@
-import { personDoor } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/door.ts'
 import { confirmAuthenticator } from '#lib/services/people/authenticator.ts'
 import { codeProof } from '#lib/services/people/schema.ts'
 import { FactorAdded } from '#lib/services/people/wire.ts'
 
-export const POST = personDoor({
+export const POST = userEndpoint({
   summary: 'Activate an authenticator app with its first code',
   body: codeProof,
-  answer: FactorAdded,
-  takesProof: true,
+  response: FactorAdded,
+  requiresProof: true,
   async handle({ user, body }) {
     return { data: { recovery_codes: await confirmAuthenticator(user, body.code) } }
   },

@@ -1,14 +1,14 @@
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import { personDoor } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/door.ts'
 import { removePasskey } from '#lib/services/people/passkeys.ts'
-import { Done } from '#lib/services/people/wire.ts'
+import { EmptyResponse } from '#lib/services/people/wire.ts'
 
-export const DELETE = personDoor({
+export const DELETE = userEndpoint({
   summary: 'Remove a passkey',
-  answer: Done,
-  refuses: ['factor_not_found'],
-  takesProof: true,
+  response: EmptyResponse,
+  errorCodes: ['factor_not_found'],
+  requiresProof: true,
   async handle({ user, params: { id = '' } }) {
     if (!isUuid(id)) throw refuse('factor_not_found', { factor: 'Passkey' })
     await removePasskey(user, id)

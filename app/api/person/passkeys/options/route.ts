@@ -1,12 +1,12 @@
-import { personDoor } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/door.ts'
 import { beginPasskeyRegistration } from '#lib/services/people/passkeys.ts'
 import { PasskeyOptions } from '#lib/services/people/wire.ts'
 
-export const POST = personDoor({
+export const POST = userEndpoint({
   summary: 'Read the options for creating a passkey',
-  answer: PasskeyOptions,
-  refuses: ['limit_reached'],
-  takesProof: true,
+  response: PasskeyOptions,
+  errorCodes: ['limit_reached'],
+  requiresProof: true,
   async handle({ user, origin }) {
     return { data: await beginPasskeyRegistration(user, origin) }
   },

@@ -1,10 +1,10 @@
-import { personDoor } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/door.ts'
 import { beginPasskeyAuthentication } from '#lib/services/people/passkeys.ts'
 import { PasskeyOptions } from '#lib/services/people/wire.ts'
 
-export const POST = personDoor({
+export const POST = userEndpoint({
   summary: 'Read the options for confirming the identity with a passkey',
-  answer: PasskeyOptions,
+  response: PasskeyOptions,
   async handle({ user, origin }) {
     return { data: await beginPasskeyAuthentication(origin, user.id) }
   },

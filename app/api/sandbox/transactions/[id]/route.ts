@@ -1,6 +1,6 @@
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { describeChargeTo } from '#lib/rooms/charges/queries.ts'
+import { chargeSerializerFor } from '#lib/rooms/charges/queries.ts'
 import { OutcomeRequest } from '#lib/rooms/charges/schema.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { ChargeRead } from '#lib/rooms/charges/wire.ts'
@@ -11,12 +11,12 @@ export const POST = endpoint({
     'Test mode only. Pays the charge, or makes it fail or expire. An expired or failed charge can still be paid.',
   allow: ['transactions:write', 'withdrawals:write'],
   body: { test: OutcomeRequest, live: OutcomeRequest },
-  answer: ChargeRead,
-  refuses: ['transaction_not_found', 'already_final', 'not_found'],
-  once: { keptS: 86_400 },
+  response: ChargeRead,
+  errorCodes: ['transaction_not_found', 'already_final', 'not_found'],
+  idempotency: { retentionS: 86_400 },
   async handle({ account, mode, body, params, user }) {
     if (mode !== 'test') throw refuse('not_found')
     const charge = await simulateCharge(account.id, params.id ?? '', body.outcome)
-    return { status: 'success', data: describeChargeTo(user)(charge) }
+    return { status: 'success', data: chargeSerializerFor(user)(charge) }
   },
 })

@@ -10,9 +10,9 @@ export const POST = endpoint({
     'Test mode only. Approves or rejects a `pending` withdrawal, such as one to a key that begins with `hold@`.',
   allow: ['transactions:write', 'withdrawals:write'],
   body: { test: DecisionRequest, live: DecisionRequest },
-  answer: WithdrawalRead,
-  refuses: ['withdrawal_not_found', 'already_final', 'not_found'],
-  once: { keptS: 30 * 86_400 },
+  response: WithdrawalRead,
+  errorCodes: ['withdrawal_not_found', 'already_final', 'not_found'],
+  idempotency: { retentionS: 30 * 86_400 },
   async handle({ account, mode, body, params }) {
     if (mode !== 'test') throw refuse('not_found')
     return { data: withdrawalToWire(await simulateWithdrawal(account.id, params.id ?? '', body)) }

@@ -2,7 +2,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { listRefunds, recallRefund } from '#lib/rooms/charges/refunds/queries.ts'
+import { listRefunds, readCreatedRefund } from '#lib/rooms/charges/refunds/queries.ts'
 import { type RefundRow, refundRequest, refundsQuery } from '#lib/rooms/charges/refunds/schema.ts'
 import { createdRefundToWire, RefundCreated, RefundPage } from '#lib/rooms/charges/refunds/wire.ts'
 
@@ -12,12 +12,12 @@ export const POST = endpoint({
     'Returns the rest of a paid charge, or a part of it, to the payer, within 90 days of the payment. The amount is held at once. The events `transaction.refunded` and `transaction.refund_failed` report the outcome.',
   allow: 'refunds:write',
   body: refundRequest,
-  answer: RefundCreated,
-  refuses: ['transaction_not_found', 'not_paid', 'refund_window_closed', 'insufficient_balance'],
-  quick: true,
-  once: {
-    keptS: 30 * 86_400,
-    recall: async ({ account, mode }, id) => created(await recallRefund(account, mode, id)),
+  response: RefundCreated,
+  errorCodes: ['transaction_not_found', 'not_paid', 'refund_window_closed', 'insufficient_balance'],
+  allowsRememberedCaller: true,
+  idempotency: {
+    retentionS: 30 * 86_400,
+    rebuild: async ({ account, mode }, id) => created(await readCreatedRefund(account, mode, id)),
   },
   async handle({ account, mode, params, body, userId: by, once }) {
     return created(await createRefund(account.ref, mode, params.id ?? '', { ...body, by }, once))
@@ -33,9 +33,9 @@ export const GET = endpoint({
   description: 'Returns refunds of every status, newest first.',
   allow: 'transactions:read',
   query: refundsQuery,
-  answer: RefundPage,
-  refuses: ['transaction_not_found'],
-  quick: true,
+  response: RefundPage,
+  errorCodes: ['transaction_not_found'],
+  allowsRememberedCaller: true,
   async handle({ account, mode, params, query }) {
     const charge = await findCharge(account.ref, mode, params.id ?? '')
     if (!charge) throw refuse('transaction_not_found')

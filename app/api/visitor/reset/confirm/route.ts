@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import { visitorDoor } from '#lib/edge/http/door.ts'
+import { visitorEndpoint } from '#lib/edge/http/door.ts'
 import { confirmReset } from '#lib/services/people/reset.ts'
 import { resetConfirmation } from '#lib/services/people/schema.ts'
 
-export const POST = visitorDoor({
+export const POST = visitorEndpoint({
   summary: 'Set a new password with a reset link',
   body: resetConfirmation,
-  answer: z.object({ data: z.object({}) }),
-  refuses: ['link_expired'],
+  response: z.object({ data: z.object({}) }),
+  errorCodes: ['link_expired'],
   async handle({ body }) {
     await confirmReset(body)
     return { data: {} }

@@ -1,16 +1,16 @@
 import { requireActor } from '#lib/base/audit/note.ts'
-import { adminDoor } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/door.ts'
 import { activateAccount } from '#lib/rooms/accounts/activate.ts'
 import { readStanding } from '#lib/views/admin/accounts.ts'
-import { maybeReasoned } from '#lib/views/admin/schema.ts'
+import { optionalReasonRequest } from '#lib/views/admin/schema.ts'
 import { AccountStanding } from '#lib/views/admin/wire.ts'
 
-export const POST = adminDoor({
+export const POST = adminEndpoint({
   summary: 'Activate an account',
-  body: maybeReasoned,
-  answer: AccountStanding,
-  refuses: ['account_not_found'],
-  takesProof: true,
+  body: optionalReasonRequest,
+  response: AccountStanding,
+  errorCodes: ['account_not_found'],
+  requiresProof: true,
   async handle({ user, body, params: { id = '' } }) {
     await activateAccount(id, body.reason, requireActor(user.id))
     return { data: await readStanding(id) }

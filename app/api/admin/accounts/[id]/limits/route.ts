@@ -1,16 +1,16 @@
 import * as z from 'zod'
 import { requireActor } from '#lib/base/audit/note.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { adminDoor } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/door.ts'
 import { limitAccount } from '#lib/rooms/accounts/limit.ts'
 import { accountLimits } from '#lib/rooms/accounts/schema.ts'
 
-export const PUT = adminDoor({
+export const PUT = adminEndpoint({
   summary: 'Set the live-mode limits of an account',
   body: accountLimits,
-  answer: z.object({ data: accountLimits }),
-  refuses: ['account_not_found'],
-  takesProof: true,
+  response: z.object({ data: accountLimits }),
+  errorCodes: ['account_not_found'],
+  requiresProof: true,
   async handle({ user, body, params: { id = '' } }) {
     const data = await limitAccount(id, body, requireActor(user.id))
     if (!data) throw refuse('account_not_found')

@@ -1,16 +1,16 @@
 import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { revealDocument } from '#lib/rooms/charges/reveal.ts'
-import { DocumentShown } from '#lib/rooms/charges/wire.ts'
+import { DocumentRead } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
   summary: 'Reveal the payer’s document, recorded in the audit log',
   allow: 'documents:reveal',
-  takesProof: true,
-  answer: DocumentShown,
-  refuses: ['transaction_not_found'],
+  requiresProof: true,
+  response: DocumentRead,
+  errorCodes: ['transaction_not_found'],
   // Only long enough to retry a lost response: the stored response contains the document.
-  once: { keptS: 60 },
+  idempotency: { retentionS: 60 },
   async handle({ account, mode, params: { id = '' }, userId }) {
     const document = await revealDocument({ accountId: account.id, mode, id }, requireActor(userId))
     return { data: { document } }

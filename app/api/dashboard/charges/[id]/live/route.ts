@@ -5,8 +5,8 @@ import { streamCharge } from '#lib/views/dashboard/live-stream.ts'
 export const GET = endpoint({
   summary: 'Stream the changes of a charge as server-sent events',
   allow: 'dashboard:read',
-  answer: z.string(),
-  refuses: ['transaction_not_found', 'limit_reached'],
-  handle: ({ account, mode, params, proveAgain }) =>
-    streamCharge({ accountId: account.id, mode, proveAgain }, params.id ?? ''),
+  response: z.string(),
+  errorCodes: ['transaction_not_found', 'limit_reached'],
+  handle: ({ account, mode, params, reauthorize: proveAgain }) =>
+    streamCharge({ accountId: account.id, mode, reauthorize: proveAgain }, params.id ?? ''),
 })

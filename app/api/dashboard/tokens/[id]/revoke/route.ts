@@ -8,11 +8,11 @@ import { TokenRead } from '#lib/rooms/tokens/wire.ts'
 export const POST = endpoint({
   summary: 'Revoke a token',
   allow: 'tokens:write',
-  takesProof: true,
+  requiresProof: true,
   body: revokeRequest,
-  answer: TokenRead,
-  refuses: ['token_not_found'],
-  once: { keptS: 86_400 },
+  response: TokenRead,
+  errorCodes: ['token_not_found'],
+  idempotency: { retentionS: 86_400 },
   async handle({ account, mode, body, params: { id = '' }, userId }) {
     const accountId = account.id
     await revokeOwnToken({ accountId, mode, id }, body.reason, requireActor(userId))

@@ -1,21 +1,21 @@
 import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { readToken, recallIssued } from '#lib/rooms/tokens/queries.ts'
+import { readIssuedToken, readToken } from '#lib/rooms/tokens/queries.ts'
 import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
 import { rotateRequest } from '#lib/rooms/tokens/schema.ts'
-import { TokenShown } from '#lib/rooms/tokens/wire.ts'
+import { TokenIssued } from '#lib/rooms/tokens/wire.ts'
 
 export const POST = endpoint({
   summary: 'Rotate a token and show the new one once',
   allow: 'tokens:write',
-  takesProof: true,
+  requiresProof: true,
   body: rotateRequest,
-  answer: TokenShown,
-  refuses: ['token_not_found', 'token_ended'],
+  response: TokenIssued,
+  errorCodes: ['token_not_found', 'token_ended'],
   // A retry gets no token: only its HMAC is stored.
-  once: {
-    keptS: 86_400,
-    recall: async ({ account, mode }, id) => ({ data: await recallIssued(account, mode, id) }),
+  idempotency: {
+    retentionS: 86_400,
+    rebuild: async ({ account, mode }, id) => ({ data: await readIssuedToken(account, mode, id) }),
   },
   async handle({ account, mode, body, params, userId, once }) {
     const accountId = account.id

@@ -6,8 +6,8 @@ import { DeliveryRead } from '#lib/services/webhooks/wire.ts'
 export const GET = endpoint({
   summary: 'Read a delivery with its attempts',
   allow: 'webhooks:read',
-  answer: DeliveryRead,
-  refuses: ['delivery_not_found'],
+  response: DeliveryRead,
+  errorCodes: ['delivery_not_found'],
   async handle({ account, mode, params: { id = '' } }) {
     const read = canSeeSentBodies(account.role) ? readDelivery : readDeliveryMasked
     return { data: await read(account.id, mode, id) }

@@ -3,15 +3,15 @@ import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { countFailed, resendFailed } from '#lib/services/webhooks/resend.ts'
 import { failedQuery, resendRequest } from '#lib/services/webhooks/schema.ts'
 import { DeliveriesFailed, DeliveriesResent } from '#lib/services/webhooks/wire.ts'
-import { withSubjects } from '#lib/views/dashboard/deliveries.ts'
+import { resolveReference } from '#lib/views/dashboard/deliveries.ts'
 
 export const GET = endpoint({
   summary: 'Count the failed deliveries that a resend would send',
   allow: 'dashboard:read',
   query: failedQuery,
-  answer: DeliveriesFailed,
+  response: DeliveriesFailed,
   async handle({ account, mode, query }) {
-    const wanted = await withSubjects(account.id, mode, query)
+    const wanted = await resolveReference(account.id, mode, query)
     return { failed: await countFailed(account.id, mode, wanted) }
   },
 })
@@ -20,11 +20,11 @@ export const POST = endpoint({
   summary: 'Resend the failed deliveries of a period',
   allow: 'webhooks:write',
   body: resendRequest,
-  answer: DeliveriesResent,
-  refuses: ['endpoint_not_found', 'endpoint_disabled'],
-  once: { keptS: 86_400 },
+  response: DeliveriesResent,
+  errorCodes: ['endpoint_not_found', 'endpoint_disabled'],
+  idempotency: { retentionS: 86_400 },
   async handle({ account, mode, userId, body }) {
     const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
-    return resendFailed(owner, await withSubjects(account.id, mode, body))
+    return resendFailed(owner, await resolveReference(account.id, mode, body))
   },
 })

@@ -8,8 +8,8 @@ import { EndpointDeleted, EndpointRead } from '#lib/services/webhooks/wire.ts'
 export const GET = endpoint({
   summary: 'Read an endpoint',
   allow: 'webhooks:read',
-  answer: EndpointRead,
-  refuses: ['endpoint_not_found'],
+  response: EndpointRead,
+  errorCodes: ['endpoint_not_found'],
   async handle({ account, mode, params: { id = '' } }) {
     return { data: await readEndpoint(account.id, mode, id) }
   },
@@ -19,8 +19,8 @@ export const PATCH = endpoint({
   summary: 'Change the URL or the event types of an endpoint',
   allow: 'webhooks:write',
   body: endpointChange,
-  answer: EndpointRead,
-  refuses: ['endpoint_not_found'],
+  response: EndpointRead,
+  errorCodes: ['endpoint_not_found'],
   async handle({ account, mode, body, params: { id = '' }, userId }) {
     const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
     await editEndpoint(owner, id, body)
@@ -31,8 +31,8 @@ export const PATCH = endpoint({
 export const DELETE = endpoint({
   summary: 'Delete an endpoint',
   allow: 'webhooks:write',
-  answer: EndpointDeleted,
-  refuses: ['endpoint_not_found'],
+  response: EndpointDeleted,
+  errorCodes: ['endpoint_not_found'],
   async handle({ account, mode, params: { id = '' }, userId }) {
     const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
     await deleteEndpoint(owner, id)

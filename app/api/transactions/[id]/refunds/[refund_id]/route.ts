@@ -8,9 +8,9 @@ export const GET = endpoint({
   summary: 'Read a refund',
   description: 'Returns the current state of the refund.',
   allow: 'transactions:read',
-  answer: RefundRead,
-  refuses: ['transaction_not_found', 'refund_not_found'],
-  quick: true,
+  response: RefundRead,
+  errorCodes: ['transaction_not_found', 'refund_not_found'],
+  allowsRememberedCaller: true,
   async handle({ account, mode, params }) {
     const charge = await findCharge(account.ref, mode, params.id ?? '')
     if (!charge) throw refuse('transaction_not_found')

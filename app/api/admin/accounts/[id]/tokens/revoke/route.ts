@@ -1,18 +1,18 @@
 import * as z from 'zod'
 import { requireActor } from '#lib/base/audit/note.ts'
-import { adminDoor } from '#lib/edge/http/door.ts'
-import { cancelTokens } from '#lib/rooms/tokens/cancel.ts'
+import { adminEndpoint } from '#lib/edge/http/door.ts'
+import { revokeAccountTokens } from '#lib/rooms/tokens/cancel.ts'
 import { readStanding } from '#lib/views/admin/accounts.ts'
-import { reasoned } from '#lib/views/admin/schema.ts'
+import { reasonRequest } from '#lib/views/admin/schema.ts'
 
-export const POST = adminDoor({
+export const POST = adminEndpoint({
   summary: 'Revoke all tokens of an account',
-  body: reasoned,
-  answer: z.object({ data: z.object({ revoked: z.int() }) }),
-  refuses: ['account_not_found'],
-  takesProof: true,
+  body: reasonRequest,
+  response: z.object({ data: z.object({ revoked: z.int() }) }),
+  errorCodes: ['account_not_found'],
+  requiresProof: true,
   async handle({ user, body, params: { id = '' } }) {
     await readStanding(id)
-    return { data: { revoked: await cancelTokens(id, body.reason, requireActor(user.id)) } }
+    return { data: { revoked: await revokeAccountTokens(id, body.reason, requireActor(user.id)) } }
   },
 })

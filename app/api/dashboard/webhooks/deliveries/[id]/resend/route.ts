@@ -7,9 +7,9 @@ import { DeliveryResent } from '#lib/services/webhooks/wire.ts'
 export const POST = endpoint({
   summary: 'Resend a delivery',
   allow: 'webhooks:write',
-  answer: DeliveryResent,
-  refuses: ['delivery_not_found', 'endpoint_disabled', 'under_way'],
-  once: { keptS: 86_400 },
+  response: DeliveryResent,
+  errorCodes: ['delivery_not_found', 'endpoint_disabled', 'under_way'],
+  idempotency: { retentionS: 86_400 },
   async handle({ account, mode, userId, params: { id = '' } }) {
     const note = createAuditNote(account.id, userId)
     await resendDelivery({ accountId: account.id, mode, note }, id)

@@ -7,9 +7,9 @@ import { EndpointRead } from '#lib/services/webhooks/wire.ts'
 export const POST = endpoint({
   summary: 'Disable an endpoint and pause its deliveries',
   allow: 'webhooks:write',
-  answer: EndpointRead,
-  refuses: ['endpoint_not_found'],
-  once: { keptS: 86_400 },
+  response: EndpointRead,
+  errorCodes: ['endpoint_not_found'],
+  idempotency: { retentionS: 86_400 },
   async handle({ account, mode, params: { id = '' }, userId }) {
     const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
     await pauseEndpoint(owner, id)

@@ -9,9 +9,9 @@ export const POST = endpoint({
   summary: 'Enable an endpoint and, unless declined, send the missed events',
   allow: 'webhooks:write',
   body: enableRequest,
-  answer: EndpointEnabled,
-  refuses: ['endpoint_not_found'],
-  once: { keptS: 86_400 },
+  response: EndpointEnabled,
+  errorCodes: ['endpoint_not_found'],
+  idempotency: { retentionS: 86_400 },
   async handle({ account, mode, body, params: { id = '' }, userId }) {
     const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
     const missed = await enableEndpoint(owner, id, body.send_missed)

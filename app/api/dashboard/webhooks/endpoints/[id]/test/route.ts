@@ -20,9 +20,9 @@ export const POST = endpoint({
   summary: 'Send a test event to an endpoint and return its response',
   allow: 'webhooks:write',
   body: testRequest,
-  answer: TestRead,
-  refuses: ['endpoint_not_found'],
-  once: { keptS: 86_400 },
+  response: TestRead,
+  errorCodes: ['endpoint_not_found'],
+  idempotency: { retentionS: 86_400 },
   async handle({ account, mode, body, params: { id = '' } }) {
     return { data: await sendTestEvent(account.id, mode, id, body.type, sampleOf) }
   },
