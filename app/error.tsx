@@ -3,5 +3,5 @@
 import { Crash } from '#components/ui/crash.tsx'
 
 export default function ErrorPage({ error }: { error: Error & { digest?: string } }) {
-  return <Crash error={error} again={() => location.reload()} />
+  return <Crash error={error} onRetry={() => location.reload()} />
 }

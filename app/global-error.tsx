@@ -9,7 +9,7 @@ export default function GlobalErrorPage({ error }: { error: Error & { digest?: s
     <html lang="pt-BR" className={fontVariables}>
       <body>
         <title>Troco</title>
-        <Crash error={error} again={() => location.reload()} />
+        <Crash error={error} onRetry={() => location.reload()} />
       </body>
     </html>
   )

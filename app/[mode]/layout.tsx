@@ -2,10 +2,10 @@ import { CircleAlert, Clock } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { PaletteHost } from '#app/[mode]/palette/palette-host.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
-import { Connection } from '#components/nav/connection.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
+import { ConnectionNotice } from '#components/nav/connection.tsx'
 import { Frame } from '#components/nav/frame.tsx'
-import { WorldOf } from '#components/nav/world.tsx'
+import { ApiProvider } from '#components/nav/world.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { requireMode, requireUser } from '#lib/edge/session/gate.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
@@ -27,17 +27,17 @@ export default async function ModeLayout({ params, children }: ModeLayoutProps) 
     </Frame>
   )
   return (
-    <ClientWords>
-      <WorldOf
+    <ClientMessages>
+      <ApiProvider
         key={account?.id}
         mode={mode}
         account={account && { id: account.id, role: account.role, status: account.status }}
       >
         {frame}
-        <Connection />
+        <ConnectionNotice />
         {account ? <PaletteHost /> : null}
-      </WorldOf>
-    </ClientWords>
+      </ApiProvider>
+    </ClientMessages>
   )
 }
 

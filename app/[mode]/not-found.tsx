@@ -1,15 +1,15 @@
 import { SearchX } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 
 /** Shown for a record that does not exist in this account and mode. */
-export default function NotInThisWorld() {
+export default function RecordNotFound() {
   const t = useTranslations('notFound')
   return (
     <Sheet className="mt-2">
       <h1 className="sr-only">{t('title')}</h1>
-      <Empty icon={SearchX} title={t('title')} text={t('here')} />
+      <EmptyState icon={SearchX} title={t('title')} text={t('here')} />
     </Sheet>
   )
 }

@@ -4,20 +4,20 @@ import { Clock } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
-import { ListBody, NoneFit } from '#components/filters/list-body.tsx'
+import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 
 interface FilteredListProps {
-  of: 'accounts' | 'adminTokens'
+  namespace: 'accounts' | 'adminTokens'
   statuses: { value: string; label: string }[]
   pending?: number
   nextCursor: string | null
   children: ReactNode
 }
 
-export function FilteredList({ of, statuses, pending = 0, ...list }: FilteredListProps) {
+export function FilteredList({ namespace, statuses, pending = 0, ...list }: FilteredListProps) {
   const t = useTranslations()
   const { get, set, isPending } = useFilters()
   const isFiltered = get('q') !== '' || get('status') !== ''
@@ -25,12 +25,12 @@ export function FilteredList({ of, statuses, pending = 0, ...list }: FilteredLis
     <>
       <div className="mb-4 flex flex-wrap items-center gap-2">
         <SearchFilter
-          label={t(`${of}.search`)}
+          label={t(`${namespace}.search`)}
           value={get('q')}
-          onSearch={q => set({ q: withoutSecret(q) }, true)}
+          onSearch={q => set({ q: truncateToken(q) }, true)}
         />
         <ChoiceFilter
-          label={t(`${of}.status`)}
+          label={t(`${namespace}.status`)}
           value={get('status')}
           choices={statuses}
           onChoose={status => set({ status })}
@@ -49,9 +49,9 @@ export function FilteredList({ of, statuses, pending = 0, ...list }: FilteredLis
       <ListBody error={null} isPending={isPending} nextCursor={list.nextCursor}>
         {list.children ?? (
           <Sheet>
-            <NoneFit
-              title={t(`${of}.${isFiltered ? 'noneFit' : 'none'}`)}
-              text={t(`${of}.${isFiltered ? 'noneFitText' : 'noneText'}`)}
+            <NoMatches
+              title={t(`${namespace}.${isFiltered ? 'noneFit' : 'none'}`)}
+              text={t(`${namespace}.${isFiltered ? 'noneFitText' : 'noneText'}`)}
               clear={() => set({ q: null, status: null })}
             />
           </Sheet>
@@ -62,6 +62,6 @@ export function FilteredList({ of, statuses, pending = 0, ...list }: FilteredLis
 }
 
 /** Returns only the start of a pasted token: addresses are written to logs on the way. */
-function withoutSecret(q: string): string {
+function truncateToken(q: string): string {
   return q.replace(/^(troco_(?:test|live)_[0-9A-Za-z]{9})[0-9A-Za-z]*$/, '$1')
 }

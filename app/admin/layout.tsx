@@ -1,23 +1,23 @@
 import type { ReactNode } from 'react'
 import { AdminTabs } from '#app/admin/admin-tabs.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
-import { Connection } from '#components/nav/connection.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
+import { ConnectionNotice } from '#components/nav/connection.tsx'
 import { Frame } from '#components/nav/frame.tsx'
-import { WorldOf } from '#components/nav/world.tsx'
+import { ApiProvider } from '#components/nav/world.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
 
 export default async function AdminLayout({ children }: { children: ReactNode }) {
   const user = await requireAdmin()
   return (
-    <ClientWords of={['adminTabs']}>
-      <WorldOf mode="test" account={null}>
+    <ClientMessages namespaces={['adminTabs']}>
+      <ApiProvider mode="test" account={null}>
         <Frame user={user} account={await chooseAccount(user)}>
           <AdminTabs />
           {children}
         </Frame>
-        <Connection />
-      </WorldOf>
-    </ClientWords>
+        <ConnectionNotice />
+      </ApiProvider>
+    </ClientMessages>
   )
 }

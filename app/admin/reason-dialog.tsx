@@ -15,13 +15,13 @@ interface ReasonDialogProps {
   path: string
   isOptional?: boolean
   /** For destructive actions. */
-  isHarsh?: boolean
+  isDestructive?: boolean
   onClose: () => void
-  onDone?: (said: unknown) => void
+  onDone?: (response: unknown) => void
 }
 
 export function ReasonDialog(props: ReasonDialogProps) {
-  const { title, description, action, path, isOptional, isHarsh, onClose, onDone } = props
+  const { title, description, action, path, isOptional, isDestructive, onClose, onDone } = props
   const t = useTranslations()
   const api = useApi()
   const router = useRouter()
@@ -29,8 +29,8 @@ export function ReasonDialog(props: ReasonDialogProps) {
     schema: isOptional ? optionalReasonRequest : reasonRequest,
     read: data => ({ reason: String(data.get('reason')).trim() || undefined }),
     send: async body => {
-      const said = await api.send('POST', path, { body })
-      onDone?.(said)
+      const response = await api.send('POST', path, { body })
+      onDone?.(response)
       router.refresh()
       onClose()
     },
@@ -53,7 +53,7 @@ export function ReasonDialog(props: ReasonDialogProps) {
           busy={t('adminDeed.busy')}
           isBusy={form.isBusy}
           failure={form.failure}
-          isHarsh={isHarsh}
+          isDestructive={isDestructive}
           onCancel={onClose}
         />
       </form>

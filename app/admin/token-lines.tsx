@@ -4,7 +4,7 @@ import dynamic from 'next/dynamic'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { When } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { isActiveStatus } from '#lib/rooms/tokens/states.ts'
@@ -17,40 +17,48 @@ const ReasonDialog = dynamic(() =>
 interface TokenLinesProps {
   tokens: TokenLine[]
   /** The list spans several accounts, so each token shows its account. */
-  isOfMany?: boolean
+  isMultiAccount?: boolean
 }
 
-export function TokenLines({ tokens, isOfMany }: TokenLinesProps) {
+export function TokenLines({ tokens, isMultiAccount }: TokenLinesProps) {
   const t = useTranslations('adminTokens')
-  const [asked, setAsked] = useState<TokenLine | null>(null)
+  const [tokenToRevoke, setTokenToRevoke] = useState<TokenLine | null>(null)
   return (
     <>
       <ul aria-label={t('title')}>
         {tokens.map(token => (
-          <Line key={token.id} token={token} isOfMany={isOfMany} onRevoke={() => setAsked(token)} />
+          <TokenItem
+            key={token.id}
+            token={token}
+            isMultiAccount={isMultiAccount}
+            onRevoke={() => setTokenToRevoke(token)}
+          />
         ))}
       </ul>
-      {asked ? (
+      {tokenToRevoke ? (
         <ReasonDialog
-          title={t('revokeTitle', { name: asked.name, account: asked.account_name })}
+          title={t('revokeTitle', {
+            name: tokenToRevoke.name,
+            account: tokenToRevoke.account_name,
+          })}
           description={t('revokeText')}
           action={t('revoke')}
-          path={`/admin/accounts/${asked.account_id}/tokens/${asked.id}/revoke`}
-          isHarsh
-          onClose={() => setAsked(null)}
+          path={`/admin/accounts/${tokenToRevoke.account_id}/tokens/${tokenToRevoke.id}/revoke`}
+          isDestructive
+          onClose={() => setTokenToRevoke(null)}
         />
       ) : null}
     </>
   )
 }
 
-interface LineProps {
+interface TokenItemProps {
   token: TokenLine
-  isOfMany?: boolean
+  isMultiAccount?: boolean
   onRevoke: () => void
 }
 
-function Line({ token, isOfMany, onRevoke }: LineProps) {
+function TokenItem({ token, isMultiAccount, onRevoke }: TokenItemProps) {
   const t = useTranslations('adminTokens')
   const { id, name, mode, prefix, last_four, status, revoked_reason: reason } = token
   return (
@@ -65,7 +73,7 @@ function Line({ token, isOfMany, onRevoke }: LineProps) {
           </p>
           <TokenState status={status} />
         </div>
-        {isOfMany ? (
+        {isMultiAccount ? (
           <Link
             href={`/admin/accounts/${token.account_id}`}
             prefetch={false}
@@ -90,7 +98,7 @@ function Line({ token, isOfMany, onRevoke }: LineProps) {
         <br />
         {token.last_used_at ? (
           <>
-            {t('used')} <When at={token.last_used_at} />
+            {t('used')} <RelativeTime at={token.last_used_at} />
           </>
         ) : (
           t('neverUsed')
@@ -98,7 +106,7 @@ function Line({ token, isOfMany, onRevoke }: LineProps) {
       </p>
       <div className="-my-1.5 -mr-2.5 ml-auto flex w-20 justify-end md:mr-0">
         {isActiveStatus(status) ? (
-          <Button look="plain" aria-describedby={`token-${id}`} onClick={onRevoke}>
+          <Button variant="plain" aria-describedby={`token-${id}`} onClick={onRevoke}>
             {t('revoke')}
           </Button>
         ) : null}

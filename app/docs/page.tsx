@@ -4,9 +4,9 @@ import { headers } from 'next/headers'
 import { getLocale, getTranslations } from 'next-intl/server'
 import { preload } from 'react-dom'
 import { Reference } from '#app/docs/reference.tsx'
-import { Switches } from '#components/nav/switches.tsx'
+import { PreferenceSwitches } from '#components/nav/switches.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { Mark } from '#components/ui/mark.tsx'
+import { Logo } from '#components/ui/mark.tsx'
 import { languageOf } from '#lib/base/locale.ts'
 import { currentUser } from '#lib/edge/session/gate.ts'
 import packages from '../../package.json' with { type: 'json' }
@@ -22,14 +22,14 @@ export async function generateMetadata(): Promise<Metadata> {
 
 /** The public API reference. Links load full pages: Scalar expects a page of its own. */
 export default async function DocsPage() {
-  const [t, locale, user, given] = await Promise.all([
+  const [t, locale, user, requestHeaders] = await Promise.all([
     getTranslations('docs'),
     getLocale(),
     currentUser(),
     headers(),
   ])
-  preload(SCRIPT, { as: 'script', nonce: given.get('x-nonce') ?? undefined })
-  const words = {
+  preload(SCRIPT, { as: 'script', nonce: requestHeaders.get('x-nonce') ?? undefined })
+  const labels = {
     locale: languageOf(locale),
     token: t('token'),
     tryIt: t('tryIt'),
@@ -46,20 +46,20 @@ export default async function DocsPage() {
         className="sticky top-0 z-30 flex h-15 items-center gap-1 border-line border-b bg-paper px-4 md:px-6"
       >
         <a href="/" className="mr-auto flex items-center gap-3">
-          <Mark size={22} />
+          <Logo size={22} />
           <span className="hidden text-muted text-small sm:inline">{t('title')}</span>
         </a>
         <a href={DOCUMENT} className={`${buttonClass('plain')} max-md:hidden`}>
           <FileJson size={16} aria-hidden />
           OpenAPI
         </a>
-        <Switches />
+        <PreferenceSwitches />
         <a href="/" className={buttonClass('plain')}>
           <Icon size={16} aria-hidden />
           <span className="max-sm:sr-only">{user ? t('back') : t('signIn')}</span>
         </a>
       </nav>
-      <Reference script={SCRIPT} document={DOCUMENT} words={words} />
+      <Reference script={SCRIPT} document={DOCUMENT} labels={labels} />
     </>
   )
 }

@@ -11,10 +11,10 @@ interface Scalar {
 interface ReferenceProps {
   script: string
   document: string
-  words: Words
+  labels: ReferenceLabels
 }
 
-interface Words {
+interface ReferenceLabels {
   /** Language of Scalar's own texts; the words below replace those too long for their place. */
   locale: string
   token: string
@@ -26,37 +26,37 @@ interface Words {
 }
 
 /** Renders the API document with Scalar, whose script this server hosts. */
-export function Reference({ script, document: url, words }: ReferenceProps) {
+export function Reference({ script, document: url, labels }: ReferenceProps) {
   const host = useRef<HTMLDivElement>(null)
   const [state, setState] = useState<'loading' | 'there' | 'failed'>('loading')
 
   useEffect(() => {
-    let drawn: { destroy: () => void } | undefined
-    let left = false
+    let reference: { destroy: () => void } | undefined
+    let isUnmounted = false
     loadScalar(script)
       .then(scalar => {
-        if (left || !host.current) return
-        drawn = scalar.createApiReference(host.current, settingsOf(url, words))
+        if (isUnmounted || !host.current) return
+        reference = scalar.createApiReference(host.current, scalarSettings(url, labels))
         setState('there')
       })
       .catch(() => setState('failed'))
-    const unfollow = followTheme()
+    const stopFollowing = followTheme()
     return () => {
-      left = true
-      unfollow()
-      drawn?.destroy()
+      isUnmounted = true
+      stopFollowing()
+      reference?.destroy()
     }
-  }, [script, url, words])
+  }, [script, url, labels])
 
   return (
     <>
       {state === 'there' ? null : (
         <main className="p-6 text-muted">
           {state === 'loading' ? (
-            words.loading
+            labels.loading
           ) : (
             <Notice tone="bad" icon={CircleAlert} role="alert">
-              {words.failed}
+              {labels.failed}
             </Notice>
           )}
         </main>
@@ -67,19 +67,19 @@ export function Reference({ script, document: url, words }: ReferenceProps) {
 }
 
 /** Turns off every Scalar feature that calls another server. */
-function settingsOf(url: string, words: Words): object {
+function scalarSettings(url: string, labels: ReferenceLabels): object {
   return {
     url,
     // The origin of this page is the only one it may call.
     servers: [{ url: `${location.origin}/api` }],
     localization: {
-      locale: words.locale,
+      locale: labels.locale,
       translations: {
-        actions: { copyAsMarkdown: words.markdown },
+        actions: { copyAsMarkdown: labels.markdown },
         apiClient: { authSelector: { selectedType: '{type}' } },
-        authentication: { required: words.token },
-        operation: { testRequest: words.tryIt },
-        response: { showSchema: words.schema },
+        authentication: { required: labels.token },
+        operation: { testRequest: labels.tryIt },
+        response: { showSchema: labels.schema },
       },
     },
     theme: 'none',
@@ -98,13 +98,14 @@ function settingsOf(url: string, words: Words): object {
 }
 
 function loadScalar(src: string): Promise<Scalar> {
-  const place = window as typeof window & { Scalar?: Scalar; __zod_globalConfig?: object }
+  const scalarWindow = window as typeof window & { Scalar?: Scalar; __zod_globalConfig?: object }
   // Without it, Scalar's zod tests whether eval is allowed, which violates the CSP.
-  place.__zod_globalConfig = { ...place.__zod_globalConfig, jitless: true }
-  if (place.Scalar) return Promise.resolve(place.Scalar)
+  scalarWindow.__zod_globalConfig = { ...scalarWindow.__zod_globalConfig, jitless: true }
+  if (scalarWindow.Scalar) return Promise.resolve(scalarWindow.Scalar)
   return new Promise((resolve, reject) => {
     const script = Object.assign(document.createElement('script'), { src })
-    script.onload = () => (place.Scalar ? resolve(place.Scalar) : reject(new Error(src)))
+    script.onload = () =>
+      scalarWindow.Scalar ? resolve(scalarWindow.Scalar) : reject(new Error(src))
     script.onerror = () => reject(new Error(src))
     document.head.append(script)
   })
@@ -114,20 +115,20 @@ function loadScalar(src: string): Promise<Scalar> {
 function followTheme(): () => void {
   const { documentElement: root, body } = document
   const system = matchMedia('(prefers-color-scheme: dark)')
-  const follow = () => {
+  const applyTheme = () => {
     const chosen = root.dataset.theme
     const isDark = chosen === 'dark' || (chosen !== 'light' && system.matches)
     if (body.classList.contains('dark-mode') === isDark && body.classList.length > 0) return
     body.classList.toggle('dark-mode', isDark)
     body.classList.toggle('light-mode', !isDark)
   }
-  const watcher = new MutationObserver(follow)
+  const watcher = new MutationObserver(applyTheme)
   watcher.observe(root, { attributeFilter: ['data-theme'] })
   watcher.observe(body, { attributeFilter: ['class'] })
-  system.addEventListener('change', follow)
-  follow()
+  system.addEventListener('change', applyTheme)
+  applyTheme()
   return () => {
     watcher.disconnect()
-    system.removeEventListener('change', follow)
+    system.removeEventListener('change', applyTheme)
   }
 }

@@ -21,15 +21,15 @@ interface LoginPageProps {
 }
 
 export default async function LoginPage({ searchParams }: LoginPageProps) {
-  const asked = await searchParams
-  const next = safeRedirectPath(asked.next)
+  const search = await searchParams
+  const next = safeRedirectPath(search.next)
   const user = await currentUser()
   if (user) redirect(next === '/' ? landingPath(user) : next)
   const t = await getTranslations('login')
   const file = (parts: React.ReactNode) => (
     <code className="rounded-[5px] bg-sunk px-1 py-0.5 font-mono text-[12.5px]">{parts}</code>
   )
-  const words = {
+  const labels = {
     email: t('email'),
     password: t('password'),
     submit: t('submit'),
@@ -62,8 +62,8 @@ export default async function LoginPage({ searchParams }: LoginPageProps) {
   }
   const [provider] = openidProviders()
   // next-auth sets `error` if the provider's flow fails; Troco sets `problem` to refuse a user.
-  const known = (['unknown', 'unverified'] as const).find(name => name === asked.problem)
-  const refusal = known ?? (asked.error ? 'failed' : null)
+  const known = (['unknown', 'unverified'] as const).find(name => name === search.problem)
+  const refusal = known ?? (search.error ? 'failed' : null)
   return (
     <VisitorPage
       title={t('title')}
@@ -95,7 +95,12 @@ export default async function LoginPage({ searchParams }: LoginPageProps) {
           </Notice>
         </div>
       ) : null}
-      <SignInForm words={words} problems={problems} next={next} firstStep={await readPendingStep()}>
+      <SignInForm
+        labels={labels}
+        problems={problems}
+        next={next}
+        initialStep={await readPendingStep()}
+      >
         {provider ? (
           <ProviderButton
             provider={provider.id}

@@ -2,7 +2,7 @@
 
 import { Building2, CircleAlert } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { addressOfProvider } from '#components/form/auth-calls.ts'
+import { fetchProviderUrl } from '#components/form/auth-calls.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 
@@ -17,17 +17,17 @@ interface ProviderButtonProps {
 export function ProviderButton({ provider, label, failed, next }: ProviderButtonProps) {
   const [state, setState] = useState<'waiting' | 'ready' | 'busy' | 'failed'>('waiting')
   useEffect(() => setState('ready'), [])
-  async function leave() {
+  async function startSignIn() {
     setState('busy')
-    const address = await addressOfProvider(provider, next)
+    const address = await fetchProviderUrl(provider, next)
     if (address) location.assign(address)
     else setState('failed')
   }
   return (
     <div className="mt-3 grid gap-3">
       <Button
-        look="quiet"
-        onClick={leave}
+        variant="quiet"
+        onClick={startSignIn}
         disabled={state === 'waiting' || state === 'busy'}
         className="h-11 w-full"
       >

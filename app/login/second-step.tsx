@@ -5,7 +5,7 @@ import { type ReactNode, type SubmitEvent, useEffect, useRef, useState } from 'r
 import { CodeField } from '#components/proof/code-field.tsx'
 import { Button } from '#components/ui/button.tsx'
 
-export type SecondStepWords = Record<
+export type SecondStepLabels = Record<
   | 'title'
   | 'codeText'
   | 'code'
@@ -22,10 +22,10 @@ export type SecondStepWords = Record<
   string
 >
 
-type Way = 'code' | 'recovery' | 'passkey'
+type SecondStepMethod = 'code' | 'recovery' | 'passkey'
 
 interface SecondStepProps {
-  words: SecondStepWords
+  labels: SecondStepLabels
   notice: ReactNode
   isBusy: boolean
   /** False until hydration: a submit by the browser itself does not work. */
@@ -40,7 +40,7 @@ interface SecondStepProps {
 }
 
 export function SecondStep({
-  words,
+  labels,
   notice,
   isBusy,
   isReady,
@@ -50,20 +50,26 @@ export function SecondStep({
   onSwitch,
   onBack,
 }: SecondStepProps) {
-  const [wanted, setWay] = useState<Way>(hasApp ? 'code' : onPasskey ? 'passkey' : 'recovery')
-  const way = wanted === 'passkey' && !onPasskey ? 'recovery' : wanted
+  const [chosenMethod, setChosenMethod] = useState<SecondStepMethod>(
+    hasApp ? 'code' : onPasskey ? 'passkey' : 'recovery',
+  )
+  const method = chosenMethod === 'passkey' && !onPasskey ? 'recovery' : chosenMethod
   const form = useRef<HTMLFormElement>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: each way has its own first element
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('input, button')?.focus()
-  }, [way])
-  const ways: Way[] = ['code', 'passkey', 'recovery']
-  const may = { code: hasApp, passkey: onPasskey !== null, recovery: true }
-  const others = { code: words.useCode, passkey: words.usePasskey, recovery: words.useRecovery }
+  }, [method])
+  const methods: SecondStepMethod[] = ['code', 'passkey', 'recovery']
+  const available = { code: hasApp, passkey: onPasskey !== null, recovery: true }
+  const switchLabels = {
+    code: labels.useCode,
+    passkey: labels.usePasskey,
+    recovery: labels.useRecovery,
+  }
 
   async function submit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault()
-    if (way === 'passkey') return onPasskey?.()
+    if (method === 'passkey') return onPasskey?.()
     await onCode(String(new FormData(event.currentTarget).get('code')))
     form.current?.querySelector('input')?.select()
   }
@@ -71,35 +77,35 @@ export function SecondStep({
   return (
     <form ref={form} method="post" onSubmit={submit} className="grid gap-5">
       <div>
-        <h2 className="text-title">{words.title}</h2>
-        <p className="mt-1 text-muted text-small">{words[`${way}Text`]}</p>
+        <h2 className="text-title">{labels.title}</h2>
+        <p className="mt-1 text-muted text-small">{labels[`${method}Text`]}</p>
       </div>
       {notice}
-      {way === 'passkey' ? null : (
-        <CodeField key={way} label={words[way]} isRecovery={way === 'recovery'} />
+      {method === 'passkey' ? null : (
+        <CodeField key={method} label={labels[method]} isRecovery={method === 'recovery'} />
       )}
-      <Button look="primary" type="submit" disabled={!isReady || isBusy} className="h-11 w-full">
-        {way === 'passkey' ? <KeyRound size={16} aria-hidden /> : null}
-        {isBusy ? words.busy : way === 'passkey' ? words.passkey : words.confirm}
+      <Button variant="primary" type="submit" disabled={!isReady || isBusy} className="h-11 w-full">
+        {method === 'passkey' ? <KeyRound size={16} aria-hidden /> : null}
+        {isBusy ? labels.busy : method === 'passkey' ? labels.passkey : labels.confirm}
       </Button>
       <div className="-mb-2 grid justify-items-start border-line border-t pt-3 [&>button]:-ml-2.5">
-        {ways
-          .filter(one => one !== way && may[one])
+        {methods
+          .filter(one => one !== method && available[one])
           .map(one => (
             <Button
               key={one}
-              look="plain"
+              variant="plain"
               disabled={isBusy}
               onClick={() => {
-                setWay(one)
+                setChosenMethod(one)
                 onSwitch()
               }}
             >
-              {others[one]}
+              {switchLabels[one]}
             </Button>
           ))}
-        <Button look="plain" disabled={isBusy} onClick={onBack}>
-          {words.back}
+        <Button variant="plain" disabled={isBusy} onClick={onBack}>
+          {labels.back}
         </Button>
       </div>
     </form>

@@ -2,52 +2,55 @@
 
 import { CircleAlert, KeyRound } from 'lucide-react'
 import { type ReactNode, type SubmitEvent, useEffect, useRef, useState } from 'react'
-import { SecondStep, type SecondStepWords } from '#app/login/second-step.tsx'
+import { SecondStep, type SecondStepLabels } from '#app/login/second-step.tsx'
 import {
+  type PendingSecondStep,
   type SignInOutcome,
-  type Step,
   signIn,
-  signInByPasskey,
+  signInWithPasskey,
 } from '#components/form/auth-calls.ts'
-import { useCanPasskeys } from '#components/proof/use-passkeys.ts'
+import { usePasskeySupport } from '#components/proof/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 
 interface SignInFormProps {
-  words: {
+  labels: {
     email: string
     password: string
     submit: string
     busy: string
     passkey: string
-    step: SecondStepWords
+    step: SecondStepLabels
   }
   problems: Record<Exclude<SignInOutcome, 'ok'> | 'passkey', string>
   /** Path to open after signing in. */
   next: string
   /** Second step still required after returning from a provider. */
-  firstStep: Step | null
+  initialStep: PendingSecondStep | null
   children: ReactNode
 }
 
 /** Asks for the password or a passkey, then for a second factor if one is required. */
-export function SignInForm({ words, problems, next, firstStep, children }: SignInFormProps) {
+export function SignInForm({ labels, problems, next, initialStep, children }: SignInFormProps) {
   const [problem, setProblem] = useState<keyof typeof problems | null>(null)
-  const [step, setStep] = useState<Step | null>(firstStep)
+  const [step, setStep] = useState<PendingSecondStep | null>(initialStep)
   const [email, setEmail] = useState('')
-  const [busy, setBusy] = useState(false)
-  const canPasskeys = useCanPasskeys()
+  const [isBusy, setBusy] = useState(false)
+  const hasPasskeySupport = usePasskeySupport()
   const form = useRef<HTMLFormElement>(null)
-  const ready = canPasskeys !== null
+  const isReady = hasPasskeySupport !== null
   // After an expired second step, the password is required again.
   useEffect(() => {
-    if (problem === 'challenge_ended') passwordIn(form.current)?.focus()
+    if (problem === 'challenge_ended') passwordInput(form.current)?.focus()
   }, [problem])
 
-  async function attempt(ask: () => Promise<SignInOutcome | Step | null>, byPasskey = false) {
+  async function attempt(
+    signInCall: () => Promise<SignInOutcome | PendingSecondStep | null>,
+    isPasskey = false,
+  ) {
     setBusy(true)
-    const outcome = await ask()
+    const outcome = await signInCall()
     // Full page load: the cached data may belong to another user.
     if (outcome === 'ok') return location.assign(next)
     setBusy(false)
@@ -56,17 +59,17 @@ export function SignInForm({ words, problems, next, firstStep, children }: SignI
       return setStep(outcome)
     }
     if (outcome === 'challenge_ended') setStep(null)
-    setProblem(outcome === 'wrong' && byPasskey ? 'passkey' : outcome)
+    setProblem(outcome === 'wrong' && isPasskey ? 'passkey' : outcome)
   }
-  const showPasskey = () => attempt(() => signInByPasskey(step), true)
+  const attemptPasskey = () => attempt(() => signInWithPasskey(step), true)
 
   async function submit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault()
-    const given = new FormData(event.currentTarget)
-    const [typed, password] = [String(given.get('email')), String(given.get('password'))]
-    setEmail(typed)
-    await attempt(() => signIn({ email: typed, password }))
-    passwordIn(form.current)?.select()
+    const data = new FormData(event.currentTarget)
+    const [typedEmail, password] = [String(data.get('email')), String(data.get('password'))]
+    setEmail(typedEmail)
+    await attempt(() => signIn({ email: typedEmail, password }))
+    passwordInput(form.current)?.select()
   }
 
   const notice = problem ? (
@@ -77,13 +80,15 @@ export function SignInForm({ words, problems, next, firstStep, children }: SignI
   if (step) {
     return (
       <SecondStep
-        words={words.step}
+        labels={labels.step}
         notice={notice}
-        isBusy={busy}
-        isReady={ready}
+        isBusy={isBusy}
+        isReady={isReady}
         hasApp={step.methods.includes('code')}
         onCode={code => attempt(() => signIn({ challenge: step.challenge, code }))}
-        onPasskey={canPasskeys !== false && step.methods.includes('passkey') ? showPasskey : null}
+        onPasskey={
+          hasPasskeySupport !== false && step.methods.includes('passkey') ? attemptPasskey : null
+        }
         onSwitch={() => setProblem(null)}
         onBack={() => {
           setStep(null)
@@ -92,42 +97,47 @@ export function SignInForm({ words, problems, next, firstStep, children }: SignI
       />
     )
   }
-  const wrong = problem === 'wrong' || undefined
+  const isInvalid = problem === 'wrong' || undefined
   return (
     <>
       <form ref={form} method="post" onSubmit={submit} className="grid gap-5">
         {notice}
         <Field
-          label={words.email}
+          label={labels.email}
           name="email"
           type="email"
           autoComplete="username"
           required
           defaultValue={email}
-          aria-invalid={wrong}
+          aria-invalid={isInvalid}
         />
         <Field
-          label={words.password}
+          label={labels.password}
           name="password"
           type="password"
           autoComplete="current-password"
           required
-          aria-invalid={wrong}
+          aria-invalid={isInvalid}
         />
         {/* Disabled until hydration: a submit by the browser itself does not work. */}
         <div className="grid gap-3">
-          <Button look="primary" type="submit" disabled={!ready || busy} className="h-11 w-full">
-            {busy ? words.busy : words.submit}
+          <Button
+            variant="primary"
+            type="submit"
+            disabled={!isReady || isBusy}
+            className="h-11 w-full"
+          >
+            {isBusy ? labels.busy : labels.submit}
           </Button>
-          {canPasskeys === false ? null : (
+          {hasPasskeySupport === false ? null : (
             <Button
-              look="quiet"
-              disabled={!ready || busy}
-              onClick={showPasskey}
+              variant="quiet"
+              disabled={!isReady || isBusy}
+              onClick={attemptPasskey}
               className="h-11 w-full"
             >
               <KeyRound size={16} aria-hidden />
-              {words.passkey}
+              {labels.passkey}
             </Button>
           )}
         </div>
@@ -137,6 +147,6 @@ export function SignInForm({ words, problems, next, firstStep, children }: SignI
   )
 }
 
-function passwordIn(form: HTMLFormElement | null) {
+function passwordInput(form: HTMLFormElement | null) {
   return form?.querySelector<HTMLInputElement>('[name=password]')
 }

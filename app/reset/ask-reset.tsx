@@ -11,7 +11,7 @@ import { createVisitorApi } from '#lib/edge/client/api.ts'
 import { resetRequest } from '#lib/services/people/schema.ts'
 
 /** Asks for a reset link. The response is the same whether or not the e-mail is known. */
-export function AskReset() {
+export function ResetRequestForm() {
   const t = useTranslations('reset')
   const [sentTo, setSentTo] = useState<string | null>(null)
   const { problems, failure, isBusy, props } = useForm({
@@ -41,7 +41,7 @@ export function AskReset() {
         autoComplete="username"
         problem={problems.email ? t('emailInvalid') : null}
       />
-      <Button look="primary" type="submit" disabled={isBusy} className="h-11 w-full">
+      <Button variant="primary" type="submit" disabled={isBusy} className="h-11 w-full">
         {isBusy ? t('asking') : t('ask')}
       </Button>
     </form>

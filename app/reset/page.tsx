@@ -1,8 +1,8 @@
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
-import { AskReset } from '#app/reset/ask-reset.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ResetRequestForm } from '#app/reset/ask-reset.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { canSendMail } from '#lib/services/mail/queue.ts'
 
@@ -24,9 +24,9 @@ export default async function ResetPage() {
       below={<p className="mt-5 text-small">{back}</p>}
     >
       {canSendMail() ? (
-        <ClientWords of={['reset']}>
-          <AskReset />
-        </ClientWords>
+        <ClientMessages namespaces={['reset']}>
+          <ResetRequestForm />
+        </ClientMessages>
       ) : (
         <p>{t('noMail')}</p>
       )}

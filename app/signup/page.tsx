@@ -1,8 +1,8 @@
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
-import { ClientWords } from '#components/format/client-words.tsx'
-import { OpenForm, SignUpForm } from '#components/join/open-account.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
+import { OpenAccountForm, SignUpForm } from '#components/join/open-account.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { env } from '#lib/base/env.ts'
@@ -25,12 +25,12 @@ export default async function SignUpPage() {
       </VisitorPage>
     )
   }
-  const waits = NEW_ACCOUNTS === 'pending' ? t('waits') : t('atOnce')
+  const subtitle = NEW_ACCOUNTS === 'pending' ? t('waits') : t('atOnce')
   return (
-    <ClientWords of={['signUp', 'newPassword']}>
+    <ClientMessages namespaces={['signUp', 'newPassword']}>
       <VisitorPage
         title={t('title')}
-        subtitle={user ? t('another', { email: user.email }) : waits}
+        subtitle={user ? t('another', { email: user.email }) : subtitle}
         below={
           <p className="mt-5 text-center text-muted text-small">
             {user ? null : t('hasOne')}{' '}
@@ -44,8 +44,8 @@ export default async function SignUpPage() {
           </p>
         }
       >
-        {user ? <OpenForm /> : <SignUpForm />}
+        {user ? <OpenAccountForm /> : <SignUpForm />}
       </VisitorPage>
-    </ClientWords>
+    </ClientMessages>
   )
 }

@@ -3,7 +3,7 @@ import { moneyText } from '#components/format/format.tsx'
 import type { AuditLine, AuditValues } from '#lib/base/audit/schema.ts'
 
 /** Names of the audited values that hold cents. */
-const MONEY = ['amount', 'charge_max', 'withdrawal_max', 'night_max']
+const MONEY_FIELDS = ['amount', 'charge_max', 'withdrawal_max', 'night_max']
 
 export function Changes({ before, after }: Pick<AuditLine, 'before' | 'after'>) {
   const t = useTranslations('audit')
@@ -40,20 +40,20 @@ function useFieldLabel(): (name: string) => string {
 
 function useValueText(): (name: string, value: AuditValues[string]) => string {
   const t = useTranslations('audit')
-  const word = useWord()
+  const enumText = useEnumText()
   const locale = useLocale()
   return (name, value) => {
     if (value === null) return t('empty')
     if (typeof value === 'boolean') return value ? t('yes') : t('no')
     if (Array.isArray(value)) return value.length > 0 ? value.join(', ') : t('empty')
     if (typeof value === 'number') {
-      return MONEY.includes(name) ? moneyText(value, locale) : String(value)
+      return MONEY_FIELDS.includes(name) ? moneyText(value, locale) : String(value)
     }
-    return name === 'name' ? value : word(value)
+    return name === 'name' ? value : enumText(value)
   }
 }
 
-function useWord(): (value: string) => string {
+function useEnumText(): (value: string) => string {
   const t = useTranslations('auditValue')
   return value => {
     const key = value as 'owner'

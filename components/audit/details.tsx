@@ -17,20 +17,20 @@ interface DetailsProps {
   isStaff: boolean
   onClose: () => void
   /** Filters the list by one user, account or target. */
-  onNarrow: (changes: Record<string, string>) => void
+  onFilter: (changes: Record<string, string>) => void
 }
 
-export function AuditDetails({ line, isStaff, onClose, onNarrow }: DetailsProps) {
+export function AuditDetails({ line, isStaff, onClose, onFilter }: DetailsProps) {
   const t = useTranslations('audit')
   const { mode } = useApi().scope
   const { actor, account, target } = line
   const actionText = useActionText()
-  const place = placeOf(line, mode, isStaff)
+  const targetPath = targetPathOf(line, mode, isStaff)
   return (
     <Dialog isOpen onClose={onClose} title={actionText(line.action)}>
       <Facts>
         <Fact name={t('when')}>
-          <ExactTime at={line.created_at} look="millisecond" />
+          <ExactTime at={line.created_at} format="millisecond" />
         </Fact>
         <Fact name={t('actor')}>
           <ActorName actor={actor} />
@@ -38,13 +38,17 @@ export function AuditDetails({ line, isStaff, onClose, onNarrow }: DetailsProps)
             <span className="block text-muted text-small">{actor.email}</span>
           ) : null}
           {actor.id ? (
-            <Narrow onPress={() => onNarrow({ actor: actor.id ?? '' })}>{t('onlyActor')}</Narrow>
+            <FilterButton onPress={() => onFilter({ actor: actor.id ?? '' })}>
+              {t('onlyActor')}
+            </FilterButton>
           ) : null}
         </Fact>
         {isStaff && account ? (
           <Fact name={t('account')}>
             {account.name}
-            <Narrow onPress={() => onNarrow({ account: account.id })}>{t('onlyAccount')}</Narrow>
+            <FilterButton onPress={() => onFilter({ account: account.id })}>
+              {t('onlyAccount')}
+            </FilterButton>
           </Fact>
         ) : null}
         {line.reason ? <Fact name={t('reason')}>{line.reason}</Fact> : null}
@@ -57,16 +61,16 @@ export function AuditDetails({ line, isStaff, onClose, onNarrow }: DetailsProps)
           <Fact name={t('target')}>
             <Code>{target}</Code>
             <span className="flex flex-wrap gap-x-4">
-              {place ? (
+              {targetPath ? (
                 <Link
-                  href={place}
+                  href={targetPath}
                   prefetch={false}
                   className="font-semibold text-accent text-small hover:underline"
                 >
                   {t('open')}
                 </Link>
               ) : null}
-              <Narrow onPress={() => onNarrow({ target })}>{t('onlyTarget')}</Narrow>
+              <FilterButton onPress={() => onFilter({ target })}>{t('onlyTarget')}</FilterButton>
             </span>
           </Fact>
         ) : null}
@@ -92,7 +96,7 @@ function Code({ children }: { children: string }) {
   return <code className="block break-all font-mono text-[13px] leading-6">{children}</code>
 }
 
-function Narrow({ onPress, children }: { onPress: () => void; children: ReactNode }) {
+function FilterButton({ onPress, children }: { onPress: () => void; children: ReactNode }) {
   return (
     <button
       type="button"
@@ -105,20 +109,20 @@ function Narrow({ onPress, children }: { onPress: () => void; children: ReactNod
 }
 
 /** Returns the page that shows the target of an action; null: it has none. */
-function placeOf(line: AuditLine, shown: Mode, isStaff: boolean): string | null {
+function targetPathOf(line: AuditLine, currentMode: Mode, isStaff: boolean): string | null {
   const { action, account, target, before, after } = line
   const group = action.split('.')[0]
   if (isStaff) return account ? `/admin/accounts/${account.id}` : null
-  const said = after?.mode ?? before?.mode
-  const at = `/${MODES.find(mode => mode === said) ?? shown}`
-  if (group === 'token') return `${at}/settings/tokens`
-  if (group === 'member' || group === 'invitation') return `${at}/settings/members`
-  if (group === 'webhook_secret') return `${at}/webhooks/endpoints`
+  const recordedMode = after?.mode ?? before?.mode
+  const basePath = `/${MODES.find(mode => mode === recordedMode) ?? currentMode}`
+  if (group === 'token') return `${basePath}/settings/tokens`
+  if (group === 'member' || group === 'invitation') return `${basePath}/settings/members`
+  if (group === 'webhook_secret') return `${basePath}/webhooks/endpoints`
   if (group === 'webhook_endpoint') {
-    return action.endsWith('.deleted') ? null : `${at}/webhooks/endpoints/${target}`
+    return action.endsWith('.deleted') ? null : `${basePath}/webhooks/endpoints/${target}`
   }
-  if (group === 'webhook_delivery') return `${at}/webhooks`
-  if (group === 'withdrawal') return `${at}/withdrawals/${target}`
-  if (group === 'charge') return `${at}/charges/${target}`
+  if (group === 'webhook_delivery') return `${basePath}/webhooks`
+  if (group === 'withdrawal') return `${basePath}/withdrawals/${target}`
+  if (group === 'charge') return `${basePath}/charges/${target}`
   return null
 }

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { type SubmitEvent, useState } from 'react'
-import { ChoiceFilter, SetFilter } from '#components/filters/filter-chip.tsx'
+import { ChoiceFilter, ClearOnlyFilter } from '#components/filters/filter-chip.tsx'
 import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import type { useFilters } from '#components/filters/use-filters.ts'
@@ -11,16 +11,20 @@ import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ACTION_GROUPS } from '#lib/base/audit/actions.ts'
 
-const EXACT = { account: 'accountFilter', actor: 'personFilter', target: 'targetFilter' } as const
-type Exact = keyof typeof EXACT
+const EXACT_FILTERS = {
+  account: 'accountFilter',
+  actor: 'personFilter',
+  target: 'targetFilter',
+} as const
+type ExactFilter = keyof typeof EXACT_FILTERS
 
 /** Clears every filter of the list. */
-export const UNSET = Object.fromEntries(
-  [...Object.keys(EXACT), 'action', 'q', 'period', 'from', 'to'].map(name => [name, null]),
+export const CLEARED_FILTERS = Object.fromEntries(
+  [...Object.keys(EXACT_FILTERS), 'action', 'q', 'period', 'from', 'to'].map(name => [name, null]),
 )
 
 /** Groups of actions that only the operator's log contains. */
-const OF_STAFF = ['demo', 'merchant', 'user']
+const STAFF_GROUPS = ['demo', 'merchant', 'user']
 
 interface FiltersProps extends Pick<ReturnType<typeof useFilters>, 'get' | 'set'> {
   isStaff: boolean
@@ -30,31 +34,31 @@ export function AuditFilters({ isStaff, get, set }: FiltersProps) {
   const t = useTranslations('audit')
   const word = useTranslations('auditGroup')
   const [isOpen, setOpen] = useState(false)
-  const groups = ACTION_GROUPS.filter(group => isStaff || !OF_STAFF.includes(group))
+  const groups = ACTION_GROUPS.filter(group => isStaff || !STAFF_GROUPS.includes(group))
   const choices = groups
-    .map(group => ({ value: `${group}.*`, label: groupWord(word, group) }))
+    .map(group => ({ value: `${group}.*`, label: groupLabel(word, group) }))
     .toSorted((one, other) => one.label.localeCompare(other.label))
-  const exact = (Object.keys(EXACT) as Exact[]).filter(name => get(name) !== '')
+  const exact = (Object.keys(EXACT_FILTERS) as ExactFilter[]).filter(name => get(name) !== '')
   return (
     <div className="mb-4 flex flex-wrap items-center gap-2">
       <SearchFilter label={t('search')} value={get('q')} onSearch={q => set({ q }, true)} />
       <PeriodFilter get={get} set={set} />
       <ChoiceFilter
         label={t('action')}
-        any={t('every')}
+        anyLabel={t('every')}
         value={get('action')}
         choices={choices}
         onChoose={action => set({ action })}
       />
       {exact.map(name => (
-        <SetFilter
+        <ClearOnlyFilter
           key={name}
-          label={t(EXACT[name])}
+          label={t(EXACT_FILTERS[name])}
           value={get(name)}
           onClear={() => set({ [name]: null })}
         />
       ))}
-      <Button look="plain" onClick={() => setOpen(true)} className="min-h-9 text-small">
+      <Button variant="plain" onClick={() => setOpen(true)} className="min-h-9 text-small">
         {t('more')}
       </Button>
       <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={t('more')}>
@@ -71,14 +75,14 @@ export function AuditFilters({ isStaff, get, set }: FiltersProps) {
   )
 }
 
-type GroupWord = ReturnType<typeof useTranslations<'auditGroup'>>
+type GroupTranslator = ReturnType<typeof useTranslations<'auditGroup'>>
 
-function groupWord(t: GroupWord, group: (typeof ACTION_GROUPS)[number]): string {
+function groupLabel(t: GroupTranslator, group: (typeof ACTION_GROUPS)[number]): string {
   return t(group)
 }
 
 interface ExactFormProps {
-  names: Exact[]
+  names: ExactFilter[]
   get: (name: string) => string
   onApply: (changes: Record<string, string | null>) => void
 }
@@ -95,13 +99,13 @@ function ExactForm({ names, get, onApply }: ExactFormProps) {
       {names.map(name => (
         <Field
           key={name}
-          label={t(EXACT[name])}
+          label={t(EXACT_FILTERS[name])}
           name={name}
           maxLength={255}
           defaultValue={get(name)}
         />
       ))}
-      <Button look="primary" type="submit">
+      <Button variant="primary" type="submit">
         {t('apply')}
       </Button>
     </form>

@@ -5,53 +5,53 @@ import { ScrollText } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { AuditDetails } from '#components/audit/details.tsx'
-import { AuditFilters, UNSET } from '#components/audit/filters.tsx'
+import { AuditFilters, CLEARED_FILTERS } from '#components/audit/filters.tsx'
 import { AuditRows } from '#components/audit/rows.tsx'
 import { ExportButton } from '#components/filters/export-button.tsx'
-import { ListBody, NoneFit } from '#components/filters/list-body.tsx'
+import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import type { ListPage } from '#components/filters/live-page.ts'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/nav/world.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 interface AuditListProps {
   isStaff: boolean
   /** Filters from the page's address, named as the API expects them. */
-  asked: Record<string, string>
+  apiParams: Record<string, string>
   isFiltered: boolean
-  first: ListPage<AuditLine>
+  initialData: ListPage<AuditLine>
 }
 
-export function AuditList({ isStaff, asked, isFiltered, first }: AuditListProps) {
+export function AuditList({ isStaff, apiParams, isFiltered, initialData }: AuditListProps) {
   const t = useTranslations('audit')
   const api = useApi()
-  const address = useFilters()
+  const urlFilters = useFilters()
   const [shown, setShown] = useState<AuditLine | null>(null)
-  const path = `${isStaff ? '/admin/audit' : '/dashboard/audit'}?${new URLSearchParams(asked)}`
+  const path = `${isStaff ? '/admin/audit' : '/dashboard/audit'}?${new URLSearchParams(apiParams)}`
   const { data, error } = useQuery({
     queryKey: ['page', api.scope, path],
     queryFn: ({ signal }) => api.get<ListPage<AuditLine>>(path, signal),
-    initialData: first,
+    initialData,
   })
   const isEmpty = data.data.length === 0
   return (
     <>
-      {isEmpty && !isFiltered ? null : <AuditFilters isStaff={isStaff} {...address} />}
-      <ListBody error={error} isPending={address.isPending} nextCursor={data.next_cursor}>
+      {isEmpty && !isFiltered ? null : <AuditFilters isStaff={isStaff} {...urlFilters} />}
+      <ListBody error={error} isPending={urlFilters.isPending} nextCursor={data.next_cursor}>
         {!isEmpty ? (
           <AuditRows isStaff={isStaff} lines={data.data} onShow={setShown} />
         ) : (
           <Sheet>
             {isFiltered ? (
-              <NoneFit
+              <NoMatches
                 title={t('noneFit')}
                 text={t('noneFitText')}
-                clear={() => address.set(UNSET)}
+                clear={() => urlFilters.set(CLEARED_FILTERS)}
               />
             ) : (
-              <Empty icon={ScrollText} title={t('none')} text={t('noneText')} />
+              <EmptyState icon={ScrollText} title={t('none')} text={t('noneText')} />
             )}
           </Sheet>
         )}
@@ -61,9 +61,9 @@ export function AuditList({ isStaff, asked, isFiltered, first }: AuditListProps)
           line={shown}
           isStaff={isStaff}
           onClose={() => setShown(null)}
-          onNarrow={changes => {
+          onFilter={changes => {
             setShown(null)
-            address.set({ ...UNSET, ...changes })
+            urlFilters.set({ ...CLEARED_FILTERS, ...changes })
           }}
         />
       ) : null}
@@ -79,11 +79,11 @@ interface ExportAuditProps {
 export function ExportAudit({ isStaff, filters }: ExportAuditProps) {
   const t = useTranslations('audit')
   const locale = useLocale()
-  const asked = new URLSearchParams({ locale, ...filters })
+  const query = new URLSearchParams({ locale, ...filters })
   return (
     <ExportButton
-      path={`${isStaff ? '/admin' : '/dashboard'}/audit/export?${asked}`}
-      words={{
+      path={`${isStaff ? '/admin' : '/dashboard'}/audit/export?${query}`}
+      labels={{
         save: t('export'),
         stop: t('stop'),
         broken: t('exportBroken'),

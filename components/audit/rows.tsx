@@ -1,8 +1,8 @@
 import { useTranslations } from 'next-intl'
 import { ActorName, useActionText } from '#components/audit/names.tsx'
-import { When } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, Head, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
+import { Cell, HeaderCell, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 interface RowsProps {
@@ -30,11 +30,11 @@ function AuditTable({ isStaff, lines, onShow }: RowsProps) {
     <Table aria-label={t('title')}>
       <thead>
         <tr>
-          <Head width={isStaff ? '30%' : '40%'}>{t('action')}</Head>
-          <Head width={isStaff ? '22%' : '26%'}>{t('actor')}</Head>
-          {isStaff ? <Head width="20%">{t('account')}</Head> : null}
-          <Head width={isStaff ? '14%' : '18%'}>{t('ip')}</Head>
-          <Head width={isStaff ? '14%' : '16%'}>{t('when')}</Head>
+          <HeaderCell width={isStaff ? '30%' : '40%'}>{t('action')}</HeaderCell>
+          <HeaderCell width={isStaff ? '22%' : '26%'}>{t('actor')}</HeaderCell>
+          {isStaff ? <HeaderCell width="20%">{t('account')}</HeaderCell> : null}
+          <HeaderCell width={isStaff ? '14%' : '18%'}>{t('ip')}</HeaderCell>
+          <HeaderCell width={isStaff ? '14%' : '16%'}>{t('when')}</HeaderCell>
         </tr>
       </thead>
       <tbody>
@@ -54,7 +54,7 @@ function AuditTable({ isStaff, lines, onShow }: RowsProps) {
             <Cell className="truncate font-mono text-[13px] text-muted">{line.ip ?? '—'}</Cell>
             <Cell className="text-muted text-small">
               <span className="relative z-10">
-                <When at={line.created_at} side="end" />
+                <RelativeTime at={line.created_at} side="end" />
               </span>
             </Cell>
           </Row>
@@ -74,7 +74,7 @@ function AuditCard({ isStaff, line, onShow }: RowsProps & { line: AuditLine }) {
         <ShowButton line={line} onShow={onShow} />
       </span>
       <span className="relative z-10 self-start text-muted text-small">
-        <When at={line.created_at} side="end" />
+        <RelativeTime at={line.created_at} side="end" />
       </span>
       <span className="col-span-2 truncate text-muted text-small">
         <ActorName actor={line.actor} />

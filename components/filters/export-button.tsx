@@ -13,7 +13,7 @@ import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 interface ExportButtonProps {
   /** Endpoint that streams the CSV, including filters and language. */
   path: string
-  words: {
+  labels: {
     save: string
     stop: string
     broken: string
@@ -23,7 +23,7 @@ interface ExportButtonProps {
 }
 
 /** Saves every matching row as CSV; if the stream breaks, saves nothing and shows an error. */
-export function ExportButton({ path, words }: ExportButtonProps) {
+export function ExportButton({ path, labels }: ExportButtonProps) {
   const api = useApi()
   const problemText = useProblemText()
   const [rows, setRows] = useState<number | null>(null)
@@ -32,17 +32,17 @@ export function ExportButton({ path, words }: ExportButtonProps) {
   const running = useRef<AbortController>(null)
 
   async function save() {
-    const stopping = new AbortController()
-    running.current = stopping
+    const controller = new AbortController()
+    running.current = controller
     setRows(0)
     setSaved(null)
     setFailure(null)
     try {
-      const table = await receiveTable(await api.open(path, stopping.signal), setRows)
-      saveAs(table.file, table.name)
-      setSaved(table.rows)
+      const exported = await receiveExport(await api.open(path, controller.signal), setRows)
+      saveAs(exported.file, exported.name)
+      setSaved(exported.rows)
     } catch (error) {
-      if (!stopping.signal.aborted) setFailure(error)
+      if (!controller.signal.aborted) setFailure(error)
     } finally {
       setRows(null)
     }
@@ -51,23 +51,23 @@ export function ExportButton({ path, words }: ExportButtonProps) {
   return (
     <>
       <Button
-        look="plain"
+        variant="plain"
         onClick={() => (rows === null ? save() : running.current?.abort())}
         className="text-small tabular-nums"
       >
         {rows === null ? <Download size={16} aria-hidden /> : <X size={16} aria-hidden />}
-        {rows === null ? words.save : words.stop}
+        {rows === null ? labels.save : labels.stop}
         {rows === null ? null : (
-          <span className="font-normal text-muted">{words.saving(rows)}</span>
+          <span className="font-normal text-muted">{labels.saving(rows)}</span>
         )}
       </Button>
       <span role="status" className="sr-only">
-        {saved === null ? '' : words.saved(saved)}
+        {saved === null ? '' : labels.saved(saved)}
       </span>
       {failure ? (
         <div className="w-full pb-2">
           <Notice tone="bad" icon={CircleAlert} role="alert">
-            {failure instanceof ApiError ? problemText(failure) : words.broken}
+            {failure instanceof ApiError ? problemText(failure) : labels.broken}
           </Notice>
         </div>
       ) : null}
@@ -75,19 +75,22 @@ export function ExportButton({ path, words }: ExportButtonProps) {
   )
 }
 
-interface Table {
+interface ExportedFile {
   file: Blob
   name: string
   rows: number
 }
 
 /** Reads the streamed CSV; throws unless its last line confirms the number of rows received. */
-async function receiveTable(answer: Response, onRows: (rows: number) => void): Promise<Table> {
-  if (!answer.body) throw new Error('the answer has no body')
+async function receiveExport(
+  response: Response,
+  onRows: (rows: number) => void,
+): Promise<ExportedFile> {
+  if (!response.body) throw new Error('the answer has no body')
   const parts: string[] = []
   let lines = 0
   let end: string | null = null
-  const reader = answer.body
+  const reader = response.body
     .pipeThrough(new TextDecoderStream('utf-8', { ignoreBOM: true }))
     .getReader()
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
@@ -105,7 +108,7 @@ async function receiveTable(answer: Response, onRows: (rows: number) => void): P
   if (end !== `${EXPORT_END}${rows}`) throw new Error('the table is not whole')
   return {
     file: new Blob(parts, { type: 'text/csv;charset=utf-8' }),
-    name: fileNameOf(answer, 'charges.csv'),
+    name: fileNameOf(response, 'charges.csv'),
     rows,
   }
 }

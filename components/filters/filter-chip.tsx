@@ -16,11 +16,11 @@ interface FilterChipProps {
   value: string | null
   onClear: () => void
   /** The translation of "any" that agrees with the label. */
-  any?: string
+  anyLabel?: string
   children: ReactNode
 }
 
-export function FilterChip({ label, value, onClear, any, children }: FilterChipProps) {
+export function FilterChip({ label, value, onClear, anyLabel, children }: FilterChipProps) {
   const t = useTranslations('ui')
   const look = value === null ? UNSET : SET
   return (
@@ -32,7 +32,7 @@ export function FilterChip({ label, value, onClear, any, children }: FilterChipP
             type="button"
             className={`${CHIP} ${look} px-3.5 ${value === null ? 'rounded-chip' : 'rounded-l-chip border-r-0 pr-2'}`}
           >
-            {label}: {value ?? any ?? t('any')}
+            {label}: {value ?? anyLabel ?? t('any')}
             {value === null ? <ChevronDown size={14} aria-hidden /> : null}
           </button>
         }
@@ -57,30 +57,39 @@ interface ChoiceFilterProps {
   label: string
   value: string
   choices: { value: string; label: string }[]
-  any?: string
+  anyLabel?: string
   /** '' clears the filter. */
   onChoose: (value: string) => void
 }
 
-export function ChoiceFilter({ label, value, choices, any, onChoose }: ChoiceFilterProps) {
+export function ChoiceFilter({ label, value, choices, anyLabel, onChoose }: ChoiceFilterProps) {
   const t = useTranslations('ui')
   const chosen = choices.find(choice => choice.value === value)
-  const all = { value: '', label: any ?? t('any') }
+  const anyChoice = { value: '', label: anyLabel ?? t('any') }
   return (
-    <FilterChip label={label} value={chosen?.label ?? null} onClear={() => onChoose('')} any={any}>
-      <MenuChoice value={chosen?.value ?? ''} choices={[all, ...choices]} onChoose={onChoose} />
+    <FilterChip
+      label={label}
+      value={chosen?.label ?? null}
+      onClear={() => onChoose('')}
+      anyLabel={anyLabel}
+    >
+      <MenuChoice
+        value={chosen?.value ?? ''}
+        choices={[anyChoice, ...choices]}
+        onChoose={onChoose}
+      />
     </FilterChip>
   )
 }
 
-interface SetFilterProps {
+interface ClearOnlyFilterProps {
   label: string
   value: string
   onClear: () => void
 }
 
 /** A filter set elsewhere, such as by a link; its chip can only clear it. */
-export function SetFilter({ label, value, onClear }: SetFilterProps) {
+export function ClearOnlyFilter({ label, value, onClear }: ClearOnlyFilterProps) {
   const t = useTranslations('ui')
   return (
     <span className="inline-flex max-w-full">

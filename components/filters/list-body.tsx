@@ -7,33 +7,33 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Problem } from '#components/form/problem.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty.tsx'
 
 /** Links to older rows and back to the newest; each page has its own address. */
 export function Pager({ nextCursor }: { nextCursor: string | null }) {
   const t = useTranslations('ui')
   const path = usePathname()
-  const given = useSearchParams()
-  const at = (cursor: string | null) => {
-    const next = new URLSearchParams(given)
+  const searchParams = useSearchParams()
+  const hrefFor = (cursor: string | null) => {
+    const next = new URLSearchParams(searchParams)
     if (cursor) next.set('cursor', cursor)
     else next.delete('cursor')
     return `${path}?${next}`
   }
-  const isFirst = !given.get('cursor')
+  const isFirst = !searchParams.get('cursor')
   if (isFirst && !nextCursor) return null
   return (
     <nav className="mt-4 flex justify-between gap-3">
       {isFirst ? (
         <span />
       ) : (
-        <Link href={at(null)} prefetch={false} className={buttonClass('quiet')}>
+        <Link href={hrefFor(null)} prefetch={false} className={buttonClass('quiet')}>
           <ArrowLeft size={16} aria-hidden />
           {t('newest')}
         </Link>
       )}
       {nextCursor ? (
-        <Link href={at(nextCursor)} prefetch={false} className={buttonClass('quiet')}>
+        <Link href={hrefFor(nextCursor)} prefetch={false} className={buttonClass('quiet')}>
           {t('older')}
           <ArrowRight size={16} aria-hidden />
         </Link>
@@ -65,20 +65,20 @@ export function ListBody({ error, isPending, nextCursor, children }: ListBodyPro
   )
 }
 
-interface NoneFitProps {
+interface NoMatchesProps {
   title: string
   text: string
   clear: () => void
 }
 
 /** Empty state of a list that has rows, but none that match the filters. */
-export function NoneFit({ title, text, clear }: NoneFitProps) {
+export function NoMatches({ title, text, clear }: NoMatchesProps) {
   const t = useTranslations('ui')
   return (
-    <Empty icon={SearchX} title={title} text={text}>
-      <Button look="quiet" onClick={clear}>
+    <EmptyState icon={SearchX} title={title} text={text}>
+      <Button variant="quiet" onClick={clear}>
         {t('clearAll')}
       </Button>
-    </Empty>
+    </EmptyState>
   )
 }

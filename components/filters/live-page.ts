@@ -11,14 +11,14 @@ export interface ListPage<Row> {
 /** Returns one page of a list, refetched every `everyMs` while one of its rows is pending. */
 export function useLivePage<Row extends { status: string }>(
   path: string,
-  first: ListPage<Row>,
+  initialData: ListPage<Row>,
   everyMs: number,
 ) {
   const api = useApi()
   return useQuery({
     queryKey: ['page', api.scope, path],
     queryFn: ({ signal }) => api.get<ListPage<Row>>(path, signal),
-    initialData: first,
+    initialData,
     refetchInterval: ({ state }) =>
       state.data?.data.some(({ status }) => status === 'pending') ? everyMs : false,
   })

@@ -30,7 +30,7 @@ export function PeriodFilter({ get, set }: PeriodFilterProps) {
   const text = period === undefined ? null : period === 'custom' ? range : t(period)
   return (
     <>
-      <FilterChip label={t('label')} value={text} onClear={clear} any={t('all')}>
+      <FilterChip label={t('label')} value={text} onClear={clear} anyLabel={t('all')}>
         <MenuChoice
           value={period ?? ''}
           choices={[{ value: '', label: t('all') }, ...choices]}
@@ -38,7 +38,7 @@ export function PeriodFilter({ get, set }: PeriodFilterProps) {
         />
       </FilterChip>
       <Dialog isOpen={isChoosing} onClose={() => setChoosing(false)} title={t('custom')}>
-        <Days
+        <DayRangeForm
           from={get('from')}
           to={get('to')}
           onChoose={(from, to) => {
@@ -51,15 +51,15 @@ export function PeriodFilter({ get, set }: PeriodFilterProps) {
   )
 }
 
-interface DaysProps {
+interface DayRangeFormProps {
   from: string
   to: string
   onChoose: (from: string, to: string) => void
 }
 
-export function Days({ from, to, onChoose }: DaysProps) {
+export function DayRangeForm({ from, to, onChoose }: DayRangeFormProps) {
   const t = useTranslations()
-  const [first, setFirst] = useState(from)
+  const [start, setStart] = useState(from)
   function submit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault()
     const data = new FormData(event.currentTarget)
@@ -74,18 +74,18 @@ export function Days({ from, to, onChoose }: DaysProps) {
           type="date"
           required
           defaultValue={from}
-          onChange={event => setFirst(event.currentTarget.value)}
+          onChange={event => setStart(event.currentTarget.value)}
         />
         <Field
           label={t('period.to')}
           name="to"
           type="date"
           required
-          min={first}
+          min={start}
           defaultValue={to}
         />
       </div>
-      <Button look="primary" type="submit">
+      <Button variant="primary" type="submit">
         {t('ui.apply')}
       </Button>
     </form>
@@ -95,10 +95,10 @@ export function Days({ from, to, onChoose }: DaysProps) {
 function useRangeText(from: string, to: string): string {
   const t = useTranslations('period')
   const locale = useLocale()
-  const say = (day: string) => {
+  const formatDay = (day: string) => {
     const date = new Date(`${day}T00:00:00Z`)
     if (Number.isNaN(date.getTime())) return '…'
     return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(date)
   }
-  return t('range', { from: say(from), to: say(to) })
+  return t('range', { from: formatDay(from), to: formatDay(to) })
 }

@@ -3,7 +3,7 @@
 import { Search } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 
-const AFTER_MS = 300
+const DEBOUNCE_MS = 300
 
 interface SearchFilterProps {
   label: string
@@ -48,7 +48,7 @@ export function SearchFilter({ label, value, onSearch }: SearchFilterProps) {
           onChange={event => {
             const text = event.currentTarget.value
             clearTimeout(timer.current)
-            timer.current = setTimeout(() => search(text), AFTER_MS)
+            timer.current = setTimeout(() => search(text), DEBOUNCE_MS)
           }}
           className="h-9 w-full rounded-chip border border-line2 bg-surface pr-3 pl-9 text-[16px] md:text-small"
         />

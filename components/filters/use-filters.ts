@@ -7,10 +7,10 @@ import { useTransition } from 'react'
 export function useFilters() {
   const router = useRouter()
   const path = usePathname()
-  const given = useSearchParams()
-  const [isPending, begin] = useTransition()
+  const searchParams = useSearchParams()
+  const [isPending, startTransition] = useTransition()
   function set(changes: Record<string, string | null>, replaces = false) {
-    const next = new URLSearchParams(given)
+    const next = new URLSearchParams(searchParams)
     // Changed filters start at their first page.
     next.delete('cursor')
     for (const [name, value] of Object.entries(changes)) {
@@ -19,7 +19,7 @@ export function useFilters() {
     }
     const query = next.toString()
     const href = query ? `${path}?${query}` : path
-    begin(() => router[replaces ? 'replace' : 'push'](href, { scroll: false }))
+    startTransition(() => router[replaces ? 'replace' : 'push'](href, { scroll: false }))
   }
-  return { get: (name: string) => given.get(name) ?? '', set, isPending }
+  return { get: (name: string) => searchParams.get(name) ?? '', set, isPending }
 }

@@ -13,6 +13,6 @@ export function useApi(): Api {
 }
 
 /** Returns the API client, or null on pages without an account, such as sign-in. */
-export function useApiIfAny(): Api | null {
+export function useOptionalApi(): Api | null {
   return use(ApiContext)
 }

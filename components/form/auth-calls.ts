@@ -1,7 +1,7 @@
 import type { Factor } from '#lib/services/people/schema.ts'
 
 /** Second factor still required after the correct password. */
-export interface Step {
+export interface PendingSecondStep {
   challenge: string
   methods: Factor[]
 }
@@ -20,32 +20,39 @@ export type SignInOutcome =
   | 'failed'
 
 /** Signs in with an HTTP-only session cookie. Returns a Step if a second factor is required. */
-export async function signIn(fields: Record<string, string>): Promise<SignInOutcome | Step> {
+export async function signIn(
+  fields: Record<string, string>,
+): Promise<SignInOutcome | PendingSecondStep> {
   try {
-    const answer = await post('/api/auth/callback/credentials', fields)
-    const said = (await answer.json()) as Partial<Step> & { error?: string; url?: string }
-    if (said.challenge) return { challenge: said.challenge, methods: said.methods ?? [] }
-    if (said.error === 'wrong_code' || said.error === 'challenge_ended') return said.error
-    if (answer.status === 401) return 'wrong'
-    if (answer.status === 429) return 'busy'
+    const response = await post('/api/auth/callback/credentials', fields)
+    const result = (await response.json()) as Partial<PendingSecondStep> & {
+      error?: string
+      url?: string
+    }
+    if (result.challenge) return { challenge: result.challenge, methods: result.methods ?? [] }
+    if (result.error === 'wrong_code' || result.error === 'challenge_ended') return result.error
+    if (response.status === 401) return 'wrong'
+    if (response.status === 429) return 'busy'
     // The request was refused as cross-origin; the `cookies` message names the address to use.
-    if (answer.status === 403) return 'cookies'
-    if (!answer.ok) return 'failed'
-    return said.url?.includes('csrf=true') ? 'cookies' : 'ok'
+    if (response.status === 403) return 'cookies'
+    if (!response.ok) return 'failed'
+    return result.url?.includes('csrf=true') ? 'cookies' : 'ok'
   } catch {
     return 'failed'
   }
 }
 
 /** Signs in with a passkey; null when the user cancels. */
-export async function signInByPasskey(step: Step | null): Promise<SignInOutcome | Step | null> {
+export async function signInWithPasskey(
+  step: PendingSecondStep | null,
+): Promise<SignInOutcome | PendingSecondStep | null> {
   try {
     const body = JSON.stringify(step ? { challenge: step.challenge } : {})
     const headers = { 'content-type': 'application/json' }
-    const asked = await fetch('/api/visitor/passkey', { method: 'POST', headers, body })
-    if (!asked.ok) return asked.status === 429 ? 'busy' : 'failed'
-    const { showPasskey } = await import('#components/proof/passkey-calls.ts')
-    const proof = await showPasskey((await asked.json()).data)
+    const response = await fetch('/api/visitor/passkey', { method: 'POST', headers, body })
+    if (!response.ok) return response.status === 429 ? 'busy' : 'failed'
+    const { requestPasskey } = await import('#components/proof/passkey-calls.ts')
+    const proof = await requestPasskey((await response.json()).data)
     if (!proof) return null
     const { challenge, passkey } = proof
     const outcome = await signIn({ challenge, passkey: JSON.stringify(passkey) })
@@ -56,11 +63,11 @@ export async function signInByPasskey(step: Step | null): Promise<SignInOutcome 
 }
 
 /** Returns the sign-in address of the provider; null if it could not be reached. */
-export async function addressOfProvider(provider: string, next: string): Promise<string | null> {
+export async function fetchProviderUrl(provider: string, next: string): Promise<string | null> {
   try {
-    const answer = await post(`/api/auth/signin/${provider}`, { callbackUrl: next })
-    const { url } = (await answer.json()) as { url?: string }
-    return answer.ok && url && !/^\/|[?&]error=/.test(url) ? url : null
+    const response = await post(`/api/auth/signin/${provider}`, { callbackUrl: next })
+    const { url } = (await response.json()) as { url?: string }
+    return response.ok && url && !/^\/|[?&]error=/.test(url) ? url : null
   } catch {
     return null
   }

@@ -7,7 +7,7 @@ import { ApiError } from '#lib/edge/client/api.ts'
 /** required: the field is empty. invalid: its value is not allowed. */
 export type FieldProblem = 'required' | 'invalid'
 
-interface FormRules<Wire> {
+interface FormOptions<Wire> {
   /** The schema that the server validates with. */
   schema: ZodType<Wire>
   /** Builds the request body; an empty field is undefined. */
@@ -30,29 +30,29 @@ export interface Form {
 }
 
 /** Validates a form as it is filled in, sends it once, and shows server errors at their fields. */
-export function useForm<Wire>({ schema, read, send }: FormRules<Wire>): Form {
+export function useForm<Wire>({ schema, read, send }: FormOptions<Wire>): Form {
   const [problems, setProblems] = useState<Form['problems']>({})
   const [failure, setFailure] = useState<unknown>(null)
   const [isBusy, setBusy] = useState(false)
-  const key = useRef<string | null>(null)
+  const idempotencyKey = useRef<string | null>(null)
 
   async function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault()
     if (isBusy) return
     const form = event.currentTarget
-    const judged = judge(schema, read(new FormData(form)))
-    setProblems(judged.problems)
+    const validation = validate(schema, read(new FormData(form)))
+    setProblems(validation.problems)
     setFailure(null)
-    if (!judged.ok) return focusFirst(form, judged.problems)
+    if (!validation.ok) return focusFirstProblem(form, validation.problems)
     setBusy(true)
-    key.current ??= crypto.randomUUID()
+    idempotencyKey.current ??= crypto.randomUUID()
     try {
-      await send(judged.body, key.current)
+      await send(validation.body, idempotencyKey.current)
     } catch (error) {
-      const refused = error instanceof ApiError ? fieldsOf(error, form) : {}
-      setProblems(refused)
-      if (Object.keys(refused).length === 0) setFailure(error)
-      focusFirst(form, refused)
+      const refusedFields = error instanceof ApiError ? refusedFieldsOf(error, form) : {}
+      setProblems(refusedFields)
+      if (Object.keys(refusedFields).length === 0) setFailure(error)
+      focusFirstProblem(form, refusedFields)
     } finally {
       setBusy(false)
     }
@@ -65,20 +65,24 @@ export function useForm<Wire>({ schema, read, send }: FormRules<Wire>): Form {
     if (!name || (value === '' && !problems[name])) return
     // Removing a message here would move the button before the click ends; submitting validates.
     if (event.relatedTarget?.matches('[type=submit]')) return
-    const judged = judge(schema, read(new FormData(event.currentTarget)))
+    const validation = validate(schema, read(new FormData(event.currentTarget)))
     const { [name]: _, ...others } = problems
-    const own = judged.problems[name]
+    const own = validation.problems[name]
     setProblems(own ? { ...others, [name]: own } : others)
   }
 
   const onInput = () => {
-    key.current = null
+    idempotencyKey.current = null
   }
   return { problems, failure, isBusy, props: { noValidate: true, onSubmit, onBlur, onInput } }
 }
 
 /** Props of a form that edits stored values: submits only after a change, and reports each edit. */
-export function editing({ props }: Form, isUnchanged: boolean, onEdit: (data: FormData) => void) {
+export function editFormProps(
+  { props }: Form,
+  isUnchanged: boolean,
+  onEdit: (data: FormData) => void,
+) {
   return {
     ...props,
     async onSubmit(event: SubmitEvent<HTMLFormElement>) {
@@ -92,28 +96,28 @@ export function editing({ props }: Form, isUnchanged: boolean, onEdit: (data: Fo
   }
 }
 
-type Judged<Wire> = { problems: Form['problems'] } & ({ ok: true; body: Wire } | { ok: false })
+type Validation<Wire> = { problems: Form['problems'] } & ({ ok: true; body: Wire } | { ok: false })
 
-function judge<Wire>(schema: ZodType<Wire>, given: unknown): Judged<Wire> {
-  const { success, data, error } = schema.safeParse(given)
+function validate<Wire>(schema: ZodType<Wire>, input: unknown): Validation<Wire> {
+  const { success, data, error } = schema.safeParse(input)
   if (success) return { ok: true, body: data, problems: {} }
   const problems: Form['problems'] = {}
   for (const { path } of error.issues) {
     const name = String(path[0] ?? '')
-    const value = (given as Record<string, unknown>)[name]
+    const value = (input as Record<string, unknown>)[name]
     problems[name] ??= value === undefined ? 'required' : 'invalid'
   }
   return { ok: false, problems }
 }
 
 /** Returns the invalid fields of the response that exist in this form. */
-function fieldsOf({ fields, code }: ApiError, form: HTMLFormElement): Form['problems'] {
+function refusedFieldsOf({ fields, code }: ApiError, form: HTMLFormElement): Form['problems'] {
   if (code !== 'invalid_input') return {}
   const here = Object.keys(fields).filter(name => form.elements.namedItem(name))
   return Object.fromEntries(here.map(name => [name, 'invalid' as const]))
 }
 
-function focusFirst(form: HTMLFormElement, problems: Form['problems']): void {
+function focusFirstProblem(form: HTMLFormElement, problems: Form['problems']): void {
   const first = [...form.elements].find(element => problems[element.getAttribute('name') ?? ''])
   if (first instanceof HTMLElement) first.focus()
 }

@@ -3,7 +3,7 @@ import { useTranslations } from 'next-intl'
 import { Notice } from '#components/ui/notice.tsx'
 import { ApiError } from '#lib/edge/client/api.ts'
 
-const KNOWN = [
+const KNOWN_CODES = [
   'network',
   'too_many_requests',
   'service_unavailable',
@@ -31,7 +31,9 @@ export function useProblemText(): (error: unknown) => string {
   const t = useTranslations('problem')
   return error => {
     const { code, requestId } = error instanceof ApiError ? error : { code: '', requestId: null }
-    const known = KNOWN.find(name => name === code || (name === 'not_found' && code.endsWith(name)))
+    const known = KNOWN_CODES.find(
+      name => name === code || (name === 'not_found' && code.endsWith(name)),
+    )
     return known ? t(known) : t('other', { code: requestId ?? (code || '?') })
   }
 }

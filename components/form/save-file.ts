@@ -1,7 +1,7 @@
 /** Returns the file name of the content-disposition header, or the given default. */
-export function fileNameOf(answer: Response, unlessSaid: string): string {
-  const header = answer.headers.get('content-disposition') ?? ''
-  return /filename="([^"]+)"/.exec(header)?.[1] ?? unlessSaid
+export function fileNameOf(response: Response, defaultName: string): string {
+  const header = response.headers.get('content-disposition') ?? ''
+  return /filename="([^"]+)"/.exec(header)?.[1] ?? defaultName
 }
 
 export function saveAs(file: Blob, name: string): void {

@@ -5,21 +5,21 @@ import { useTranslations } from 'next-intl'
 import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 
-interface SaveProps {
+interface SaveButtonProps {
   isBusy: boolean
   isSaved: boolean
   failure: unknown
   isUnchanged: boolean
 }
 
-export function Save({ isBusy, isSaved, failure, isUnchanged }: SaveProps) {
+export function SaveButton({ isBusy, isSaved, failure, isUnchanged }: SaveButtonProps) {
   const t = useTranslations('settings')
   return (
     <div className="grid gap-4">
       <Problem error={failure} />
       <div className="flex items-center gap-3.5">
         <Button
-          look={isUnchanged ? 'quiet' : 'primary'}
+          variant={isUnchanged ? 'quiet' : 'primary'}
           type="submit"
           aria-disabled={isBusy || isUnchanged}
           className="aria-disabled:cursor-default aria-disabled:text-muted"

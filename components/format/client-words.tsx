@@ -1,22 +1,30 @@
 import { NextIntlClientProvider, useMessages } from 'next-intl'
 import type { ReactNode } from 'react'
 
-type Spaces = keyof ReturnType<typeof useMessages>
+type Namespace = keyof ReturnType<typeof useMessages>
 
 /** Messages of components/ui and of the frame, which appear on every page. */
-const ALWAYS: Spaces[] = ['nav', 'when', 'ui', 'period', 'problem', 'connection', 'proof']
+const SHARED_NAMESPACES: Namespace[] = [
+  'nav',
+  'when',
+  'ui',
+  'period',
+  'problem',
+  'connection',
+  'proof',
+]
 
-interface ClientWordsProps {
-  of?: Spaces[]
+interface ClientMessagesProps {
+  namespaces?: Namespace[]
   children: ReactNode
 }
 
 /** Limits the messages sent to the browser to those that the components below need. */
-export function ClientWords({ of = [], children }: ClientWordsProps) {
+export function ClientMessages({ namespaces = [], children }: ClientMessagesProps) {
   const messages = useMessages()
-  const wanted = new Set([...ALWAYS, ...of])
+  const included = new Set([...SHARED_NAMESPACES, ...namespaces])
   const picked = Object.fromEntries(
-    Object.entries(messages).filter(([space]) => wanted.has(space as Spaces)),
+    Object.entries(messages).filter(([namespace]) => included.has(namespace as Namespace)),
   )
   return (
     <NextIntlClientProvider messages={picked as typeof messages}>{children}</NextIntlClientProvider>

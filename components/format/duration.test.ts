@@ -1,31 +1,34 @@
 import { expect, test } from 'vitest'
 import {
+  callDurationText,
   clockText,
+  delayText,
+  durationText,
   durationWords,
-  leftText,
-  pauseText,
-  spanText,
-  tookText,
+  remainingText,
 } from '#components/format/duration.ts'
 
 test('a call is shown in milliseconds, from one second on in tenths of a second', () => {
-  expect(tookText(212, 'pt-BR')).toBe('212 ms')
-  expect([tookText(1_234, 'pt-BR'), tookText(1_234, 'en')]).toEqual(['1,2 s', '1.2 s'])
+  expect(callDurationText(212, 'pt-BR')).toBe('212 ms')
+  expect([callDurationText(1_234, 'pt-BR'), callDurationText(1_234, 'en')]).toEqual([
+    '1,2 s',
+    '1.2 s',
+  ])
 })
 
 test('a pause is rounded up to its largest unit', () => {
-  expect([0, 5, 61, 1_800, 18_001].map(pauseText)).toEqual(['0 s', '5 s', '2 min', '30 min', '6 h'])
+  expect([0, 5, 61, 1_800, 18_001].map(delayText)).toEqual(['0 s', '5 s', '2 min', '30 min', '6 h'])
 })
 
 test('remaining time is shown in two units, and zeros are omitted', () => {
-  expect([-3, 0.2, 192, 180, 3_612].map(leftText)).toEqual([
+  expect([-3, 0.2, 192, 180, 3_612].map(remainingText)).toEqual([
     ...['0 s', '1 s', '3 min 12 s'],
     ...['3 min', '1 h 12 s'],
   ])
 })
 
 test('a span is shown in its largest unit and the next smaller one', () => {
-  expect([1, 59.4, 180, 3_720, 90_000].map(spanText)).toEqual([
+  expect([1, 59.4, 180, 3_720, 90_000].map(durationText)).toEqual([
     ...['1 s', '59 s', '3 min 0 s'],
     ...['1 h 2 min', '1 d 1 h'],
   ])

@@ -15,45 +15,45 @@ const NAMES = { d: 'day', h: 'hour', min: 'minute', s: 'second' } as const
 
 interface Durations {
   /** The duration of a call: 212 ms, 1,2 s. */
-  took: (ms: number) => string
+  callDuration: (ms: number) => string
   /** A pause in its largest unit, rounded up: 3 min. */
-  pause: (seconds: number) => string
+  delay: (seconds: number) => string
   /** The remaining time in its two largest units: 3 min 12 s. */
-  left: (seconds: number) => string
+  remaining: (seconds: number) => string
   /** A span in its largest unit and the next one, which may be zero: 3 min 0 s. */
-  span: (seconds: number) => string
+  duration: (seconds: number) => string
   /** A span in words, in the largest unit that fits at least twice: 90 minutes. */
-  words: (seconds: number) => string
+  inWords: (seconds: number) => string
 }
 
 export function useDurations(): Durations {
   const locale = useLocale()
   const t = useTranslations('when')
   return {
-    took: ms => tookText(ms, locale),
-    pause: pauseText,
-    left: leftText,
-    span: seconds => (seconds < 1 ? t('instant') : spanText(seconds)),
-    words: seconds => durationWords(seconds, locale),
+    callDuration: ms => callDurationText(ms, locale),
+    delay: delayText,
+    remaining: remainingText,
+    duration: seconds => (seconds < 1 ? t('instant') : durationText(seconds)),
+    inWords: seconds => durationWords(seconds, locale),
   }
 }
 
-export function tookText(ms: number, locale: string): string {
+export function callDurationText(ms: number, locale: string): string {
   const format = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   return ms < 1_000 ? `${format.format(ms)} ms` : `${format.format(ms / 1_000)} s`
 }
 
-export function pauseText(seconds: number): string {
+export function delayText(seconds: number): string {
   const [symbol, length] = UNITS.find(([, least]) => seconds >= least) ?? UNITS[3]
   return `${Math.ceil(seconds / length)} ${symbol}`
 }
 
-export function leftText(seconds: number): string {
+export function remainingText(seconds: number): string {
   const shown = partsOf(Math.max(0, Math.ceil(seconds))).filter(([value]) => value > 0)
   return textOf(shown.slice(0, 2)) || '0 s'
 }
 
-export function spanText(seconds: number): string {
+export function durationText(seconds: number): string {
   const parts = partsOf(Math.round(seconds))
   const first = parts.findIndex(([value]) => value > 0)
   return textOf(parts.slice(first, first + 2))

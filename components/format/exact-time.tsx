@@ -1,8 +1,8 @@
 import { useLocale, useNow, useTimeZone } from 'next-intl'
 
 /** The exact time in full, for tooltips. */
-export const EXACT = { dateStyle: 'long', timeStyle: 'medium' } as const
-export const DATED = { dateStyle: 'medium', timeStyle: 'medium' } as const
+export const FULL_FORMAT = { dateStyle: 'long', timeStyle: 'medium' } as const
+export const DATED_FORMAT = { dateStyle: 'medium', timeStyle: 'medium' } as const
 
 const TO_MILLISECOND = {
   hour: '2-digit',
@@ -14,28 +14,28 @@ const TO_MILLISECOND = {
 const DAY = { year: 'numeric', month: 'short', day: 'numeric' } as const
 
 /** Formats of a moment today, and of one on another day. */
-const LOOKS = {
+const FORMATS = {
   /** Below a heading that names the day. */
   minute: [{ timeStyle: 'short' }, { timeStyle: 'short' }],
   second: [{ timeStyle: 'medium' }, { dateStyle: 'short', timeStyle: 'medium' }],
   millisecond: [TO_MILLISECOND, { ...DAY, ...TO_MILLISECOND }],
   /** With the date, even today. */
-  dated: [DATED, DATED],
+  dated: [DATED_FORMAT, DATED_FORMAT],
 } as const satisfies Record<string, [Intl.DateTimeFormatOptions, Intl.DateTimeFormatOptions]>
 
 interface ExactTimeProps {
   at: string
-  look: keyof typeof LOOKS
+  format: keyof typeof FORMATS
 }
 
-export function ExactTime({ at, look }: ExactTimeProps) {
+export function ExactTime({ at, format }: ExactTimeProps) {
   const text = useTimeText()
   const timeZone = useTimeZone()
-  const [ofToday, ofOtherDays] = LOOKS[look]
+  const [todayFormat, otherDayFormat] = FORMATS[format]
   const isToday = calendarDay(new Date(at), timeZone) === calendarDay(useNow(), timeZone)
   return (
-    <time dateTime={at} title={text(at, EXACT)} className="whitespace-nowrap">
-      {text(at, isToday ? ofToday : ofOtherDays)}
+    <time dateTime={at} title={text(at, FULL_FORMAT)} className="whitespace-nowrap">
+      {text(at, isToday ? todayFormat : otherDayFormat)}
     </time>
   )
 }
@@ -46,10 +46,11 @@ export function Day({ at }: { at: string }) {
 }
 
 /** Formats moments in the user's language and the merchant's time zone. */
-export function useTimeText(): (at: string, look: Intl.DateTimeFormatOptions) => string {
+export function useTimeText(): (at: string, options: Intl.DateTimeFormatOptions) => string {
   const locale = useLocale()
   const timeZone = useTimeZone()
-  return (at, look) => new Intl.DateTimeFormat(locale, { ...look, timeZone }).format(new Date(at))
+  return (at, options) =>
+    new Intl.DateTimeFormat(locale, { ...options, timeZone }).format(new Date(at))
 }
 
 /** Returns the calendar day of a moment as YYYY-MM-DD. */

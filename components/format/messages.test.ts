@@ -5,30 +5,32 @@ import { LOCALES } from '#lib/base/locale.ts'
 /** Stands for any key of a namespace: the code computes the key at run time. */
 const ANY = '*'
 
-type Words = { [key: string]: string | Words }
+type MessageTree = { [key: string]: string | MessageTree }
 
-const ptBR = wordsOf('pt-BR')
-const others = LOCALES.filter(locale => locale !== 'pt-BR').map(wordsOf)
+const ptBR = readMessages('pt-BR')
+const others = LOCALES.filter(locale => locale !== 'pt-BR').map(readMessages)
 
-function wordsOf(locale: string): Words {
+function readMessages(locale: string): MessageTree {
   const folder = `messages/${locale}`
   const files = readdirSync(folder).map(file => readFileSync(`${folder}/${file}`, 'utf8'))
-  const spaces = files.flatMap(text => Object.entries(JSON.parse(text) as Words))
-  expect(new Set(spaces.map(([name]) => name)).size).toBe(spaces.length)
-  return Object.fromEntries(spaces)
+  const namespaces = files.flatMap(text => Object.entries(JSON.parse(text) as MessageTree))
+  expect(new Set(namespaces.map(([name]) => name)).size).toBe(namespaces.length)
+  return Object.fromEntries(namespaces)
 }
 
 test('every message exists in every language and is not empty', () => {
   for (const words of [ptBR, ...others]) {
     expect(keysOf(words)).toEqual(keysOf(ptBR))
-    for (const key of keysOf(words)) expect(textOf(words, key).trim(), key).not.toBe('')
+    for (const key of keysOf(words)) expect(messageAt(words, key).trim(), key).not.toBe('')
   }
 })
 
 test('every translation uses the same placeholders and tags', () => {
   for (const words of others) {
     for (const key of keysOf(ptBR)) {
-      expect(valuesIn(textOf(words, key)), key).toEqual(valuesIn(textOf(ptBR, key)))
+      expect(placeholdersIn(messageAt(words, key)), key).toEqual(
+        placeholdersIn(messageAt(ptBR, key)),
+      )
     }
   }
 })
@@ -43,25 +45,25 @@ test('every message is used', () => {
 /** Returns keys used as t('a'), t(`a.${b}`), t(b) or t.rich('a'), and as words.a in crash.tsx. */
 function usesIn(file: string): RegExp[] {
   const code = readFileSync(file, 'utf8')
-  const spaces = [...code.matchAll(/(?:use|get)Translations\(('\w+')?\)/g)].map(
+  const namespaces = [...code.matchAll(/(?:use|get)Translations\(('\w+')?\)/g)].map(
     ([, quoted = '']) => quoted && `${quoted.slice(1, -1)}.`,
   )
   const calls = code.matchAll(/(?:\bt|\bt\.rich|\)\))\(\s*(?:'([\w.]+)'|`([^`]+)`|\w+\))/g)
   const keys = [...calls].map(([, plain, template]) => plain ?? template ?? ANY)
   // The payer's pages do not use React, so no call names their namespace.
-  if (file.startsWith('lib/views/payer/')) spaces.push('payer.')
-  const asked = spaces.flatMap(space => keys.map(key => space + key))
+  if (file.startsWith('lib/views/payer/')) namespaces.push('payer.')
+  const used = namespaces.flatMap(space => keys.map(key => space + key))
   const crash = [...code.matchAll(/\bwords\.(\w+)/g)].map(([, key]) => `crash.${key}`)
   // The CSV export reads its headings from the message file directly.
-  const written = [...code.matchAll(/\bt\.([\w.]+)/g)].map(([, key]) => `charges.${key}`)
+  const exported = [...code.matchAll(/\bt\.([\w.]+)/g)].map(([, key]) => `charges.${key}`)
   const extra = file.endsWith('crash.tsx')
     ? crash
     : file.endsWith('charges-export.ts')
-      ? written
+      ? exported
       : file === 'lib/services/mail/write.ts'
         ? ['mail.*.subject', 'mail.*.text', 'mailRole.*', 'mailChange.*']
         : []
-  return [...asked, ...extra].map(
+  return [...used, ...extra].map(
     key => new RegExp(`^${key.replaceAll('.', '\\.').replaceAll(/\*|\$\{[^}]+\}/g, '\\w+')}$`),
   )
 }
@@ -75,21 +77,21 @@ function sources(): string[] {
   )
 }
 
-function keysOf(words: Words, prefix = ''): string[] {
+function keysOf(words: MessageTree, prefix = ''): string[] {
   return Object.entries(words).flatMap(([key, value]) =>
     typeof value === 'string' ? [prefix + key] : keysOf(value, `${prefix}${key}.`),
   )
 }
 
-function textOf(words: Words, key: string): string {
+function messageAt(words: MessageTree, key: string): string {
   const parts = key.split('.')
-  const found = parts.reduce<Words | string | undefined>(
+  const found = parts.reduce<MessageTree | string | undefined>(
     (inner, part) => (typeof inner === 'object' ? inner[part] : undefined),
     words,
   )
   return typeof found === 'string' ? found : ''
 }
 
-function valuesIn(text: string): string[] {
+function placeholdersIn(text: string): string[] {
   return [...text.matchAll(/\{(\w+)[,}]|<(\w+)>/g)].map(([whole]) => whole).sort()
 }

@@ -6,27 +6,27 @@ const YEAR_SECONDS = 365 * 86_400
 const THEME_CHANGED = 'troco-theme'
 
 /** Stores a choice in a cookie, so that the server renders the first page with it. */
-export function keepPreference(name: string, value: string): void {
+export function storePreference(name: string, value: string): void {
   const secure = location.protocol === 'https:' ? '; Secure' : ''
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is missing in older Safaris
   document.cookie = `${name}=${value}; Path=/; Max-Age=${YEAR_SECONDS}; SameSite=Lax${secure}`
 }
 
 /** Applies the theme here and stores it in the user's profile, for their other devices. */
-export function keepTheme(theme: Theme, api: Api | null): void {
-  keepPreference(THEME_COOKIE, theme)
+export function setTheme(theme: Theme, api: Api | null): void {
+  storePreference(THEME_COOKIE, theme)
   document.documentElement.dataset.theme = theme
   dispatchEvent(new Event(THEME_CHANGED))
-  keepWithPerson({ theme }, api)
+  storeInProfile({ theme }, api)
 }
 
-export function keepLocale(locale: Locale, api: Api | null): void {
-  keepPreference(LOCALE_COOKIE, locale)
-  keepWithPerson({ locale }, api)
+export function setLocale(locale: Locale, api: Api | null): void {
+  storePreference(LOCALE_COOKIE, locale)
+  storeInProfile({ locale }, api)
 }
 
 /** Ignores a failure: the cookie of this browser already has the choice. */
-function keepWithPerson(body: { theme?: Theme; locale?: Locale }, api: Api | null): void {
+function storeInProfile(body: { theme?: Theme; locale?: Locale }, api: Api | null): void {
   api?.send('PATCH', '/dashboard/profile', { body }).catch(() => {})
 }
 
@@ -35,6 +35,6 @@ export function watchTheme(onChange: () => void): () => void {
   return () => removeEventListener(THEME_CHANGED, onChange)
 }
 
-export function shownTheme(): string {
+export function currentTheme(): string {
   return document.documentElement.dataset.theme ?? 'system'
 }

@@ -2,20 +2,20 @@
 
 import { useLocale, useNow, useTimeZone, useTranslations } from 'next-intl'
 import { useId } from 'react'
-import { calendarDay, EXACT, useTimeText } from '#components/format/exact-time.tsx'
+import { calendarDay, FULL_FORMAT, useTimeText } from '#components/format/exact-time.tsx'
 
 /** Refresh interval, so that "há 4 min" becomes "há 5 min" in time. */
 const TICK_MS = 30_000
 
 const SIDES = { start: 'left-0', end: 'right-0' }
 
-interface WhenProps {
+interface RelativeTimeProps {
   at: string
   /** The edge the exact time is aligned with; use `end` near the right edge of the page. */
   side?: keyof typeof SIDES
 }
 
-export function When({ at, side = 'start' }: WhenProps) {
+export function RelativeTime({ at, side = 'start' }: RelativeTimeProps) {
   const locale = useLocale()
   const timeZone = useTimeZone()
   const now = useNow({ updateInterval: TICK_MS })
@@ -44,7 +44,7 @@ export function When({ at, side = 'start' }: WhenProps) {
         id={id}
         className={`pointer-events-none absolute bottom-full z-20 mb-1.5 hidden whitespace-nowrap rounded-control bg-ink px-2.5 py-1 text-paper text-small group-focus-within:block group-hover:block ${SIDES[side]}`}
       >
-        {text(at, EXACT)}
+        {text(at, FULL_FORMAT)}
       </span>
     </span>
   )
@@ -63,12 +63,13 @@ function timeAgo(date: Date, now: Date, locale: string, timeZone: string | undef
     return timeAhead(-ageMs, locale)
   if (ageMs < MINUTE_MS && ageMs > -MINUTE_MS) return 'now'
   const relative = new Intl.RelativeTimeFormat(locale, { style: 'short' })
-  const say = (value: number, unit: 'minute' | 'hour') =>
+  const formatAgo = (value: number, unit: 'minute' | 'hour') =>
     relative.format(-value, unit).replaceAll('.', '')
-  if (ageMs > 0 && ageMs < HOUR_MS) return say(Math.floor(ageMs / MINUTE_MS), 'minute')
-  if (ageMs > 0 && ageMs < HOURS_MAX * HOUR_MS) return say(Math.floor(ageMs / HOUR_MS), 'hour')
+  if (ageMs > 0 && ageMs < HOUR_MS) return formatAgo(Math.floor(ageMs / MINUTE_MS), 'minute')
+  if (ageMs > 0 && ageMs < HOURS_MAX * HOUR_MS)
+    return formatAgo(Math.floor(ageMs / HOUR_MS), 'hour')
   const day = (value: Date) => calendarDay(value, timeZone)
-  if (day(date) === day(now)) return say(Math.floor(ageMs / HOUR_MS), 'hour')
+  if (day(date) === day(now)) return formatAgo(Math.floor(ageMs / HOUR_MS), 'hour')
   if (day(date) === day(new Date(now.getTime() - 24 * HOUR_MS))) return 'yesterday'
   const sameYear = day(date).slice(0, 4) === day(now).slice(0, 4)
   const year = sameYear ? undefined : 'numeric'

@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { goInto, openApi, signInto } from '#components/join/enter.ts'
+import { anonymousApi, enterAccount, signInToAccount } from '#components/join/enter.ts'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -13,13 +13,13 @@ import { accountRequest, signUpRequest } from '#lib/rooms/accounts/schema.ts'
 
 interface SignUpFormProps {
   /** The operator's invitation: its secret and the e-mail invited. */
-  invited?: { secret: string; email: string }
+  invitation?: { secret: string; email: string }
 }
 
 /** Creates a user and their first account. */
-export function SignUpForm({ invited }: SignUpFormProps) {
+export function SignUpForm({ invitation }: SignUpFormProps) {
   const t = useTranslations('signUp')
-  const [isTaken, setTaken] = useState(false)
+  const [isEmailTaken, setEmailTaken] = useState(false)
   const { problems, failure, isBusy, props } = useForm({
     schema: signUpRequest,
     read: data => {
@@ -30,27 +30,27 @@ export function SignUpForm({ invited }: SignUpFormProps) {
         text('email'),
       ]
       const password = data.get('password') || undefined
-      return { account_name, full_name, email, password, secret: invited?.secret }
+      return { account_name, full_name, email, password, secret: invitation?.secret }
     },
     send: async body => {
       try {
-        const order = { body }
-        const said = await openApi.send<{ data: { account_id: string } }>(
+        const request = { body }
+        const response = await anonymousApi.send<{ data: { account_id: string } }>(
           'POST',
           '/visitor/signup',
-          order,
+          request,
         )
-        await signInto(said.data.account_id, body.email, body.password)
+        await signInToAccount(response.data.account_id, body.email, body.password)
       } catch (error) {
-        setTaken(error instanceof ApiError && error.fields.email !== undefined)
+        setEmailTaken(error instanceof ApiError && error.fields.email !== undefined)
         throw error
       }
     },
   })
-  const emailProblem = isTaken ? 'taken' : problems.email
+  const emailProblem = isEmailTaken ? 'taken' : problems.email
   const onInput = () => {
     props.onInput()
-    setTaken(false)
+    setEmailTaken(false)
   }
   return (
     <form {...props} onInput={onInput} method="post" className="grid gap-5">
@@ -75,12 +75,12 @@ export function SignUpForm({ invited }: SignUpFormProps) {
         name="email"
         type="email"
         autoComplete="username"
-        defaultValue={invited?.email}
-        readOnly={invited !== undefined}
+        defaultValue={invitation?.email}
+        readOnly={invitation !== undefined}
         problem={problems.email && emailProblem ? t(`emailProblem.${emailProblem}`) : null}
       />
       <NewPasswordField label={t('password')} problem={problems.password} />
-      <Button look="primary" type="submit" disabled={isBusy} className="h-11 w-full">
+      <Button variant="primary" type="submit" disabled={isBusy} className="h-11 w-full">
         {isBusy ? t('busy') : t('open')}
       </Button>
     </form>
@@ -88,7 +88,7 @@ export function SignUpForm({ invited }: SignUpFormProps) {
 }
 
 /** Creates another account for the signed-in user. */
-export function OpenForm({ secret }: { secret?: string }) {
+export function OpenAccountForm({ secret }: { secret?: string }) {
   const t = useTranslations('signUp')
   const { problems, failure, isBusy, props } = useForm({
     schema: accountRequest,
@@ -97,12 +97,12 @@ export function OpenForm({ secret }: { secret?: string }) {
       secret,
     }),
     send: async body => {
-      const said = await openApi.send<{ data: { account_id: string } }>(
+      const response = await anonymousApi.send<{ data: { account_id: string } }>(
         'POST',
         '/person/accounts',
         { body },
       )
-      goInto(said.data.account_id)
+      enterAccount(response.data.account_id)
     },
   })
   return (
@@ -116,7 +116,7 @@ export function OpenForm({ secret }: { secret?: string }) {
         hint={t('accountNameHint')}
         problem={problems.account_name ? t(`accountNameProblem.${problems.account_name}`) : null}
       />
-      <Button look="primary" type="submit" disabled={isBusy} className="h-11 w-full">
+      <Button variant="primary" type="submit" disabled={isBusy} className="h-11 w-full">
         {isBusy ? t('busy') : t('open')}
       </Button>
     </form>

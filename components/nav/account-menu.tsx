@@ -4,8 +4,8 @@ import { useTranslations } from 'next-intl'
 import { AccountSwitch } from '#components/nav/account-switch.tsx'
 import { NavLink } from '#components/nav/nav-link.tsx'
 import type { Place } from '#components/nav/places.ts'
-import { SignOut } from '#components/nav/sign-out.tsx'
-import { Switches } from '#components/nav/switches.tsx'
+import { SignOutButton } from '#components/nav/sign-out.tsx'
+import { PreferenceSwitches } from '#components/nav/switches.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
@@ -41,7 +41,7 @@ export function AccountMenu({ user, account, name, mode, places }: AccountMenuPr
         </p>
       </div>
       {account && user.accounts.length > 1 ? (
-        <AccountSwitch accounts={user.accounts} chosen={account.id} label={t('switchAccount')} />
+        <AccountSwitch accounts={user.accounts} chosenId={account.id} label={t('switchAccount')} />
       ) : null}
       {mode ? (
         <div className="mb-2 md:hidden">
@@ -76,27 +76,27 @@ export function AccountMenu({ user, account, name, mode, places }: AccountMenuPr
         </NavLink>
       </div>
       <div className="border-line border-t py-2">
-        <Switches />
+        <PreferenceSwitches />
       </div>
       <div className="border-line border-t pt-2">
-        <SignOut label={t('signOut')} again={t('signOutFailed')} />
+        <SignOutButton label={t('signOut')} retryLabel={t('signOutFailed')} />
       </div>
     </div>
   )
 }
 
-const OTHER = { test: 'live', live: 'test' } as const
-const LOOKS = {
+const OTHER_MODE = { test: 'live', live: 'test' } as const
+const MODE_STYLES = {
   test: { text: 'text-test', track: 'bg-test', knob: 'translate-x-[14px]' },
   live: { text: 'text-muted', track: 'bg-faint', knob: 'translate-x-0' },
 }
 
 export function ModeSwitch({ mode }: { mode: Mode }) {
   const t = useTranslations('nav')
-  const { text, track, knob } = LOOKS[mode]
+  const { text, track, knob } = MODE_STYLES[mode]
   return (
     <Link
-      href={`/${OTHER[mode]}/home`}
+      href={`/${OTHER_MODE[mode]}/home`}
       prefetch={false}
       className="flex min-h-10 items-center gap-3 rounded-control border border-line2 px-2.5 transition-colors duration-150 hover:bg-sunk"
     >

@@ -1,33 +1,33 @@
 'use client'
 
 import { Check } from 'lucide-react'
-import { keepPreference } from '#components/format/preferences.ts'
+import { storePreference } from '#components/format/preferences.ts'
 import { Button } from '#components/ui/button.tsx'
 import { ACCOUNT_COOKIE } from '#lib/edge/session/schema.ts'
 
 interface AccountSwitchProps {
   accounts: { id: string; name: string }[]
-  chosen: string
+  chosenId: string
   label: string
 }
 
-export function AccountSwitch({ accounts, chosen, label }: AccountSwitchProps) {
+export function AccountSwitch({ accounts, chosenId, label }: AccountSwitchProps) {
   return (
     <ul aria-label={label} className="mb-2 max-h-56 overflow-y-auto">
       {accounts.map(({ id, name }) => (
         <li key={id}>
           <Button
-            look="plain"
-            aria-pressed={id === chosen}
+            variant="plain"
+            aria-pressed={id === chosenId}
             className="w-full justify-between"
             onClick={() => {
-              keepPreference(ACCOUNT_COOKIE, id)
+              storePreference(ACCOUNT_COOKIE, id)
               // Full page load: the cached data of this page belongs to the previous account.
               location.assign('/')
             }}
           >
             <span className="truncate">{name}</span>
-            {id === chosen ? <Check size={16} aria-hidden /> : null}
+            {id === chosenId ? <Check size={16} aria-hidden /> : null}
           </Button>
         </li>
       ))}

@@ -7,40 +7,40 @@ import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import { ApiError } from '#lib/edge/client/api.ts'
 
-const LOOK_AGAIN_MS = 3_000
+const RECHECK_MS = 3_000
 
 /** Shows when the server is unreachable, polls it, and refetches everything once it responds. */
-export function Connection() {
+export function ConnectionNotice() {
   const t = useTranslations('connection')
-  const queries = useQueryClient()
+  const queryClient = useQueryClient()
   const router = useRouter()
   const [isLost, setLost] = useState(false)
   useEffect(() => {
-    const lose = () => setLost(true)
-    addEventListener('offline', lose)
-    const unsubscribe = queries.getQueryCache().subscribe(({ query }) => {
+    const markLost = () => setLost(true)
+    addEventListener('offline', markLost)
+    const unsubscribe = queryClient.getQueryCache().subscribe(({ query }) => {
       const { error } = query.state
-      if (error instanceof ApiError && error.code === 'network') lose()
+      if (error instanceof ApiError && error.code === 'network') markLost()
     })
     return () => {
-      removeEventListener('offline', lose)
+      removeEventListener('offline', markLost)
       unsubscribe()
     }
-  }, [queries])
+  }, [queryClient])
   useEffect(() => {
     if (!isLost) return
     const timer = setInterval(async () => {
       const isBack = await fetch('/healthz', { cache: 'no-store' }).then(
-        answer => answer.ok,
+        response => response.ok,
         () => false,
       )
       if (!isBack) return
       setLost(false)
-      await queries.invalidateQueries()
+      await queryClient.invalidateQueries()
       router.refresh()
-    }, LOOK_AGAIN_MS)
+    }, RECHECK_MS)
     return () => clearInterval(timer)
-  }, [isLost, queries, router])
+  }, [isLost, queryClient, router])
   return (
     <div
       role="status"

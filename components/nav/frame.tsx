@@ -6,7 +6,7 @@ import { NavLink } from '#components/nav/nav-link.tsx'
 import { type Place, placesOf } from '#components/nav/places.ts'
 import { Rail } from '#components/nav/rail.tsx'
 import { Chip } from '#components/ui/chip.tsx'
-import { Mark } from '#components/ui/mark.tsx'
+import { Logo } from '#components/ui/mark.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 
@@ -23,7 +23,9 @@ export function Frame({ user, account, mode, children }: FrameProps) {
   const t = useTranslations('nav')
   const { main, more, phone } = placesOf(user, account, mode ?? 'test')
   const name = account?.name ?? user.name
-  const behind = [...main, ...more].filter(({ href }) => !phone.some(place => place.href === href))
+  const menuPlaces = [...main, ...more].filter(
+    ({ href }) => !phone.some(place => place.href === href),
+  )
   return (
     <>
       <a
@@ -37,7 +39,7 @@ export function Frame({ user, account, mode, children }: FrameProps) {
       ) : null}
       <Rail main={main} more={more} mode={mode} name={name} />
       <header className="flex h-15 items-center justify-between px-4 pt-1 md:hidden">
-        <Mark size={21} />
+        <Logo size={21} />
         {mode === 'test' ? (
           <Chip tone="test" icon={FlaskConical}>
             {t('test')}
@@ -52,7 +54,7 @@ export function Frame({ user, account, mode, children }: FrameProps) {
         <div className="max-w-[1180px]">{children}</div>
       </main>
       <BottomBar places={phone} menu={ACCOUNT_MENU} />
-      <AccountMenu user={user} account={account} name={name} mode={mode} places={behind} />
+      <AccountMenu user={user} account={account} name={name} mode={mode} places={menuPlaces} />
     </>
   )
 }

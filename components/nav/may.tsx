@@ -7,16 +7,16 @@ import { type AnyPermission, hasPermissionNow } from '#lib/services/people/roles
 export const MemberContext = createContext<Pick<SessionAccount, 'role' | 'status'> | null>(null)
 
 /** Returns a check of the member's permissions; the interface hides what they may not do. */
-export function useMay(): (wanted: AnyPermission) => boolean {
+export function useHasPermission(): (permission: AnyPermission) => boolean {
   const member = use(MemberContext)
-  return wanted => member !== null && hasPermissionNow(member, wanted)
+  return permission => member !== null && hasPermissionNow(member, permission)
 }
 
-interface IfMayProps {
-  do: AnyPermission
+interface IfAllowedProps {
+  permission: AnyPermission
   children: ReactNode
 }
 
-export function IfMay({ do: wanted, children }: IfMayProps) {
-  return useMay()(wanted) ? children : null
+export function IfAllowed({ permission, children }: IfAllowedProps) {
+  return useHasPermission()(permission) ? children : null
 }

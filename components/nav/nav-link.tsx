@@ -18,23 +18,23 @@ interface NavLinkProps {
 export function NavLink({ href, within = href, except, icon, className, children }: NavLinkProps) {
   const path = usePathname()
   const isBelow = (place: string) => path === place || path.startsWith(`${place}/`)
-  const isHere = isBelow(within) && !(except && isBelow(except))
+  const isCurrent = isBelow(within) && !(except && isBelow(except))
   return (
     <Link
       href={href}
       prefetch={false}
-      aria-current={isHere ? 'page' : undefined}
+      aria-current={isCurrent ? 'page' : undefined}
       className={className}
       // Navigation does not close a popover by itself.
       onClick={event => event.currentTarget.closest<HTMLElement>('[popover]')?.hidePopover()}
     >
-      <IconOrWheel icon={icon} />
+      <IconOrSpinner icon={icon} />
       {children}
     </Link>
   )
 }
 
-function IconOrWheel({ icon }: { icon: ReactNode }) {
+function IconOrSpinner({ icon }: { icon: ReactNode }) {
   const { pending } = useLinkStatus()
   return pending ? <LoaderCircle size={18} aria-hidden className="shrink-0 animate-spin" /> : icon
 }

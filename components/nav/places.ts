@@ -48,11 +48,20 @@ interface Places {
 
 /** Returns the places that a user may open, in the order of the rail. */
 export function placesOf(user: SessionUser, account: SessionAccount | null, mode: Mode): Places {
-  const at = `/${mode}`
-  const home: Place = { name: 'home', href: `${at}/home`, icon: House }
-  const newCharge = `${at}/charges/new`
-  const charges: Place = { name: 'charges', href: `${at}/charges`, icon: QrCode, except: newCharge }
-  const withdrawals: Place = { name: 'withdrawals', href: `${at}/withdrawals`, icon: ArrowUpRight }
+  const basePath = `/${mode}`
+  const home: Place = { name: 'home', href: `${basePath}/home`, icon: House }
+  const newCharge = `${basePath}/charges/new`
+  const charges: Place = {
+    name: 'charges',
+    href: `${basePath}/charges`,
+    icon: QrCode,
+    except: newCharge,
+  }
+  const withdrawals: Place = {
+    name: 'withdrawals',
+    href: `${basePath}/withdrawals`,
+    icon: ArrowUpRight,
+  }
   const admin: Place[] = user.isAdmin
     ? [{ name: 'accounts', href: '/admin/accounts', within: '/admin', icon: Building2 }]
     : []
@@ -60,7 +69,7 @@ export function placesOf(user: SessionUser, account: SessionAccount | null, mode
     const main = user.isAdmin ? admin : [home]
     return { main, more: [], phone: main }
   }
-  const tokens = `${at}/settings/tokens`
+  const tokens = `${basePath}/settings/tokens`
   const create: Place[] = hasPermissionNow(account, 'transactions:write')
     ? [{ name: 'new', href: newCharge, icon: Plus }]
     : []
@@ -69,14 +78,14 @@ export function placesOf(user: SessionUser, account: SessionAccount | null, mode
       home,
       { ...charges, except: undefined },
       withdrawals,
-      { name: 'statement', href: `${at}/statement`, icon: ScrollText },
-      { name: 'webhooks', href: `${at}/webhooks`, icon: Webhook },
+      { name: 'statement', href: `${basePath}/statement`, icon: ScrollText },
+      { name: 'webhooks', href: `${basePath}/webhooks`, icon: Webhook },
       ...admin,
     ],
     more: [
       { name: 'tokens', href: tokens, icon: KeyRound },
       ...(mode === 'test' ? [{ name: 'bank', href: '/test/bank', icon: Landmark } as const] : []),
-      { name: 'settings', href: `${at}/settings`, icon: Settings2, except: tokens },
+      { name: 'settings', href: `${basePath}/settings`, icon: Settings2, except: tokens },
     ],
     phone: [home, charges, ...create, withdrawals],
   }

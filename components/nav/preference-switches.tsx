@@ -3,8 +3,8 @@
 import { Languages, Monitor, Moon, Sun } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useId, useSyncExternalStore } from 'react'
-import { useApiIfAny } from '#components/form/api.ts'
-import { keepLocale, keepTheme, shownTheme, watchTheme } from '#components/format/preferences.ts'
+import { useOptionalApi } from '#components/form/api.ts'
+import { currentTheme, setLocale, setTheme, watchTheme } from '#components/format/preferences.ts'
 import { Button } from '#components/ui/button.tsx'
 import type { Locale } from '#lib/base/locale.ts'
 import type { Theme } from '#lib/edge/session/schema.ts'
@@ -20,9 +20,9 @@ interface ThemeSwitchProps {
 }
 
 export function ThemeSwitch({ label, names, theme, isWide }: ThemeSwitchProps) {
-  const api = useApiIfAny()
+  const api = useOptionalApi()
   const group = useId()
-  const shown = useSyncExternalStore(watchTheme, shownTheme, () => theme)
+  const shown = useSyncExternalStore(watchTheme, currentTheme, () => theme)
   const box = isWide ? 'h-9 gap-2 px-3 font-medium text-small' : 'size-8 justify-center'
   return (
     <fieldset className="inline-flex rounded-control bg-sunk p-[3px]">
@@ -40,7 +40,7 @@ export function ThemeSwitch({ label, names, theme, isWide }: ThemeSwitchProps) {
               name={`theme-${group}`}
               className="sr-only"
               checked={value === shown}
-              onChange={() => keepTheme(value, api)}
+              onChange={() => setTheme(value, api)}
             />
             <Icon size={16} aria-hidden />
             <span className={isWide ? '' : 'sr-only'}>{names[value]}</span>
@@ -59,13 +59,13 @@ interface LanguageSwitchProps {
 
 export function LanguageSwitch({ other, name }: LanguageSwitchProps) {
   const router = useRouter()
-  const api = useApiIfAny()
+  const api = useOptionalApi()
   function choose() {
-    keepLocale(other, api)
+    setLocale(other, api)
     router.refresh()
   }
   return (
-    <Button look="plain" onClick={choose} lang={other}>
+    <Button variant="plain" onClick={choose} lang={other}>
       <Languages size={16} aria-hidden />
       {name}
     </Button>

@@ -3,7 +3,7 @@ import { useTranslations } from 'next-intl'
 import { ACCOUNT_MENU, ModeSwitch } from '#components/nav/account-menu.tsx'
 import { NavLink } from '#components/nav/nav-link.tsx'
 import type { Place } from '#components/nav/places.ts'
-import { Mark } from '#components/ui/mark.tsx'
+import { Logo } from '#components/ui/mark.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 
 interface RailProps {
@@ -34,7 +34,7 @@ export function Rail({ main, more, mode, name }: RailProps) {
   return (
     <header className="fixed inset-y-0 left-0 hidden w-59 flex-col overflow-y-auto border-line border-r bg-paper px-3.5 pt-7 pb-4 md:flex">
       <div className="px-2.5">
-        <Mark size={24} />
+        <Logo size={24} />
       </div>
       <nav aria-label={t('places')} className="mt-6 mb-4 grid gap-0.5">
         {main.map(link)}

@@ -31,24 +31,24 @@ export function SearchButton() {
   )
 }
 
-const ASKED = 'troco-palette'
+const OPEN_EVENT = 'troco-palette'
 
 /** Opens the palette by an event, because the layout owns the only one of the page. */
 function openPalette(): void {
-  dispatchEvent(new Event(ASKED))
+  dispatchEvent(new Event(OPEN_EVENT))
 }
 
 /** Calls back when a button or the keyboard (Ctrl or ⌘ K) asks for the palette. */
-export function watchPalette(onAsked: () => void, onKey: () => void): () => void {
-  const listen = (event: KeyboardEvent) => {
+export function watchPalette(onOpen: () => void, onToggle: () => void): () => void {
+  const onKeyDown = (event: KeyboardEvent) => {
     if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return
     event.preventDefault()
-    onKey()
+    onToggle()
   }
-  addEventListener(ASKED, onAsked)
-  addEventListener('keydown', listen)
+  addEventListener(OPEN_EVENT, onOpen)
+  addEventListener('keydown', onKeyDown)
   return () => {
-    removeEventListener(ASKED, onAsked)
-    removeEventListener('keydown', listen)
+    removeEventListener(OPEN_EVENT, onOpen)
+    removeEventListener('keydown', onKeyDown)
   }
 }

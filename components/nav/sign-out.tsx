@@ -5,26 +5,26 @@ import { useState } from 'react'
 import { signOut } from '#components/form/auth-calls.ts'
 import { Button } from '#components/ui/button.tsx'
 
-interface SignOutProps {
+interface SignOutButtonProps {
   label: string
   /** Replaces the label when the server could not be reached. */
-  again: string
+  retryLabel: string
   /** Where signing out leads. */
   to?: string
 }
 
-export function SignOut({ label, again, to = '/login' }: SignOutProps) {
+export function SignOutButton({ label, retryLabel, to = '/login' }: SignOutButtonProps) {
   const [state, setState] = useState<'idle' | 'busy' | 'failed'>('idle')
-  async function leave() {
+  async function endSession() {
     setState('busy')
     if (await signOut()) location.assign(to)
     else setState('failed')
   }
   return (
-    <Button look="plain" onClick={leave} disabled={state === 'busy'} className="w-full">
+    <Button variant="plain" onClick={endSession} disabled={state === 'busy'} className="w-full">
       <LogOut size={16} aria-hidden />
       <span role={state === 'failed' ? 'alert' : undefined}>
-        {state === 'failed' ? again : label}
+        {state === 'failed' ? retryLabel : label}
       </span>
     </Button>
   )

@@ -3,7 +3,7 @@ import { LanguageSwitch, ThemeSwitch } from '#components/nav/preference-switches
 import { LANGUAGE_NAMES, nextLocale } from '#lib/base/locale.ts'
 import { readTheme } from '#lib/edge/session/preferences.ts'
 
-export async function Switches() {
+export async function PreferenceSwitches() {
   const [t, locale, theme] = await Promise.all([
     getTranslations('preferences'),
     getLocale(),

@@ -16,12 +16,12 @@ const ProofDialog = dynamic(
 )
 
 /** Retries network failures and service_unavailable; other error responses would not change. */
-function mayRetry(failures: number, error: Error): boolean {
+function shouldRetry(failures: number, error: Error): boolean {
   const code = error instanceof ApiError ? error.code : ''
   return failures < 3 && ['network', 'service_unavailable'].includes(code)
 }
 
-interface WorldOfProps {
+interface ApiProviderProps {
   mode: Mode
   /** Null on pages that belong to no account: the operator's and the user's own. */
   account: Pick<SessionAccount, 'id' | 'role' | 'status'> | null
@@ -29,25 +29,26 @@ interface WorldOfProps {
 }
 
 /** Provides the API client of one account and mode, and a query cache, to its children. */
-export function WorldOf({ mode, account, children }: WorldOfProps) {
+export function ApiProvider({ mode, account, children }: ApiProviderProps) {
   const accountId = account?.id ?? null
-  const [asked, setAsked] = useState<((isProved: boolean) => void) | null>(null)
-  const [client] = useState(
-    () => new QueryClient({ defaultOptions: { queries: { staleTime: 1_000, retry: mayRetry } } }),
+  const [resolveProof, setResolveProof] = useState<((isProved: boolean) => void) | null>(null)
+  const [queryClient] = useState(
+    () =>
+      new QueryClient({ defaultOptions: { queries: { staleTime: 1_000, retry: shouldRetry } } }),
   )
   const api = useMemo(() => {
-    const askProof = () => new Promise<boolean>(resolve => setAsked(() => resolve))
-    return createApi({ mode, accountId }, askProof)
+    const requestProof = () => new Promise<boolean>(resolve => setResolveProof(() => resolve))
+    return createApi({ mode, accountId }, requestProof)
   }, [mode, accountId])
-  const answer = (isProved: boolean) => {
-    asked?.(isProved)
-    setAsked(null)
+  const endProof = (isProved: boolean) => {
+    resolveProof?.(isProved)
+    setResolveProof(null)
   }
   return (
-    <QueryClientProvider client={client}>
+    <QueryClientProvider client={queryClient}>
       <ApiContext value={api}>
         <MemberContext value={account}>{children}</MemberContext>
-        {asked ? <ProofDialog onEnd={answer} /> : null}
+        {resolveProof ? <ProofDialog onEnd={endProof} /> : null}
       </ApiContext>
     </QueryClientProvider>
   )

@@ -7,55 +7,58 @@ import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { CodeField } from '#components/proof/code-field.tsx'
-import { type Asked, showPasskey } from '#components/proof/passkey-calls.ts'
-import { useCanPasskeys } from '#components/proof/use-passkeys.ts'
+import { type PasskeyChallenge, requestPasskey } from '#components/proof/passkey-calls.ts'
+import { usePasskeySupport } from '#components/proof/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { codeProof, type Factor, type FactorProof } from '#lib/services/people/schema.ts'
 
-type Options = Parameters<typeof showPasskey>[0]['options']
+type Options = Parameters<typeof requestPasskey>[0]['options']
 
 /** An id of its own: the dialog may cover a form that also asks for a code. */
-const CODE = 'proof-code'
+const CODE_FIELD_ID = 'proof-code'
 
 interface FactorFormProps {
   methods: Factor[]
-  onShown: (answer: FactorProof) => Promise<void>
+  onProof: (answer: FactorProof) => Promise<void>
 }
 
-export function FactorForm({ methods, onShown }: FactorFormProps) {
+export function FactorForm({ methods, onProof }: FactorFormProps) {
   const t = useTranslations('proof')
   const api = useApi()
-  const canPasskeys = useCanPasskeys()
+  const hasPasskeySupport = usePasskeySupport()
   const [failure, setFailure] = useState<unknown>(null)
-  const [isAsking, setAsking] = useState(false)
+  const [isPasskeyPending, setPasskeyPending] = useState(false)
   const hasApp = methods.includes('code')
   const [isRecovery, setRecovery] = useState(!hasApp)
-  const mayShow = methods.includes('passkey') && canPasskeys !== false
+  const canUsePasskey = methods.includes('passkey') && hasPasskeySupport !== false
   // Users who have only passkeys enter a recovery code when no passkey is at hand.
   const [isTyping, setTyping] = useState(hasApp)
-  const hasField = isTyping || !mayShow
+  const hasField = isTyping || !canUsePasskey
   // biome-ignore lint/correctness/useExhaustiveDependencies: each field is another one
-  useEffect(() => document.getElementById(CODE)?.focus(), [isRecovery, hasField])
+  useEffect(() => document.getElementById(CODE_FIELD_ID)?.focus(), [isRecovery, hasField])
   const form = useForm({
     schema: codeProof,
     read: data => ({ code: data.get('code') || undefined }),
-    send: onShown,
+    send: onProof,
   })
-  async function ask() {
-    setAsking(true)
+  async function proveWithPasskey() {
+    setPasskeyPending(true)
     setFailure(null)
     try {
-      const asked = await api.send<{ data: Asked<Options> }>('POST', '/person/proof/passkey')
-      const shown = await showPasskey(asked.data)
-      if (shown) await onShown(shown)
+      const challengeResponse = await api.send<{ data: PasskeyChallenge<Options> }>(
+        'POST',
+        '/person/proof/passkey',
+      )
+      const proof = await requestPasskey(challengeResponse.data)
+      if (proof) await onProof(proof)
     } catch (error) {
       setFailure(error)
     } finally {
-      setAsking(false)
+      setPasskeyPending(false)
     }
   }
   const { code: problem } = form.problems
-  const isBusy = form.isBusy || isAsking
+  const isBusy = form.isBusy || isPasskeyPending
   return (
     <form {...form.props} className="grid gap-5">
       <Problem error={failure ?? form.failure} />
@@ -63,21 +66,21 @@ export function FactorForm({ methods, onShown }: FactorFormProps) {
         <>
           <CodeField
             key={String(isRecovery)}
-            id={CODE}
+            id={CODE_FIELD_ID}
             label={isRecovery ? t('recovery') : t('code')}
             isRecovery={isRecovery}
             problem={problem ? t(`codeProblem.${problem}`) : null}
           />
-          <Button look="primary" type="submit" disabled={isBusy}>
+          <Button variant="primary" type="submit" disabled={isBusy}>
             {isBusy ? t('busy') : t('confirm')}
           </Button>
         </>
       ) : null}
-      {mayShow ? (
+      {canUsePasskey ? (
         <Button
-          look={hasField ? 'quiet' : 'primary'}
-          disabled={isBusy || canPasskeys === null}
-          onClick={ask}
+          variant={hasField ? 'quiet' : 'primary'}
+          disabled={isBusy || hasPasskeySupport === null}
+          onClick={proveWithPasskey}
         >
           <KeyRound size={16} aria-hidden />
           {t('usePasskey')}
@@ -85,7 +88,7 @@ export function FactorForm({ methods, onShown }: FactorFormProps) {
       ) : null}
       {hasApp || !hasField ? (
         <Button
-          look="plain"
+          variant="plain"
           onClick={() => {
             setTyping(true)
             setRecovery(!hasApp || !isRecovery)

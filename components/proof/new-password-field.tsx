@@ -15,7 +15,7 @@ interface NewPasswordFieldProps {
 export function NewPasswordField({ label, problem }: NewPasswordFieldProps) {
   const t = useTranslations('newPassword')
   const [value, setValue] = useState('')
-  const [refused, setRefused] = useState<string | null>(null)
+  const [refusedValue, setRefusedValue] = useState<string | null>(null)
   const [isShown, setShown] = useState(false)
   const length = passwordLength(value)
   const missing = PASSWORD_MIN - length
@@ -23,10 +23,10 @@ export function NewPasswordField({ label, problem }: NewPasswordFieldProps) {
     length === 0 ? t('hint') : missing > 0 ? t('missing', { missing }) : t('length', { length })
   // biome-ignore lint/correctness/useExhaustiveDependencies: what it was when the server refused it
   useEffect(() => {
-    if (problem === 'invalid' && isPasswordLength(value)) setRefused(value)
+    if (problem === 'invalid' && isPasswordLength(value)) setRefusedValue(value)
   }, [problem])
   const isWrong = problem === 'invalid' && !isPasswordLength(value)
-  const said = value === refused ? t('guessable') : isWrong ? t('wrongLength') : null
+  const message = value === refusedValue ? t('guessable') : isWrong ? t('wrongLength') : null
   return (
     <div className="relative">
       <Field
@@ -39,7 +39,7 @@ export function NewPasswordField({ label, problem }: NewPasswordFieldProps) {
         value={value}
         onChange={event => setValue(event.target.value)}
         hint={hint}
-        problem={problem === 'required' && value === '' ? t('required') : said}
+        problem={problem === 'required' && value === '' ? t('required') : message}
       />
       <button
         type="button"

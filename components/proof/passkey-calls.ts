@@ -6,31 +6,31 @@ import {
 } from '@simplewebauthn/browser'
 
 /** WebAuthn options, with the challenge secret to send back. */
-export interface Asked<Options> {
+export interface PasskeyChallenge<Options> {
   challenge: string
   options: Options
 }
 
 /** Asks the browser for a passkey; null when the user cancels or it times out. */
-export async function showPasskey({
+export async function requestPasskey({
   challenge,
   options,
-}: Asked<PublicKeyCredentialRequestOptionsJSON>) {
-  const passkey = await unlessDismissed(() => startAuthentication({ optionsJSON: options }))
+}: PasskeyChallenge<PublicKeyCredentialRequestOptionsJSON>) {
+  const passkey = await nullIfDismissed(() => startAuthentication({ optionsJSON: options }))
   return passkey && { challenge, passkey }
 }
 
-export async function makePasskey({
+export async function registerPasskey({
   challenge,
   options,
-}: Asked<PublicKeyCredentialCreationOptionsJSON>) {
-  const passkey = await unlessDismissed(() => startRegistration({ optionsJSON: options }))
+}: PasskeyChallenge<PublicKeyCredentialCreationOptionsJSON>) {
+  const passkey = await nullIfDismissed(() => startRegistration({ optionsJSON: options }))
   return passkey && { challenge, passkey }
 }
 
-async function unlessDismissed<T>(ask: () => Promise<T>): Promise<T | null> {
+async function nullIfDismissed<T>(call: () => Promise<T>): Promise<T | null> {
   try {
-    return await ask()
+    return await call()
   } catch (error) {
     const name = error instanceof Error ? error.name : ''
     if (name === 'NotAllowedError' || name === 'AbortError') return null

@@ -21,7 +21,7 @@ export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
   const t = useTranslations('proof')
   const api = useApi()
   const [isOpen, setOpen] = useState(true)
-  const end = (isProved: boolean) => {
+  const close = (isProved: boolean) => {
     setOpen(false)
     onEnd(isProved)
   }
@@ -35,13 +35,13 @@ export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
   })
   const prove = async (body: ProofRequest) => {
     await api.send('POST', PATH, { body })
-    end(true)
+    close(true)
   }
   const factors = (methods ?? []).filter(method => method !== 'password')
   return (
     <Dialog
       isOpen={isOpen}
-      onClose={() => end(false)}
+      onClose={() => close(false)}
       title={t('title')}
       description={methods?.length === 0 ? t('none') : t('text')}
     >
@@ -49,9 +49,9 @@ export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
       <div aria-busy={!methods && !error} className={methods ? '' : 'min-h-[138px]'}>
         <Problem error={error} />
         {factors.length > 0 ? (
-          <FactorForm methods={factors} onShown={prove} />
+          <FactorForm methods={factors} onProof={prove} />
         ) : methods && methods.length > 0 ? (
-          <PasswordProof onTyped={prove} />
+          <PasswordProof onProof={prove} />
         ) : null}
         {methods?.length === 0 ? <SignInAgain /> : null}
       </div>
@@ -59,13 +59,13 @@ export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
   )
 }
 
-function PasswordProof({ onTyped }: { onTyped: (body: ProofRequest) => Promise<void> }) {
+function PasswordProof({ onProof }: { onProof: (body: ProofRequest) => Promise<void> }) {
   const t = useTranslations('proof')
   useEffect(() => document.getElementById('proof-password')?.focus(), [])
   const { problems, failure, isBusy, props } = useForm({
     schema: passwordProof,
     read: data => ({ password: data.get('password') || undefined }),
-    send: onTyped,
+    send: onProof,
   })
   return (
     <form {...props} className="grid gap-5">
@@ -78,7 +78,7 @@ function PasswordProof({ onTyped }: { onTyped: (body: ProofRequest) => Promise<v
         autoComplete="current-password"
         problem={problems.password ? t(`problem.${problems.password}`) : null}
       />
-      <Button look="primary" type="submit" disabled={isBusy}>
+      <Button variant="primary" type="submit" disabled={isBusy}>
         {isBusy ? t('busy') : t('confirm')}
       </Button>
     </form>
@@ -90,7 +90,7 @@ function SignInAgain() {
   const t = useTranslations('proof')
   const [failure, setFailure] = useState<unknown>(null)
   const [isBusy, setBusy] = useState(false)
-  async function leave() {
+  async function signInAgain() {
     setBusy(true)
     if (await signOut()) {
       const here = location.pathname + location.search
@@ -102,7 +102,7 @@ function SignInAgain() {
   return (
     <div className="grid gap-5">
       <Problem error={failure} />
-      <Button look="primary" disabled={isBusy} onClick={leave}>
+      <Button variant="primary" disabled={isBusy} onClick={signInAgain}>
         {t('signIn')}
       </Button>
     </div>

@@ -2,21 +2,21 @@ import { useTranslations } from 'next-intl'
 import type { Attempt } from '#lib/services/webhooks/schema.ts'
 import type { RejectionFields } from '#lib/views/dashboard/schema.ts'
 
-type Failed = Pick<Attempt, 'problem_code' | 'problem_params'>
+type AttemptProblem = Pick<Attempt, 'problem_code' | 'problem_params'>
 
 /** Translates why a webhook attempt failed, short and in full; null after a success. */
 export function useDeliveryProblem() {
   const t = useTranslations('deliveryProblem')
   return {
-    brief: ({ problem_code: code, problem_params: params }: Failed) =>
+    brief: ({ problem_code: code, problem_params: params }: AttemptProblem) =>
       code && t(`${code}.brief`, params ?? {}),
-    meaning: ({ problem_code: code, problem_params: params }: Failed) =>
+    meaning: ({ problem_code: code, problem_params: params }: AttemptProblem) =>
       code && t(`${code}.meaning`, params ?? {}),
   }
 }
 
 /** Translates why the bank rejected a withdrawal or a refund; null if it did not. */
-export function useRejection() {
+export function useRejectionText() {
   const t = useTranslations('rejection')
   return ({ rejection_code: code, rejection_params: params }: RejectionFields) =>
     code && t(`${code}`, params ?? {})

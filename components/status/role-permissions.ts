@@ -3,7 +3,7 @@ import type { Role } from '#lib/rooms/accounts/schema.ts'
 import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
 
 /** Actions that differ between roles, each with the permission it requires. */
-export const DEEDS = [
+export const ROLE_ACTIONS = [
   { name: 'see', needs: 'dashboard:read' },
   { name: 'charge', needs: 'transactions:write' },
   { name: 'refund', needs: 'refunds:write' },
@@ -20,7 +20,7 @@ export function useRoleText(): (role: Role) => string {
   const t = useTranslations('members')
   const list = new Intl.ListFormat(useLocale(), { type: 'conjunction' })
   return role => {
-    const names = DEEDS.filter(({ needs }) => hasPermission(role, needs)).map(({ name }) =>
+    const names = ROLE_ACTIONS.filter(({ needs }) => hasPermission(role, needs)).map(({ name }) =>
       t(`inWords.${name}`),
     )
     return t('mayDo', { count: names.length, deeds: list.format(names) })

@@ -5,7 +5,7 @@ import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
 import type { TokenStatus } from '#lib/rooms/tokens/states.ts'
 import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
 
-export const CHARGE_LOOKS: Record<ChargeStatus, { tone: Tone; icon: LucideIcon }> = {
+export const CHARGE_STATUS_STYLES: Record<ChargeStatus, { tone: Tone; icon: LucideIcon }> = {
   pending: { tone: 'wait', icon: Clock },
   paid: { tone: 'ok', icon: Check },
   expired: { tone: 'off', icon: TimerOff },
@@ -14,25 +14,26 @@ export const CHARGE_LOOKS: Record<ChargeStatus, { tone: Tone; icon: LucideIcon }
 
 export function ChargeState({ status }: { status: ChargeStatus }) {
   const t = useTranslations('chargeStatus')
-  return <Chip {...CHARGE_LOOKS[status]}>{t(status)}</Chip>
+  return <Chip {...CHARGE_STATUS_STYLES[status]}>{t(status)}</Chip>
 }
 
-export const WITHDRAWAL_LOOKS: Record<WithdrawalStatus, { tone: Tone; icon: LucideIcon }> = {
-  pending: { tone: 'wait', icon: Clock },
-  approved: { tone: 'ok', icon: Check },
-  rejected: { tone: 'bad', icon: X },
-}
+export const WITHDRAWAL_STATUS_STYLES: Record<WithdrawalStatus, { tone: Tone; icon: LucideIcon }> =
+  {
+    pending: { tone: 'wait', icon: Clock },
+    approved: { tone: 'ok', icon: Check },
+    rejected: { tone: 'bad', icon: X },
+  }
 
 export function WithdrawalState({ status }: { status: WithdrawalStatus }) {
   const t = useTranslations('withdrawalStatus')
   return (
     <span data-testid="withdrawal-status">
-      <Chip {...WITHDRAWAL_LOOKS[status]}>{t(status)}</Chip>
+      <Chip {...WITHDRAWAL_STATUS_STYLES[status]}>{t(status)}</Chip>
     </span>
   )
 }
 
-const TOKEN_LOOKS: Record<TokenStatus, { tone: Tone; icon: LucideIcon }> = {
+const TOKEN_STATUS_STYLES: Record<TokenStatus, { tone: Tone; icon: LucideIcon }> = {
   active: { tone: 'ok', icon: Check },
   expiring: { tone: 'wait', icon: Clock },
   replaced: { tone: 'wait', icon: RefreshCw },
@@ -42,5 +43,5 @@ const TOKEN_LOOKS: Record<TokenStatus, { tone: Tone; icon: LucideIcon }> = {
 
 export function TokenState({ status }: { status: TokenStatus }) {
   const t = useTranslations('tokens')
-  return <Chip {...TOKEN_LOOKS[status]}>{t(`status.${status}`)}</Chip>
+  return <Chip {...TOKEN_STATUS_STYLES[status]}>{t(`status.${status}`)}</Chip>
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
-import { Money, When } from '#components/format/format.tsx'
+import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, Head, Row, Table } from '#components/ui/table.tsx'
+import { Cell, HeaderCell, Row, Table } from '#components/ui/table.tsx'
 
 export interface AmountRow {
   id: string
@@ -39,13 +39,13 @@ function AmountTable({ label, heads, rows }: AmountRowsProps) {
     <Table aria-label={label}>
       <thead>
         <tr>
-          <Head width="31%">{heads.subject}</Head>
-          <Head width="20%">{heads.reference}</Head>
-          <Head width="15%">{heads.status}</Head>
-          <Head width="16%">{heads.created}</Head>
-          <Head width="18%" side="right">
+          <HeaderCell width="31%">{heads.subject}</HeaderCell>
+          <HeaderCell width="20%">{heads.reference}</HeaderCell>
+          <HeaderCell width="15%">{heads.status}</HeaderCell>
+          <HeaderCell width="16%">{heads.created}</HeaderCell>
+          <HeaderCell width="18%" side="right">
             {heads.amount}
-          </Head>
+          </HeaderCell>
         </tr>
       </thead>
       <tbody>
@@ -63,7 +63,7 @@ function AmountTable({ label, heads, rows }: AmountRowsProps) {
             <Cell>{row.state}</Cell>
             <Cell className="text-muted text-small">
               <span className="relative z-10">
-                <When at={row.created_at} />
+                <RelativeTime at={row.created_at} />
               </span>
             </Cell>
             <Cell className="text-right font-semibold">
@@ -85,7 +85,7 @@ function AmountCard({ subject, external_id, state, created_at, amount }: AmountR
       </span>
       <span className="flex min-w-0 gap-2 text-muted text-small">
         <span className="relative z-10">
-          <When at={created_at} />
+          <RelativeTime at={created_at} />
         </span>
         <span className="truncate font-mono text-[12.5px] leading-[21px]">{external_id}</span>
       </span>

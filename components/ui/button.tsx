@@ -1,20 +1,20 @@
 import type { ComponentProps } from 'react'
 
-const LOOKS = {
+const VARIANTS = {
   primary: 'justify-center px-4 bg-accent text-on-accent hover:brightness-110',
   quiet: 'justify-center border px-4 border-line2 bg-surface text-ink hover:bg-sunk',
   plain: 'px-2.5 text-muted hover:bg-sunk hover:text-ink',
 }
 
 /** Returns the classes of a button, also for links that look like one. */
-export function buttonClass(look: keyof typeof LOOKS): string {
-  return `inline-flex min-h-10 items-center gap-2 rounded-control font-semibold text-body transition-[background-color,filter] duration-150 ${LOOKS[look]}`
+export function buttonClass(variant: keyof typeof VARIANTS): string {
+  return `inline-flex min-h-10 items-center gap-2 rounded-control font-semibold text-body transition-[background-color,filter] duration-150 ${VARIANTS[variant]}`
 }
 
 interface ButtonProps extends ComponentProps<'button'> {
-  look: keyof typeof LOOKS
+  variant: keyof typeof VARIANTS
 }
 
-export function Button({ look, className = '', ...rest }: ButtonProps) {
-  return <button type="button" {...rest} className={`${buttonClass(look)} ${className}`} />
+export function Button({ variant, className = '', ...rest }: ButtonProps) {
+  return <button type="button" {...rest} className={`${buttonClass(variant)} ${className}`} />
 }

@@ -5,26 +5,26 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 
-const SAID_FOR_MS = 2_000
+const MESSAGE_SHOWN_MS = 2_000
 
 interface CopyButtonProps {
   text: string
   label?: string
-  look?: 'primary' | 'quiet' | 'plain'
+  variant?: 'primary' | 'quiet' | 'plain'
   className?: string
 }
 
-export function CopyButton({ text, label, look = 'quiet', className = '' }: CopyButtonProps) {
+export function CopyButton({ text, label, variant = 'quiet', className = '' }: CopyButtonProps) {
   const t = useTranslations('ui')
   const [outcome, setOutcome] = useState<'copied' | 'copyFailed' | null>(null)
   async function copy() {
     setOutcome((await writeToClipboard(text)) ? 'copied' : 'copyFailed')
-    setTimeout(() => setOutcome(null), SAID_FOR_MS)
+    setTimeout(() => setOutcome(null), MESSAGE_SHOWN_MS)
   }
   const Icon = outcome === 'copied' ? Check : Copy
   return (
     <>
-      <Button look={look} onClick={copy} className={className}>
+      <Button variant={variant} onClick={copy} className={className}>
         <Icon size={16} aria-hidden />
         {outcome === 'copied' ? t('copied') : (label ?? t('copy'))}
       </Button>

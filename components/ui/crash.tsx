@@ -7,14 +7,20 @@ import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
 import en from '#messages/en/crash.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/crash.json' with { type: 'json' }
 
-const WORDS: Record<Locale, typeof en> = { 'pt-BR': ptBR, en }
+const MESSAGES: Record<Locale, typeof en> = { 'pt-BR': ptBR, en }
 
 /** Error page of the browser. The reference finds the error in the server's log. */
-export function Crash({ error, again }: { error: Error & { digest?: string }; again: () => void }) {
-  const words = WORDS[preferredLocale(language())].crash
+export function Crash({
+  error,
+  onRetry,
+}: {
+  error: Error & { digest?: string }
+  onRetry: () => void
+}) {
+  const words = MESSAGES[preferredLocale(readLanguage())].crash
   return (
     <MessagePage code={error.digest ?? '500'} title={words.title} text={words.text}>
-      <Button look="primary" onClick={again}>
+      <Button variant="primary" onClick={onRetry}>
         {words.again}
       </Button>
     </MessagePage>
@@ -22,7 +28,7 @@ export function Crash({ error, again }: { error: Error & { digest?: string }; ag
 }
 
 // A page that failed on the server has no `lang` attribute.
-function language(): string {
+function readLanguage(): string {
   if (typeof document === 'undefined') return 'pt-BR'
   const chosen = document.cookie.split('; ').find(pair => pair.startsWith(`${LOCALE_COOKIE}=`))
   return chosen?.split('=')[1] ?? navigator.language

@@ -54,28 +54,28 @@ interface DialogActionsProps {
   isBusy: boolean
   failure: unknown
   /** For destructive actions. */
-  isHarsh?: boolean
+  isDestructive?: boolean
   onCancel: () => void
   /** For dialogs without a form to submit. */
-  onAct?: () => void
+  onConfirm?: () => void
 }
 
 export function DialogActions(props: DialogActionsProps) {
-  const { action, busy, isBusy, failure, isHarsh, onCancel, onAct } = props
+  const { action, busy, isBusy, failure, isDestructive, onCancel, onConfirm } = props
   const t = useTranslations('ui')
   return (
     <>
       <Problem error={failure} />
       <div className="flex flex-wrap justify-end gap-3">
-        <Button look="quiet" onClick={onCancel}>
+        <Button variant="quiet" onClick={onCancel}>
           {t('cancel')}
         </Button>
         <Button
-          look="primary"
-          type={onAct ? 'button' : 'submit'}
+          variant="primary"
+          type={onConfirm ? 'button' : 'submit'}
           disabled={isBusy}
-          onClick={onAct}
-          className={isHarsh ? 'bg-bad! text-surface!' : ''}
+          onClick={onConfirm}
+          className={isDestructive ? 'bg-bad! text-surface!' : ''}
         >
           {isBusy ? busy : action}
         </Button>

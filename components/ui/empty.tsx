@@ -1,14 +1,14 @@
 import type { LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
 
-interface EmptyProps {
+interface EmptyStateProps {
   icon: LucideIcon
   title: string
   text?: ReactNode
   children?: ReactNode
 }
 
-export function Empty({ icon: Icon, title, text, children }: EmptyProps) {
+export function EmptyState({ icon: Icon, title, text, children }: EmptyStateProps) {
   return (
     <div className="flex flex-col items-center px-6 py-14 text-center">
       <Icon size={26} strokeWidth={1.6} aria-hidden className="text-muted" />

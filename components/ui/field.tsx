@@ -7,7 +7,7 @@ import { formatReais, parseReais } from '#lib/base/money.ts'
 const CONTROL =
   'block w-full rounded-control border border-line2 bg-surface px-3 text-[16px] text-ink transition-colors duration-150 hover:border-faint focus-visible:border-accent aria-invalid:border-bad disabled:bg-sunk disabled:text-muted'
 
-interface Labelled {
+interface FieldTexts {
   label: string
   name: string
   /**
@@ -21,7 +21,7 @@ interface Labelled {
   note?: string
 }
 
-function Around({
+function FieldLayout({
   label,
   name,
   id = name,
@@ -29,7 +29,7 @@ function Around({
   problem,
   note,
   children,
-}: Labelled & { children: ReactNode }) {
+}: FieldTexts & { children: ReactNode }) {
   return (
     <div className="min-w-0">
       <label htmlFor={id} className="mb-1.5 block font-semibold text-small">
@@ -54,46 +54,49 @@ function Around({
 /**
  * Splits the props of a field into its texts and its control, and links the two for screen readers.
  */
-function tied<Props extends Labelled & { className?: string }>(props: Props, size: string) {
+function splitFieldProps<Props extends FieldTexts & { className?: string }>(
+  props: Props,
+  size: string,
+) {
   const { label, name, id = name, hint, problem, note, className = '', ...rest } = props
-  const words = problem ? `${id}-problem` : hint ? `${id}-hint` : undefined
-  const described = { 'aria-describedby': words, 'aria-invalid': problem ? true : undefined }
-  const look = `${CONTROL} ${size} ${className}`
+  const describedBy = problem ? `${id}-problem` : hint ? `${id}-hint` : undefined
+  const described = { 'aria-describedby': describedBy, 'aria-invalid': problem ? true : undefined }
+  const classes = `${CONTROL} ${size} ${className}`
   return {
-    words: { label, name, id, hint, problem, note },
-    control: { id, name, ...described, ...rest, className: look },
+    texts: { label, name, id, hint, problem, note },
+    control: { id, name, ...described, ...rest, className: classes },
   }
 }
 
-export function Field(props: Labelled & ComponentProps<'input'>) {
-  const { words, control } = tied(props, 'h-11')
+export function Field(props: FieldTexts & ComponentProps<'input'>) {
+  const { texts, control } = splitFieldProps(props, 'h-11')
   return (
-    <Around {...words}>
+    <FieldLayout {...texts}>
       <input {...control} />
-    </Around>
+    </FieldLayout>
   )
 }
 
-export function TextArea(props: Labelled & ComponentProps<'textarea'>) {
-  const { words, control } = tied(props, 'py-2.5')
+export function TextArea(props: FieldTexts & ComponentProps<'textarea'>) {
+  const { texts, control } = splitFieldProps(props, 'py-2.5')
   return (
-    <Around {...words}>
+    <FieldLayout {...texts}>
       <textarea rows={3} {...control} />
-    </Around>
+    </FieldLayout>
   )
 }
 
-interface SelectProps extends Labelled, Omit<ComponentProps<'select'>, 'name'> {
+interface SelectProps extends FieldTexts, Omit<ComponentProps<'select'>, 'name'> {
   children: ReactNode
 }
 
 /** The native select: phones show it best. */
 export function Select(props: SelectProps) {
-  const { words, control } = tied(props, 'h-11')
+  const { texts, control } = splitFieldProps(props, 'h-11')
   return (
-    <Around {...words}>
+    <FieldLayout {...texts}>
       <select {...control} />
-    </Around>
+    </FieldLayout>
   )
 }
 

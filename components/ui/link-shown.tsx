@@ -5,7 +5,7 @@ import { CopyButton } from '#components/ui/copy.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { INVITATION_DAYS } from '#lib/rooms/accounts/schema.ts'
 
-interface LinkShownProps {
+interface InvitationLinkProps {
   /** Null: it was shown before and is not stored. */
   link: string | null
   email: string
@@ -13,7 +13,7 @@ interface LinkShownProps {
 }
 
 /** The link of an invitation, shown only once. */
-export function LinkShown({ link, email, children }: LinkShownProps) {
+export function InvitationLink({ link, email, children }: InvitationLinkProps) {
   const t = useTranslations('invitationLink')
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
@@ -33,7 +33,7 @@ export function LinkShown({ link, email, children }: LinkShownProps) {
       ) : null}
       <div className="flex flex-wrap items-center justify-end gap-3">
         {children}
-        {link ? <CopyButton text={link} look="primary" /> : null}
+        {link ? <CopyButton text={link} variant="primary" /> : null}
       </div>
     </div>
   )

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { Mark } from '#components/ui/mark.tsx'
+import { Logo } from '#components/ui/mark.tsx'
 
 interface MessagePageProps {
   code: string
@@ -12,7 +12,7 @@ interface MessagePageProps {
 export function MessagePage({ code, title, text, children }: MessagePageProps) {
   return (
     <main className="mx-auto flex min-h-dvh max-w-120 flex-col px-6 py-8">
-      <Mark size={24} />
+      <Logo size={24} />
       <div className="my-auto pt-12 pb-24">
         <p className="font-mono text-muted text-small">{code}</p>
         <h1 className="mt-2 text-head">{title}</h1>

@@ -6,33 +6,33 @@ import { SearchButton } from '#components/nav/search-button.tsx'
 interface PageHeadProps {
   title: ReactNode
   /** The parent page, and what is shown beside its name (a reference, a chip). */
-  above?: { href: string; label: string }
+  parent?: { href: string; label: string }
   beside?: ReactNode
   children?: ReactNode
   /** Hides the title on phones, where the content comes first. */
-  isTitleForDesk?: boolean
+  isTitleDesktopOnly?: boolean
   /** For the operator's pages, which have no account to search in. */
-  isOfStaff?: boolean
+  isStaffPage?: boolean
 }
 
 export function PageHead(props: PageHeadProps) {
-  const { title, above, beside, children, isTitleForDesk, isOfStaff } = props
+  const { title, parent, beside, children, isTitleDesktopOnly, isStaffPage } = props
   return (
     <div className="mb-6 flex flex-wrap items-end gap-x-3 gap-y-3 md:mb-7 md:min-h-11">
       <div className="min-w-0 flex-1 basis-60">
-        {above ? (
+        {parent ? (
           <nav className="mb-1 flex min-h-7 flex-wrap items-center gap-x-2 text-muted text-small">
-            <Link href={above.href} prefetch={false} className="hover:text-ink">
-              {above.label}
+            <Link href={parent.href} prefetch={false} className="hover:text-ink">
+              {parent.label}
             </Link>
             {beside ? <ChevronRight size={14} aria-hidden /> : null}
             {beside}
           </nav>
         ) : null}
-        <h1 className={`text-head ${isTitleForDesk ? 'max-md:sr-only' : ''}`}>{title}</h1>
+        <h1 className={`text-head ${isTitleDesktopOnly ? 'max-md:sr-only' : ''}`}>{title}</h1>
       </div>
       <div className="flex flex-wrap items-center gap-3">
-        {isOfStaff ? null : <SearchButton />}
+        {isStaffPage ? null : <SearchButton />}
         {children}
       </div>
     </div>

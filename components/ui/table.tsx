@@ -7,13 +7,13 @@ export function Table(props: ComponentProps<'table'>) {
 
 const SIDES = { left: 'text-left', right: 'text-right' }
 
-interface HeadProps {
+interface HeaderCellProps {
   width: string
   side?: keyof typeof SIDES
   children: string
 }
 
-export function Head({ width, side = 'left', children }: HeadProps) {
+export function HeaderCell({ width, side = 'left', children }: HeaderCellProps) {
   return (
     <th
       scope="col"

@@ -1,7 +1,7 @@
 'use client'
 
 import Link from 'next/link'
-import { useMay } from '#components/nav/may.tsx'
+import { useHasPermission } from '#components/nav/may.tsx'
 import type { AnyPermission } from '#lib/services/people/roles.ts'
 
 interface Tab {
@@ -18,8 +18,8 @@ interface TabsProps {
 }
 
 export function Tabs({ label, tabs }: TabsProps) {
-  const may = useMay()
-  const offered = tabs.filter(({ onlyFor }) => onlyFor === undefined || may(onlyFor))
+  const hasPermission = useHasPermission()
+  const offered = tabs.filter(({ onlyFor }) => onlyFor === undefined || hasPermission(onlyFor))
   return (
     <nav aria-label={label} className="flex flex-wrap gap-2">
       {offered.map(({ href, label: name, isCurrent }) => (

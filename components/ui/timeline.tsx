@@ -6,7 +6,7 @@ export function Timeline({ children, label }: { children: ReactNode; label: stri
   return <ol aria-label={label}>{children}</ol>
 }
 
-interface StepProps {
+interface TimelineStepProps {
   tone: Tone
   icon: LucideIcon
   title: ReactNode
@@ -15,7 +15,7 @@ interface StepProps {
   children?: ReactNode
 }
 
-export function Step({ tone, icon: Icon, title, aside, children }: StepProps) {
+export function TimelineStep({ tone, icon: Icon, title, aside, children }: TimelineStepProps) {
   return (
     <li className="group/step relative flex gap-3 pb-5 last:pb-0">
       <span

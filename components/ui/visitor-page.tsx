@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
-import { Switches } from '#components/nav/switches.tsx'
-import { Mark } from '#components/ui/mark.tsx'
+import { PreferenceSwitches } from '#components/nav/switches.tsx'
+import { Logo } from '#components/ui/mark.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 
 interface VisitorPageProps {
@@ -16,14 +16,14 @@ export function VisitorPage({ title, subtitle, children, below }: VisitorPagePro
   return (
     <div className="mx-auto flex min-h-dvh max-w-[420px] flex-col px-4 py-6">
       <main className="my-auto py-8">
-        <Mark size={30} />
+        <Logo size={30} />
         <h1 className="mt-10 text-head">{title}</h1>
         <p className="mt-1.5 mb-7 text-muted [overflow-wrap:anywhere]">{subtitle}</p>
         <Sheet className="p-5 sm:p-7">{children}</Sheet>
         {below}
       </main>
       <footer className="-ml-2.5">
-        <Switches />
+        <PreferenceSwitches />
       </footer>
     </div>
   )

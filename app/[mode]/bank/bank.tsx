@@ -17,26 +17,26 @@ interface BankProps {
 }
 
 /** A simulated bank in three steps: the PIX code, the payment to confirm, and its outcome. */
-export function Bank({ reading: first, code }: BankProps) {
+export function Bank({ reading: initialReading, code }: BankProps) {
   const api = useApi()
-  const queries = useQueryClient()
+  const queryClient = useQueryClient()
   const router = useRouter()
   const t = useTranslations('bank')
-  const [reading, setReading] = useState(first)
+  const [reading, setReading] = useState(initialReading)
   const [outcome, setOutcome] = useState<Outcome | null>(null)
 
-  async function read(pasted: string) {
+  async function readCode(pasted: string) {
     const query = new URLSearchParams({ code: pasted })
     const { data } = await api.get<{ data: BankReading }>(`/dashboard/bank/read?${query}`)
     setReading(data)
     return data.problem
   }
 
-  async function decide(id: string, wish: Outcome, idempotencyKey: string) {
-    const order = { body: { outcome: wish }, idempotencyKey }
-    await api.send('POST', `/sandbox/transactions/${id}`, order)
-    setOutcome(wish)
-    await queries.invalidateQueries({ queryKey: ['bank'] })
+  async function decide(id: string, chosenOutcome: Outcome, idempotencyKey: string) {
+    const request = { body: { outcome: chosenOutcome }, idempotencyKey }
+    await api.send('POST', `/sandbox/transactions/${id}`, request)
+    setOutcome(chosenOutcome)
+    await queryClient.invalidateQueries({ queryKey: ['bank'] })
   }
 
   function restart() {
@@ -50,7 +50,7 @@ export function Bank({ reading: first, code }: BankProps) {
     <section aria-label={t('screen')}>
       <Sheet className="px-4 py-6 md:px-7 md:py-7">
         {!reading?.charge ? (
-          <CodeForm code={code} problem={reading?.problem ?? null} read={read} />
+          <CodeForm code={code} problem={reading?.problem ?? null} readCode={readCode} />
         ) : outcome ? (
           <PaymentOutcome charge={reading.charge} outcome={outcome} restart={restart} />
         ) : (

@@ -14,14 +14,14 @@ interface CodeFormProps {
   code: string
   problem: BankProblem | null
   /** Returns why the code cannot be paid; null when it can. */
-  read: (code: string) => Promise<BankProblem | null>
+  readCode: (code: string) => Promise<BankProblem | null>
 }
 
-export function CodeForm({ code, problem: first, read }: CodeFormProps) {
+export function CodeForm({ code, problem: initialProblem, readCode }: CodeFormProps) {
   const t = useTranslations('bank')
   const ui = useTranslations('ui')
-  const field = useRef<HTMLFormElement>(null)
-  const [problem, setProblem] = useState<BankProblem | 'empty' | null>(first)
+  const form = useRef<HTMLFormElement>(null)
+  const [problem, setProblem] = useState<BankProblem | 'empty' | null>(initialProblem)
   const [failure, setFailure] = useState<unknown>(null)
   const [isBusy, setBusy] = useState(false)
 
@@ -31,40 +31,40 @@ export function CodeForm({ code, problem: first, read }: CodeFormProps) {
     if (isBusy) return
     setFailure(null)
     setBusy(true)
-    const found = await judge(text).catch(error => {
+    const found = await validate(text).catch(error => {
       setFailure(error)
       return null
     })
     setBusy(false)
     setProblem(found)
-    if (found) field.current?.querySelector('textarea')?.focus()
+    if (found) form.current?.querySelector('textarea')?.focus()
   }
 
-  async function judge(text: string) {
+  async function validate(text: string) {
     if (text === '') return 'empty'
-    return text.length > CODE_MAX ? 'no_code' : read(text)
+    return text.length > CODE_MAX ? 'no_code' : readCode(text)
   }
 
-  const said = problem === 'empty' ? ui('required') : problem && t(`problem.${problem}`)
+  const message = problem === 'empty' ? ui('required') : problem && t(`problem.${problem}`)
   return (
-    <form ref={field} onSubmit={submit} noValidate>
+    <form ref={form} onSubmit={submit} noValidate>
       <TextArea
         label={t('code')}
         name="code"
         defaultValue={code}
         hint={t('codeHint')}
-        problem={said}
+        problem={message}
         rows={5}
         autoComplete="off"
         spellCheck={false}
         className="break-all font-mono text-[13px]"
       />
       <p role="status" className="sr-only">
-        {said ?? ''}
+        {message ?? ''}
       </p>
       <div className="mt-4 grid gap-4">
         <Problem error={failure} />
-        <Button type="submit" look="primary" className="w-full" aria-disabled={isBusy}>
+        <Button type="submit" variant="primary" className="w-full" aria-disabled={isBusy}>
           {isBusy ? t('reading') : t('read')}
         </Button>
       </div>

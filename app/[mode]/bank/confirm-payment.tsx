@@ -3,23 +3,23 @@
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useRef, useState } from 'react'
 import { Problem } from '#components/form/problem.tsx'
-import { HeroMoney, When } from '#components/format/format.tsx'
-import { IfMay } from '#components/nav/may.tsx'
+import { HeroMoney, RelativeTime } from '#components/format/format.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
 import type { BankReading } from '#lib/views/dashboard/schema.ts'
 
 export type Outcome = 'paid' | 'failed' | 'expired'
-export type Payable = Extract<BankReading, { problem: null }>
+export type PayableReading = Extract<BankReading, { problem: null }>
 
-interface ConfirmPaymentProps extends Payable {
+interface ConfirmPaymentProps extends PayableReading {
   decide: (id: string, outcome: Outcome, idempotencyKey: string) => Promise<void>
   restart: () => void
 }
 
 export function ConfirmPayment({ receiver, city, charge, decide, restart }: ConfirmPaymentProps) {
   const t = useTranslations('bank')
-  const keys = useRef<Partial<Record<Outcome, string>>>({})
+  const idempotencyKeys = useRef<Partial<Record<Outcome, string>>>({})
   const [busy, setBusy] = useState<Outcome | null>(null)
   const [failure, setFailure] = useState<unknown>(null)
   const { id, amount, status, external_id, expires_at } = charge
@@ -28,8 +28,8 @@ export function ConfirmPayment({ receiver, city, charge, decide, restart }: Conf
     if (busy) return
     setBusy(outcome)
     setFailure(null)
-    keys.current[outcome] ??= crypto.randomUUID()
-    await decide(id, outcome, keys.current[outcome]).catch(setFailure)
+    idempotencyKeys.current[outcome] ??= crypto.randomUUID()
+    await decide(id, outcome, idempotencyKeys.current[outcome]).catch(setFailure)
     setBusy(null)
   }
 
@@ -43,35 +43,35 @@ export function ConfirmPayment({ receiver, city, charge, decide, restart }: Conf
         {t('to')} <strong className="font-semibold">{receiver}</strong>
       </p>
       <dl className="my-6 grid gap-3 border-line border-y py-5">
-        <Line name={t('city')}>{city}</Line>
-        <Line name={t('reference')}>
+        <DetailRow name={t('city')}>{city}</DetailRow>
+        <DetailRow name={t('reference')}>
           <span className="break-all font-mono text-[13px]">{external_id}</span>
-        </Line>
+        </DetailRow>
         {status === 'pending' ? (
-          <Line name={t('expires')}>
-            <When at={expires_at} side="end" />
-          </Line>
+          <DetailRow name={t('expires')}>
+            <RelativeTime at={expires_at} side="end" />
+          </DetailRow>
         ) : null}
-        <Line name={t('status')}>
+        <DetailRow name={t('status')}>
           <ChargeState status={status} />
-        </Line>
+        </DetailRow>
       </dl>
-      <IfMay do="transactions:write">
+      <IfAllowed permission="transactions:write">
         <div className="grid gap-3">
           <Problem error={failure} />
           {status === 'paid' ? (
             <p className="text-center text-muted text-small">{t('alreadyPaid')}</p>
           ) : (
-            <Button look="primary" className="min-h-12" onClick={() => choose('paid')}>
+            <Button variant="primary" className="min-h-12" onClick={() => choose('paid')}>
               {busy === 'paid' ? t('paying') : status === 'pending' ? t('pay') : t('payLate')}
             </Button>
           )}
           {status === 'pending' ? (
             <div className="grid gap-3 sm:grid-cols-2">
-              <Button look="quiet" onClick={() => choose('failed')}>
+              <Button variant="quiet" onClick={() => choose('failed')}>
                 {t('fail')}
               </Button>
-              <Button look="quiet" onClick={() => choose('expired')}>
+              <Button variant="quiet" onClick={() => choose('expired')}>
                 {t('expire')}
               </Button>
             </div>
@@ -79,16 +79,16 @@ export function ConfirmPayment({ receiver, city, charge, decide, restart }: Conf
           {status === 'expired' || status === 'failed' ? (
             <p className="text-muted text-small">{t('lateHint')}</p>
           ) : null}
-          <Button look="plain" className="justify-center" onClick={restart}>
+          <Button variant="plain" className="justify-center" onClick={restart}>
             {t('another')}
           </Button>
         </div>
-      </IfMay>
+      </IfAllowed>
     </>
   )
 }
 
-function Line({ name, children }: { name: string; children: ReactNode }) {
+function DetailRow({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div className="flex justify-between gap-6">
       <dt className="shrink-0 text-muted">{name}</dt>

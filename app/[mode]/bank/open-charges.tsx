@@ -4,11 +4,11 @@ import { useQuery } from '@tanstack/react-query'
 import { Inbox } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { Money, When } from '#components/format/format.tsx'
-import { IfMay } from '#components/nav/may.tsx'
+import { Money, RelativeTime } from '#components/format/format.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
@@ -18,18 +18,18 @@ const REFRESH_MS = 5_000
 
 interface OpenChargesProps {
   charges: ListedCharge[]
-  most: number
-  chosen: string | undefined
+  limit: number
+  chosenId: string | undefined
 }
 
 /** The latest pending charges, to choose one instead of pasting its code. */
-export function OpenCharges({ charges, most, chosen }: OpenChargesProps) {
+export function OpenCharges({ charges, limit, chosenId }: OpenChargesProps) {
   const t = useTranslations('bank')
   const api = useApi()
   const { data } = useQuery({
     queryKey: ['bank', api.scope],
     queryFn: ({ signal }) =>
-      api.get<{ data: ListedCharge[] }>(`/transactions?status=pending&limit=${most}`, signal),
+      api.get<{ data: ListedCharge[] }>(`/transactions?status=pending&limit=${limit}`, signal),
     initialData: { data: charges },
     refetchInterval: REFRESH_MS,
   })
@@ -38,17 +38,17 @@ export function OpenCharges({ charges, most, chosen }: OpenChargesProps) {
       <h2 className="mb-2.5 text-title">{t('open')}</h2>
       <Sheet>
         {data.data.length === 0 ? (
-          <Empty icon={Inbox} title={t('none')} text={t('noneHow')}>
-            <IfMay do="transactions:write">
+          <EmptyState icon={Inbox} title={t('none')} text={t('noneHow')}>
+            <IfAllowed permission="transactions:write">
               <Link href="/test/charges/new" prefetch={false} className={buttonClass('quiet')}>
                 {t('create')}
               </Link>
-            </IfMay>
-          </Empty>
+            </IfAllowed>
+          </EmptyState>
         ) : (
           <ul>
             {data.data.map(charge => (
-              <OpenCharge key={charge.id} charge={charge} isChosen={charge.id === chosen} />
+              <OpenCharge key={charge.id} charge={charge} isChosen={charge.id === chosenId} />
             ))}
           </ul>
         )}
@@ -75,7 +75,7 @@ function OpenCharge({ charge, isChosen }: { charge: ListedCharge; isChosen: bool
       </span>
       <span className="truncate font-mono text-[12.5px] text-muted">{charge.external_id}</span>
       <span className="relative text-right text-muted text-small">
-        <When at={charge.created_at} side="end" />
+        <RelativeTime at={charge.created_at} side="end" />
       </span>
     </li>
   )

@@ -3,7 +3,7 @@ import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { Bank } from '#app/[mode]/bank/bank.tsx'
 import { OpenCharges } from '#app/[mode]/bank/open-charges.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMember } from '#lib/edge/session/gate.ts'
 import { findCharge, listChargeRows } from '#lib/rooms/charges/queries.ts'
@@ -27,9 +27,9 @@ export default async function BankPage({ params, searchParams }: BankPageProps) 
   const { account, mode } = await requireMember(params)
   if (mode !== 'test') notFound()
   const { code, charge } = await searchParams
-  const [t, reading, open] = await Promise.all([
+  const [t, reading, openCharges] = await Promise.all([
     getTranslations('bank'),
-    readWanted(account.id, code, charge),
+    readRequestedCharge(account.id, code, charge),
     listChargeRows(account.id, 'test', { status: 'pending', limit: OPEN_MAX }),
   ])
   const pasted = typeof code === 'string' ? code : ''
@@ -37,17 +37,17 @@ export default async function BankPage({ params, searchParams }: BankPageProps) 
     <>
       <PageHead title={t('title')} />
       <p className="-mt-3 mb-6 max-w-[62ch] text-muted md:-mt-4">{t('about')}</p>
-      <ClientWords of={['bank', 'chargeStatus']}>
+      <ClientMessages namespaces={['bank', 'chargeStatus']}>
         <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,30rem)_minmax(0,1fr)] lg:gap-8">
           <Bank key={reading?.charge?.id ?? pasted} reading={reading} code={pasted} />
-          <OpenCharges charges={open.rows} most={OPEN_MAX} chosen={reading?.charge?.id} />
+          <OpenCharges charges={openCharges.rows} limit={OPEN_MAX} chosenId={reading?.charge?.id} />
         </div>
-      </ClientWords>
+      </ClientMessages>
     </>
   )
 }
 
-async function readWanted(
+async function readRequestedCharge(
   accountId: string,
   code: SearchParams[string],
   charge: SearchParams[string],

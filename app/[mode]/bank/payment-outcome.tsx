@@ -4,18 +4,18 @@ import { Check, type LucideIcon, TimerOff, X } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { useEffect, useRef } from 'react'
-import type { Outcome, Payable } from '#app/[mode]/bank/confirm-payment.tsx'
+import type { Outcome, PayableReading } from '#app/[mode]/bank/confirm-payment.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 
-const LOOKS: Record<Outcome, { tone: string; icon: LucideIcon }> = {
+const OUTCOME_STYLES: Record<Outcome, { tone: string; icon: LucideIcon }> = {
   paid: { tone: 'bg-ok-soft text-ok', icon: Check },
   failed: { tone: 'bg-bad-soft text-bad', icon: X },
   expired: { tone: 'bg-off-soft text-off', icon: TimerOff },
 }
 
 interface PaymentOutcomeProps {
-  charge: Payable['charge']
+  charge: PayableReading['charge']
   outcome: Outcome
   restart: () => void
 }
@@ -26,7 +26,7 @@ export function PaymentOutcome({ charge, outcome, restart }: PaymentOutcomeProps
   const title = useRef<HTMLHeadingElement>(null)
   // The pressed button is gone: focusing the title makes screen readers announce the outcome.
   useEffect(() => title.current?.focus(), [])
-  const { tone, icon: Icon } = LOOKS[outcome]
+  const { tone, icon: Icon } = OUTCOME_STYLES[outcome]
   const values = { amount: moneyText(charge.amount, locale) }
   return (
     <div className="text-center">
@@ -52,7 +52,7 @@ export function PaymentOutcome({ charge, outcome, restart }: PaymentOutcomeProps
         >
           {t('seeEvents')}
         </Link>
-        <Button look="plain" className="justify-center" onClick={restart}>
+        <Button variant="plain" className="justify-center" onClick={restart}>
           {t('another')}
         </Button>
       </div>

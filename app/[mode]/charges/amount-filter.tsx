@@ -47,9 +47,9 @@ export function AmountFilter({ get, set }: AmountFilterProps) {
         </button>
       )}
       <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={t('charges.amount')}>
-        <Amounts
-          from={centsOf(get('amount_from'))}
-          to={centsOf(get('amount_to'))}
+        <AmountRangeForm
+          from={parseCents(get('amount_from'))}
+          to={parseCents(get('amount_to'))}
           onChoose={(from, to) => {
             setOpen(false)
             set({ amount_from: from, amount_to: to })
@@ -60,31 +60,30 @@ export function AmountFilter({ get, set }: AmountFilterProps) {
   )
 }
 
-interface AmountsProps {
+interface AmountRangeFormProps {
   from: number | null
   to: number | null
   onChoose: (from: string | null, to: string | null) => void
 }
 
-function Amounts({ from, to, onChoose }: AmountsProps) {
+function AmountRangeForm({ from, to, onChoose }: AmountRangeFormProps) {
   const t = useTranslations()
   const locale = useLocale()
   const [problems, setProblems] = useState<Record<string, string>>({})
-  const shown = (amount: number | null) => (amount === null ? '' : formatReais(amount, locale))
+  const amountText = (amount: number | null) => (amount === null ? '' : formatReais(amount, locale))
   function submit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault()
     const data = new FormData(event.currentTarget)
-    const written = ['amount_from', 'amount_to'].map(name => String(data.get(name)).trim())
-    const [first = null, last = null] = written.map(text => (text ? parseReais(text) : null))
-    const wrong = written.map((text, at) => text !== '' && [first, last][at] === null)
-    const isReversed = first !== null && last !== null && last < first
+    const texts = ['amount_from', 'amount_to'].map(name => String(data.get(name)).trim())
+    const [min = null, max = null] = texts.map(text => (text ? parseReais(text) : null))
+    const invalid = texts.map((text, at) => text !== '' && [min, max][at] === null)
+    const isReversed = min !== null && max !== null && max < min
     const found: Record<string, string> = {}
-    if (wrong[0]) found.amount_from = t('charges.amountInvalid')
-    if (wrong[1]) found.amount_to = t('charges.amountInvalid')
+    if (invalid[0]) found.amount_from = t('charges.amountInvalid')
+    if (invalid[1]) found.amount_to = t('charges.amountInvalid')
     if (isReversed) found.amount_to = t('charges.amountOrder')
     setProblems(found)
-    if (Object.keys(found).length === 0)
-      onChoose(first?.toString() ?? null, last?.toString() ?? null)
+    if (Object.keys(found).length === 0) onChoose(min?.toString() ?? null, max?.toString() ?? null)
   }
   return (
     <form onSubmit={submit} noValidate className="grid gap-5">
@@ -92,18 +91,18 @@ function Amounts({ from, to, onChoose }: AmountsProps) {
         <MoneyField
           label={t('charges.amountFrom')}
           name="amount_from"
-          defaultValue={shown(from)}
+          defaultValue={amountText(from)}
           problem={problems.amount_from}
         />
         <MoneyField
           label={t('charges.amountTo')}
           name="amount_to"
-          defaultValue={shown(to)}
+          defaultValue={amountText(to)}
           problem={problems.amount_to}
         />
       </div>
       <p className="-mt-2 text-muted text-small">{t('charges.amountHint')}</p>
-      <Button look="primary" type="submit">
+      <Button variant="primary" type="submit">
         {t('ui.apply')}
       </Button>
     </form>
@@ -111,7 +110,7 @@ function Amounts({ from, to, onChoose }: AmountsProps) {
 }
 
 /** Parses cents; null for an absent or invalid value, which the server ignores, too. */
-function centsOf(text: string): number | null {
+function parseCents(text: string): number | null {
   return /^\d{1,12}$/.test(text) ? Number(text) : null
 }
 
@@ -119,7 +118,7 @@ function useRangeText(first: string, last: string): string | null {
   const t = useTranslations('charges')
   const locale = useLocale()
   const [from, to] = [first, last].map(text => {
-    const amount = centsOf(text)
+    const amount = parseCents(text)
     return amount === null ? null : moneyText(amount, locale)
   })
   if (from && to) return t('between', { from, to })

@@ -5,43 +5,43 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { AmountFilter } from '#app/[mode]/charges/amount-filter.tsx'
 import { ChargeSummary } from '#app/[mode]/charges/summary.tsx'
-import { ListBody, NoneFit } from '#components/filters/list-body.tsx'
+import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { type ListPage, useLivePage } from '#components/filters/live-page.ts'
 import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
-import { IfMay } from '#components/nav/may.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { ChargeRows } from '#components/status/charge-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 
-const LIVE_MS = 4_000
+const REFRESH_MS = 4_000
 
 interface ChargeListProps {
   /** `asked`: API parameters of this page. `filters`: the same without limit and cursor. */
-  asked: Record<string, string>
+  apiParams: Record<string, string>
   filters: Record<string, string>
-  first: ListPage<ListedCharge>
+  initialData: ListPage<ListedCharge>
 }
 
 /** The charges that match the filters, refetched while one of them is pending. */
-export function ChargeList({ asked, filters, first }: ChargeListProps) {
+export function ChargeList({ apiParams, filters, initialData }: ChargeListProps) {
   const t = useTranslations('charges')
-  const address = useFilters()
-  const path = `/transactions?${new URLSearchParams(asked)}`
-  const { data, error } = useLivePage(path, first, LIVE_MS)
-  const clear = () => address.set(UNSET)
+  const urlFilters = useFilters()
+  const path = `/transactions?${new URLSearchParams(apiParams)}`
+  const { data, error } = useLivePage(path, initialData, REFRESH_MS)
+  const clear = () => urlFilters.set(CLEARED_FILTERS)
   const isFiltered = Object.keys(filters).length > 0
   const isEmpty = data.data.length === 0
   return (
     <>
-      <ChargeFilters {...address} />
+      <ChargeFilters {...urlFilters} />
       {isEmpty && !isFiltered ? null : <ChargeSummary filters={filters} clear={clear} />}
-      <ListBody error={error} isPending={address.isPending} nextCursor={data.next_cursor}>
+      <ListBody error={error} isPending={urlFilters.isPending} nextCursor={data.next_cursor}>
         {isEmpty ? (
           <NoCharges clear={isFiltered ? clear : null} />
         ) : (
@@ -58,10 +58,10 @@ function NoCharges({ clear }: { clear: (() => void) | null }) {
   return (
     <Sheet>
       {clear ? (
-        <NoneFit title={t('noneFit')} text={t('noneFitText')} clear={clear} />
+        <NoMatches title={t('noneFit')} text={t('noneFitText')} clear={clear} />
       ) : (
-        <Empty icon={QrCode} title={t('none')} text={t('noneText')}>
-          <IfMay do="transactions:write">
+        <EmptyState icon={QrCode} title={t('none')} text={t('noneText')}>
+          <IfAllowed permission="transactions:write">
             <Link
               href={`/${scope.mode}/charges/new`}
               prefetch={false}
@@ -70,15 +70,15 @@ function NoCharges({ clear }: { clear: (() => void) | null }) {
               <Plus size={17} aria-hidden />
               {t('new')}
             </Link>
-          </IfMay>
-        </Empty>
+          </IfAllowed>
+        </EmptyState>
       )}
     </Sheet>
   )
 }
 
 /** Clears every filter of the list. */
-const UNSET = Object.fromEntries(
+const CLEARED_FILTERS = Object.fromEntries(
   ['status', 'q', 'period', 'from', 'to', 'amount_from', 'amount_to'].map(name => [name, null]),
 )
 

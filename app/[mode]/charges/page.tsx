@@ -3,8 +3,8 @@ import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
 import { ChargeList } from '#app/[mode]/charges/list.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
-import { IfMay } from '#components/nav/may.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMember } from '#lib/edge/session/gate.ts'
@@ -12,7 +12,7 @@ import { listChargeRows } from '#lib/rooms/charges/queries.ts'
 import { readChargeFilters } from '#lib/views/dashboard/charge-filters.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
-const SHOWN = 25
+const PAGE_SIZE = 25
 
 interface ChargesPageProps {
   params: Promise<{ mode: string }>
@@ -25,21 +25,25 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function ChargesPage({ params, searchParams }: ChargesPageProps) {
   const { account, mode } = await requireMember(params)
-  const [t, given] = await Promise.all([getTranslations('charges'), searchParams])
-  const { apiParams: asked, query } = readChargeFilters(given, account.timeZone, SHOWN)
+  const [t, search] = await Promise.all([getTranslations('charges'), searchParams])
+  const { apiParams, query } = readChargeFilters(search, account.timeZone, PAGE_SIZE)
   const { rows, nextCursor } = await listChargeRows(account.id, mode, query)
-  const { limit, cursor, ...filters } = asked
+  const { limit, cursor, ...filters } = apiParams
   return (
-    <ClientWords of={['charges', 'chargeStatus']}>
+    <ClientMessages namespaces={['charges', 'chargeStatus']}>
       <PageHead title={t('title')}>
-        <IfMay do="transactions:write">
+        <IfAllowed permission="transactions:write">
           <Link href={`/${mode}/charges/new`} prefetch={false} className={buttonClass('primary')}>
             <Plus size={17} aria-hidden />
             {t('new')}
           </Link>
-        </IfMay>
+        </IfAllowed>
       </PageHead>
-      <ChargeList asked={asked} filters={filters} first={{ data: rows, next_cursor: nextCursor }} />
-    </ClientWords>
+      <ChargeList
+        apiParams={apiParams}
+        filters={filters}
+        initialData={{ data: rows, next_cursor: nextCursor }}
+      />
+    </ClientMessages>
   )
 }

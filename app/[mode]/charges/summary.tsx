@@ -9,7 +9,7 @@ import { useApi } from '#components/nav/world.tsx'
 import { Skeleton } from '#components/ui/sheet.tsx'
 import type { ChargeTotals } from '#lib/rooms/charges/schema.ts'
 
-const LIVE_MS = 15_000
+const REFRESH_MS = 15_000
 
 interface ChargeSummaryProps {
   filters: Record<string, string>
@@ -37,7 +37,7 @@ export function ChargeSummary({ filters, clear }: ChargeSummaryProps) {
         </p>
       ) : null}
       <div className="-mx-2.5 flex flex-wrap items-center md:mr-0 md:ml-auto">
-        <ExportCharges asked={String(new URLSearchParams(filters))} />
+        <ExportCharges query={String(new URLSearchParams(filters))} />
       </div>
     </div>
   )
@@ -55,35 +55,35 @@ function Totals({ filters }: Pick<ChargeSummaryProps, 'filters'>) {
   const { data, error } = useQuery({
     queryKey: ['charges', api.scope, path],
     queryFn: ({ signal }) => api.get<ChargeTotals>(path, signal),
-    refetchInterval: LIVE_MS,
+    refetchInterval: REFRESH_MS,
   })
   if (!data && error) return <p className="text-muted">{t('totalFailed')}</p>
   if (!data) return <Skeleton className="h-[22px] w-[330px] max-w-full" />
   const { count, amount, paid_amount, is_exact } = data
-  const least = is_exact ? null : <span className="text-muted">{t('more')} </span>
+  const atLeast = is_exact ? null : <span className="text-muted">{t('more')} </span>
   return (
     <p className="flex min-h-[22px] flex-wrap gap-x-4" data-testid="charge-totals">
       <span className="font-semibold">
         {is_exact ? t('count', { count }) : t('countMore', { count })}
       </span>
       <span>
-        {least}
+        {atLeast}
         <Money cents={amount} /> <span className="text-muted">{t('sum')}</span>
       </span>
       <span>
-        {least}
+        {atLeast}
         <Money cents={paid_amount} /> <span className="text-muted">{t('sumPaid')}</span>
       </span>
     </p>
   )
 }
 
-function ExportCharges({ asked }: { asked: string }) {
+function ExportCharges({ query }: { query: string }) {
   const t = useTranslations('charges')
   return (
     <ExportButton
-      path={`/dashboard/charges/export?locale=${useLocale()}&${asked}`}
-      words={{
+      path={`/dashboard/charges/export?locale=${useLocale()}&${query}`}
+      labels={{
         save: t('export'),
         stop: t('stop'),
         broken: t('exportBroken'),

@@ -4,7 +4,7 @@ import { useFormatter, useLocale, useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
 import { LedgerCheck } from '#app/[mode]/home/ledger-check.tsx'
 import { HeroMoney, Money, moneyText } from '#components/format/format.tsx'
-import { IfMay } from '#components/nav/may.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import type { Home } from '#lib/views/dashboard/schema.ts'
@@ -15,7 +15,7 @@ interface BalanceProps extends Pick<Home, 'balance' | 'books'> {
 
 export function Balance({ balance, books, mode }: BalanceProps) {
   const t = useTranslations('balance')
-  const at = `/${mode}`
+  const basePath = `/${mode}`
   return (
     <section aria-label={t('title')} className="md:px-7 md:py-7">
       <p className="flex min-h-6 flex-wrap items-center gap-x-2 gap-y-1 text-muted text-small max-md:pr-14">
@@ -26,31 +26,31 @@ export function Balance({ balance, books, mode }: BalanceProps) {
       </p>
       <BalanceAnnouncement available={balance.available} />
       <p className="mt-2.5 text-muted text-small">
-        <Held {...balance} />
+        <HeldAmount {...balance} />
       </p>
       <div className="mt-4 grid grid-cols-2 gap-2.5 md:mt-6 md:flex">
-        <IfMay do="transactions:write">
+        <IfAllowed permission="transactions:write">
           <Link
-            href={`${at}/charges/new`}
+            href={`${basePath}/charges/new`}
             prefetch={false}
             className={`${buttonClass('primary')} max-md:min-h-12 md:hidden`}
           >
             <Plus size={18} aria-hidden />
             {t('charge')}
           </Link>
-        </IfMay>
-        <IfMay do="withdrawals:write">
+        </IfAllowed>
+        <IfAllowed permission="withdrawals:write">
           <Link
-            href={`${at}/withdrawals/new`}
+            href={`${basePath}/withdrawals/new`}
             prefetch={false}
             className={`${buttonClass('quiet')} max-md:min-h-12`}
           >
             <ArrowUpRight size={17} aria-hidden />
             {t('withdraw')}
           </Link>
-        </IfMay>
+        </IfAllowed>
         <Link
-          href={`${at}/statement`}
+          href={`${basePath}/statement`}
           prefetch={false}
           className={`${buttonClass('quiet')} max-md:hidden`}
         >
@@ -62,7 +62,7 @@ export function Balance({ balance, books, mode }: BalanceProps) {
   )
 }
 
-function Held({ outbound, held }: Home['balance']) {
+function HeldAmount({ outbound, held }: Home['balance']) {
   const t = useTranslations('balance')
   const format = useFormatter()
   if (outbound === 0) return t('nothingHeld')
@@ -76,23 +76,26 @@ function Held({ outbound, held }: Home['balance']) {
 }
 
 /** Minimum pause between announcements: the balance of a busy shop changes all the time. */
-const QUIET_MS = 30_000
+const ANNOUNCE_INTERVAL_MIN_MS = 30_000
 
 /** Announces a changed balance to screen readers. */
 function BalanceAnnouncement({ available }: { available: number }) {
   const t = useTranslations('balance')
   const locale = useLocale()
-  const known = useRef(available)
-  const saidAt = useRef(0)
+  const announced = useRef(available)
+  const announcedAt = useRef(0)
   const [text, setText] = useState('')
   useEffect(() => {
-    if (known.current === available) return
-    const say = () => {
-      known.current = available
-      saidAt.current = Date.now()
+    if (announced.current === available) return
+    const announce = () => {
+      announced.current = available
+      announcedAt.current = Date.now()
       setText(t('said', { amount: moneyText(available, locale) }))
     }
-    const timer = setTimeout(say, Math.max(0, saidAt.current + QUIET_MS - Date.now()))
+    const timer = setTimeout(
+      announce,
+      Math.max(0, announcedAt.current + ANNOUNCE_INTERVAL_MIN_MS - Date.now()),
+    )
     return () => clearTimeout(timer)
   }, [available, locale, t])
   return (

@@ -41,9 +41,9 @@ export function ChartCard({ days }: { days: DayReceived[] }) {
           </p>
         </div>
         <div aria-hidden={sum === 0} className="relative h-20 md:h-[168px]">
-          {sum > 0 ? <Chart days={days} /> : <Nothing text={t('none')} />}
+          {sum > 0 ? <Chart days={days} /> : <NoPayments text={t('none')} />}
         </div>
-        <Labels days={days.map(({ day }) => day)} />
+        <DayLabels days={days.map(({ day }) => day)} />
         <div className="mt-3 md:hidden">{picker}</div>
         <DayTable days={days} />
       </Sheet>
@@ -51,7 +51,7 @@ export function ChartCard({ days }: { days: DayReceived[] }) {
   )
 }
 
-function Nothing({ text }: { text: string }) {
+function NoPayments({ text }: { text: string }) {
   return (
     <p className="grid h-full place-items-center border-line2 border-b text-muted text-small">
       {text}
@@ -60,27 +60,27 @@ function Nothing({ text }: { text: string }) {
 }
 
 /** Up to this many bars are wide enough for a label each. */
-const FEW = 10
+const LABELED_BARS_MAX = 10
 
 /** Labels below the bars: five when there are many, the outer two aligned with the edges. */
-function Labels({ days }: { days: string[] }) {
+function DayLabels({ days }: { days: string[] }) {
   const format = useDayText()
-  const isFew = days.length <= FEW
-  const marks = isFew ? days.length : 5
-  const places = Array.from({ length: marks }, (_, nth) =>
+  const hasLabelPerBar = days.length <= LABELED_BARS_MAX
+  const marks = hasLabelPerBar ? days.length : 5
+  const labeledDays = Array.from({ length: marks }, (_, nth) =>
     Math.round((nth * (days.length - 1)) / Math.max(1, marks - 1)),
   )
   return (
     <p aria-hidden className="relative mt-3 h-5 text-muted text-small">
-      {places.map((place, nth) => {
+      {labeledDays.map((place, nth) => {
         const isEdge = nth === 0 || nth === marks - 1
-        const look = `${isEdge ? '' : 'max-md:hidden'} ${isEdge && !isFew ? '' : '-translate-x-1/2'}`
+        const look = `${isEdge ? '' : 'max-md:hidden'} ${isEdge && !hasLabelPerBar ? '' : '-translate-x-1/2'}`
         const middle = { left: `${((place + 0.5) / days.length) * 100}%` }
         const edge = nth === 0 ? { left: 0 } : { right: 0 }
         return (
           <span
             key={place}
-            style={isEdge && !isFew ? edge : middle}
+            style={isEdge && !hasLabelPerBar ? edge : middle}
             className={`absolute whitespace-nowrap ${look}`}
           >
             {format(days[place] ?? '')}
@@ -123,8 +123,8 @@ function DayTable({ days }: { days: DayReceived[] }) {
 /** Formats a calendar day without a time zone: 6 nov, or Nov 6. */
 function useDayText(): (day: string) => string {
   const format = useFormatter()
-  const look = { day: 'numeric', month: 'short', timeZone: 'UTC' } as const
-  return day => format.dateTime(new Date(day), look).replace(' de ', ' ').replace('.', '')
+  const options = { day: 'numeric', month: 'short', timeZone: 'UTC' } as const
+  return day => format.dateTime(new Date(day), options).replace(' de ', ' ').replace('.', '')
 }
 
 /** Describes the days shown: how many, or which if the user chose them. */

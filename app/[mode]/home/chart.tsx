@@ -6,17 +6,17 @@ import { Bar, BarChart, CartesianGrid, Tooltip, type TooltipContentProps, YAxis 
 import { moneyText } from '#components/format/format.tsx'
 import type { DayReceived } from '#lib/views/dashboard/schema.ts'
 
-const QUIET = 'color-mix(in srgb, var(--accent) 32%, var(--surface))'
-const LOUD = 'var(--accent)'
+const BAR_COLOR = 'color-mix(in srgb, var(--accent) 32%, var(--surface))'
+const HIGHLIGHT_COLOR = 'var(--accent)'
 
 /** One bar per day, the best highlighted; pointer and arrow keys show the others' values. */
 export function Chart({ days }: { days: DayReceived[] }) {
   const t = useTranslations('chart')
   const best = Math.max(...days.map(({ amount }) => amount))
-  const [isRead, setRead] = useState(false)
+  const [isTooltipOpen, setTooltipOpen] = useState(false)
   const bars = days.map(day => ({
     ...day,
-    fill: day.amount === best && !isRead ? LOUD : QUIET,
+    fill: day.amount === best && !isTooltipOpen ? HIGHLIGHT_COLOR : BAR_COLOR,
   }))
   return (
     <BarChart
@@ -25,26 +25,26 @@ export function Chart({ days }: { days: DayReceived[] }) {
       margin={{ top: 6, right: 0, bottom: 0, left: 0 }}
       barCategoryGap={days.length > 120 ? 0 : '7%'}
       title={t('keys')}
-      onMouseMove={({ isTooltipActive }) => setRead(Boolean(isTooltipActive))}
-      onMouseLeave={() => setRead(false)}
+      onMouseMove={({ isTooltipActive }) => setTooltipOpen(Boolean(isTooltipActive))}
+      onMouseLeave={() => setTooltipOpen(false)}
       style={{ width: '100%', height: '100%' }}
     >
       <CartesianGrid vertical={false} stroke="var(--line)" strokeDasharray="2 4" />
       <YAxis hide domain={[0, 'dataMax']} tickCount={5} />
-      <Tooltip cursor={false} isAnimationActive={false} content={DayTip} />
+      <Tooltip cursor={false} isAnimationActive={false} content={DayTooltip} />
       <Bar
         dataKey="amount"
         radius={3}
         minPointSize={2}
         maxBarSize={64}
         isAnimationActive={false}
-        activeBar={{ fill: LOUD }}
+        activeBar={{ fill: HIGHLIGHT_COLOR }}
       />
     </BarChart>
   )
 }
 
-function DayTip({ active, payload }: TooltipContentProps) {
+function DayTooltip({ active, payload }: TooltipContentProps) {
   const t = useTranslations('chart')
   const locale = useLocale()
   const day: DayReceived | undefined = payload[0]?.payload

@@ -1,21 +1,21 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { Days } from '#components/filters/period-filter.tsx'
+import { DayRangeForm } from '#components/filters/period-filter.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 
-interface ChooseDaysProps {
+interface DayRangeDialogProps {
   from: string
   to: string
   onChoose: (from: string, to: string) => void
   onClose: () => void
 }
 
-export function ChooseDays({ onClose, ...days }: ChooseDaysProps) {
+export function DayRangeDialog({ onClose, ...days }: DayRangeDialogProps) {
   const t = useTranslations('period')
   return (
     <Dialog isOpen onClose={onClose} title={t('custom')}>
-      <Days {...days} />
+      <DayRangeForm {...days} />
     </Dialog>
   )
 }

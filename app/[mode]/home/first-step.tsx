@@ -5,7 +5,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import type { FirstStepName } from '#lib/views/dashboard/schema.ts'
 
-const PLACES: Record<FirstStepName, string> = {
+const STEP_PATHS: Record<FirstStepName, string> = {
   token: '/test/settings/tokens',
   payment: '/test/charges/new',
   webhook: '/test/webhooks/endpoints',
@@ -42,13 +42,15 @@ export function FirstStep({ step, isDone, isNext, origin, isLocal }: FirstStepPr
               <p className="mt-0.5 max-w-[64ch] text-muted text-small">{t(`${step}.text`)}</p>
             ) : null}
           </div>
-          {isDone ? null : <Ways step={step} isNext={isNext} />}
+          {isDone ? null : <StepActions step={step} isNext={isNext} />}
         </div>
-        {isNext && step === 'payment' ? <Line text={chargeLine(origin, t('tokenWord'))} /> : null}
+        {isNext && step === 'payment' ? (
+          <CommandExample text={chargeCommand(origin, t('tokenWord'))} />
+        ) : null}
         {isNext && step === 'webhook' && isLocal ? (
           <>
             <p className="mt-3 text-muted text-small">{t('webhook.local')}</p>
-            <Line text={RECEIVER} />
+            <CommandExample text={RECEIVER_COMMAND} />
           </>
         ) : null}
       </div>
@@ -56,7 +58,7 @@ export function FirstStep({ step, isDone, isNext, origin, isLocal }: FirstStepPr
   )
 }
 
-function Ways({ step, isNext }: { step: FirstStepName; isNext: boolean }) {
+function StepActions({ step, isNext }: { step: FirstStepName; isNext: boolean }) {
   const t = useTranslations('steps')
   return (
     <div className="flex shrink-0 flex-wrap gap-2">
@@ -66,7 +68,7 @@ function Ways({ step, isNext }: { step: FirstStepName; isNext: boolean }) {
         </Link>
       ) : null}
       <Link
-        href={PLACES[step]}
+        href={STEP_PATHS[step]}
         prefetch={false}
         className={buttonClass(isNext ? 'quiet' : 'plain')}
       >
@@ -76,7 +78,7 @@ function Ways({ step, isNext }: { step: FirstStepName; isNext: boolean }) {
   )
 }
 
-function Line({ text }: { text: string }) {
+function CommandExample({ text }: { text: string }) {
   const t = useTranslations('steps')
   return (
     <div className="mt-2.5 flex items-start gap-x-2 rounded-control bg-sunk p-2 pl-4 max-md:flex-col">
@@ -88,15 +90,15 @@ function Line({ text }: { text: string }) {
       >
         <pre className="font-mono text-[13px] leading-[1.65]">{text}</pre>
       </section>
-      <CopyButton text={text} look="plain" />
+      <CopyButton text={text} variant="plain" />
     </div>
   )
 }
 
-const RECEIVER = `node -e "require('http').createServer((q, s) => {
+const RECEIVER_COMMAND = `node -e "require('http').createServer((q, s) => {
   q.pipe(process.stdout); s.end() }).listen(9000)"`
 
-function chargeLine(origin: string, token: string): string {
+function chargeCommand(origin: string, token: string): string {
   return `curl ${origin}/api/transactions \\
   -H "Authorization: Bearer ${token}" \\
   -H "Content-Type: application/json" \\

@@ -5,52 +5,52 @@ import { X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import { FirstStep } from '#app/[mode]/home/first-step.tsx'
-import { keepPreference } from '#components/format/preferences.ts'
+import { storePreference } from '#components/format/preferences.ts'
 import { useApi } from '#components/nav/world.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { FIRST_STEPS, FIRST_STEPS_COOKIE, type Steps } from '#lib/views/dashboard/schema.ts'
 
 const REFRESH_MS = 3_000
 /** Time the finished list stays visible. */
-const STAYS_MS = 4_000
+const DONE_SHOWN_MS = 4_000
 
 interface FirstStepsProps {
-  first: Steps
+  initialData: Steps
   origin: string
   /** Whether webhooks may be sent to this machine. */
   isLocal: boolean
 }
 
-const isAll = (steps: Steps) => FIRST_STEPS.every(step => steps[step])
+const isAllDone = (steps: Steps) => FIRST_STEPS.every(step => steps[step])
 
 /** Steps from an empty account to a working integration, each checked off automatically. */
-export function FirstSteps({ first, origin, isLocal }: FirstStepsProps) {
+export function FirstSteps({ initialData, origin, isLocal }: FirstStepsProps) {
   const t = useTranslations('steps')
   const api = useApi()
-  const [isGone, setGone] = useState(false)
+  const [isDismissed, setDismissed] = useState(false)
   const { data: steps } = useQuery({
     queryKey: ['steps', api.scope.mode, api.scope.accountId],
     queryFn: async ({ signal }) =>
       (await api.get<{ data: Steps }>('/dashboard/steps', signal)).data,
-    initialData: first,
+    initialData,
     refetchInterval: ({ state }) =>
-      isGone || (state.data && isAll(state.data)) ? false : REFRESH_MS,
+      isDismissed || (state.data && isAllDone(state.data)) ? false : REFRESH_MS,
     gcTime: 0,
   })
   const next = FIRST_STEPS.find(step => !steps[step])
   const done = FIRST_STEPS.filter(step => steps[step]).length
-  const isDone = isAll(steps)
-  const queries = useQueryClient()
+  const isDone = isAllDone(steps)
+  const queryClient = useQueryClient()
   // A finished step changes the figures of the page, too.
   useEffect(() => {
-    if (done > 0) queries.invalidateQueries({ queryKey: ['home'] })
-  }, [done, queries])
+    if (done > 0) queryClient.invalidateQueries({ queryKey: ['home'] })
+  }, [done, queryClient])
   useEffect(() => {
     if (!isDone) return
-    const timer = setTimeout(() => setGone(true), STAYS_MS)
+    const timer = setTimeout(() => setDismissed(true), DONE_SHOWN_MS)
     return () => clearTimeout(timer)
   }, [isDone])
-  if (isGone) return null
+  if (isDismissed) return null
   return (
     <section aria-labelledby="first-steps" data-testid="first-steps">
       <Sheet className="px-4 py-4 md:px-7 md:py-6">
@@ -66,8 +66,8 @@ export function FirstSteps({ first, origin, isLocal }: FirstStepsProps) {
           <button
             type="button"
             onClick={() => {
-              keepPreference(FIRST_STEPS_COOKIE, 'hidden')
-              setGone(true)
+              storePreference(FIRST_STEPS_COOKIE, 'hidden')
+              setDismissed(true)
             }}
             className="-mr-2 inline-flex min-h-9 shrink-0 items-center gap-1.5 rounded-control px-2 font-medium text-muted text-small hover:bg-sunk hover:text-ink"
           >

@@ -1,7 +1,7 @@
 import { Check, CircleAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Hint } from '#app/[mode]/home/hint.tsx'
-import { DATED, useTimeText } from '#components/format/exact-time.tsx'
+import { DATED_FORMAT, useTimeText } from '#components/format/exact-time.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import type { Home } from '#lib/views/dashboard/schema.ts'
@@ -11,7 +11,7 @@ export function LedgerCheck({ books }: Pick<Home, 'books'>) {
   const t = useTranslations('books')
   const text = useTimeText()
   if (!books) return null
-  const time = text(books.checked_at, DATED)
+  const time = text(books.checked_at, DATED_FORMAT)
   return books.is_right ? (
     <Hint isPlain text={t('rightWhen', { time })}>
       <Chip tone="ok" icon={Check}>

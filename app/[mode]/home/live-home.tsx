@@ -8,12 +8,12 @@ import type { ReactNode } from 'react'
 import { Balance } from '#app/[mode]/home/balance.tsx'
 import { ChartCard } from '#app/[mode]/home/chart-card.tsx'
 import { LedgerWarning } from '#app/[mode]/home/ledger-check.tsx'
-import { Received } from '#app/[mode]/home/received.tsx'
-import { IfMay } from '#components/nav/may.tsx'
+import { ReceivedPayments } from '#app/[mode]/home/received.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { ChargeRows } from '#components/status/charge-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
@@ -22,7 +22,7 @@ import type { Home } from '#lib/views/dashboard/schema.ts'
 const REFRESH_MS = 10_000
 
 interface LiveHomeProps {
-  first: Home
+  initialData: Home
   /** The days of the chart, as query parameters of the API. */
   query: string
   /** Shown between the balance and the payments received. */
@@ -30,7 +30,7 @@ interface LiveHomeProps {
 }
 
 /** The home page, refetched every few seconds while it is visible. */
-export function LiveHome({ first, query, children }: LiveHomeProps) {
+export function LiveHome({ initialData, query, children }: LiveHomeProps) {
   const api = useApi()
   const { mode, accountId } = api.scope
   const { data: home } = useQuery({
@@ -39,7 +39,7 @@ export function LiveHome({ first, query, children }: LiveHomeProps) {
       const { data } = await api.get<{ data: Home }>(`/dashboard/home?${query}`, signal)
       return data
     },
-    initialData: first,
+    initialData,
     refetchInterval: REFRESH_MS,
     // A later visit must start from the server's data, not from this cache.
     gcTime: 0,
@@ -56,7 +56,7 @@ export function LiveHome({ first, query, children }: LiveHomeProps) {
           <Balance balance={home.balance} books={home.books} mode={mode} />
         </div>
         <div className="col-start-2 row-start-1 max-md:order-last">
-          <Received home={home} mode={mode} />
+          <ReceivedPayments home={home} mode={mode} />
         </div>
         <div className="col-span-2 empty:hidden">{children}</div>
         <div className="col-span-2">
@@ -91,7 +91,7 @@ function LatestCharges({ charges, mode }: LatestChargesProps) {
       </div>
       {charges.length === 0 ? (
         <Sheet>
-          <None mode={mode} />
+          <NoCharges mode={mode} />
         </Sheet>
       ) : (
         <ChargeRows label={t('recent')} created={t('created')} charges={charges} />
@@ -100,16 +100,16 @@ function LatestCharges({ charges, mode }: LatestChargesProps) {
   )
 }
 
-function None({ mode }: { mode: Mode }) {
+function NoCharges({ mode }: { mode: Mode }) {
   const t = useTranslations('home')
   return (
-    <Empty icon={QrCode} title={t('none')} text={t('noneHow')}>
-      <IfMay do="transactions:write">
+    <EmptyState icon={QrCode} title={t('none')} text={t('noneHow')}>
+      <IfAllowed permission="transactions:write">
         <Link href={`/${mode}/charges/new`} prefetch={false} className={buttonClass('quiet')}>
           <Plus size={17} aria-hidden />
           {t('newCharge')}
         </Link>
-      </IfMay>
-    </Empty>
+      </IfAllowed>
+    </EmptyState>
   )
 }

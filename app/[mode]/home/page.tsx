@@ -6,8 +6,8 @@ import { useNow, useTimeZone, useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { FirstSteps } from '#app/[mode]/home/first-steps.tsx'
 import { LiveHome } from '#app/[mode]/home/live-home.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
-import { IfMay } from '#components/nav/may.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
@@ -22,7 +22,15 @@ import { readHome } from '#lib/views/dashboard/home.ts'
 import { FIRST_STEPS, FIRST_STEPS_COOKIE, type SearchParams } from '#lib/views/dashboard/schema.ts'
 import { readFirstSteps } from '#lib/views/dashboard/steps.ts'
 
-const WORDS = ['balance', 'books', 'home', 'chart', 'steps', 'charges', 'chargeStatus'] as const
+const NAMESPACES = [
+  'balance',
+  'books',
+  'home',
+  'chart',
+  'steps',
+  'charges',
+  'chargeStatus',
+] as const
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('nav'))('place.home') }
@@ -38,26 +46,26 @@ export default async function HomePage({ params, searchParams }: HomePageProps) 
   const user = await requireUser()
   const account = await chooseAccount(user)
   if (account && isModeOpen(mode)) {
-    return <OpenWorld {...{ account, mode }} name={user.name} search={await searchParams} />
+    return <AccountHome {...{ account, mode }} name={user.name} search={await searchParams} />
   }
   return (
     <>
       <h1 className="mb-6 truncate text-head max-md:sr-only">
         <Greeting name={user.name} />
       </h1>
-      {account ? <LiveClosed /> : <NoAccount />}
+      {account ? <LiveModeClosed /> : <NoAccount />}
     </>
   )
 }
 
-interface OpenWorldProps {
+interface AccountHomeProps {
   account: SessionAccount
   mode: Mode
   name: string
   search: SearchParams
 }
 
-async function OpenWorld({ account, mode, name, search }: OpenWorldProps) {
+async function AccountHome({ account, mode, name, search }: AccountHomeProps) {
   const isHidden = mode !== 'test' || (await cookies()).get(FIRST_STEPS_COOKIE)?.value === 'hidden'
   const [t, home, steps] = await Promise.all([
     getTranslations(),
@@ -71,8 +79,8 @@ async function OpenWorld({ account, mode, name, search }: OpenWorldProps) {
     <div className="relative">
       {/* Phones start with the amount; the search button is placed beside it. */}
       <div className="max-md:absolute max-md:top-0 max-md:right-0 max-md:z-10 max-md:[&>div>div:first-child]:basis-0">
-        <PageHead title={<Greeting name={name} />} isTitleForDesk>
-          <IfMay do="transactions:write">
+        <PageHead title={<Greeting name={name} />} isTitleDesktopOnly>
+          <IfAllowed permission="transactions:write">
             <Link
               href={`/${mode}/charges/new`}
               prefetch={false}
@@ -81,30 +89,30 @@ async function OpenWorld({ account, mode, name, search }: OpenWorldProps) {
               <Plus size={18} aria-hidden />
               {t('home.newCharge')}
             </Link>
-          </IfMay>
+          </IfAllowed>
         </PageHead>
       </div>
-      <ClientWords of={[...WORDS]}>
-        <LiveHome first={home} query={addressOf(search)} key={account.id}>
+      <ClientMessages namespaces={[...NAMESPACES]}>
+        <LiveHome initialData={home} query={chartQuery(search)} key={account.id}>
           {steps && FIRST_STEPS.some(step => !steps[step]) ? (
-            <FirstSteps first={steps} origin={PUBLIC_URL} isLocal={TROCO_ENV === 'local'} />
+            <FirstSteps initialData={steps} origin={PUBLIC_URL} isLocal={TROCO_ENV === 'local'} />
           ) : null}
         </LiveHome>
-      </ClientWords>
+      </ClientMessages>
     </div>
   )
 }
 
 /** Returns the query parameters that choose the days of the chart. */
-function addressOf(search: SearchParams): string {
-  const given = ['period', 'from', 'to'].flatMap(name => {
+function chartQuery(search: SearchParams): string {
+  const chartParams = ['period', 'from', 'to'].flatMap(name => {
     const value = search[name]
     return typeof value === 'string' ? [[name, value]] : []
   })
-  return new URLSearchParams(given).toString()
+  return new URLSearchParams(chartParams).toString()
 }
 
-async function LiveClosed() {
+async function LiveModeClosed() {
   const t = await getTranslations('live')
   return (
     <Sheet className="px-4 py-6 md:px-7 md:py-7">
@@ -144,6 +152,6 @@ function Greeting({ name }: { name: string }) {
   const hour = Number(format.format(useNow()))
   const time = hour < 5 || hour >= 18 ? 'evening' : hour < 12 ? 'morning' : 'afternoon'
   // A member invited by e-mail has no name yet.
-  const first = name.includes('@') ? '' : (name.split(/\s+/)[0] ?? '')
-  return first ? t('named', { greeting: t(time), name: first }) : t(time)
+  const firstName = name.includes('@') ? '' : (name.split(/\s+/)[0] ?? '')
+  return firstName ? t('named', { greeting: t(time), name: firstName }) : t(time)
 }

@@ -2,8 +2,8 @@ import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 
-const ChooseDays = dynamic(() =>
-  import('#app/[mode]/home/choose-days.tsx').then(found => found.ChooseDays),
+const DayRangeDialog = dynamic(() =>
+  import('#app/[mode]/home/choose-days.tsx').then(found => found.DayRangeDialog),
 )
 
 const PERIODS = ['7d', '30d', '90d', 'custom'] as const
@@ -35,7 +35,7 @@ export function RangePicker({ get, set }: RangePickerProps) {
         </button>
       ))}
       {isChoosing ? (
-        <ChooseDays
+        <DayRangeDialog
           from={get('from')}
           to={get('to')}
           onClose={() => setChoosing(false)}

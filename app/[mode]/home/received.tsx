@@ -8,11 +8,17 @@ import { HeroMoney, Money } from '#components/format/format.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import type { Home } from '#lib/views/dashboard/schema.ts'
 
-type Shown = 'received' | 'conversion' | 'median_seconds' | 'webhooks'
+type ReceivedFigures = 'received' | 'conversion' | 'median_seconds' | 'webhooks'
 
-export function Received({ home, mode }: { home: Pick<Home, Shown>; mode: Mode }) {
+export function ReceivedPayments({
+  home,
+  mode,
+}: {
+  home: Pick<Home, ReceivedFigures>
+  mode: Mode
+}) {
   const t = useTranslations('home')
-  const { span } = useDurations()
+  const { duration } = useDurations()
   const { today, week, month } = home.received
   const count = new Intl.NumberFormat(useLocale()).format(month.count)
   return (
@@ -37,10 +43,10 @@ export function Received({ home, mode }: { home: Pick<Home, Shown>; mode: Mode }
           {count}
         </Figure>
         <Figure name={t('conversion')} hint={t('conversionHint')}>
-          <Share of={home.conversion} digits={0} />
+          <Percentage ratio={home.conversion} digits={0} />
         </Figure>
         <Figure name={t('time')} hint={t('timeHint')} side="end">
-          {home.median_seconds === null ? '–' : span(home.median_seconds)}
+          {home.median_seconds === null ? '–' : duration(home.median_seconds)}
         </Figure>
       </dl>
       <p className="mt-3.5">
@@ -50,7 +56,7 @@ export function Received({ home, mode }: { home: Pick<Home, Shown>; mode: Mode }
           className="inline-flex min-h-6 items-center gap-2 text-muted text-small hover:text-ink hover:underline"
         >
           <Webhook size={17} strokeWidth={1.8} aria-hidden className="shrink-0" />
-          <Delivered webhooks={home.webhooks} />
+          <DeliveryRate webhooks={home.webhooks} />
         </Link>
       </p>
     </section>
@@ -77,24 +83,24 @@ function Figure({ name, hint, side, children }: FigureProps) {
   )
 }
 
-function Delivered({ webhooks }: Pick<Home, 'webhooks'>) {
+function DeliveryRate({ webhooks }: Pick<Home, 'webhooks'>) {
   const t = useTranslations('home')
   const locale = useLocale()
   if (!webhooks) return t('webhooksNone')
-  const share = shareText(webhooks.delivered, locale, 1)
+  const share = percentText(webhooks.delivered, locale, 1)
   if (webhooks.mean_ms === null) return t('webhooksNoMean', { share })
   const mean = new Intl.NumberFormat(locale).format(webhooks.mean_ms)
   return t('webhooks', { share, mean })
 }
 
-function Share({ of, digits }: { of: number | null; digits: number }) {
+function Percentage({ ratio, digits }: { ratio: number | null; digits: number }) {
   const locale = useLocale()
-  return of === null ? '–' : shareText(of, locale, digits)
+  return ratio === null ? '–' : percentText(ratio, locale, digits)
 }
 
 /** Truncates instead of rounding: 100 % must mean no exception. */
-function shareText(share: number, locale: string, digits: number): string {
-  const cut = Math.floor(share * 100 * 10 ** digits + 1e-9) / 10 ** digits / 100
+function percentText(ratio: number, locale: string, digits: number): string {
+  const truncated = Math.floor(ratio * 100 * 10 ** digits + 1e-9) / 10 ** digits / 100
   const options = { style: 'percent', maximumFractionDigits: digits } as const
-  return new Intl.NumberFormat(locale, options).format(cut)
+  return new Intl.NumberFormat(locale, options).format(truncated)
 }

@@ -17,7 +17,7 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import type { Target } from '#app/[mode]/palette/targets.ts'
 import { Money } from '#components/format/format.tsx'
-import { CHARGE_LOOKS, WITHDRAWAL_LOOKS } from '#components/status/state-chips.tsx'
+import { CHARGE_STATUS_STYLES, WITHDRAWAL_STATUS_STYLES } from '#components/status/state-chips.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { Hit } from '#lib/views/dashboard/schema.ts'
 
@@ -30,9 +30,9 @@ const ICONS: Record<Hit['kind'], LucideIcon> = {
   token: KeyRound,
 }
 
-const LOOKS = {
-  ...CHARGE_LOOKS,
-  ...WITHDRAWAL_LOOKS,
+const STATUS_STYLES = {
+  ...CHARGE_STATUS_STYLES,
+  ...WITHDRAWAL_STATUS_STYLES,
   completed: { tone: 'ok', icon: Check },
   delivered: { tone: 'ok', icon: Check },
   active: { tone: 'ok', icon: Check },
@@ -41,8 +41,8 @@ const LOOKS = {
   exhausted: { tone: 'bad', icon: X },
 } satisfies Record<string, { tone: Tone; icon: LucideIcon }>
 
-function isKnown(status: string): status is keyof typeof LOOKS {
-  return status in LOOKS
+function isKnown(status: string): status is keyof typeof STATUS_STYLES {
+  return status in STATUS_STYLES
 }
 
 const ITEM =
@@ -58,7 +58,7 @@ export function HitItem({ hit, onSelect }: HitItemProps) {
   const { kind, label, detail, amount, status } = hit
   const Icon = ICONS[kind]
   return (
-    <Command.Item value={keyOf(hit)} onSelect={onSelect} className={ITEM}>
+    <Command.Item value={hitKey(hit)} onSelect={onSelect} className={ITEM}>
       <Icon size={17} strokeWidth={1.8} aria-hidden className="shrink-0 text-muted" />
       <span className="min-w-0 flex-1">
         <span className="block truncate font-medium">{label}</span>
@@ -73,13 +73,13 @@ export function HitItem({ hit, onSelect }: HitItemProps) {
             <Money cents={amount} />
           </span>
         )}
-        {isKnown(status) ? <Chip {...LOOKS[status]}>{t(`status.${status}`)}</Chip> : null}
+        {isKnown(status) ? <Chip {...STATUS_STYLES[status]}>{t(`status.${status}`)}</Chip> : null}
       </span>
     </Command.Item>
   )
 }
 
-export function keyOf({ kind, id }: Hit): string {
+export function hitKey({ kind, id }: Hit): string {
   return `${kind} ${id}`
 }
 

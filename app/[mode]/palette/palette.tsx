@@ -3,12 +3,12 @@
 import { NextIntlClientProvider, useLocale, useMessages, useTranslations } from 'next-intl'
 import { Dialog } from 'radix-ui'
 import { Search } from '#app/[mode]/palette/search.tsx'
-import { WORDS } from '#app/[mode]/palette/targets.ts'
+import { PALETTE_MESSAGES } from '#app/[mode]/palette/targets.ts'
 
 /** Opens pages, runs actions and finds records. Loads its own messages. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const locale = useLocale()
-  const messages = { ...useMessages(), ...WORDS[locale] }
+  const messages = { ...useMessages(), ...PALETTE_MESSAGES[locale] }
   return (
     <NextIntlClientProvider locale={locale} messages={messages}>
       <Dialog.Root open onOpenChange={open => open || onClose()}>

@@ -6,52 +6,58 @@ import { useRouter } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
 import { Dialog } from 'radix-ui'
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react'
-import { HitItem, keyOf, TargetGroup } from '#app/[mode]/palette/items.tsx'
-import { Hints, Outcome } from '#app/[mode]/palette/outcome.tsx'
-import { actionsIn, fits, placesIn, type Target } from '#app/[mode]/palette/targets.ts'
+import { HitItem, hitKey, TargetGroup } from '#app/[mode]/palette/items.tsx'
+import { KeyboardHints, SearchStatus } from '#app/[mode]/palette/outcome.tsx'
+import {
+  actionTargets,
+  matchesTarget,
+  pageTargets,
+  type Target,
+} from '#app/[mode]/palette/targets.ts'
 import { useFind } from '#app/[mode]/palette/use-find.ts'
 import { useApi } from '#components/form/api.ts'
 import { signOut } from '#components/form/auth-calls.ts'
-import { keepLocale, keepTheme } from '#components/format/preferences.ts'
-import { useMay } from '#components/nav/may.tsx'
+import { setLocale, setTheme } from '#components/format/preferences.ts'
+import { useHasPermission } from '#components/nav/may.tsx'
 import { nextLocale } from '#lib/base/locale.ts'
 import { ApiError } from '#lib/edge/client/api.ts'
 
 /** Matches ids, documents and e-mails: text that is not the name of a page. */
-const IS_NAME = /[\d@]/
+const IDENTIFIER = /[\d@]/
 
 export function Search({ onClose }: { onClose: () => void }) {
   const t = useTranslations('palette')
   const { mode } = useApi().scope
   const [typed, setTyped] = useState('')
   const [selected, setSelected] = useState('')
-  const { hits, isLooking, error } = useFind(typed)
-  const { go, act, failure } = useTargets(onClose)
+  const { hits, isSearching, error } = useFind(typed)
+  const { openPage, runTarget, failure } = useTargetActions(onClose)
   /** The text when Enter was pressed before the results arrived. */
-  const landing = useRef<string | null>(null)
+  const pendingEnter = useRef<string | null>(null)
   const text = typed.trim()
-  const isAllowed = useMay()
+  const hasPermission = useHasPermission()
   const isOffered = (target: Target) =>
-    fits(target, text) && (!target.needs || isAllowed(target.needs))
-  const places = placesIn(mode).filter(isOffered)
-  const actions = actionsIn(mode).filter(isOffered)
+    matchesTarget(target, text) && (!target.needs || hasPermission(target.needs))
+  const places = pageTargets(mode).filter(isOffered)
+  const actions = actionTargets(mode).filter(isOffered)
   const targets = places.length + actions.length
 
   useEffect(() => {
     const [first] = hits ?? []
     if (!hits || !first) return
-    setSelected(keyOf(first))
+    setSelected(hitKey(first))
     const exact = hits.filter(hit => hit.isExact)
     const [only] = exact.length > 0 ? exact : hits
-    if (landing.current === text && only && (exact.length === 1 || hits.length === 1)) go(only.href)
-    landing.current = null
-  }, [hits, text, go])
+    if (pendingEnter.current === text && only && (exact.length === 1 || hits.length === 1))
+      openPage(only.href)
+    pendingEnter.current = null
+  }, [hits, text, openPage])
 
   function onKeyDown(event: KeyboardEvent) {
-    if (event.key !== 'Enter' || !isLooking) return
-    if (targets > 0 && !IS_NAME.test(text)) return
+    if (event.key !== 'Enter' || !isSearching) return
+    if (targets > 0 && !IDENTIFIER.test(text)) return
     event.preventDefault()
-    landing.current = text
+    pendingEnter.current = text
   }
 
   return (
@@ -64,7 +70,7 @@ export function Search({ onClose }: { onClose: () => void }) {
       onKeyDown={onKeyDown}
     >
       <div className="flex items-center gap-3 border-line border-b px-4">
-        {isLooking ? (
+        {isSearching ? (
           <LoaderCircle size={18} aria-hidden className="shrink-0 animate-spin text-muted" />
         ) : (
           <SearchIcon size={18} aria-hidden className="shrink-0 text-muted" />
@@ -90,48 +96,48 @@ export function Search({ onClose }: { onClose: () => void }) {
         {hits && hits.length > 0 ? (
           <TargetGroup heading={t('found')}>
             {hits.map(hit => (
-              <HitItem key={keyOf(hit)} hit={hit} onSelect={() => go(hit.href)} />
+              <HitItem key={hitKey(hit)} hit={hit} onSelect={() => openPage(hit.href)} />
             ))}
           </TargetGroup>
         ) : null}
-        <TargetGroup heading={t('go')} targets={places} onSelect={act} />
-        <TargetGroup heading={t('do')} targets={actions} onSelect={act} />
+        <TargetGroup heading={t('go')} targets={places} onSelect={runTarget} />
+        <TargetGroup heading={t('do')} targets={actions} onSelect={runTarget} />
       </Command.List>
-      <Outcome
-        isLooking={isLooking}
-        found={hits?.length ?? 0}
-        targets={targets}
+      <SearchStatus
+        isSearching={isSearching}
+        hitCount={hits?.length ?? 0}
+        targetCount={targets}
         error={failure ?? error}
-        isAsked={text !== ''}
+        hasQuery={text !== ''}
       />
-      <Hints />
+      <KeyboardHints />
     </Command>
   )
 }
 
-function useTargets(onClose: () => void) {
+function useTargetActions(onClose: () => void) {
   const router = useRouter()
   const locale = useLocale()
   const api = useApi()
   const [failure, setFailure] = useState<Error | null>(null)
-  const go = useCallback(
+  const openPage = useCallback(
     (href: string) => {
       router.push(href)
       onClose()
     },
     [router, onClose],
   )
-  async function act({ href, deed }: Target) {
-    if (href) return go(href)
-    if (deed === 'signOut') {
+  async function runTarget({ href, action }: Target) {
+    if (href) return openPage(href)
+    if (action === 'signOut') {
       if (await signOut()) return location.assign('/login')
       return setFailure(new ApiError(0, 'network'))
     }
-    if (deed === 'language') {
-      keepLocale(nextLocale(locale), api)
+    if (action === 'language') {
+      setLocale(nextLocale(locale), api)
       router.refresh()
-    } else if (deed) keepTheme(deed.theme, api)
+    } else if (action) setTheme(action.theme, api)
     onClose()
   }
-  return { go, act, failure }
+  return { openPage, runTarget, failure }
 }

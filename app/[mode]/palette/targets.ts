@@ -28,10 +28,10 @@ import en from '#messages/en/palette.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/palette.json' with { type: 'json' }
 
 /** Both languages are searched: users who work in two may type either word. */
-export const WORDS: Record<Locale, typeof en> = { en, 'pt-BR': ptBR }
+export const PALETTE_MESSAGES: Record<Locale, typeof en> = { en, 'pt-BR': ptBR }
 
 export type TargetName = keyof typeof en.palette.target
-type Deed = { theme: Theme } | 'language' | 'signOut'
+type TargetAction = { theme: Theme } | 'language' | 'signOut'
 
 export interface Target {
   name: TargetName
@@ -40,51 +40,56 @@ export interface Target {
   href?: string
   /** Permission required to see this target. */
   needs?: AnyPermission
-  deed?: Deed
+  action?: TargetAction
 }
 
-export function placesIn(mode: Mode): Target[] {
-  const at = `/${mode}`
+export function pageTargets(mode: Mode): Target[] {
+  const basePath = `/${mode}`
   return [
-    { name: 'home', icon: House, href: `${at}/home` },
-    { name: 'charges', icon: QrCode, href: `${at}/charges` },
-    { name: 'withdrawals', icon: ArrowUpRight, href: `${at}/withdrawals` },
-    { name: 'statement', icon: ScrollText, href: `${at}/statement` },
-    { name: 'webhooks', icon: Webhook, href: `${at}/webhooks` },
-    { name: 'tokens', icon: KeyRound, href: `${at}/settings/tokens` },
+    { name: 'home', icon: House, href: `${basePath}/home` },
+    { name: 'charges', icon: QrCode, href: `${basePath}/charges` },
+    { name: 'withdrawals', icon: ArrowUpRight, href: `${basePath}/withdrawals` },
+    { name: 'statement', icon: ScrollText, href: `${basePath}/statement` },
+    { name: 'webhooks', icon: Webhook, href: `${basePath}/webhooks` },
+    { name: 'tokens', icon: KeyRound, href: `${basePath}/settings/tokens` },
     ...(mode === 'test' ? [{ name: 'bank', icon: Landmark, href: '/test/bank' } as const] : []),
-    { name: 'settings', icon: Settings2, href: `${at}/settings` },
-    { name: 'members', icon: Users, href: `${at}/settings/members` },
-    { name: 'security', icon: ShieldCheck, href: `${at}/settings/security` },
-    { name: 'audit', icon: History, href: `${at}/settings/audit`, needs: 'audit:read' },
+    { name: 'settings', icon: Settings2, href: `${basePath}/settings` },
+    { name: 'members', icon: Users, href: `${basePath}/settings/members` },
+    { name: 'security', icon: ShieldCheck, href: `${basePath}/settings/security` },
+    { name: 'audit', icon: History, href: `${basePath}/settings/audit`, needs: 'audit:read' },
     { name: 'docs', icon: BookOpen, href: '/docs' },
   ]
 }
 
-export function actionsIn(mode: Mode): Target[] {
-  const at = `/${mode}`
+export function actionTargets(mode: Mode): Target[] {
+  const basePath = `/${mode}`
   const [name, other] =
     mode === 'test' ? (['toLive', 'live'] as const) : (['toTest', 'test'] as const)
   return [
-    { name: 'newCharge', icon: Plus, href: `${at}/charges/new`, needs: 'transactions:write' },
+    { name: 'newCharge', icon: Plus, href: `${basePath}/charges/new`, needs: 'transactions:write' },
     {
       name: 'newWithdrawal',
       icon: ArrowUpRight,
-      href: `${at}/withdrawals/new`,
+      href: `${basePath}/withdrawals/new`,
       needs: 'withdrawals:write',
     },
-    { name: 'newToken', icon: KeyRound, href: `${at}/settings/tokens/new`, needs: 'tokens:write' },
+    {
+      name: 'newToken',
+      icon: KeyRound,
+      href: `${basePath}/settings/tokens/new`,
+      needs: 'tokens:write',
+    },
     { name, icon: FlaskConical, href: `/${other}/home` },
-    { name: 'light', icon: Sun, deed: { theme: 'light' } },
-    { name: 'dark', icon: Moon, deed: { theme: 'dark' } },
-    { name: 'system', icon: Monitor, deed: { theme: 'system' } },
-    { name: 'language', icon: Languages, deed: 'language' },
-    { name: 'signOut', icon: LogOut, deed: 'signOut' },
+    { name: 'light', icon: Sun, action: { theme: 'light' } },
+    { name: 'dark', icon: Moon, action: { theme: 'dark' } },
+    { name: 'system', icon: Monitor, action: { theme: 'system' } },
+    { name: 'language', icon: Languages, action: 'language' },
+    { name: 'signOut', icon: LogOut, action: 'signOut' },
   ]
 }
 
 /** Search synonyms in both languages, never shown. */
-const ALSO: Record<TargetName, string> = {
+const SYNONYMS: Record<TargetName, string> = {
   home: 'painel saldo resumo gráfico dashboard balance overview chart',
   charges: 'pix recebimentos vendas pagamentos transações pix payments sales transactions',
   withdrawals: 'sacar retirada transferir payout transfer',
@@ -112,14 +117,14 @@ const ALSO: Record<TargetName, string> = {
 }
 
 /** Returns whether each typed word is the start of a word of the target, in either language. */
-export function fits({ name }: Target, typed: string): boolean {
+export function matchesTarget({ name }: Target, typed: string): boolean {
   const names = [en, ptBR].map(({ palette }) => palette.target[name])
-  const words = fold([...names, ALSO[name]].join(' ')).split(/[\s:]+/)
-  return fold(typed)
+  const words = normalizeText([...names, SYNONYMS[name]].join(' ')).split(/[\s:]+/)
+  return normalizeText(typed)
     .split(/\s+/)
     .every(part => words.some(word => word.startsWith(part)))
 }
 
-function fold(text: string): string {
+function normalizeText(text: string): string {
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase().trim()
 }

@@ -4,8 +4,8 @@ import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
 import { useApi } from '#components/form/api.ts'
-import { editing, useForm } from '#components/form/form.ts'
-import { Save } from '#components/form/save.tsx'
+import { editFormProps, useForm } from '#components/form/form.ts'
+import { SaveButton } from '#components/form/save.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { foldText } from '#lib/base/pix/emv.ts'
 import { type AccountChange, accountChange, SHOWN_NAME_MAX } from '#lib/rooms/accounts/schema.ts'
@@ -13,7 +13,7 @@ import { type AccountChange, accountChange, SHOWN_NAME_MAX } from '#lib/rooms/ac
 const MINUTE_S = 60
 const HOUR_S = 3_600
 const DAY_S = 86_400
-const SPANS_S = [
+const EXPIRY_CHOICES_S = [
   ...[15, 30].map(count => count * MINUTE_S),
   ...[1, 2, 6, 12].map(count => count * HOUR_S),
   ...[1, 2, 3, 7, 15, 30].map(count => count * DAY_S),
@@ -21,43 +21,45 @@ const SPANS_S = [
 
 interface AccountFormProps {
   account: AccountChange
-  mayWrite: boolean
+  canWrite: boolean
   /** Options of the time zone, rendered on the server: there are several hundred. */
   timeZones: ReactNode
 }
 
-export function AccountForm({ account, mayWrite, timeZones }: AccountFormProps) {
+export function AccountForm({ account, canWrite, timeZones }: AccountFormProps) {
   const t = useTranslations('settings')
   const api = useApi()
   const router = useRouter()
-  const span = useSpan()
-  const [kept, setKept] = useState(account)
-  const [now, setNow] = useState(account)
+  const spanText = useSpanText()
+  const [stored, setStored] = useState(account)
+  const [current, setCurrent] = useState(account)
   const [isSaved, setSaved] = useState(false)
   const form = useForm({
     schema: accountChange.test,
     read: readFields,
     send: async body => {
       await api.send('PATCH', '/dashboard/account', { body })
-      setKept(body)
-      setNow(body)
+      setStored(body)
+      setCurrent(body)
       setSaved(true)
       router.refresh()
     },
   })
-  const names = Object.keys(kept) as (keyof AccountChange)[]
-  const isUnchanged = names.every(name => String(kept[name]) === String(now[name]))
+  const names = Object.keys(stored) as (keyof AccountChange)[]
+  const isUnchanged = names.every(name => String(stored[name]) === String(current[name]))
   const { problems } = form
-  const spans = [...new Set([...SPANS_S, kept.expires_in])].sort((one, other) => one - other)
+  const expiryChoices = [...new Set([...EXPIRY_CHOICES_S, stored.expires_in])].sort(
+    (one, other) => one - other,
+  )
   return (
     <form
-      {...editing(form, isUnchanged, data => {
+      {...editFormProps(form, isUnchanged, data => {
         setSaved(false)
-        setNow({ ...kept, ...rawFields(data) })
+        setCurrent({ ...stored, ...rawFields(data) })
       })}
     >
       <fieldset
-        disabled={!mayWrite}
+        disabled={!canWrite}
         className="grid grid-cols-[minmax(0,1fr)] gap-5 sm:grid-cols-2"
       >
         <div className="sm:col-span-2">
@@ -66,8 +68,8 @@ export function AccountForm({ account, mayWrite, timeZones }: AccountFormProps) 
             name="name"
             maxLength={100}
             autoComplete="organization"
-            defaultValue={kept.name}
-            hint={t('account.nameShown', { name: foldText(now.name, SHOWN_NAME_MAX) || '…' })}
+            defaultValue={stored.name}
+            hint={t('account.nameShown', { name: foldText(current.name, SHOWN_NAME_MAX) || '…' })}
             problem={problems.name ? t('account.nameInvalid') : null}
           />
         </div>
@@ -76,19 +78,19 @@ export function AccountForm({ account, mayWrite, timeZones }: AccountFormProps) 
           name="city"
           maxLength={30}
           autoComplete="address-level2"
-          defaultValue={kept.city}
+          defaultValue={stored.city}
           hint={t('account.cityHint')}
           problem={problems.city ? t('account.cityInvalid') : null}
         />
         <Select
           label={t('account.expiresIn')}
           name="expires_in"
-          defaultValue={kept.expires_in}
+          defaultValue={stored.expires_in}
           hint={t('account.expiresInHint')}
         >
-          {spans.map(seconds => (
+          {expiryChoices.map(seconds => (
             <option key={seconds} value={seconds}>
-              {span(seconds)}
+              {spanText(seconds)}
             </option>
           ))}
         </Select>
@@ -96,16 +98,16 @@ export function AccountForm({ account, mayWrite, timeZones }: AccountFormProps) 
           <Select
             label={t('account.timeZone')}
             name="time_zone"
-            defaultValue={kept.time_zone}
+            defaultValue={stored.time_zone}
             hint={t('account.timeZoneHint')}
             problem={problems.time_zone ? t('account.timeZoneInvalid') : null}
           >
             {timeZones}
           </Select>
         </div>
-        {mayWrite ? (
+        {canWrite ? (
           <div className="sm:col-span-2">
-            <Save
+            <SaveButton
               isBusy={form.isBusy}
               isSaved={isSaved}
               failure={form.failure}
@@ -129,7 +131,7 @@ function readFields(data: FormData) {
   return { name: name || undefined, city: city || undefined, ...rest }
 }
 
-function useSpan(): (seconds: number) => string {
+function useSpanText(): (seconds: number) => string {
   const t = useTranslations('settings')
   return seconds => {
     if (seconds % DAY_S === 0) return t('span.days', { count: seconds / DAY_S })

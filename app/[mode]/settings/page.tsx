@@ -7,8 +7,8 @@ import { PreferencesForm } from '#app/[mode]/settings/preferences-form.tsx'
 import { ProfileForm } from '#app/[mode]/settings/profile-form.tsx'
 import { Section } from '#app/[mode]/settings/section.tsx'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
-import { TimeZones } from '#app/[mode]/settings/time-zones.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { TimeZoneOptions } from '#app/[mode]/settings/time-zones.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { Money } from '#components/format/format.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
@@ -36,7 +36,7 @@ export default async function SettingsPage({ params }: { params: Promise<{ mode:
     <>
       <PageHead title={t('title')} />
       <SettingsTabs mode={mode} current="general" />
-      <ClientWords of={['settings']}>
+      <ClientMessages namespaces={['settings']}>
         <div>
           <AccountSection account={account} />
           <Section title={t('limits.title')} text={t('limits.text')}>
@@ -55,19 +55,19 @@ export default async function SettingsPage({ params }: { params: Promise<{ mode:
               <Fact name={t('identity.state')}>{t(`state.${account.status}`)}</Fact>
               <Fact name={t('identity.account')}>
                 <span className="mr-2 break-all font-mono text-[13px]">{account.id}</span>
-                <CopyButton text={account.id} look="plain" className="-my-2" />
+                <CopyButton text={account.id} variant="plain" className="-my-2" />
               </Fact>
             </Facts>
           </Section>
         </div>
-      </ClientWords>
+      </ClientMessages>
     </>
   )
 }
 
 async function AccountSection({ account }: { account: SessionAccount }) {
   const t = await getTranslations('settings')
-  const mayWrite = hasPermissionNow(account, 'settings:write')
+  const canWrite = hasPermissionNow(account, 'settings:write')
   const { name, city, expiresIn: expires_in, timeZone: time_zone } = account
   return (
     <Section title={t('account.title')} text={t('account.text')}>
@@ -80,8 +80,8 @@ async function AccountSection({ account }: { account: SessionAccount }) {
       )}
       <AccountForm
         account={{ name, city, expires_in, time_zone }}
-        mayWrite={mayWrite}
-        timeZones={<TimeZones brazil={t('account.brazil')} world={t('account.world')} />}
+        canWrite={canWrite}
+        timeZones={<TimeZoneOptions brazil={t('account.brazil')} world={t('account.world')} />}
       />
     </Section>
   )

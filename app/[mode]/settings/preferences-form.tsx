@@ -4,7 +4,7 @@ import { useRouter } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
-import { keepLocale } from '#components/format/preferences.ts'
+import { setLocale } from '#components/format/preferences.ts'
 import { ThemeSwitch } from '#components/nav/preference-switches.tsx'
 import { LANGUAGE_NAMES, LOCALES, type Locale } from '#lib/base/locale.ts'
 import type { Theme } from '#lib/edge/session/schema.ts'
@@ -35,7 +35,7 @@ export function PreferencesForm({ theme }: { theme: Theme }) {
                 checked={language === chosen}
                 onChange={() => {
                   setChosen(language)
-                  keepLocale(language, api)
+                  setLocale(language, api)
                   router.refresh()
                 }}
               />

@@ -4,8 +4,8 @@ import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
-import { editing, useForm } from '#components/form/form.ts'
-import { Save } from '#components/form/save.tsx'
+import { editFormProps, useForm } from '#components/form/form.ts'
+import { SaveButton } from '#components/form/save.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { profileChange } from '#lib/services/people/schema.ts'
 
@@ -16,26 +16,26 @@ export function ProfileForm({ name }: { name: string }) {
   const t = useTranslations('settings')
   const api = useApi()
   const router = useRouter()
-  const [kept, setKept] = useState(name)
-  const [now, setNow] = useState(name)
+  const [stored, setStored] = useState(name)
+  const [current, setCurrent] = useState(name)
   const [isSaved, setSaved] = useState(false)
   const form = useForm({
     schema,
     read: data => ({ full_name: String(data.get('full_name')).trim() || undefined }),
     send: async body => {
       await api.send('PATCH', '/dashboard/profile', { body })
-      setKept(body.full_name)
-      setNow(body.full_name)
+      setStored(body.full_name)
+      setCurrent(body.full_name)
       setSaved(true)
       router.refresh()
     },
   })
-  const isUnchanged = now === kept
+  const isUnchanged = current === stored
   return (
     <form
-      {...editing(form, isUnchanged, data => {
+      {...editFormProps(form, isUnchanged, data => {
         setSaved(false)
-        setNow(String(data.get('full_name')).trim())
+        setCurrent(String(data.get('full_name')).trim())
       })}
       className="grid gap-5"
     >
@@ -47,7 +47,7 @@ export function ProfileForm({ name }: { name: string }) {
         defaultValue={name}
         problem={form.problems.full_name ? t('profile.nameInvalid') : null}
       />
-      <Save
+      <SaveButton
         isBusy={form.isBusy}
         isSaved={isSaved}
         failure={form.failure}

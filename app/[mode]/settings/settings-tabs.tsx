@@ -9,14 +9,14 @@ interface SettingsTabsProps {
 
 export function SettingsTabs({ mode, current }: SettingsTabsProps) {
   const t = useTranslations('settings')
-  const at = `/${mode}/settings`
+  const basePath = `/${mode}/settings`
   const tabs = [
-    { href: at, label: t('tab.general'), isCurrent: current === 'general' },
-    { href: `${at}/members`, label: t('tab.members'), isCurrent: current === 'members' },
-    { href: `${at}/tokens`, label: t('tab.tokens'), isCurrent: current === 'tokens' },
-    { href: `${at}/security`, label: t('tab.security'), isCurrent: current === 'security' },
+    { href: basePath, label: t('tab.general'), isCurrent: current === 'general' },
+    { href: `${basePath}/members`, label: t('tab.members'), isCurrent: current === 'members' },
+    { href: `${basePath}/tokens`, label: t('tab.tokens'), isCurrent: current === 'tokens' },
+    { href: `${basePath}/security`, label: t('tab.security'), isCurrent: current === 'security' },
     {
-      href: `${at}/audit`,
+      href: `${basePath}/audit`,
       label: t('tab.audit'),
       isCurrent: current === 'audit',
       onlyFor: 'audit:read' as const,

@@ -20,13 +20,13 @@ const BRAZIL: Record<string, string> = {
   'America/Noronha': 'Fernando de Noronha',
 }
 
-interface TimeZonesProps {
+interface TimeZoneOptionsProps {
   brazil: string
   world: string
 }
 
 /** Options of time zones, Brazil's first. */
-export function TimeZones({ brazil, world }: TimeZonesProps) {
+export function TimeZoneOptions({ brazil, world }: TimeZoneOptionsProps) {
   const locale = useLocale()
   const known = Intl.supportedValuesOf('timeZone')
   const others = known.filter(name => !(name in BRAZIL))

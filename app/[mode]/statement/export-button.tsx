@@ -10,7 +10,7 @@ import { useApi } from '#components/nav/world.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 
-type Outcome = 'exporting' | 'exported' | null
+type ExportState = 'exporting' | 'exported' | null
 
 /** Saves every matching row as a file; if the stream breaks, saves nothing and shows an error. */
 export function ExportButton({ format }: { format: 'csv' | 'ofx' }) {
@@ -19,7 +19,7 @@ export function ExportButton({ format }: { format: 'csv' | 'ofx' }) {
   const locale = useLocale()
   const filters = useSearchParams()
   const problemText = useProblemText()
-  const [outcome, setOutcome] = useState<Outcome>(null)
+  const [outcome, setOutcome] = useState<ExportState>(null)
   const [failure, setFailure] = useState<unknown>(null)
   const name = format.toUpperCase()
 
@@ -27,13 +27,13 @@ export function ExportButton({ format }: { format: 'csv' | 'ofx' }) {
     setOutcome('exporting')
     setFailure(null)
     try {
-      const asked = new URLSearchParams({ format, locale })
+      const query = new URLSearchParams({ format, locale })
       for (const key of ['period', 'from', 'to']) {
         const value = filters.get(key)
-        if (value) asked.set(key, value)
+        if (value) query.set(key, value)
       }
-      const answer = await api.open(`/dashboard/statement/export?${asked}`)
-      saveAs(await answer.blob(), fileNameOf(answer, `statement.${format}`))
+      const response = await api.open(`/dashboard/statement/export?${query}`)
+      saveAs(await response.blob(), fileNameOf(response, `statement.${format}`))
       setOutcome('exported')
     } catch (error) {
       setFailure(error)
@@ -43,7 +43,7 @@ export function ExportButton({ format }: { format: 'csv' | 'ofx' }) {
 
   return (
     <>
-      <Button look="quiet" onClick={save} disabled={outcome === 'exporting'}>
+      <Button variant="quiet" onClick={save} disabled={outcome === 'exporting'}>
         <Download size={16} aria-hidden />
         {outcome === 'exporting' ? t('exporting', { format: name }) : t('export', { format: name })}
       </Button>

@@ -2,24 +2,24 @@ import { ScrollText, SearchX } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { buttonClass } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 
 interface NoMovementsProps {
   /** The account has no movements at all, not only in this period. */
-  isEver: boolean
+  isAllTime: boolean
   mode: Mode
 }
 
-export function NoMovements({ isEver, mode }: NoMovementsProps) {
+export function NoMovements({ isAllTime, mode }: NoMovementsProps) {
   const t = useTranslations('statement')
   return (
     <Sheet>
-      {isEver ? (
-        <Empty icon={ScrollText} title={t('none')} text={t('noneText')} />
+      {isAllTime ? (
+        <EmptyState icon={ScrollText} title={t('none')} text={t('noneText')} />
       ) : (
-        <Empty icon={SearchX} title={t('noneFit')} text={t('noneFitText')}>
+        <EmptyState icon={SearchX} title={t('noneFit')} text={t('noneFitText')}>
           <Link
             href={`/${mode}/statement?period=all`}
             prefetch={false}
@@ -27,7 +27,7 @@ export function NoMovements({ isEver, mode }: NoMovementsProps) {
           >
             {t('allTime')}
           </Link>
-        </Empty>
+        </EmptyState>
       )}
     </Sheet>
   )

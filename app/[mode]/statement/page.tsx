@@ -5,9 +5,13 @@ import { ExportButton } from '#app/[mode]/statement/export-button.tsx'
 import { NoMovements } from '#app/[mode]/statement/no-movements.tsx'
 import { StatementFilters } from '#app/[mode]/statement/period.tsx'
 import { StatementRows } from '#app/[mode]/statement/rows.tsx'
-import { AddingUp, StatementSummary, Sums } from '#app/[mode]/statement/summary.tsx'
+import {
+  CreditDebitTotals,
+  CreditDebitTotalsLoading,
+  StatementSummary,
+} from '#app/[mode]/statement/summary.tsx'
 import { Pager } from '#components/filters/list-body.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -32,31 +36,31 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function StatementPage({ params, searchParams }: StatementPageProps) {
   const { account, mode } = await requireMember(params)
-  const [t, given] = await Promise.all([getTranslations('statement'), searchParams])
-  const range = await findStatementRange(account.id, mode, statementSpan(given, account.timeZone))
-  const { rows, nextCursor } = await listStatement(account.id, mode, range, cursorOf(given))
+  const [t, search] = await Promise.all([getTranslations('statement'), searchParams])
+  const range = await findStatementRange(account.id, mode, statementSpan(search, account.timeZone))
+  const { rows, nextCursor } = await listStatement(account.id, mode, range, parseCursor(search))
   const days = rows.map(row => dayOf(new Date(row.created_at), account.timeZone))
-  const isEver = given.period === 'all'
+  const isAllTime = search.period === 'all'
   return (
-    <ClientWords of={['statement']}>
+    <ClientMessages namespaces={['statement']}>
       <PageHead title={t('title')}>
         <ExportButton format="csv" />
         <ExportButton format="ofx" />
       </PageHead>
-      <StatementFilters unlessSaid={STATEMENT_PERIOD}>
+      <StatementFilters defaultPeriod={STATEMENT_PERIOD}>
         <StatementSummary {...range}>
-          <Suspense fallback={<AddingUp />} key={`${range.first}-${range.end}`}>
+          <Suspense fallback={<CreditDebitTotalsLoading />} key={`${range.first}-${range.end}`}>
             <Totals accountId={account.id} mode={mode} range={range} />
           </Suspense>
         </StatementSummary>
         {rows.length > 0 ? (
           <StatementRows rows={rows} days={days} mode={mode} />
         ) : (
-          <NoMovements isEver={isEver} mode={mode} />
+          <NoMovements isAllTime={isAllTime} mode={mode} />
         )}
         <Pager nextCursor={nextCursor} />
       </StatementFilters>
-    </ClientWords>
+    </ClientMessages>
   )
 }
 
@@ -72,9 +76,9 @@ async function Totals({ accountId, mode, range }: TotalsProps) {
     log().error({ err: error, accountId, mode }, 'reading the statement totals failed')
     return null
   })
-  return <Sums totals={totals} />
+  return <CreditDebitTotals totals={totals} />
 }
 
-function cursorOf({ cursor }: SearchParams): number | undefined {
+function parseCursor({ cursor }: SearchParams): number | undefined {
   return typeof cursor === 'string' && /^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined
 }

@@ -7,11 +7,11 @@ import { useFilters } from '#components/filters/use-filters.ts'
 
 interface StatementFiltersProps {
   /** Default period of the page; "all" must be explicit in the address. */
-  unlessSaid: string
+  defaultPeriod: string
   children: ReactNode
 }
 
-export function StatementFilters({ unlessSaid, children }: StatementFiltersProps) {
+export function StatementFilters({ defaultPeriod, children }: StatementFiltersProps) {
   const { get, set, isPending } = useFilters()
   const router = useRouter()
   // Refreshes when the user returns to the browser tab.
@@ -20,14 +20,15 @@ export function StatementFilters({ unlessSaid, children }: StatementFiltersProps
     document.addEventListener('visibilitychange', refresh)
     return () => document.removeEventListener('visibilitychange', refresh)
   }, [router])
-  const period = get('period') || unlessSaid
-  const said = (name: string) => (name === 'period' ? (period === 'all' ? '' : period) : get(name))
-  const say = (changes: Record<string, string | null>) =>
+  const period = get('period') || defaultPeriod
+  const getFilter = (name: string) =>
+    name === 'period' ? (period === 'all' ? '' : period) : get(name)
+  const setFilters = (changes: Record<string, string | null>) =>
     set({ ...changes, period: changes.period ?? 'all' })
   return (
     <>
       <div className="mb-4 flex flex-wrap gap-2">
-        <PeriodFilter get={said} set={say} />
+        <PeriodFilter get={getFilter} set={setFilters} />
       </div>
       <div aria-busy={isPending} className="transition-opacity duration-150 aria-busy:opacity-60">
         {children}

@@ -1,10 +1,10 @@
 import { useTranslations } from 'next-intl'
 import { SignedMoney } from '#app/[mode]/statement/signed-money.tsx'
-import { What } from '#app/[mode]/statement/what.tsx'
+import { MovementLink } from '#app/[mode]/statement/what.tsx'
 import { Day, ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, Head, Row, Table } from '#components/ui/table.tsx'
+import { Cell, HeaderCell, Row, Table } from '#components/ui/table.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 
@@ -24,16 +24,16 @@ export function StatementRows({ rows, days, mode }: StatementRowsProps) {
         <thead>
           <tr>
             {COLUMNS.map(([name, width, side]) => (
-              <Head key={name} width={width} side={side}>
+              <HeaderCell key={name} width={width} side={side}>
                 {t(`column.${name}`)}
-              </Head>
+              </HeaderCell>
             ))}
           </tr>
         </thead>
         {groups.map(group => (
           <tbody key={group[0].version}>
             <tr className="border-line border-t bg-sunk">
-              <th scope="rowgroup" colSpan={5} className={`${DAY} px-[18px] text-left`}>
+              <th scope="rowgroup" colSpan={5} className={`${DAY_CLASS} px-[18px] text-left`}>
                 <Day at={group[0].created_at} />
               </th>
             </tr>
@@ -46,12 +46,12 @@ export function StatementRows({ rows, days, mode }: StatementRowsProps) {
       <div className="overflow-hidden rounded-sheet md:hidden">
         {groups.map(group => (
           <section key={group[0].version} className="border-line not-first:border-t">
-            <h2 className={`${DAY} bg-sunk px-4 font-sans! tracking-normal!`}>
+            <h2 className={`${DAY_CLASS} bg-sunk px-4 font-sans! tracking-normal!`}>
               <Day at={group[0].created_at} />
             </h2>
             <ul>
               {group.map(row => (
-                <Card key={row.version} row={row} mode={mode} />
+                <EntryCard key={row.version} row={row} mode={mode} />
               ))}
             </ul>
           </section>
@@ -69,30 +69,30 @@ const COLUMNS = [
   ['balance', '17%', 'right'],
 ] as const
 
-const DAY = 'py-2 font-semibold text-small text-ink'
+const DAY_CLASS = 'py-2 font-semibold text-small text-ink'
 
 function groupByDay(rows: StatementRow[], days: string[]): [StatementRow, ...StatementRow[]][] {
   const groups: [StatementRow, ...StatementRow[]][] = []
-  rows.forEach((row, at) => {
-    if (at > 0 && days[at] === days[at - 1]) groups.at(-1)?.push(row)
+  rows.forEach((row, index) => {
+    if (index > 0 && days[index] === days[index - 1]) groups.at(-1)?.push(row)
     else groups.push([row])
   })
   return groups
 }
 
-interface OneProps {
+interface EntryProps {
   row: StatementRow
   mode: Mode
 }
 
-function TableRow({ row, mode }: OneProps) {
+function TableRow({ row, mode }: EntryProps) {
   return (
     <Row>
       <Cell className="text-muted text-small">
-        <ExactTime at={row.created_at} look="minute" />
+        <ExactTime at={row.created_at} format="minute" />
       </Cell>
       <Cell>
-        <What row={row} mode={mode} />
+        <MovementLink row={row} mode={mode} />
       </Cell>
       <Cell
         className="truncate font-mono text-[13px] text-muted"
@@ -110,11 +110,11 @@ function TableRow({ row, mode }: OneProps) {
   )
 }
 
-function Card({ row, mode }: OneProps) {
+function EntryCard({ row, mode }: EntryProps) {
   const t = useTranslations('statement')
   return (
     <li className="relative grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 border-line border-t px-4 py-3">
-      <What row={row} mode={mode} />
+      <MovementLink row={row} mode={mode} />
       <span className="text-right">
         <span className="block font-semibold">
           <SignedMoney cents={row.amount} />
@@ -125,7 +125,7 @@ function Card({ row, mode }: OneProps) {
         </span>
       </span>
       <span className="col-span-2 flex min-w-0 gap-2 pl-[35px] text-muted text-small">
-        <ExactTime at={row.created_at} look="minute" />
+        <ExactTime at={row.created_at} format="minute" />
         <span className="truncate font-mono text-[12.5px] leading-[21px]">{row.external_id}</span>
       </span>
     </li>

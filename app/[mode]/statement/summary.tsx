@@ -50,7 +50,7 @@ function Sum({ name, className = '', children }: SumProps) {
 }
 
 /** Null: the sums could not be read. */
-export function Sums({ totals }: { totals: { in: number; out: number } | null }) {
+export function CreditDebitTotals({ totals }: { totals: { in: number; out: number } | null }) {
   const t = useTranslations('statement')
   if (!totals) {
     return (
@@ -71,7 +71,7 @@ export function Sums({ totals }: { totals: { in: number; out: number } | null })
   )
 }
 
-export function AddingUp() {
+export function CreditDebitTotalsLoading() {
   const t = useTranslations('statement')
   return (
     <>

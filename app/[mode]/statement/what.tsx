@@ -14,12 +14,12 @@ const ICONS: Record<StatementRow['kind'], LucideIcon> = {
   refund_returned: Undo2,
 }
 
-interface WhatProps {
+interface MovementLinkProps {
   row: StatementRow
   mode: Mode
 }
 
-export function What({ row, mode }: WhatProps) {
+export function MovementLink({ row, mode }: MovementLinkProps) {
   const t = useTranslations('statement')
   const { kind, subject_id, charge_id, client_name, pix_key_type, dict_key } = row
   const Icon = ICONS[kind]

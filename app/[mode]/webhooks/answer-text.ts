@@ -2,20 +2,18 @@ import { useDurations } from '#components/format/duration.ts'
 import { useDeliveryProblem } from '#components/status/problem-text.ts'
 import type { Attempt } from '#lib/services/webhooks/schema.ts'
 
-type Answered = Pick<Attempt, 'response_status' | 'problem_code' | 'problem_params'>
+type AttemptResult = Pick<Attempt, 'response_status' | 'problem_code' | 'problem_params'>
 
 /** Describes the result of an attempt: its status or why it has none, and its duration. */
-export function useAnswerText() {
+export function useAttemptText() {
   const problem = useDeliveryProblem()
-  const { took } = useDurations()
-  const brief = (answered: Answered) =>
-    answered.response_status === null
-      ? (problem.brief(answered) ?? '')
-      : `${answered.response_status}`
+  const { callDuration } = useDurations()
+  const brief = (attempt: AttemptResult) =>
+    attempt.response_status === null ? (problem.brief(attempt) ?? '') : `${attempt.response_status}`
   return {
     brief,
-    withTime: (answered: Answered, ms: number | null) =>
-      ms === null ? '—' : `${brief(answered)} · ${took(ms)}`,
+    withTime: (attempt: AttemptResult, ms: number | null) =>
+      ms === null ? '—' : `${brief(attempt)} · ${callDuration(ms)}`,
     /** What the failure means for the operator of the receiver; null after a success. */
     meaning: problem.meaning,
   }

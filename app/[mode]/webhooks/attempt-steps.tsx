@@ -2,24 +2,24 @@
 
 import { Check, Clock, Send, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useAnswerText } from '#app/[mode]/webhooks/answer-text.ts'
+import { useAttemptText } from '#app/[mode]/webhooks/answer-text.ts'
 import { useDurations, useSecondsTo } from '#components/format/duration.ts'
 import { ExactTime } from '#components/format/exact-time.tsx'
-import { Step, Timeline } from '#components/ui/timeline.tsx'
+import { Timeline, TimelineStep } from '#components/ui/timeline.tsx'
 import type { DeliveryDetail } from '#lib/services/webhooks/schema.ts'
 
-interface AttemptStepsProps {
+interface AttemptTimelineProps {
   delivery: DeliveryDetail
   /** Number of the selected attempt. */
-  shown: number | null
+  shownNumber: number | null
   onChoose: (number: number) => void
 }
 
 /** Past attempts in order, then those still planned. */
-export function AttemptSteps({ delivery, shown, onChoose }: AttemptStepsProps) {
+export function AttemptTimeline({ delivery, shownNumber, onChoose }: AttemptTimelineProps) {
   const t = useTranslations('deliveries')
-  const { brief } = useAnswerText()
-  const { took } = useDurations()
+  const { brief } = useAttemptText()
+  const { callDuration } = useDurations()
   const { attempts, is_under_way, next_attempt_at: next, later_pauses_s } = delivery
   const number = attempts.length + 1
   return (
@@ -29,7 +29,7 @@ export function AttemptSteps({ delivery, shown, onChoose }: AttemptStepsProps) {
         {attempts.map(attempt => {
           const { problem } = attempt
           return (
-            <Step
+            <TimelineStep
               key={attempt.number}
               tone={problem === null ? 'ok' : 'off'}
               icon={problem === null ? Check : X}
@@ -37,7 +37,7 @@ export function AttemptSteps({ delivery, shown, onChoose }: AttemptStepsProps) {
               title={
                 <button
                   type="button"
-                  aria-pressed={attempt.number === shown}
+                  aria-pressed={attempt.number === shownNumber}
                   onClick={() => onChoose(attempt.number)}
                   className="min-h-6 text-left hover:underline aria-pressed:text-accent"
                 >
@@ -45,39 +45,39 @@ export function AttemptSteps({ delivery, shown, onChoose }: AttemptStepsProps) {
                 </button>
               }
             >
-              <ExactTime at={attempt.at} look="second" /> · {took(attempt.duration_ms)}
-            </Step>
+              <ExactTime at={attempt.at} format="second" /> · {callDuration(attempt.duration_ms)}
+            </TimelineStep>
           )
         })}
         {is_under_way ? (
-          <Step tone="wait" icon={Send} title={t('status.sending')} aside={number} />
+          <TimelineStep tone="wait" icon={Send} title={t('status.sending')} aside={number} />
         ) : next ? (
-          <NextStep at={next} number={number} later={later_pauses_s} />
+          <NextAttemptStep at={next} number={number} later={later_pauses_s} />
         ) : null}
       </Timeline>
     </section>
   )
 }
 
-interface NextStepProps {
+interface NextAttemptStepProps {
   at: string
   number: number
   later: number[]
 }
 
-function NextStep({ at, number, later }: NextStepProps) {
+function NextAttemptStep({ at, number, later }: NextAttemptStepProps) {
   const t = useTranslations('deliveries')
-  const { left, pause } = useDurations()
+  const { remaining, delay } = useDurations()
   const seconds = useSecondsTo(at)
-  const pauses = later.map(pause).join(', ')
+  const pauses = later.map(delay).join(', ')
   return (
-    <Step
+    <TimelineStep
       tone="wait"
       icon={Clock}
       aside={number}
-      title={seconds > 0 ? t('nextAttemptIn', { time: left(seconds) }) : t('nextAttemptNow')}
+      title={seconds > 0 ? t('nextAttemptIn', { time: remaining(seconds) }) : t('nextAttemptNow')}
     >
       {pauses ? t('thenAfter', { pauses }) : t('lastAttempt')}
-    </Step>
+    </TimelineStep>
   )
 }

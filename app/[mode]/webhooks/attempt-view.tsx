@@ -3,10 +3,10 @@
 import { Check, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useAnswerText } from '#app/[mode]/webhooks/answer-text.ts'
+import { useAttemptText } from '#app/[mode]/webhooks/answer-text.ts'
 import { CodeBlock } from '#app/[mode]/webhooks/code-block.tsx'
-import { differenceOf } from '#app/[mode]/webhooks/difference.ts'
-import { curlOf, requestText, responseText } from '#app/[mode]/webhooks/http-text.ts'
+import { diffResponses } from '#app/[mode]/webhooks/difference.ts'
+import { curlCommand, requestText, responseText } from '#app/[mode]/webhooks/http-text.ts'
 import { useDurations } from '#components/format/duration.ts'
 import { Chip } from '#components/ui/chip.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
@@ -16,17 +16,17 @@ interface AttemptViewProps {
   delivery: DeliveryDetail
   attempt: Attempt
   /** The previous attempt, to compare with. */
-  before: Attempt | undefined
+  previous: Attempt | undefined
 }
 
-export function AttemptView({ delivery, attempt, before }: AttemptViewProps) {
+export function AttemptView({ delivery, attempt, previous }: AttemptViewProps) {
   const t = useTranslations('deliveries')
-  const { brief } = useAnswerText()
-  const { took } = useDurations()
+  const { brief } = useAttemptText()
+  const { callDuration } = useDurations()
   const { number, response_status: status, problem, address } = attempt
-  const total = Math.max(delivery.attempts.length, number) + triesLeft(delivery)
+  const total = Math.max(delivery.attempts.length, number) + attemptsLeft(delivery)
   const isReceived = problem === null
-  const time = took(attempt.duration_ms)
+  const time = callDuration(attempt.duration_ms)
   return (
     <section aria-labelledby="attempt" className="mt-5">
       <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
@@ -41,32 +41,34 @@ export function AttemptView({ delivery, attempt, before }: AttemptViewProps) {
         {address ? `${address} · ` : ''}
         {status === null ? t('gaveUpAfter', { time }) : t('answeredAfter', { time })}
       </p>
-      <Exchange url={delivery.url} attempt={attempt} before={before} />
+      <Exchange url={delivery.url} attempt={attempt} previous={previous} />
     </section>
   )
 }
 
-function triesLeft({ status, later_pauses_s }: DeliveryDetail): number {
+function attemptsLeft({ status, later_pauses_s }: DeliveryDetail): number {
   return status === 'pending' ? 1 + later_pauses_s.length : 0
 }
 
-type Part = 'response' | 'request' | 'difference'
+type ExchangePart = 'response' | 'request' | 'difference'
 
 export interface ExchangeProps {
   url: string
   attempt: Omit<Attempt, 'number' | 'at'>
-  before?: Attempt | undefined
+  previous?: Attempt | undefined
 }
 
-export function Exchange({ url, attempt, before }: ExchangeProps) {
+export function Exchange({ url, attempt, previous }: ExchangeProps) {
   const t = useTranslations('deliveries')
-  const { meaning } = useAnswerText()
-  const [part, setPart] = useState<Part>('response')
+  const { meaning } = useAttemptText()
+  const [part, setPart] = useState<ExchangePart>('response')
   const { response_status: status, problem, request_headers: headers, request_body: body } = attempt
-  const said = (one: ExchangeProps['attempt']) =>
+  const describeResult = (one: ExchangeProps['attempt']) =>
     one.response_status === null ? (meaning(one) ?? '') : responseText(one.response_status, one)
-  const difference = before ? differenceOf(said(before), said(attempt)) : []
-  const parts: Part[] = [
+  const difference = previous
+    ? diffResponses(describeResult(previous), describeResult(attempt))
+    : []
+  const parts: ExchangePart[] = [
     'response',
     'request',
     ...(difference.length > 0 ? (['difference'] as const) : []),
@@ -107,14 +109,14 @@ export function Exchange({ url, attempt, before }: ExchangeProps) {
       <div className="mt-1 flex flex-wrap justify-end">
         {body === null ? null : (
           <CopyButton
-            text={curlOf({ url, headers, body })}
+            text={curlCommand({ url, headers, body })}
             label={t('copyCurl')}
-            look="plain"
+            variant="plain"
             className="text-small"
           />
         )}
         {raw ? (
-          <CopyButton text={raw} label={t('copyBody')} look="plain" className="text-small" />
+          <CopyButton text={raw} label={t('copyBody')} variant="plain" className="text-small" />
         ) : null}
       </div>
     </>

@@ -1,4 +1,4 @@
-import type { Line } from '#app/[mode]/webhooks/difference.ts'
+import type { DiffLine } from '#app/[mode]/webhooks/difference.ts'
 
 const MARKS = { '+': 'bg-ok-soft text-ok', '-': 'bg-bad-soft text-bad', ' ': '' }
 
@@ -6,7 +6,7 @@ interface CodeBlockProps {
   label: string
   text?: string
   /** Replaces the text by a diff. */
-  lines?: Line[]
+  lines?: DiffLine[]
 }
 
 /** Shows text unchanged; long content scrolls inside the box. */

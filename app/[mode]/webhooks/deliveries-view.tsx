@@ -4,9 +4,9 @@ import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { Deliveries } from '#app/[mode]/webhooks/deliveries.tsx'
 import { DeliveryPanel } from '#app/[mode]/webhooks/delivery-panel.tsx'
-import { failedOf } from '#app/[mode]/webhooks/failed.ts'
-import { ClientWords } from '#components/format/client-words.tsx'
-import { IfMay } from '#components/nav/may.tsx'
+import { resendFilterOf } from '#app/[mode]/webhooks/failed.ts'
+import { ClientMessages } from '#components/format/client-words.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { isTrocoError } from '#lib/base/errors.ts'
@@ -39,13 +39,13 @@ export async function DeliveriesView({ params, searchParams }: DeliveriesViewPro
     getTranslations('webhooks'),
     listDeliveriesOf(account.id, mode, query),
     listEndpoints(account.id, mode),
-    readFailed(account.id, mode, query),
+    countResendable(account.id, mode, query),
     id ? findDelivery(account, mode, id) : undefined,
   ])
   return (
     <>
       <PageHead title={t('title')}>
-        <IfMay do="webhooks:write">
+        <IfAllowed permission="webhooks:write">
           <Link
             href={`/${mode}/webhooks/endpoints/new`}
             prefetch={false}
@@ -54,9 +54,9 @@ export async function DeliveriesView({ params, searchParams }: DeliveriesViewPro
             <Plus size={17} aria-hidden />
             {t('newEndpoint')}
           </Link>
-        </IfMay>
+        </IfAllowed>
       </PageHead>
-      <ClientWords of={['webhooks', 'deliveries', 'deliveryProblem']}>
+      <ClientMessages namespaces={['webhooks', 'deliveries', 'deliveryProblem']}>
         <Deliveries
           query={query}
           page={{ data: page.rows, next_cursor: page.nextCursor }}
@@ -66,16 +66,16 @@ export async function DeliveriesView({ params, searchParams }: DeliveriesViewPro
         >
           {delivery ? <DeliveryPanel key={delivery.id} delivery={delivery} /> : null}
         </Deliveries>
-      </ClientWords>
+      </ClientMessages>
     </>
   )
 }
 
-async function readFailed(accountId: string, mode: Mode, query: DeliveriesQuery) {
-  const wanted = failedOf(query)
-  if (!wanted) return null
-  const count = await countFailed(accountId, mode, await resolveReference(accountId, mode, wanted))
-  return { wanted, count }
+async function countResendable(accountId: string, mode: Mode, query: DeliveriesQuery) {
+  const filter = resendFilterOf(query)
+  if (!filter) return null
+  const count = await countFailed(accountId, mode, await resolveReference(accountId, mode, filter))
+  return { filter, count }
 }
 
 async function findDelivery({ id: accountId, role }: SessionAccount, mode: Mode, id: string) {

@@ -8,30 +8,39 @@ import type { ReactNode } from 'react'
 import { useDeliveries } from '#app/[mode]/webhooks/delivery-data.ts'
 import { DeliveryFilters } from '#app/[mode]/webhooks/delivery-filters.tsx'
 import { COLUMNS, DeliveryRow } from '#app/[mode]/webhooks/delivery-row.tsx'
-import type { Failed } from '#app/[mode]/webhooks/failed.ts'
+import type { ResendFilter } from '#app/[mode]/webhooks/failed.ts'
 import { ResendFailed } from '#app/[mode]/webhooks/resend-failed.tsx'
 import { WebhookTabs } from '#app/[mode]/webhooks/webhook-tabs.tsx'
-import { NoneFit, Pager } from '#components/filters/list-body.tsx'
+import { NoMatches, Pager } from '#components/filters/list-body.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
-import { IfMay } from '#components/nav/may.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { DeliveriesQuery, DeliveryPage, Endpoint } from '#lib/services/webhooks/schema.ts'
 
 interface DeliveriesProps {
   query: DeliveriesQuery
   page: DeliveryPage
-  failed: { wanted: Failed; count: number } | null
+  failed: { filter: ResendFilter; count: number } | null
   endpoints: Pick<Endpoint, 'id' | 'url'>[]
   /** The delivery shown beside the list, or instead of it on phones. */
   selected?: string
   children?: ReactNode
 }
 
-const NAMES = ['status', 'type', 'endpoint_id', 'reference', 'period', 'from', 'to', 'cursor']
+const FILTER_NAMES = [
+  'status',
+  'type',
+  'endpoint_id',
+  'reference',
+  'period',
+  'from',
+  'to',
+  'cursor',
+]
 
 export function Deliveries({
   query,
@@ -44,15 +53,15 @@ export function Deliveries({
   const t = useTranslations('deliveries')
   const { get, set, isPending } = useFilters()
   const { data } = useDeliveries(query, page)
-  const beside = selected ? 'max-xl:hidden' : ''
-  const isFiltered = NAMES.some(get)
-  const clear = () => set(Object.fromEntries(NAMES.map(name => [name, null])))
+  const listClass = selected ? 'max-xl:hidden' : ''
+  const isFiltered = FILTER_NAMES.some(get)
+  const clear = () => set(Object.fromEntries(FILTER_NAMES.map(name => [name, null])))
   return (
     <section aria-labelledby="deliveries">
       <h2 id="deliveries" className="sr-only">
         {t('title')}
       </h2>
-      <div className={`mb-4 flex flex-wrap items-center gap-2 ${beside}`}>
+      <div className={`mb-4 flex flex-wrap items-center gap-2 ${listClass}`}>
         <WebhookTabs current="deliveries" />
         <span aria-hidden className="mx-1 h-6 w-px bg-line2 max-md:hidden" />
         <DeliveryFilters get={get} set={set} endpoints={endpoints} />
@@ -64,9 +73,9 @@ export function Deliveries({
           />
         </div>
         {failed ? (
-          <IfMay do="webhooks:write">
-            <ResendFailed wanted={failed.wanted} first={failed.count} />
-          </IfMay>
+          <IfAllowed permission="webhooks:write">
+            <ResendFailed filter={failed.filter} initialCount={failed.count} />
+          </IfAllowed>
         ) : null}
       </div>
       <div
@@ -76,15 +85,15 @@ export function Deliveries({
             : undefined
         }
       >
-        <div className={`min-w-0 ${beside}`}>
+        <div className={`min-w-0 ${listClass}`}>
           <Sheet
             aria-busy={isPending}
             className={`overflow-clip transition-opacity duration-150 ${isPending ? 'opacity-60' : ''}`}
           >
             {data.data.length > 0 ? (
-              <List deliveries={data.data} selected={selected} />
+              <DeliveryList deliveries={data.data} selected={selected} />
             ) : isFiltered ? (
-              <NoneFit title={t('noneFound')} text={t('noneFoundText')} clear={clear} />
+              <NoMatches title={t('noneFound')} text={t('noneFoundText')} clear={clear} />
             ) : (
               <NoDeliveries hasEndpoint={endpoints.length > 0} />
             )}
@@ -97,12 +106,18 @@ export function Deliveries({
   )
 }
 
-function List({ deliveries, selected }: { deliveries: DeliveryPage['data']; selected?: string }) {
+function DeliveryList({
+  deliveries,
+  selected,
+}: {
+  deliveries: DeliveryPage['data']
+  selected?: string
+}) {
   const t = useTranslations('deliveries')
   const { scope } = useApi()
-  const given = useSearchParams()
+  const searchParams = useSearchParams()
   const hrefOf = (id: string) => {
-    const query = given.toString()
+    const query = searchParams.toString()
     return `/${scope.mode}/webhooks/deliveries/${id}${query ? `?${query}` : ''}`
   }
   return (
@@ -133,12 +148,12 @@ function NoDeliveries({ hasEndpoint }: { hasEndpoint: boolean }) {
   const t = useTranslations('deliveries')
   const { scope } = useApi()
   return (
-    <Empty
+    <EmptyState
       icon={Webhook}
       title={t('noneYet')}
       text={hasEndpoint ? t('noneYetWithEndpoint') : t('noneYetText')}
     >
-      <IfMay do={hasEndpoint ? 'transactions:write' : 'webhooks:write'}>
+      <IfAllowed permission={hasEndpoint ? 'transactions:write' : 'webhooks:write'}>
         <Link
           href={`/${scope.mode}/${hasEndpoint ? 'charges/new' : 'webhooks/endpoints/new'}`}
           prefetch={false}
@@ -146,10 +161,10 @@ function NoDeliveries({ hasEndpoint }: { hasEndpoint: boolean }) {
         >
           {hasEndpoint ? t('newCharge') : t('newEndpoint')}
         </Link>
-      </IfMay>
+      </IfAllowed>
       <a href="/docs" className={buttonClass('quiet')}>
         {t('docs')}
       </a>
-    </Empty>
+    </EmptyState>
   )
 }

@@ -11,48 +11,52 @@ import type {
 } from '#lib/services/webhooks/schema.ts'
 
 /** Poll interval of the newest page, so that new deliveries appear. */
-const NEWS_MS = 4_000
-const SOON_MS = 1_000
-const WAITING_MS = 8_000
+const NEWEST_PAGE_POLL_MS = 4_000
+const POLL_FAST_MS = 1_000
+const POLL_SLOW_MS = 8_000
 /** A delivery due within this time is polled as often as one in progress. */
-const NEAR_MS = 5_000
+const DUE_SOON_MS = 5_000
 
-export const ROOT = '/dashboard/webhooks/deliveries'
+export const DELIVERIES_PATH = '/dashboard/webhooks/deliveries'
 
-export const keyOf = ({ accountId, mode }: ApiScope) => ['deliveries', accountId, mode] as const
+export const deliveriesKey = ({ accountId, mode }: ApiScope) =>
+  ['deliveries', accountId, mode] as const
 
 /** Reads a page of deliveries; refetched while one is pending, the newest page always. */
-export function useDeliveries(query: DeliveriesQuery, first: DeliveryPage) {
+export function useDeliveries(query: DeliveriesQuery, initialData: DeliveryPage) {
   const api = useApi()
-  const asked = new URLSearchParams(
+  const params = new URLSearchParams(
     Object.entries(query).map(([name, value]) => [name, `${value}`]),
   )
   return useQuery({
-    queryKey: [...keyOf(api.scope), `${asked}`],
-    queryFn: ({ signal }) => api.get<DeliveryPage>(`${ROOT}?${asked}`, signal),
-    initialData: first,
+    queryKey: [...deliveriesKey(api.scope), `${params}`],
+    queryFn: ({ signal }) => api.get<DeliveryPage>(`${DELIVERIES_PATH}?${params}`, signal),
+    initialData,
     refetchInterval: ({ state }) => {
-      const pace = paceOf(state.data?.data ?? [])
-      return query.cursor ? pace : Math.min(pace || NEWS_MS, NEWS_MS)
+      const interval = pollIntervalOf(state.data?.data ?? [])
+      return query.cursor
+        ? interval
+        : Math.min(interval || NEWEST_PAGE_POLL_MS, NEWEST_PAGE_POLL_MS)
     },
   })
 }
 
 /** Reads a delivery with its attempts, refetched while it is pending. */
-export function useDelivery(first: DeliveryDetail) {
+export function useDelivery(initialDelivery: DeliveryDetail) {
   const api = useApi()
   return useQuery({
-    queryKey: [...keyOf(api.scope), 'one', first.id],
-    queryFn: ({ signal }) => api.get<{ data: DeliveryDetail }>(`${ROOT}/${first.id}`, signal),
-    initialData: { data: first },
-    refetchInterval: ({ state }) => paceOf(state.data ? [state.data.data] : []),
+    queryKey: [...deliveriesKey(api.scope), 'one', initialDelivery.id],
+    queryFn: ({ signal }) =>
+      api.get<{ data: DeliveryDetail }>(`${DELIVERIES_PATH}/${initialDelivery.id}`, signal),
+    initialData: { data: initialDelivery },
+    refetchInterval: ({ state }) => pollIntervalOf(state.data ? [state.data.data] : []),
   })
 }
 
-function paceOf(deliveries: Delivery[]): number | false {
+function pollIntervalOf(deliveries: Delivery[]): number | false {
   const pending = deliveries.filter(({ status }) => status === 'pending')
-  const isNear = ({ is_under_way, next_attempt_at: at }: Delivery) =>
-    is_under_way || (at !== null && Date.parse(at) - Date.now() < NEAR_MS)
-  if (pending.some(isNear)) return SOON_MS
-  return pending.length > 0 ? WAITING_MS : false
+  const isDueSoon = ({ is_under_way, next_attempt_at: at }: Delivery) =>
+    is_under_way || (at !== null && Date.parse(at) - Date.now() < DUE_SOON_MS)
+  if (pending.some(isDueSoon)) return POLL_FAST_MS
+  return pending.length > 0 ? POLL_SLOW_MS : false
 }

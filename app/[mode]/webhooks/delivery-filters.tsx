@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { placeOf } from '#app/[mode]/webhooks/delivery-row.tsx'
+import { hostAndPathOf } from '#app/[mode]/webhooks/delivery-row.tsx'
 import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
 import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import type { Endpoint } from '#lib/services/webhooks/schema.ts'
@@ -23,7 +23,7 @@ export function DeliveryFilters({ get, set, endpoints }: DeliveryFiltersProps) {
   const statuses = DELIVERY_STATUSES.map(value => ({ value, label: t(`status.${value}`) }))
   const types = [...EVENT_GROUPS, ...EVENT_TYPES].map(value => ({ value, label: value }))
   const receivers = [
-    ...endpoints.map(({ id, url }) => ({ value: id, label: placeOf(url) })),
+    ...endpoints.map(({ id, url }) => ({ value: id, label: hostAndPathOf(url) })),
     { value: NO_ENDPOINT, label: t('ofResources') },
   ]
   return (
@@ -36,14 +36,14 @@ export function DeliveryFilters({ get, set, endpoints }: DeliveryFiltersProps) {
       />
       <ChoiceFilter
         label={t('filter.type')}
-        any={t('filter.any')}
+        anyLabel={t('filter.any')}
         value={get('type')}
         choices={types}
         onChoose={type => set({ type })}
       />
       <ChoiceFilter
         label={t('filter.receiver')}
-        any={t('filter.any')}
+        anyLabel={t('filter.any')}
         value={get('endpoint_id')}
         choices={receivers}
         onChoose={endpoint_id => set({ endpoint_id })}

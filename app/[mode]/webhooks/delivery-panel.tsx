@@ -5,25 +5,25 @@ import Link from 'next/link'
 import { useSearchParams } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
-import { AttemptSteps } from '#app/[mode]/webhooks/attempt-steps.tsx'
+import { AttemptTimeline } from '#app/[mode]/webhooks/attempt-steps.tsx'
 import { AttemptView } from '#app/[mode]/webhooks/attempt-view.tsx'
 import { useDelivery } from '#app/[mode]/webhooks/delivery-data.ts'
 import { DeliveryState } from '#app/[mode]/webhooks/delivery-state.tsx'
 import { ResendButton } from '#app/[mode]/webhooks/resend-button.tsx'
-import { IfMay } from '#components/nav/may.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { DeliveryDetail } from '#lib/services/webhooks/schema.ts'
 
 const WIDE = '(min-width: 80rem)'
 
-export function DeliveryPanel({ delivery: first }: { delivery: DeliveryDetail }) {
+export function DeliveryPanel({ delivery: initialDelivery }: { delivery: DeliveryDetail }) {
   const t = useTranslations('deliveries')
-  const { data } = useDelivery(first)
-  const [chosen, choose] = useState<number | null>(null)
+  const { data } = useDelivery(initialDelivery)
+  const [chosen, setChosen] = useState<number | null>(null)
   const { data: delivery } = data
   const { attempts } = delivery
-  const shown = attempts.find(({ number }) => number === chosen) ?? attempts.at(-1)
+  const shownAttempt = attempts.find(({ number }) => number === chosen) ?? attempts.at(-1)
   // On phones the panel replaces the list, so it starts at the top.
   useEffect(() => {
     if (!matchMedia(WIDE).matches) scrollTo(0, 0)
@@ -41,24 +41,28 @@ export function DeliveryPanel({ delivery: first }: { delivery: DeliveryDetail })
               <DeliveryState delivery={delivery} />
             </div>
           </div>
-          <IfMay do="webhooks:write">
-            <ResendButton delivery={delivery} onSent={() => choose(null)} />
-          </IfMay>
+          <IfAllowed permission="webhooks:write">
+            <ResendButton delivery={delivery} onSent={() => setChosen(null)} />
+          </IfAllowed>
         </div>
-        <Ends delivery={delivery} />
-        {shown ? (
+        <DeliveryFacts delivery={delivery} />
+        {shownAttempt ? (
           <AttemptView
-            key={shown.number}
+            key={shownAttempt.number}
             delivery={delivery}
-            attempt={shown}
-            before={attempts.find(({ number }) => number === shown.number - 1)}
+            attempt={shownAttempt}
+            previous={attempts.find(({ number }) => number === shownAttempt.number - 1)}
           />
         ) : (
           <p className="mt-5 rounded-control bg-sunk px-4 py-3 text-muted text-small">
             {t('noAttempt')}
           </p>
         )}
-        <AttemptSteps delivery={delivery} shown={shown?.number ?? null} onChoose={choose} />
+        <AttemptTimeline
+          delivery={delivery}
+          shownNumber={shownAttempt?.number ?? null}
+          onChoose={setChosen}
+        />
       </Sheet>
     </div>
   )
@@ -80,7 +84,7 @@ function BackToList() {
   )
 }
 
-function Ends({ delivery }: { delivery: DeliveryDetail }) {
+function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
   const t = useTranslations('deliveries')
   const { scope } = useApi()
   const { type, subject_id, subject_reference, url, event_id } = delivery

@@ -1,8 +1,8 @@
 import { ArrowRight } from 'lucide-react'
 import Link from 'next/link'
-import { useAnswerText } from '#app/[mode]/webhooks/answer-text.ts'
+import { useAttemptText } from '#app/[mode]/webhooks/answer-text.ts'
 import { DeliveryState } from '#app/[mode]/webhooks/delivery-state.tsx'
-import { When } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import type { Delivery } from '#lib/services/webhooks/schema.ts'
 
@@ -16,7 +16,7 @@ interface DeliveryRowProps {
 }
 
 export function DeliveryRow({ delivery, href, isSelected }: DeliveryRowProps) {
-  const { withTime } = useAnswerText()
+  const { withTime } = useAttemptText()
   const { type } = delivery
   return (
     <li
@@ -39,7 +39,7 @@ export function DeliveryRow({ delivery, href, isSelected }: DeliveryRowProps) {
           </span>
           <ArrowRight size={13} aria-hidden className="shrink-0" />
           <span className="min-w-0 truncate" title={delivery.url}>
-            {placeOf(delivery.url)}
+            {hostAndPathOf(delivery.url)}
           </span>
         </p>
       </div>
@@ -48,15 +48,15 @@ export function DeliveryRow({ delivery, href, isSelected }: DeliveryRowProps) {
       </div>
       <div className="text-right text-muted text-small">
         <p className="relative z-10 inline-block">
-          <When at={delivery.created_at} side="end" />
+          <RelativeTime at={delivery.created_at} side="end" />
         </p>
-        <p>{withTime(lastOf(delivery), delivery.last_duration_ms)}</p>
+        <p>{withTime(lastAttemptOf(delivery), delivery.last_duration_ms)}</p>
       </div>
     </li>
   )
 }
 
-function lastOf(delivery: Delivery) {
+function lastAttemptOf(delivery: Delivery) {
   return {
     response_status: delivery.last_response_status,
     problem_code: delivery.last_problem_code,
@@ -65,6 +65,6 @@ function lastOf(delivery: Delivery) {
 }
 
 /** Returns host and path, without scheme and query. */
-export function placeOf(url: string): string {
+export function hostAndPathOf(url: string): string {
   return url.replace(/^https?:\/\//, '').replace(/[?#].*$/, '')
 }

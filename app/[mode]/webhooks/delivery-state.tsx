@@ -6,7 +6,7 @@ import { useDurations, useSecondsTo } from '#components/format/duration.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { Delivery } from '#lib/services/webhooks/schema.ts'
 
-const LOOKS = {
+const STATE_STYLES = {
   sending: { tone: 'wait', icon: Send },
   queued: { tone: 'wait', icon: Hourglass },
   paused: { tone: 'off', icon: Pause },
@@ -15,26 +15,29 @@ const LOOKS = {
   stopped: { tone: 'off', icon: Ban },
 } as const satisfies Record<string, { tone: Tone; icon: LucideIcon }>
 
-type Standing = Pick<Delivery, 'status' | 'is_under_way' | 'attempt_count' | 'next_attempt_at'>
+type DeliveryProgress = Pick<
+  Delivery,
+  'status' | 'is_under_way' | 'attempt_count' | 'next_attempt_at'
+>
 
-export function DeliveryState({ delivery }: { delivery: Standing }) {
+export function DeliveryState({ delivery }: { delivery: DeliveryProgress }) {
   const t = useTranslations('deliveries')
   const { status, is_under_way, attempt_count, next_attempt_at } = delivery
   if (status === 'pending' && !is_under_way && attempt_count > 0 && next_attempt_at) {
-    return <NextTry at={next_attempt_at} />
+    return <NextAttempt at={next_attempt_at} />
   }
   const state = status !== 'pending' ? status : is_under_way ? 'sending' : 'queued'
-  return <Chip {...LOOKS[state]}>{t(`status.${state}`)}</Chip>
+  return <Chip {...STATE_STYLES[state]}>{t(`status.${state}`)}</Chip>
 }
 
-function NextTry({ at }: { at: string }) {
+function NextAttempt({ at }: { at: string }) {
   const t = useTranslations('deliveries')
-  const { pause } = useDurations()
+  const { delay } = useDurations()
   const seconds = useSecondsTo(at)
-  if (seconds <= 0) return <Chip {...LOOKS.queued}>{t('status.queued')}</Chip>
+  if (seconds <= 0) return <Chip {...STATE_STYLES.queued}>{t('status.queued')}</Chip>
   return (
     <Chip tone="wait" icon={Clock}>
-      {t('nextIn', { time: pause(seconds) })}
+      {t('nextIn', { time: delay(seconds) })}
     </Chip>
   )
 }

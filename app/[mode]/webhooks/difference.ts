@@ -1,17 +1,17 @@
-export interface Line {
+export interface DiffLine {
   sign: '+' | '-' | ' '
   text: string
 }
 
 /** Headers that differ in every response and carry no information. */
-const NOISE = /^(date|age|x-request-id|cf-ray|etag): /i
+const NOISE_HEADERS = /^(date|age|x-request-id|cf-ray|etag): /i
 
 /** Returns a line diff of two responses; empty when they are equal. */
-export function differenceOf(before: string, after: string): Line[] {
+export function diffResponses(before: string, after: string): DiffLine[] {
   const [old, now] = [before, after].map(text =>
-    text.split('\n').filter(line => !NOISE.test(line)),
+    text.split('\n').filter(line => !NOISE_HEADERS.test(line)),
   ) as [string[], string[]]
-  const lines = walk(old, now, commonLengths(old, now))
+  const lines = buildDiff(old, now, commonLengths(old, now))
   return lines.some(({ sign }) => sign !== ' ') ? lines : []
 }
 
@@ -27,15 +27,15 @@ function commonLengths(old: string[], now: string[]): number[][] {
   return lengths
 }
 
-function walk(old: string[], now: string[], lengths: number[][]): Line[] {
-  const lines: Line[] = []
-  const at = (i: number, j: number) => lengths[i]?.[j] ?? 0
+function buildDiff(old: string[], now: string[], lengths: number[][]): DiffLine[] {
+  const lines: DiffLine[] = []
+  const lengthAt = (i: number, j: number) => lengths[i]?.[j] ?? 0
   let [i, j] = [0, 0]
   while (i < old.length || j < now.length) {
     if (i < old.length && old[i] === now[j]) {
       lines.push({ sign: ' ', text: old[i++] ?? '' })
       j++
-    } else if (i < old.length && (j >= now.length || at(i + 1, j) >= at(i, j + 1))) {
+    } else if (i < old.length && (j >= now.length || lengthAt(i + 1, j) >= lengthAt(i, j + 1))) {
       lines.push({ sign: '-', text: old[i++] ?? '' })
     } else lines.push({ sign: '+', text: now[j++] ?? '' })
   }

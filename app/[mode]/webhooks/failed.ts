@@ -5,14 +5,14 @@ const DAY_MS = 86_400_000
 /** Time a page may stay open before its first day is too old to resend. */
 const LEEWAY_MS = 3_600_000
 
-export type Failed = Pick<DeliveriesQuery, 'type' | 'endpoint_id' | 'reference'> & {
+export type ResendFilter = Pick<DeliveriesQuery, 'type' | 'endpoint_id' | 'reference'> & {
   from: string
   to?: string
   status: 'exhausted' | 'stopped'
 }
 
 /** Returns the failed deliveries of a list that can still be resent; null if it shows none. */
-export function failedOf(query: DeliveriesQuery, now = Date.now()): Failed | null {
+export function resendFilterOf(query: DeliveriesQuery, now = Date.now()): ResendFilter | null {
   const { type, endpoint_id, reference, status = 'exhausted', created_from, created_to: to } = query
   if (status !== 'exhausted' && status !== 'stopped') return null
   const end = Math.min(to ? Date.parse(to) : now, now)

@@ -4,11 +4,11 @@ import { Problem } from '#components/form/problem.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { ApiError } from '#lib/edge/client/api.ts'
 
-const OWN = ['endpoint_disabled', 'under_way', 'limit_reached'] as const
+const WEBHOOK_CODES = ['endpoint_disabled', 'under_way', 'limit_reached'] as const
 
-export function Refusal({ error }: { error: unknown }) {
+export function WebhookProblem({ error }: { error: unknown }) {
   const t = useTranslations('webhooks')
-  const code = error instanceof ApiError ? OWN.find(one => one === error.code) : undefined
+  const code = error instanceof ApiError ? WEBHOOK_CODES.find(one => one === error.code) : undefined
   if (!code) return <Problem error={error} />
   return (
     <Notice tone="bad" icon={CircleAlert} role="alert">

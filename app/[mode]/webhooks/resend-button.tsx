@@ -4,8 +4,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { RefreshCw } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { keyOf, ROOT } from '#app/[mode]/webhooks/delivery-data.ts'
-import { Refusal } from '#app/[mode]/webhooks/refusal.tsx'
+import { DELIVERIES_PATH, deliveriesKey } from '#app/[mode]/webhooks/delivery-data.ts'
+import { WebhookProblem } from '#app/[mode]/webhooks/refusal.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
@@ -20,25 +20,27 @@ interface ResendButtonProps {
 export function ResendButton({ delivery, onSent }: ResendButtonProps) {
   const t = useTranslations('deliveries')
   const api = useApi()
-  const queries = useQueryClient()
-  const [isAsking, setAsking] = useState(false)
+  const queryClient = useQueryClient()
+  const [isConfirming, setConfirming] = useState(false)
   const resend = useMutation({
     mutationFn: (idempotencyKey: string) =>
-      api.send<{ data: Delivery }>('POST', `${ROOT}/${delivery.id}/resend`, { idempotencyKey }),
+      api.send<{ data: Delivery }>('POST', `${DELIVERIES_PATH}/${delivery.id}/resend`, {
+        idempotencyKey,
+      }),
     onSuccess: async () => {
       onSent()
-      await queries.invalidateQueries({ queryKey: keyOf(api.scope) })
+      await queryClient.invalidateQueries({ queryKey: deliveriesKey(api.scope) })
     },
-    onSettled: () => setAsking(false),
+    onSettled: () => setConfirming(false),
   })
   const send = () => resend.mutate(crypto.randomUUID())
   const isDelivered = delivery.status === 'delivered'
   return (
     <>
       <Button
-        look="primary"
+        variant="primary"
         disabled={resend.isPending || delivery.is_under_way}
-        onClick={isDelivered ? () => setAsking(true) : send}
+        onClick={isDelivered ? () => setConfirming(true) : send}
         className="disabled:opacity-60"
       >
         <RefreshCw size={16} aria-hidden />
@@ -46,20 +48,20 @@ export function ResendButton({ delivery, onSent }: ResendButtonProps) {
       </Button>
       {resend.error ? (
         <div className="w-full">
-          <Refusal error={resend.error} />
+          <WebhookProblem error={resend.error} />
         </div>
       ) : null}
       <Dialog
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
+        isOpen={isConfirming}
+        onClose={() => setConfirming(false)}
         title={t('resendTitle')}
         description={t('resendText')}
       >
         <div className="flex justify-end gap-2">
-          <Button look="quiet" onClick={() => setAsking(false)}>
+          <Button variant="quiet" onClick={() => setConfirming(false)}>
             {t('cancel')}
           </Button>
-          <Button look="primary" disabled={resend.isPending} onClick={send}>
+          <Button variant="primary" disabled={resend.isPending} onClick={send}>
             {t('resendAnyway')}
           </Button>
         </div>

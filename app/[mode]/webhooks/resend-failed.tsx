@@ -4,9 +4,9 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { RefreshCw } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { keyOf, ROOT } from '#app/[mode]/webhooks/delivery-data.ts'
-import type { Failed } from '#app/[mode]/webhooks/failed.ts'
-import { Refusal } from '#app/[mode]/webhooks/refusal.tsx'
+import { DELIVERIES_PATH, deliveriesKey } from '#app/[mode]/webhooks/delivery-data.ts'
+import type { ResendFilter } from '#app/[mode]/webhooks/failed.ts'
+import { WebhookProblem } from '#app/[mode]/webhooks/refusal.tsx'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -16,30 +16,34 @@ import type { DeliveriesFailed, DeliveriesResent } from '#lib/services/webhooks/
 const RECOUNT_MS = 15_000
 
 interface ResendFailedProps {
-  wanted: Failed
+  filter: ResendFilter
   /** Number of them when the page was rendered. */
-  first: number
+  initialCount: number
 }
 
 /** Resends every failed delivery of the list, after showing how many and from when. */
-export function ResendFailed({ wanted, first }: ResendFailedProps) {
+export function ResendFailed({ filter, initialCount }: ResendFailedProps) {
   const t = useTranslations('deliveries')
   const api = useApi()
-  const queries = useQueryClient()
-  const [isAsking, setAsking] = useState(false)
-  const asked = new URLSearchParams(Object.entries(wanted))
+  const queryClient = useQueryClient()
+  const [isConfirming, setConfirming] = useState(false)
+  const query = new URLSearchParams(Object.entries(filter))
   const { data } = useQuery({
-    queryKey: [...keyOf(api.scope), 'failed', `${asked}`],
-    queryFn: ({ signal }) => api.get<DeliveriesFailed>(`${ROOT}/resend?${asked}`, signal),
-    initialData: { failed: first },
+    queryKey: [...deliveriesKey(api.scope), 'failed', `${query}`],
+    queryFn: ({ signal }) =>
+      api.get<DeliveriesFailed>(`${DELIVERIES_PATH}/resend?${query}`, signal),
+    initialData: { failed: initialCount },
     refetchInterval: RECOUNT_MS,
   })
   const resend = useMutation({
     mutationFn: (idempotencyKey: string) =>
-      api.send<DeliveriesResent>('POST', `${ROOT}/resend`, { body: wanted, idempotencyKey }),
+      api.send<DeliveriesResent>('POST', `${DELIVERIES_PATH}/resend`, {
+        body: filter,
+        idempotencyKey,
+      }),
     onSuccess: async () => {
-      setAsking(false)
-      await queries.invalidateQueries({ queryKey: keyOf(api.scope) })
+      setConfirming(false)
+      await queryClient.invalidateQueries({ queryKey: deliveriesKey(api.scope) })
     },
   })
   const { failed } = data
@@ -48,14 +52,14 @@ export function ResendFailed({ wanted, first }: ResendFailedProps) {
       className={failed > 0 || resend.data ? 'ml-auto flex min-h-9 items-center gap-3' : 'sr-only'}
     >
       <span role="status" className="text-muted text-small">
-        {resend.data ? <Sent {...resend.data} /> : null}
+        {resend.data ? <ResentCount {...resend.data} /> : null}
       </span>
       {failed > 0 ? (
         <button
           type="button"
           onClick={() => {
             resend.reset()
-            setAsking(true)
+            setConfirming(true)
           }}
           className="min-h-9 font-semibold text-accent text-small hover:underline"
         >
@@ -63,22 +67,22 @@ export function ResendFailed({ wanted, first }: ResendFailedProps) {
         </button>
       ) : null}
       <Dialog
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
+        isOpen={isConfirming}
+        onClose={() => setConfirming(false)}
         title={t('resendFailedTitle', { count: failed })}
         description={t.rich('resendFailedText', {
-          from: () => <ExactTime at={wanted.from} look="second" />,
-          to: () => (wanted.to ? <ExactTime at={wanted.to} look="second" /> : t('now')),
+          from: () => <ExactTime at={filter.from} format="second" />,
+          to: () => (filter.to ? <ExactTime at={filter.to} format="second" /> : t('now')),
         })}
       >
         <div className="grid gap-4">
-          <Refusal error={resend.error} />
+          <WebhookProblem error={resend.error} />
           <div className="flex justify-end gap-2">
-            <Button look="quiet" onClick={() => setAsking(false)}>
+            <Button variant="quiet" onClick={() => setConfirming(false)}>
               {t('cancel')}
             </Button>
             <Button
-              look="primary"
+              variant="primary"
               disabled={resend.isPending}
               onClick={() => resend.mutate(crypto.randomUUID())}
             >
@@ -92,7 +96,7 @@ export function ResendFailed({ wanted, first }: ResendFailedProps) {
   )
 }
 
-function Sent({ resent: count, more }: DeliveriesResent) {
+function ResentCount({ resent: count, more }: DeliveriesResent) {
   const t = useTranslations('deliveries')
   return more ? t('resentMore', { count }) : t('resentAll', { count })
 }

@@ -4,52 +4,52 @@ import { ArrowUpRight } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
-import { ListBody, NoneFit } from '#components/filters/list-body.tsx'
+import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { type ListPage, useLivePage } from '#components/filters/live-page.ts'
 import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
-import { IfMay } from '#components/nav/may.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { WithdrawalState } from '#components/status/state-chips.tsx'
 import { AmountRows } from '#components/ui/amount-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import { maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 
-const LIVE_MS = 2_000
-const UNSET = { status: null, period: null, from: null, to: null, q: null }
+const REFRESH_MS = 2_000
+const CLEARED_FILTERS = { status: null, period: null, from: null, to: null, q: null }
 
-interface ListProps {
+interface WithdrawalListProps {
   /** API path with the filters of the page. */
   path: string
-  first: ListPage<WithdrawalRow>
+  initialData: ListPage<WithdrawalRow>
 }
 
 /** The withdrawals that match the filters, refetched while one of them is pending. */
-export function WithdrawalList({ path, first }: ListProps) {
+export function WithdrawalList({ path, initialData }: WithdrawalListProps) {
   const filters = useFilters()
-  const { data, error } = useLivePage(path, first, LIVE_MS)
+  const { data, error } = useLivePage(path, initialData, REFRESH_MS)
   const isFiltered = ['status', 'period', 'q'].some(name => filters.get(name) !== '')
   return (
     <>
-      <Filters {...filters} />
+      <WithdrawalFilters {...filters} />
       <ListBody error={error} isPending={filters.isPending} nextCursor={data.next_cursor}>
         {data.data.length > 0 ? (
           <WithdrawalRows withdrawals={data.data} />
         ) : (
-          <NoWithdrawals clear={isFiltered ? () => filters.set(UNSET) : null} />
+          <NoWithdrawals clear={isFiltered ? () => filters.set(CLEARED_FILTERS) : null} />
         )}
       </ListBody>
     </>
   )
 }
 
-function Filters({ get, set }: Pick<ReturnType<typeof useFilters>, 'get' | 'set'>) {
+function WithdrawalFilters({ get, set }: Pick<ReturnType<typeof useFilters>, 'get' | 'set'>) {
   const t = useTranslations()
   const choices = WITHDRAWAL_STATUSES.map(value => ({
     value,
@@ -79,10 +79,10 @@ function NoWithdrawals({ clear }: { clear: (() => void) | null }) {
   return (
     <Sheet>
       {clear ? (
-        <NoneFit title={t('noneFit')} text={t('noneFitText')} clear={clear} />
+        <NoMatches title={t('noneFit')} text={t('noneFitText')} clear={clear} />
       ) : (
-        <Empty icon={ArrowUpRight} title={t('none')} text={t('noneText')}>
-          <IfMay do="withdrawals:write">
+        <EmptyState icon={ArrowUpRight} title={t('none')} text={t('noneText')}>
+          <IfAllowed permission="withdrawals:write">
             <Link
               href={`/${scope.mode}/withdrawals/new`}
               prefetch={false}
@@ -90,8 +90,8 @@ function NoWithdrawals({ clear }: { clear: (() => void) | null }) {
             >
               {t('new')}
             </Link>
-          </IfMay>
-        </Empty>
+          </IfAllowed>
+        </EmptyState>
       )}
     </Sheet>
   )
@@ -102,7 +102,7 @@ function WithdrawalRows({ withdrawals }: { withdrawals: WithdrawalRow[] }) {
   const rows = withdrawals.map(withdrawal => ({
     ...withdrawal,
     state: <WithdrawalState status={withdrawal.status} />,
-    subject: <Target withdrawal={withdrawal} />,
+    subject: <PixKeyLink withdrawal={withdrawal} />,
   }))
   const heads = {
     subject: t('key'),
@@ -114,7 +114,7 @@ function WithdrawalRows({ withdrawals }: { withdrawals: WithdrawalRow[] }) {
   return <AmountRows label={t('title')} heads={heads} rows={rows} />
 }
 
-function Target({ withdrawal }: { withdrawal: WithdrawalRow }) {
+function PixKeyLink({ withdrawal }: { withdrawal: WithdrawalRow }) {
   const t = useTranslations('pixKey')
   const { id, mode, pix_key_type: type, pix_key } = withdrawal
   const read = normalizePixKey(type, pix_key, 'form')

@@ -3,8 +3,8 @@ import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
 import { WithdrawalList } from '#app/[mode]/withdrawals/list.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
-import { IfMay } from '#components/nav/may.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { listQuery } from '#lib/base/fields.ts'
@@ -26,14 +26,18 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function WithdrawalsPage({ params, searchParams }: WithdrawalsPageProps) {
   const { account, mode } = await requireMember(params)
-  const [t, given] = await Promise.all([getTranslations('withdrawals'), searchParams])
-  const asked = askedFor(given, account.timeZone)
-  const { rows, nextCursor } = await listWithdrawals(account.id, mode, Query.parse(asked))
-  const path = `/withdrawals?${new URLSearchParams(asked)}`
+  const [t, search] = await Promise.all([getTranslations('withdrawals'), searchParams])
+  const apiParams = readApiParams(search, account.timeZone)
+  const { rows, nextCursor } = await listWithdrawals(
+    account.id,
+    mode,
+    withdrawalsQuery.parse(apiParams),
+  )
+  const path = `/withdrawals?${new URLSearchParams(apiParams)}`
   return (
     <>
       <PageHead title={t('title')}>
-        <IfMay do="withdrawals:write">
+        <IfAllowed permission="withdrawals:write">
           <Link
             href={`/${mode}/withdrawals/new`}
             prefetch={false}
@@ -42,36 +46,36 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
             <Plus size={17} aria-hidden />
             {t('new')}
           </Link>
-        </IfMay>
+        </IfAllowed>
       </PageHead>
-      <ClientWords of={['withdrawals', 'withdrawalStatus', 'pixKey']}>
+      <ClientMessages namespaces={['withdrawals', 'withdrawalStatus', 'pixKey']}>
         <WithdrawalList
           path={path}
-          first={{ data: rows.map(withdrawalToWire), next_cursor: nextCursor }}
+          initialData={{ data: rows.map(withdrawalToWire), next_cursor: nextCursor }}
         />
-      </ClientWords>
+      </ClientMessages>
     </>
   )
 }
 
-const Query = listQuery(WITHDRAWAL_STATUSES)
+const withdrawalsQuery = listQuery(WITHDRAWAL_STATUSES)
 
 /** Returns the filters of the address as API parameters; drops those the API would refuse. */
-function askedFor(given: SearchParams, timeZone: string): Record<string, string> {
-  const { from, to } = readSpan(given, timeZone)
-  const wanted = {
-    status: given.status,
-    q: given.q,
-    cursor: given.cursor,
+function readApiParams(search: SearchParams, timeZone: string): Record<string, string> {
+  const { from, to } = readSpan(search, timeZone)
+  const params = {
+    status: search.status,
+    q: search.q,
+    cursor: search.cursor,
     created_from: from?.toISOString(),
     created_to: to?.toISOString(),
   }
-  const isTaken = ([name, value]: [string, unknown]) =>
+  const isValid = ([name, value]: [string, unknown]) =>
     typeof value === 'string' &&
     value !== '' &&
     // PostgreSQL text accepts neither lone surrogates nor NUL.
     value.isWellFormed() &&
     !value.includes('\0') &&
-    Query.safeParse({ [name]: value }).success
-  return Object.fromEntries(Object.entries(wanted).filter(isTaken)) as Record<string, string>
+    withdrawalsQuery.safeParse({ [name]: value }).success
+  return Object.fromEntries(Object.entries(params).filter(isValid)) as Record<string, string>
 }

@@ -1,9 +1,9 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { AccountState } from '#app/admin/accounts/account-state.tsx'
-import { Money, When } from '#components/format/format.tsx'
+import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, Head, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
+import { Cell, HeaderCell, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
 import type { AccountLine, PerMode } from '#lib/views/admin/schema.ts'
 
 export function AccountList({ accounts }: { accounts: AccountLine[] }) {
@@ -13,15 +13,15 @@ export function AccountList({ accounts }: { accounts: AccountLine[] }) {
       <Table aria-label={t('title')}>
         <thead>
           <tr>
-            <Head width="32%">{t('name')}</Head>
-            <Head width="15%">{t('status')}</Head>
-            <Head width="16%">{t('created')}</Head>
-            <Head width="18%" side="right">
+            <HeaderCell width="32%">{t('name')}</HeaderCell>
+            <HeaderCell width="15%">{t('status')}</HeaderCell>
+            <HeaderCell width="16%">{t('created')}</HeaderCell>
+            <HeaderCell width="18%" side="right">
               {t('balance')}
-            </Head>
-            <Head width="19%" side="right">
+            </HeaderCell>
+            <HeaderCell width="19%" side="right">
               {t('volume')}
-            </Head>
+            </HeaderCell>
           </tr>
         </thead>
         <tbody>
@@ -35,7 +35,7 @@ export function AccountList({ accounts }: { accounts: AccountLine[] }) {
               </Cell>
               <Cell className="text-muted text-small">
                 <span className="relative z-10">
-                  <When at={account.created_at} />
+                  <RelativeTime at={account.created_at} />
                 </span>
               </Cell>
               <Cell className="text-right">

@@ -3,7 +3,7 @@ import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { AccountStatus } from '#lib/rooms/accounts/schema.ts'
 
-const LOOKS: Record<AccountStatus, { tone: Tone; icon: LucideIcon }> = {
+const STATUS_STYLES: Record<AccountStatus, { tone: Tone; icon: LucideIcon }> = {
   active: { tone: 'ok', icon: Check },
   pending: { tone: 'wait', icon: Clock },
   suspended: { tone: 'bad', icon: Pause },
@@ -13,7 +13,7 @@ export function AccountState({ status }: { status: AccountStatus }) {
   const t = useTranslations('accountStatus')
   return (
     <span data-testid="account-status">
-      <Chip {...LOOKS[status]}>{t(status)}</Chip>
+      <Chip {...STATUS_STYLES[status]}>{t(status)}</Chip>
     </span>
   )
 }

@@ -10,41 +10,41 @@ import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { LinkShown } from '#components/ui/link-shown.tsx'
+import { InvitationLink } from '#components/ui/link-shown.tsx'
 import { type InvitationRow, openingRequest } from '#lib/rooms/accounts/schema.ts'
 
-const QUERY = ['operator invitations']
+const INVITATIONS_KEY = ['operator invitations']
 
 export function InviteDialog({ onClose }: { onClose: () => void }) {
   const t = useTranslations('inviteMerchant')
   const api = useApi()
-  const client = useQueryClient()
-  const [made, setMade] = useState<{ link: string; email: string } | null>(null)
-  const { data: open = [] } = useQuery({
-    queryKey: QUERY,
+  const queryClient = useQueryClient()
+  const [created, setCreated] = useState<{ link: string; email: string } | null>(null)
+  const { data: openInvitations = [] } = useQuery({
+    queryKey: INVITATIONS_KEY,
     queryFn: async ({ signal }) =>
       (await api.get<{ data: InvitationRow[] }>('/admin/invitations', signal)).data,
   })
-  const refresh = () => client.invalidateQueries({ queryKey: QUERY })
+  const refresh = () => queryClient.invalidateQueries({ queryKey: INVITATIONS_KEY })
   const { problems, failure, isBusy, props } = useForm({
     schema: openingRequest,
     read: data => ({ email: String(data.get('email')).trim() || undefined }),
     send: async body => {
-      const said = await api.send<{ data: { link: string } }>('POST', '/admin/invitations', {
+      const response = await api.send<{ data: { link: string } }>('POST', '/admin/invitations', {
         body,
       })
-      setMade({ link: said.data.link, email: body.email })
+      setCreated({ link: response.data.link, email: body.email })
       await refresh()
     },
   })
-  if (made) {
+  if (created) {
     return (
       <Dialog isOpen onClose={onClose} title={t('title')}>
-        <LinkShown {...made}>
-          <Button look="quiet" onClick={() => setMade(null)}>
+        <InvitationLink {...created}>
+          <Button variant="quiet" onClick={() => setCreated(null)}>
             {t('another')}
           </Button>
-        </LinkShown>
+        </InvitationLink>
       </Dialog>
     )
   }
@@ -60,12 +60,14 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
         />
         <Problem error={failure} />
         <div className="flex justify-end">
-          <Button look="primary" type="submit" disabled={isBusy}>
+          <Button variant="primary" type="submit" disabled={isBusy}>
             {isBusy ? t('busy') : t('send')}
           </Button>
         </div>
       </form>
-      {open.length > 0 ? <OpenInvitations invitations={open} onDone={refresh} /> : null}
+      {openInvitations.length > 0 ? (
+        <OpenInvitations invitations={openInvitations} onDone={refresh} />
+      ) : null}
     </Dialog>
   )
 }

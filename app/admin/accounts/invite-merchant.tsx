@@ -15,7 +15,7 @@ export function InviteMerchant() {
   const [isOpen, setOpen] = useState(false)
   return (
     <>
-      <Button look="primary" onClick={() => setOpen(true)}>
+      <Button variant="primary" onClick={() => setOpen(true)}>
         <Building2 size={17} aria-hidden />
         {t('invite')}
       </Button>

@@ -2,7 +2,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { When } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import type { InvitationRow } from '#lib/rooms/accounts/schema.ts'
 
@@ -37,11 +37,11 @@ export function OpenInvitations({ invitations, onDone }: OpenInvitationsProps) {
                 {email}
               </p>
               <p className="text-muted text-small">
-                {is_expired ? t('expired') : t('expires')} <When at={expires_at} />
+                {is_expired ? t('expired') : t('expires')} <RelativeTime at={expires_at} />
               </p>
             </div>
             <Button
-              look="plain"
+              variant="plain"
               aria-describedby={`invitation-${id}`}
               disabled={busy === id}
               onClick={() => revoke(id)}

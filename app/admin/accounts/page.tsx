@@ -3,7 +3,7 @@ import { getTranslations } from 'next-intl/server'
 import { AccountList } from '#app/admin/accounts/account-list.tsx'
 import { InviteMerchant } from '#app/admin/accounts/invite-merchant.tsx'
 import { FilteredList } from '#app/admin/filtered-list.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { env } from '#lib/base/env.ts'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
@@ -22,27 +22,27 @@ interface AccountsPageProps {
 
 export default async function AccountsPage({ searchParams }: AccountsPageProps) {
   await requireAdmin()
-  const asked = readListFilters(await searchParams, ACCOUNT_STATUSES)
+  const filters = readListFilters(await searchParams, ACCOUNT_STATUSES)
   const [t, { rows, nextCursor }, pending] = await Promise.all([
     getTranslations(),
-    listAccountLines(asked),
+    listAccountLines(filters),
     countPendingAccounts(),
   ])
   const statuses = ACCOUNT_STATUSES.map(value => ({ value, label: t(`accountStatus.${value}`) }))
   return (
     <>
-      <PageHead title={t('accounts.title')} isOfStaff>
+      <PageHead title={t('accounts.title')} isStaffPage>
         {env().SIGNUPS === 'closed' ? null : (
-          <ClientWords of={['inviteMerchant', 'invitationLink']}>
+          <ClientMessages namespaces={['inviteMerchant', 'invitationLink']}>
             <InviteMerchant />
-          </ClientWords>
+          </ClientMessages>
         )}
       </PageHead>
-      <ClientWords of={['accounts', 'adminTokens']}>
-        <FilteredList of="accounts" {...{ statuses, pending, nextCursor }}>
+      <ClientMessages namespaces={['accounts', 'adminTokens']}>
+        <FilteredList namespace="accounts" {...{ statuses, pending, nextCursor }}>
           {rows.length > 0 ? <AccountList accounts={rows} /> : null}
         </FilteredList>
-      </ClientWords>
+      </ClientMessages>
     </>
   )
 }

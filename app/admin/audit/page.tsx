@@ -1,13 +1,13 @@
 import type { Metadata } from 'next'
 import { getTimeZone, getTranslations } from 'next-intl/server'
 import { AuditList, ExportAudit } from '#components/audit/list.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { listAudit } from '#lib/base/audit/queries.ts'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { readAuditFilters } from '#lib/views/dashboard/audit.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
-const SHOWN = 50
+const PAGE_SIZE = 50
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('audit'))('title') }
@@ -20,16 +20,12 @@ interface AuditPageProps {
 export default async function StaffAuditPage({ searchParams }: AuditPageProps) {
   await requireAdmin()
   const [t, timeZone] = await Promise.all([getTranslations('audit'), getTimeZone()])
-  const options = { limit: SHOWN, isStaff: true }
-  const {
-    apiParams: asked,
-    filters,
-    query,
-  } = readAuditFilters(await searchParams, timeZone, options)
+  const options = { limit: PAGE_SIZE, isStaff: true }
+  const { apiParams, filters, query } = readAuditFilters(await searchParams, timeZone, options)
   const { rows, nextCursor } = await listAudit({ staff: true }, query)
   return (
-    <ClientWords
-      of={['audit', 'auditAction', 'auditActor', 'auditField', 'auditGroup', 'auditValue']}
+    <ClientMessages
+      namespaces={['audit', 'auditAction', 'auditActor', 'auditField', 'auditGroup', 'auditValue']}
     >
       <div className="mb-5 flex flex-wrap items-end justify-between gap-x-6 gap-y-2">
         <div>
@@ -40,10 +36,10 @@ export default async function StaffAuditPage({ searchParams }: AuditPageProps) {
       </div>
       <AuditList
         isStaff
-        asked={asked}
+        apiParams={apiParams}
         isFiltered={Object.keys(filters).length > 0}
-        first={{ data: rows, next_cursor: nextCursor }}
+        initialData={{ data: rows, next_cursor: nextCursor }}
       />
-    </ClientWords>
+    </ClientMessages>
   )
 }

@@ -50,7 +50,7 @@ function CheckGroup({ name, checks }: { name: GroupName; checks: Check[] }) {
 
 function CheckLine({ check }: { check: Check }) {
   const t = useTranslations('health')
-  const write = useFigures()
+  const formatFigures = useFigures()
   return (
     <li
       data-testid={`check-${check.name}`}
@@ -58,7 +58,7 @@ function CheckLine({ check }: { check: Check }) {
     >
       <span className="font-medium">{t(`check.${check.name}`)}</span>
       <span className="break-words text-muted text-small max-md:order-last max-md:col-span-2">
-        {t(`said.${check.state}`, write(check.figures))}
+        {t(`said.${check.state}`, formatFigures(check.figures))}
         {check.level === 'ok' ? null : (
           <span className="mt-1 block text-ink">
             <span className="font-semibold">{t('whatToDo')}: </span>
@@ -71,7 +71,7 @@ function CheckLine({ check }: { check: Check }) {
   )
 }
 
-const LOOKS: Record<Level, { tone: Tone; icon: LucideIcon }> = {
+const LEVEL_STYLES: Record<Level, { tone: Tone; icon: LucideIcon }> = {
   ok: { tone: 'ok', icon: CheckIcon },
   warning: { tone: 'wait', icon: TriangleAlert },
   problem: { tone: 'bad', icon: CircleAlert },
@@ -79,7 +79,7 @@ const LOOKS: Record<Level, { tone: Tone; icon: LucideIcon }> = {
 
 function LevelChip({ level }: { level: Level }) {
   const t = useTranslations('health')
-  return <Chip {...LOOKS[level]}>{t(`level.${level}`)}</Chip>
+  return <Chip {...LEVEL_STYLES[level]}>{t(`level.${level}`)}</Chip>
 }
 
 const SIZES = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
@@ -87,7 +87,7 @@ const SIZES = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
 /** Formats figures by the unit suffix of their name: _s, _ms, _bytes. */
 function useFigures() {
   const locale = useLocale()
-  const { words } = useDurations()
+  const { inWords } = useDurations()
   const unit = (value: number, name: string) =>
     new Intl.NumberFormat(locale, {
       ...{ style: 'unit', unit: name, unitDisplay: 'short' },
@@ -104,7 +104,7 @@ function useFigures() {
     Object.fromEntries(
       Object.entries(figures).map(([name, value]) => {
         if (typeof value === 'string') return [name, value]
-        if (name.endsWith('_s')) return [name, words(value)]
+        if (name.endsWith('_s')) return [name, inWords(value)]
         if (name.endsWith('_ms')) return [name, unit(value, 'millisecond')]
         return [name, name.endsWith('_bytes') ? size(value) : value]
       }),

@@ -2,7 +2,7 @@ import { Play } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { When } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
 import { useDeliveryProblem } from '#components/status/problem-text.ts'
 import { Button } from '#components/ui/button.tsx'
 import type { Attempt } from '#lib/services/webhooks/schema.ts'
@@ -18,7 +18,7 @@ export function JobRow({ job, isBusy, onRun }: JobRowProps) {
   const t = useTranslations('health')
   const kind = t(`jobKind.${job.kind}`)
   const problem = useLastProblem(job)
-  const lost = job.kind === 'mail' ? t('jobs.gone') : t('jobs.disabled')
+  const lostReason = job.kind === 'mail' ? t('jobs.gone') : t('jobs.disabled')
   return (
     <li
       data-testid="stuck-job"
@@ -39,20 +39,26 @@ export function JobRow({ job, isBusy, onRun }: JobRowProps) {
           <code className="break-all font-mono text-[12.5px] text-muted">{job.id}</code>
         </p>
         <dl className="mt-1 flex flex-wrap gap-x-5 gap-y-0.5 text-small">
-          <Mini name={t('jobs.attempts')}>{job.attempts}</Mini>
-          <Mini name={t('jobs.due')}>
-            {job.is_held ? t('jobs.held') : job.due_at ? <When at={job.due_at} /> : t('jobs.never')}
-          </Mini>
+          <JobFact name={t('jobs.attempts')}>{job.attempts}</JobFact>
+          <JobFact name={t('jobs.due')}>
+            {job.is_held ? (
+              t('jobs.held')
+            ) : job.due_at ? (
+              <RelativeTime at={job.due_at} />
+            ) : (
+              t('jobs.never')
+            )}
+          </JobFact>
           {problem ? (
-            <Mini name={t('jobs.problem')}>
+            <JobFact name={t('jobs.problem')}>
               <span className="break-words">{problem}</span>
-            </Mini>
+            </JobFact>
           ) : null}
         </dl>
       </div>
       {job.can_run ? (
         <Button
-          look="quiet"
+          variant="quiet"
           disabled={isBusy || job.is_held}
           onClick={onRun}
           aria-label={t('jobs.runOne', { kind, id: job.id })}
@@ -62,7 +68,7 @@ export function JobRow({ job, isBusy, onRun }: JobRowProps) {
           {t('jobs.run')}
         </Button>
       ) : (
-        <span className="text-muted text-small">{lost}</span>
+        <span className="text-muted text-small">{lostReason}</span>
       )}
     </li>
   )
@@ -77,7 +83,7 @@ function useLastProblem({ problem_code: code, problem_params }: StuckJob): strin
   return meaning({ problem_code: code as Attempt['problem_code'], problem_params })
 }
 
-function Mini({ name, children }: { name: string; children: ReactNode }) {
+function JobFact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div className="flex min-w-0 gap-1.5">
       <dt className="shrink-0 text-muted">{name}:</dt>

@@ -10,7 +10,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { JobKind, StuckJob } from '#lib/views/admin/schema.ts'
 
-interface Wanted {
+interface RequeueRequest {
   kind: JobKind
   id?: string
   account_id?: string
@@ -19,11 +19,11 @@ interface Wanted {
 export function Jobs({ jobs }: { jobs: StuckJob[] }) {
   const t = useTranslations('health')
   const api = useApi()
-  const queries = useQueryClient()
+  const queryClient = useQueryClient()
   const run = useMutation({
-    mutationFn: (body: Wanted) =>
+    mutationFn: (body: RequeueRequest) =>
       api.send<{ data: { requeued: number } }>('POST', '/admin/jobs/requeue', { body }),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['health'] }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['health'] }),
   })
   const kinds = [...new Set(jobs.map(({ kind }) => kind))].filter(
     kind => jobs.filter(job => job.kind === kind && job.can_run).length > 1,
@@ -47,7 +47,7 @@ export function Jobs({ jobs }: { jobs: StuckJob[] }) {
           {kinds.map(kind => (
             <Button
               key={kind}
-              look="quiet"
+              variant="quiet"
               disabled={run.isPending}
               onClick={() => run.mutate({ kind })}
               className="text-small"

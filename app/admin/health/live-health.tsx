@@ -12,18 +12,18 @@ import type { Check as CheckLine, Health } from '#lib/views/admin/schema.ts'
 
 const REFRESH_MS = 5_000
 
-export function LiveHealth({ first }: { first: Health }) {
+export function LiveHealth({ initialData }: { initialData: Health }) {
   const api = useApi()
   const { data, error } = useQuery({
     queryKey: ['health'],
     queryFn: async ({ signal }) => (await api.get<{ data: Health }>('/admin/health', signal)).data,
-    initialData: first,
+    initialData,
     refetchInterval: REFRESH_MS,
   })
   return (
     <div className="grid gap-8">
       {error ? <Problem error={error} /> : null}
-      <Verdict checks={data.checks} />
+      <HealthSummary checks={data.checks} />
       <Checks checks={data.checks} />
       <Jobs jobs={data.jobs} />
       <Workers workers={data.workers} />
@@ -31,7 +31,7 @@ export function LiveHealth({ first }: { first: Health }) {
   )
 }
 
-function Verdict({ checks }: { checks: CheckLine[] }) {
+function HealthSummary({ checks }: { checks: CheckLine[] }) {
   const t = useTranslations('health')
   const count = (level: CheckLine['level']) => checks.filter(one => one.level === level).length
   const [problems, warnings] = [count('problem'), count('warning')]

@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { LiveHealth } from '#app/admin/health/live-health.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
 
@@ -13,10 +13,10 @@ export default async function HealthPage() {
   await requireAdmin()
   const [t, health] = await Promise.all([getTranslations('health'), readHealth()])
   return (
-    <ClientWords of={['health', 'deliveryProblem']}>
+    <ClientMessages namespaces={['health', 'deliveryProblem']}>
       <h1 className="mb-1 text-head">{t('title')}</h1>
       <p className="mb-6 text-muted text-small">{t('text')}</p>
-      <LiveHealth first={health} />
-    </ClientWords>
+      <LiveHealth initialData={health} />
+    </ClientMessages>
   )
 }

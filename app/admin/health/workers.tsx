@@ -1,14 +1,14 @@
 import { useTranslations } from 'next-intl'
 import { useDurations } from '#components/format/duration.ts'
-import { When } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, Head, Row, Table } from '#components/ui/table.tsx'
+import { Cell, HeaderCell, Row, Table } from '#components/ui/table.tsx'
 import type { WorkerLine } from '#lib/views/admin/schema.ts'
 
 /** Active workers, and those that stopped reporting within the last day. */
 export function Workers({ workers }: { workers: WorkerLine[] }) {
   const t = useTranslations('health')
-  const { words } = useDurations()
+  const { inWords } = useDurations()
   if (workers.length === 0) return null
   return (
     <section aria-labelledby="health-workers">
@@ -19,10 +19,10 @@ export function Workers({ workers }: { workers: WorkerLine[] }) {
         <Table aria-labelledby="health-workers">
           <thead>
             <tr>
-              <Head width="40%">{t('workers.host')}</Head>
-              <Head width="18%">{t('workers.pid')}</Head>
-              <Head width="21%">{t('workers.since')}</Head>
-              <Head width="21%">{t('workers.beat')}</Head>
+              <HeaderCell width="40%">{t('workers.host')}</HeaderCell>
+              <HeaderCell width="18%">{t('workers.pid')}</HeaderCell>
+              <HeaderCell width="21%">{t('workers.since')}</HeaderCell>
+              <HeaderCell width="21%">{t('workers.beat')}</HeaderCell>
             </tr>
           </thead>
           <tbody>
@@ -33,10 +33,10 @@ export function Workers({ workers }: { workers: WorkerLine[] }) {
                 </Cell>
                 <Cell className="font-mono text-[13px] text-muted">{worker.pid}</Cell>
                 <Cell className="text-muted text-small">
-                  <When at={worker.started_at} />
+                  <RelativeTime at={worker.started_at} />
                 </Cell>
                 <Cell className="text-muted text-small tabular-nums">
-                  {t('workers.ago', { time: words(worker.silent_s) })}
+                  {t('workers.ago', { time: inWords(worker.silent_s) })}
                 </Cell>
               </Row>
             ))}
@@ -52,7 +52,7 @@ export function Workers({ workers }: { workers: WorkerLine[] }) {
                 {worker.host} · {worker.pid}
               </span>
               <span className="text-muted text-small tabular-nums">
-                {t('workers.ago', { time: words(worker.silent_s) })}
+                {t('workers.ago', { time: inWords(worker.silent_s) })}
               </span>
             </li>
           ))}

@@ -2,7 +2,7 @@ import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { FilteredList } from '#app/admin/filtered-list.tsx'
 import { TokenLines } from '#app/admin/token-lines.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
@@ -21,24 +21,24 @@ interface TokensPageProps {
 
 export default async function TokensPage({ searchParams }: TokensPageProps) {
   await requireAdmin()
-  const asked = readListFilters(await searchParams, TOKEN_FILTERS)
+  const filters = readListFilters(await searchParams, TOKEN_FILTERS)
   const [t, { rows, nextCursor }] = await Promise.all([
     getTranslations('adminTokens'),
-    listTokenLines(asked),
+    listTokenLines(filters),
   ])
   const statuses = TOKEN_FILTERS.map(value => ({ value, label: t(`filter.${value}`) }))
   return (
     <>
-      <PageHead title={t('title')} isOfStaff />
-      <ClientWords of={['accounts', 'adminTokens', 'adminDeed', 'tokens']}>
-        <FilteredList of="adminTokens" {...{ statuses, nextCursor }}>
+      <PageHead title={t('title')} isStaffPage />
+      <ClientMessages namespaces={['accounts', 'adminTokens', 'adminDeed', 'tokens']}>
+        <FilteredList namespace="adminTokens" {...{ statuses, nextCursor }}>
           {rows.length > 0 ? (
             <Sheet>
-              <TokenLines tokens={rows} isOfMany />
+              <TokenLines tokens={rows} isMultiAccount />
             </Sheet>
           ) : null}
         </FilteredList>
-      </ClientWords>
+      </ClientMessages>
     </>
   )
 }

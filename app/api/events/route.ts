@@ -9,24 +9,28 @@ import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
 import { listEvents, readEventRange } from '#lib/services/webhooks/queries.ts'
 import { eventsQuery, eventToWire } from '#lib/services/webhooks/schema.ts'
 
-const shapes = { transaction: ChargeDetail, refund: RefundDetail, withdrawal: WithdrawalDetail }
+const subjectSchemas = {
+  transaction: ChargeDetail,
+  refund: RefundDetail,
+  withdrawal: WithdrawalDetail,
+}
 
 export const GET = endpoint({
   summary: 'List events',
   description: 'Returns the events after a sequence number, oldest first. `data` may be empty.',
   allow: 'events:read',
   query: eventsQuery,
-  response: eventPageSchema(shapes),
+  response: eventPageSchema(subjectSchemas),
   errorCodes: ['events_gone'],
   async handle({ account, mode, query: { after, limit }, user }) {
     const { oldest, last } = await readEventRange(account.id, mode)
     if (after + 1 < oldest && after < last) throw refuse('events_gone', { oldest })
     const events = await listEvents(account.id, mode, after, limit)
     const next = Number(events.at(-1)?.sequence ?? after)
-    const tell = {
+    const serializers = {
       transaction: chargeEventSerializerFor(user),
       withdrawal: serializeWithdrawalEvent,
     }
-    return { data: events.map(event => eventToWire(event, tell)), next_after: next }
+    return { data: events.map(event => eventToWire(event, serializers)), next_after: next }
   },
 })

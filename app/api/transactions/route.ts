@@ -21,14 +21,15 @@ export const POST = endpoint({
   allowsRememberedCaller: true,
   idempotency: {
     retentionS: 86_400,
-    rebuild: async ({ account, mode }, id) => created(await readCreatedCharge(account, mode, id)),
+    rebuild: async ({ account, mode }, id) =>
+      createdResponse(await readCreatedCharge(account, mode, id)),
   },
   async handle({ account, mode, body, ip, once }) {
-    return created(await createCharge(account, mode, body, ip, once))
+    return createdResponse(await createCharge(account, mode, body, ip, once))
   },
 })
 
-function created(charge: Parameters<typeof createdChargeToWire>[0]) {
+function createdResponse(charge: Parameters<typeof createdChargeToWire>[0]) {
   return { status: 'success', data: createdChargeToWire(charge) }
 }
 

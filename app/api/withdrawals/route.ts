@@ -28,17 +28,17 @@ export const POST = endpoint({
   idempotency: {
     retentionS: 30 * 86_400,
     rebuild: async ({ account, mode }, id) =>
-      created(await readCreatedWithdrawal(account, mode, id)),
+      createdResponse(await readCreatedWithdrawal(account, mode, id)),
   },
   async handle({ account, mode, body, userId: by, once }) {
     const order = { ...toWithdrawalOrder(mode, body), by }
-    return created(await createWithdrawal(account.ref, mode, order, once))
+    return createdResponse(await createWithdrawal(account.ref, mode, order, once))
   },
 })
 
-const FIND = 'Search text: a complete PIX key, reference, id or end-to-end id.'
+const SEARCH_DESCRIPTION = 'Search text: a complete PIX key, reference, id or end-to-end id.'
 
-function created(withdrawal: WithdrawalRow) {
+function createdResponse(withdrawal: WithdrawalRow) {
   return { message: 'Withdrawal created', data: createdWithdrawalToWire(withdrawal) }
 }
 
@@ -46,7 +46,7 @@ export const GET = endpoint({
   summary: 'List withdrawals',
   description: "Returns the withdrawals of the account in the token's mode, newest first.",
   allow: 'withdrawals:read',
-  query: listQuery(WITHDRAWAL_STATUSES, FIND),
+  query: listQuery(WITHDRAWAL_STATUSES, SEARCH_DESCRIPTION),
   response: WithdrawalPage,
   allowsRememberedCaller: true,
   async handle({ account, mode, query }) {

@@ -2,31 +2,31 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { JoinButton } from '#app/join/[secret]/join-button.tsx'
 import { NewcomerForm } from '#app/join/[secret]/newcomer-form.tsx'
-import { OpenForm, SignUpForm } from '#components/join/open-account.tsx'
-import { SignOut } from '#components/nav/sign-out.tsx'
+import { OpenAccountForm, SignUpForm } from '#components/join/open-account.tsx'
+import { SignOutButton } from '#components/nav/sign-out.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 
 interface InvitationProps {
   secret: string
   email: string
   /** True: joins an account; false: opens one. */
-  isToJoin: boolean
-  reader: string | null
+  hasAccount: boolean
+  signedInEmail: string | null
   /** The invited e-mail already belongs to a user. */
   isKnown: boolean
 }
 
-export function Invitation({ secret, email, isToJoin, reader, isKnown }: InvitationProps) {
+export function Invitation({ secret, email, hasAccount, signedInEmail, isKnown }: InvitationProps) {
   const t = useTranslations('join')
   const here = `/join/${secret}`
-  if (reader === email)
-    return isToJoin ? <JoinButton secret={secret} /> : <OpenForm secret={secret} />
-  if (reader !== null) {
+  if (signedInEmail === email)
+    return hasAccount ? <JoinButton secret={secret} /> : <OpenAccountForm secret={secret} />
+  if (signedInEmail !== null) {
     return (
       <div className="grid gap-4">
-        <p className="break-words">{t('otherPerson', { reader, email })}</p>
+        <p className="break-words">{t('otherPerson', { reader: signedInEmail, email })}</p>
         <div className="rounded-control border border-line2">
-          <SignOut label={t('signOut')} again={t('signOutFailed')} to={here} />
+          <SignOutButton label={t('signOut')} retryLabel={t('signOutFailed')} to={here} />
         </div>
       </div>
     )
@@ -45,9 +45,9 @@ export function Invitation({ secret, email, isToJoin, reader, isKnown }: Invitat
       </div>
     )
   }
-  return isToJoin ? (
+  return hasAccount ? (
     <NewcomerForm secret={secret} email={email} />
   ) : (
-    <SignUpForm invited={{ secret, email }} />
+    <SignUpForm invitation={{ secret, email }} />
   )
 }

@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Problem } from '#components/form/problem.tsx'
-import { goInto, openApi } from '#components/join/enter.ts'
+import { anonymousApi, enterAccount } from '#components/join/enter.ts'
 import { Button } from '#components/ui/button.tsx'
 
 /** For users signed in with the invited e-mail: they only confirm. */
@@ -15,13 +15,13 @@ export function JoinButton({ secret }: { secret: string }) {
     setBusy(true)
     setFailure(null)
     try {
-      const order = { body: { secret } }
-      const said = await openApi.send<{ data: { account_id: string } }>(
+      const request = { body: { secret } }
+      const response = await anonymousApi.send<{ data: { account_id: string } }>(
         'POST',
         '/person/join',
-        order,
+        request,
       )
-      goInto(said.data.account_id)
+      enterAccount(response.data.account_id)
     } catch (error) {
       setFailure(error)
       setBusy(false)
@@ -30,7 +30,7 @@ export function JoinButton({ secret }: { secret: string }) {
   return (
     <div className="grid gap-5">
       <Problem error={failure} />
-      <Button look="primary" onClick={join} disabled={isBusy} className="h-11 w-full">
+      <Button variant="primary" onClick={join} disabled={isBusy} className="h-11 w-full">
         {isBusy ? t('busy') : t('join')}
       </Button>
     </div>

@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { openApi, signInto } from '#components/join/enter.ts'
+import { anonymousApi, signInToAccount } from '#components/join/enter.ts'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -19,10 +19,14 @@ export function NewcomerForm({ secret, email }: { secret: string; email: string 
       password: data.get('password') || undefined,
     }),
     send: async body => {
-      const said = await openApi.send<{ data: { account_id: string } }>('POST', '/visitor/join', {
-        body,
-      })
-      await signInto(said.data.account_id, email, body.password)
+      const response = await anonymousApi.send<{ data: { account_id: string } }>(
+        'POST',
+        '/visitor/join',
+        {
+          body,
+        },
+      )
+      await signInToAccount(response.data.account_id, email, body.password)
     },
   })
   return (
@@ -44,7 +48,7 @@ export function NewcomerForm({ secret, email }: { secret: string; email: string 
         problem={problems.full_name ? t(`nameProblem.${problems.full_name}`) : null}
       />
       <NewPasswordField label={t('password')} problem={problems.password} />
-      <Button look="primary" type="submit" disabled={isBusy} className="h-11 w-full">
+      <Button variant="primary" type="submit" disabled={isBusy} className="h-11 w-full">
         {isBusy ? t('busy') : t('join')}
       </Button>
     </form>

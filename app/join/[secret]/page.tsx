@@ -3,7 +3,7 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { Invitation } from '#app/join/[secret]/invitation.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { useRoleText } from '#components/status/role-permissions.ts'
 import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
@@ -19,26 +19,33 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function JoinPage({ params }: { params: Promise<{ secret: string }> }) {
   const { secret } = await params
   const [found, user] = await Promise.all([findInvitation(secret), currentUser()])
-  if (!found) return <Ended why="unknown" />
-  if (found.state !== 'open') return <Ended why={found.state} />
-  if (found.account === null && env().SIGNUPS === 'closed') return <Ended why="closed" />
+  if (!found) return <EndedInvitation reason="unknown" />
+  if (found.state !== 'open') return <EndedInvitation reason={found.state} />
+  if (found.account === null && env().SIGNUPS === 'closed')
+    return <EndedInvitation reason="closed" />
   const { account, email, isKnown } = found
   return (
-    <ClientWords of={['join', 'signUp', 'newPassword']}>
-      <Head found={found}>
+    <ClientMessages namespaces={['join', 'signUp', 'newPassword']}>
+      <InvitationPage found={found}>
         <Invitation
           {...{ secret, email, isKnown }}
-          isToJoin={account !== null}
-          reader={user?.email ?? null}
+          hasAccount={account !== null}
+          signedInEmail={user?.email ?? null}
         />
-      </Head>
-    </ClientWords>
+      </InvitationPage>
+    </ClientMessages>
   )
 }
 
-function Head({ found, children }: { found: InvitationDetails; children: React.ReactNode }) {
+function InvitationPage({
+  found,
+  children,
+}: {
+  found: InvitationDetails
+  children: React.ReactNode
+}) {
   const t = useTranslations()
-  const tell = useRoleText()
+  const describeRole = useRoleText()
   const { account, inviter, role } = found
   if (account === null) {
     return (
@@ -47,13 +54,13 @@ function Head({ found, children }: { found: InvitationDetails; children: React.R
       </VisitorPage>
     )
   }
-  const words = { role: t(`members.role.${role}`), inviter: inviter ?? '' }
+  const values = { role: t(`members.role.${role}`), inviter: inviter ?? '' }
   return (
     <VisitorPage
       title={t('join.to', { account })}
       subtitle={
         <>
-          {inviter ? t('join.by', words) : t('join.as', words)} {tell(role)}
+          {inviter ? t('join.by', values) : t('join.as', values)} {describeRole(role)}
         </>
       }
     >
@@ -62,14 +69,14 @@ function Head({ found, children }: { found: InvitationDetails; children: React.R
   )
 }
 
-type Why = Exclude<InvitationDetails['state'], 'open'> | 'unknown' | 'closed'
+type EndReason = Exclude<InvitationDetails['state'], 'open'> | 'unknown' | 'closed'
 
 /** Shows only why the invitation ended; its other details stay private. */
-function Ended({ why }: { why: Why }) {
+function EndedInvitation({ reason }: { reason: EndReason }) {
   const t = useTranslations('join')
   return (
     <VisitorPage title={t('endedTitle')} subtitle={t('endedSubtitle')}>
-      <p className="mb-5">{t(`ended.${why}`)}</p>
+      <p className="mb-5">{t(`ended.${reason}`)}</p>
       <Link href="/" prefetch={false} className={`${buttonClass('quiet')} w-full`}>
         {t('home')}
       </Link>

@@ -10,12 +10,12 @@ import { Button, buttonClass } from '#components/ui/button.tsx'
 import { ApiError, createVisitorApi } from '#lib/edge/client/api.ts'
 import { resetConfirmation } from '#lib/services/people/schema.ts'
 
-interface ChooseResetProps {
+interface NewPasswordFormProps {
   secret: string
   email: string
 }
 
-export function ChooseReset({ secret, email }: ChooseResetProps) {
+export function NewPasswordForm({ secret, email }: NewPasswordFormProps) {
   const t = useTranslations('reset')
   const [isDone, setDone] = useState(false)
   const { problems, failure, isBusy, props } = useForm({
@@ -50,7 +50,7 @@ export function ChooseReset({ secret, email }: ChooseResetProps) {
       ) : null}
       <input type="email" autoComplete="username" value={email} readOnly hidden />
       <NewPasswordField label={t('new')} problem={problems.password} />
-      <Button look="primary" type="submit" disabled={isBusy} className="h-11 w-full">
+      <Button variant="primary" type="submit" disabled={isBusy} className="h-11 w-full">
         {isBusy ? t('saving') : t('choose')}
       </Button>
     </form>

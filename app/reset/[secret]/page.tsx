@@ -2,8 +2,8 @@ import { Clock } from 'lucide-react'
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
-import { ChooseReset } from '#app/reset/[secret]/choose-reset.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { NewPasswordForm } from '#app/reset/[secret]/choose-reset.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
@@ -15,7 +15,7 @@ export async function generateMetadata(): Promise<Metadata> {
   return { title, referrer: 'no-referrer' }
 }
 
-export default async function ChoosePage({ params }: { params: Promise<{ secret: string }> }) {
+export default async function NewPasswordPage({ params }: { params: Promise<{ secret: string }> }) {
   const { secret } = await params
   const [t, email] = await Promise.all([getTranslations('reset'), findResetEmail(secret)])
   if (!email) {
@@ -34,9 +34,9 @@ export default async function ChoosePage({ params }: { params: Promise<{ secret:
   }
   return (
     <VisitorPage title={t('chooseTitle')} subtitle={t('for', { email })}>
-      <ClientWords of={['reset', 'newPassword']}>
-        <ChooseReset secret={secret} email={email} />
-      </ClientWords>
+      <ClientMessages namespaces={['reset', 'newPassword']}>
+        <NewPasswordForm secret={secret} email={email} />
+      </ClientMessages>
     </VisitorPage>
   )
 }

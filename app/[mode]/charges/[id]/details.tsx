@@ -23,8 +23,8 @@ export function ChargeDetails({ charge }: Pick<ChargeTimelineData, 'charge'>) {
             <Items items={items} />
           </Fact>
         ) : null}
-        <Written name={t('campaign')} values={utms} />
-        <Written name={t('metadata')} values={metadata} />
+        <KeyValues name={t('campaign')} values={utms} />
+        <KeyValues name={t('metadata')} values={metadata} />
         {webhook_url ? (
           <Fact name={t('webhook')}>
             <span className="break-all font-mono text-[13px]">{webhook_url}</span>
@@ -42,8 +42,10 @@ function Items({ items }: { items: Record<string, unknown>[] }) {
   return (
     <ul>
       {items.map(({ name, quantity, price }, nth) => {
-        const named = typeof name === 'string' && name.trim() ? name : t('itemUnnamed')
-        const line = quantity ? t('itemLine', { quantity: String(quantity), name: named }) : named
+        const itemName = typeof name === 'string' && name.trim() ? name : t('itemUnnamed')
+        const line = quantity
+          ? t('itemLine', { quantity: String(quantity), name: itemName })
+          : itemName
         const cents = Math.round(Number(String(price ?? '').replace(',', '.')))
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: items have no id and never change
@@ -59,12 +61,12 @@ function Items({ items }: { items: Record<string, unknown>[] }) {
   )
 }
 
-interface WrittenProps {
+interface KeyValuesProps {
   name: string
   values: Record<string, unknown> | null
 }
 
-function Written({ name, values }: WrittenProps) {
+function KeyValues({ name, values }: KeyValuesProps) {
   const entries = Object.entries(values ?? {})
   if (entries.length === 0) return null
   return (

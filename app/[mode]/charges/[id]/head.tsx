@@ -4,8 +4,8 @@ import { ExternalLink, Undo2 } from 'lucide-react'
 import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
-import { IfMay } from '#components/nav/may.tsx'
+import { useLiveCharge } from '#app/[mode]/charges/[id]/story.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
@@ -16,8 +16,8 @@ const RefundDialog = dynamic(() =>
 
 export function ChargeActions() {
   const t = useTranslations()
-  const { story } = useStory()
-  const { status, payment_url } = story.charge
+  const { timeline } = useLiveCharge()
+  const { status, payment_url } = timeline.charge
   return (
     <>
       {status === 'pending' ? (
@@ -38,21 +38,21 @@ export function ChargeActions() {
           </a>
         </div>
       ) : null}
-      {story.refundable > 0 ? (
-        <IfMay do="refunds:write">
-          <Refund />
-        </IfMay>
+      {timeline.refundable > 0 ? (
+        <IfAllowed permission="refunds:write">
+          <RefundButton />
+        </IfAllowed>
       ) : null}
     </>
   )
 }
 
-function Refund() {
+function RefundButton() {
   const t = useTranslations('refund')
   const [isOpen, setOpen] = useState(false)
   return (
     <>
-      <Button look="quiet" onClick={() => setOpen(true)}>
+      <Button variant="quiet" onClick={() => setOpen(true)}>
         <Undo2 size={16} aria-hidden />
         {t('action')}
       </Button>
@@ -62,7 +62,7 @@ function Refund() {
 }
 
 export function LiveChargeState() {
-  const { status } = useStory().story.charge
+  const { status } = useLiveCharge().timeline.charge
   return (
     <span data-testid="charge-status">
       <ChargeState status={status} />

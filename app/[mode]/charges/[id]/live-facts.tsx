@@ -3,9 +3,9 @@
 import { Check, Copy } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
+import { useLiveCharge } from '#app/[mode]/charges/[id]/story.tsx'
 import { useProblemText } from '#components/form/problem.tsx'
-import { useMay } from '#components/nav/may.tsx'
+import { useHasPermission } from '#components/nav/may.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { writeToClipboard } from '#components/ui/copy.tsx'
 import { Fact } from '#components/ui/facts.tsx'
@@ -14,13 +14,13 @@ import { formatTaxId } from '#lib/base/pix/tax-id.ts'
 /** Ids to find the charge in other systems; the payment's id exists once it is paid. */
 export function Identifiers() {
   const t = useTranslations('charge')
-  const { id, external_id, end_to_end_id } = useStory().story.charge
-  const known = [
+  const { id, external_id, end_to_end_id } = useLiveCharge().timeline.charge
+  const identifiers = [
     [t('reference'), external_id],
     [t('id'), id],
     [t('endToEnd'), end_to_end_id],
   ] as const
-  return known.map(([name, value]) =>
+  return identifiers.map(([name, value]) =>
     value ? (
       <Fact key={name} name={name}>
         <CopyValue name={name} value={value} />
@@ -29,7 +29,7 @@ export function Identifiers() {
   )
 }
 
-const SAID_FOR_MS = 2_000
+const MESSAGE_SHOWN_MS = 2_000
 
 interface CopyValueProps {
   name: string
@@ -41,7 +41,7 @@ function CopyValue({ name, value }: CopyValueProps) {
   const [outcome, setOutcome] = useState<'copied' | 'copyFailed' | null>(null)
   async function copy() {
     setOutcome((await writeToClipboard(value)) ? 'copied' : 'copyFailed')
-    setTimeout(() => setOutcome(null), SAID_FOR_MS)
+    setTimeout(() => setOutcome(null), MESSAGE_SHOWN_MS)
   }
   const Icon = outcome === 'copied' ? Check : Copy
   return (
@@ -67,28 +67,28 @@ export function PayerDocument() {
   const t = useTranslations('charge')
   const problemText = useProblemText()
   const api = useApi()
-  const maySee = useMay()('documents:reveal')
-  const { id, client_doc: covered } = useStory().story.charge
-  const [bare, setBare] = useState<string | null>(null)
+  const canReveal = useHasPermission()('documents:reveal')
+  const { id, client_doc: maskedDocument } = useLiveCharge().timeline.charge
+  const [revealed, setRevealed] = useState<string | null>(null)
   const [failure, setFailure] = useState<unknown>(null)
   async function reveal() {
     setFailure(null)
     const path = `/dashboard/charges/${id}/document`
     await api.send<{ data: { document: string } }>('POST', path).then(
-      ({ data }) => setBare(formatTaxId(data.document)),
+      ({ data }) => setRevealed(formatTaxId(data.document)),
       error => setFailure(error),
     )
   }
   return (
     <span className="flex flex-wrap items-center gap-x-3">
-      <span className="font-mono text-[13px]">{bare ?? covered}</span>
-      {maySee ? (
+      <span className="font-mono text-[13px]">{revealed ?? maskedDocument}</span>
+      {canReveal ? (
         <button
           type="button"
-          onClick={() => (bare ? setBare(null) : reveal())}
+          onClick={() => (revealed ? setRevealed(null) : reveal())}
           className="min-h-6 font-semibold text-accent text-small hover:underline"
         >
-          {bare ? t('hide') : t('reveal')}
+          {revealed ? t('hide') : t('reveal')}
         </button>
       ) : null}
       <span role="status" className="text-bad text-small">

@@ -10,7 +10,7 @@ import { PayPanel } from '#app/[mode]/charges/[id]/pay-panel.tsx'
 import { Refunds } from '#app/[mode]/charges/[id]/refunds.tsx'
 import { LiveCharge } from '#app/[mode]/charges/[id]/story.tsx'
 import { ChargeTimeline } from '#app/[mode]/charges/[id]/timeline.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { isTrocoError } from '#lib/base/errors.ts'
@@ -23,21 +23,21 @@ interface PageProps {
 }
 
 /** Cached: the title and the page both read it. */
-const readStory = cache(async (accountId: string, mode: Mode, id: string) =>
+const findTimeline = cache(async (accountId: string, mode: Mode, id: string) =>
   readChargeTimeline(accountId, mode, decodeURIComponent(id)).catch(error => {
     if (isTrocoError(error)) return notFound()
     throw error
   }),
 )
 
-async function storyOf(params: PageProps['params']) {
+async function loadTimeline(params: PageProps['params']) {
   const { account, mode } = await requireMember(params)
-  return readStory(account.id, mode, (await params).id)
+  return findTimeline(account.id, mode, (await params).id)
 }
 
 export async function generateMetadata({ params }: PageProps): Promise<Metadata> {
   const [{ charge }, t, locale] = await Promise.all([
-    storyOf(params),
+    loadTimeline(params),
     getTranslations('charge'),
     getLocale(),
   ])
@@ -45,17 +45,24 @@ export async function generateMetadata({ params }: PageProps): Promise<Metadata>
 }
 
 export default async function ChargePage({ params }: PageProps) {
-  const [story, t] = await Promise.all([storyOf(params), getTranslations()])
-  const { charge } = story
-  const above = { href: `/${charge.mode}/charges`, label: t('nav.place.charges') }
+  const [timeline, t] = await Promise.all([loadTimeline(params), getTranslations()])
+  const { charge } = timeline
+  const parent = { href: `/${charge.mode}/charges`, label: t('nav.place.charges') }
   return (
-    <ClientWords
-      of={['charge', 'chargeTimeline', 'chargeStatus', 'refund', 'rejection', 'deliveryProblem']}
+    <ClientMessages
+      namespaces={[
+        'charge',
+        'chargeTimeline',
+        'chargeStatus',
+        'refund',
+        'rejection',
+        'deliveryProblem',
+      ]}
     >
-      <LiveCharge key={charge.id} first={story}>
+      <LiveCharge key={charge.id} initialData={timeline}>
         <PageHead
           title={<Money cents={charge.amount} />}
-          above={above}
+          parent={parent}
           beside={
             <>
               <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[20ch]">
@@ -76,7 +83,7 @@ export default async function ChargePage({ params }: PageProps) {
           </div>
         </div>
       </LiveCharge>
-    </ClientWords>
+    </ClientMessages>
   )
 }
 

@@ -4,7 +4,7 @@ import { Check, Landmark, type LucideIcon, Timer, TimerOff, X } from 'lucide-rea
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
+import { useLiveCharge } from '#app/[mode]/charges/[id]/story.tsx'
 import { clockText, useSecondsTo } from '#components/format/duration.ts'
 import { moneyText } from '#components/format/format.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
@@ -12,17 +12,17 @@ import { Sheet } from '#components/ui/sheet.tsx'
 
 /** Shows the QR code while the charge can be paid, then its outcome. */
 export function PayPanel({ qr }: { qr: ReactNode }) {
-  const { status } = useStory().story.charge
+  const { status } = useLiveCharge().timeline.charge
   return (
     <Sheet className="p-4 md:p-6">
-      {status === 'pending' ? <ToPay qr={qr} /> : <Ended status={status} />}
+      {status === 'pending' ? <PaymentCode qr={qr} /> : <ChargeOutcome status={status} />}
     </Sheet>
   )
 }
 
-function ToPay({ qr }: { qr: ReactNode }) {
+function PaymentCode({ qr }: { qr: ReactNode }) {
   const t = useTranslations('charge')
-  const { br_code, expires_at, mode, id } = useStory().story.charge
+  const { br_code, expires_at, mode, id } = useLiveCharge().timeline.charge
   return (
     <>
       {qr}
@@ -34,7 +34,7 @@ function ToPay({ qr }: { qr: ReactNode }) {
         >
           {br_code}
         </code>
-        <CopyButton text={br_code} look="primary" className="min-w-[118px] shrink-0" />
+        <CopyButton text={br_code} variant="primary" className="min-w-[118px] shrink-0" />
       </div>
       <div className="mt-3.5 flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
         <Countdown until={expires_at} />
@@ -57,27 +57,27 @@ function ToPay({ qr }: { qr: ReactNode }) {
   )
 }
 
-type End = 'paid' | 'expired' | 'failed'
+type FinalStatus = 'paid' | 'expired' | 'failed'
 
-const LOOKS: Record<End, { icon: LucideIcon; tone: string }> = {
+const STATUS_STYLES: Record<FinalStatus, { icon: LucideIcon; tone: string }> = {
   paid: { icon: Check, tone: 'bg-ok-soft text-ok' },
   expired: { icon: TimerOff, tone: 'bg-off-soft text-off' },
   failed: { icon: X, tone: 'bg-bad-soft text-bad' },
 }
 
 /** Has the size of the QR code it replaces, so that the layout does not shift. */
-const TURNED =
+const OUTCOME_TRANSITION =
   'aspect-square transition-[opacity,scale] duration-200 starting:scale-95 starting:opacity-0 motion-reduce:transition-none'
 
-function Ended({ status }: { status: End }) {
+function ChargeOutcome({ status }: { status: FinalStatus }) {
   const t = useTranslations('charge')
   const locale = useLocale()
-  const { story, hasTurned } = useStory()
-  const { amount, client_name: name, refunded_amount: refunded } = story.charge
-  const { icon: Icon, tone } = LOOKS[status]
+  const { timeline, hasStatusChanged } = useLiveCharge()
+  const { amount, client_name: name, refunded_amount: refunded } = timeline.charge
+  const { icon: Icon, tone } = STATUS_STYLES[status]
   return (
     <div
-      className={`flex flex-col items-center justify-center py-8 text-center ${hasTurned ? TURNED : ''}`}
+      className={`flex flex-col items-center justify-center py-8 text-center ${hasStatusChanged ? OUTCOME_TRANSITION : ''}`}
     >
       <span className={`grid size-16 place-items-center rounded-chip ${tone}`}>
         <Icon size={30} strokeWidth={2.2} aria-hidden />
@@ -100,15 +100,15 @@ function Ended({ status }: { status: End }) {
 /** Remaining time by the second; screen readers do not announce each change. */
 function Countdown({ until }: { until: string }) {
   const t = useTranslations('charge')
-  const leftS = Math.floor(useSecondsTo(until))
+  const secondsLeft = Math.floor(useSecondsTo(until))
   return (
     <p className="flex min-h-6 items-center gap-2 text-muted text-small">
       <Timer size={16} aria-hidden className="shrink-0" />
-      {leftS < 0 ? (
+      {secondsLeft < 0 ? (
         t('timeUp')
       ) : (
         <span role="timer" aria-live="off">
-          {t('expiresIn')} <b className="font-semibold text-ink">{clockText(leftS)}</b>
+          {t('expiresIn')} <b className="font-semibold text-ink">{clockText(secondsLeft)}</b>
         </span>
       )}
     </p>

@@ -2,7 +2,7 @@
 
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
+import { useLiveCharge } from '#app/[mode]/charges/[id]/story.tsx'
 import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { moneyText } from '#components/format/format.tsx'
@@ -17,18 +17,18 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
   const t = useTranslations()
   const locale = useLocale()
   const api = useApi()
-  const { story, refresh } = useStory()
-  const { refundable } = story
+  const { timeline, refresh } = useLiveCharge()
+  const { refundable } = timeline
   const [amount, setAmount] = useState<number | null>(refundable)
   const form = useForm({
     schema: refundRequest[api.scope.mode],
     // An invalid amount becomes zero, which the schema refuses.
     read: data => ({
-      amount: within(parseReais(String(data.get('amount'))), refundable),
+      amount: zeroIfInvalid(parseReais(String(data.get('amount'))), refundable),
       reason: String(data.get('reason')).trim() || undefined,
     }),
     async send(body, idempotencyKey) {
-      const path = `/transactions/${story.charge.id}/refunds`
+      const path = `/transactions/${timeline.charge.id}/refunds`
       await api.send('POST', path, { body, idempotencyKey })
       refresh()
       onClose()
@@ -61,10 +61,10 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
         />
         <Problem error={form.failure} />
         <div className="mt-1 flex flex-wrap justify-end gap-3">
-          <Button look="quiet" onClick={onClose}>
+          <Button variant="quiet" onClick={onClose}>
             {t('ui.cancel')}
           </Button>
-          <Button look="primary" type="submit" aria-disabled={form.isBusy}>
+          <Button variant="primary" type="submit" aria-disabled={form.isBusy}>
             {form.isBusy
               ? t('refund.busy')
               : remains === null || !amount
@@ -78,6 +78,6 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
 }
 
 /** Returns zero (invalid) for an amount above the refundable one, or for no amount. */
-function within(amount: number | null, most: number): number {
-  return amount !== null && amount <= most ? amount : 0
+function zeroIfInvalid(amount: number | null, max: number): number {
+  return amount !== null && amount <= max ? amount : 0
 }

@@ -2,16 +2,16 @@
 
 import { Check, Clock, type LucideIcon, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
-import { Money, When } from '#components/format/format.tsx'
-import { useRejection } from '#components/status/problem-text.ts'
+import { useLiveCharge } from '#app/[mode]/charges/[id]/story.tsx'
+import { Money, RelativeTime } from '#components/format/format.tsx'
+import { useRejectionText } from '#components/status/problem-text.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
 
 type Refund = ChargeTimelineData['refunds'][number]
 
-const LOOKS: Record<Refund['status'], { tone: Tone; icon: LucideIcon }> = {
+const STATUS_STYLES: Record<Refund['status'], { tone: Tone; icon: LucideIcon }> = {
   pending: { tone: 'wait', icon: Clock },
   completed: { tone: 'ok', icon: Check },
   rejected: { tone: 'bad', icon: X },
@@ -19,8 +19,8 @@ const LOOKS: Record<Refund['status'], { tone: Tone; icon: LucideIcon }> = {
 
 export function Refunds() {
   const t = useTranslations('refund')
-  const { refunds } = useStory().story
-  const rejection = useRejection()
+  const { refunds } = useLiveCharge().timeline
+  const rejectionText = useRejectionText()
   if (refunds.length === 0) return null
   return (
     <Sheet className="px-5 py-5 md:px-6">
@@ -35,13 +35,13 @@ export function Refunds() {
               <Money cents={refund.amount} />
             </span>
             <span className="justify-self-end">
-              <Chip {...LOOKS[refund.status]}>{t(`status.${refund.status}`)}</Chip>
+              <Chip {...STATUS_STYLES[refund.status]}>{t(`status.${refund.status}`)}</Chip>
             </span>
             <span className="min-w-0 break-words text-muted text-small">
-              {rejection(refund) ?? refund.reason ?? ''}
+              {rejectionText(refund) ?? refund.reason ?? ''}
             </span>
             <span className="justify-self-end text-muted text-small">
-              <When
+              <RelativeTime
                 at={refund.completed_at ?? refund.rejected_at ?? refund.created_at}
                 side="end"
               />

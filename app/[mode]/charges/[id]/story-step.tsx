@@ -18,41 +18,41 @@ import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { moneyText } from '#components/format/format.tsx'
-import { useDeliveryProblem, useRejection } from '#components/status/problem-text.ts'
+import { useDeliveryProblem, useRejectionText } from '#components/status/problem-text.ts'
 import type { Tone } from '#components/ui/chip.tsx'
-import { Step } from '#components/ui/timeline.tsx'
+import { TimelineStep } from '#components/ui/timeline.tsx'
 import type { ChargeStep } from '#lib/views/dashboard/schema.ts'
 
-interface Said {
+interface StepText {
   tone: Tone
   icon: LucideIcon
   title: string
   more?: ReactNode
 }
 
-interface StoryStepProps {
+interface ChargeTimelineStepProps {
   step: ChargeStep
   created: string
 }
 
-export function StoryStep({ step, created }: StoryStepProps) {
+export function ChargeTimelineStep({ step, created }: ChargeTimelineStepProps) {
   const t = useTranslations('chargeTimeline')
-  const say = useWords(created)
-  const { tone, icon, title, more } = say(step)
-  const aside = step.at === null ? t('now') : <ExactTime at={step.at} look="millisecond" />
+  const stepText = useStepText(created)
+  const { tone, icon, title, more } = stepText(step)
+  const aside = step.at === null ? t('now') : <ExactTime at={step.at} format="millisecond" />
   return (
-    <Step tone={tone} icon={icon} title={title} aside={aside}>
+    <TimelineStep tone={tone} icon={icon} title={title} aside={aside}>
       {more}
-    </Step>
+    </TimelineStep>
   )
 }
 
-function useWords(created: string): (step: ChargeStep) => Said {
+function useStepText(created: string): (step: ChargeStep) => StepText {
   const t = useTranslations('chargeTimeline')
   const locale = useLocale()
-  const took = useDuration()
+  const durationText = useDurationText()
   const problem = useDeliveryProblem()
-  const rejection = useRejection()
+  const rejectionText = useRejectionText()
   const money = (amount: number) => moneyText(Math.abs(amount), locale)
   return step => {
     switch (step.what) {
@@ -69,43 +69,44 @@ function useWords(created: string): (step: ChargeStep) => Said {
       case 'paid': {
         const more = (
           <>
-            {took(created, step.at)} · <span className="break-all">{step.end_to_end_id}</span>
+            {durationText(created, step.at)} ·{' '}
+            <span className="break-all">{step.end_to_end_id}</span>
           </>
         )
         return { tone: 'ok', icon: Check, title: t('paid'), more }
       }
       case 'entry': {
-        const isIn = step.amount > 0
+        const isCredit = step.amount > 0
         return {
-          tone: isIn ? 'ok' : 'off',
-          icon: isIn ? ArrowDownLeft : Landmark,
+          tone: isCredit ? 'ok' : 'off',
+          icon: isCredit ? ArrowDownLeft : Landmark,
           title: t(`entry.${step.kind}`, { amount: money(step.amount) }),
           more: t('balance', { amount: money(step.balance_after) }),
         }
       }
       case 'told': {
-        const isThere = step.problem === null
+        const isDelivered = step.problem === null
         const status = step.response_status ? t('status', { status: step.response_status }) : null
-        const words = [
+        const parts = [
           t('try', { host: step.host, number: step.number }),
           status ?? problem.brief(step),
           t('duration', { ms: step.duration_ms }),
         ]
         return {
-          tone: isThere ? 'ok' : 'bad',
+          tone: isDelivered ? 'ok' : 'bad',
           icon: Webhook,
-          title: isThere ? t('delivered') : t('undelivered'),
-          more: words.filter(Boolean).join(' · '),
+          title: isDelivered ? t('delivered') : t('undelivered'),
+          more: parts.filter(Boolean).join(' · '),
         }
       }
       case 'refund': {
-        const looks = {
+        const styles = {
           pending: { tone: 'wait', icon: Undo2 },
           completed: { tone: 'ok', icon: Check },
           rejected: { tone: 'bad', icon: X },
         } as const
         const title = t(`refund.${step.status}`, { amount: money(step.amount) })
-        return { ...looks[step.status], title, more: rejection(step) ?? step.reason }
+        return { ...styles[step.status], title, more: rejectionText(step) ?? step.reason }
       }
       case 'next_try':
         return {
@@ -122,7 +123,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-function useDuration(): (from: string, to: string) => string {
+function useDurationText(): (from: string, to: string) => string {
   const t = useTranslations('chargeTimeline')
   return (from, to) => {
     const ms = Math.max(0, Date.parse(to) - Date.parse(from))

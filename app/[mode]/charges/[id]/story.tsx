@@ -8,80 +8,86 @@ import { moneyText } from '#components/format/format.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
 
-const SOON_MS = 2_000
+const POLL_FAST_MS = 2_000
 /** Poll interval after a charge expired or failed: the bank may still report its payment. */
-const LATE_MS = 15_000
+const POLL_SLOW_MS = 15_000
 /** Polls fast while the next webhook attempt is due within this time. */
-const NEAR_MS = 30_000
+const DUE_SOON_MS = 30_000
 
-interface Live {
-  story: ChargeTimelineData
+interface LiveChargeValue {
+  timeline: ChargeTimelineData
   /** The status has changed since the page was opened. */
-  hasTurned: boolean
+  hasStatusChanged: boolean
   refresh: () => void
 }
 
-const LiveContext = createContext<Live | null>(null)
+const LiveChargeContext = createContext<LiveChargeValue | null>(null)
 
 /** Returns the charge of the page, kept up to date. */
-export function useStory(): Live {
-  const live = use(LiveContext)
+export function useLiveCharge(): LiveChargeValue {
+  const live = use(LiveChargeContext)
   if (!live) throw new Error('useStory() is called outside <LiveCharge>')
   return live
 }
 
 interface LiveChargeProps {
-  first: ChargeTimelineData
+  initialData: ChargeTimelineData
   children: ReactNode
 }
 
 /** Refetches the charge of the page while it can still change, and announces a new status. */
-export function LiveCharge({ first, children }: LiveChargeProps) {
+export function LiveCharge({ initialData, children }: LiveChargeProps) {
   const api = useApi()
-  const [seen] = useState(first.charge.status)
+  const [initialStatus] = useState(initialData.charge.status)
   const [isStreaming, setStreaming] = useState(false)
-  const path = `/dashboard/charges/${first.charge.id}`
-  const { data: story, refetch } = useQuery({
+  const path = `/dashboard/charges/${initialData.charge.id}`
+  const { data: timeline, refetch } = useQuery({
     queryKey: ['charge', api.scope, path],
     queryFn: async ({ signal }) =>
       (await api.get<{ data: ChargeTimelineData }>(`${path}/timeline`, signal)).data,
-    initialData: first,
-    refetchInterval: ({ state }) => (isStreaming ? false : pauseOf(state.data ?? first)),
+    initialData,
+    refetchInterval: ({ state }) =>
+      isStreaming ? false : pollIntervalOf(state.data ?? initialData),
   })
   const refresh = () => void refetch({ cancelRefetch: true })
-  const isAwaited = pauseOf(story) === SOON_MS
-  useChargeStream({ path: `${path}/live`, isWanted: isAwaited, onNews: refresh, setStreaming })
-  const hasTurned = story.charge.status !== seen
+  const isChangeExpected = pollIntervalOf(timeline) === POLL_FAST_MS
+  useChargeStream({
+    path: `${path}/live`,
+    isEnabled: isChangeExpected,
+    onChange: refresh,
+    setStreaming,
+  })
+  const hasStatusChanged = timeline.charge.status !== initialStatus
   return (
-    <LiveContext value={{ story, hasTurned, refresh }}>
+    <LiveChargeContext value={{ timeline, hasStatusChanged, refresh }}>
       {children}
-      <Announcement story={story} hasTurned={hasTurned} />
-    </LiveContext>
+      <Announcement timeline={timeline} hasStatusChanged={hasStatusChanged} />
+    </LiveChargeContext>
   )
 }
 
-function Announcement({ story, hasTurned }: Omit<Live, 'refresh'>) {
+function Announcement({ timeline, hasStatusChanged }: Omit<LiveChargeValue, 'refresh'>) {
   const t = useTranslations('charge')
   const locale = useLocale()
-  const { status, amount, client_name: name } = story.charge
-  const words =
+  const { status, amount, client_name: name } = timeline.charge
+  const message =
     status === 'paid'
       ? `${t('paidTitle')}. ${t('paidText', { amount: moneyText(amount, locale), name })}`
       : t(`announce.${status}`)
   return (
     <p role="status" className="sr-only">
-      {hasTurned ? words : ''}
+      {hasStatusChanged ? message : ''}
     </p>
   )
 }
 
 /** Returns the poll interval; false: nothing can change any more. */
-function pauseOf({ charge, refunds, steps }: ChargeTimelineData): number | false {
-  const isNear = (at: string | null) => at === null || Date.parse(at) < Date.now() + NEAR_MS
-  const isAwaited =
+function pollIntervalOf({ charge, refunds, steps }: ChargeTimelineData): number | false {
+  const isDueSoon = (at: string | null) => at === null || Date.parse(at) < Date.now() + DUE_SOON_MS
+  const isChangeExpected =
     charge.status === 'pending' ||
     refunds.some(({ status }) => status === 'pending') ||
-    steps.some(step => step.what === 'next_try' && isNear(step.at))
-  if (isAwaited) return SOON_MS
-  return charge.status === 'paid' ? false : LATE_MS
+    steps.some(step => step.what === 'next_try' && isDueSoon(step.at))
+  if (isChangeExpected) return POLL_FAST_MS
+  return charge.status === 'paid' ? false : POLL_SLOW_MS
 }

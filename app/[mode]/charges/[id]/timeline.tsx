@@ -3,14 +3,14 @@
 import { Clock } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { useStory } from '#app/[mode]/charges/[id]/story.tsx'
-import { StoryStep } from '#app/[mode]/charges/[id]/story-step.tsx'
+import { useLiveCharge } from '#app/[mode]/charges/[id]/story.tsx'
+import { ChargeTimelineStep } from '#app/[mode]/charges/[id]/story-step.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { Step, Timeline } from '#components/ui/timeline.tsx'
+import { Timeline, TimelineStep } from '#components/ui/timeline.tsx'
 
 export function ChargeTimeline() {
   const t = useTranslations()
-  const { charge, steps } = useStory().story
+  const { charge, steps } = useLiveCharge().timeline
   const hasDeliveries = steps.some(({ what }) => what === 'told' || what === 'next_try')
   return (
     <Sheet className="px-5 py-5 md:px-6 md:py-6">
@@ -28,24 +28,24 @@ export function ChargeTimeline() {
       </div>
       <Timeline label={t('charge.timeline')}>
         {steps.map((step, nth) => (
-          <StoryStep
+          <ChargeTimelineStep
             // biome-ignore lint/suspicious/noArrayIndexKey: steps have no id, and grow at the end
             key={`${step.what} ${step.at} ${nth}`}
             step={step}
             created={charge.created_at}
           />
         ))}
-        {charge.status === 'pending' ? <Awaited webhookUrl={charge.webhook_url} /> : null}
+        {charge.status === 'pending' ? <AwaitingPayment webhookUrl={charge.webhook_url} /> : null}
       </Timeline>
     </Sheet>
   )
 }
 
-function Awaited({ webhookUrl }: { webhookUrl: string | null }) {
+function AwaitingPayment({ webhookUrl }: { webhookUrl: string | null }) {
   const t = useTranslations('chargeTimeline')
   return (
-    <Step tone="wait" icon={Clock} title={t('waiting')} aside={t('now')}>
+    <TimelineStep tone="wait" icon={Clock} title={t('waiting')} aside={t('now')}>
       {webhookUrl ? t('tells', { host: URL.parse(webhookUrl)?.host ?? webhookUrl }) : null}
-    </Step>
+    </TimelineStep>
   )
 }

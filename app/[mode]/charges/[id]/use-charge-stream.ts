@@ -6,72 +6,77 @@ import { useApi } from '#components/nav/world.tsx'
 /** Delay before the stream opens: many visits end earlier. Until then the page polls. */
 const OPEN_AFTER_MS = 2_000
 /** Delay after a refused or broken stream; meanwhile the page polls. */
-const AGAIN_AFTER_MS = 20_000
+const RETRY_AFTER_MS = 20_000
 /** Silence after which the stream counts as broken: the server sends something every 15 s. */
 const SILENT_MAX_MS = 40_000
 
-interface ChargeStream {
+interface ChargeStreamOptions {
   path: string
-  isWanted: boolean
-  onNews: () => void
+  isEnabled: boolean
+  onChange: () => void
   /** Reports whether the stream is open, so that polling can stop. */
   setStreaming: (isStreaming: boolean) => void
 }
 
 /** Listens to the server-sent events of a charge. Uses fetch: EventSource cannot send headers. */
-export function useChargeStream({ path, isWanted, onNews, setStreaming }: ChargeStream): void {
+export function useChargeStream({
+  path,
+  isEnabled,
+  onChange,
+  setStreaming,
+}: ChargeStreamOptions): void {
   const { open } = useApi()
-  const latest = useRef(onNews)
+  const latestOnChange = useRef(onChange)
   useEffect(() => {
-    latest.current = onNews
+    latestOnChange.current = onChange
   })
   useEffect(() => {
-    if (!isWanted) return
-    const leaving = new AbortController()
+    if (!isEnabled) return
+    const unmount = new AbortController()
     let timer = setTimeout(listen, OPEN_AFTER_MS)
     async function listen() {
-      const isWhole = await hear(open, path, leaving.signal, () => {
+      const isClosedNormally = await readStream(open, path, unmount.signal, () => {
         setStreaming(true)
-        latest.current()
+        latestOnChange.current()
       }).catch(() => false)
-      if (leaving.signal.aborted) return
+      if (unmount.signal.aborted) return
       setStreaming(false)
-      timer = setTimeout(listen, isWhole ? OPEN_AFTER_MS : AGAIN_AFTER_MS)
+      timer = setTimeout(listen, isClosedNormally ? OPEN_AFTER_MS : RETRY_AFTER_MS)
     }
     return () => {
       clearTimeout(timer)
-      leaving.abort()
+      unmount.abort()
       setStreaming(false)
     }
-  }, [open, path, isWanted, setStreaming])
+  }, [open, path, isEnabled, setStreaming])
 }
 
-type Open = ReturnType<typeof useApi>['open']
+type OpenStream = ReturnType<typeof useApi>['open']
 
 /** Reads the stream until it ends. Returns true when the server closed it normally. */
-async function hear(
-  open: Open,
+async function readStream(
+  open: OpenStream,
   path: string,
-  leaving: AbortSignal,
-  onNews: () => void,
+  unmountSignal: AbortSignal,
+  onChange: () => void,
 ): Promise<boolean> {
   const silent = new AbortController()
-  const giveUp = () => silent.abort()
-  let watch = setTimeout(giveUp, SILENT_MAX_MS)
+  const abortOnSilence = () => silent.abort()
+  let silenceTimer = setTimeout(abortOnSilence, SILENT_MAX_MS)
   try {
-    const { body } = await open(path, AbortSignal.any([leaving, silent.signal]))
+    const { body } = await open(path, AbortSignal.any([unmountSignal, silent.signal]))
     const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
     for (let rest = ''; reader; ) {
       const { done, value } = await reader.read()
       if (done) return true
-      clearTimeout(watch)
-      watch = setTimeout(giveUp, SILENT_MAX_MS)
+      clearTimeout(silenceTimer)
+      silenceTimer = setTimeout(abortOnSilence, SILENT_MAX_MS)
       const events = (rest + value).split('\n\n')
       rest = events.pop() ?? ''
-      if (events.some(event => event.startsWith('data:'))) onNews()
+      if (events.some(event => event.startsWith('data:'))) onChange()
     }
     return false
   } finally {
-    clearTimeout(watch)
+    clearTimeout(silenceTimer)
   }
 }

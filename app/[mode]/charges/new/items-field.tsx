@@ -2,7 +2,7 @@
 
 import { useLocale, useTranslations } from 'next-intl'
 import { type SyntheticEvent, useState } from 'react'
-import { rowName, sumOfItems } from '#app/[mode]/charges/new/new-charge.ts'
+import { rowFieldName, sumItems } from '#app/[mode]/charges/new/new-charge.ts'
 import { AddRow, RemoveRow, RowInput, useRows } from '#app/[mode]/charges/new/rows.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { formatReais, parseReais } from '#lib/base/money.ts'
@@ -10,22 +10,22 @@ import { formatReais, parseReais } from '#lib/base/money.ts'
 interface ItemsFieldProps {
   /** The text of the amount field. */
   amountText: string
-  onRows: (ids: number[]) => void
+  onRowsChange: (ids: number[]) => void
   problem: string | null
 }
 
 /** Items of the charge. Their sum is shown, but may differ from the amount. */
-export function ItemsField({ amountText, onRows, problem }: ItemsFieldProps) {
+export function ItemsField({ amountText, onRowsChange, problem }: ItemsFieldProps) {
   const t = useTranslations('newCharge')
   const locale = useLocale()
   const [sum, setSum] = useState<number | null>(null)
-  const { ids, add, remove } = useRows(onRows)
-  const count = (form: HTMLFormElement | null, of: number[]) =>
-    setSum(form ? sumOfItems(new FormData(form), of) : null)
+  const { ids, add, remove } = useRows(onRowsChange)
+  const updateSum = (form: HTMLFormElement | null, rowIds: number[]) =>
+    setSum(form ? sumItems(new FormData(form), rowIds) : null)
   const onInput = (event: SyntheticEvent<HTMLFieldSetElement>) =>
-    count(event.currentTarget.form, ids)
+    updateSum(event.currentTarget.form, ids)
   const amount = parseReais(amountText)
-  const shown = sum === null || ids.length === 0 ? null : moneyText(sum, locale)
+  const sumText = sum === null || ids.length === 0 ? null : moneyText(sum, locale)
   return (
     <fieldset name="items" tabIndex={-1} onInput={onInput} className="grid gap-2.5">
       <legend className="mb-1.5 font-semibold text-small">{t('items')}</legend>
@@ -36,7 +36,7 @@ export function ItemsField({ amountText, onRows, problem }: ItemsFieldProps) {
           number={nth + 1}
           onRemove={form => {
             remove(id)
-            count(
+            updateSum(
               form,
               ids.filter(one => one !== id),
             )
@@ -46,11 +46,11 @@ export function ItemsField({ amountText, onRows, problem }: ItemsFieldProps) {
       <AddRow label={t('itemAdd')} onClick={add} />
       {problem ? <p className="font-medium text-bad text-small">{problem}</p> : null}
       <p role="status" className="text-muted text-small empty:hidden">
-        {shown === null
+        {sumText === null
           ? null
           : amount !== null && amount !== sum
-            ? t('itemsDiffer', { sum: shown })
-            : t('itemsSum', { sum: shown })}
+            ? t('itemsDiffer', { sum: sumText })
+            : t('itemsSum', { sum: sumText })}
       </p>
     </fieldset>
   )
@@ -69,20 +69,20 @@ function ItemRow({ id, number, onRemove }: ItemRowProps) {
     <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto] gap-2 md:grid-cols-[minmax(0,1fr)_90px_140px_auto]">
       <RowInput
         autoFocus
-        name={rowName('items', id, 'name')}
+        name={rowFieldName('items', id, 'name')}
         label={t('itemName', { number })}
         placeholder={t('namePlaceholder')}
         className="max-md:col-span-3"
       />
       <RowInput
-        name={rowName('items', id, 'quantity')}
+        name={rowFieldName('items', id, 'quantity')}
         label={t('itemQuantity', { number })}
         placeholder={t('quantityPlaceholder')}
         inputMode="decimal"
         defaultValue="1"
       />
       <RowInput
-        name={rowName('items', id, 'price')}
+        name={rowFieldName('items', id, 'price')}
         label={t('itemPrice', { number })}
         placeholder={t('pricePlaceholder')}
         inputMode="decimal"

@@ -1,18 +1,18 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { rowName } from '#app/[mode]/charges/new/new-charge.ts'
+import { rowFieldName } from '#app/[mode]/charges/new/new-charge.ts'
 import { AddRow, RemoveRow, RowInput, useRows } from '#app/[mode]/charges/new/rows.tsx'
 
 interface MetadataFieldProps {
-  onRows: (ids: number[]) => void
+  onRowsChange: (ids: number[]) => void
   problem: string | null
 }
 
 /** Keys and values that the merchant wants to find on the charge again. */
-export function MetadataField({ onRows, problem }: MetadataFieldProps) {
+export function MetadataField({ onRowsChange, problem }: MetadataFieldProps) {
   const t = useTranslations('newCharge')
-  const { ids, add, remove } = useRows(onRows)
+  const { ids, add, remove } = useRows(onRowsChange)
   return (
     <fieldset name="metadata" tabIndex={-1} className="grid gap-2.5">
       <legend className="mb-1.5 font-semibold text-small">{t('metadata')}</legend>
@@ -22,12 +22,12 @@ export function MetadataField({ onRows, problem }: MetadataFieldProps) {
           <div key={id} className="grid grid-cols-[minmax(0,1fr)_minmax(0,1.6fr)_auto] gap-2">
             <RowInput
               autoFocus
-              name={rowName('metadata', id, 'key')}
+              name={rowFieldName('metadata', id, 'key')}
               label={t('metadataKey', { number })}
               placeholder={t('keyPlaceholder')}
             />
             <RowInput
-              name={rowName('metadata', id, 'value')}
+              name={rowFieldName('metadata', id, 'value')}
               label={t('metadataValue', { number })}
               placeholder={t('valuePlaceholder')}
             />

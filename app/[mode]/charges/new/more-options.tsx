@@ -3,35 +3,48 @@
 import { ChevronDown } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { EXPIRIES, inUnits, UNITS, type Unit } from '#app/[mode]/charges/new/new-charge.ts'
-import type { Wrong } from '#app/[mode]/charges/new/payer-fields.tsx'
+import {
+  EXPIRY_CHOICES,
+  toLargestUnit,
+  UNIT_SECONDS,
+  type Unit,
+} from '#app/[mode]/charges/new/new-charge.ts'
+import type { ProblemFor } from '#app/[mode]/charges/new/payer-fields.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 
-const FOLDED = ['external_id', 'expires_in', 'webhook_url', 'items', 'metadata']
+const OPTIONAL_FIELDS = ['external_id', 'expires_in', 'webhook_url', 'items', 'metadata']
 
 interface MoreOptionsProps {
   expiresIn: number
-  wrong: Wrong
+  problemFor: ProblemFor
   /** The reference belongs to another charge. */
-  isTaken: boolean
+  isReferenceTaken: boolean
   problems: Record<string, unknown>
   children: ReactNode
 }
 
 /** Optional fields, collapsed until opened or invalid. */
-export function MoreOptions({ expiresIn, wrong, isTaken, problems, children }: MoreOptionsProps) {
+export function MoreOptions({
+  expiresIn,
+  problemFor,
+  isReferenceTaken,
+  problems,
+  children,
+}: MoreOptionsProps) {
   const t = useTranslations()
   const { mode } = useApi().scope
   const details = useRef<HTMLDetailsElement>(null)
-  const first = isTaken ? 'external_id' : FOLDED.find(name => problems[name])
+  const firstInvalid = isReferenceTaken
+    ? 'external_id'
+    : OPTIONAL_FIELDS.find(name => problems[name])
   useEffect(() => {
-    if (!first || !details.current) return
+    if (!firstInvalid || !details.current) return
     const isHidden = !details.current.open
     details.current.open = true
-    const at = details.current.querySelector<HTMLElement>(`[name="${first}"]`)
-    if (isHidden || isTaken) at?.focus()
-  }, [first, isTaken])
+    const input = details.current.querySelector<HTMLElement>(`[name="${firstInvalid}"]`)
+    if (isHidden || isReferenceTaken) input?.focus()
+  }, [firstInvalid, isReferenceTaken])
   return (
     <details ref={details} className="group rounded-control border border-line">
       <summary className="flex min-h-12 list-none items-center gap-3 rounded-control px-4 py-2.5 hover:bg-sunk [&::-webkit-details-marker]:hidden">
@@ -57,14 +70,14 @@ export function MoreOptions({ expiresIn, wrong, isTaken, problems, children }: M
             spellCheck={false}
             hint={t('newCharge.referenceHint')}
             problem={
-              isTaken
+              isReferenceTaken
                 ? t('newCharge.referenceTaken')
-                : wrong('external_id', t('newCharge.referenceWrong'))
+                : problemFor('external_id', t('newCharge.referenceWrong'))
             }
           />
           <ExpiryField
             expiresIn={expiresIn}
-            problem={wrong('expires_in', t('newCharge.expiryWrong'))}
+            problem={problemFor('expires_in', t('newCharge.expiryWrong'))}
           />
         </div>
         <Field
@@ -74,7 +87,7 @@ export function MoreOptions({ expiresIn, wrong, isTaken, problems, children }: M
           type="url"
           autoComplete="off"
           hint={t('newCharge.webhookHint')}
-          problem={wrong('webhook_url', t(`newCharge.webhookWrong.${mode}`))}
+          problem={problemFor('webhook_url', t(`newCharge.webhookWrong.${mode}`))}
         />
         {children}
       </div>
@@ -91,9 +104,9 @@ interface ExpiryFieldProps {
 function ExpiryField({ expiresIn, problem }: ExpiryFieldProps) {
   const t = useTranslations('newCharge')
   const [isCustom, setCustom] = useState(false)
-  const choices = [...new Set([...EXPIRIES, expiresIn])].sort((one, other) => one - other)
-  const say = (seconds: number) => {
-    const { unit, count } = inUnits(seconds)
+  const choices = [...new Set([...EXPIRY_CHOICES, expiresIn])].sort((one, other) => one - other)
+  const expiryText = (seconds: number) => {
+    const { unit, count } = toLargestUnit(seconds)
     const text = t(`expiry.${unit}`, { count })
     return seconds === expiresIn ? t('expiry.default', { text }) : text
   }
@@ -108,7 +121,7 @@ function ExpiryField({ expiresIn, problem }: ExpiryFieldProps) {
       >
         {choices.map(seconds => (
           <option key={seconds} value={seconds}>
-            {say(seconds)}
+            {expiryText(seconds)}
           </option>
         ))}
         <option value="custom">{t('expiry.custom')}</option>
@@ -124,7 +137,7 @@ function ExpiryField({ expiresIn, problem }: ExpiryFieldProps) {
             problem={problem}
           />
           <Select label={t('expiryUnit')} name="expiry_unit" defaultValue="hours">
-            {(Object.keys(UNITS) as Unit[]).map(unit => (
+            {(Object.keys(UNIT_SECONDS) as Unit[]).map(unit => (
               <option key={unit} value={unit}>
                 {t(`unit.${unit}`)}
               </option>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inUnits, readCharge, sumOfItems } from '#app/[mode]/charges/new/new-charge.ts'
+import { readCharge, sumItems, toLargestUnit } from '#app/[mode]/charges/new/new-charge.ts'
 import { chargeRequest } from '#lib/rooms/charges/schema.ts'
 
 const BASE = {
@@ -13,19 +13,22 @@ const BASE = {
   webhook_url: '',
 }
 
-function fill(more: Record<string, string> = {}): FormData {
+function fillForm(overrides: Record<string, string> = {}): FormData {
   const data = new FormData()
-  for (const [name, value] of Object.entries({ ...BASE, ...more })) data.set(name, value)
+  for (const [name, value] of Object.entries({ ...BASE, ...overrides })) data.set(name, value)
   return data
 }
 
-const judge = (more: Record<string, string>, items: number[] = [], metadata: number[] = []) =>
-  chargeRequest.test.safeParse(readCharge(fill(more), items, metadata))
-const wrong = (...given: Parameters<typeof judge>) =>
-  judge(...given).error?.issues.map(({ path }) => path[0])
+const validate = (
+  overrides: Record<string, string>,
+  items: number[] = [],
+  metadata: number[] = [],
+) => chargeRequest.test.safeParse(readCharge(fillForm(overrides), items, metadata))
+const invalidFields = (...args: Parameters<typeof validate>) =>
+  validate(...args).error?.issues.map(({ path }) => path[0])
 
 test('a minimal form becomes a valid request that omits its empty fields', () => {
-  expect(judge({}).data).toEqual({
+  expect(validate({}).data).toEqual({
     amount: 123_456,
     client_name: 'Ana Beatriz Rocha',
     client_email: 'ana@example.com',
@@ -37,21 +40,21 @@ test('a minimal form becomes a valid request that omits its empty fields', () =>
 test.each([
   [{ expires_in: 'custom', expiry_count: '2', expiry_unit: 'hours' }, 7_200],
   [{ expires_in: 'custom', expiry_count: '1,5', expiry_unit: 'days' }, 129_600],
-])('a custom expiry is converted to seconds: %o', (more, seconds) => {
-  expect(judge(more).data?.expires_in).toBe(seconds)
+])('a custom expiry is converted to seconds: %o', (overrides, seconds) => {
+  expect(validate(overrides).data?.expires_in).toBe(seconds)
 })
 
 test('an invalid amount, expiry, item or metadata entry is reported at its field', () => {
-  expect(wrong({ amount: '1.2.3' })).toEqual(['amount'])
+  expect(invalidFields({ amount: '1.2.3' })).toEqual(['amount'])
   const custom = { expires_in: 'custom', expiry_unit: 'days' }
   for (const expiry_count of ['', 'x', '0', '31']) {
-    expect(wrong({ ...custom, expiry_count }), expiry_count).toEqual(['expires_in'])
+    expect(invalidFields({ ...custom, expiry_count }), expiry_count).toEqual(['expires_in'])
   }
-  expect(wrong({ 'items.1.name': 'Café', 'items.1.price': 'caro' }, [1])).toEqual(['items'])
-  expect(wrong({ 'items.1.name': 'Café', 'items.1.quantity': 'x' }, [1])).toEqual(['items'])
+  expect(invalidFields({ 'items.1.name': 'Café', 'items.1.price': 'caro' }, [1])).toEqual(['items'])
+  expect(invalidFields({ 'items.1.name': 'Café', 'items.1.quantity': 'x' }, [1])).toEqual(['items'])
   const twice = { 'metadata.1.key': 'a', 'metadata.2.key': 'a' }
-  expect(wrong(twice, [], [1, 2])).toEqual(['metadata'])
-  expect(wrong({ 'metadata.1.value': 'a' }, [], [1])).toEqual(['metadata'])
+  expect(invalidFields(twice, [], [1, 2])).toEqual(['metadata'])
+  expect(invalidFields({ 'metadata.1.value': 'a' }, [], [1])).toEqual(['metadata'])
 })
 
 test('filled rows are sent and added up; empty rows are dropped', () => {
@@ -61,15 +64,15 @@ test('filled rows are sent and added up; empty rows are dropped', () => {
     ...{ 'items.4.name': 'Moedor', 'items.4.quantity': '', 'items.4.price': '1.000' },
     ...{ 'metadata.1.key': 'order', 'metadata.1.value': '1048' },
   }
-  expect(judge(rows, [1, 3, 4], [1]).data).toMatchObject({
+  expect(validate(rows, [1, 3, 4], [1]).data).toMatchObject({
     items: [
       { name: 'Café', quantity: 2, price: 4_500 },
       { name: 'Moedor', price: 100_000 },
     ],
     metadata: { order: '1048' },
   })
-  expect(sumOfItems(fill(rows), [1, 3, 4])).toBe(109_000)
-  expect(sumOfItems(fill(rows), [3])).toBeNull()
+  expect(sumItems(fillForm(rows), [1, 3, 4])).toBe(109_000)
+  expect(sumItems(fillForm(rows), [3])).toBeNull()
 })
 
 test.each([
@@ -77,6 +80,6 @@ test.each([
   [7_200, { unit: 'hours', count: 2 }],
   [86_400, { unit: 'days', count: 1 }],
   [61, { unit: 'seconds', count: 61 }],
-])('%i seconds are shown in the largest unit that divides them', (seconds, said) => {
-  expect(inUnits(seconds)).toEqual(said)
+])('%i seconds are shown in the largest unit that divides them', (seconds, expected) => {
+  expect(toLargestUnit(seconds)).toEqual(expected)
 })

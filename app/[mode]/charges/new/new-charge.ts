@@ -1,21 +1,21 @@
 import { parseReais } from '#lib/base/money.ts'
 
 /** Seconds of each unit, in the order of the form. */
-export const UNITS = { minutes: 60, hours: 3_600, days: 86_400 } as const
-export type Unit = keyof typeof UNITS
+export const UNIT_SECONDS = { minutes: 60, hours: 3_600, days: 86_400 } as const
+export type Unit = keyof typeof UNIT_SECONDS
 
 /** Lifetimes offered besides the account's default, in seconds. */
-export const EXPIRIES = [900, 3_600, 86_400, 604_800, 2_592_000]
+export const EXPIRY_CHOICES = [900, 3_600, 86_400, 604_800, 2_592_000]
 
 /** Expresses seconds in the largest unit that divides them. */
-export function inUnits(seconds: number): { count: number; unit: Unit | 'seconds' } {
-  const units = Object.entries(UNITS).reverse() as [Unit, number][]
+export function toLargestUnit(seconds: number): { count: number; unit: Unit | 'seconds' } {
+  const units = Object.entries(UNIT_SECONDS).reverse() as [Unit, number][]
   const found = units.find(([, length]) => seconds % length === 0)
   return found ? { unit: found[0], count: seconds / found[1] } : { unit: 'seconds', count: seconds }
 }
 
 /** Names an input of a row, such as items.1.price. */
-export function rowName(list: 'items' | 'metadata', id: number, part: string): string {
+export function rowFieldName(list: 'items' | 'metadata', id: number, part: string): string {
   return `${list}.${id}.${part}`
 }
 
@@ -37,19 +37,19 @@ export function readCharge(data: FormData, itemIds: number[], metadataIds: numbe
   }
 }
 
-type Read = (name: string) => string | undefined
+type ReadField = (name: string) => string | undefined
 
-function readExpiry(text: Read): number | undefined {
+function readExpiry(text: ReadField): number | undefined {
   const chosen = text('expires_in')
   if (chosen !== 'custom') return Number(chosen)
-  const length = UNITS[(text('expiry_unit') ?? 'minutes') as Unit]
+  const length = UNIT_SECONDS[(text('expiry_unit') ?? 'minutes') as Unit]
   // An invalid number becomes 0, which the schema refuses as too short.
   return Math.round(Number(text('expiry_count')?.replace(',', '.') ?? 0) * length) || 0
 }
 
-function readItems(text: Read, ids: number[]): Record<string, unknown>[] | undefined {
+function readItems(text: ReadField, ids: number[]): Record<string, unknown>[] | undefined {
   const items = ids.flatMap(id => {
-    const part = (name: string) => text(rowName('items', id, name))
+    const part = (name: string) => text(rowFieldName('items', id, name))
     const [name, quantity, price] = [part('name'), part('quantity'), part('price')]
     if (!name && !price) return []
     const count = Number(quantity?.replace(',', '.'))
@@ -65,9 +65,9 @@ function readItems(text: Read, ids: number[]): Record<string, unknown>[] | undef
 }
 
 /** Returns text, which the schema refuses, when a key occurs twice. */
-function readMetadata(text: Read, ids: number[]): Record<string, string> | string | undefined {
+function readMetadata(text: ReadField, ids: number[]): Record<string, string> | string | undefined {
   const entries = ids.flatMap(id => {
-    const [key, value] = ['key', 'value'].map(part => text(rowName('metadata', id, part)))
+    const [key, value] = ['key', 'value'].map(part => text(rowFieldName('metadata', id, part)))
     return key || value ? [[key ?? '', value ?? ''] as const] : []
   })
   if (entries.length === 0) return undefined
@@ -77,10 +77,10 @@ function readMetadata(text: Read, ids: number[]): Record<string, string> | strin
 }
 
 /** Sums the items in cents; null when none has a valid price. */
-export function sumOfItems(data: FormData, ids: number[]): number | null {
+export function sumItems(data: FormData, ids: number[]): number | null {
   const parts = ids.flatMap(id => {
-    const price = parseReais(String(data.get(rowName('items', id, 'price')) ?? ''))
-    const quantity = String(data.get(rowName('items', id, 'quantity')) ?? '').trim() || '1'
+    const price = parseReais(String(data.get(rowFieldName('items', id, 'price')) ?? ''))
+    const quantity = String(data.get(rowFieldName('items', id, 'quantity')) ?? '').trim() || '1'
     return price === null ? [] : [price * Number(quantity.replace(',', '.'))]
   })
   const sum = Math.round(parts.reduce((total, part) => total + part, 0))

@@ -17,7 +17,7 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { ApiError } from '#lib/edge/client/api.ts'
 import { chargeRequest } from '#lib/rooms/charges/schema.ts'
 
-interface Created {
+interface CreateResponse {
   data: { transaction_id: string }
 }
 
@@ -32,21 +32,25 @@ export function NewChargeForm({ expiresIn }: NewChargeFormProps) {
   const api = useApi()
   const router = useRouter()
   const { mode } = api.scope
-  const rows = useRef({ items: [] as number[], metadata: [] as number[] })
+  const rowIds = useRef({ items: [] as number[], metadata: [] as number[] })
   const [amountText, setAmountText] = useState('')
-  const [isMade, setMade] = useState(false)
+  const [isCreated, setCreated] = useState(false)
   const form = useForm({
     schema: chargeRequest[mode],
-    read: data => readCharge(data, rows.current.items, rows.current.metadata),
+    read: data => readCharge(data, rowIds.current.items, rowIds.current.metadata),
     async send(body, idempotencyKey) {
-      const { data } = await api.send<Created>('POST', '/transactions', { body, idempotencyKey })
-      setMade(true)
+      const { data } = await api.send<CreateResponse>('POST', '/transactions', {
+        body,
+        idempotencyKey,
+      })
+      setCreated(true)
       router.push(`/${mode}/charges/${data.transaction_id}`)
     },
   })
-  const isTaken = form.failure instanceof ApiError && form.failure.code === 'external_id_used'
-  const isBusy = form.isBusy || isMade
-  const wrong = (name: string, text: string) =>
+  const isReferenceTaken =
+    form.failure instanceof ApiError && form.failure.code === 'external_id_used'
+  const isBusy = form.isBusy || isCreated
+  const problemFor = (name: string, text: string) =>
     form.problems[name] ? (form.problems[name] === 'required' ? t('ui.required') : text) : null
   return (
     <form {...form.props} aria-label={t('newCharge.title')} className="max-w-[720px]">
@@ -58,32 +62,37 @@ export function NewChargeForm({ expiresIn }: NewChargeFormProps) {
             autoFocus
             className="h-14 text-[24px]"
             hint={t('newCharge.amountHint')}
-            problem={wrong('amount', t('newCharge.amountWrong'))}
+            problem={problemFor('amount', t('newCharge.amountWrong'))}
             onInput={event => setAmountText(event.currentTarget.value)}
           />
         </div>
-        <PayerFields wrong={wrong} />
-        <MoreOptions expiresIn={expiresIn} wrong={wrong} isTaken={isTaken} problems={form.problems}>
+        <PayerFields problemFor={problemFor} />
+        <MoreOptions
+          expiresIn={expiresIn}
+          problemFor={problemFor}
+          isReferenceTaken={isReferenceTaken}
+          problems={form.problems}
+        >
           <ItemsField
             amountText={amountText}
-            onRows={ids => {
-              rows.current.items = ids
+            onRowsChange={ids => {
+              rowIds.current.items = ids
               form.props.onInput()
             }}
             problem={form.problems.items ? t('newCharge.itemsWrong') : null}
           />
           <MetadataField
-            onRows={ids => {
-              rows.current.metadata = ids
+            onRowsChange={ids => {
+              rowIds.current.metadata = ids
               form.props.onInput()
             }}
             problem={form.problems.metadata ? t('newCharge.metadataWrong') : null}
           />
         </MoreOptions>
-        {isTaken ? null : <Problem error={form.failure} />}
+        {isReferenceTaken ? null : <Problem error={form.failure} />}
         <div>
           <Button
-            look="primary"
+            variant="primary"
             type="submit"
             aria-disabled={isBusy}
             className="min-h-11 px-6 max-md:w-full"

@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { NewChargeForm } from '#app/[mode]/charges/new/new-form.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requirePermission } from '#lib/edge/session/gate.ts'
 
@@ -12,14 +12,14 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function NewChargePage({ params }: { params: Promise<{ mode: string }> }) {
   const { account, mode } = await requirePermission(params, 'transactions:write')
   const t = await getTranslations()
-  const above = { href: `/${mode}/charges`, label: t('nav.place.charges') }
+  const parent = { href: `/${mode}/charges`, label: t('nav.place.charges') }
   return (
     <>
-      <PageHead title={t('newCharge.title')} above={above} />
+      <PageHead title={t('newCharge.title')} parent={parent} />
       <p className="-mt-4 mb-5 max-w-[60ch] text-muted">{t('newCharge.text')}</p>
-      <ClientWords of={['newCharge']}>
+      <ClientMessages namespaces={['newCharge']}>
         <NewChargeForm expiresIn={account.expiresIn} />
-      </ClientWords>
+      </ClientMessages>
     </>
   )
 }

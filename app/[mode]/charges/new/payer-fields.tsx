@@ -5,9 +5,9 @@ import { useApi } from '#components/nav/world.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { formatTaxId } from '#lib/base/pix/tax-id.ts'
 
-export type Wrong = (name: string, text: string) => string | null
+export type ProblemFor = (name: string, text: string) => string | null
 
-export function PayerFields({ wrong }: { wrong: Wrong }) {
+export function PayerFields({ problemFor }: { problemFor: ProblemFor }) {
   const t = useTranslations()
   const { mode } = useApi().scope
   return (
@@ -17,14 +17,14 @@ export function PayerFields({ wrong }: { wrong: Wrong }) {
         label={t('newCharge.client_name')}
         name="client_name"
         autoComplete="off"
-        problem={wrong('client_name', t('newCharge.nameWrong'))}
+        problem={problemFor('client_name', t('newCharge.nameWrong'))}
       />
       <Field
         label={t('newCharge.client_email')}
         name="client_email"
         type="email"
         autoComplete="off"
-        problem={wrong('client_email', t('newCharge.emailWrong'))}
+        problem={problemFor('client_email', t('newCharge.emailWrong'))}
       />
       <Field
         label={t('newCharge.client_doc')}
@@ -32,7 +32,7 @@ export function PayerFields({ wrong }: { wrong: Wrong }) {
         autoComplete="off"
         autoCapitalize="characters"
         spellCheck={false}
-        problem={wrong('client_doc', t(`newCharge.docWrong.${mode}`))}
+        problem={problemFor('client_doc', t(`newCharge.docWrong.${mode}`))}
         onBlur={event => {
           event.currentTarget.value = formatTaxId(event.currentTarget.value)
         }}
@@ -43,7 +43,7 @@ export function PayerFields({ wrong }: { wrong: Wrong }) {
         note={t('ui.optional')}
         type="tel"
         autoComplete="off"
-        problem={wrong('client_phone', t('newCharge.phoneWrong'))}
+        problem={problemFor('client_phone', t('newCharge.phoneWrong'))}
       />
     </fieldset>
   )

@@ -27,7 +27,7 @@ interface RemoveRowProps {
 
 export function RemoveRow({ label, onClick }: RemoveRowProps) {
   return (
-    <Button look="plain" aria-label={label} onClick={onClick} className="justify-center">
+    <Button variant="plain" aria-label={label} onClick={onClick} className="justify-center">
       <X size={16} aria-hidden />
     </Button>
   )
@@ -35,7 +35,7 @@ export function RemoveRow({ label, onClick }: RemoveRowProps) {
 
 export function AddRow({ label, onClick }: { label: string; onClick: () => void }) {
   return (
-    <Button look="quiet" onClick={onClick} className="justify-self-start">
+    <Button variant="quiet" onClick={onClick} className="justify-self-start">
       <Plus size={16} aria-hidden />
       {label}
     </Button>
@@ -43,17 +43,17 @@ export function AddRow({ label, onClick }: { label: string; onClick: () => void 
 }
 
 /** Manages rows of a form; stable ids keep the typed values when another row is removed. */
-export function useRows(onRows: (ids: number[]) => void) {
+export function useRows(onRowsChange: (ids: number[]) => void) {
   const [ids, setIds] = useState<number[]>([])
-  const last = useRef(0)
-  const set = (next: number[]) => {
+  const lastId = useRef(0)
+  const updateIds = (next: number[]) => {
     setIds(next)
-    onRows(next)
+    onRowsChange(next)
   }
   const add = () => {
-    last.current += 1
-    set([...ids, last.current])
+    lastId.current += 1
+    updateIds([...ids, lastId.current])
   }
-  const remove = (id: number) => set(ids.filter(one => one !== id))
+  const remove = (id: number) => updateIds(ids.filter(one => one !== id))
   return { ids, add, remove }
 }

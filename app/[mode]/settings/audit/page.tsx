@@ -2,14 +2,14 @@ import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
 import { AuditList, ExportAudit } from '#components/audit/list.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { listAudit } from '#lib/base/audit/queries.ts'
 import { requirePermission } from '#lib/edge/session/gate.ts'
 import { readAuditFilters } from '#lib/views/dashboard/audit.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
-const SHOWN = 50
+const PAGE_SIZE = 50
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('audit'))('title') }
@@ -22,13 +22,13 @@ interface AuditPageProps {
 
 export default async function AuditPage({ params, searchParams }: AuditPageProps) {
   const { account, mode } = await requirePermission(params, 'audit:read')
-  const [t, given] = await Promise.all([getTranslations('audit'), searchParams])
-  const options = { limit: SHOWN, isStaff: false }
-  const { apiParams: asked, filters, query } = readAuditFilters(given, account.timeZone, options)
+  const [t, search] = await Promise.all([getTranslations('audit'), searchParams])
+  const options = { limit: PAGE_SIZE, isStaff: false }
+  const { apiParams, filters, query } = readAuditFilters(search, account.timeZone, options)
   const { rows, nextCursor } = await listAudit({ staff: false, accountId: account.id }, query)
   return (
-    <ClientWords
-      of={['audit', 'auditAction', 'auditActor', 'auditField', 'auditGroup', 'auditValue']}
+    <ClientMessages
+      namespaces={['audit', 'auditAction', 'auditActor', 'auditField', 'auditGroup', 'auditValue']}
     >
       <PageHead title={t('title')} />
       <SettingsTabs mode={mode} current="audit" />
@@ -38,10 +38,10 @@ export default async function AuditPage({ params, searchParams }: AuditPageProps
       </div>
       <AuditList
         isStaff={false}
-        asked={asked}
+        apiParams={apiParams}
         isFiltered={Object.keys(filters).length > 0}
-        first={{ data: rows, next_cursor: nextCursor }}
+        initialData={{ data: rows, next_cursor: nextCursor }}
       />
-    </ClientWords>
+    </ClientMessages>
   )
 }

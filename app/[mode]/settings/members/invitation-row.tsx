@@ -5,7 +5,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { When } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import type { InvitationRow as Invitation } from '#lib/rooms/accounts/schema.ts'
@@ -13,11 +13,11 @@ import type { InvitationRow as Invitation } from '#lib/rooms/accounts/schema.ts'
 interface InvitationRowProps {
   invitation: Invitation
   /** Absent for members who may only read. */
-  onAgain?: () => void
+  onResend?: () => void
   onDone: () => Promise<unknown>
 }
 
-export function InvitationRow({ invitation, onAgain, onDone }: InvitationRowProps) {
+export function InvitationRow({ invitation, onResend, onDone }: InvitationRowProps) {
   const t = useTranslations('members')
   const api = useApi()
   const [isBusy, setBusy] = useState(false)
@@ -55,18 +55,18 @@ export function InvitationRow({ invitation, onAgain, onDone }: InvitationRowProp
               {t('waiting')}
             </Chip>
             <p className="mt-1 text-muted">
-              {t('until')} <When at={expires_at} />
+              {t('until')} <RelativeTime at={expires_at} />
             </p>
           </>
         )}
       </div>
-      {onAgain ? (
+      {onResend ? (
         <div className="flex flex-wrap gap-1 max-md:-ml-2.5 md:-mt-2 md:justify-end">
-          <Button look="plain" aria-describedby={`invitation-${id}`} onClick={onAgain}>
+          <Button variant="plain" aria-describedby={`invitation-${id}`} onClick={onResend}>
             {t('again')}
           </Button>
           <Button
-            look="plain"
+            variant="plain"
             aria-describedby={`invitation-${id}`}
             onClick={revoke}
             disabled={isBusy}

@@ -15,18 +15,18 @@ const InviteDialog = dynamic(() =>
 export function InviteButton() {
   const t = useTranslations('members')
   const { scope } = useApi()
-  const client = useQueryClient()
-  const [isAsked, setAsked] = useState(false)
+  const queryClient = useQueryClient()
+  const [isOpen, setOpen] = useState(false)
   return (
     <>
-      <Button look="primary" onClick={() => setAsked(true)}>
+      <Button variant="primary" onClick={() => setOpen(true)}>
         <UserPlus size={17} aria-hidden />
         {t('invite')}
       </Button>
-      {isAsked ? (
+      {isOpen ? (
         <InviteDialog
-          onClose={() => setAsked(false)}
-          onDone={() => client.invalidateQueries({ queryKey: ['members', scope] })}
+          onClose={() => setOpen(false)}
+          onDone={() => queryClient.invalidateQueries({ queryKey: ['members', scope] })}
         />
       ) : null}
     </>

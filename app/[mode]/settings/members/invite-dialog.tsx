@@ -8,20 +8,20 @@ import { useForm } from '#components/form/form.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { LinkShown } from '#components/ui/link-shown.tsx'
+import { InvitationLink } from '#components/ui/link-shown.tsx'
 import { type InvitationRow, invitationRequest } from '#lib/rooms/accounts/schema.ts'
 
 interface InviteDialogProps {
   /** Invitation to send again; its earlier link stops working. */
-  again?: InvitationRow
+  invitationToResend?: InvitationRow
   onClose: () => void
   onDone: () => void
 }
 
-export function InviteDialog({ again, onClose, onDone }: InviteDialogProps) {
+export function InviteDialog({ invitationToResend, onClose, onDone }: InviteDialogProps) {
   const t = useTranslations()
   const api = useApi()
-  const [made, setMade] = useState<{ link: string | null; email: string } | null>(null)
+  const [created, setCreated] = useState<{ link: string | null; email: string } | null>(null)
   const form = useForm({
     schema: invitationRequest.test,
     read: data => ({
@@ -29,30 +29,30 @@ export function InviteDialog({ again, onClose, onDone }: InviteDialogProps) {
       role: data.get('role') ?? undefined,
     }),
     send: async (body, idempotencyKey) => {
-      const order = { body, idempotencyKey }
-      const said = await api.send<{ data: { link: string | null } }>(
+      const request = { body, idempotencyKey }
+      const response = await api.send<{ data: { link: string | null } }>(
         'POST',
         '/dashboard/invitations',
-        order,
+        request,
       )
-      setMade({ link: said.data.link, email: body.email })
+      setCreated({ link: response.data.link, email: body.email })
       onDone()
     },
   })
   const { email } = form.problems
-  const title = again ? t('members.againTitle') : t('members.inviteTitle')
-  if (made) {
+  const title = invitationToResend ? t('members.againTitle') : t('members.inviteTitle')
+  if (created) {
     return (
       <Dialog isOpen onClose={onClose} title={title}>
-        <LinkShown {...made}>
-          <Button look="quiet" onClick={onClose}>
+        <InvitationLink {...created}>
+          <Button variant="quiet" onClick={onClose}>
             {t('ui.close')}
           </Button>
-        </LinkShown>
+        </InvitationLink>
       </Dialog>
     )
   }
-  const description = again ? t('members.againText') : t('members.inviteText')
+  const description = invitationToResend ? t('members.againText') : t('members.inviteText')
   return (
     <Dialog isOpen onClose={onClose} title={title} description={description}>
       <form {...form.props} className="grid grid-cols-[minmax(0,1fr)] gap-5">
@@ -61,11 +61,11 @@ export function InviteDialog({ again, onClose, onDone }: InviteDialogProps) {
           name="email"
           type="email"
           autoComplete="off"
-          defaultValue={again?.email}
-          readOnly={again !== undefined}
+          defaultValue={invitationToResend?.email}
+          readOnly={invitationToResend !== undefined}
           problem={email ? t(`members.emailProblem.${email}`) : null}
         />
-        <RoleFields first={again?.role ?? 'viewer'} />
+        <RoleFields defaultRole={invitationToResend?.role ?? 'viewer'} />
         <DialogActions
           action={t('members.send')}
           busy={t('members.busy')}

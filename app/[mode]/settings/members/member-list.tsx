@@ -7,7 +7,7 @@ import { useState } from 'react'
 import { InvitationRow } from '#app/[mode]/settings/members/invitation-row.tsx'
 import { MemberRow } from '#app/[mode]/settings/members/member-row.tsx'
 import { useApi } from '#components/form/api.ts'
-import { useMay } from '#components/nav/may.tsx'
+import { useHasPermission } from '#components/nav/may.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type {
@@ -25,60 +25,61 @@ const InviteDialog = dynamic(() =>
   import('#app/[mode]/settings/members/invite-dialog.tsx').then(found => found.InviteDialog),
 )
 
-export interface People {
+export interface MembersAndInvitations {
   members: Member[]
   invitations: Invitation[]
 }
 
-type Asked = { deed: 'role' | 'remove' | 'leave'; member: Member } | { again: Invitation }
+type OpenDialog = { deed: 'role' | 'remove' | 'leave'; member: Member } | { again: Invitation }
 
 interface MemberListProps {
-  people: People
+  people: MembersAndInvitations
   /** Id of the signed-in user. */
-  me: string
+  currentUserId: string
 }
 
-export function MemberList({ people: initialData, me }: MemberListProps) {
+export function MemberList({ people: initialData, currentUserId }: MemberListProps) {
   const t = useTranslations('members')
-  const may = useMay()
-  const [mayWrite, mayLeave] = [may('members:write'), may('members:leave')]
+  const hasPermission = useHasPermission()
+  const [canWrite, canLeave] = [hasPermission('members:write'), hasPermission('members:leave')]
   const api = useApi()
-  const client = useQueryClient()
-  const [asked, setAsked] = useState<Asked | null>(null)
+  const queryClient = useQueryClient()
+  const [openDialog, setOpenDialog] = useState<OpenDialog | null>(null)
   const queryKey = ['members', api.scope]
   const { data } = useQuery({
     queryKey,
     initialData,
     queryFn: async ({ signal }) =>
-      (await api.get<{ data: People }>('/dashboard/members', signal)).data,
+      (await api.get<{ data: MembersAndInvitations }>('/dashboard/members', signal)).data,
   })
-  const close = () => setAsked(null)
-  const refresh = () => client.invalidateQueries({ queryKey })
+  const close = () => setOpenDialog(null)
+  const refresh = () => queryClient.invalidateQueries({ queryKey })
   return (
     <>
       <Sheet>
         <ul aria-label={t('title')}>
           {data.members.map(member => {
-            const isMe = member.user_id === me
-            const ask = (deed: 'role' | 'remove' | 'leave') => () => setAsked({ deed, member })
-            const described = {
-              look: 'plain',
+            const isMe = member.user_id === currentUserId
+            const showDialog = (deed: 'role' | 'remove' | 'leave') => () =>
+              setOpenDialog({ deed, member })
+            const buttonProps = {
+              variant: 'plain',
               'aria-describedby': `member-${member.user_id}`,
             } as const
             return (
               <MemberRow key={member.user_id} member={member} isMe={isMe}>
-                {mayWrite ? (
-                  <Button {...described} onClick={ask('role')}>
+                {canWrite ? (
+                  <Button {...buttonProps} onClick={showDialog('role')}>
                     {t('changeRole')}
                   </Button>
                 ) : null}
-                {mayWrite && !isMe ? (
-                  <Button {...described} onClick={ask('remove')}>
+                {canWrite && !isMe ? (
+                  <Button {...buttonProps} onClick={showDialog('remove')}>
                     {t('remove')}
                   </Button>
                 ) : null}
-                {mayLeave && isMe ? (
-                  <Button {...described} onClick={ask('leave')}>
+                {canLeave && isMe ? (
+                  <Button {...buttonProps} onClick={showDialog('leave')}>
                     {t('leave')}
                   </Button>
                 ) : null}
@@ -98,7 +99,7 @@ export function MemberList({ people: initialData, me }: MemberListProps) {
                 <InvitationRow
                   key={one.id}
                   invitation={one}
-                  onAgain={mayWrite ? () => setAsked({ again: one }) : undefined}
+                  onResend={canWrite ? () => setOpenDialog({ again: one }) : undefined}
                   onDone={refresh}
                 />
               ))}
@@ -106,14 +107,24 @@ export function MemberList({ people: initialData, me }: MemberListProps) {
           </Sheet>
         </section>
       ) : null}
-      {asked && 'again' in asked ? (
-        <InviteDialog again={asked.again} onClose={close} onDone={refresh} />
+      {openDialog && 'again' in openDialog ? (
+        <InviteDialog invitationToResend={openDialog.again} onClose={close} onDone={refresh} />
       ) : null}
-      {asked && 'deed' in asked && asked.deed === 'role' ? (
-        <RoleDialog member={asked.member} me={me} onClose={close} onDone={refresh} />
+      {openDialog && 'deed' in openDialog && openDialog.deed === 'role' ? (
+        <RoleDialog
+          member={openDialog.member}
+          currentUserId={currentUserId}
+          onClose={close}
+          onDone={refresh}
+        />
       ) : null}
-      {asked && 'deed' in asked && asked.deed !== 'role' ? (
-        <RemoveDialog deed={asked.deed} member={asked.member} onClose={close} onDone={refresh} />
+      {openDialog && 'deed' in openDialog && openDialog.deed !== 'role' ? (
+        <RemoveDialog
+          action={openDialog.deed}
+          member={openDialog.member}
+          onClose={close}
+          onDone={refresh}
+        />
       ) : null}
     </>
   )

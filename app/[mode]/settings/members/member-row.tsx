@@ -1,7 +1,7 @@
 import { ShieldCheck, ShieldOff } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { When } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
 import type { MemberRow as Member } from '#lib/rooms/accounts/schema.ts'
 
 interface MemberRowProps {
@@ -40,9 +40,11 @@ export function MemberRow({ member, isMe, children }: MemberRowProps) {
         </p>
       </div>
       <dl className="grid gap-y-0.5 text-small">
-        <Time name={t('lastUsed')}>{last_used_at ? <When at={last_used_at} /> : t('never')}</Time>
+        <Time name={t('lastUsed')}>
+          {last_used_at ? <RelativeTime at={last_used_at} /> : t('never')}
+        </Time>
         <Time name={t('since')}>
-          <When at={joined_at} />
+          <RelativeTime at={joined_at} />
         </Time>
       </dl>
       <div className="flex flex-wrap gap-1 empty:hidden max-md:-ml-2.5 md:-mt-2 md:justify-end">

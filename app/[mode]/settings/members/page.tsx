@@ -5,7 +5,7 @@ import { InviteButton } from '#app/[mode]/settings/members/invite-button.tsx'
 import { MemberList } from '#app/[mode]/settings/members/member-list.tsx'
 import { RolesTable } from '#app/[mode]/settings/members/roles-table.tsx'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMember } from '#lib/edge/session/gate.ts'
@@ -23,13 +23,13 @@ export default async function MembersPage({ params }: { params: Promise<{ mode: 
     listMembers(account.id),
     listInvitations(account.id),
   ])
-  const mayWrite = hasPermissionNow(account, 'members:write')
+  const canWrite = hasPermissionNow(account, 'members:write')
   return (
-    <ClientWords of={['members', 'invitationLink']}>
-      <PageHead title={t('title')}>{mayWrite ? <InviteButton /> : null}</PageHead>
+    <ClientMessages namespaces={['members', 'invitationLink']}>
+      <PageHead title={t('title')}>{canWrite ? <InviteButton /> : null}</PageHead>
       <SettingsTabs mode={mode} current="members" />
       <p className="mb-4 text-muted text-small">{t('text')}</p>
-      {mayWrite || account.status !== 'active' ? null : (
+      {canWrite || account.status !== 'active' ? null : (
         <div className="mb-4">
           <Notice tone="wait" icon={Lock}>
             {t('readOnly')}
@@ -37,9 +37,9 @@ export default async function MembersPage({ params }: { params: Promise<{ mode: 
         </div>
       )}
       <div className="grid grid-cols-[minmax(0,1fr)] gap-7">
-        <MemberList people={{ members, invitations }} me={user.id} />
+        <MemberList people={{ members, invitations }} currentUserId={user.id} />
         <RolesTable />
       </div>
-    </ClientWords>
+    </ClientMessages>
   )
 }

@@ -7,24 +7,24 @@ import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import type { MemberRow } from '#lib/rooms/accounts/schema.ts'
 
 interface RemoveDialogProps {
-  deed: 'remove' | 'leave'
+  action: 'remove' | 'leave'
   member: MemberRow
   onClose: () => void
   onDone: () => void
 }
 
 /** Removes a member, or lets one leave. */
-export function RemoveDialog({ deed, member, onClose, onDone }: RemoveDialogProps) {
+export function RemoveDialog({ action, member, onClose, onDone }: RemoveDialogProps) {
   const t = useTranslations()
   const api = useApi()
   const [isBusy, setBusy] = useState(false)
   const [failure, setFailure] = useState<unknown>(null)
   const { user_id: id, full_name: name } = member
-  async function go() {
+  async function submit() {
     setBusy(true)
     setFailure(null)
     try {
-      if (deed === 'leave') {
+      if (action === 'leave') {
         await api.send('POST', '/dashboard/members/leave')
         // Full page load: the cached data belongs to the account just left.
         return location.assign('/')
@@ -41,17 +41,17 @@ export function RemoveDialog({ deed, member, onClose, onDone }: RemoveDialogProp
     <Dialog
       isOpen
       onClose={onClose}
-      title={t(`members.${deed}Title`, { name })}
-      description={t(`members.${deed}Text`)}
+      title={t(`members.${action}Title`, { name })}
+      description={t(`members.${action}Text`)}
     >
       <div className="grid gap-5">
         <DialogActions
-          action={t(`members.${deed}`)}
+          action={t(`members.${action}`)}
           busy={t('members.busy')}
           {...{ isBusy, failure }}
-          isHarsh
+          isDestructive
           onCancel={onClose}
-          onAct={go}
+          onConfirm={submit}
         />
       </div>
     </Dialog>

@@ -9,16 +9,16 @@ import { type MemberRow, roleChange } from '#lib/rooms/accounts/schema.ts'
 
 interface RoleDialogProps {
   member: MemberRow
-  me: string
+  currentUserId: string
   onClose: () => void
   onDone: () => void
 }
 
-export function RoleDialog({ member, me, onClose, onDone }: RoleDialogProps) {
+export function RoleDialog({ member, currentUserId, onClose, onDone }: RoleDialogProps) {
   const t = useTranslations()
   const api = useApi()
   const { user_id: id, full_name: name, role } = member
-  const isMe = id === me
+  const isMe = id === currentUserId
   const form = useForm({
     schema: roleChange.test,
     read: data => ({ role: data.get('role') ?? undefined }),
@@ -38,7 +38,7 @@ export function RoleDialog({ member, me, onClose, onDone }: RoleDialogProps) {
       description={isMe ? t('members.ownRoleText') : t('members.roleText')}
     >
       <form {...form.props} className="grid grid-cols-[minmax(0,1fr)] gap-5">
-        <RoleFields first={role} />
+        <RoleFields defaultRole={role} />
         <DialogActions
           action={t('members.changeRole')}
           busy={t('members.busy')}

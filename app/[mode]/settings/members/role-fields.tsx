@@ -2,9 +2,9 @@ import { useTranslations } from 'next-intl'
 import { useRoleText } from '#components/status/role-permissions.ts'
 import { ROLES, type Role } from '#lib/rooms/accounts/schema.ts'
 
-export function RoleFields({ first }: { first: Role }) {
+export function RoleFields({ defaultRole }: { defaultRole: Role }) {
   const t = useTranslations('members')
-  const tell = useRoleText()
+  const describeRole = useRoleText()
   return (
     <fieldset>
       <legend className="mb-1.5 font-semibold text-small">{t('roleLabel')}</legend>
@@ -16,12 +16,12 @@ export function RoleFields({ first }: { first: Role }) {
                 type="radio"
                 name="role"
                 value={role}
-                defaultChecked={role === first}
+                defaultChecked={role === defaultRole}
                 className="mt-1 size-[18px] shrink-0 accent-accent"
               />
               <span className="min-w-0 flex-1">
                 <span className="font-semibold">{t(`role.${role}`)}</span>
-                <span className="block text-muted text-small">{tell(role)}</span>
+                <span className="block text-muted text-small">{describeRole(role)}</span>
               </span>
             </label>
           </li>

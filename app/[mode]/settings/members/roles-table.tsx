@@ -1,6 +1,6 @@
 import { Check, Minus } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { DEEDS, useRoleText } from '#components/status/role-permissions.ts'
+import { ROLE_ACTIONS, useRoleText } from '#components/status/role-permissions.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Table } from '#components/ui/table.tsx'
 import { ROLES, type Role } from '#lib/rooms/accounts/schema.ts'
@@ -8,7 +8,7 @@ import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts
 
 export function RolesTable() {
   const t = useTranslations('members')
-  const tell = useRoleText()
+  const describeRole = useRoleText()
   return (
     <section aria-labelledby="roles">
       <h2 id="roles" className="mb-2.5 text-title">
@@ -31,13 +31,13 @@ export function RolesTable() {
             </tr>
           </thead>
           <tbody>
-            {DEEDS.map(({ name, needs }) => (
+            {ROLE_ACTIONS.map(({ name, needs }) => (
               <tr key={name} className="h-11 border-line border-t">
                 <th scope="row" className="px-[18px] py-2 text-left font-normal">
                   {t(`deed.${name}`)}
                 </th>
                 {ROLES.map(role => (
-                  <MayCell key={role} role={role} needs={needs} />
+                  <PermissionCell key={role} role={role} needs={needs} />
                 ))}
               </tr>
             ))}
@@ -47,7 +47,7 @@ export function RolesTable() {
           {ROLES.map(role => (
             <div key={role} className="border-line px-4 py-3.5 not-first:border-t">
               <dt className="font-semibold">{t(`role.${role}`)}</dt>
-              <dd className="mt-0.5 text-muted text-small">{tell(role)}</dd>
+              <dd className="mt-0.5 text-muted text-small">{describeRole(role)}</dd>
             </div>
           ))}
         </dl>
@@ -56,7 +56,7 @@ export function RolesTable() {
   )
 }
 
-function MayCell({ role, needs }: { role: Role; needs: AnyPermission }) {
+function PermissionCell({ role, needs }: { role: Role; needs: AnyPermission }) {
   const t = useTranslations('members')
   const isAllowed = hasPermission(role, needs)
   const Icon = isAllowed ? Check : Minus

@@ -9,18 +9,18 @@ import { CopyButton } from '#components/ui/copy.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { codeProof } from '#lib/services/people/schema.ts'
 
-export interface AppBegun {
+export interface AuthenticatorSetup {
   secret: string
   uri: string
 }
 
-interface AppDialogProps {
-  begun: AppBegun
+interface AuthenticatorDialogProps {
+  setup: AuthenticatorSetup
   onClose: () => void
   onDone: (codes: string[] | null) => void
 }
 
-export function AppDialog({ begun, onClose, onDone }: AppDialogProps) {
+export function AuthenticatorDialog({ setup, onClose, onDone }: AuthenticatorDialogProps) {
   const t = useTranslations()
   const api = useApi()
   const form = useForm({
@@ -28,8 +28,8 @@ export function AppDialog({ begun, onClose, onDone }: AppDialogProps) {
     read: data => ({ code: data.get('code') || undefined }),
     send: async body => {
       const path = '/person/authenticator/confirm'
-      const said = await api.send<{ data: Added }>('POST', path, { body })
-      onDone(said.data.recovery_codes)
+      const response = await api.send<{ data: ConfirmedFactor }>('POST', path, { body })
+      onDone(response.data.recovery_codes)
     },
   })
   const { code: problem } = form.problems
@@ -45,7 +45,7 @@ export function AppDialog({ begun, onClose, onDone }: AppDialogProps) {
           <QRCodeSVG
             role="img"
             aria-label={t('factor.app.qr')}
-            value={begun.uri}
+            value={setup.uri}
             level="M"
             size={200}
             marginSize={4}
@@ -60,9 +60,9 @@ export function AppDialog({ begun, onClose, onDone }: AppDialogProps) {
               data-testid="app-secret"
               className="min-w-0 flex-1 basis-52 break-words font-mono text-[13px]"
             >
-              {begun.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}
+              {setup.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}
             </code>
-            <CopyButton text={begun.secret} />
+            <CopyButton text={setup.secret} />
           </div>
         </div>
         <CodeField
@@ -81,6 +81,6 @@ export function AppDialog({ begun, onClose, onDone }: AppDialogProps) {
   )
 }
 
-interface Added {
+interface ConfirmedFactor {
   recovery_codes: string[] | null
 }

@@ -7,13 +7,13 @@ import { Button } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 
-interface CodesDialogProps {
+interface RecoveryCodesDialogProps {
   codes: string[]
   email: string
   onClose: () => void
 }
 
-export function CodesDialog({ codes, email, onClose }: CodesDialogProps) {
+export function RecoveryCodesDialog({ codes, email, onClose }: RecoveryCodesDialogProps) {
   const t = useTranslations('factor')
   const text = `${t('codes.file', { email })}\n\n${codes.join('\n')}\n`
   const save = () => saveAs(new Blob([text], { type: 'text/plain' }), t('codes.fileName'))
@@ -35,11 +35,11 @@ export function CodesDialog({ codes, email, onClose }: CodesDialogProps) {
         </ul>
         <div className="flex flex-wrap gap-3">
           <CopyButton text={text} label={t('codes.copy')} />
-          <Button look="quiet" onClick={save}>
+          <Button variant="quiet" onClick={save}>
             <Download size={16} aria-hidden />
             {t('codes.save')}
           </Button>
-          <Button look="primary" onClick={onClose} className="max-sm:w-full sm:ml-auto">
+          <Button variant="primary" onClick={onClose} className="max-sm:w-full sm:ml-auto">
             {t('codes.done')}
           </Button>
         </div>

@@ -6,7 +6,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { When } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import type { Device } from '#lib/services/people/schema.ts'
 
@@ -15,7 +15,7 @@ const PATH = '/person/sessions'
 export function Devices({ devices: initialData }: { devices: Device[] }) {
   const t = useTranslations('devices')
   const api = useApi()
-  const client = useQueryClient()
+  const queryClient = useQueryClient()
   const [isBusy, setBusy] = useState(false)
   const [failure, setFailure] = useState<unknown>(null)
   const [ended, setEnded] = useState(0)
@@ -25,17 +25,17 @@ export function Devices({ devices: initialData }: { devices: Device[] }) {
     initialData,
     queryFn: async ({ signal }) => (await api.get<{ data: Device[] }>(PATH, signal)).data,
   })
-  async function end(path: string) {
+  async function endSessions(path: string) {
     setBusy(true)
     setFailure(null)
     try {
-      const { data: said } = await api.send<{ data: { ended?: number } }>('DELETE', path)
-      setEnded(said.ended ?? 1)
+      const { data: result } = await api.send<{ data: { ended?: number } }>('DELETE', path)
+      setEnded(result.ended ?? 1)
     } catch (error) {
       setFailure(error)
     } finally {
       setBusy(false)
-      await client.invalidateQueries({ queryKey })
+      await queryClient.invalidateQueries({ queryKey })
     }
   }
   return (
@@ -47,13 +47,13 @@ export function Devices({ devices: initialData }: { devices: Device[] }) {
             key={device.id}
             device={device}
             isBusy={isBusy}
-            onEnd={() => end(`${PATH}/${device.id}`)}
+            onEnd={() => endSessions(`${PATH}/${device.id}`)}
           />
         ))}
       </ul>
       <div className="flex flex-wrap items-center gap-x-3.5 gap-y-2">
         {data.length > 1 ? (
-          <Button look="quiet" disabled={isBusy} onClick={() => end(PATH)}>
+          <Button variant="quiet" disabled={isBusy} onClick={() => endSessions(PATH)}>
             {t('endOthers')}
           </Button>
         ) : null}
@@ -94,18 +94,18 @@ function DeviceRow({ device, isBusy, onEnd }: DeviceRowProps) {
         <p className="mt-1 break-words text-muted text-small">
           {t.rich('where', {
             ip: ip ?? t('noAddress'),
-            since: () => <When at={device.created_at} />,
+            since: () => <RelativeTime at={device.created_at} />,
           })}
         </p>
         {is_this ? null : (
           <p className="text-muted text-small">
-            {t.rich('used', { last: () => <When at={device.last_used_at} /> })}
+            {t.rich('used', { last: () => <RelativeTime at={device.last_used_at} /> })}
           </p>
         )}
       </div>
       {is_this ? null : (
         <Button
-          look="plain"
+          variant="plain"
           disabled={isBusy}
           onClick={onEnd}
           aria-describedby={`device-${id}`}

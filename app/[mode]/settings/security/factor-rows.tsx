@@ -1,7 +1,7 @@
 import type { LucideIcon } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { When } from '#components/format/when.tsx'
+import { RelativeTime } from '#components/format/when.tsx'
 import { Button } from '#components/ui/button.tsx'
 import type { ShownPasskey } from '#lib/services/people/schema.ts'
 
@@ -27,12 +27,14 @@ export function PasskeyRows({ passkeys, onRemove }: PasskeyRowsProps) {
             <p className="break-words font-medium">{passkey.name}</p>
             <p className="text-muted text-small">
               {passkey.lastUsedAt
-                ? t.rich('passkey.used', { when: () => <When at={passkey.lastUsedAt ?? ''} /> })
-                : t.rich('passkey.added', { when: () => <When at={passkey.createdAt} /> })}
+                ? t.rich('passkey.used', {
+                    when: () => <RelativeTime at={passkey.lastUsedAt ?? ''} />,
+                  })
+                : t.rich('passkey.added', { when: () => <RelativeTime at={passkey.createdAt} /> })}
             </p>
           </div>
           <Button
-            look="plain"
+            variant="plain"
             aria-label={t('passkey.removeNamed', { name: passkey.name })}
             onClick={() => onRemove(passkey)}
           >

@@ -6,7 +6,7 @@ import { Devices } from '#app/[mode]/settings/security/devices.tsx'
 import { PasswordForm } from '#app/[mode]/settings/security/password-form.tsx'
 import { SecondFactor } from '#app/[mode]/settings/security/second-factor.tsx'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMode, requireUser } from '#lib/edge/session/gate.ts'
@@ -22,7 +22,7 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function SecurityPage({ params }: { params: Promise<{ mode: string }> }) {
   const mode = requireMode((await params).mode)
   const user = await requireUser()
-  const [t, hasOne, devices] = await Promise.all([
+  const [t, isPasswordSet, devices] = await Promise.all([
     getTranslations(),
     hasPassword(user.id),
     listDevices(user),
@@ -44,20 +44,20 @@ export default async function SecurityPage({ params }: { params: Promise<{ mode:
           </Notice>
         </div>
       ) : null}
-      <ClientWords of={['password', 'newPassword', 'devices']}>
+      <ClientMessages namespaces={['password', 'newPassword', 'devices']}>
         <div>
           <Section
             title={t('password.title')}
-            text={hasOne ? t('password.text') : t('password.none')}
+            text={isPasswordSet ? t('password.text') : t('password.none')}
           >
-            <PasswordForm email={user.email} hasPassword={hasOne} />
+            <PasswordForm email={user.email} hasPassword={isPasswordSet} />
           </Section>
           <SecondFactorSection user={user} />
           <Section title={t('devices.title')} text={t('devices.text')}>
             <Devices devices={devices} />
           </Section>
         </div>
-      </ClientWords>
+      </ClientMessages>
     </>
   )
 }
@@ -65,10 +65,10 @@ export default async function SecurityPage({ params }: { params: Promise<{ mode:
 async function SecondFactorSection({ user }: { user: { id: string; email: string } }) {
   const [t, factors] = await Promise.all([getTranslations('factor'), readFactors(user.id)])
   return (
-    <ClientWords of={['factor']}>
+    <ClientMessages namespaces={['factor']}>
       <Section title={t('title')} text={t('text')}>
         <SecondFactor factors={factors} email={user.email} />
       </Section>
-    </ClientWords>
+    </ClientMessages>
   )
 }

@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
-import { type Asked, makePasskey } from '#components/proof/passkey-calls.ts'
+import { type PasskeyChallenge, registerPasskey } from '#components/proof/passkey-calls.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { passkeyName } from '#lib/services/people/schema.ts'
@@ -14,7 +14,7 @@ interface PasskeyDialogProps {
   onDone: (codes: string[] | null) => void
 }
 
-type Options = Parameters<typeof makePasskey>[0]['options']
+type Options = Parameters<typeof registerPasskey>[0]['options']
 
 export function PasskeyDialog({ onClose, onDone }: PasskeyDialogProps) {
   const t = useTranslations()
@@ -26,14 +26,17 @@ export function PasskeyDialog({ onClose, onDone }: PasskeyDialogProps) {
     send: async ({ name }) => {
       setDismissed(false)
       const path = '/person/passkeys'
-      const asked = await api.send<{ data: Asked<Options> }>('POST', `${path}/options`)
-      const made = await makePasskey(asked.data)
-      if (!made) return setDismissed(true)
-      const body = { name, ...made }
-      const said = await api.send<{ data: { recovery_codes: string[] | null } }>('POST', path, {
+      const challengeResponse = await api.send<{ data: PasskeyChallenge<Options> }>(
+        'POST',
+        `${path}/options`,
+      )
+      const created = await registerPasskey(challengeResponse.data)
+      if (!created) return setDismissed(true)
+      const body = { name, ...created }
+      const response = await api.send<{ data: { recovery_codes: string[] | null } }>('POST', path, {
         body,
       })
-      onDone(said.data.recovery_codes)
+      onDone(response.data.recovery_codes)
     },
   })
   return (

@@ -21,7 +21,7 @@ interface PasswordFormProps {
 export function PasswordForm({ email, hasPassword: hadPassword }: PasswordFormProps) {
   const t = useTranslations('password')
   const api = useApi()
-  const client = useQueryClient()
+  const queryClient = useQueryClient()
   const [hasPassword, setHasPassword] = useState(hadPassword)
   const [changes, setChanges] = useState(0)
   const { problems, failure, isBusy, props } = useForm({
@@ -34,7 +34,7 @@ export function PasswordForm({ email, hasPassword: hadPassword }: PasswordFormPr
       await api.send('POST', '/person/password', { body })
       setHasPassword(true)
       setChanges(changes + 1)
-      await client.invalidateQueries({ queryKey: ['devices'] })
+      await queryClient.invalidateQueries({ queryKey: ['devices'] })
     },
   })
   return (
@@ -55,7 +55,7 @@ export function PasswordForm({ email, hasPassword: hadPassword }: PasswordFormPr
         <NewPasswordField label={t('new')} problem={problems.password} />
       </Fragment>
       <div className="flex flex-wrap items-center gap-x-3.5 gap-y-2">
-        <Button look="primary" type="submit" disabled={isBusy}>
+        <Button variant="primary" type="submit" disabled={isBusy}>
           {isBusy ? t('busy') : hasPassword ? t('change') : t('set')}
         </Button>
         <p role="status" className="flex items-center gap-1.5 font-medium text-ok text-small">

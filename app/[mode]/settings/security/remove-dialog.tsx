@@ -46,9 +46,9 @@ export function RemoveDialog({ passkey, isLast, onClose, onDone }: RemoveDialogP
           action={passkey ? t('factor.passkey.remove') : t('factor.app.remove')}
           busy={t('factor.busy')}
           {...{ isBusy, failure }}
-          isHarsh
+          isDestructive
           onCancel={onClose}
-          onAct={remove}
+          onConfirm={remove}
         />
       </div>
     </Dialog>

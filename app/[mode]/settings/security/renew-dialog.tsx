@@ -6,14 +6,14 @@ import { FactorForm } from '#components/proof/factor-form.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import type { Factor } from '#lib/services/people/schema.ts'
 
-interface RenewDialogProps {
+interface RenewCodesDialogProps {
   methods: Factor[]
   onClose: () => void
   onDone: (codes: string[]) => void
 }
 
 /** New recovery codes require a second factor, however recent the last proof was. */
-export function RenewDialog({ methods, onClose, onDone }: RenewDialogProps) {
+export function RenewCodesDialog({ methods, onClose, onDone }: RenewCodesDialogProps) {
   const t = useTranslations('factor')
   const api = useApi()
   return (
@@ -25,12 +25,12 @@ export function RenewDialog({ methods, onClose, onDone }: RenewDialogProps) {
     >
       <FactorForm
         methods={methods}
-        onShown={async body => {
+        onProof={async body => {
           const path = '/person/recovery-codes'
-          const said = await api.send<{ data: { recovery_codes: string[] } }>('POST', path, {
+          const response = await api.send<{ data: { recovery_codes: string[] } }>('POST', path, {
             body,
           })
-          onDone(said.data.recovery_codes)
+          onDone(response.data.recovery_codes)
         }}
       />
     </Dialog>

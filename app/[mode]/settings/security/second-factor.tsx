@@ -5,17 +5,17 @@ import dynamic from 'next/dynamic'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import type { AppBegun } from '#app/[mode]/settings/security/app-dialog.tsx'
+import type { AuthenticatorSetup } from '#app/[mode]/settings/security/app-dialog.tsx'
 import { FactorRow, PasskeyRows } from '#app/[mode]/settings/security/factor-rows.tsx'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { useCanPasskeys } from '#components/proof/use-passkeys.ts'
+import { usePasskeySupport } from '#components/proof/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import type { Factors, ShownPasskey } from '#lib/services/people/schema.ts'
 
-const AppDialog = dynamic(
-  async () => (await import('#app/[mode]/settings/security/app-dialog.tsx')).AppDialog,
+const AuthenticatorDialog = dynamic(
+  async () => (await import('#app/[mode]/settings/security/app-dialog.tsx')).AuthenticatorDialog,
 )
 const PasskeyDialog = dynamic(
   async () => (await import('#app/[mode]/settings/security/passkey-dialog.tsx')).PasskeyDialog,
@@ -23,15 +23,15 @@ const PasskeyDialog = dynamic(
 const RemoveDialog = dynamic(
   async () => (await import('#app/[mode]/settings/security/remove-dialog.tsx')).RemoveDialog,
 )
-const RenewDialog = dynamic(
-  async () => (await import('#app/[mode]/settings/security/renew-dialog.tsx')).RenewDialog,
+const RenewCodesDialog = dynamic(
+  async () => (await import('#app/[mode]/settings/security/renew-dialog.tsx')).RenewCodesDialog,
 )
-const CodesDialog = dynamic(
-  async () => (await import('#app/[mode]/settings/security/codes-dialog.tsx')).CodesDialog,
+const RecoveryCodesDialog = dynamic(
+  async () => (await import('#app/[mode]/settings/security/codes-dialog.tsx')).RecoveryCodesDialog,
 )
 
-type Open =
-  | { kind: 'app'; begun: AppBegun }
+type OpenDialog =
+  | { kind: 'app'; setup: AuthenticatorSetup }
   | { kind: 'passkey' }
   | { kind: 'remove'; passkey: ShownPasskey | null }
   | { kind: 'renew' }
@@ -41,23 +41,23 @@ export function SecondFactor({ factors, email }: { factors: Factors; email: stri
   const t = useTranslations('factor')
   const api = useApi()
   const router = useRouter()
-  const canPasskeys = useCanPasskeys()
-  const [open, setOpen] = useState<Open | null>(null)
+  const hasPasskeySupport = usePasskeySupport()
+  const [openDialog, setOpenDialog] = useState<OpenDialog | null>(null)
   const [failure, setFailure] = useState<unknown>(null)
   const { hasApp, passkeys, codesLeft } = factors
   const methods = (['code', 'passkey'] as const).filter(name =>
     name === 'code' ? hasApp : passkeys.length > 0,
   )
-  const close = () => setOpen(null)
+  const close = () => setOpenDialog(null)
   const finish = (codes: string[] | null) => {
-    setOpen(codes ? { kind: 'codes', codes } : null)
+    setOpenDialog(codes ? { kind: 'codes', codes } : null)
     router.refresh()
   }
-  async function begin() {
+  async function beginSetup() {
     setFailure(null)
     try {
-      const { data } = await api.send<{ data: AppBegun }>('POST', '/person/authenticator')
-      setOpen({ kind: 'app', begun: data })
+      const { data } = await api.send<{ data: AuthenticatorSetup }>('POST', '/person/authenticator')
+      setOpenDialog({ kind: 'app', setup: data })
     } catch (error) {
       setFailure(error)
     }
@@ -80,11 +80,11 @@ export function SecondFactor({ factors, email }: { factors: Factors; email: stri
         }
       >
         {hasApp ? (
-          <Button look="quiet" onClick={() => setOpen({ kind: 'remove', passkey: null })}>
+          <Button variant="quiet" onClick={() => setOpenDialog({ kind: 'remove', passkey: null })}>
             {t('app.remove')}
           </Button>
         ) : (
-          <Button look="quiet" onClick={begin}>
+          <Button variant="quiet" onClick={beginSetup}>
             {t('app.begin')}
           </Button>
         )}
@@ -92,19 +92,19 @@ export function SecondFactor({ factors, email }: { factors: Factors; email: stri
       <FactorRow
         icon={KeyRound}
         title={t('passkey.title')}
-        text={canPasskeys === false ? t('passkey.cannot') : t('passkey.text')}
+        text={hasPasskeySupport === false ? t('passkey.cannot') : t('passkey.text')}
         below={
           <PasskeyRows
             passkeys={passkeys}
-            onRemove={passkey => setOpen({ kind: 'remove', passkey })}
+            onRemove={passkey => setOpenDialog({ kind: 'remove', passkey })}
           />
         }
       >
-        {canPasskeys === false ? null : (
+        {hasPasskeySupport === false ? null : (
           <Button
-            look="quiet"
-            disabled={canPasskeys === null}
-            onClick={() => setOpen({ kind: 'passkey' })}
+            variant="quiet"
+            disabled={hasPasskeySupport === null}
+            onClick={() => setOpenDialog({ kind: 'passkey' })}
           >
             {t('passkey.add')}
           </Button>
@@ -116,28 +116,28 @@ export function SecondFactor({ factors, email }: { factors: Factors; email: stri
           title={t('codes.title')}
           text={t('codes.left', { count: codesLeft })}
         >
-          <Button look="quiet" onClick={() => setOpen({ kind: 'renew' })}>
+          <Button variant="quiet" onClick={() => setOpenDialog({ kind: 'renew' })}>
             {t('codes.renew')}
           </Button>
         </FactorRow>
       ) : null}
-      {open?.kind === 'app' ? (
-        <AppDialog begun={open.begun} onClose={close} onDone={finish} />
+      {openDialog?.kind === 'app' ? (
+        <AuthenticatorDialog setup={openDialog.setup} onClose={close} onDone={finish} />
       ) : null}
-      {open?.kind === 'passkey' ? <PasskeyDialog onClose={close} onDone={finish} /> : null}
-      {open?.kind === 'remove' ? (
+      {openDialog?.kind === 'passkey' ? <PasskeyDialog onClose={close} onDone={finish} /> : null}
+      {openDialog?.kind === 'remove' ? (
         <RemoveDialog
-          passkey={open.passkey}
+          passkey={openDialog.passkey}
           isLast={passkeys.length + (hasApp ? 1 : 0) === 1}
           onClose={close}
           onDone={() => finish(null)}
         />
       ) : null}
-      {open?.kind === 'renew' ? (
-        <RenewDialog methods={methods} onClose={close} onDone={finish} />
+      {openDialog?.kind === 'renew' ? (
+        <RenewCodesDialog methods={methods} onClose={close} onDone={finish} />
       ) : null}
-      {open?.kind === 'codes' ? (
-        <CodesDialog codes={open.codes} email={email} onClose={close} />
+      {openDialog?.kind === 'codes' ? (
+        <RecoveryCodesDialog codes={openDialog.codes} email={email} onClose={close} />
       ) : null}
     </div>
   )

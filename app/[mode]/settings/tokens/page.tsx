@@ -4,7 +4,7 @@ import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
 import { TokenList } from '#app/[mode]/settings/tokens/token-list.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
@@ -20,11 +20,11 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function TokensPage({ params }: { params: Promise<{ mode: string }> }) {
   const { account, mode } = await requireMember(params)
   const [t, tokens] = await Promise.all([getTranslations('tokens'), listTokens(account.id, mode)])
-  const mayWrite = hasPermissionNow(account, 'tokens:write')
+  const canWrite = hasPermissionNow(account, 'tokens:write')
   return (
     <>
       <PageHead title={t('title')}>
-        {mayWrite ? (
+        {canWrite ? (
           <Link
             href={`/${mode}/settings/tokens/new`}
             prefetch={false}
@@ -44,9 +44,9 @@ export default async function TokensPage({ params }: { params: Promise<{ mode: s
           </Notice>
         </div>
       )}
-      <ClientWords of={['tokens']}>
+      <ClientMessages namespaces={['tokens']}>
         <TokenList tokens={tokens} origin={env().PUBLIC_URL} />
-      </ClientWords>
+      </ClientMessages>
     </>
   )
 }

@@ -1,12 +1,12 @@
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 
-type Word<Name extends string> = Name extends `${infer What}:${infer Deed}`
-  ? `${What}_${Deed}`
+type MessageKey<Name extends string> = Name extends `${infer Resource}:${infer Action}`
+  ? `${Resource}_${Action}`
   : never
 
 /** Returns the message key of a permission: keys cannot contain a colon. */
-export function wordOf<Name extends Permission>(name: Name): Word<Name> {
-  return name.replace(':', '_') as Word<Name>
+export function messageKeyOf<Name extends Permission>(name: Name): MessageKey<Name> {
+  return name.replace(':', '_') as MessageKey<Name>
 }
 
 export const PRESETS = {

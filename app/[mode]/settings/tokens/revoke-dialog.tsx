@@ -50,7 +50,7 @@ export function RevokeDialog({ token, onClose, onDone }: RevokeDialogProps) {
           busy={t('tokens.busy')}
           isBusy={form.isBusy}
           failure={form.failure}
-          isHarsh
+          isDestructive
           onCancel={onClose}
         />
       </form>

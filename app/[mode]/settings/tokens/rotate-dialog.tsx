@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { type ShownToken, TokenShown } from '#app/[mode]/settings/tokens/token-shown.tsx'
+import { IssuedToken, type IssuedTokenRow } from '#app/[mode]/settings/tokens/token-shown.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Button } from '#components/ui/button.tsx'
@@ -10,7 +10,7 @@ import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Select } from '#components/ui/field.tsx'
 import { OVERLAP_HOURS, rotateRequest, type TokenRow } from '#lib/rooms/tokens/schema.ts'
 
-const USUAL_HOURS = 24
+const DEFAULT_OVERLAP_HOURS = 24
 
 interface RotateDialogProps {
   token: TokenRow
@@ -22,25 +22,28 @@ interface RotateDialogProps {
 export function RotateDialog({ token, origin, onClose, onDone }: RotateDialogProps) {
   const t = useTranslations()
   const api = useApi()
-  const [made, setMade] = useState<ShownToken | null>(null)
+  const [issued, setIssued] = useState<IssuedTokenRow | null>(null)
   const form = useForm({
     schema: rotateRequest.test,
     read: data => ({ overlap_hours: Number(data.get('overlap_hours')) }),
     send: async (body, idempotencyKey) => {
       const path = `/dashboard/tokens/${token.id}/rotate`
-      const said = await api.send<{ data: ShownToken }>('POST', path, { body, idempotencyKey })
-      setMade(said.data)
+      const response = await api.send<{ data: IssuedTokenRow }>('POST', path, {
+        body,
+        idempotencyKey,
+      })
+      setIssued(response.data)
       onDone()
     },
   })
-  if (made) {
+  if (issued) {
     return (
       <Dialog isOpen onClose={onClose} title={t('tokens.shown.title')}>
-        <TokenShown made={made} origin={origin}>
-          <Button look="quiet" onClick={onClose}>
-            {made.token ? t('tokens.shown.done') : t('ui.close')}
+        <IssuedToken issued={issued} origin={origin}>
+          <Button variant="quiet" onClick={onClose}>
+            {issued.token ? t('tokens.shown.done') : t('ui.close')}
           </Button>
-        </TokenShown>
+        </IssuedToken>
       </Dialog>
     )
   }
@@ -55,7 +58,7 @@ export function RotateDialog({ token, origin, onClose, onDone }: RotateDialogPro
         <Select
           label={t('tokens.overlap')}
           name="overlap_hours"
-          defaultValue={USUAL_HOURS}
+          defaultValue={DEFAULT_OVERLAP_HOURS}
           hint={token.expires_at ? t('tokens.rotateExpiry') : undefined}
         >
           {OVERLAP_HOURS.map(hours => (

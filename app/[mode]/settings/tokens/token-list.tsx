@@ -8,9 +8,9 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { TokenRow } from '#app/[mode]/settings/tokens/token-row.tsx'
 import { useApi } from '#components/form/api.ts'
-import { IfMay, useMay } from '#components/nav/may.tsx'
+import { IfAllowed, useHasPermission } from '#components/nav/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
 
@@ -29,10 +29,13 @@ interface TokenListProps {
 
 export function TokenList({ tokens: initialData, origin }: TokenListProps) {
   const t = useTranslations('tokens')
-  const mayWrite = useMay()('tokens:write')
+  const canWrite = useHasPermission()('tokens:write')
   const api = useApi()
-  const client = useQueryClient()
-  const [asked, setAsked] = useState<{ deed: 'revoke' | 'rotate'; token: Token } | null>(null)
+  const queryClient = useQueryClient()
+  const [openDialog, setOpenDialog] = useState<{
+    action: 'revoke' | 'rotate'
+    token: Token
+  } | null>(null)
   const queryKey = ['tokens', api.scope]
   const { data } = useQuery({
     queryKey,
@@ -41,41 +44,41 @@ export function TokenList({ tokens: initialData, origin }: TokenListProps) {
       (await api.get<{ data: Token[] }>('/dashboard/tokens', signal)).data,
   })
   const isEnded = ({ status }: Token) => status === 'expired' || status === 'revoked'
-  const ended = data.filter(isEnded)
-  const inForce = data.filter(token => !isEnded(token))
-  const close = () => setAsked(null)
-  const refresh = () => client.invalidateQueries({ queryKey })
+  const endedTokens = data.filter(isEnded)
+  const activeTokens = data.filter(token => !isEnded(token))
+  const close = () => setOpenDialog(null)
+  const refresh = () => queryClient.invalidateQueries({ queryKey })
   const rows = (tokens: Token[]) =>
     tokens.map(token => (
       <TokenRow
         key={token.id}
         token={token}
-        onRevoke={mayWrite ? () => setAsked({ deed: 'revoke', token }) : undefined}
-        onRotate={mayWrite ? () => setAsked({ deed: 'rotate', token }) : undefined}
+        onRevoke={canWrite ? () => setOpenDialog({ action: 'revoke', token }) : undefined}
+        onRotate={canWrite ? () => setOpenDialog({ action: 'rotate', token }) : undefined}
       />
     ))
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-7">
       <Sheet>
-        {inForce.length > 0 ? (
-          <ul aria-label={t('inForce')}>{rows(inForce)}</ul>
+        {activeTokens.length > 0 ? (
+          <ul aria-label={t('inForce')}>{rows(activeTokens)}</ul>
         ) : (
-          <NoToken isFirst={ended.length === 0} />
+          <NoToken isFirst={endedTokens.length === 0} />
         )}
       </Sheet>
-      {ended.length > 0 ? (
+      {endedTokens.length > 0 ? (
         <section>
           <h2 className="mb-2.5 text-title">{t('ended')}</h2>
           <Sheet>
-            <ul aria-label={t('ended')}>{rows(ended)}</ul>
+            <ul aria-label={t('ended')}>{rows(endedTokens)}</ul>
           </Sheet>
         </section>
       ) : null}
-      {asked?.deed === 'revoke' ? (
-        <RevokeDialog token={asked.token} onClose={close} onDone={refresh} />
+      {openDialog?.action === 'revoke' ? (
+        <RevokeDialog token={openDialog.token} onClose={close} onDone={refresh} />
       ) : null}
-      {asked?.deed === 'rotate' ? (
-        <RotateDialog token={asked.token} origin={origin} onClose={close} onDone={refresh} />
+      {openDialog?.action === 'rotate' ? (
+        <RotateDialog token={openDialog.token} origin={origin} onClose={close} onDone={refresh} />
       ) : null}
     </div>
   )
@@ -85,12 +88,12 @@ function NoToken({ isFirst }: { isFirst: boolean }) {
   const t = useTranslations('tokens')
   const { mode } = useApi().scope
   return (
-    <Empty
+    <EmptyState
       icon={KeyRound}
       title={isFirst ? t('none') : t('noneInForce')}
       text={isFirst ? t('noneText') : t('noneInForceText')}
     >
-      <IfMay do="tokens:write">
+      <IfAllowed permission="tokens:write">
         <Link
           href={`/${mode}/settings/tokens/new`}
           prefetch={false}
@@ -99,7 +102,7 @@ function NoToken({ isFirst }: { isFirst: boolean }) {
           <Plus size={16} aria-hidden />
           {t('create')}
         </Link>
-      </IfMay>
-    </Empty>
+      </IfAllowed>
+    </EmptyState>
   )
 }

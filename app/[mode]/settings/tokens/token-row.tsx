@@ -1,7 +1,7 @@
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { wordOf } from '#app/[mode]/settings/tokens/permission-words.ts'
-import { When } from '#components/format/format.tsx'
+import { messageKeyOf } from '#app/[mode]/settings/tokens/permission-words.ts'
+import { RelativeTime } from '#components/format/format.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { PERMISSIONS, type TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
@@ -33,18 +33,18 @@ export function TokenRow({ token, onRevoke, onRotate }: TokenRowProps) {
           {prefix}…{last_four}
         </p>
         <Permissions permissions={token.permissions} />
-        <WhyRevoked token={token} />
+        <RevocationReason token={token} />
         {token.replaced_by ? <p className="mt-0.5 text-muted text-small">{t('replaced')}</p> : null}
       </div>
       <Times token={token} />
       {!isActiveStatus(status) || !onRevoke ? null : (
         <div className="flex gap-1 max-md:-ml-2.5 md:-mt-2 md:justify-end">
           {status === 'replaced' ? null : (
-            <Button look="plain" aria-describedby={`token-${id}`} onClick={onRotate}>
+            <Button variant="plain" aria-describedby={`token-${id}`} onClick={onRotate}>
               {t('rotate')}
             </Button>
           )}
-          <Button look="plain" aria-describedby={`token-${id}`} onClick={onRevoke}>
+          <Button variant="plain" aria-describedby={`token-${id}`} onClick={onRevoke}>
             {t('revoke')}
           </Button>
         </div>
@@ -53,22 +53,22 @@ export function TokenRow({ token, onRevoke, onRotate }: TokenRowProps) {
   )
 }
 
-function WhyRevoked({ token }: { token: Token }) {
+function RevocationReason({ token }: { token: Token }) {
   const t = useTranslations('tokens')
   const { revoked_by: by, revoker, revoked_reason: reason } = token
-  const said = [
+  const sentences = [
     by === 'operator' ? t('byOperator') : null,
     revoker ? t('byMember', { name: revoker }) : null,
     reason ? t('reason', { reason }) : null,
   ].filter(text => text !== null)
-  if (said.length === 0) return null
-  return <p className="mt-0.5 break-words text-muted text-small">{said.join(' ')}</p>
+  if (sentences.length === 0) return null
+  return <p className="mt-0.5 break-words text-muted text-small">{sentences.join(' ')}</p>
 }
 
 function Permissions({ permissions }: Pick<Token, 'permissions'>) {
   const t = useTranslations('tokens')
   const [count, total] = [permissions.length, PERMISSIONS.length]
-  const names = permissions.map(name => t(`permission.${wordOf(name)}`)).join(', ')
+  const names = permissions.map(name => t(`permission.${messageKeyOf(name)}`)).join(', ')
   return (
     <p className="mt-1.5 text-muted text-small">
       <span className="sr-only">{t('permissions')}: </span>
@@ -80,7 +80,7 @@ function Permissions({ permissions }: Pick<Token, 'permissions'>) {
 function Times({ token }: { token: Token }) {
   const t = useTranslations('tokens')
   const { status, created_at, last_used_at, expires_at, revoked_at } = token
-  const end = {
+  const endLabel = {
     active: t('expires'),
     expiring: t('expires'),
     replaced: t('ends'),
@@ -90,12 +90,14 @@ function Times({ token }: { token: Token }) {
   const endAt = status === 'revoked' ? revoked_at : expires_at
   return (
     <dl className="grid gap-y-0.5 text-small">
-      <Time name={t('lastUsed')}>{last_used_at ? <When at={last_used_at} /> : t('never')}</Time>
-      <Time name={t('created')}>
-        <When at={created_at} />
+      <Time name={t('lastUsed')}>
+        {last_used_at ? <RelativeTime at={last_used_at} /> : t('never')}
       </Time>
-      <Time name={end} isWarning={status === 'expiring' || status === 'replaced'}>
-        {endAt ? <When at={endAt} /> : t('noExpiry')}
+      <Time name={t('created')}>
+        <RelativeTime at={created_at} />
+      </Time>
+      <Time name={endLabel} isWarning={status === 'expiring' || status === 'replaced'}>
+        {endAt ? <RelativeTime at={endAt} /> : t('noExpiry')}
       </Time>
     </dl>
   )

@@ -7,18 +7,18 @@ import { CopyButton } from '#components/ui/copy.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import type { Permission, TokenRow } from '#lib/rooms/tokens/schema.ts'
 
-export type ShownToken = TokenRow & { token: string | null }
+export type IssuedTokenRow = TokenRow & { token: string | null }
 
-interface TokenShownProps {
-  made: ShownToken
+interface IssuedTokenProps {
+  issued: IssuedTokenRow
   origin: string
   children: ReactNode
 }
 
 /** Shows a new token in full, only once. */
-export function TokenShown({ made, origin, children }: TokenShownProps) {
+export function IssuedToken({ issued, origin, children }: IssuedTokenProps) {
   const t = useTranslations('tokens')
-  const { token } = made
+  const { token } = issued
   if (token === null) {
     return (
       <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
@@ -29,7 +29,7 @@ export function TokenShown({ made, origin, children }: TokenShownProps) {
       </div>
     )
   }
-  const command = commandFor(token, made.permissions, origin)
+  const command = exampleCommand(token, issued.permissions, origin)
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
       <Notice tone="wait" icon={TriangleAlert}>
@@ -45,14 +45,14 @@ export function TokenShown({ made, origin, children }: TokenShownProps) {
         </code>
       </div>
       <div className="flex flex-wrap items-center gap-3">
-        <CopyButton text={token} look="primary" />
+        <CopyButton text={token} variant="primary" />
         {children}
       </div>
       {command ? (
         <div className="border-line border-t pt-5">
           <div className="mb-1.5 flex items-center justify-between gap-3">
             <p className="font-semibold text-small">{t('shown.curl')}</p>
-            <CopyButton text={command} label="curl" look="plain" />
+            <CopyButton text={command} label="curl" variant="plain" />
           </div>
           <pre className="whitespace-pre-wrap break-all rounded-control bg-sunk px-3.5 py-3 font-mono text-[13px]">
             {command}
@@ -63,20 +63,20 @@ export function TokenShown({ made, origin, children }: TokenShownProps) {
   )
 }
 
-const READS: [Permission, string][] = [
+const READ_PATHS: [Permission, string][] = [
   ['account:read', '/account'],
   ['transactions:read', '/transactions'],
   ['withdrawals:read', '/withdrawals'],
   ['events:read', '/events'],
 ]
-const CHARGE =
+const CHARGE_BODY =
   '{"amount":1500,"client_name":"Ana Rocha","client_email":"ana@example.com","client_doc":"529.982.247-25"}'
 
 /** Returns an example command that this token may run and that does no harm. */
-function commandFor(token: string, permissions: Permission[], origin: string): string | null {
+function exampleCommand(token: string, permissions: Permission[], origin: string): string | null {
   const header = `-H "Authorization: Bearer ${token}"`
-  const read = READS.find(([name]) => permissions.includes(name))
+  const read = READ_PATHS.find(([name]) => permissions.includes(name))
   if (read) return `curl ${origin}/api${read[1]} \\\n  ${header}`
   if (!permissions.includes('transactions:write')) return null
-  return `curl ${origin}/api/transactions \\\n  ${header} \\\n  -H "Content-Type: application/json" \\\n  -d '${CHARGE}'`
+  return `curl ${origin}/api/transactions \\\n  ${header} \\\n  -H "Content-Type: application/json" \\\n  -d '${CHARGE_BODY}'`
 }

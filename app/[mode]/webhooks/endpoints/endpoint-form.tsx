@@ -6,7 +6,7 @@ import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
 import { EventChoice } from '#app/[mode]/webhooks/endpoints/event-choice.tsx'
 import { SecretValue } from '#app/[mode]/webhooks/endpoints/secret-value.tsx'
-import { Refusal } from '#app/[mode]/webhooks/refusal.tsx'
+import { WebhookProblem } from '#app/[mode]/webhooks/refusal.tsx'
 import { useForm } from '#components/form/form.ts'
 import { useApi } from '#components/nav/world.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
@@ -14,21 +14,21 @@ import { Field } from '#components/ui/field.tsx'
 import { type Endpoint, endpointRequest } from '#lib/services/webhooks/schema.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 
-const ENDPOINTS = '/dashboard/webhooks/endpoints'
+const ENDPOINTS_PATH = '/dashboard/webhooks/endpoints'
 
 interface EndpointFormProps {
   /** The endpoint to edit; absent to create one. */
   endpoint?: Endpoint
   /** Whether this installation allows webhooks to the machine it runs on. */
-  isLoopbackOpen: boolean
+  isLoopbackAllowed: boolean
 }
 
-export function EndpointForm({ endpoint, isLoopbackOpen }: EndpointFormProps) {
+export function EndpointForm({ endpoint, isLoopbackAllowed }: EndpointFormProps) {
   const t = useTranslations()
   const api = useApi()
   const router = useRouter()
   const { mode } = api.scope
-  const [made, setMade] = useState<(Endpoint & { secret: string }) | null>(null)
+  const [created, setCreated] = useState<(Endpoint & { secret: string }) | null>(null)
   const [isSaved, setSaved] = useState(false)
   const form = useForm({
     schema: endpointRequest[mode],
@@ -41,18 +41,18 @@ export function EndpointForm({ endpoint, isLoopbackOpen }: EndpointFormProps) {
     },
     async send(body, idempotencyKey) {
       if (endpoint) {
-        await api.send('PATCH', `${ENDPOINTS}/${endpoint.id}`, { body })
+        await api.send('PATCH', `${ENDPOINTS_PATH}/${endpoint.id}`, { body })
         setSaved(true)
         return router.refresh()
       }
-      const order = { body, idempotencyKey }
-      const answer = await api.send<{ data: typeof made }>('POST', ENDPOINTS, order)
-      setMade(answer.data)
+      const request = { body, idempotencyKey }
+      const response = await api.send<{ data: typeof created }>('POST', ENDPOINTS_PATH, request)
+      setCreated(response.data)
     },
   })
-  if (made) return <NewEndpoint id={made.id} secret={made.secret} />
+  if (created) return <NewEndpoint id={created.id} secret={created.secret} />
   const { url, event_types } = form.problems
-  const hint = mode === 'live' ? 'live' : isLoopbackOpen ? 'local' : 'test'
+  const hint = mode === 'live' ? 'live' : isLoopbackAllowed ? 'local' : 'test'
   return (
     <form
       {...form.props}
@@ -79,9 +79,9 @@ export function EndpointForm({ endpoint, isLoopbackOpen }: EndpointFormProps) {
         chosen={endpoint?.event_types ?? EVENT_TYPES}
         problem={event_types && t('endpoints.eventsProblem')}
       />
-      <Refusal error={form.failure} />
+      <WebhookProblem error={form.failure} />
       <div className="flex flex-wrap items-center gap-3">
-        <Button look="primary" type="submit" disabled={form.isBusy}>
+        <Button variant="primary" type="submit" disabled={form.isBusy}>
           {endpoint ? t('endpoints.save') : t('endpoints.create')}
         </Button>
         <span role="status" className="text-muted text-small">

@@ -1,13 +1,13 @@
 import { Check, CircleAlert, Pause } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import { useDurations } from '#components/format/duration.ts'
-import { When } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import type { Endpoint } from '#lib/services/webhooks/schema.ts'
 
-type Standing = Pick<Endpoint, 'status' | 'failing_since'>
+type EndpointProgress = Pick<Endpoint, 'status' | 'failing_since'>
 
-export function EndpointState({ endpoint }: { endpoint: Standing }) {
+export function EndpointState({ endpoint }: { endpoint: EndpointProgress }) {
   const t = useTranslations('endpoints')
   if (endpoint.status === 'disabled') {
     return (
@@ -34,23 +34,25 @@ export function EndpointTrouble({ endpoint }: { endpoint: Endpoint }) {
     const reason = code && code !== 'other' ? t(`reason.${code}`) : disabled_reason
     return (
       <>
-        {reason} (<When at={disabled_at} />)
+        {reason} (<RelativeTime at={disabled_at} />)
       </>
     )
   }
-  return failing_since ? t.rich('failingSince', { when: () => <When at={failing_since} /> }) : null
+  return failing_since
+    ? t.rich('failingSince', { when: () => <RelativeTime at={failing_since} /> })
+    : null
 }
 
 export function EndpointHealth({ health }: { health: Endpoint['health'] }) {
   const t = useTranslations('endpoints')
   const locale = useLocale()
-  const { took } = useDurations()
+  const { callDuration } = useDurations()
   const { delivered, failed, p95_ms } = health
-  const tries = delivered + failed
-  if (tries === 0) return t('quiet')
+  const attempts = delivered + failed
+  if (attempts === 0) return t('quiet')
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
   // Rounding must not show 100 % after a failure.
-  const share = failed > 0 ? Math.min(delivered / tries, 0.999) : 1
-  const time = p95_ms === null ? '' : took(p95_ms)
-  return t('health', { share: percent.format(share), tries, time })
+  const share = failed > 0 ? Math.min(delivered / attempts, 0.999) : 1
+  const time = p95_ms === null ? '' : callDuration(p95_ms)
+  return t('health', { share: percent.format(share), tries: attempts, time })
 }

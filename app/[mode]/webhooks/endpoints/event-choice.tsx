@@ -17,16 +17,16 @@ interface EventChoiceProps {
 const BOX = 'mt-0.5 size-[18px] shrink-0 accent-accent'
 
 /** Chooses the events an endpoint receives: all, or some of each kind. */
-export function EventChoice({ chosen: first, problem: found }: EventChoiceProps) {
+export function EventChoice({ chosen: initialChoice, problem: formProblem }: EventChoiceProps) {
   const t = useTranslations('endpoints')
-  const [chosen, choose] = useState(new Set(first))
+  const [chosen, setChosen] = useState(new Set(initialChoice))
   // Disappears with the first choice: on submit it would move the button before the click ends.
-  const problem = chosen.size === 0 ? found : undefined
+  const problem = chosen.size === 0 ? formProblem : undefined
   const isAll = chosen.size === EVENT_TYPES.length
   function toggle(type: EventType) {
     const next = new Set(chosen)
     if (!next.delete(type)) next.add(type)
-    choose(next)
+    setChosen(next)
   }
   return (
     <fieldset aria-describedby={problem ? 'event_types-problem' : undefined}>
@@ -39,7 +39,7 @@ export function EventChoice({ chosen: first, problem: found }: EventChoiceProps)
           ref={box => {
             if (box) box.indeterminate = !isAll && chosen.size > 0
           }}
-          onChange={() => choose(new Set(isAll ? [] : EVENT_TYPES))}
+          onChange={() => setChosen(new Set(isAll ? [] : EVENT_TYPES))}
         />
         {t('allEvents')}
       </label>
@@ -61,7 +61,9 @@ export function EventChoice({ chosen: first, problem: found }: EventChoiceProps)
                 />
                 <span className="min-w-0">
                   <span className="block font-mono text-[13px] leading-[22px]">{type}</span>
-                  <span className="block text-muted text-small">{t(`means.${keyOf(type)}`)}</span>
+                  <span className="block text-muted text-small">
+                    {t(`means.${messageKeyOf(type)}`)}
+                  </span>
                 </span>
               </label>
             ))}
@@ -78,6 +80,6 @@ export function EventChoice({ chosen: first, problem: found }: EventChoiceProps)
 }
 
 /** Returns the message key of an event: keys cannot contain a dot. */
-function keyOf<Type extends string>(type: Type) {
+function messageKeyOf<Type extends string>(type: Type) {
   return type.replace('.', '_') as Type extends `${infer A}.${infer B}` ? `${A}_${B}` : never
 }

@@ -5,32 +5,32 @@ import { useEffect } from 'react'
 
 const REFRESH_MS = 15_000
 /** Refreshing stops after this time without input: each refresh extends the session. */
-const ATTENDED_MS = 5 * 60_000
-const TOUCHES = ['pointermove', 'pointerdown', 'keydown', 'scroll'] as const
+const IDLE_MAX_MS = 5 * 60_000
+const INPUT_EVENTS = ['pointermove', 'pointerdown', 'keydown', 'scroll'] as const
 
 /** Refreshes states and counts while the page is visible and in use. */
-export function KeepFresh() {
+export function AutoRefresh() {
   const router = useRouter()
   useEffect(() => {
-    let touchedAt = performance.now()
-    const touch = () => {
-      touchedAt = performance.now()
+    let lastInputAt = performance.now()
+    const recordInput = () => {
+      lastInputAt = performance.now()
     }
     const refresh = () => {
-      const isAttended = performance.now() - touchedAt < ATTENDED_MS
-      if (isAttended && document.visibilityState === 'visible') router.refresh()
+      const isInUse = performance.now() - lastInputAt < IDLE_MAX_MS
+      if (isInUse && document.visibilityState === 'visible') router.refresh()
     }
-    const comeBack = () => {
-      if (document.visibilityState === 'visible') touch()
+    const onVisibilityChange = () => {
+      if (document.visibilityState === 'visible') recordInput()
       refresh()
     }
     const timer = setInterval(refresh, REFRESH_MS)
-    document.addEventListener('visibilitychange', comeBack)
-    for (const name of TOUCHES) addEventListener(name, touch, { passive: true })
+    document.addEventListener('visibilitychange', onVisibilityChange)
+    for (const name of INPUT_EVENTS) addEventListener(name, recordInput, { passive: true })
     return () => {
       clearInterval(timer)
-      document.removeEventListener('visibilitychange', comeBack)
-      for (const name of TOUCHES) removeEventListener(name, touch)
+      document.removeEventListener('visibilitychange', onVisibilityChange)
+      for (const name of INPUT_EVENTS) removeEventListener(name, recordInput)
     }
   }, [router])
   return null

@@ -3,19 +3,19 @@ import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
 import { EndpointList } from '#app/[mode]/webhooks/endpoints/endpoint-list.tsx'
-import { KeepFresh } from '#app/[mode]/webhooks/endpoints/keep-fresh.tsx'
+import { AutoRefresh } from '#app/[mode]/webhooks/endpoints/keep-fresh.tsx'
 import { RotateSecret } from '#app/[mode]/webhooks/endpoints/rotate-secret.tsx'
 import { WebhookTabs } from '#app/[mode]/webhooks/webhook-tabs.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
-import { IfMay } from '#components/nav/may.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { requireMember } from '#lib/edge/session/gate.ts'
 import { listEndpoints } from '#lib/services/webhooks/queries.ts'
 
-const SECRET = '/dashboard/webhooks/secret'
+const SECRET_PATH = '/dashboard/webhooks/secret'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('endpoints'))('title') }
@@ -27,17 +27,23 @@ export default async function EndpointsPage({ params }: { params: Promise<{ mode
     getTranslations('endpoints'),
     listEndpoints(account.id, mode),
   ])
-  const create = (look: 'primary' | 'quiet') => (
-    <IfMay do="webhooks:write">
-      <Link href={`/${mode}/webhooks/endpoints/new`} prefetch={false} className={buttonClass(look)}>
+  const newEndpointLink = (variant: 'primary' | 'quiet') => (
+    <IfAllowed permission="webhooks:write">
+      <Link
+        href={`/${mode}/webhooks/endpoints/new`}
+        prefetch={false}
+        className={buttonClass(variant)}
+      >
         <Plus size={17} aria-hidden />
         {t('new')}
       </Link>
-    </IfMay>
+    </IfAllowed>
   )
   return (
-    <ClientWords of={['webhooks', 'endpoints']}>
-      <PageHead title={t('webhooks')}>{endpoints.length > 0 ? create('primary') : null}</PageHead>
+    <ClientMessages namespaces={['webhooks', 'endpoints']}>
+      <PageHead title={t('webhooks')}>
+        {endpoints.length > 0 ? newEndpointLink('primary') : null}
+      </PageHead>
       <div className="mb-4">
         <WebhookTabs current="endpoints" />
       </div>
@@ -46,19 +52,19 @@ export default async function EndpointsPage({ params }: { params: Promise<{ mode
         <EndpointList endpoints={endpoints} mode={mode} />
       ) : (
         <Sheet>
-          <Empty icon={Webhook} title={t('none')} text={t('noneText')}>
-            {create('primary')}
-          </Empty>
+          <EmptyState icon={Webhook} title={t('none')} text={t('noneText')}>
+            {newEndpointLink('primary')}
+          </EmptyState>
         </Sheet>
       )}
       <Sheet className="mt-6 px-4 py-5 md:px-7 md:py-6">
         <h2 className="text-title">{t('accountSecret')}</h2>
         <p className="mt-1.5 mb-4 max-w-[68ch] text-muted text-small">{t('accountSecretText')}</p>
-        <IfMay do="webhooks:write">
-          <RotateSecret path={`${SECRET}/rotate`} revealPath={SECRET} />
-        </IfMay>
+        <IfAllowed permission="webhooks:write">
+          <RotateSecret path={`${SECRET_PATH}/rotate`} revealPath={SECRET_PATH} />
+        </IfAllowed>
       </Sheet>
-      <KeepFresh />
-    </ClientWords>
+      <AutoRefresh />
+    </ClientMessages>
   )
 }

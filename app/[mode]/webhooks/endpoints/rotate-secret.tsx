@@ -5,7 +5,7 @@ import { RotateCw } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { SecretValue } from '#app/[mode]/webhooks/endpoints/secret-value.tsx'
-import { Refusal } from '#app/[mode]/webhooks/refusal.tsx'
+import { WebhookProblem } from '#app/[mode]/webhooks/refusal.tsx'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -22,7 +22,7 @@ interface RotateSecretProps {
 export function RotateSecret({ path, revealPath }: RotateSecretProps) {
   const t = useTranslations('endpoints')
   const api = useApi()
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const [shown, setShown] = useState<ShownSecret | null>(null)
   const reveal = useMutation({
     mutationFn: (from: string) => api.get<{ data: ShownSecret }>(from),
@@ -33,7 +33,7 @@ export function RotateSecret({ path, revealPath }: RotateSecretProps) {
       api.send<{ data: ShownSecret }>('POST', path, { idempotencyKey }),
     onSuccess: ({ data }) => {
       setShown(data)
-      setAsking(false)
+      setConfirming(false)
     },
   })
   return (
@@ -42,40 +42,40 @@ export function RotateSecret({ path, revealPath }: RotateSecretProps) {
       {shown?.previous_retires_at ? (
         <p role="status" className="font-medium text-small text-wait">
           {t.rich('bothSign', {
-            until: () => <ExactTime at={shown.previous_retires_at ?? ''} look="second" />,
+            until: () => <ExactTime at={shown.previous_retires_at ?? ''} format="second" />,
           })}
         </p>
       ) : null}
-      <Refusal error={reveal.error} />
+      <WebhookProblem error={reveal.error} />
       <div className="flex flex-wrap gap-2">
         {revealPath && !shown ? (
           <Button
-            look="quiet"
+            variant="quiet"
             disabled={reveal.isPending}
             onClick={() => reveal.mutate(revealPath)}
           >
             {t('reveal')}
           </Button>
         ) : null}
-        <Button look="quiet" onClick={() => setAsking(true)}>
+        <Button variant="quiet" onClick={() => setConfirming(true)}>
           <RotateCw size={16} aria-hidden />
           {t('rotate')}
         </Button>
       </div>
       <Dialog
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
+        isOpen={isConfirming}
+        onClose={() => setConfirming(false)}
         title={t('rotateTitle')}
         description={t('rotateText')}
       >
         <div className="grid gap-4">
-          <Refusal error={rotate.error} />
+          <WebhookProblem error={rotate.error} />
           <div className="flex justify-end gap-2">
-            <Button look="quiet" onClick={() => setAsking(false)}>
+            <Button variant="quiet" onClick={() => setConfirming(false)}>
               {t('cancel')}
             </Button>
             <Button
-              look="primary"
+              variant="primary"
               disabled={rotate.isPending}
               onClick={() => rotate.mutate(crypto.randomUUID())}
             >

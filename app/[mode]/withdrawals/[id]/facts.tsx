@@ -19,19 +19,19 @@ export function WithdrawalFacts({ withdrawal, dictKey }: FactsProps) {
   return (
     <Facts>
       <Fact name={t('key')}>
-        <Key withdrawal={withdrawal} dictKey={dictKey} />
+        <PixKey withdrawal={withdrawal} dictKey={dictKey} />
       </Fact>
       <Fact name={t('reference')}>
-        {withdrawal.external_id ? <Code text={withdrawal.external_id} /> : '—'}
+        {withdrawal.external_id ? <CopyableCode text={withdrawal.external_id} /> : '—'}
       </Fact>
       <Fact name={t('created')}>
-        <ExactTime at={withdrawal.created_at} look="dated" />
+        <ExactTime at={withdrawal.created_at} format="dated" />
       </Fact>
       <Fact name={t('endToEnd')}>
-        {withdrawal.end_to_end_id ? <Code text={withdrawal.end_to_end_id} /> : '—'}
+        {withdrawal.end_to_end_id ? <CopyableCode text={withdrawal.end_to_end_id} /> : '—'}
       </Fact>
       <Fact name={t('id')}>
-        <Code text={withdrawal.id} />
+        <CopyableCode text={withdrawal.id} />
       </Fact>
       {withdrawal.webhook_url ? (
         <Fact name={t('webhook')}>
@@ -42,7 +42,7 @@ export function WithdrawalFacts({ withdrawal, dictKey }: FactsProps) {
   )
 }
 
-function Key({ withdrawal: { pix_key_type: type }, dictKey }: FactsProps) {
+function PixKey({ withdrawal: { pix_key_type: type }, dictKey }: FactsProps) {
   const t = useTranslations()
   const [isShown, setShown] = useState(false)
   return (
@@ -65,7 +65,7 @@ function Key({ withdrawal: { pix_key_type: type }, dictKey }: FactsProps) {
   )
 }
 
-function Code({ text }: { text: string }) {
+function CopyableCode({ text }: { text: string }) {
   const t = useTranslations('ui')
   return (
     <span className="flex flex-wrap items-center gap-x-3">
@@ -73,7 +73,7 @@ function Code({ text }: { text: string }) {
       <CopyButton
         text={text}
         label={t('copy')}
-        look="plain"
+        variant="plain"
         className="min-h-7! px-0! text-small! text-accent!"
       />
     </span>

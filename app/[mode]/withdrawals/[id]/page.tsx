@@ -2,7 +2,7 @@ import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { WithdrawalView } from '#app/[mode]/withdrawals/[id]/view.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { isTrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { requireMember } from '#lib/edge/session/gate.ts'
@@ -19,20 +19,20 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function WithdrawalPage({ params }: WithdrawalPageProps) {
   const { account, mode } = await requireMember(params)
   const { id } = await params
-  const story = await readStory(account.id, mode, id)
+  const timeline = await findTimeline(account.id, mode, id)
   return (
-    <ClientWords
-      of={[
+    <ClientMessages
+      namespaces={[
         ...(['withdrawals', 'withdrawal', 'withdrawalStatus', 'pixKey'] as const),
         ...(['rejection', 'deliveryProblem'] as const),
       ]}
     >
-      <WithdrawalView first={story} />
-    </ClientWords>
+      <WithdrawalView initialData={timeline} />
+    </ClientMessages>
   )
 }
 
-async function readStory(...[accountId, mode, id]: Parameters<typeof readWithdrawalTimeline>) {
+async function findTimeline(...[accountId, mode, id]: Parameters<typeof readWithdrawalTimeline>) {
   if (!isUuid(id)) notFound()
   return readWithdrawalTimeline(accountId, mode, id).catch(error => {
     if (isTrocoError(error) && error.code === 'withdrawal_not_found') notFound()

@@ -40,11 +40,11 @@ export function SimulatedBank({ withdrawal, onDecided }: SimulatedBankProps) {
         </h2>
         <p className="mt-1 mb-4 text-muted text-small">{t('bankText')}</p>
         <div className="flex flex-wrap gap-3">
-          <Button look="quiet" disabled={isBusy} onClick={() => decide('approved')}>
+          <Button variant="quiet" disabled={isBusy} onClick={() => decide('approved')}>
             <Check size={16} aria-hidden />
             {t('approve')}
           </Button>
-          <Button look="quiet" disabled={isBusy} onClick={() => decide('rejected')}>
+          <Button variant="quiet" disabled={isBusy} onClick={() => decide('rejected')}>
             <X size={16} aria-hidden />
             {t('reject')}
           </Button>

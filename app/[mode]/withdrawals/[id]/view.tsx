@@ -5,10 +5,10 @@ import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
 import { WithdrawalFacts } from '#app/[mode]/withdrawals/[id]/facts.tsx'
 import { SimulatedBank } from '#app/[mode]/withdrawals/[id]/simulated-bank.tsx'
-import { WithdrawalSteps } from '#app/[mode]/withdrawals/[id]/steps.tsx'
+import { WithdrawalTimeline } from '#app/[mode]/withdrawals/[id]/steps.tsx'
 import { Problem } from '#components/form/problem.tsx'
 import { Money } from '#components/format/format.tsx'
-import { IfMay } from '#components/nav/may.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { WithdrawalState } from '#components/status/state-chips.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
@@ -16,25 +16,25 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
 import type { WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
 
-const LIVE_MS = 1_500
+const POLL_FAST_MS = 1_500
 /** Poll interval after the outcome, until its webhook is delivered. */
-const AFTERWARDS_MS = 5_000
-const LOOKS_AFTERWARDS = 24
+const POLL_SLOW_MS = 5_000
+const POLLS_MAX = 24
 
-export function WithdrawalView({ first }: { first: WithdrawalTimelineData }) {
+export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelineData }) {
   const t = useTranslations('withdrawals')
   const api = useApi()
-  const { id } = first.withdrawal
+  const { id } = initialData.withdrawal
   const { data, error, refetch } = useQuery({
     queryKey: ['withdrawal', api.scope, id],
     queryFn: async ({ signal }) => {
       const path = `/dashboard/withdrawals/${id}/timeline`
       return (await api.get<{ data: WithdrawalTimelineData }>(path, signal)).data
     },
-    initialData: first,
+    initialData,
     refetchInterval: ({ state }) => {
-      if (state.data?.withdrawal.status === 'pending') return LIVE_MS
-      return state.dataUpdateCount < LOOKS_AFTERWARDS && isAwaited(state.data) && AFTERWARDS_MS
+      if (state.data?.withdrawal.status === 'pending') return POLL_FAST_MS
+      return state.dataUpdateCount < POLLS_MAX && isDeliveryAwaited(state.data) && POLL_SLOW_MS
     },
   })
   const { withdrawal, dict_key } = data
@@ -43,7 +43,7 @@ export function WithdrawalView({ first }: { first: WithdrawalTimelineData }) {
     <>
       <PageHead
         title={<Money cents={withdrawal.amount} />}
-        above={{ href: `/${withdrawal.mode}/withdrawals`, label: t('title') }}
+        parent={{ href: `/${withdrawal.mode}/withdrawals`, label: t('title') }}
         beside={
           <>
             <span className="max-w-[40vw] truncate font-mono text-[13px] text-ink">
@@ -61,16 +61,16 @@ export function WithdrawalView({ first }: { first: WithdrawalTimelineData }) {
       ) : null}
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,1fr)]">
         <Sheet className="px-4 py-5 md:px-7 md:py-6">
-          <WithdrawalSteps story={data} />
+          <WithdrawalTimeline timeline={data} />
         </Sheet>
         <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
           <Sheet className="px-4 py-5 md:px-7 md:py-6">
             <WithdrawalFacts withdrawal={withdrawal} dictKey={dict_key} />
           </Sheet>
           {withdrawal.mode === 'test' && dict_key.startsWith('hold@') ? (
-            <IfMay do="withdrawals:write">
+            <IfAllowed permission="withdrawals:write">
               <SimulatedBank withdrawal={withdrawal} onDecided={() => refetch()} />
-            </IfMay>
+            </IfAllowed>
           ) : null}
         </div>
       </div>
@@ -78,23 +78,25 @@ export function WithdrawalView({ first }: { first: WithdrawalTimelineData }) {
   )
 }
 
-function isAwaited(story: WithdrawalTimelineData | undefined): boolean {
-  const told = story?.steps.filter(step => step.what === 'told') ?? []
-  return story?.withdrawal.webhook_url !== null && !told.some(({ problem }) => problem === null)
+function isDeliveryAwaited(timeline: WithdrawalTimelineData | undefined): boolean {
+  const deliveries = timeline?.steps.filter(step => step.what === 'told') ?? []
+  return (
+    timeline?.withdrawal.webhook_url !== null && !deliveries.some(({ problem }) => problem === null)
+  )
 }
 
 /** Announces the outcome to screen readers. */
 function Announcement({ status }: { status: WithdrawalStatus }) {
   const t = useTranslations('withdrawal')
-  const before = useRef(status)
-  const [said, setSaid] = useState<'approved' | 'rejected' | null>(null)
+  const previousStatus = useRef(status)
+  const [announced, setAnnounced] = useState<'approved' | 'rejected' | null>(null)
   useEffect(() => {
-    if (before.current === 'pending' && status !== 'pending') setSaid(status)
-    before.current = status
+    if (previousStatus.current === 'pending' && status !== 'pending') setAnnounced(status)
+    previousStatus.current = status
   }, [status])
   return (
     <p aria-live="polite" className="sr-only">
-      {said ? t(`ended.${said}`) : ''}
+      {announced ? t(`ended.${announced}`) : ''}
     </p>
   )
 }

@@ -11,7 +11,7 @@ interface AvailableBalanceProps {
 
 export function AvailableBalance({ balance, amount }: AvailableBalanceProps) {
   const t = useTranslations('withdrawalRequest')
-  const rest = balance - (amount ?? 0)
+  const remaining = balance - (amount ?? 0)
   return (
     <aside
       aria-label={t('available')}
@@ -22,15 +22,15 @@ export function AvailableBalance({ balance, amount }: AvailableBalanceProps) {
         <HeroMoney cents={balance} testId="balance" />
       </p>
       <div className="mt-3 min-h-[46px] text-small md:mt-5">
-        {rest < 0 ? (
+        {remaining < 0 ? (
           <Notice tone="wait" icon={CircleAlert} role="status">
-            {t.rich('tooMuch', { amount: () => <Money cents={-rest} /> })}
+            {t.rich('tooMuch', { amount: () => <Money cents={-remaining} /> })}
           </Notice>
         ) : (
           <p className="text-muted">
             {amount === null || amount === 0
               ? t('nothingYet')
-              : t.rich('remains', { amount: () => <Money cents={rest} /> })}
+              : t.rich('remains', { amount: () => <Money cents={remaining} /> })}
           </p>
         )}
       </div>

@@ -26,8 +26,8 @@ export function KeyFields({ mode, problems, isTypeMissing }: KeyFieldsProps) {
   const [chosen, setChosen] = useState<PixKeyType | ''>('')
   const isAmbiguous = isAmbiguousKey(key)
   const read = isAmbiguous ? null : readPixKey(mode, { pix_key: key })
-  const told = read?.ok ? read.type : ''
-  const type = chosen || told
+  const inferredType = read?.ok ? read.type : ''
+  const type = chosen || inferredType
   const problem = isTypeMissing
     ? t('withdrawalRequest.typeMissing')
     : problems.pix_key_type
@@ -60,7 +60,7 @@ export function KeyFields({ mode, problems, isTypeMissing }: KeyFieldsProps) {
             ? t('withdrawalRequest.ambiguous')
             : chosen
               ? t('withdrawalRequest.typeChosen')
-              : told
+              : inferredType
                 ? t('withdrawalRequest.typeTold')
                 : null
         }

@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { RequestForm } from '#app/[mode]/withdrawals/new/request-form.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requirePermission } from '#lib/edge/session/gate.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
@@ -18,10 +18,10 @@ export default async function NewWithdrawalPage({ params }: { params: Promise<{ 
   ])
   return (
     <>
-      <PageHead title={t('new')} above={{ href: `/${mode}/withdrawals`, label: t('title') }} />
-      <ClientWords of={['withdrawals', 'withdrawalRequest', 'pixKey']}>
+      <PageHead title={t('new')} parent={{ href: `/${mode}/withdrawals`, label: t('title') }} />
+      <ClientMessages namespaces={['withdrawals', 'withdrawalRequest', 'pixKey']}>
         <RequestForm mode={mode} available={balances.available} />
-      </ClientWords>
+      </ClientMessages>
     </>
   )
 }

@@ -24,12 +24,12 @@ interface RequestFieldsProps {
 export function RequestFields(props: RequestFieldsProps) {
   const t = useTranslations()
   const { mode, form } = props
-  const isTaken = codeOf(form.failure) === 'external_id_used'
+  const isReferenceTaken = errorCodeOf(form.failure) === 'external_id_used'
   return (
     <>
       <AmountField {...props} />
       <KeyFields mode={mode} problems={form.problems} isTypeMissing={props.isTypeMissing} />
-      <details className="group" open={isTaken || undefined}>
+      <details className="group" open={isReferenceTaken || undefined}>
         <summary className="flex min-h-8 w-fit list-none items-center gap-1.5 font-semibold text-accent text-small [&::-webkit-details-marker]:hidden">
           <ChevronDown
             size={16}
@@ -47,7 +47,7 @@ export function RequestFields(props: RequestFieldsProps) {
             maxLength={255}
             hint={t('withdrawalRequest.referenceHint')}
             problem={
-              isTaken
+              isReferenceTaken
                 ? t('problem.external_id_used')
                 : form.problems.external_id
                   ? t('withdrawalRequest.referenceInvalid')
@@ -68,7 +68,7 @@ export function RequestFields(props: RequestFieldsProps) {
         </div>
       </details>
       <div>
-        <Button look="primary" type="submit" className="max-md:w-full" disabled={form.isBusy}>
+        <Button variant="primary" type="submit" className="max-md:w-full" disabled={form.isBusy}>
           {t('withdrawals.new')}
         </Button>
       </div>
@@ -79,18 +79,18 @@ export function RequestFields(props: RequestFieldsProps) {
 function AmountField({ form, available, amount }: RequestFieldsProps) {
   const t = useTranslations()
   const locale = useLocale()
-  const place = useRef<HTMLDivElement>(null)
-  function fillIn() {
-    const input = place.current?.querySelector('input')
+  const wrapper = useRef<HTMLDivElement>(null)
+  function fillAvailable() {
+    const input = wrapper.current?.querySelector('input')
     if (!input) return
     input.value = formatReais(available, locale)
     input.dispatchEvent(new Event('input', { bubbles: true }))
     input.focus()
   }
   const problem = form.problems.amount
-  const isShort = codeOf(form.failure) === 'insufficient_balance'
-  const typed = place.current?.querySelector('input')?.value ?? ''
-  const text = isShort
+  const isBalanceTooLow = errorCodeOf(form.failure) === 'insufficient_balance'
+  const typed = wrapper.current?.querySelector('input')?.value ?? ''
+  const text = isBalanceTooLow
     ? t('withdrawalRequest.insufficient', { amount: moneyText(available, locale) })
     : problem === 'required'
       ? t('ui.required')
@@ -100,7 +100,7 @@ function AmountField({ form, available, amount }: RequestFieldsProps) {
           ? t('withdrawalRequest.amountMin', { amount: moneyText(WITHDRAWAL_AMOUNT_MIN, locale) })
           : null
   return (
-    <div ref={place} className="relative">
+    <div ref={wrapper} className="relative">
       <MoneyField
         name="amount"
         label={t('withdrawals.amount')}
@@ -110,7 +110,7 @@ function AmountField({ form, available, amount }: RequestFieldsProps) {
       />
       <button
         type="button"
-        onClick={fillIn}
+        onClick={fillAvailable}
         disabled={available < WITHDRAWAL_AMOUNT_MIN || amount === available}
         className="absolute top-[33px] right-1.5 h-8 rounded-[7px] bg-accent-soft px-3 font-semibold text-accent text-small disabled:hidden"
       >
@@ -120,6 +120,6 @@ function AmountField({ form, available, amount }: RequestFieldsProps) {
   )
 }
 
-function codeOf(error: unknown): string | null {
+function errorCodeOf(error: unknown): string | null {
   return error instanceof ApiError ? error.code : null
 }

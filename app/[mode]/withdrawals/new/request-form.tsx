@@ -42,13 +42,16 @@ export function RequestForm({ mode, available }: RequestFormProps) {
   async function send(body: WithdrawalRequest, idempotencyKey: string) {
     if (!reviewed) return review(body)
     try {
-      type Said = { data: { id: string } }
-      const { data } = await api.send<Said>('POST', '/withdrawals', { body, idempotencyKey })
+      type CreateResponse = { data: { id: string } }
+      const { data } = await api.send<CreateResponse>('POST', '/withdrawals', {
+        body,
+        idempotencyKey,
+      })
       setSent(true)
       router.push(`/${mode}/withdrawals/${data.id}`)
     } catch (error) {
-      const field = fieldOf(error)
-      if (field) goBackTo(field)
+      const field = problemFieldOf(error)
+      if (field) returnToField(field)
       if (field === 'amount') await balance.refetch()
       throw error
     }
@@ -57,15 +60,15 @@ export function RequestForm({ mode, available }: RequestFormProps) {
   function review(body: WithdrawalRequest) {
     const isAmbiguous = !body.pix_key_type && isAmbiguousKey(body.pix_key)
     setTypeMissing(isAmbiguous)
-    if (isAmbiguous) return focusOn('pix_key_type')
+    if (isAmbiguous) return focusField('pix_key_type')
     setReviewed(body)
   }
   /** The fields stay mounted while hidden, so that their values are not lost. */
-  function goBackTo(name: string) {
+  function returnToField(name: string) {
     flushSync(() => setReviewed(null))
-    focusOn(name)
+    focusField(name)
   }
-  function focusOn(name: string) {
+  function focusField(name: string) {
     const field = element.current?.elements.namedItem(name)
     if (field instanceof HTMLElement) field.focus()
   }
@@ -104,10 +107,10 @@ export function RequestForm({ mode, available }: RequestFormProps) {
             body={reviewed}
             available={balance.data.balance}
             isBusy={form.isBusy || isSent}
-            onBack={() => goBackTo('amount')}
+            onBack={() => returnToField('amount')}
           />
         ) : null}
-        {fieldOf(form.failure) ? null : <Problem error={form.failure} />}
+        {problemFieldOf(form.failure) ? null : <Problem error={form.failure} />}
         <p role="status" className="sr-only">
           {reviewed ? t('reviewing') : ''}
         </p>
@@ -117,7 +120,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
   )
 }
 
-function fieldOf(error: unknown): string | null {
+function problemFieldOf(error: unknown): string | null {
   if (!(error instanceof ApiError)) return null
   if (error.code === 'insufficient_balance') return 'amount'
   if (error.code === 'external_id_used') return 'external_id'

@@ -28,34 +28,34 @@ export function Review({ mode, body, available, isBusy, onBack }: ReviewProps) {
         {t('withdrawalRequest.review')}
       </h2>
       <dl className="grid gap-4">
-        <Line name={t('withdrawals.amount')}>
+        <DetailRow name={t('withdrawals.amount')}>
           <span className="text-[34px] leading-tight">
             <HeroMoney cents={body.amount} testId="amount" />
           </span>
-        </Line>
-        <Line name={t('withdrawalRequest.keyAsRead')}>
+        </DetailRow>
+        <DetailRow name={t('withdrawalRequest.keyAsRead')}>
           <span className="block break-all font-semibold text-[19px] leading-snug">
             {formatPixKey(read.type, read.dictKey)}
           </span>
           <span className="text-muted text-small">{t(`pixKey.${read.type}`)}</span>
-        </Line>
+        </DetailRow>
         {body.external_id ? (
-          <Line name={t('withdrawals.reference')}>
+          <DetailRow name={t('withdrawals.reference')}>
             <span className="break-all font-mono text-[14px]">{body.external_id}</span>
-          </Line>
+          </DetailRow>
         ) : null}
-        <Line name={t('withdrawalRequest.after')}>
+        <DetailRow name={t('withdrawalRequest.after')}>
           <Money cents={available - body.amount} />
-        </Line>
+        </DetailRow>
       </dl>
       <Notice tone="wait" icon={TriangleAlert}>
         {t('withdrawalRequest.final')}
       </Notice>
       <div className="flex flex-wrap gap-3 max-md:flex-col">
-        <Button look="primary" type="submit" disabled={isBusy}>
+        <Button variant="primary" type="submit" disabled={isBusy}>
           {isBusy ? t('withdrawalRequest.sending') : t('withdrawalRequest.confirm')}
         </Button>
-        <Button look="quiet" onClick={onBack} disabled={isBusy}>
+        <Button variant="quiet" onClick={onBack} disabled={isBusy}>
           {t('withdrawalRequest.back')}
         </Button>
       </div>
@@ -63,7 +63,7 @@ export function Review({ mode, body, available, isBusy, onBack }: ReviewProps) {
   )
 }
 
-function Line({ name, children }: { name: string; children: ReactNode }) {
+function DetailRow({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div className="min-w-0">
       <dt className="text-muted text-small">{name}</dt>

@@ -11,63 +11,63 @@ const ReasonDialog = dynamic(() =>
   import('#app/admin/reason-dialog.tsx').then(found => found.ReasonDialog),
 )
 
-type Deed = 'activate' | 'suspend'
+type StatusAction = 'activate' | 'suspend'
 
 export function AccountActions({ account }: { account: AccountDetail }) {
   const t = useTranslations('adminAccount')
-  const [asked, setAsked] = useState<Deed | null>(null)
+  const [confirming, setConfirming] = useState<StatusAction | null>(null)
   const { id, name, status } = account
   return (
     <>
       {status === 'suspended' ? null : (
-        <Button look="quiet" onClick={() => setAsked('suspend')}>
+        <Button variant="quiet" onClick={() => setConfirming('suspend')}>
           <Pause size={16} aria-hidden />
           {t('suspend')}
         </Button>
       )}
       {status === 'active' ? null : (
-        <Button look="primary" onClick={() => setAsked('activate')}>
+        <Button variant="primary" onClick={() => setConfirming('activate')}>
           <Check size={16} aria-hidden />
           {t('activate')}
         </Button>
       )}
-      {asked ? (
+      {confirming ? (
         <ReasonDialog
-          title={t(`${asked}Title`, { name })}
-          description={t(`${asked}Text`)}
-          action={t(asked)}
-          path={`/admin/accounts/${id}/${asked}`}
-          isOptional={asked === 'activate'}
-          isHarsh={asked === 'suspend'}
-          onClose={() => setAsked(null)}
+          title={t(`${confirming}Title`, { name })}
+          description={t(`${confirming}Text`)}
+          action={t(confirming)}
+          path={`/admin/accounts/${id}/${confirming}`}
+          isOptional={confirming === 'activate'}
+          isDestructive={confirming === 'suspend'}
+          onClose={() => setConfirming(null)}
         />
       ) : null}
     </>
   )
 }
 
-interface RevokeAllProps {
+interface RevokeAllButtonProps {
   accountId: string
   name: string
   count: number
 }
 
-export function RevokeAll({ accountId, name, count }: RevokeAllProps) {
+export function RevokeAllButton({ accountId, name, count }: RevokeAllButtonProps) {
   const t = useTranslations('adminTokens')
-  const [isAsked, setAsked] = useState(false)
+  const [isOpen, setOpen] = useState(false)
   return (
     <>
-      <Button look="plain" onClick={() => setAsked(true)} className="text-bad!">
+      <Button variant="plain" onClick={() => setOpen(true)} className="text-bad!">
         {t('revokeAll')}
       </Button>
-      {isAsked ? (
+      {isOpen ? (
         <ReasonDialog
           title={t('revokeAllTitle', { count, account: name })}
           description={t('revokeAllText')}
           action={t('revokeAll')}
           path={`/admin/accounts/${accountId}/tokens/revoke`}
-          isHarsh
-          onClose={() => setAsked(false)}
+          isDestructive
+          onClose={() => setOpen(false)}
         />
       ) : null}
     </>

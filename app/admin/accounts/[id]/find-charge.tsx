@@ -5,7 +5,7 @@ import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useFilters } from '#components/filters/use-filters.ts'
-import { Money, When } from '#components/format/format.tsx'
+import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -19,12 +19,12 @@ const ReasonDialog = dynamic(() =>
 interface FindChargeProps {
   accountId: string
   /** The charge id in the page's address; `charge` is the result. */
-  asked: string
+  chargeId: string
   charge: MaskedCharge | null
 }
 
 /** Finds a charge by id for a support request: the only place where operators see payer data. */
-export function FindCharge({ accountId, asked, charge }: FindChargeProps) {
+export function FindCharge({ accountId, chargeId, charge }: FindChargeProps) {
   const t = useTranslations('adminAccount')
   const { set, isPending } = useFilters()
   return (
@@ -41,14 +41,14 @@ export function FindCharge({ accountId, asked, charge }: FindChargeProps) {
           <Field
             label={t('chargeId')}
             name="charge"
-            defaultValue={asked}
+            defaultValue={chargeId}
             maxLength={36}
             autoComplete="off"
             className="font-mono text-[13px]!"
           />
         </div>
         <Button
-          look="quiet"
+          variant="quiet"
           type="submit"
           disabled={isPending}
           aria-label={t('find')}
@@ -58,17 +58,17 @@ export function FindCharge({ accountId, asked, charge }: FindChargeProps) {
         </Button>
       </form>
       <div role="status">
-        {asked && !charge ? <p className="text-muted text-small">{t('noCharge')}</p> : null}
+        {chargeId && !charge ? <p className="text-muted text-small">{t('noCharge')}</p> : null}
       </div>
-      {charge ? <Found key={charge.id} accountId={accountId} charge={charge} /> : null}
+      {charge ? <FoundChargeFacts key={charge.id} accountId={accountId} charge={charge} /> : null}
     </div>
   )
 }
 
-function Found({ accountId, charge }: { accountId: string; charge: MaskedCharge }) {
+function FoundChargeFacts({ accountId, charge }: { accountId: string; charge: MaskedCharge }) {
   const t = useTranslations()
-  const [isAsked, setAsked] = useState(false)
-  const [shown, setShown] = useState<string | null>(null)
+  const [isOpen, setOpen] = useState(false)
+  const [revealed, setRevealed] = useState<string | null>(null)
   return (
     <>
       <Facts>
@@ -81,16 +81,16 @@ function Found({ accountId, charge }: { accountId: string; charge: MaskedCharge 
           {t(`chargeStatus.${charge.status}`)} · {t(`adminAccount.${charge.mode}`)}
         </Fact>
         <Fact name={t('adminAccount.created')}>
-          <When at={charge.created_at} />
+          <RelativeTime at={charge.created_at} />
         </Fact>
         <Fact name={t('adminAccount.payer')}>
           <span className="font-mono text-[13px]" data-testid="payer-document">
-            {shown ?? charge.payer}
+            {revealed ?? charge.payer}
           </span>
-          {shown ? null : (
+          {revealed ? null : (
             <button
               type="button"
-              onClick={() => setAsked(true)}
+              onClick={() => setOpen(true)}
               className="ml-3 min-h-6 font-semibold text-accent text-small hover:underline"
             >
               {t('adminAccount.reveal')}
@@ -98,15 +98,15 @@ function Found({ accountId, charge }: { accountId: string; charge: MaskedCharge 
           )}
         </Fact>
       </Facts>
-      {isAsked ? (
+      {isOpen ? (
         <ReasonDialog
           title={t('adminAccount.revealTitle')}
           description={t('adminAccount.revealText')}
           action={t('adminAccount.reveal')}
           path={`/admin/accounts/${accountId}/charges/${charge.id}/document`}
-          onClose={() => setAsked(false)}
-          onDone={said =>
-            setShown(formatTaxId((said as { data: { document: string } }).data.document))
+          onClose={() => setOpen(false)}
+          onDone={response =>
+            setRevealed(formatTaxId((response as { data: { document: string } }).data.document))
           }
         />
       ) : null}

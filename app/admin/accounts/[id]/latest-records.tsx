@@ -1,7 +1,7 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { ActorName, useActionText } from '#components/audit/names.tsx'
-import { When } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 interface LatestRecordsProps {
@@ -22,7 +22,7 @@ export function LatestRecords({ accountId, lines }: LatestRecordsProps) {
           >
             <p className="truncate font-medium">{actionText(line.action)}</p>
             <p className="text-muted text-small">
-              <When at={line.created_at} side="end" />
+              <RelativeTime at={line.created_at} side="end" />
             </p>
             <p className="col-span-2 break-words text-muted text-small">
               <ActorName actor={line.actor} />

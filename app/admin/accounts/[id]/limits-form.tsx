@@ -3,8 +3,8 @@
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
-import { editing, useForm } from '#components/form/form.ts'
-import { Save } from '#components/form/save.tsx'
+import { editFormProps, useForm } from '#components/form/form.ts'
+import { SaveButton } from '#components/form/save.tsx'
 import { MoneyField } from '#components/ui/field.tsx'
 import { formatReais, parseReais } from '#lib/base/money.ts'
 import { type AccountLimits, accountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
@@ -19,7 +19,7 @@ export function LimitsForm({ accountId, limits }: LimitsFormProps) {
   const t = useTranslations('adminAccount')
   const locale = useLocale()
   const api = useApi()
-  const [kept, setKept] = useState(limits)
+  const [stored, setStored] = useState(limits)
   const [isUnchanged, setUnchanged] = useState(true)
   const [isSaved, setSaved] = useState(false)
   const form = useForm({
@@ -27,17 +27,17 @@ export function LimitsForm({ accountId, limits }: LimitsFormProps) {
     read: readLimits,
     send: async body => {
       const path = `/admin/accounts/${accountId}/limits`
-      setKept((await api.send<{ data: AccountLimits }>('PUT', path, { body })).data)
+      setStored((await api.send<{ data: AccountLimits }>('PUT', path, { body })).data)
       setUnchanged(true)
       setSaved(true)
     },
   })
   return (
     <form
-      {...editing(form, isUnchanged, data => {
-        const now = readLimits(data)
+      {...editFormProps(form, isUnchanged, data => {
+        const current = readLimits(data)
         setSaved(false)
-        setUnchanged(LIMIT_NAMES.every(name => now[name] === kept[name]))
+        setUnchanged(LIMIT_NAMES.every(name => current[name] === stored[name]))
       })}
       className="grid gap-5"
     >
@@ -46,13 +46,13 @@ export function LimitsForm({ accountId, limits }: LimitsFormProps) {
           key={name}
           label={t(`limit.${name}`)}
           name={name}
-          defaultValue={kept[name] === null ? '' : formatReais(kept[name], locale)}
+          defaultValue={stored[name] === null ? '' : formatReais(stored[name], locale)}
           placeholder={t('limit.none')}
           hint={name === 'night_max' ? t('limit.night') : undefined}
           problem={form.problems[name] ? t('limit.invalid') : null}
         />
       ))}
-      <Save
+      <SaveButton
         isBusy={form.isBusy}
         isSaved={isSaved}
         failure={form.failure}

@@ -3,7 +3,7 @@ import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { cache, type ReactNode } from 'react'
-import { AccountActions, RevokeAll } from '#app/admin/accounts/[id]/account-actions.tsx'
+import { AccountActions, RevokeAllButton } from '#app/admin/accounts/[id]/account-actions.tsx'
 import { Amounts } from '#app/admin/accounts/[id]/amounts.tsx'
 import { FindCharge } from '#app/admin/accounts/[id]/find-charge.tsx'
 import { LatestRecords } from '#app/admin/accounts/[id]/latest-records.tsx'
@@ -11,8 +11,8 @@ import { LimitsForm } from '#app/admin/accounts/[id]/limits-form.tsx'
 import { MemberLines } from '#app/admin/accounts/[id]/member-lines.tsx'
 import { AccountState } from '#app/admin/accounts/account-state.tsx'
 import { TokenLines } from '#app/admin/token-lines.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
-import { When } from '#components/format/format.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
@@ -28,7 +28,7 @@ import { listTokensOf } from '#lib/views/admin/tokens.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const RECORDS_SHOWN = 6
-const ENDED: TokenStatus[] = ['revoked', 'expired']
+const ENDED_STATUSES: TokenStatus[] = ['revoked', 'expired']
 
 interface AccountPageProps {
   params: Promise<{ id: string }>
@@ -47,28 +47,35 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
   await requireAdmin()
   const account = await findAccount((await params).id)
   const { id, name } = account
-  const { charge: wanted } = await searchParams
-  const asked = typeof wanted === 'string' ? wanted : ''
+  const { charge: chargeParam } = await searchParams
+  const chargeId = typeof chargeParam === 'string' ? chargeParam : ''
   const [t, tokens, charge, records] = await Promise.all([
     getTranslations('adminAccount'),
     listTokensOf(id),
-    findMaskedCharge(id, asked),
+    findMaskedCharge(id, chargeId),
     listAudit({ staff: true }, { account: id, limit: RECORDS_SHOWN }),
   ])
-  const inForce = tokens.filter(({ status }) => !ENDED.includes(status)).length
+  const activeCount = tokens.filter(({ status }) => !ENDED_STATUSES.includes(status)).length
   return (
-    <ClientWords
-      of={['adminAccount', 'adminDeed', 'adminTokens', 'tokens', 'settings', 'chargeStatus']}
+    <ClientMessages
+      namespaces={[
+        'adminAccount',
+        'adminDeed',
+        'adminTokens',
+        'tokens',
+        'settings',
+        'chargeStatus',
+      ]}
     >
       <PageHead
         title={<span className="break-words">{name}</span>}
-        above={{ href: '/admin/accounts', label: t('accounts') }}
+        parent={{ href: '/admin/accounts', label: t('accounts') }}
         beside={<AccountState status={account.status} />}
-        isOfStaff
+        isStaffPage
       >
         <AccountActions account={account} />
       </PageHead>
-      <Standing account={account} />
+      <AccountStatusNotice account={account} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,380px)]">
         <div className="grid min-w-0 gap-6">
           <Section title={t('money')}>
@@ -76,7 +83,11 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
           </Section>
           <Section
             title={t('tokens')}
-            aside={inForce > 0 ? <RevokeAll accountId={id} name={name} count={inForce} /> : null}
+            aside={
+              activeCount > 0 ? (
+                <RevokeAllButton accountId={id} name={name} count={activeCount} />
+              ) : null
+            }
           >
             {tokens.length > 0 ? (
               <div className="-mx-4 md:-mx-[18px]">
@@ -101,16 +112,16 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
             <LimitsForm accountId={id} limits={account.limits} />
           </Section>
           <Section title={t('findCharge')} text={t('findChargeText')}>
-            <FindCharge accountId={id} asked={asked} charge={charge} />
+            <FindCharge accountId={id} chargeId={chargeId} charge={charge} />
           </Section>
         </div>
       </div>
-    </ClientWords>
+    </ClientMessages>
   )
 }
 
 /** Explains why the account is not active. */
-async function Standing({ account }: { account: AccountDetail }) {
+async function AccountStatusNotice({ account }: { account: AccountDetail }) {
   const t = await getTranslations('adminAccount')
   const { status, standing } = account
   if (status === 'active') return null
@@ -130,7 +141,7 @@ async function About({ account }: { account: AccountDetail }) {
   return (
     <Facts>
       <Fact name={t('since')}>
-        <When at={standing.since} />
+        <RelativeTime at={standing.since} />
         {standing.by ? <span className="text-muted"> · {standing.by}</span> : null}
       </Fact>
       {account.status === 'active' && standing.reason ? (
@@ -139,11 +150,11 @@ async function About({ account }: { account: AccountDetail }) {
       <Fact name={t('owner')}>{account.owner_email ?? t('nobody')}</Fact>
       <Fact name={t('city')}>{city}</Fact>
       <Fact name={t('created')}>
-        <When at={created_at} />
+        <RelativeTime at={created_at} />
       </Fact>
       <Fact name={t('id')}>
         <span className="mr-2 break-all font-mono text-[13px]">{id}</span>
-        <CopyButton text={id} look="plain" className="-my-2 -ml-2.5" />
+        <CopyButton text={id} variant="plain" className="-my-2 -ml-2.5" />
       </Fact>
     </Facts>
   )

@@ -8,21 +8,21 @@ import type { SignInDetails } from '#lib/edge/session/second-step.ts'
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 
-async function answer(request: NextRequest, context: Context): Promise<Response> {
+async function respond(request: NextRequest, context: Context): Promise<Response> {
   const [action] = (await context.params).nextauth
   // next-auth lets anyone write to the server's log through this route, and throws on some texts.
   if (action === '_log') return new Response(null, { status: 404 })
   const location = failedSignInPath(request.nextUrl?.searchParams.get('error'))
   if (action === 'error') return new Response(null, { status: 302, headers: { location } })
-  const told: SignInDetails = {}
+  const outcome: SignInDetails = {}
   const refused = refuseCrossSite(request)
   if (refused) return refused
-  const said: Response = await NextAuth(request, context, authOptions(told))
-  const asked = told.step ?? (told.refusal && { error: told.refusal })
-  if (asked) return Response.json(asked, { status: 401, headers: { 'cache-control': 'no-store' } })
-  if (said.status !== 401) return said
-  const text = await said.text()
-  return new Response(text, signInFailureInit(text, said.headers))
+  const response: Response = await NextAuth(request, context, authOptions(outcome))
+  const body = outcome.step ?? (outcome.refusal && { error: outcome.refusal })
+  if (body) return Response.json(body, { status: 401, headers: { 'cache-control': 'no-store' } })
+  if (response.status !== 401) return response
+  const text = await response.text()
+  return new Response(text, signInFailureInit(text, response.headers))
 }
 
-export { answer as GET, answer as POST }
+export { respond as GET, respond as POST }

@@ -29,8 +29,8 @@ export const POST = endpoint({
   async handle({ account: { id: accountId }, mode, body, userId, once }) {
     const expiresAt = await resolveExpiry(accountId, body)
     const { name, permissions } = body
-    const wanted = { accountId, mode, name, permissions, expiresAt }
-    const { id, token } = await issueToken(wanted, requireActor(userId), once)
+    const request = { accountId, mode, name, permissions, expiresAt }
+    const { id, token } = await issueToken(request, requireActor(userId), once)
     return { data: { ...(await readToken(accountId, mode, id)), token } }
   },
 })

@@ -10,7 +10,7 @@ export const POST = visitorEndpoint({
   response: PasskeyOptions,
   async handle({ body, origin }) {
     const { challenge } = body
-    const asked = challenge ? await readChallenge('second_factor', challenge) : null
-    return { data: await beginPasskeyAuthentication(origin, asked?.userId ?? null) }
+    const stored = challenge ? await readChallenge('second_factor', challenge) : null
+    return { data: await beginPasskeyAuthentication(origin, stored?.userId ?? null) }
   },
 })

@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { TokenForm } from '#app/[mode]/settings/tokens/new/token-form.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { env } from '#lib/base/env.ts'
 import { requirePermission } from '#lib/edge/session/gate.ts'
@@ -17,11 +17,11 @@ export default async function NewTokenPage({ params }: { params: Promise<{ mode:
     <>
       <PageHead
         title={t('new.title')}
-        above={{ href: `/${mode}/settings/tokens`, label: t('title') }}
+        parent={{ href: `/${mode}/settings/tokens`, label: t('title') }}
       />
-      <ClientWords of={['tokens']}>
+      <ClientMessages namespaces={['tokens']}>
         <TokenForm origin={env().PUBLIC_URL} />
-      </ClientWords>
+      </ClientMessages>
     </>
   )
 }

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { PRESETS, wordOf } from '#app/[mode]/settings/tokens/permission-words.ts'
+import { messageKeyOf, PRESETS } from '#app/[mode]/settings/tokens/permission-words.ts'
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 
 const NAMES = ['all', 'charges', 'read'] as const
@@ -10,11 +10,11 @@ const NAMES = ['all', 'charges', 'read'] as const
 /** All are checked at first: a token created without a choice has every permission. */
 export function PermissionFields({ isWrong }: { isWrong: boolean }) {
   const t = useTranslations('tokens')
-  const [ticked, setTicked] = useState<readonly Permission[]>(PERMISSIONS)
-  const isTicked = (preset: readonly Permission[]) =>
-    preset.length === ticked.length && preset.every(name => ticked.includes(name))
-  const tick = (name: Permission, on: boolean) =>
-    setTicked(PERMISSIONS.filter(one => (one === name ? on : ticked.includes(one))))
+  const [selected, setSelected] = useState<readonly Permission[]>(PERMISSIONS)
+  const isSelected = (preset: readonly Permission[]) =>
+    preset.length === selected.length && preset.every(name => selected.includes(name))
+  const select = (name: Permission, isOn: boolean) =>
+    setSelected(PERMISSIONS.filter(one => (one === name ? isOn : selected.includes(one))))
   return (
     <fieldset aria-describedby="permissions-note">
       <legend className="mb-1.5 font-semibold text-small">{t('new.permissions')}</legend>
@@ -29,8 +29,8 @@ export function PermissionFields({ isWrong }: { isWrong: boolean }) {
           <button
             key={name}
             type="button"
-            aria-pressed={isTicked(PRESETS[name])}
-            onClick={() => setTicked(PRESETS[name])}
+            aria-pressed={isSelected(PRESETS[name])}
+            onClick={() => setSelected(PRESETS[name])}
             className="inline-flex h-9 items-center rounded-chip border border-line2 bg-surface px-3.5 font-medium text-muted text-small transition-colors duration-150 hover:text-ink aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent"
           >
             {t(`new.preset.${name}`)}
@@ -45,11 +45,11 @@ export function PermissionFields({ isWrong }: { isWrong: boolean }) {
                 type="checkbox"
                 name="permissions"
                 value={name}
-                checked={ticked.includes(name)}
-                onChange={event => tick(name, event.currentTarget.checked)}
+                checked={selected.includes(name)}
+                onChange={event => select(name, event.currentTarget.checked)}
                 className="size-[18px] shrink-0 accent-accent"
               />
-              <span className="min-w-0 flex-1">{t(`new.does.${wordOf(name)}`)}</span>
+              <span className="min-w-0 flex-1">{t(`new.does.${messageKeyOf(name)}`)}</span>
               <code className="font-mono text-[12.5px] text-muted max-sm:hidden">{name}</code>
             </label>
           </li>

@@ -5,7 +5,7 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { PermissionFields } from '#app/[mode]/settings/tokens/new/permission-fields.tsx'
-import { type ShownToken, TokenShown } from '#app/[mode]/settings/tokens/token-shown.tsx'
+import { IssuedToken, type IssuedTokenRow } from '#app/[mode]/settings/tokens/token-shown.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
@@ -18,32 +18,36 @@ import { tokenRequest } from '#lib/rooms/tokens/schema.ts'
 export function TokenForm({ origin }: { origin: string }) {
   const t = useTranslations('tokens')
   const api = useApi()
-  const client = useQueryClient()
-  const [made, setMade] = useState<ShownToken | null>(null)
+  const queryClient = useQueryClient()
+  const [issued, setIssued] = useState<IssuedTokenRow | null>(null)
   const form = useForm({
     schema: tokenRequest.test,
     read: readFields,
     send: async (body, idempotencyKey) => {
-      const order = { body, idempotencyKey }
-      const said = await api.send<{ data: ShownToken }>('POST', '/dashboard/tokens', order)
+      const request = { body, idempotencyKey }
+      const response = await api.send<{ data: IssuedTokenRow }>(
+        'POST',
+        '/dashboard/tokens',
+        request,
+      )
       // The list must be read again when the user returns to it.
-      client.removeQueries({ queryKey: ['tokens'] })
-      setMade(said.data)
+      queryClient.removeQueries({ queryKey: ['tokens'] })
+      setIssued(response.data)
     },
   })
   const { mode } = api.scope
   const list = `/${mode}/settings/tokens`
-  if (made) {
+  if (issued) {
     return (
       <Sheet className="max-w-[720px] px-4 py-6 md:px-7">
         <h2 tabIndex={-1} ref={node => node?.focus()} className="mb-4 text-title outline-none">
           {t('shown.title')}
         </h2>
-        <TokenShown made={made} origin={origin}>
+        <IssuedToken issued={issued} origin={origin}>
           <Link href={list} prefetch={false} className={buttonClass('quiet')}>
-            {made.token ? t('shown.done') : t('shown.back')}
+            {issued.token ? t('shown.done') : t('shown.back')}
           </Link>
-        </TokenShown>
+        </IssuedToken>
       </Sheet>
     )
   }
@@ -63,7 +67,7 @@ export function TokenForm({ origin }: { origin: string }) {
         <ExpiryFields isWrong={form.problems.expires_on !== undefined} />
         <Problem error={form.failure} />
         <div className="flex flex-wrap gap-3">
-          <Button look="primary" type="submit" disabled={form.isBusy}>
+          <Button variant="primary" type="submit" disabled={form.isBusy}>
             {form.isBusy ? t('busy') : t('create')}
           </Button>
         </div>
@@ -73,39 +77,39 @@ export function TokenForm({ origin }: { origin: string }) {
 }
 
 function readFields(data: FormData) {
-  const life = data.get('expires_in_days')
-  const isDate = life === 'date'
+  const expiry = data.get('expires_in_days')
+  const isDate = expiry === 'date'
   return {
     name: String(data.get('name')).trim() || undefined,
     permissions: data.getAll('permissions'),
-    expires_in_days: isDate || life === 'never' ? undefined : Number(life),
+    expires_in_days: isDate || expiry === 'never' ? undefined : Number(expiry),
     // An empty date is an error; without the field the token would never expire.
     expires_on: isDate ? String(data.get('expires_on') ?? '') : undefined,
   }
 }
 
-const LIVES = ['never', '30', '90', '365', 'date'] as const
+const EXPIRY_CHOICES = ['never', '30', '90', '365', 'date'] as const
 
 /** Lifetime of a token: a common span, or a last day. */
 function ExpiryFields({ isWrong }: { isWrong: boolean }) {
   const t = useTranslations('tokens')
-  const [life, setLife] = useState<string>('never')
+  const [expiry, setExpiry] = useState<string>('never')
   return (
     <div className="grid gap-4 sm:grid-cols-2">
       <Select
         label={t('new.expiry')}
         name="expires_in_days"
-        value={life}
-        onChange={event => setLife(event.currentTarget.value)}
-        hint={life === 'never' ? undefined : t('new.expiryHint')}
+        value={expiry}
+        onChange={event => setExpiry(event.currentTarget.value)}
+        hint={expiry === 'never' ? undefined : t('new.expiryHint')}
       >
-        {LIVES.map(value => (
+        {EXPIRY_CHOICES.map(value => (
           <option key={value} value={value}>
             {t(`new.life.${value}`)}
           </option>
         ))}
       </Select>
-      {life === 'date' ? (
+      {expiry === 'date' ? (
         <Field
           label={t('new.expiresOn')}
           name="expires_on"

@@ -3,7 +3,7 @@ import Link from 'next/link'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
-import { placeOf } from '#app/[mode]/webhooks/delivery-row.tsx'
+import { hostAndPathOf } from '#app/[mode]/webhooks/delivery-row.tsx'
 import { EndpointActions } from '#app/[mode]/webhooks/endpoints/[id]/endpoint-actions.tsx'
 import { TestEvent } from '#app/[mode]/webhooks/endpoints/[id]/test-event.tsx'
 import { EndpointForm } from '#app/[mode]/webhooks/endpoints/endpoint-form.tsx'
@@ -12,11 +12,11 @@ import {
   EndpointState,
   EndpointTrouble,
 } from '#app/[mode]/webhooks/endpoints/endpoint-state.tsx'
-import { KeepFresh } from '#app/[mode]/webhooks/endpoints/keep-fresh.tsx'
+import { AutoRefresh } from '#app/[mode]/webhooks/endpoints/keep-fresh.tsx'
 import { RotateSecret } from '#app/[mode]/webhooks/endpoints/rotate-secret.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
-import { When } from '#components/format/format.tsx'
-import { IfMay } from '#components/nav/may.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
+import { IfAllowed } from '#components/nav/may.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
@@ -44,13 +44,13 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
     getTranslations('endpoints'),
     isDisabled ? countMissed(account.id, mode, id) : 0,
   ])
-  const above = { href: `/${mode}/webhooks/endpoints`, label: t('title') }
+  const parent = { href: `/${mode}/webhooks/endpoints`, label: t('title') }
   const hasTrouble = isDisabled || endpoint.failing_since !== null
   return (
-    <ClientWords of={['webhooks', 'endpoints', 'deliveries', 'deliveryProblem']}>
+    <ClientMessages namespaces={['webhooks', 'endpoints', 'deliveries', 'deliveryProblem']}>
       <PageHead
-        title={<span className="break-all">{placeOf(endpoint.url)}</span>}
-        above={above}
+        title={<span className="break-all">{hostAndPathOf(endpoint.url)}</span>}
+        parent={parent}
         beside={<EndpointState endpoint={endpoint} />}
       />
       <div className="grid items-start gap-6 xl:grid-cols-[minmax(0,1fr)_minmax(0,0.8fr)]">
@@ -69,7 +69,7 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
                 <EndpointHealth health={endpoint.health} />
               </Fact>
               <Fact name={t('created')}>
-                <When at={endpoint.created_at} />
+                <RelativeTime at={endpoint.created_at} />
               </Fact>
               <Fact name={t('deliveries')}>
                 <Link
@@ -81,19 +81,19 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
                 </Link>
               </Fact>
             </Facts>
-            <IfMay do="webhooks:write">
+            <IfAllowed permission="webhooks:write">
               <div className="mt-5">
                 <EndpointActions endpoint={endpoint} missed={missed} />
               </div>
-            </IfMay>
+            </IfAllowed>
           </Section>
-          <IfMay do="webhooks:write">
+          <IfAllowed permission="webhooks:write">
             <Section title={t('what')}>
-              <EndpointForm endpoint={endpoint} isLoopbackOpen={env().TROCO_ENV === 'local'} />
+              <EndpointForm endpoint={endpoint} isLoopbackAllowed={env().TROCO_ENV === 'local'} />
             </Section>
-          </IfMay>
+          </IfAllowed>
         </div>
-        <IfMay do="webhooks:write">
+        <IfAllowed permission="webhooks:write">
           <div className="grid min-w-0 gap-6">
             <Section title={t('test')} text={t('testText')}>
               <TestEvent endpoint={endpoint} />
@@ -102,10 +102,10 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
               <RotateSecret path={`/dashboard/webhooks/endpoints/${endpoint.id}/rotate`} />
             </Section>
           </div>
-        </IfMay>
+        </IfAllowed>
       </div>
-      <KeepFresh />
-    </ClientWords>
+      <AutoRefresh />
+    </ClientMessages>
   )
 }
 

@@ -4,9 +4,9 @@ import { useMutation } from '@tanstack/react-query'
 import { Check, Send, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useAnswerText } from '#app/[mode]/webhooks/answer-text.ts'
+import { useAttemptText } from '#app/[mode]/webhooks/answer-text.ts'
 import { Exchange } from '#app/[mode]/webhooks/attempt-view.tsx'
-import { Refusal } from '#app/[mode]/webhooks/refusal.tsx'
+import { WebhookProblem } from '#app/[mode]/webhooks/refusal.tsx'
 import { useApi } from '#components/nav/world.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
@@ -17,7 +17,7 @@ import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
   const t = useTranslations('endpoints')
   const api = useApi()
-  const { withTime } = useAnswerText()
+  const { withTime } = useAttemptText()
   const [type, setType] = useState(endpoint.event_types[0])
   const test = useMutation({
     mutationFn: (idempotencyKey: string) =>
@@ -26,7 +26,7 @@ export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
         idempotencyKey,
       }),
   })
-  const answer = test.data?.data
+  const result = test.data?.data
   return (
     <div>
       <div className="grid gap-3 sm:grid-cols-[minmax(0,1fr)_max-content] sm:items-end">
@@ -41,7 +41,7 @@ export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
           ))}
         </Select>
         <Button
-          look="quiet"
+          variant="quiet"
           disabled={test.isPending}
           onClick={() => test.mutate(crypto.randomUUID())}
           className="min-h-11"
@@ -51,18 +51,18 @@ export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
         </Button>
       </div>
       <div role="status" className="mt-4 empty:mt-0">
-        {answer ? (
-          <Chip tone={answer.delivered ? 'ok' : 'bad'} icon={answer.delivered ? Check : X}>
-            {withTime({ ...answer, response_status: answer.status }, answer.duration_ms)}
+        {result ? (
+          <Chip tone={result.delivered ? 'ok' : 'bad'} icon={result.delivered ? Check : X}>
+            {withTime({ ...result, response_status: result.status }, result.duration_ms)}
           </Chip>
         ) : null}
       </div>
-      <Refusal error={test.error} />
-      {answer ? (
+      <WebhookProblem error={test.error} />
+      {result ? (
         <Exchange
-          key={answer.request_headers['webhook-id']}
+          key={result.request_headers['webhook-id']}
           url={endpoint.url}
-          attempt={{ ...answer, response_status: answer.status }}
+          attempt={{ ...result, response_status: result.status }}
         />
       ) : null}
     </div>

@@ -2,7 +2,7 @@ import { CircleAlert } from 'lucide-react'
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { EndpointForm } from '#app/[mode]/webhooks/endpoints/endpoint-form.tsx'
-import { ClientWords } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-words.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
@@ -21,19 +21,19 @@ export default async function NewEndpointPage({ params }: { params: Promise<{ mo
     getTranslations('endpoints'),
     listEndpoints(account.id, mode),
   ])
-  const above = { href: `/${mode}/webhooks/endpoints`, label: t('title') }
+  const parent = { href: `/${mode}/webhooks/endpoints`, label: t('title') }
   return (
     <>
-      <PageHead title={t('new')} above={above} />
+      <PageHead title={t('new')} parent={parent} />
       <Sheet className="max-w-[760px] px-4 py-5 md:px-7 md:py-6">
         {endpoints.length >= ENDPOINTS_MAX ? (
           <Notice tone="wait" icon={CircleAlert}>
             {t('full', { count: ENDPOINTS_MAX })}
           </Notice>
         ) : (
-          <ClientWords of={['webhooks', 'endpoints']}>
-            <EndpointForm isLoopbackOpen={env().TROCO_ENV === 'local'} />
-          </ClientWords>
+          <ClientMessages namespaces={['webhooks', 'endpoints']}>
+            <EndpointForm isLoopbackAllowed={env().TROCO_ENV === 'local'} />
+          </ClientMessages>
         )}
       </Sheet>
     </>

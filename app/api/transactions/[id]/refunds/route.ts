@@ -17,14 +17,17 @@ export const POST = endpoint({
   allowsRememberedCaller: true,
   idempotency: {
     retentionS: 30 * 86_400,
-    rebuild: async ({ account, mode }, id) => created(await readCreatedRefund(account, mode, id)),
+    rebuild: async ({ account, mode }, id) =>
+      createdResponse(await readCreatedRefund(account, mode, id)),
   },
   async handle({ account, mode, params, body, userId: by, once }) {
-    return created(await createRefund(account.ref, mode, params.id ?? '', { ...body, by }, once))
+    return createdResponse(
+      await createRefund(account.ref, mode, params.id ?? '', { ...body, by }, once),
+    )
   },
 })
 
-function created(refund: RefundRow) {
+function createdResponse(refund: RefundRow) {
   return { data: createdRefundToWire(refund) }
 }
 

@@ -11,8 +11,8 @@ export const GET = endpoint({
   query: failedQuery,
   response: DeliveriesFailed,
   async handle({ account, mode, query }) {
-    const wanted = await resolveReference(account.id, mode, query)
-    return { failed: await countFailed(account.id, mode, wanted) }
+    const filter = await resolveReference(account.id, mode, query)
+    return { failed: await countFailed(account.id, mode, filter) }
   },
 })
 

@@ -11,7 +11,11 @@ export const POST = adminEndpoint({
   errorCodes: ['token_not_found'],
   requiresProof: true,
   async handle({ user, body, params: { id: accountId = '', token_id: id = '' } }) {
-    const ended = await revokeTokenAsOperator({ accountId, id }, body.reason, requireActor(user.id))
-    return { data: { id, was_in_force: ended !== null } }
+    const revoked = await revokeTokenAsOperator(
+      { accountId, id },
+      body.reason,
+      requireActor(user.id),
+    )
+    return { data: { id, was_in_force: revoked !== null } }
   },
 })
