@@ -19,7 +19,7 @@ export async function examineBooks(world: World, results: Results): Promise<Verd
     return [
       {
         promise: 'every charge and withdrawal created with a 200 is a row, and there are no others',
-        figure: `${count(charges)} and ${count(withdrawals)}`,
+        figure: `${formatCount(charges)} and ${formatCount(withdrawals)}`,
         holds: charges === made && withdrawals === sent,
       },
       await judgeLedger(database),
@@ -43,11 +43,11 @@ async function judgeLedger(database: Database): Promise<Verdict> {
   const broken = findings.find(({ wrong }) => wrong !== null)
   return {
     promise: 'ledger verify finds no error after the writes of all processes',
-    figure: broken?.wrong ?? `${count(transfers)} transfers, ${count(entries)} entries`,
+    figure: broken?.wrong ?? `${formatCount(transfers)} transfers, ${formatCount(entries)} entries`,
     holds: !broken,
   }
 }
 
-export function count(many: number): string {
-  return many.toLocaleString('en')
+export function formatCount(value: number): string {
+  return value.toLocaleString('en')
 }

@@ -57,22 +57,22 @@ export async function openDatabase(): Promise<BenchDatabase> {
   }
 }
 
-export interface Aside {
+export interface SecondDatabase {
   settings: Record<string, string>
   pool: pg.Pool
 }
 
 /** Works in a second database of the same server: a worker claims every due row of its database. */
-export async function inDatabaseAside<Result>(
+export async function withSecondDatabase<Result>(
   settings: Record<string, string>,
   { name, template = 'template1' }: { name: string; template?: string },
-  work: (aside: Aside) => Promise<Result>,
+  work: (aside: SecondDatabase) => Promise<Result>,
 ): Promise<Result> {
   const first = settings.DATABASE_URL ?? ''
   const url = new URL(first)
   url.pathname = `/${name}`
   await disconnect()
-  await runOn(first, `CREATE DATABASE ${name} TEMPLATE ${template}`)
+  await runStatement(first, `CREATE DATABASE ${name} TEMPLATE ${template}`)
   supplyEnv({ DATABASE_URL: url.href })
   const pool = new pg.Pool({ connectionString: url.href, max: 4 })
   // Queries report a lost connection; unhandled, this event would end the process.
@@ -88,11 +88,11 @@ export async function inDatabaseAside<Result>(
 }
 
 /** Drops the database, so that vacuuming it does not disturb the next measurement. */
-export function dropDatabaseAside(settings: Record<string, string>, name: string): Promise<void> {
-  return runOn(settings.DATABASE_URL ?? '', `DROP DATABASE ${name}`)
+export function dropSecondDatabase(settings: Record<string, string>, name: string): Promise<void> {
+  return runStatement(settings.DATABASE_URL ?? '', `DROP DATABASE ${name}`)
 }
 
-async function runOn(url: string, statement: string): Promise<void> {
+async function runStatement(url: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {

@@ -1,6 +1,6 @@
 import type { Outcome } from './load/generator.ts'
 import type { Generator } from './load/send.ts'
-import { OPERATIONS, requireRight } from './operations.ts'
+import { OPERATIONS, requireValidResponse } from './operations.ts'
 import type { OperationName, Options } from './options.ts'
 import { type Server, TITLES, type Variant } from './servers.ts'
 import type { World } from './world.ts'
@@ -39,7 +39,7 @@ export async function measureAll(
   const answered = new Map<OperationName, number>()
   const firsts = new Map<OperationName, string>()
 
-  async function load(name: OperationName, server: Server, connections: number, ms: number) {
+  async function runLoad(name: OperationName, server: Server, connections: number, ms: number) {
     const requests = OPERATIONS[name].requests(world)
     const order = { port: server.port, requests, connections, rampMs: options.rampMs }
     const outcome = await generator.send({ ...order, measureMs: ms }).catch(error => {
@@ -47,26 +47,26 @@ export async function measureAll(
     })
     if (server.variant === 'nothing') return outcome
     answered.set(name, (answered.get(name) ?? 0) + outcome.answered)
-    requireRight(name, outcome.first, world, firsts.get(name))
+    requireValidResponse(name, outcome.first, world, firsts.get(name))
     if (!firsts.has(name)) firsts.set(name, outcome.first)
     return outcome
   }
 
-  async function keep(key: string, run: Promise<Outcome>): Promise<void> {
+  async function storeRun(key: string, run: Promise<Outcome>): Promise<void> {
     runs.set(key, [...(runs.get(key) ?? []), await run])
   }
 
-  for (const names of together(options.only)) {
-    const pairs = pairsOf(servers, names, options.only[0])
+  for (const names of groupOperations(options.only)) {
+    const pairs = listPairs(servers, names, options.only[0])
     process.stderr.write(`Measuring ${names.join(' and ')}\n`)
-    for (const { name, server } of pairs) await load(name, server, CONNECTIONS, options.warmUpMs)
+    for (const { name, server } of pairs) await runLoad(name, server, CONNECTIONS, options.warmUpMs)
     for (let round = 0; round < options.rounds; round++) {
       for (const { name, server } of pairs) {
         const key = `${name} ${server.variant}`
-        await keep(key, load(name, server, CONNECTIONS, options.measureMs))
+        await storeRun(key, runLoad(name, server, CONNECTIONS, options.measureMs))
       }
       for (const { name, server } of pairs.filter(({ server }) => server.variant === 'fast')) {
-        await keep(`${name} alone`, load(name, server, 1, options.measureMs * ALONE_SHARE))
+        await storeRun(`${name} alone`, runLoad(name, server, 1, options.measureMs * ALONE_SHARE))
       }
     }
   }
@@ -90,14 +90,14 @@ function summarise(runs: Map<string, Outcome[]>, answered: Map<OperationName, nu
 }
 
 /** The two lists are compared with each other, so they are measured in turn. */
-function together(only: OperationName[]): OperationName[][] {
+function groupOperations(only: OperationName[]): OperationName[][] {
   const isList = (name: OperationName) => name === 'small' || name === 'large'
   const others = only.filter(name => !isList(name)).map(name => [name])
   return [...others, only.filter(isList)].filter(names => names.length > 0)
 }
 
 /** The bare server ignores the request, so one operation is enough. */
-function pairsOf(servers: Server[], names: OperationName[], first: OperationName | undefined) {
+function listPairs(servers: Server[], names: OperationName[], first: OperationName | undefined) {
   return servers.flatMap(server =>
     names
       .filter(name => server.variant !== 'nothing' || name === first)

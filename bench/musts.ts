@@ -15,25 +15,25 @@ const LIST_COST_MAX = 1.25
 const CREATE_P99_MAX_MS = 50
 
 export function judge(results: Results, only: OperationName[]): Verdict[] {
-  const ofReference = (name: OperationName, title: string) => {
+  const judgeShare = (name: OperationName, title: string) => {
     const share = results.ratio([name, 'fast'], [name, 'fastify'])
     const promise = `${title}: at least ${SHARE_MIN * 100} % of Fastify + pg`
     const figure = `${Math.round(share * 100)} %`
     return { of: [name], promise, figure, holds: share >= SHARE_MIN }
   }
   const verdicts: Judged[] = [
-    ofReference('create', 'create charge'),
-    overNext(results),
-    tailOfCreate(results),
-    ofReference('read', 'read charge'),
-    ofReference('account', 'read account'),
-    ofReference('withdraw', 'withdraw on one account'),
-    listCost(results),
+    judgeShare('create', 'create charge'),
+    judgeOverNext(results),
+    judgeCreateTail(results),
+    judgeShare('read', 'read charge'),
+    judgeShare('account', 'read account'),
+    judgeShare('withdraw', 'withdraw on one account'),
+    judgeListCost(results),
   ]
   return verdicts.filter(({ of }) => of.every(name => only.includes(name)))
 }
 
-function overNext(results: Results): Judged {
+function judgeOverNext(results: Results): Judged {
   const times = results.ratio(['create', 'fast'], ['create', 'next'])
   return {
     of: ['create'],
@@ -43,7 +43,7 @@ function overNext(results: Results): Judged {
   }
 }
 
-function tailOfCreate(results: Results): Judged {
+function judgeCreateTail(results: Results): Judged {
   const { p99 } = results.of(['create', 'fast'])
   return {
     of: ['create'],
@@ -53,7 +53,7 @@ function tailOfCreate(results: Results): Judged {
   }
 }
 
-function listCost(results: Results): Judged {
+function judgeListCost(results: Results): Judged {
   const cost = results.ratio(['small', 'fast'], ['large', 'fast'])
   return {
     of: ['small', 'large'],

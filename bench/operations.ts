@@ -9,13 +9,13 @@ interface Operation {
   title: string
   requests: (world: World) => Buffer[]
   /** Returns the first wrong field of the first response, or null. */
-  wrong: (answer: Answer, world: World) => string | null
+  findWrongField: (body: ResponseBody, world: World) => string | null
   /** Whether two servers must return equal values or only the same shape. */
   same: 'values' | 'shape'
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a response of unknown shape, checked field by field.
-type Answer = any
+type ResponseBody = any
 
 const WITHDRAWAL = { amount: 1_000, pix_key: 'ana@example.com', pix_key_type: 'email' }
 /** Enough different amounts that a server cannot cache a response. */
@@ -33,12 +33,12 @@ export const OPERATIONS: Record<OperationName, Operation> = {
           amount: CHARGE.amount + more,
         }),
       ),
-    wrong: ({ status, data }) =>
-      firstFalse({
+    findWrongField: ({ status, data }) =>
+      findFailedClaim({
         status: status === 'success' && data.status === 'pending',
         transaction_id: isUuid(data.transaction_id),
         amount: data.amount === CHARGE.amount,
-        br_code: amountOf(data.br_code) === CHARGE.amount,
+        br_code: decodeAmount(data.br_code) === CHARGE.amount,
         metadata: isDeepStrictEqual(data.metadata, CHARGE.metadata),
       }),
     same: 'shape',
@@ -47,11 +47,11 @@ export const OPERATIONS: Record<OperationName, Operation> = {
     title: 'read charge',
     requests: ({ merchant, chargeIds }) =>
       chargeIds.map(id => writeRequest('GET', `/api/transactions/${id}`, merchant.token)),
-    wrong: ({ status, data }, { chargeIds }) =>
-      firstFalse({
+    findWrongField: ({ status, data }, { chargeIds }) =>
+      findFailedClaim({
         status: status === 'success' && data.status === 'pending',
         id: data.transaction_id === chargeIds[0] && data.id === chargeIds[0],
-        br_code: amountOf(data.br_code) === CHARGE.amount,
+        br_code: decodeAmount(data.br_code) === CHARGE.amount,
         client_doc: data.client_doc === CHARGE.client_doc,
         created_at: TIME.test(data.created_at),
       }),
@@ -60,15 +60,15 @@ export const OPERATIONS: Record<OperationName, Operation> = {
   account: {
     title: 'read account',
     requests: ({ merchant }) => [writeRequest('GET', '/api/account', merchant.token)],
-    wrong: (answer, { merchant: { name }, balance }) =>
-      firstFalse({ account: isDeepStrictEqual(answer, { name, balance }) }),
+    findWrongField: (body, { merchant: { name }, balance }) =>
+      findFailedClaim({ account: isDeepStrictEqual(body, { name, balance }) }),
     same: 'values',
   },
   withdraw: {
     title: 'withdraw, one account',
     requests: ({ hot }) => [writeRequest('POST', '/api/withdrawals', hot.token, WITHDRAWAL)],
-    wrong: ({ message, data }) =>
-      firstFalse({
+    findWrongField: ({ message, data }) =>
+      findFailedClaim({
         message: typeof message === 'string',
         id: isUuid(data.id),
         status: data.status === 'pending',
@@ -87,32 +87,37 @@ function list(owner: 'small' | 'large'): Operation {
   return {
     title: `list of ${LIST_LIMIT}`,
     requests: world => [writeRequest('GET', path, world[owner].token)],
-    wrong: ({ data, next_cursor }) =>
-      firstFalse({
+    findWrongField: ({ data, next_cursor }) =>
+      findFailedClaim({
         data: data.length === LIST_LIMIT,
-        order: data.every((one: Answer, at: number) => at === 0 || one.id < data[at - 1].id),
+        order: data.every((one: ResponseBody, at: number) => at === 0 || one.id < data[at - 1].id),
         next_cursor: typeof next_cursor === 'string',
       }),
     same: 'values',
   }
 }
 
-function firstFalse(claims: Record<string, boolean>): string | null {
+function findFailedClaim(claims: Record<string, boolean>): string | null {
   return Object.entries(claims).find(([, holds]) => !holds)?.[0] ?? null
 }
 
-function amountOf(code: string): number | null {
+function decodeAmount(code: string): number | null {
   const reading = parseBrCode(code)
   return reading.ok ? reading.code.amount : null
 }
 
-export function requireRight(name: OperationName, text: string, world: World, other?: string) {
+export function requireValidResponse(
+  name: OperationName,
+  text: string,
+  world: World,
+  other?: string,
+) {
   const operation = OPERATIONS[name]
-  const answer = JSON.parse(text)
-  const wrong = operation.wrong(answer, world)
-  if (wrong) throw new Error(`${operation.title}: ${wrong} is wrong in ${text}`)
+  const body = JSON.parse(text)
+  const wrongField = operation.findWrongField(body, world)
+  if (wrongField) throw new Error(`${operation.title}: ${wrongField} is wrong in ${text}`)
   if (other === undefined) return
-  const [mine, theirs] = [answer, JSON.parse(other)].map(one =>
+  const [mine, theirs] = [body, JSON.parse(other)].map(one =>
     operation.same === 'values' ? withoutCursor(one) : shapeOf(one),
   )
   if (isDeepStrictEqual(mine, theirs)) return
@@ -120,11 +125,11 @@ export function requireRight(name: OperationName, text: string, world: World, ot
 }
 
 /** Cursors differ between servers. */
-function withoutCursor({ next_cursor, ...rest }: Answer): Answer {
+function withoutCursor({ next_cursor, ...rest }: ResponseBody): ResponseBody {
   return { ...rest, next_cursor: typeof next_cursor }
 }
 
-function shapeOf(value: Answer): Answer {
+function shapeOf(value: ResponseBody): ResponseBody {
   if (typeof value !== 'object' || value === null) return typeof value
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shapeOf(inner)]))
 }

@@ -46,9 +46,9 @@ const USAGE = `npm run bench -- [--quick] [--rounds 5] [--only create,read,accou
 npm run bench -- [--quick] --only webhooks,deliveries,sweep,hot,pages
 npm run bench -- --profile create [--server fast|next|fastify]`
 
-export function readOptions(words: string[]): Options {
+export function readOptions(args: string[]): Options {
   const { values } = parseArgs({
-    args: words,
+    args,
     options: {
       quick: { type: 'boolean', default: false },
       rounds: { type: 'string' },
@@ -62,24 +62,24 @@ export function readOptions(words: string[]): Options {
     throw new Error(`--rounds is a whole number, ${ROUNDS_MIN} or more\n${USAGE}`)
   const variant = VARIANTS.find(known => known === values.server)
   if (!variant) throw new Error(`Unknown server: ${values.server}\n${USAGE}`)
-  const [profile = null] = values.profile === undefined ? [] : operationsIn(values.profile)
+  const [profile = null] = values.profile === undefined ? [] : parseOperations(values.profile)
   const all = [...OPERATION_NAMES, ...AFTER_NAMES].join(',')
-  const chosen = profile ? { only: [profile], after: [] } : namesIn(values.only ?? all)
+  const chosen = profile ? { only: [profile], after: [] } : parseNames(values.only ?? all)
   const sizes = values.quick ? QUICK : FULL
   return { ...chosen, rounds, profile, variant, ...sizes }
 }
 
-function operationsIn(text: string): OperationName[] {
-  const { only, after } = namesIn(text)
+function parseOperations(text: string): OperationName[] {
+  const { only, after } = parseNames(text)
   if (after.length === 0) return only
   throw new Error(`Only API operations can be profiled: ${text}\n${USAGE}`)
 }
 
 /** `list` selects both lists, because they are compared. */
-function namesIn(text: string): Pick<Options, 'only' | 'after'> {
-  const wanted = text.split(',').flatMap(name => (name === 'list' ? ['small', 'large'] : [name]))
-  const only = OPERATION_NAMES.filter(name => wanted.includes(name))
-  const after = AFTER_NAMES.filter(name => wanted.includes(name))
-  if (only.length + after.length === new Set(wanted).size) return { only, after }
+function parseNames(text: string): Pick<Options, 'only' | 'after'> {
+  const names = text.split(',').flatMap(name => (name === 'list' ? ['small', 'large'] : [name]))
+  const only = OPERATION_NAMES.filter(name => names.includes(name))
+  const after = AFTER_NAMES.filter(name => names.includes(name))
+  if (only.length + after.length === new Set(names).size) return { only, after }
   throw new Error(`Unknown operation: ${text}\n${USAGE}`)
 }

@@ -20,7 +20,7 @@ const VARIANTS = ['fast', 'next', 'fastify'] as const
 const SHORT = { fast: 'Troco, front', next: 'Troco, plain Next', fastify: 'Fastify + pg' }
 
 /** At most 100 columns wide. */
-export function writeReport(
+export function formatReport(
   results: Results,
   memory: Memory[],
   verdicts: Verdict[],
@@ -29,13 +29,13 @@ export function writeReport(
   return [
     ...describeRun(options),
     '',
-    ...table(results, options),
+    ...formatTable(results, options),
     '',
-    ...alone(results, options),
+    ...formatSingleClient(results, options),
     '',
-    ...memoryLines(memory),
+    ...formatMemory(memory),
     '',
-    ...verdicts.map(writeVerdict),
+    ...verdicts.map(formatVerdict),
     '',
   ].join('\n')
 }
@@ -44,9 +44,9 @@ function describeMachine(): string {
   return `Node ${process.versions.node}, ${availableParallelism()} cores`
 }
 
-export function writeSection({ title, lines, verdicts }: Section): string {
+export function formatSection({ title, lines, verdicts }: Section): string {
   const where = `${title} (${describeMachine()}, shared by all processes)`
-  return ['', where, ...lines.map(line => `  ${line}`), ...verdicts.map(writeVerdict), ''].join(
+  return ['', where, ...lines.map(line => `  ${line}`), ...verdicts.map(formatVerdict), ''].join(
     '\n',
   )
 }
@@ -58,11 +58,11 @@ function describeRun({ rounds, measureMs }: Options): string[] {
   ]
 }
 
-function table(results: Results, options: Options): string[] {
+function formatTable(results: Results, options: Options): string[] {
   const groups = VARIANTS.map(variant => SHORT[variant].padStart(GROUP)).join('')
   const names = ['req/s', 'p50', 'p99'].map((name, at) => name.padStart(CELLS[at] ?? 0)).join('')
   const rows = options.only.map(name => {
-    const cells = VARIANTS.map(variant => cell(results.of([name, variant]))).join('')
+    const cells = VARIANTS.map(variant => formatCell(results.of([name, variant]))).join('')
     const share = results.ratio([name, 'fast'], [name, 'fastify'])
     const times = results.ratio([name, 'fast'], [name, 'next'])
     const ratios = [`${Math.round(share * 100)} %`, `${times.toFixed(1)} x`]
@@ -70,7 +70,7 @@ function table(results: Results, options: Options): string[] {
     return titleOf(name, options).padEnd(TITLE) + cells + aligned
   })
   const [first] = options.only
-  const floor = first && TITLES.nothing.padEnd(TITLE) + cell(results.of([first, 'nothing']))
+  const floor = first && TITLES.nothing.padEnd(TITLE) + formatCell(results.of([first, 'nothing']))
   return [
     ' '.repeat(TITLE) + groups + 'of'.padStart(RATIO) + 'of'.padStart(RATIO),
     'operation'.padEnd(TITLE) +
@@ -82,7 +82,7 @@ function table(results: Results, options: Options): string[] {
   ]
 }
 
-function alone(results: Results, options: Options): string[] {
+function formatSingleClient(results: Results, options: Options): string[] {
   const width = Math.max(...options.only.map(name => titleOf(name, options).length))
   return [
     'One client, Troco through the front:',
@@ -92,7 +92,7 @@ function alone(results: Results, options: Options): string[] {
   ]
 }
 
-function memoryLines(memory: Memory[]): string[] {
+function formatMemory(memory: Memory[]): string[] {
   return [
     'Memory of the server (RSS), before and after load:',
     ...memory.map(
@@ -102,22 +102,22 @@ function memoryLines(memory: Memory[]): string[] {
   ]
 }
 
-function writeVerdict({ promise, figure, holds }: Verdict): string {
+function formatVerdict({ promise, figure, holds }: Verdict): string {
   return `${holds ? 'pass' : 'FAIL'}  ${promise}: ${figure}`
 }
 
 function titleOf(name: OperationName, { smallList, largeList }: Options): string {
   const { title } = OPERATIONS[name]
-  if (name === 'small') return `${title} of ${inWords(smallList)}`
-  if (name === 'large') return `${title} of ${inWords(largeList)}`
+  if (name === 'small') return `${title} of ${formatCount(smallList)}`
+  if (name === 'large') return `${title} of ${formatCount(largeList)}`
   return title
 }
 
-function inWords(many: number): string {
-  return many.toLocaleString('en')
+function formatCount(value: number): string {
+  return value.toLocaleString('en')
 }
 
-function cell({ perSecond, p50, p99 }: Figure): string {
+function formatCell({ perSecond, p50, p99 }: Figure): string {
   const texts = [Math.round(perSecond).toLocaleString('en'), p50.toFixed(2), p99.toFixed(1)]
   return texts.map((text, at) => text.padStart(CELLS[at] ?? 0)).join('')
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inheritedEnv } from '#lib/base/env.ts'
-import { freePort } from '#lib/testing/server.ts'
+import { findFreePort } from '#lib/testing/server.ts'
 
 export const VARIANTS = ['fast', 'next', 'fastify', 'nothing'] as const
 export type Variant = (typeof VARIANTS)[number]
@@ -35,7 +35,7 @@ const PROGRAMS: Record<Variant, string[]> = {
 const children: ChildProcess[] = []
 const printed = new WeakMap<ChildProcess, string>()
 
-export function adopt(child: ChildProcess): ChildProcess {
+export function trackChild(child: ChildProcess): ChildProcess {
   children.push(child)
   return child
 }
@@ -62,44 +62,46 @@ export async function startServer(
   settings: Record<string, string>,
   flags: string[] = [],
 ): Promise<Server> {
-  const port = await freePort()
+  const port = await findFreePort()
   const lane = { API_LANE: variant === 'next' ? 'next' : 'fast', PORT: String(port) }
   const child = startProgram([...flags, ...PROGRAMS[variant]], { ...settings, ...lane })
-  await untilReady(child, TITLES[variant], async () => {
-    const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null)
-    return answer?.ok ?? false
+  await waitUntilReady(child, TITLES[variant], async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null)
+    return response?.ok ?? false
   })
   return { variant, port, child }
 }
 
 export async function startWorker(settings: Record<string, string>): Promise<ChildProcess> {
   const child = startProgram(['bin/troco.ts', 'worker'], settings)
-  await untilReady(child, 'the worker', async () => saidBy(child).includes('The worker is running'))
+  await waitUntilReady(child, 'the worker', async () =>
+    outputOf(child).includes('The worker is running'),
+  )
   return child
 }
 
-function startProgram(words: string[], settings: Record<string, string>): ChildProcess {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...words], {
+function startProgram(args: string[], settings: Record<string, string>): ChildProcess {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
     env: { ...inheritedEnv(), ...settings, NODE_ENV: 'production' },
     // The child exits when the channel closes.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
-  adopt(child)
+  trackChild(child)
   child.stderr?.on('data', chunk => {
-    printed.set(child, (saidBy(child) + chunk).slice(-PRINTED_MAX))
+    printed.set(child, (outputOf(child) + chunk).slice(-PRINTED_MAX))
   })
   return child
 }
 
-async function untilReady(child: ChildProcess, title: string, isReady: () => Promise<boolean>) {
+async function waitUntilReady(child: ChildProcess, title: string, isReady: () => Promise<boolean>) {
   for (const began = Date.now(); Date.now() - began < READY_MAX_MS; await sleep(50)) {
     if (child.exitCode !== null || child.signalCode) break
     if (await isReady()) return
   }
-  throw new Error(`${title} did not start: ${saidBy(child)}`)
+  throw new Error(`${title} did not start: ${outputOf(child)}`)
 }
 
-function saidBy(child: ChildProcess): string {
+function outputOf(child: ChildProcess): string {
   return printed.get(child) ?? ''
 }
 

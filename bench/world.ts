@@ -54,8 +54,8 @@ export async function makeWorld(options: Options, databaseUrl: string): Promise<
   const hot = await makeMerchant('Loja Movimentada')
   const small = await makeMerchant('Cem Mil Vendas')
   const large = await makeMerchant('Um Milhão de Vendas')
-  await receive(merchant, BALANCE)
-  await receive(hot, AMOUNT_MAX)
+  await fundMerchant(merchant, BALANCE)
+  await fundMerchant(hot, AMOUNT_MAX)
   const chargeIds: string[] = []
   for (let made = 0; made < CHARGES_TO_READ; made++) {
     chargeIds.push((await createCharge(merchant, 'test', CHARGE, '127.0.0.1')).id)
@@ -66,9 +66,9 @@ export async function makeWorld(options: Options, databaseUrl: string): Promise<
   }
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
   try {
-    await pool.query(NEIGHBOURS)
-    if (only.includes('small')) await fill(pool, small, smallList)
-    if (only.includes('large')) await fill(pool, large, largeList)
+    await pool.query(INSERT_NEIGHBORS)
+    if (only.includes('small')) await insertPastCharges(pool, small, smallList)
+    if (only.includes('large')) await insertPastCharges(pool, large, largeList)
     await pool.query('VACUUM ANALYZE')
   } finally {
     await pool.end()
@@ -79,12 +79,12 @@ export async function makeWorld(options: Options, databaseUrl: string): Promise<
 export async function makeMerchant(name: string): Promise<Account & Merchant> {
   const ownerEmail = `${name.replace(/\W/g, '').toLowerCase()}@troco.example`
   const account = await createAccount({ name, ownerEmail }, ACTOR)
-  const wanted = { accountId: account.id, mode: 'test' as const, name: 'bench' }
-  const { token } = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+  const tokenOptions = { accountId: account.id, mode: 'test' as const, name: 'bench' }
+  const { token } = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
   return { ...account, token }
 }
 
-async function receive(account: Account, amount: number): Promise<void> {
+async function fundMerchant(account: Account, amount: number): Promise<void> {
   const { id } = await createCharge(account, 'test', { ...CHARGE, amount }, null)
   await simulateCharge(account.id, id, 'paid')
 }
@@ -93,7 +93,7 @@ async function receive(account: Account, amount: number): Promise<void> {
  * Past charges, one every few seconds until now: a fifth pending, the others expired or failed,
  * because paid ones would need ledger entries.
  */
-async function fill(pool: pg.Pool, account: Merchant, total: number): Promise<void> {
+async function insertPastCharges(pool: pg.Pool, account: Merchant, total: number): Promise<void> {
   const example = 'f'.repeat(32)
   const code = {
     txid: example,
@@ -106,13 +106,13 @@ async function fill(pool: pg.Pool, account: Merchant, total: number): Promise<vo
   const parts = Array.from({ length: Math.ceil(total / ROWS_PER_STATEMENT) }, (_, at) => {
     const from = at * ROWS_PER_STATEMENT + 1
     const to = Math.min(total, from + ROWS_PER_STATEMENT - 1)
-    return pool.query(FILL, [account.id, from, to, total, before, after])
+    return pool.query(INSERT_CHARGES, [account.id, from, to, total, before, after])
   })
   await Promise.all(parts)
 }
 
 /** A thousand other merchants with a token and empty ledger accounts. */
-const NEIGHBOURS = `
+const INSERT_NEIGHBORS = `
   WITH made AS (
     INSERT INTO accounts (id, name)
     SELECT gen_random_uuid(), 'Loja ' || n FROM generate_series(1, 1000) AS n RETURNING id
@@ -124,7 +124,7 @@ const NEIGHBOURS = `
     unnest(ARRAY['available', 'outbound', 'external']) AS ledger`
 
 /** The BR codes have the right length and a wrong checksum: they are never paid. */
-const FILL = `
+const INSERT_CHARGES = `
   INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
     client_name, client_email, client_doc, ip, metadata, expires_at, due_at, created_at, updated_at)
   SELECT $1::uuid, hex::uuid, 'test', status, 500 + n % 90000, hex, hex, $5 || hex || $6,

@@ -10,7 +10,7 @@ const parent = process.ppid
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
 const [command = 'start', ...rest] = process.argv.slice(2)
-const words = command === 'troco' ? rest : [command, ...rest]
+const commandArgs = command === 'troco' ? rest : [command, ...rest]
 /** An orphan stops at once, as if the signal had reached it. */
 const ORPHAN_CHECK_MS = 100
 const tests = ['test', 'verify', 'torture'].includes(command)
@@ -24,23 +24,23 @@ const PROGRAMS = {
 
 try {
   // The test runner asks for the pages itself, once it knows which tests need them.
-  await prepare({ pages: ['start', 'torture', 'bench'].includes(words[0]) })
+  await prepare({ pages: ['start', 'torture', 'bench'].includes(commandArgs[0]) })
 } catch (error) {
   process.stderr.write(`${error.message}\n`)
   process.exit(1)
 }
-hand(findNode(), [PROGRAMS[command] ?? 'bin/troco.ts', ...words])
+handOver(findNode(), [PROGRAMS[command] ?? 'bin/troco.ts', ...commandArgs])
 
 /**
  * Hands over to the pinned Node and ends as it ends. The open channel is how it learns that we were
  * killed: then it stops by itself, the database last.
  */
-function hand(node, args) {
+function handOver(node, args) {
   const path = resolve('node_modules/.bin') + delimiter + (process.env.PATH ?? '')
   const flags = ['--disable-warning=ExperimentalWarning']
   const child = spawn(node, [...flags, ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, PATH: path, NODE_ENV: nodeEnvOf(words[0]) },
+    env: { ...process.env, PATH: path, NODE_ENV: nodeEnvOf(commandArgs[0]) },
   })
   // npm passes a signal to its shell only, and the shell to nobody: so we look whether it lives.
   setInterval(() => process.ppid === parent || child.kill('SIGTERM'), ORPHAN_CHECK_MS).unref()

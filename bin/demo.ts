@@ -6,7 +6,7 @@ import { env } from '#lib/base/env.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
-import { DEMO_ADMIN, DEMO_MERCHANT, makeDemoWorld } from '#prisma/seed.ts'
+import { createDemoData, DEMO_ADMIN, DEMO_MERCHANT } from '#prisma/seed.ts'
 
 /** Advisory lock id, so that servers that start together on one database create one set of demo data. */
 const LOCK = 72_707_370
@@ -26,13 +26,13 @@ export async function openDemo(folder: string): Promise<Demo> {
   await lock.connect()
   try {
     await lock.query('SELECT pg_advisory_lock($1)', [LOCK])
-    const account = await makeDemoWorld(DEMO_PASSWORD)
+    const account = await createDemoData(DEMO_PASSWORD)
     const file = join(folder, 'demo.json')
     const demo: Demo = {
       base_url: `${PUBLIC_URL}/api`,
       merchant: { email: DEMO_MERCHANT, password: DEMO_PASSWORD },
       admin: { email: DEMO_ADMIN, password: DEMO_PASSWORD },
-      token: (await workingToken(file, account.id)) ?? (await newToken(account.id)),
+      token: (await findWorkingToken(file, account.id)) ?? (await issueDemoToken(account.id)),
     }
     writePrivate(file, demo)
     return demo
@@ -41,7 +41,7 @@ export async function openDemo(folder: string): Promise<Demo> {
   }
 }
 
-async function workingToken(file: string, accountId: string): Promise<string | null> {
+async function findWorkingToken(file: string, accountId: string): Promise<string | null> {
   if (!existsSync(file)) return null
   const token = readToken(file)
   const caller = token ? await verifyToken(token) : null
@@ -58,8 +58,13 @@ function readToken(file: string): string | null {
   }
 }
 
-async function newToken(accountId: string): Promise<string> {
-  const wanted = { accountId, mode: 'test' as const, name: 'Demo', permissions: [...PERMISSIONS] }
-  const { token } = await issueToken(wanted, { type: 'system' })
+async function issueDemoToken(accountId: string): Promise<string> {
+  const tokenOptions = {
+    accountId,
+    mode: 'test' as const,
+    name: 'Demo',
+    permissions: [...PERMISSIONS],
+  }
+  const { token } = await issueToken(tokenOptions, { type: 'system' })
   return token
 }

@@ -8,11 +8,14 @@ const CHECK_MS = 500
  * Restarts the embedded PostgreSQL after it died. On its old port, connections recover by themselves;
  * on another port this process stops, so that its supervisor restarts it.
  */
-export function keepAlive(first: Embedded, open: () => Promise<Embedded>): () => Promise<void> {
+export function supervisePostgres(
+  first: Embedded,
+  open: () => Promise<Embedded>,
+): () => Promise<void> {
   const opened = [first]
-  let reviving: Promise<void> | null = null
+  let restarting: Promise<void> | null = null
 
-  async function revive(): Promise<void> {
+  async function restart(): Promise<void> {
     try {
       const next = await open()
       opened.push(next)
@@ -25,15 +28,15 @@ export function keepAlive(first: Embedded, open: () => Promise<Embedded>): () =>
 
   const checking = setInterval(() => {
     const pid = opened.at(-1)?.pid ?? 0
-    if (reviving || readProcessIdentity(pid) !== null) return
-    reviving = revive().finally(() => {
-      reviving = null
+    if (restarting || readProcessIdentity(pid) !== null) return
+    restarting = restart().finally(() => {
+      restarting = null
     })
   }, CHECK_MS)
 
   return async () => {
     clearInterval(checking)
-    await reviving
+    await restarting
     for (const embedded of opened) await embedded.release()
   }
 }

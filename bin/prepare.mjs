@@ -34,13 +34,13 @@ export async function prepare({ pages }) {
   const copy = '.cache/tsconfig.next.json'
   if (!existsSync(copy)) writeFileSync(copy, '{ "extends": "../tsconfig.json", "include": [] }\n')
   const steps = [install, generate, ...(pages ? [build] : [])]
-  if (steps.every(step => isMade(step()))) return
-  await locked(async () => {
+  if (steps.every(step => isUpToDate(step()))) return
+  await withLock(async () => {
     for (const step of steps) {
-      const wanted = step()
-      if (isMade(wanted)) continue
-      await make(wanted)
-      writeFileSync(wanted.stamp, wanted.madeFrom)
+      const target = step()
+      if (isUpToDate(target)) continue
+      await runStep(target)
+      writeFileSync(target.stamp, target.madeFrom)
     }
   })
 }
@@ -109,7 +109,7 @@ function fingerprint(paths) {
   return hash.digest('hex')
 }
 
-function isMade({ stamp, madeFrom }) {
+function isUpToDate({ stamp, madeFrom }) {
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === madeFrom
 }
 
@@ -126,7 +126,7 @@ export function findNode() {
 }
 
 /** Runs one long step, says that it lives, and shows what it printed only when it failed. */
-function make({ title, command, env = () => ({}), after = () => {} }) {
+function runStep({ title, command, env = () => ({}), after = () => {} }) {
   const began = Date.now()
   process.stderr.write(`${title}…\n`)
   const alive = setInterval(() => {
@@ -138,11 +138,11 @@ function make({ title, command, env = () => ({}), after = () => {} }) {
     const stdio = ['ignore', 'pipe', 'pipe']
     const child = spawn(program, args, { stdio, env: { ...process.env, ...env() } })
     let printed = ''
-    const keep = chunk => {
+    const collect = chunk => {
       printed = (printed + chunk).slice(-20_000)
     }
-    child.stdout.on('data', keep)
-    child.stderr.on('data', keep)
+    child.stdout.on('data', collect)
+    child.stderr.on('data', collect)
     child.on('error', fail)
     child.on('close', code => {
       clearInterval(alive)
@@ -157,9 +157,9 @@ function make({ title, command, env = () => ({}), after = () => {} }) {
 }
 
 /** One at a time in this checkout; the lock of one that was killed stops being touched. */
-async function locked(work) {
+async function withLock(work) {
   const lock = '.cache/bootstrap.lock'
-  while (!take(lock)) {
+  while (!tryLock(lock)) {
     if (isStale(lock)) rmSync(lock, { force: true })
     else await new Promise(done => setTimeout(done, 200))
   }
@@ -175,7 +175,7 @@ async function locked(work) {
   }
 }
 
-function take(lock) {
+function tryLock(lock) {
   try {
     writeFileSync(lock, '', { flag: 'wx' })
     return true

@@ -1,5 +1,5 @@
 import { openDataFolder } from '#bin/data-folder.ts'
-import { keepAlive } from '#bin/keep-alive.ts'
+import { supervisePostgres } from '#bin/keep-alive.ts'
 import { disconnect } from '#lib/base/db/client.ts'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
 import { migrate } from '#lib/base/db/migrate.ts'
@@ -36,14 +36,14 @@ export async function openRuntime(options: Options = {}): Promise<Runtime> {
     })
   }
   const onProgress = (line: string) => process.stderr.write(`${line}\n`)
-  const inside = opened && !DATABASE_URL ? opened : null
-  const open = ({ folder, secrets }: NonNullable<typeof inside>) =>
+  const dataFolder = opened && !DATABASE_URL ? opened : null
+  const openPostgres = ({ folder, secrets }: NonNullable<typeof dataFolder>) =>
     openEmbedded({ dataFolder: folder, password: secrets.database, onProgress })
-  const embedded = inside && (await open(inside))
+  const embedded = dataFolder && (await openPostgres(dataFolder))
   if (embedded) supplyEnv({ DATABASE_URL: embedded.url })
   const release =
-    inside && embedded && options.staysUp
-      ? keepAlive(embedded, () => open(inside))
+    dataFolder && embedded && options.staysUp
+      ? supervisePostgres(embedded, () => openPostgres(dataFolder))
       : embedded?.release
   const close = async () => {
     await disconnect()

@@ -12,24 +12,24 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { listProcessesIn } from '#lib/base/db/process.ts'
 import {
-  killEverything,
-  makePlace,
-  type Place,
+  type Installation,
+  killProcesses,
+  makeInstallation,
   processesOf,
   runCommand,
   startServer,
-  untilGone,
+  waitUntilStopped,
 } from '#lib/testing/process.ts'
 import { makeDatabase } from '#lib/testing/stage.ts'
 
-let place: Place
+let installation: Installation
 
 beforeEach(async () => {
-  place = await makePlace()
+  installation = await makeInstallation()
 })
 afterEach(async () => {
-  await killEverything(place)
-  place.remove()
+  await killProcesses(installation)
+  installation.remove()
 })
 
 interface Demo {
@@ -38,7 +38,7 @@ interface Demo {
 }
 
 function readDemo(): Demo {
-  return JSON.parse(readFileSync(join(place.folder, 'data', 'demo.json'), 'utf8'))
+  return JSON.parse(readFileSync(join(installation.folder, 'data', 'demo.json'), 'utf8'))
 }
 
 function createCharge(demo: Demo): Promise<Response> {
@@ -55,82 +55,82 @@ function createCharge(demo: Demo): Promise<Response> {
   })
 }
 
-function postgresOf(where: Place) {
+function listPostgresProcesses(where: Installation) {
   return processesOf(where).filter(({ command }) => /postgres/.test(command))
 }
 
 test('a start prints URL, logins and token, and the printed curl command creates a charge', async () => {
-  const started = await startServer(place)
+  const started = await startServer(installation)
   const demo = readDemo()
-  expect(started.output()).toContain(`http://localhost:${place.port}`)
+  expect(started.output()).toContain(`http://localhost:${installation.port}`)
   for (const value of ['demo@troco.local', 'admin@troco.local', demo.token])
     expect(started.output()).toContain(value)
-  expect(statSync(join(place.folder, 'data', 'demo.json')).mode & 0o777).toBe(0o600)
+  expect(statSync(join(installation.folder, 'data', 'demo.json')).mode & 0o777).toBe(0o600)
   const curl =
     /curl (\S+)[\s\S]*?-H '(Auth[^']+)'[\s\S]*?-H '(Content[^']+)'[\s\S]*?-d '([^']+)'/.exec(
       started.output(),
     )
   const [, address = '', bearer = '', type = '', body = ''] = curl ?? []
   const headers = Object.fromEntries([bearer, type].map(line => line.split(': ')))
-  const answer = await fetch(address, { method: 'POST', headers, body })
-  expect(answer.status).toBe(200)
-  expect(await answer.json()).toMatchObject({
+  const response = await fetch(address, { method: 'POST', headers, body })
+  expect(response.status).toBe(200)
+  expect(await response.json()).toMatchObject({
     status: 'success',
     data: { amount: 1500, status: 'pending' },
   })
 
-  const verified = await runCommand(['troco', 'ledger', 'verify'], place.settings)
+  const verified = await runCommand(['troco', 'ledger', 'verify'], installation.settings)
   expect(verified.output).toMatch(/\d+ transfers, \d+ entries/)
   expect(verified.code).toBe(0)
 
   started.child.kill('SIGTERM')
   expect(await started.ended).toBe(0)
-  await untilGone(place, 1_000)
+  await waitUntilStopped(installation, 1_000)
 })
 
 test('SIGINT to the whole process group stops web, worker and PostgreSQL', async () => {
-  const started = await startServer(place)
-  const ours = processesOf(place).filter(({ command }) => !/postgres/.test(command))
+  const started = await startServer(installation)
+  const ours = processesOf(installation).filter(({ command }) => !/postgres/.test(command))
   for (const { pid } of ours) process.kill(pid, 'SIGINT')
   expect(await started.ended).toBe(0)
-  await untilGone(place, 1_000)
+  await waitUntilStopped(installation, 1_000)
 })
 
 test('killing the bootstrap process stops its server and PostgreSQL', async () => {
-  const started = await startServer(place)
+  const started = await startServer(installation)
   started.child.kill('SIGKILL')
   await started.ended
-  await untilGone(place)
+  await waitUntilStopped(installation)
 })
 
 test('a PostgreSQL that outlives its parent is adopted, then stopped, by the command line', async () => {
-  const started = await startServer(place)
-  const [survivor] = postgresOf(place)
-  for (const { pid, command } of processesOf(place))
+  const started = await startServer(installation)
+  const [survivor] = listPostgresProcesses(installation)
+  for (const { pid, command } of processesOf(installation))
     if (!/postgres/.test(command)) process.kill(pid, 'SIGKILL')
   await started.ended
-  expect(postgresOf(place).map(({ pid }) => pid)).toContain(survivor?.pid)
-  const listed = await runCommand(['troco', 'account', 'list'], place.settings)
+  expect(listPostgresProcesses(installation).map(({ pid }) => pid)).toContain(survivor?.pid)
+  const listed = await runCommand(['troco', 'account', 'list'], installation.settings)
   expect(listed.output).toMatch(/\tdemo@troco\.local\tactive\tLoja Aurora\n/)
   expect(listed.code).toBe(0)
-  await untilGone(place, 2_000)
+  await waitUntilStopped(installation, 2_000)
 })
 
 test('a port in use stops the start with one line of output and leaves no process', async () => {
-  const other = createServer().listen(place.port, '127.0.0.1')
-  const { code, output } = await runCommand(['start'], place.settings)
+  const other = createServer().listen(installation.port, '127.0.0.1')
+  const { code, output } = await runCommand(['start'], installation.settings)
   other.close()
   expect(code).toBe(1)
   expect(output.trim()).toBe(
-    `Port ${place.port} is already in use: stop the other program, or choose another port: PORT=${place.port + 1} npm start`,
+    `Port ${installation.port} is already in use: stop the other program, or choose another port: PORT=${installation.port + 1} npm start`,
   )
-  expect(processesOf(place)).toEqual([])
+  expect(processesOf(installation)).toEqual([])
 })
 
 test.each([
   [
     'a file where the data folder should be',
-    () => writeFileSync(join(place.folder, 'data'), ''),
+    () => writeFileSync(join(installation.folder, 'data'), ''),
     /^The data folder .* cannot be used/,
   ],
   [
@@ -140,58 +140,62 @@ test.each([
   ],
 ])('%s stops the start with one line of output', async (_what, damage, line) => {
   damage()
-  const { code, output } = await runCommand(['start'], place.settings)
+  const { code, output } = await runCommand(['start'], installation.settings)
   expect(code).toBe(1)
   expect(output.trim().split('\n')).toHaveLength(1)
   expect(output.trim()).toMatch(line)
-  expect(processesOf(place)).toEqual([])
+  expect(processesOf(installation)).toEqual([])
 })
 
 test('data of another PostgreSQL major version stops the start with one line of output', async () => {
-  await runCommand(['troco', 'account', 'list'], place.settings)
+  await runCommand(['troco', 'account', 'list'], installation.settings)
   writeData('postgres/PG_VERSION', '17\n')
-  const { code, output } = await runCommand(['start'], place.settings)
+  const { code, output } = await runCommand(['start'], installation.settings)
   expect(code).toBe(1)
   expect(output.trim()).toMatch(/^[^\n]*PostgreSQL 17[^\n]*$/)
-  expect(processesOf(place)).toEqual([])
+  expect(processesOf(installation)).toEqual([])
 })
 
 test('a start fails if secrets.json is missing beside existing data, and creates no new one', async () => {
-  await runCommand(['troco', 'account', 'list'], place.settings)
-  rmSync(join(place.folder, 'data', 'secrets.json'))
-  const { code, output } = await runCommand(['start'], place.settings)
+  await runCommand(['troco', 'account', 'list'], installation.settings)
+  rmSync(join(installation.folder, 'data', 'secrets.json'))
+  const { code, output } = await runCommand(['start'], installation.settings)
   expect(code).toBe(1)
   expect(output.trim()).toMatch(/^secrets\.json is missing in [^\n]*: restore it[^\n]*$/)
-  expect(readdirSync(join(place.folder, 'data'))).not.toContain('secrets.json')
+  expect(readdirSync(join(installation.folder, 'data'))).not.toContain('secrets.json')
 })
 
 test('a PostgreSQL killed under the server is restarted, and requests succeed again', async () => {
-  const started = await startServer(place)
+  const started = await startServer(installation)
   const demo = readDemo()
-  const file = join(place.folder, 'data', 'postgres', 'postmaster.pid')
+  const file = join(installation.folder, 'data', 'postgres', 'postmaster.pid')
   process.kill(Number.parseInt(readFileSync(file, 'utf8'), 10), 'SIGKILL')
   const seen = new Set<number>()
   for (const began = Date.now(); Date.now() - began < 20_000 && !seen.has(200); ) {
-    const answer = await createCharge(demo)
-    seen.add(answer.status)
-    if (answer.status !== 200) expect(await answer.json()).toEqual({ error: 'Service unavailable' })
+    const response = await createCharge(demo)
+    seen.add(response.status)
+    if (response.status !== 200)
+      expect(await response.json()).toEqual({ error: 'Service unavailable' })
     if (seen.has(200) && !seen.has(503)) seen.delete(200)
   }
   expect([...seen].sort()).toEqual([200, 503])
   started.child.kill('SIGTERM')
   expect(await started.ended).toBe(0)
-  await untilGone(place, 1_000)
+  await waitUntilStopped(installation, 1_000)
 })
 
 test('signing in while the database hangs returns 503 without internal details', async () => {
-  await startServer(place)
-  const origin = `http://localhost:${place.port}`
+  await startServer(installation)
+  const origin = `http://localhost:${installation.port}`
   const csrf = await fetch(`${origin}/api/auth/csrf`)
   const { csrfToken } = await csrf.json()
-  const database = listProcessesIn(realpathSync(join(place.folder, 'data', 'postgres')), 'postgres')
+  const database = listProcessesIn(
+    realpathSync(join(installation.folder, 'data', 'postgres')),
+    'postgres',
+  )
   expect(database.length).toBeGreaterThan(1)
   for (const pid of database) process.kill(pid, 'SIGSTOP')
-  const answer = await fetch(`${origin}/api/auth/callback/credentials`, {
+  const response = await fetch(`${origin}/api/auth/callback/credentials`, {
     method: 'POST',
     headers: {
       origin,
@@ -208,19 +212,19 @@ test('signing in while the database hangs returns 503 without internal details',
     }),
   })
   for (const pid of database) process.kill(pid, 'SIGCONT')
-  expect(answer.status).toBe(503)
-  expect(await answer.text()).not.toMatch(/prisma|invocation|127\.0\.0\.1/i)
+  expect(response.status).toBe(503)
+  expect(await response.text()).not.toMatch(/prisma|invocation|127\.0\.0\.1/i)
 })
 
 function writeData(file: string, text: string): void {
-  const path = join(place.folder, 'data', file)
+  const path = join(installation.folder, 'data', file)
   mkdirSync(join(path, '..'), { recursive: true })
   writeFileSync(path, text)
 }
 
 test('production reports all missing variables in one line', async () => {
   const { code, output } = await runCommand(['start'], {
-    ...place.settings,
+    ...installation.settings,
     TROCO_ENV: 'production',
   })
   expect(code).toBe(1)
@@ -231,15 +235,15 @@ test('production reports all missing variables in one line', async () => {
 
 test('with DATABASE_URL, neither the embedded PostgreSQL nor demo data is created', async () => {
   const settings = {
-    ...place.settings,
+    ...installation.settings,
     DATABASE_URL: await makeDatabase({ migrated: false }),
     TROCO_SECRET: 'an-operator-key-of-enough-length-9f8e7d6c5b4a',
-    PUBLIC_URL: `http://localhost:${place.port}`,
+    PUBLIC_URL: `http://localhost:${installation.port}`,
   }
-  const started = await startServer(place, settings)
-  expect(postgresOf(place)).toEqual([])
+  const started = await startServer(installation, settings)
+  expect(listPostgresProcesses(installation)).toEqual([])
   expect(started.output()).not.toContain('demo@')
-  expect(readdirSync(place.folder)).toEqual([])
+  expect(readdirSync(installation.folder)).toEqual([])
   const listed = await runCommand(['troco', 'account', 'list'], settings)
   expect(listed).toEqual({ code: 0, output: '' })
   started.child.kill('SIGTERM')

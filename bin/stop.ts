@@ -2,7 +2,7 @@
 const GRACE_MS = 9_000
 
 /** Resolves when the process must stop: on a signal, or when the parent process disconnects. */
-export function untilStopped(): Promise<void> {
+export function waitForStop(): Promise<void> {
   return new Promise(resolve => {
     const stop = () => {
       setTimeout(() => process.exit(1), GRACE_MS).unref()

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
-  killEverything,
-  makePlace,
-  type Place,
+  type Installation,
+  killProcesses,
+  makeInstallation,
   runCommand,
   startServer,
 } from '#lib/testing/process.ts'
@@ -19,20 +19,20 @@ interface Demo {
   token: string
 }
 
-let place: Place
+let installation: Installation
 beforeEach(async () => {
-  place = await makePlace()
+  installation = await makeInstallation()
 })
 afterEach(async () => {
-  await killEverything(place)
-  place.remove()
+  await killProcesses(installation)
+  installation.remove()
 })
 
 test('docs/integrating.md contains examples/receiver.mjs unchanged', () => {
   expect(readFileSync('docs/integrating.md', 'utf8')).toContain(readFileSync(RECEIVER, 'utf8'))
 })
 
-function shellOf(page: string, demo: Demo, receiver: string): string {
+function extractShellCommands(page: string, demo: Demo, receiver: string): string {
   const blocks = readFileSync(page, 'utf8').matchAll(/^```sh\n(.*?)^```/gms)
   return [...blocks]
     .map(([, commands = '']) => commands)
@@ -43,10 +43,13 @@ function shellOf(page: string, demo: Demo, receiver: string): string {
 }
 
 test('the commands of README.md and docs/integrating.md succeed and trigger webhooks', async () => {
-  const server = await startServer(place)
-  const demo: Demo = JSON.parse(readFileSync(join(place.folder, 'data', 'demo.json'), 'utf8'))
-  const words = ['troco', 'webhook', 'secret', '--account', demo.merchant.email]
-  const secret = (await runCommand(words, place.settings)).output.trim().split('\n').at(-1) ?? ''
+  const server = await startServer(installation)
+  const demo: Demo = JSON.parse(
+    readFileSync(join(installation.folder, 'data', 'demo.json'), 'utf8'),
+  )
+  const args = ['troco', 'webhook', 'secret', '--account', demo.merchant.email]
+  const secret =
+    (await runCommand(args, installation.settings)).output.trim().split('\n').at(-1) ?? ''
   expect(secret).toMatch(/^whsec_/)
   const receiver = spawn('node', [RECEIVER, secret, '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
   let printed = ''
@@ -73,7 +76,7 @@ test('the commands of README.md and docs/integrating.md succeed and trigger webh
   await expect.poll(() => printed, { timeout: 20_000 }).toContain(approved)
 
   for (const page of ['README.md', 'docs/integrating.md']) {
-    const commands = shellOf(page, demo, webhook_url)
+    const commands = extractShellCommands(page, demo, webhook_url)
     expect(commands).toContain('/transactions')
     const failing = 'curl() { command curl --silent --show-error --fail "$@"; }'
     const { status, stderr } = spawnSync('bash', ['-e', '-c', `${failing}\n${commands}`], {

@@ -3,17 +3,22 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
-import { makePlace, type Place, processesOf, runCommand } from '#lib/testing/process.ts'
+import {
+  type Installation,
+  makeInstallation,
+  processesOf,
+  runCommand,
+} from '#lib/testing/process.ts'
 
-let place: Place
+let installation: Installation
 
 beforeAll(async () => {
-  place = await makePlace()
+  installation = await makeInstallation()
 })
-afterAll(() => place.remove())
+afterAll(() => installation.remove())
 
-async function troco(...words: string[]): Promise<{ code: number | null; output: string }> {
-  return runCommand(['troco', ...words], place.settings)
+async function troco(...args: string[]): Promise<{ code: number | null; output: string }> {
+  return runCommand(['troco', ...args], installation.settings)
 }
 
 /** Returns the last line; the first command prints the lines of a new database before it. */
@@ -59,7 +64,7 @@ test('the command line creates, uses, suspends and activates an account without 
   expect(verified.output).toContain('1 transfers, 2 entries, 6 balances of Padaria')
   expect(verified.code).toBe(0)
   expect((await troco('doctor')).output).toContain('ledger verified, 1 transfers')
-  expect(processesOf(place)).toEqual([])
+  expect(processesOf(installation)).toEqual([])
 })
 
 test.each([
@@ -79,8 +84,8 @@ test.each([
   ],
   [['token', 'create', '--wrong'], "Unknown option '--wrong'"],
   [['ledger'], 'Unknown command: ledger'],
-])('%j is refused with a message that names the mistake', async (words, message) => {
-  const { code, output } = await troco(...words)
+])('%j is refused with a message that names the mistake', async (args, message) => {
+  const { code, output } = await troco(...args)
   expect(output).toContain(message)
   expect(output).not.toMatch(/^\s+at /m)
   expect(code).toBe(1)
@@ -89,9 +94,9 @@ test.each([
 test('`troco ledger verify` names a wrong balance and exits with 1', async () => {
   const made = await troco('account', 'create', '--name', 'Livros', '--email', 'books@x.example')
   const id = lastLine(made.output)
-  const secrets = readFileSync(join(place.folder, 'data', 'secrets.json'), 'utf8')
+  const secrets = readFileSync(join(installation.folder, 'data', 'secrets.json'), 'utf8')
   const embedded = await openEmbedded({
-    dataFolder: join(place.folder, 'data'),
+    dataFolder: join(installation.folder, 'data'),
     password: JSON.parse(secrets).database,
   })
   const url = new URL(embedded.url)
@@ -130,15 +135,15 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
   expect(local).toContain('ok    sign-ups open, new accounts active')
   expect(local).toContain('ok    no mail server: mails are written to the log')
   expect(local).toContain('ok    1 admins, 1 of them without a second factor')
-  const secrets = readFileSync(join(place.folder, 'data', 'secrets.json'), 'utf8')
+  const secrets = readFileSync(join(installation.folder, 'data', 'secrets.json'), 'utf8')
   const { database: password } = JSON.parse(secrets)
-  const embedded = await openEmbedded({ dataFolder: join(place.folder, 'data'), password })
+  const embedded = await openEmbedded({ dataFolder: join(installation.folder, 'data'), password })
   const production = {
     ...{ TROCO_ENV: 'production', DATABASE_URL: embedded.url, PUBLIC_URL: 'https://x.example' },
     TROCO_SECRET: 'a-server-key-that-only-this-test-knows-0123456789',
   }
   const doctor = (more: object = {}) =>
-    runCommand(['troco', 'doctor'], { ...place.settings, ...production, ...more })
+    runCommand(['troco', 'doctor'], { ...installation.settings, ...production, ...more })
   const { output, code } = await doctor()
   expect(output).toContain('ok    sign-ups invite, new accounts pending')
   expect(output).toMatch(/^WRONG no mail server: .* set SMTP_URL and MAIL_FROM$/m)

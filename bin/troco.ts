@@ -2,7 +2,7 @@ import { showHelp } from '#bin/commands/help.ts'
 import { isTrocoError } from '#lib/base/errors.ts'
 import { EnvError } from '#lib/base/settings.ts'
 
-type Command = (words: string[]) => Promise<void>
+type Command = (args: string[]) => Promise<void>
 
 /** Commands are imported on use: `token create` must not load the web server. */
 const COMMANDS: Record<string, () => Promise<Command>> = {
@@ -10,9 +10,9 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   dev: async () => (await import('#bin/commands/start.ts')).startDevelopment,
   worker: async () => (await import('#bin/commands/worker.ts')).runWorker,
   migrate: async () => (await import('#bin/commands/database.ts')).migrateDatabase,
-  doctor: async () => (await import('#bin/commands/doctor.ts')).examine,
+  doctor: async () => (await import('#bin/commands/doctor.ts')).checkInstallation,
   'ledger verify': async () => (await import('#bin/commands/ledger.ts')).verifyBooks,
-  'account list': async () => (await import('#bin/commands/account.ts')).listAll,
+  'account list': async () => (await import('#bin/commands/account.ts')).printAccounts,
   'account create': async () => (await import('#bin/commands/account.ts')).create,
   'account activate': async () => (await import('#bin/commands/account.ts')).activate,
   'account suspend': async () => (await import('#bin/commands/account.ts')).suspend,
@@ -23,25 +23,25 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'webhook secret': async () => (await import('#bin/commands/webhook.ts')).showSecret,
 }
 
-const words = process.argv.slice(2)
-const name = [words.slice(0, 2).join(' '), words[0] ?? ''].find(key => Object.hasOwn(COMMANDS, key))
+const args = process.argv.slice(2)
+const name = [args.slice(0, 2).join(' '), args[0] ?? ''].find(key => Object.hasOwn(COMMANDS, key))
 const load = name === undefined ? undefined : COMMANDS[name]
 
 try {
   if (name === undefined || load === undefined) {
-    showHelp(words)
+    showHelp(args)
   } else {
     const run = await load()
-    await run(words.slice(name.split(' ').length))
+    await run(args.slice(name.split(' ').length))
   }
 } catch (error) {
-  process.stderr.write(`${describe(error)}\n`)
+  process.stderr.write(`${formatError(error)}\n`)
   process.exitCode = 1
 }
 // The IPC channel to the bootstrap would keep a finished command running.
 if (process.connected) process.disconnect()
 
-function describe(error: unknown): string {
+function formatError(error: unknown): string {
   if (isTrocoError(error)) {
     const fields = Object.values(error.fields ?? {}).flat()
     return fields.length > 0 ? fields.join('; ') : error.message

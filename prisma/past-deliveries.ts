@@ -4,12 +4,12 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { problemText } from '#lib/services/webhooks/problem.ts'
 
 /** Pauses before each delivery attempt, in seconds: the webhook schedule without its jitter. */
-const TRIED_AFTER_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000]
+const ATTEMPT_DELAYS_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000]
 
 const FAILED = { code: 'status', params: { status: 500 } } as const
 
 /** Makes one delivery delivered and one exhausted, and stops the rest. */
-export async function tellDeliveries(account: Account): Promise<void> {
+export async function settleDeliveries(account: Account): Promise<void> {
   const [delivered, exhausted] = await db().delivery.findMany({
     where: { accountId: account.id, event: { type: 'transaction.paid' } },
     orderBy: { sequence: 'asc' },
@@ -19,15 +19,15 @@ export async function tellDeliveries(account: Account): Promise<void> {
   await transaction(async tx => {
     if (delivered) {
       const { accountId, id } = delivered
-      const answer = { responseStatus: 200, responseBody: 'ok', durationMs: 38 }
-      const attempt = { accountId, deliveryId: id, number: 1, requestHeaders, ...answer }
+      const result = { responseStatus: 200, responseBody: 'ok', durationMs: 38 }
+      const attempt = { accountId, deliveryId: id, number: 1, requestHeaders, ...result }
       await tx.deliveryAttempt.create({ data: attempt })
       const done = { status: 'delivered', deliveredAt: new Date(), attempts: 1, dueAt: null }
       await tx.delivery.update({ where: { accountId_id: { accountId, id } }, data: done })
     }
     if (exhausted) {
       const { accountId, id } = exhausted
-      const answer = {
+      const result = {
         responseStatus: 500,
         responseBody: 'Internal Server Error',
         problem: problemText(FAILED),
@@ -35,16 +35,16 @@ export async function tellDeliveries(account: Account): Promise<void> {
         problemParams: FAILED.params,
         durationMs: 112,
       }
-      const since = Date.now() - TRIED_AFTER_S.reduce((sum, pause) => sum + pause, 0) * 1_000
-      let triedAfter = 0
+      const since = Date.now() - ATTEMPT_DELAYS_S.reduce((sum, pause) => sum + pause, 0) * 1_000
+      let elapsedS = 0
       await tx.deliveryAttempt.createMany({
-        data: TRIED_AFTER_S.map((pause, at) => {
-          triedAfter += pause
-          const createdAt = new Date(since + triedAfter * 1_000)
-          return { accountId, deliveryId: id, number: at + 1, requestHeaders, createdAt, ...answer }
+        data: ATTEMPT_DELAYS_S.map((pause, at) => {
+          elapsedS += pause
+          const createdAt = new Date(since + elapsedS * 1_000)
+          return { accountId, deliveryId: id, number: at + 1, requestHeaders, createdAt, ...result }
         }),
       })
-      const done = { status: 'exhausted', attempts: TRIED_AFTER_S.length, dueAt: null }
+      const done = { status: 'exhausted', attempts: ATTEMPT_DELAYS_S.length, dueAt: null }
       await tx.delivery.update({ where: { accountId_id: { accountId, id } }, data: done })
     }
     // The receiver does not exist, so pending deliveries would be retried in vain.

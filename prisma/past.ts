@@ -8,7 +8,7 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 import { newEndToEndId, simulator } from '#lib/services/gateway/simulator.ts'
-import { tellDeliveries } from '#prisma/past-deliveries.ts'
+import { settleDeliveries } from '#prisma/past-deliveries.ts'
 
 const DAY_MS = 86_400_000
 const DAYS = 90
@@ -29,7 +29,7 @@ const PAYERS = [
   ['Oficina do Pão', '60746948A0B157'],
 ] as const
 
-interface Planned {
+interface PlannedPayment {
   id: string
   amount: number
   createdAt: Date
@@ -38,12 +38,12 @@ interface Planned {
 }
 
 /** Creates 90 days of charges and withdrawals in every state, with deliveries. */
-export async function fillPast(account: Account): Promise<void> {
+export async function createHistory(account: Account): Promise<void> {
   const now = Date.now()
   const planned = planPayments(now)
-  await writeCharges(account, planned)
+  await insertCharges(account, planned)
   const third = Math.floor(planned.length / 3)
-  await settle(account, planned.slice(0, third))
+  await payCharges(account, planned.slice(0, third))
   await withdraw(
     account,
     640_000,
@@ -51,7 +51,7 @@ export async function fillPast(account: Account): Promise<void> {
     planned[third - 1]?.paidAt ?? null,
     'approved',
   )
-  await settle(account, planned.slice(third, 2 * third))
+  await payCharges(account, planned.slice(third, 2 * third))
   await withdraw(
     account,
     85_000,
@@ -59,14 +59,14 @@ export async function fillPast(account: Account): Promise<void> {
     planned[2 * third - 1]?.paidAt ?? null,
     'rejected',
   )
-  await settle(account, planned.slice(2 * third))
+  await payCharges(account, planned.slice(2 * third))
   await withdraw(account, 150_000, 'hold@aurora.example', null, 'pending')
-  await writeOpenEnds(account, now)
-  await tellDeliveries(account)
+  await createUnpaidCharges(account, now)
+  await settleDeliveries(account)
 }
 
 /** Plans deterministic payments, more frequent and larger towards the present. */
-function planPayments(now: number): Planned[] {
+function planPayments(now: number): PlannedPayment[] {
   const weights = Array.from({ length: PAID_CHARGES - 1 }, (_, at) => 40 + ((at * 37) % 61) + at)
   const sum = weights.reduce((total, weight) => total + weight, 0)
   const shared = RECEIVED - WELCOME
@@ -81,7 +81,7 @@ function planPayments(now: number): Planned[] {
   })
 }
 
-async function writeCharges(account: Account, planned: Planned[]): Promise<void> {
+async function insertCharges(account: Account, planned: PlannedPayment[]): Promise<void> {
   const payee = { merchantName: account.name, merchantCity: account.city }
   const data = planned.map((charge, at) => {
     const [name, document] = PAYERS[at % PAYERS.length] ?? PAYERS[0]
@@ -108,7 +108,7 @@ async function writeCharges(account: Account, planned: Planned[]): Promise<void>
   await db().charge.createMany({ data })
 }
 
-async function settle(account: Account, planned: Planned[]): Promise<void> {
+async function payCharges(account: Account, planned: PlannedPayment[]): Promise<void> {
   const payments: Payment[] = planned.map(charge => ({
     accountId: account.id,
     chargeId: charge.id,
@@ -143,7 +143,7 @@ async function withdraw(
 }
 
 /** Creates one expired, one failed and two pending charges. */
-async function writeOpenEnds(account: Account, now: number): Promise<void> {
+async function createUnpaidCharges(account: Account, now: number): Promise<void> {
   const open = [
     { age: 3 * DAY_MS, amount: 78_000, reference: 'pedido-1100' },
     { age: DAY_MS * 1.5, amount: 1_500, reference: 'pedido-1101' },
@@ -153,7 +153,7 @@ async function writeOpenEnds(account: Account, now: number): Promise<void> {
     const createdAt = new Date(now - age)
     return { id: newId(createdAt), amount, createdAt, paidAt: createdAt, reference }
   })
-  await writeCharges(account, open)
+  await insertCharges(account, open)
   const [expired, failed] = open
   if (expired) await closeCharge(account.id, expired.id, 'expired')
   if (failed) await closeCharge(account.id, failed.id, 'failed')

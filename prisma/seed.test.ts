@@ -5,7 +5,7 @@ import { createAccount } from '#lib/rooms/accounts/create.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { verifyPassword } from '#lib/services/people/password.ts'
 import { expectBalancedBooks, makeDatabase } from '#lib/testing/stage.ts'
-import { DEMO_MERCHANT, makeDemoWorld } from '#prisma/seed.ts'
+import { createDemoData, DEMO_MERCHANT } from '#prisma/seed.ts'
 
 const shared = env().DATABASE_URL ?? ''
 beforeAll(async () => {
@@ -18,18 +18,18 @@ afterAll(async () => {
 
 test('after an interrupted seed, its account is suspended and one complete demo account is made', async () => {
   const begun = await createAccount({ name: 'Loja', ownerEmail: DEMO_MERCHANT }, { type: 'system' })
-  const account = await makeDemoWorld('first-password')
+  const account = await createDemoData('first-password')
   expect(account.id).not.toBe(begun.id)
   const left = await db().account.findUniqueOrThrow({ where: { id: begun.id } })
   expect(left.status).toBe('suspended')
-  expect((await makeDemoWorld('second-password')).id).toBe(account.id)
+  expect((await createDemoData('second-password')).id).toBe(account.id)
   const user = await db().user.findUniqueOrThrow({ where: { email: DEMO_MERCHANT } })
   expect(await verifyPassword('second-password', user.passwordHash)).toBe(true)
   expect(await db().membership.count({ where: { userId: user.id } })).toBe(1)
 })
 
 test('the demo account received R$ 25.000,00 in 90 days and has payments in every state', async () => {
-  const { id: accountId } = await makeDemoWorld('second-password')
+  const { id: accountId } = await createDemoData('second-password')
   const paid = await db().charge.findMany({ where: { accountId, status: 'paid' } })
   expect(paid.reduce((sum, charge) => sum + charge.amount, 0n)).toBe(2_500_000n)
   const oldest = Math.min(...paid.map(({ paidAt }) => paidAt?.getTime() ?? 0))

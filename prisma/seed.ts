@@ -6,33 +6,35 @@ import { createAccount } from '#lib/rooms/accounts/create.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { hashPassword, verifyPassword } from '#lib/services/people/password.ts'
 import { registerUser } from '#lib/services/people/register.ts'
-import { fillPast } from '#prisma/past.ts'
+import { createHistory } from '#prisma/past.ts'
 
 export const DEMO_MERCHANT = 'demo@troco.local'
 export const DEMO_ADMIN = 'admin@troco.local'
 
 const ACTOR = { type: 'system' } as const
 /** Action recorded last: a demo account without it is incomplete, its creation was interrupted. */
-const DONE = 'demo.made'
+const DEMO_COMPLETED = 'demo.made'
 
 /** Creates the demo merchant, admin and account, or returns the existing account. */
-export async function makeDemoWorld(password: string): Promise<Account> {
-  await keepPeople(password)
+export async function createDemoData(password: string): Promise<Account> {
+  await upsertDemoUsers(password)
   for (const account of await listDemoAccounts()) {
     const done = await db().auditRecord.findFirst({
-      where: { accountId: account.id, action: DONE },
+      where: { accountId: account.id, action: DEMO_COMPLETED },
     })
     if (done) return account
-    await putAside(account.id)
+    await retireAccount(account.id)
   }
   const account = await createAccount({ name: 'Loja Aurora', ownerEmail: DEMO_MERCHANT }, ACTOR)
-  await fillPast(account)
-  await transaction(tx => recordAudit(tx, { actor: ACTOR, action: DONE, accountId: account.id }))
+  await createHistory(account)
+  await transaction(tx =>
+    recordAudit(tx, { actor: ACTOR, action: DEMO_COMPLETED, accountId: account.id }),
+  )
   return account
 }
 
 /** Creates both demo users, or updates their passwords after DEMO_PASSWORD changed. */
-async function keepPeople(password: string): Promise<void> {
+async function upsertDemoUsers(password: string): Promise<void> {
   const people = [
     { email: DEMO_MERCHANT, name: 'Aurora', isAdmin: false },
     { email: DEMO_ADMIN, name: 'Admin', isAdmin: true },
@@ -57,7 +59,7 @@ async function listDemoAccounts(): Promise<Account[]> {
 }
 
 /** Suspends an incomplete demo account and removes its members: ledger entries cannot be deleted. */
-async function putAside(accountId: string): Promise<void> {
+async function retireAccount(accountId: string): Promise<void> {
   await suspendAccount(accountId, 'Creation of the demo data was interrupted', ACTOR)
   await db().membership.deleteMany({ where: { accountId } })
 }

@@ -1,21 +1,21 @@
-import { type BenchDatabase, dropDatabaseAside, inDatabaseAside } from '../database.ts'
+import { type BenchDatabase, dropSecondDatabase, withSecondDatabase } from '../database.ts'
 import type { Generator } from '../load/send.ts'
 import type { AfterName, Options } from '../options.ts'
 import { measureDeliveries } from './deliveries.ts'
-import { measureHot } from './hot.ts'
-import { openHouse } from './house.ts'
+import { measureHotAccount } from './hot.ts'
+import { seedHistory } from './house.ts'
 import { measurePages } from './pages.ts'
-import type { Ground, Section } from './section.ts'
+import type { BenchEnvironment, Section } from './section.ts'
 import { measureSweep } from './sweep.ts'
 import { measureWebhooks } from './webhooks.ts'
 
-const HOUSE = 'bench_house'
+const TEMPLATE_DATABASE = 'bench_house'
 
-const MEASUREMENTS: Record<AfterName, (ground: Ground) => Promise<Section>> = {
+const MEASUREMENTS: Record<AfterName, (environment: BenchEnvironment) => Promise<Section>> = {
   webhooks: measureWebhooks,
   deliveries: measureDeliveries,
   sweep: measureSweep,
-  hot: measureHot,
+  hot: measureHotAccount,
   pages: measurePages,
 }
 
@@ -24,17 +24,19 @@ export async function measureAfter(
   { settings }: BenchDatabase,
   generator: Generator,
   options: Options,
-  tell: (section: Section) => void,
+  onSection: (section: Section) => void,
 ): Promise<void> {
   process.stderr.write('Preparing a database with paid and expired charges\n')
-  await inDatabaseAside(settings, { name: HOUSE }, openHouse)
+  await withSecondDatabase(settings, { name: TEMPLATE_DATABASE }, seedHistory)
   for (const measured of options.after) {
     process.stderr.write(`Measuring ${measured}\n`)
     const name = `bench_${measured}`
-    const section = await inDatabaseAside(settings, { name, template: HOUSE }, aside =>
-      MEASUREMENTS[measured]({ ...aside, generator, options }),
+    const section = await withSecondDatabase(
+      settings,
+      { name, template: TEMPLATE_DATABASE },
+      aside => MEASUREMENTS[measured]({ ...aside, generator, options }),
     )
-    await dropDatabaseAside(settings, name)
-    tell(section)
+    await dropSecondDatabase(settings, name)
+    onSection(section)
   }
 }

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 import { CHARGE } from '../world.ts'
 
-interface Wanted {
+interface ChargePlan {
   accountIds: string[]
   total: number
   /** Webhook URLs, used in turn; none by default. */
@@ -19,8 +19,8 @@ export interface WrittenCharge {
 const ROWS_PER_STATEMENT = 50_000
 
 /** Creation times lie a day in the past. */
-export async function writeCharges(pool: pg.Pool, wanted: Wanted): Promise<WrittenCharge[]> {
-  const { accountIds, total, urls = [null], isDue = false } = wanted
+export async function writeCharges(pool: pg.Pool, plan: ChargePlan): Promise<WrittenCharge[]> {
+  const { accountIds, total, urls = [null], isDue = false } = plan
   const example = 'f'.repeat(32)
   const terms = { amount: CHARGE.amount, merchantName: 'Loja', merchantCity: 'BRASILIA' }
   const [before = '', after = ''] = buildSimulatedCode({ ...terms, txid: example }).split(example)
@@ -28,13 +28,13 @@ export async function writeCharges(pool: pg.Pool, wanted: Wanted): Promise<Writt
   for (let from = 0; from < total; from += ROWS_PER_STATEMENT) {
     const to = Math.min(total, from + ROWS_PER_STATEMENT) - 1
     const values = [accountIds, from, to, urls, isDue, before, after, CHARGE.amount]
-    written.push(...(await pool.query<WrittenCharge>(WRITE, values)).rows)
+    written.push(...(await pool.query<WrittenCharge>(INSERT_CHARGES, values)).rows)
   }
   return written
 }
 
 /** The BR codes have the right length and a wrong checksum: nothing parses them here. */
-const WRITE = `
+const INSERT_CHARGES = `
   INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
     client_name, client_email, client_doc, webhook_url, ip, metadata, expires_at, due_at,
     created_at, updated_at)

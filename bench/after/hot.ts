@@ -1,11 +1,11 @@
 import { settleCharge } from '#lib/rooms/charges/settle.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
-import { count, examineLedger } from '../books.ts'
+import { examineLedger, formatCount } from '../books.ts'
 import { median } from '../measure.ts'
 import { CHARGE, makeMerchant } from '../world.ts'
 import { type WrittenCharge, writeCharges } from './charges.ts'
 import { openReference } from './pgbench.ts'
-import type { Ground, Section } from './section.ts'
+import type { BenchEnvironment, Section } from './section.ts'
 
 const CALLERS = 64
 const RATIO_MIN = 1
@@ -13,7 +13,11 @@ const RATIO_AIM = 3
 const WARM_UP_SHARE = 0.2
 
 /** Compares payments to one account with plain updates of one such row. */
-export async function measureHot({ settings, pool, options }: Ground): Promise<Section> {
+export async function measureHotAccount({
+  settings,
+  pool,
+  options,
+}: BenchEnvironment): Promise<Section> {
   const { hotCharges, rounds, pgbenchSeconds } = options
   const merchant = await makeMerchant('Loja Movimentada')
   const warmUp = Math.round(hotCharges * WARM_UP_SHARE)
@@ -37,8 +41,8 @@ export async function measureHot({ settings, pool, options }: Ground): Promise<S
   return {
     title: 'Payments on one account',
     lines: [
-      `Troco, ${CALLERS} concurrent payments in one process: ${perSecond(ours)} (median of ${rounds} rounds of ${count(hotCharges)})`,
-      `updates of one balance row, 16 clients, ${reference.title}: ${perSecond(theirs)}`,
+      `Troco, ${CALLERS} concurrent payments in one process: ${formatRate(ours)} (median of ${rounds} rounds of ${formatCount(hotCharges)})`,
+      `updates of one balance row, 16 clients, ${reference.title}: ${formatRate(theirs)}`,
     ],
     verdicts: [
       {
@@ -48,7 +52,7 @@ export async function measureHot({ settings, pool, options }: Ground): Promise<S
       },
       {
         promise: 'one account: the balance equals the sum of the payments',
-        figure: `R$ ${count(rows[0].balance / 100)}`,
+        figure: `R$ ${formatCount(rows[0].balance / 100)}`,
         holds: rows[0].balance === total * CHARGE.amount,
       },
       await examineLedger(),
@@ -71,6 +75,6 @@ async function payAll(charges: WrittenCharge[]): Promise<number> {
   return (charges.length * 1_000) / (performance.now() - began)
 }
 
-function perSecond(rates: number[]): string {
-  return `${count(Math.round(median(rates)))} per second`
+function formatRate(rates: number[]): string {
+  return `${formatCount(Math.round(median(rates)))} per second`
 }

@@ -1,7 +1,7 @@
 import lighthouse, { desktopConfig } from 'lighthouse'
 import { chromium } from 'playwright'
 import { findBrowser } from '#e2e/runner/browser.ts'
-import { freePort } from '#lib/testing/server.ts'
+import { findFreePort } from '#lib/testing/server.ts'
 
 export interface Scores {
   performance: number
@@ -15,7 +15,7 @@ export interface Scores {
 export type Examine = (url: string, cookie: string, on: 'desk' | 'phone') => Promise<Scores>
 
 export async function openLighthouse(): Promise<{ examine: Examine; close: () => Promise<void> }> {
-  const port = await freePort()
+  const port = await findFreePort()
   const browser = await chromium.launch({
     executablePath: await findBrowser(),
     args: [`--remote-debugging-port=${port}`, '--no-sandbox', '--disable-gpu', '--disable-quic'],

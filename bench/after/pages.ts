@@ -4,14 +4,14 @@ import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
-import { count } from '../books.ts'
+import { formatCount } from '../books.ts'
 import { median } from '../measure.ts'
 import type { Verdict } from '../musts.ts'
 import { endChild, startServer } from '../servers.ts'
 import { makeMerchant } from '../world.ts'
 import { type WrittenCharge, writeCharges } from './charges.ts'
 import { type Examine, openLighthouse, type Scores } from './lighthouse.ts'
-import type { Ground, Section } from './section.ts'
+import type { BenchEnvironment, Section } from './section.ts'
 
 /** On plain HTTP browsers reject `__Host-` cookies; an http PUBLIC_URL selects other names. */
 const ON_LOOPBACK = { PUBLIC_URL: 'http://127.0.0.1', WORKER: 'false' }
@@ -26,10 +26,14 @@ const DAY_MS = 86_400_000
 const DAYS = 90
 const BATCH = 1_000
 
-export async function measurePages({ settings, pool, options }: Ground): Promise<Section> {
+export async function measurePages({
+  settings,
+  pool,
+  options,
+}: BenchEnvironment): Promise<Section> {
   const merchant = await makeMerchant('Cem Mil Vendas')
   const charges = await writeCharges(pool, { accountIds: [merchant.id], total: options.smallList })
-  await pay(charges)
+  await payCharges(charges)
   await pool.query('VACUUM ANALYZE')
   const { child, port } = await startServer('fast', { ...settings, ...ON_LOOPBACK })
   const origin = `http://127.0.0.1:${port}`
@@ -37,10 +41,15 @@ export async function measurePages({ settings, pool, options }: Ground): Promise
   const { examine, close } = await openLighthouse()
   const lines: string[] = []
   const verdicts: Verdict[] = []
-  for (const [name, path, reader, on] of pagesOf(charges)) {
-    const runs = await examineOften(examine, origin + path, reader === 'payer' ? '' : cookie, on)
+  for (const [name, path, reader, device] of listPages(charges)) {
+    const runs = await examineRepeatedly(
+      examine,
+      origin + path,
+      reader === 'payer' ? '' : cookie,
+      device,
+    )
     lines.push(describe(name, runs))
-    verdicts.push(...judge(name, runs))
+    verdicts.push(...judgeScores(name, runs))
   }
   await close()
   const firstBytes = await timeFirstBytes(`${origin}/test/charges`, cookie)
@@ -51,13 +60,13 @@ export async function measurePages({ settings, pool, options }: Ground): Promise
     figure: `${Math.round(p95)} ms, median ${Math.round(median(firstBytes))} ms`,
     holds: p95 <= FIRST_BYTE_MAX_MS,
   })
-  const title = `Pages of a merchant with ${count(charges.length)} charges, median of ${RUNS} Lighthouse runs`
+  const title = `Pages of a merchant with ${formatCount(charges.length)} charges, median of ${RUNS} Lighthouse runs`
   return { title, lines, verdicts }
 }
 
 type Visit = [name: string, path: string, reader: 'merchant' | 'payer', on: 'desk' | 'phone']
 
-function pagesOf(charges: WrittenCharge[]): Visit[] {
+function listPages(charges: WrittenCharge[]): Visit[] {
   const open = charges.at(-1)?.id ?? ''
   const pay = new URL(paymentUrl(open)).pathname
   return [
@@ -67,7 +76,7 @@ function pagesOf(charges: WrittenCharge[]): Visit[] {
   ]
 }
 
-async function pay(charges: WrittenCharge[]): Promise<void> {
+async function payCharges(charges: WrittenCharge[]): Promise<void> {
   process.stderr.write('Paying charges\n')
   const paid = charges.filter((_, nth) => nth % PAID.of < PAID.many)
   const now = Date.now()
@@ -93,13 +102,15 @@ async function signIn(account: Account): Promise<string> {
   return `troco-session=${secret}; troco-locale=en`
 }
 
-async function examineOften(...[examine, url, cookie, on]: [Examine, string, string, Visit[3]]) {
+async function examineRepeatedly(
+  ...[examine, url, cookie, device]: [Examine, string, string, Visit[3]]
+) {
   // The first request waits while the server loads the page's code.
   const first = await fetch(url, { headers: { cookie }, redirect: 'manual' })
   if (first.status !== 200) throw new Error(`${url} answered ${first.status}`)
   await first.text()
   const runs: Scores[] = []
-  while (runs.length < RUNS) runs.push(await examine(url, cookie, on))
+  while (runs.length < RUNS) runs.push(await examine(url, cookie, device))
   return runs
 }
 
@@ -109,7 +120,7 @@ function describe(name: string, runs: Scores[]): string {
   return `${name}: largest paint ${Math.round(of('largestPaintMs'))} ms, shift ${of('shift').toFixed(3)}${complaints && `; ${complaints}`}`
 }
 
-function judge(name: string, runs: Scores[]): Verdict[] {
+function judgeScores(name: string, runs: Scores[]): Verdict[] {
   const minima = { performance: PERFORMANCE_MIN, accessibility: ACCESSIBILITY_MIN } as const
   return (['performance', 'accessibility'] as const).map(category => {
     const score = median(runs.map(run => run[category]))
@@ -122,8 +133,8 @@ async function timeFirstBytes(url: string, cookie: string): Promise<number[]> {
   const times: number[] = []
   while (times.length < FIRST_BYTES) {
     const began = performance.now()
-    const answer = await fetch(url, { headers: { cookie }, redirect: 'error' })
-    const reader = answer.body?.getReader()
+    const response = await fetch(url, { headers: { cookie }, redirect: 'error' })
+    const reader = response.body?.getReader()
     await reader?.read()
     times.push(performance.now() - began)
     await reader?.cancel()

@@ -4,7 +4,7 @@ import { accessSync, constants, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import pg from 'pg'
 import { inheritedEnv } from '#lib/base/env.ts'
-import { adopt, endChild } from '../servers.ts'
+import { endChild, trackChild } from '../servers.ts'
 
 export interface Reference {
   title: string
@@ -14,7 +14,7 @@ export interface Reference {
 const CLIENTS = 16
 const DEBIAN = '/usr/lib/postgresql'
 /** One row like those of `ledger_accounts`, without triggers and foreign keys. */
-const MAKE = `
+const CREATE_TABLE = `
   CREATE TABLE reference_accounts (LIKE ledger_accounts INCLUDING ALL) WITH (fillfactor = 50);
   INSERT INTO reference_accounts (account_id, mode, ledger)
   VALUES ('00000000-0000-7000-8000-000000000001', 'test', 'available')`
@@ -26,7 +26,7 @@ const UPDATE = `UPDATE reference_accounts SET balance = balance + 1
 export async function openReference(url: string): Promise<Reference> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  await client.query(MAKE).finally(() => client.end())
+  await client.query(CREATE_TABLE).finally(() => client.end())
   const program = findPgbench()
   return program
     ? { title: `pgbench (${program})`, run: seconds => runPgbench(program, url, seconds) }
@@ -65,7 +65,7 @@ async function runPgbench(program: string, url: string, seconds: number): Promis
     },
     stdio: 'pipe',
   })
-  adopt(child)
+  trackChild(child)
   let printed = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', chunk => {

@@ -10,7 +10,7 @@ export interface Section {
 }
 
 /** Environment of a measurement: a database in which nothing is due. */
-export interface Ground {
+export interface BenchEnvironment {
   settings: Record<string, string>
   pool: pg.Pool
   generator: Generator

@@ -1,13 +1,13 @@
 import type pg from 'pg'
 import { registerCharges } from '#lib/rooms/charges/register.ts'
-import { count, examineLedger } from '../books.ts'
+import { examineLedger, formatCount } from '../books.ts'
 import { writeRequest } from '../load/send.ts'
 import { CONNECTIONS, median } from '../measure.ts'
 import type { Verdict } from '../musts.ts'
 import { endChild, startServer, startWorker } from '../servers.ts'
 import { CHARGE, makeMerchant } from '../world.ts'
 import { writeCharges } from './charges.ts'
-import type { Ground, Section } from './section.ts'
+import type { BenchEnvironment, Section } from './section.ts'
 
 const MERCHANTS = 20
 /** Limit for OF_CHARGES; fewer charges get a proportional part of it. */
@@ -19,7 +19,7 @@ const PER_SECOND = 400
 const READABLE = 512
 const SLICES_BEFORE = 8
 /** A sweep is abandoned after this many times its limit. */
-const GIVEN_UP_AFTER = 3
+const TIMEOUT_FACTOR = 3
 
 /** Claimed charges are due one lease ahead, charges created by the load a day ahead. */
 const ANY_LEFT = `SELECT FROM charges WHERE due_at < now() + interval '1 hour' LIMIT 1`
@@ -31,11 +31,11 @@ const OUTCOME = `
   FROM events WHERE type = 'transaction.expired' AND account_id = ANY ($1)`
 
 /** Measures how long one worker takes to expire due charges, and the API's latency meanwhile. */
-export async function measureSweep(ground: Ground): Promise<Section> {
-  const { settings, pool, options } = ground
+export async function measureSweep(environment: BenchEnvironment): Promise<Section> {
+  const { settings, pool, options } = environment
   const accountIds: string[] = []
   for (let nth = 1; nth <= MERCHANTS; nth++) accountIds.push((await makeMerchant(`Loja ${nth}`)).id)
-  const { slice, end } = await openLoad(ground)
+  const { slice, end } = await startLoad(environment)
   await writeCharges(pool, { accountIds, total: options.dueCharges, isDue: true })
   // Charges that are a day old are already registered for search.
   while ((await registerCharges()) > 0);
@@ -45,29 +45,34 @@ export async function measureSweep(ground: Ground): Promise<Section> {
   while (before.length < SLICES_BEFORE) before.push(await slice(options.sliceMs))
   const began = Date.now()
   const worker = await startWorker(settings)
-  const during = await sliceWhile(pool, () => slice(options.sliceMs), began, secondsMax(ground))
+  const during = await measureDuringSweep(
+    pool,
+    () => slice(options.sliceMs),
+    began,
+    secondsMax(environment),
+  )
   await endChild(worker)
   await end()
   const { rows } = await pool.query(OUTCOME, [accountIds])
   const { expired, events, subjects, ended } = rows[0]
   const seconds = (ended - began) / 1_000
   return {
-    title: `${count(options.dueCharges)} due charges of ${MERCHANTS} accounts, one worker`,
+    title: `${formatCount(options.dueCharges)} due charges of ${MERCHANTS} accounts, one worker`,
     lines: [
       `all expired ${seconds.toFixed(1)} s after the worker started`,
       `API load: ${PER_SECOND} requests per second on ${CONNECTIONS} connections, creates and reads;`,
-      `p99 ${ms(before)} before (${before.length} slices of ${options.sliceMs} ms), ${ms(during)} during (${during.length})`,
+      `p99 ${formatMedianMs(before)} before (${before.length} slices of ${options.sliceMs} ms), ${formatMedianMs(during)} during (${during.length})`,
     ],
     verdicts: [
       {
-        promise: `sweep: ${count(options.dueCharges)} due charges expire within ${secondsMax(ground)} s`,
+        promise: `sweep: ${formatCount(options.dueCharges)} due charges expire within ${secondsMax(environment)} s`,
         figure: `${seconds.toFixed(1)} s`,
-        holds: expired === options.dueCharges && seconds <= secondsMax(ground),
+        holds: expired === options.dueCharges && seconds <= secondsMax(environment),
       },
-      slowdown(before, during),
+      judgeSlowdown(before, during),
       {
         promise: 'sweep: every charge is expired and has one event',
-        figure: `${count(expired)}, ${count(events)} events of ${count(subjects)} charges`,
+        figure: `${formatCount(expired)}, ${formatCount(events)} events of ${formatCount(subjects)} charges`,
         holds: [expired, events, subjects].every(many => many === options.dueCharges),
       },
       await examineLedger(),
@@ -75,12 +80,12 @@ export async function measureSweep(ground: Ground): Promise<Section> {
   }
 }
 
-function secondsMax({ options }: Ground): number {
+function secondsMax({ options }: BenchEnvironment): number {
   return (SECONDS_MAX * options.dueCharges) / OF_CHARGES
 }
 
 /** Starts a server without a worker; `slice` returns the p99 of the responses over a period. */
-async function openLoad({ settings, pool, generator, options }: Ground) {
+async function startLoad({ settings, pool, generator, options }: BenchEnvironment) {
   const merchant = await makeMerchant('Padaria do Bairro')
   const readable = await writeCharges(pool, { accountIds: [merchant.id], total: READABLE })
   const { child, port } = await startServer('fast', settings)
@@ -95,14 +100,14 @@ async function openLoad({ settings, pool, generator, options }: Ground) {
 }
 
 /** Counts only slices that end before the sweep does. */
-async function sliceWhile(
+async function measureDuringSweep(
   pool: pg.Pool,
   slice: () => Promise<number>,
   began: number,
   seconds: number,
 ): Promise<number[]> {
   const during: number[] = []
-  while (Date.now() - began < seconds * GIVEN_UP_AFTER * 1_000) {
+  while (Date.now() - began < seconds * TIMEOUT_FACTOR * 1_000) {
     const p99 = await slice()
     if ((await pool.query(ANY_LEFT)).rowCount === 0) break
     during.push(p99)
@@ -114,15 +119,15 @@ async function sliceWhile(
  * Compares medians of slices instead of one p99: a hiccup of the machine affects one slice, while a
  * sweep that slows the API affects all of them.
  */
-function slowdown(before: number[], during: number[]): Verdict {
+function judgeSlowdown(before: number[], during: number[]): Verdict {
   const times = median(during) / median(before)
   return {
     promise: `sweep: the p99 of the API stays below ${SLOWER_MAX} times its value before`,
-    figure: `${ms(before)} before, ${ms(during)} during, ${times.toFixed(2)} times`,
+    figure: `${formatMedianMs(before)} before, ${formatMedianMs(during)} during, ${times.toFixed(2)} times`,
     holds: times < SLOWER_MAX,
   }
 }
 
-function ms(p99s: number[]): string {
+function formatMedianMs(p99s: number[]): string {
   return `${median(p99s).toFixed(1)} ms`
 }

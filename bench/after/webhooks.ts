@@ -1,12 +1,12 @@
-import { count, examineLedger } from '../books.ts'
+import { examineLedger, formatCount } from '../books.ts'
 import { startReceiver } from '../load/receive.ts'
 import type { Call } from '../load/receiver.ts'
 import { writeRequest } from '../load/send.ts'
 import type { Verdict } from '../musts.ts'
-import { adopt, endChild, startServer } from '../servers.ts'
+import { endChild, startServer, trackChild } from '../servers.ts'
 import { type Merchant, makeMerchant } from '../world.ts'
 import { type WrittenCharge, writeCharges } from './charges.ts'
-import type { Ground, Section } from './section.ts'
+import type { BenchEnvironment, Section } from './section.ts'
 
 const MERCHANTS = 20
 const PAID_PER_SECOND = 200
@@ -22,18 +22,18 @@ const RATE_MIN = 0.95
  * `created_at` is set inside the statement, shortly before its commit: the times are slightly too
  * long.
  */
-const TOLD = `
+const PAID_EVENTS = `
   SELECT id, extract(epoch FROM created_at)::float8 * 1000 AS at FROM events
   WHERE account_id = ANY ($1) AND created_at >=
     (SELECT min(created_at) FROM events WHERE account_id = ANY ($1))
       + make_interval(secs => $2::float8 / 1000)`
 
 /** The worker runs inside the server. */
-export async function measureWebhooks(ground: Ground): Promise<Section> {
-  const { settings, pool, generator, options } = ground
+export async function measureWebhooks(environment: BenchEnvironment): Promise<Section> {
+  const { settings, pool, generator, options } = environment
   const merchants: Merchant[] = []
   for (let nth = 1; nth <= MERCHANTS; nth++) merchants.push(await makeMerchant(`Loja ${nth}`))
-  const receiver = await startReceiver(adopt)
+  const receiver = await startReceiver(trackChild)
   const seconds = (WARM_UP_MS + options.paysMs) / 1_000
   const accountIds = merchants.map(({ id }) => id)
   const charges = await writeCharges(pool, {
@@ -53,23 +53,26 @@ export async function measureWebhooks(ground: Ground): Promise<Section> {
     rampMs: WARM_UP_MS,
     measureMs: options.paysMs,
   })
-  const calls = await receiver.take(paid.answered)
+  const calls = await receiver.collect(paid.answered)
   await endChild(server.child)
   await endChild(receiver.child)
-  const { rows } = await pool.query<{ id: string; at: number }>(TOLD, [accountIds, WARM_UP_MS])
-  const waits = waitsFor(rows, calls)
+  const { rows } = await pool.query<{ id: string; at: number }>(PAID_EVENTS, [
+    accountIds,
+    WARM_UP_MS,
+  ])
+  const latencies = computeLatencies(rows, calls)
   const rate = paid.perSecond
   return {
     title: `From a payment to the first call of its webhook, ${MERCHANTS} merchants`,
     lines: [
-      `${count(paid.answered)} charges paid, ${rate.toFixed(0)} per second; p99 of the responses ${paid.p99.toFixed(1)} ms`,
-      `${count(waits.length)} measured: p50 ${ms(waits, 0.5)}, p99 ${ms(waits, 0.99)}, longest ${ms(waits, 1)}`,
+      `${formatCount(paid.answered)} charges paid, ${rate.toFixed(0)} per second; p99 of the responses ${paid.p99.toFixed(1)} ms`,
+      `${formatCount(latencies.length)} measured: p50 ${formatMs(latencies, 0.5)}, p99 ${formatMs(latencies, 0.99)}, longest ${formatMs(latencies, 1)}`,
       'Measured from the event row, which is written shortly before its commit.',
     ],
     verdicts: [
-      within(waits, 0.5, P50_MAX_MS, rate),
-      within(waits, 0.99, P99_MAX_MS, rate),
-      everyOneTold(paid.answered, calls),
+      judgeQuantile(latencies, 0.5, P50_MAX_MS, rate),
+      judgeQuantile(latencies, 0.99, P99_MAX_MS, rate),
+      judgeCompleteness(paid.answered, calls),
       await examineLedger(),
     ],
   }
@@ -85,7 +88,7 @@ function payments(charges: WrittenCharge[], merchants: Merchant[]): Buffer[] {
 }
 
 /** Sorted ascending; an event without a call counts as infinite. */
-function waitsFor(events: { id: string; at: number }[], calls: Call[]): number[] {
+function computeLatencies(events: { id: string; at: number }[], calls: Call[]): number[] {
   const first = new Map<string, number>()
   for (const { eventId, at } of calls) if (!first.has(eventId)) first.set(eventId, at)
   return events
@@ -97,23 +100,23 @@ function quantile(sorted: number[], share: number): number {
   return sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN
 }
 
-function ms(waits: number[], share: number): string {
-  return `${quantile(waits, share).toFixed(1)} ms`
+function formatMs(latencies: number[], share: number): string {
+  return `${quantile(latencies, share).toFixed(1)} ms`
 }
 
-function within(waits: number[], share: number, mostMs: number, rate: number): Verdict {
+function judgeQuantile(latencies: number[], share: number, maxMs: number, rate: number): Verdict {
   return {
-    promise: `webhook: p${share * 100} at most ${mostMs} ms while ${PAID_PER_SECOND} charges per second are paid`,
-    figure: ms(waits, share),
-    holds: quantile(waits, share) <= mostMs && rate >= PAID_PER_SECOND * RATE_MIN,
+    promise: `webhook: p${share * 100} at most ${maxMs} ms while ${PAID_PER_SECOND} charges per second are paid`,
+    figure: formatMs(latencies, share),
+    holds: quantile(latencies, share) <= maxMs && rate >= PAID_PER_SECOND * RATE_MIN,
   }
 }
 
-function everyOneTold(paid: number, calls: Call[]): Verdict {
-  const told = new Set(calls.map(({ eventId }) => eventId)).size
+function judgeCompleteness(paid: number, calls: Call[]): Verdict {
+  const delivered = new Set(calls.map(({ eventId }) => eventId)).size
   return {
     promise: 'webhook: the receiver got an event for every successful payment',
-    figure: `${count(told)} of ${count(paid)}, in ${count(calls.length)} calls`,
-    holds: told === paid,
+    figure: `${formatCount(delivered)} of ${formatCount(paid)}, in ${formatCount(calls.length)} calls`,
+    holds: delivered === paid,
   }
 }

@@ -4,31 +4,31 @@ const LAST_CHUNK = '0\r\n\r\n'
 /**
  * Reads HTTP responses one at a time: only status and end. No pipelining: nothing follows the end.
  */
-export class AnswerReader {
+export class ResponseReader {
   status = 0
   #head = ''
   #body = ''
   #tail = ''
   /** Remaining bytes: undefined while reading the head, null for a chunked body. */
-  #left: number | null | undefined
+  #bytesLeft: number | null | undefined
   #chunked = false
-  #keeps: boolean
+  #storesBody: boolean
 
-  constructor(keepsBody: boolean) {
-    this.#keeps = keepsBody
+  constructor(storesBody: boolean) {
+    this.#storesBody = storesBody
   }
 
   /** Adds received bytes; returns true when the response is complete. */
   feed(bytes: Buffer): boolean {
     const text = bytes.toString('latin1')
-    if (this.#left === undefined) return this.#readHead(this.#head + text)
+    if (this.#bytesLeft === undefined) return this.#readHead(this.#head + text)
     return this.#readBody(text)
   }
 
-  next(keepsBody: boolean): void {
+  next(storesBody: boolean): void {
     this.#head = this.#body = this.#tail = ''
-    this.#left = undefined
-    this.#keeps = keepsBody
+    this.#bytesLeft = undefined
+    this.#storesBody = storesBody
   }
 
   /** The body, if it was kept; that of a refusal always is. */
@@ -50,19 +50,19 @@ export class AnswerReader {
     if (this.#chunked && !/\r\ntransfer-encoding: *chunked/i.test(head)) {
       throw new Error(`Response without a length: ${head}`)
     }
-    this.#left = this.#chunked ? null : Number(length)
+    this.#bytesLeft = this.#chunked ? null : Number(length)
     return this.#readBody(text.slice(end + HEAD_END.length))
   }
 
   #readBody(text: string): boolean {
-    if (this.#keeps || this.status !== 200) this.#body += text
-    if (this.#left == null) {
+    if (this.#storesBody || this.status !== 200) this.#body += text
+    if (this.#bytesLeft == null) {
       this.#tail = (this.#tail + text).slice(-LAST_CHUNK.length - 2)
       return this.#tail === LAST_CHUNK || this.#tail.endsWith(`\r\n${LAST_CHUNK}`)
     }
-    this.#left -= text.length
-    if (this.#left < 0) throw new Error('A response was longer than its Content-Length')
-    return this.#left === 0
+    this.#bytesLeft -= text.length
+    if (this.#bytesLeft < 0) throw new Error('A response was longer than its Content-Length')
+    return this.#bytesLeft === 0
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { AnswerReader } from './answer-reader.ts'
+import { ResponseReader } from './answer-reader.ts'
 import { Histogram } from './histogram.ts'
 
 export interface Order {
@@ -37,7 +37,7 @@ interface Connection {
   send: (at: number) => void
 }
 
-class Run {
+class LoadRun {
   readonly histogram = new Histogram()
   answered = 0
   first = ''
@@ -46,7 +46,7 @@ class Run {
   #sent = 0
   #idle: Connection[] = []
   /** Scheduled times of requests that found every connection busy. */
-  #late: number[] = []
+  #overdue: number[] = []
   #open = 0
   #sockets: Socket[] = []
   #ended = Promise.withResolvers<void>()
@@ -74,14 +74,14 @@ class Run {
     return { answered, perSecond: histogram.count / seconds, p50, p99, first }
   }
 
-  #connect(keepsFirst: boolean): void {
-    const reader = new AnswerReader(keepsFirst)
+  #connect(storesFirst: boolean): void {
+    const reader = new ResponseReader(storesFirst)
     let sentAt = 0
     const send = (at: number) => {
       sentAt = at
       socket.write(this.#order.requests[this.#sent++ % this.#order.requests.length] ?? '')
     }
-    const take = (length: number, bytes: Uint8Array): boolean => {
+    const onData = (length: number, bytes: Uint8Array): boolean => {
       if (!reader.feed((bytes as Buffer).subarray(0, length))) return true
       if (this.phase === 'measure') this.histogram.record(performance.now() - sentAt)
       if (reader.status !== 200) {
@@ -89,17 +89,20 @@ class Run {
         return false
       }
       this.answered++
-      if (keepsFirst && this.first === '') this.first = reader.body()
+      if (storesFirst && this.first === '') this.first = reader.body()
       reader.next(false)
-      this.#goOn({ socket, send })
+      this.#sendNext({ socket, send })
       return true
     }
     const buffer = Buffer.allocUnsafe(READ_BYTES)
-    const onread = { buffer, callback: (length: number, bytes: Uint8Array) => take(length, bytes) }
+    const onread = {
+      buffer,
+      callback: (length: number, bytes: Uint8Array) => onData(length, bytes),
+    }
     const socket = connect({ host: '127.0.0.1', port: this.#order.port, noDelay: true, onread })
     this.#sockets.push(socket)
     this.#open++
-    socket.on('connect', () => this.#goOn({ socket, send }))
+    socket.on('connect', () => this.#sendNext({ socket, send }))
     socket.on('error', error => this.#fail(error))
     socket.on('end', () => this.#fail(new Error('The server closed the connection')))
     socket.on('close', () => {
@@ -107,8 +110,8 @@ class Run {
     })
   }
 
-  #goOn(connection: Connection): void {
-    const late = this.#late.shift()
+  #sendNext(connection: Connection): void {
+    const late = this.#overdue.shift()
     if (this.phase === 'drain') connection.socket.destroy()
     else if (!this.#order.perSecond) connection.send(performance.now())
     else if (late !== undefined) connection.send(late)
@@ -125,7 +128,7 @@ class Run {
       for (; began + (count * 1_000) / perSecond <= now; count++) {
         const connection = this.#idle.shift()
         if (connection) connection.send(now)
-        else this.#late.push(began + (count * 1_000) / perSecond)
+        else this.#overdue.push(began + (count * 1_000) / perSecond)
       }
     }, 1)
   }
@@ -138,7 +141,7 @@ class Run {
 }
 
 process.on('message', (order: Order) => {
-  new Run(order).finish().then(
+  new LoadRun(order).finish().then(
     outcome => process.send?.({ outcome }),
     (error: Error) => process.send?.({ problem: error.message }),
   )

@@ -15,11 +15,11 @@ export class Histogram {
   }
 
   quantile(share: number): number {
-    const wanted = Math.ceil(this.count * share)
+    const target = Math.ceil(this.count * share)
     let seen = 0
-    const bucket = this.#buckets.findIndex(many => {
-      seen += many
-      return seen >= wanted
+    const bucket = this.#buckets.findIndex(bucketCount => {
+      seen += bucketCount
+      return seen >= target
     })
     return ((bucket + 1) * BUCKET_US) / 1_000
   }

@@ -14,15 +14,19 @@ export function startGenerator(): Generator {
   return { child, send: order => send(child, gone, order) }
 }
 
-type Said = { outcome: Outcome } | { problem: string }
+type GeneratorMessage = { outcome: Outcome } | { problem: string }
 
 /** Any status but 200 ends the run: a rate of refusals has no meaning. */
-async function send(child: ChildProcess, gone: Promise<Said>, order: Order): Promise<Outcome> {
+async function send(
+  child: ChildProcess,
+  gone: Promise<GeneratorMessage>,
+  order: Order,
+): Promise<Outcome> {
   child.send(order)
-  const answered = once(child, 'message').then(([said]) => said as Said)
-  const said = await Promise.race([answered, gone])
-  if ('problem' in said) throw new Error(said.problem)
-  return said.outcome
+  const received = once(child, 'message').then(([message]) => message as GeneratorMessage)
+  const message = await Promise.race([received, gone])
+  if ('problem' in message) throw new Error(message.problem)
+  return message.outcome
 }
 
 export function writeRequest(

@@ -44,7 +44,7 @@ export function groupOf({ url, functionName }: CallFrame): string | null {
   return GROUPS.find(([pattern]) => pattern.test(url))?.[1] ?? 'other packages'
 }
 
-export function placeOf({ url, functionName, lineNumber }: CallFrame): string {
+export function formatLocation({ url, functionName, lineNumber }: CallFrame): string {
   const name = functionName || '(anonymous)'
   if (url === '') return name
   const file = url

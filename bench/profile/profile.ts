@@ -5,7 +5,7 @@ import type { BenchDatabase } from '../database.ts'
 import type { Order, Outcome } from '../load/generator.ts'
 import type { Generator } from '../load/send.ts'
 import { CONNECTIONS } from '../measure.ts'
-import { OPERATIONS, requireRight } from '../operations.ts'
+import { OPERATIONS, requireValidResponse } from '../operations.ts'
 import type { OperationName, Options } from '../options.ts'
 import { startServer, TITLES } from '../servers.ts'
 import { makeWorld } from '../world.ts'
@@ -36,7 +36,7 @@ export async function profile(
   }
   process.stderr.write('Warming up\n')
   const { first } = await generator.send(order)
-  requireRight(name, first, world)
+  requireValidResponse(name, first, world)
   process.stderr.write('Recording\n')
   child.send({ record: 'start' })
   const outcome = await generator.send({ ...order, measureMs: RECORD_MS })

@@ -11,14 +11,14 @@ await session.post('Profiler.setSamplingInterval', { interval: SAMPLE_EVERY_US }
 
 let before: NodeJS.CpuUsage | undefined
 
-process.on('message', async (said: { record?: 'start' | 'stop'; file?: string }) => {
-  if (said.record === 'start') {
+process.on('message', async (message: { record?: 'start' | 'stop'; file?: string }) => {
+  if (message.record === 'start') {
     await session.post('Profiler.start')
     before = process.threadCpuUsage()
   }
-  if (said.record !== 'stop' || !said.file) return
+  if (message.record !== 'stop' || !message.file) return
   const { user, system } = process.threadCpuUsage(before)
   const { profile } = await session.post('Profiler.stop')
-  writeFileSync(said.file, JSON.stringify(profile))
+  writeFileSync(message.file, JSON.stringify(profile))
   process.send?.({ cpuUs: user + system })
 })

@@ -1,5 +1,5 @@
 import type { Profiler } from 'node:inspector'
-import { type CallFrame, groupOf, isIdle, placeOf } from './groups.ts'
+import { type CallFrame, formatLocation, groupOf, isIdle } from './groups.ts'
 
 export interface Tally {
   busyUs: number
@@ -9,7 +9,7 @@ export interface Tally {
   functions: { place: string; group: string; selfUs: number }[]
 }
 
-interface Known {
+interface NodeGroup {
   frame: CallFrame
   group: string
   /** The group of the caller, if the function itself is node's. */
@@ -17,11 +17,11 @@ interface Known {
 }
 
 const NODE = /^node: /
-const NOBODY = 'other'
+const UNKNOWN_GROUP = 'other'
 
 /** Each sample counts for the function that ran when it was taken. */
 export function tally(profile: Profiler.Profile): Tally {
-  const known = knowNodes(profile.nodes)
+  const known = groupNodes(profile.nodes)
   const self = new Map<string, number>()
   const withNode = new Map<string, number>()
   const functions = new Map<string, { place: string; group: string; selfUs: number }>()
@@ -36,7 +36,7 @@ export function tally(profile: Profiler.Profile): Tally {
     busyUs += spentUs
     add(self, node.group, spentUs)
     add(withNode, node.client, spentUs)
-    const place = placeOf(node.frame)
+    const place = formatLocation(node.frame)
     const found = functions.get(place) ?? { place, group: node.group, selfUs: 0 }
     found.selfUs += spentUs
     functions.set(place, found)
@@ -55,13 +55,13 @@ export function tally(profile: Profiler.Profile): Tally {
 }
 
 /** Walks the tree from the root, so that each node knows its caller's group. */
-function knowNodes(nodes: Profiler.ProfileNode[]): Map<number, Known> {
+function groupNodes(nodes: Profiler.ProfileNode[]): Map<number, NodeGroup> {
   const byId = new Map(nodes.map(node => [node.id, node]))
-  const known = new Map<number, Known>()
-  const visit = (id: number, caller?: Known): void => {
+  const known = new Map<number, NodeGroup>()
+  const visit = (id: number, caller?: NodeGroup): void => {
     const node = byId.get(id)
     if (!node) return
-    const group = groupOf(node.callFrame) ?? caller?.group ?? NOBODY
+    const group = groupOf(node.callFrame) ?? caller?.group ?? UNKNOWN_GROUP
     const byCaller = NODE.test(group) && caller !== undefined && !isRoot(caller)
     const here = { frame: node.callFrame, group, client: byCaller ? caller.client : group }
     known.set(id, here)
@@ -72,7 +72,7 @@ function knowNodes(nodes: Profiler.ProfileNode[]): Map<number, Known> {
   return known
 }
 
-function isRoot({ frame }: Known): boolean {
+function isRoot({ frame }: NodeGroup): boolean {
   return frame.functionName === '(root)'
 }
 

@@ -119,7 +119,7 @@ app.post<{ Body: ChargeBody }>(
   },
 )
 
-const describe = (row: ChargeRow) => chargeToWire(row, paymentUrl(row.id))
+const serializeCharge = (row: ChargeRow) => chargeToWire(row, paymentUrl(row.id))
 
 app.get<{ Params: { id: string } }>(
   '/api/transactions/:id',
@@ -129,7 +129,7 @@ app.get<{ Params: { id: string } }>(
     const [row] = (await pool.query<ChargeRow>(statements.READ_CHARGE, values)).rows
     if (!row) return unauthenticated(reply)
     if (row.id === null) return refuse(reply, 404, 'Transaction not found')
-    return { status: 'success', data: describe(row) }
+    return { status: 'success', data: serializeCharge(row) }
   },
 )
 
@@ -144,7 +144,7 @@ app.get<{ Querystring: { limit: string } }>('/api/transactions', async (request,
   if (rows.length === 0) return unauthenticated(reply)
   const shown = rows.filter(row => row.id !== null).slice(0, limit)
   const next_cursor = rows.length > limit ? shown.at(-1)?.id : null
-  return { data: shown.map(describe), next_cursor }
+  return { data: shown.map(serializeCharge), next_cursor }
 })
 
 app.get(

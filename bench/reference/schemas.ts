@@ -41,11 +41,11 @@ export const ID_PARAMS = {
 const string = { type: 'string' }
 const number = { type: 'integer' }
 
-function answer(properties: Record<string, unknown>) {
+function responseSchema(properties: Record<string, unknown>) {
   return { 200: { type: 'object', properties } }
 }
 
-export const CREATED_CHARGE = answer({
+export const CREATED_CHARGE = responseSchema({
   status: string,
   data: {
     type: 'object',
@@ -59,7 +59,7 @@ export const CREATED_CHARGE = answer({
   },
 })
 
-export const CREATED_WITHDRAWAL = answer({
+export const CREATED_WITHDRAWAL = responseSchema({
   message: string,
   data: {
     type: 'object',
@@ -74,4 +74,4 @@ export const CREATED_WITHDRAWAL = answer({
   },
 })
 
-export const ACCOUNT = answer({ name: string, balance: number })
+export const ACCOUNT = responseSchema({ name: string, balance: number })

@@ -4,7 +4,7 @@
  */
 import type { QueryConfig } from 'pg'
 
-function callerMay(permission: string): string {
+function callerCte(permission: string): string {
   return `caller AS (
     SELECT t.account_id, t.mode, a.name, a.city, a.expires_in
     FROM tokens t JOIN accounts a ON a.id = t.account_id
@@ -26,12 +26,12 @@ const CHARGE_COLUMNS = `
 /** Merchant data in a charge's code. It is cached, and CREATE_CHARGE checks that it is current. */
 export const READ_MERCHANT: QueryConfig = {
   name: 'read-merchant',
-  text: `WITH ${callerMay('transactions:write')} SELECT name, city, expires_in FROM caller`,
+  text: `WITH ${callerCte('transactions:write')} SELECT name, city, expires_in FROM caller`,
 }
 
 export const CREATE_CHARGE: QueryConfig = {
   name: 'create-charge',
-  text: `WITH ${callerMay('transactions:write')}
+  text: `WITH ${callerCte('transactions:write')}
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
       client_name, client_email, client_doc, client_phone, webhook_url, ip, metadata, utms, items,
       expires_at, due_at)
@@ -44,7 +44,7 @@ export const CREATE_CHARGE: QueryConfig = {
 
 export const READ_CHARGE: QueryConfig = {
   name: 'read-charge',
-  text: `WITH ${callerMay('transactions:read')}
+  text: `WITH ${callerCte('transactions:read')}
     SELECT ${CHARGE_COLUMNS} FROM caller
     LEFT JOIN charges c ON c.account_id = caller.account_id AND c.mode = caller.mode
       AND c.id = $2::uuid AND c.status <> 'opening'`,
@@ -52,7 +52,7 @@ export const READ_CHARGE: QueryConfig = {
 
 export const LIST_CHARGES: QueryConfig = {
   name: 'list-charges',
-  text: `WITH ${callerMay('transactions:read')}
+  text: `WITH ${callerCte('transactions:read')}
     SELECT ${CHARGE_COLUMNS} FROM caller
     LEFT JOIN LATERAL (
       SELECT * FROM charges
@@ -63,7 +63,7 @@ export const LIST_CHARGES: QueryConfig = {
 
 export const READ_ACCOUNT: QueryConfig = {
   name: 'read-account',
-  text: `WITH ${callerMay('account:read')}
+  text: `WITH ${callerCte('account:read')}
     SELECT caller.name, l.balance FROM caller
     JOIN ledger_accounts l ON l.account_id = caller.account_id AND l.mode = caller.mode
       AND l.ledger = 'available'`,
@@ -72,7 +72,7 @@ export const READ_ACCOUNT: QueryConfig = {
 /** The credit follows from the debit, so that all writers lock the two rows in one order. */
 export const WITHDRAW: QueryConfig = {
   name: 'withdraw',
-  text: `WITH ${callerMay('withdrawals:write')}, debited AS (
+  text: `WITH ${callerCte('withdrawals:write')}, debited AS (
     UPDATE ledger_accounts l SET balance = l.balance - $3::bigint, version = l.version + 1
     FROM caller WHERE l.account_id = caller.account_id AND l.mode = caller.mode
       AND l.ledger = 'available' AND l.balance >= $3::bigint

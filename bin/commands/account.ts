@@ -9,7 +9,7 @@ import { hashPassword, makePassword } from '#lib/services/people/password.ts'
 
 const ACTOR = { type: 'command_line' } as const
 
-export async function listAll(): Promise<void> {
+export async function printAccounts(): Promise<void> {
   await withRuntime(async () => {
     for (const account of await listAccounts()) {
       const line = [account.id, account.ownerEmail ?? '', account.status, account.name]
@@ -18,9 +18,9 @@ export async function listAll(): Promise<void> {
   })
 }
 
-export async function create(words: string[]): Promise<void> {
+export async function create(args: string[]): Promise<void> {
   const options = { name: { type: 'string' }, email: { type: 'string' } } as const
-  const { values } = parseArgs({ args: words, options })
+  const { values } = parseArgs({ args, options })
   const name = requireOption(values.name, '--name')
   const ownerEmail = requireOption(values.email, '--email')
   const password = makePassword()
@@ -35,21 +35,25 @@ export async function create(words: string[]): Promise<void> {
   })
 }
 
-export function activate(words: string[]): Promise<void> {
-  return move(words, activateAccount, 'active')
+export function activate(args: string[]): Promise<void> {
+  return changeState(args, activateAccount, 'active')
 }
 
-export function suspend(words: string[]): Promise<void> {
-  return move(words, suspendAccount, 'suspended')
+export function suspend(args: string[]): Promise<void> {
+  return changeState(args, suspendAccount, 'suspended')
 }
 
-async function move(words: string[], verb: typeof suspendAccount, state: string): Promise<void> {
+async function changeState(
+  args: string[],
+  verb: typeof suspendAccount,
+  state: string,
+): Promise<void> {
   const options = { reason: { type: 'string' } } as const
-  const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
-  const which = requireOption(positionals[0], '<e-mail|id>')
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const accountRef = requireOption(positionals[0], '<e-mail|id>')
   const reason = requireOption(values.reason, '--reason')
   await withRuntime(async () => {
-    const account = await findAccount(which)
+    const account = await findAccount(accountRef)
     const moved = await verb(account.id, reason, ACTOR)
     if (!moved) throw refuse('already_final', { subject: account.name, status: state })
     process.stdout.write(`${account.id}\n`)

@@ -8,67 +8,67 @@ import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.
 const SPACE_MIN_MIB = 1024
 
 /** Prints one line per check, with advice if it fails. Exit code 1 if any check fails. */
-export async function examine(): Promise<void> {
+export async function checkInstallation(): Promise<void> {
   await withRuntime(async ({ folder, location, migrated }) => {
     const { TROCO_ENV, PUBLIC_URL } = env()
-    say(true, `Node ${process.versions.node} on ${process.platform} ${process.arch}`)
+    report(true, `Node ${process.versions.node} on ${process.platform} ${process.arch}`)
     const applied = migrated.filter(name => !name.startsWith('functions/'))
-    say(true, `environment ${TROCO_ENV}, address ${PUBLIC_URL}`)
-    if (folder) say(true, `data folder ${folder}`)
-    if (location) say(true, `embedded PostgreSQL data in ${location}`)
-    if (folder) sayFreeSpace(location ?? folder)
+    report(true, `environment ${TROCO_ENV}, address ${PUBLIC_URL}`)
+    if (folder) report(true, `data folder ${folder}`)
+    if (location) report(true, `embedded PostgreSQL data in ${location}`)
+    if (folder) reportFreeSpace(location ?? folder)
     const database = connect({ poolMax: 2 })
     try {
       const [server] = await database.$queryRaw<{ version: string; size: string }[]>`
         SELECT current_setting('server_version') AS version,
           pg_size_pretty(pg_database_size(current_database())) AS size`
-      say(true, `PostgreSQL ${server?.version}, ${server?.size}, durable settings on`)
-      say(
+      report(true, `PostgreSQL ${server?.version}, ${server?.size}, durable settings on`)
+      report(
         true,
         applied.length > 0 ? `${applied.length} migrations applied now` : 'migrations up to date',
       )
       const workers = await database.$queryRaw<{ seen: number }[]>`
         SELECT count(*)::int AS seen FROM worker_heartbeats WHERE beat_at > now() - interval '60 s'`
-      say(true, `${workers[0]?.seen ?? 0} workers active in the last minute`)
-      sayMails()
-      await sayStaff(database)
+      report(true, `${workers[0]?.seen ?? 0} workers active in the last minute`)
+      reportMail()
+      await reportStaff(database)
       const { findings, transfers } = await verifyLedger(database)
       const broken = findings.filter(finding => finding.wrong)
-      say(broken.length === 0, `ledger verified, ${transfers} transfers`)
-      for (const { promise, wrong } of broken) say(false, `${promise}: ${wrong}`)
+      report(broken.length === 0, `ledger verified, ${transfers} transfers`)
+      for (const { promise, wrong } of broken) report(false, `${promise}: ${wrong}`)
     } finally {
       await database.$disconnect()
     }
   })
 }
 
-function sayMails(): void {
+function reportMail(): void {
   const { SIGNUPS, NEW_ACCOUNTS, SMTP_URL, TROCO_ENV } = env()
-  say(true, `sign-ups ${SIGNUPS}, new accounts ${NEW_ACCOUNTS}`)
+  report(true, `sign-ups ${SIGNUPS}, new accounts ${NEW_ACCOUNTS}`)
   const none =
     TROCO_ENV === 'local'
       ? 'no mail server: mails are written to the log'
       : 'no mail server: mails are not sent, set SMTP_URL and MAIL_FROM'
   const isWrong = !SMTP_URL && TROCO_ENV === 'production'
-  say(!isWrong, SMTP_URL ? `mails are sent through ${new URL(SMTP_URL).host}` : none)
+  report(!isWrong, SMTP_URL ? `mails are sent through ${new URL(SMTP_URL).host}` : none)
 }
 
-async function sayStaff(database: Database): Promise<void> {
+async function reportStaff(database: Database): Promise<void> {
   const { staff, unguarded } = await countStaff(database)
   const line = `${staff} admins, ${unguarded} of them without a second factor`
   const isWrong = isStaffFactorRequired() && unguarded > 0
   const advice = ': each must add one under Settings, Security to open the admin pages'
-  say(!isWrong, isWrong ? line + advice : line)
+  report(!isWrong, isWrong ? line + advice : line)
 }
 
-function sayFreeSpace(path: string): void {
+function reportFreeSpace(path: string): void {
   const { bavail, bsize } = statfsSync(path)
   const free = Math.floor((bavail * bsize) / 1024 ** 2)
   const advice = free < SPACE_MIN_MIB ? ': free disk space, a full disk stops all payments' : ''
-  say(free >= SPACE_MIN_MIB, `${free} MiB free${advice}`)
+  report(free >= SPACE_MIN_MIB, `${free} MiB free${advice}`)
 }
 
-function say(good: boolean, line: string): void {
-  process.stdout.write(`${good ? 'ok   ' : 'WRONG'} ${line}\n`)
-  if (!good) process.exitCode = 1
+function report(isGood: boolean, line: string): void {
+  process.stdout.write(`${isGood ? 'ok   ' : 'WRONG'} ${line}\n`)
+  if (!isGood) process.exitCode = 1
 }

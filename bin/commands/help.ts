@@ -25,12 +25,12 @@ const HELP = `Usage: npm run -s troco -- <command>
 `
 
 /** Prints the help to standard output if requested; after an unknown command, to standard error with exit code 1. */
-export function showHelp(words: string[]): void {
-  const wanted = words.length === 0 || words[0] === 'help' || words[0] === '--help'
-  if (wanted) {
+export function showHelp(args: string[]): void {
+  const isRequested = args.length === 0 || args[0] === 'help' || args[0] === '--help'
+  if (isRequested) {
     process.stdout.write(HELP)
     return
   }
-  process.stderr.write(`Unknown command: ${words.join(' ')}\n\n${HELP}`)
+  process.stderr.write(`Unknown command: ${args.join(' ')}\n\n${HELP}`)
   process.exitCode = 1
 }

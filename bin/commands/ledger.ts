@@ -5,8 +5,8 @@ import { findAccount } from '#lib/rooms/accounts/queries.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 
 /** Prints each check with its first wrong row. Exit code 1 if any check fails. */
-export async function verifyBooks(words: string[]): Promise<void> {
-  const { values } = parseArgs({ args: words, options: { account: { type: 'string' } } })
+export async function verifyBooks(args: string[]): Promise<void> {
+  const { values } = parseArgs({ args, options: { account: { type: 'string' } } })
   await withRuntime(async () => {
     const account = values.account ? await findAccount(values.account) : null
     const database = connect({ poolMax: 2 })

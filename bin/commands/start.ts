@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import next from 'next'
 import { type Demo, openDemo } from '#bin/demo.ts'
 import { openRuntime, type Runtime } from '#bin/runtime.ts'
-import { untilStopped } from '#bin/stop.ts'
+import { waitForStop } from '#bin/stop.ts'
 import { announceShutdown } from '#lib/base/db/wake.ts'
 import { env, loadEnvFile } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
@@ -27,7 +27,7 @@ export function startDevelopment(): Promise<void> {
 }
 
 async function serve(development: boolean): Promise<void> {
-  const stopped = untilStopped()
+  const stopped = waitForStop()
   loadEnvFile('.env')
   const { PORT, HOST, WORKER } = env()
   await requireFreePort(PORT, HOST)
@@ -35,14 +35,14 @@ async function serve(development: boolean): Promise<void> {
   let worker: Worker | null = null
   try {
     if (!development) redirectConsole()
-    const demo = await openDemoWhereLocal(runtime)
+    const demo = await openDemoIfLocal(runtime)
     const pages = next({ dev: development, hostname: HOST, port: PORT })
     await pages.prepare()
     const front = await createFront(pages.getRequestHandler(), development)
     await listen(front, PORT, HOST)
     if (WORKER) worker = startWorker()
     log().info({ port: PORT, worker: WORKER }, 'server listening')
-    announce(demo)
+    printWelcome(demo)
     await stopped
     announceShutdown()
     await Promise.all([drain(front), worker?.stop()])
@@ -55,7 +55,7 @@ async function serve(development: boolean): Promise<void> {
   process.exit(0)
 }
 
-function openDemoWhereLocal(runtime: Runtime): Promise<Demo> | null {
+function openDemoIfLocal(runtime: Runtime): Promise<Demo> | null {
   return env().TROCO_ENV === 'local' && runtime.folder ? openDemo(runtime.folder) : null
 }
 
@@ -66,14 +66,14 @@ function openDemoWhereLocal(runtime: Runtime): Promise<Demo> | null {
 async function requireFreePort(port: number, host: string): Promise<void> {
   const deadline = Date.now() + PORT_WAIT_MS
   for (;;) {
-    const error = await tryPort(port, host)
+    const error = await probePort(port, host)
     if (error === null) return
-    if (error.code !== 'EADDRINUSE' || Date.now() > deadline) refusePort(error, port, host)
+    if (error.code !== 'EADDRINUSE' || Date.now() > deadline) failToListen(error, port, host)
     await sleep(100)
   }
 }
 
-async function tryPort(port: number, host: string): Promise<NodeJS.ErrnoException | null> {
+async function probePort(port: number, host: string): Promise<NodeJS.ErrnoException | null> {
   const probe = createProbe()
   probe.listen(port, host)
   const error = await once(probe, 'listening').then(
@@ -86,10 +86,10 @@ async function tryPort(port: number, host: string): Promise<NodeJS.ErrnoExceptio
 
 async function listen(front: Server, port: number, host: string): Promise<void> {
   front.listen(port, host)
-  await once(front, 'listening').catch(error => refusePort(error, port, host))
+  await once(front, 'listening').catch(error => failToListen(error, port, host))
 }
 
-function refusePort(error: NodeJS.ErrnoException, port: number, host: string): never {
+function failToListen(error: NodeJS.ErrnoException, port: number, host: string): never {
   const reasons: Record<string, string> = {
     EADDRINUSE: `Port ${port} is already in use: stop the other program, or choose another port: PORT=${port + 1} npm start`,
     EACCES: `Port ${port} requires privileges: choose a port above 1023: PORT=3000 npm start`,
@@ -109,7 +109,7 @@ async function drain(front: Server): Promise<void> {
   clearTimeout(cut)
 }
 
-function announce(demo: Demo | null): void {
+function printWelcome(demo: Demo | null): void {
   const { PUBLIC_URL, HOST, TROCO_ENV } = env()
   const lines = ['', `Troco is running at ${PUBLIC_URL}`]
   if (TROCO_ENV === 'local' && !/^(127\.|localhost$|::1$)/.test(HOST)) {

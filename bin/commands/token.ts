@@ -9,9 +9,9 @@ import { isPermission, PERMISSIONS, type Permission } from '#lib/rooms/tokens/sc
 const ACTOR = { type: 'command_line' } as const
 
 /** Prints only the token, for use in scripts. */
-export async function create(words: string[]): Promise<void> {
+export async function create(args: string[]): Promise<void> {
   const { values } = parseArgs({
-    args: words,
+    args,
     options: {
       account: { type: 'string' },
       name: { type: 'string' },
@@ -19,23 +19,27 @@ export async function create(words: string[]): Promise<void> {
       permissions: { type: 'string' },
     },
   })
-  const which = requireOption(values.account, '--account')
+  const accountRef = requireOption(values.account, '--account')
   const name = requireOption(values.name, '--name')
   const mode = readMode(values.mode)
   const permissions = readPermissions(values.permissions)
   await withRuntime(async () => {
-    const { id: accountId } = await findAccount(which)
+    const { id: accountId } = await findAccount(accountRef)
     const { token } = await issueToken({ accountId, name, mode, permissions }, ACTOR)
     process.stdout.write(`${token}\n`)
   })
 }
 
-export async function revoke(words: string[]): Promise<void> {
+export async function revoke(args: string[]): Promise<void> {
   const options = { reason: { type: 'string' } } as const
-  const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
-  const which = requireOption(positionals[0], '<id|prefix>')
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const tokenRef = requireOption(positionals[0], '<id|prefix>')
   await withRuntime(async () => {
-    const revoked = await revokeToken(which, values.reason ?? 'Revoked on the command line', ACTOR)
+    const revoked = await revokeToken(
+      tokenRef,
+      values.reason ?? 'Revoked on the command line',
+      ACTOR,
+    )
     if (!revoked) throw refuse('token_ended', 'This token is already revoked')
     process.stdout.write(`${revoked.id}\n`)
   })
@@ -43,9 +47,9 @@ export async function revoke(words: string[]): Promise<void> {
 
 function readPermissions(text: string | undefined): Permission[] {
   if (text === undefined) return [...PERMISSIONS]
-  const wanted = text.split(',').map(part => part.trim())
-  const unknown = wanted.filter(part => !isPermission(part))
-  if (unknown.length === 0) return wanted.filter(isPermission)
+  const names = text.split(',').map(part => part.trim())
+  const unknown = names.filter(part => !isPermission(part))
+  if (unknown.length === 0) return names.filter(isPermission)
   const message = `--permissions contains unknown permissions (${unknown.join(', ')}): use ${PERMISSIONS.join(', ')}`
   throw refuse('invalid_input', { message })
 }

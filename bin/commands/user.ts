@@ -6,25 +6,25 @@ import { registerUser } from '#lib/services/people/register.ts'
 import { createResetLink } from '#lib/services/people/reset.ts'
 
 /** Prints the id to standard output and the password, shown only once, to standard error. */
-export async function create(words: string[]): Promise<void> {
+export async function create(args: string[]): Promise<void> {
   const { values } = parseArgs({
-    args: words,
+    args,
     options: { email: { type: 'string' }, name: { type: 'string' }, admin: { type: 'boolean' } },
   })
   const email = requireOption(values.email, '--email')
   const password = makePassword()
   const passwordHash = await hashPassword(password)
   await withRuntime(async () => {
-    const wanted = { email, name: values.name, passwordHash, isAdmin: values.admin ?? false }
-    const user = await registerUser(wanted, { type: 'command_line' })
+    const registration = { email, name: values.name, passwordHash, isAdmin: values.admin ?? false }
+    const user = await registerUser(registration, { type: 'command_line' })
     process.stderr.write(`Password, shown only once: ${password}\n`)
     process.stdout.write(`${user.id}\n`)
   })
 }
 
 /** Prints a password link, for users who cannot receive mail. Valid once, for one hour. */
-export async function reset(words: string[]): Promise<void> {
-  const { values } = parseArgs({ args: words, options: { email: { type: 'string' } } })
+export async function reset(args: string[]): Promise<void> {
+  const { values } = parseArgs({ args, options: { email: { type: 'string' } } })
   const email = requireOption(values.email, '--email')
   await withRuntime(async () => {
     const path = await createResetLink(email, { type: 'command_line' })

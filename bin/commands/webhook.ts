@@ -6,13 +6,13 @@ import { refuse } from '#lib/base/errors.ts'
 import { findAccount } from '#lib/rooms/accounts/queries.ts'
 import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
 
-export async function showSecret(words: string[]): Promise<void> {
+export async function showSecret(args: string[]): Promise<void> {
   const options = { account: { type: 'string' }, mode: { type: 'string' } } as const
-  const { values } = parseArgs({ args: words, options })
-  const which = requireOption(values.account, '--account')
+  const { values } = parseArgs({ args, options })
+  const accountRef = requireOption(values.account, '--account')
   const mode = readMode(values.mode)
   await withRuntime(async () => {
-    const account = await findAccount(which)
+    const account = await findAccount(accountRef)
     const secret = await readResourceSecret(account.id, mode)
     if (!secret) throw refuse('not_found', `${account.name} has no webhook secret in ${mode} mode`)
     await transaction(tx =>

@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os'
 import { withRuntime } from '#bin/command-line.ts'
-import { untilStopped } from '#bin/stop.ts'
+import { waitForStop } from '#bin/stop.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
 
 /** Process priority (nice): lower than that of a web server, whose requests are more urgent. */
@@ -12,7 +12,7 @@ export async function runWorker(): Promise<void> {
     setPriority(NICE)
     const worker = startWorker()
     process.stderr.write('The worker is running. Press Ctrl-C to stop.\n')
-    await untilStopped()
+    await waitForStop()
     await worker.stop()
   }, settings)
 }

@@ -2,12 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
-import { knock, personHeaders, signInAdmin, signInAlone } from '#lib/testing/member.ts'
-import { DOOR_OPERATIONS, type DoorOperation } from '#lib/testing/route-table.ts'
+import {
+  callOperation,
+  personHeaders,
+  signInAdmin,
+  signInWithoutAccount,
+} from '#lib/testing/member.ts'
+import { ACCOUNTLESS_OPERATIONS, type AccountlessOperation } from '#lib/testing/route-table.ts'
 import { type Api, startApi } from '#lib/testing/stage.ts'
 
-const PROVE = [403, '{"error":"Confirm that it is you"}']
-const guarded = DOOR_OPERATIONS.filter(({ who }) => who !== 'visitor')
+const PROOF_REQUIRED = [403, '{"error":"Confirm that it is you"}']
+const guardedOperations = ACCOUNTLESS_OPERATIONS.filter(({ audience }) => audience !== 'visitor')
 
 let api: Api
 beforeAll(async () => {
@@ -15,8 +20,8 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-async function heard(operation: DoorOperation, secret: string) {
-  const { status, text } = await knock(api.url, operation, personHeaders(secret))
+async function fetchResult(operation: AccountlessOperation, secret: string) {
+  const { status, text } = await callOperation(api.url, operation, personHeaders(secret))
   return [status, text]
 }
 
@@ -25,17 +30,18 @@ describe('with an https PUBLIC_URL', () => {
   beforeAll(() => supplyEnv({ PUBLIC_URL: 'https://pix.troco.test' }))
   afterAll(() => supplyEnv({ PUBLIC_URL: at }))
 
-  test.each(guarded.filter(one => one.takesProof))(
+  test.each(guardedOperations.filter(one => one.requiresProof))(
     '$method $path requires a new proof of identity after five minutes',
     async operation => {
-      const secret = operation.who === 'admin' ? await signInAdmin() : await signInAlone()
-      const proved = await heard(operation, secret)
-      expect(proved).not.toEqual(PROVE)
+      const secret =
+        operation.audience === 'admin' ? await signInAdmin() : await signInWithoutAccount()
+      const fresh = await fetchResult(operation, secret)
+      expect(fresh).not.toEqual(PROOF_REQUIRED)
       await db().$executeRaw`
         UPDATE user_sessions SET proved_at = now() - interval '301 seconds'
         WHERE secret_hash = ${hashSecret(secret)}`
-      const later = await heard(operation, secret)
-      if (later[0] !== 401) expect(later).toEqual(PROVE)
+      const stale = await fetchResult(operation, secret)
+      if (stale[0] !== 401) expect(stale).toEqual(PROOF_REQUIRED)
     },
   )
 })
@@ -45,11 +51,15 @@ describe('in production', () => {
   beforeAll(() => supplyEnv({ TROCO_ENV: 'production', PUBLIC_URL: 'https://pix.troco.test' }))
   afterAll(() => supplyEnv({ TROCO_ENV, PUBLIC_URL: 'http://localhost:3000' }))
 
-  test.each(guarded.filter(({ who }) => who === 'admin'))(
+  test.each(guardedOperations.filter(({ audience }) => audience === 'admin'))(
     '$method $path refuses staff without a second factor',
     async operation => {
-      const said = await knock(api.url, operation, personHeaders(await signInAlone(true)))
-      expect([said.status, said.headers.get('x-error-code')]).toEqual([
+      const response = await callOperation(
+        api.url,
+        operation,
+        personHeaders(await signInWithoutAccount(true)),
+      )
+      expect([response.status, response.headers.get('x-error-code')]).toEqual([
         403,
         'second_factor_required',
       ])

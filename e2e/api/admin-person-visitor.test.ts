@@ -5,14 +5,14 @@ import type { AccountlessEndpoint } from '#lib/edge/http/door.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
 import { call } from '#lib/testing/call.ts'
 import {
-  knock,
+  callOperation,
   pageHeaders,
   personHeaders,
   signIn,
   signInAdmin,
-  signInAlone,
+  signInWithoutAccount,
 } from '#lib/testing/member.ts'
-import { DOOR_OPERATIONS, type DoorOperation } from '#lib/testing/route-table.ts'
+import { ACCOUNTLESS_OPERATIONS, type AccountlessOperation } from '#lib/testing/route-table.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -22,14 +22,14 @@ const CROSS_ORIGIN = [403, '{"error":"Cross-origin request refused"}']
 
 let api: Api
 let doors: Map<string, AccountlessEndpoint>
-let [alone, admin, owner, token] = ['', '', '', '']
+let [person, admin, owner, token] = ['', '', '', '']
 beforeAll(async () => {
   api = await startApi()
   const merchant = await makeMerchant()
   owner = await signIn(merchant, 'owner')
   token = await makeToken(merchant.id)
-  const secrets = [await signInAlone(), await signInAdmin()]
-  ;[alone = '', admin = ''] = secrets
+  const secrets = [await signInWithoutAccount(), await signInAdmin()]
+  ;[person = '', admin = ''] = secrets
   doors = new Map(
     (await loadRoutes()).flatMap(({ segments, handlers }) =>
       [...handlers].flatMap(([method, { access: opens }]): [string, AccountlessEndpoint][] =>
@@ -42,57 +42,67 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-const named = ({ method, path }: DoorOperation) => `${method} ${path}`
-const writing = DOOR_OPERATIONS.filter(({ method }) => method !== 'GET')
-const guarded = DOOR_OPERATIONS.filter(({ who }) => who !== 'visitor')
+const nameOf = ({ method, path }: AccountlessOperation) => `${method} ${path}`
+const writeOperations = ACCOUNTLESS_OPERATIONS.filter(({ method }) => method !== 'GET')
+const guardedOperations = ACCOUNTLESS_OPERATIONS.filter(({ audience }) => audience !== 'visitor')
 
-type Asked = Pick<DoorOperation, 'method' | 'path'>
+type OperationRef = Pick<AccountlessOperation, 'method' | 'path'>
 
-const ask = (operation: Asked, headers?: Record<string, string>) =>
-  knock(api.url, operation, headers)
+const callEndpoint = (operation: OperationRef, headers?: Record<string, string>) =>
+  callOperation(api.url, operation, headers)
 
-async function heard(operation: Asked, headers?: Record<string, string>) {
-  const { status, text } = await ask(operation, headers)
+async function fetchResult(operation: OperationRef, headers?: Record<string, string>) {
+  const { status, text } = await callEndpoint(operation, headers)
   return [status, text]
 }
 
 test('the table lists every admin, person and visitor operation with its caller and proof', () => {
-  expect(DOOR_OPERATIONS.map(named).toSorted()).toEqual([...doors.keys()].toSorted())
-  for (const operation of DOOR_OPERATIONS) {
-    const { audience: who, requiresProof: takesProof } = doors.get(named(operation))?.access ?? {}
-    expect([who, takesProof], named(operation)).toEqual([operation.who, operation.takesProof])
+  expect(ACCOUNTLESS_OPERATIONS.map(nameOf).toSorted()).toEqual([...doors.keys()].toSorted())
+  for (const operation of ACCOUNTLESS_OPERATIONS) {
+    const { audience, requiresProof } = doors.get(nameOf(operation))?.access ?? {}
+    expect([audience, requiresProof], nameOf(operation)).toEqual([
+      operation.audience,
+      operation.requiresProof,
+    ])
   }
 })
 
 test('every admin operation that changes data requires a proof of identity', () => {
-  const light = ['PATCH /admin/nothing']
-  const unproved = writing.filter(one => one.who === 'admin' && !one.takesProof).map(named)
-  expect(unproved.filter(name => !light.includes(name))).toEqual([])
+  const exceptions = ['PATCH /admin/nothing']
+  const unproved = writeOperations
+    .filter(one => one.audience === 'admin' && !one.requiresProof)
+    .map(nameOf)
+  expect(unproved.filter(name => !exceptions.includes(name))).toEqual([])
 })
 
-describe.each(guarded)('$method $path', operation => {
+describe.each(guardedOperations)('$method $path', operation => {
   test('refuses a missing or invalid session and an API token with 401', async () => {
-    expect(await heard(operation)).toEqual(UNAUTHENTICATED)
-    expect(await heard(operation, { authorization: `Bearer ${token}` })).toEqual(UNAUTHENTICATED)
+    expect(await fetchResult(operation)).toEqual(UNAUTHENTICATED)
+    expect(await fetchResult(operation, { authorization: `Bearer ${token}` })).toEqual(
+      UNAUTHENTICATED,
+    )
     const dead = { cookie: 'troco-session=x', origin: env().PUBLIC_URL }
-    expect(await heard(operation, dead)).toEqual(UNAUTHENTICATED)
+    expect(await fetchResult(operation, dead)).toEqual(UNAUTHENTICATED)
   })
 
   test('accepts callers with the required role; an admin path is 404 for others', async () => {
-    const isAdmins = operation.who === 'admin'
-    for (const secret of isAdmins ? [alone, owner] : []) {
-      expect(await heard(operation, personHeaders(secret))).toEqual(NOT_FOUND)
+    const isAdminOnly = operation.audience === 'admin'
+    for (const secret of isAdminOnly ? [person, owner] : []) {
+      expect(await fetchResult(operation, personHeaders(secret))).toEqual(NOT_FOUND)
     }
-    const right = await ask(operation, personHeaders(isAdmins ? admin : await signInAlone()))
-    const error = right.status === 404 ? right.headers.get('x-error-code') : ''
+    const allowed = await callEndpoint(
+      operation,
+      personHeaders(isAdminOnly ? admin : await signInWithoutAccount()),
+    )
+    const error = allowed.status === 404 ? allowed.headers.get('x-error-code') : ''
     expect(error).not.toBe('not_found')
-    expect([401, 403, 405, 500], right.text).not.toContain(right.status)
+    expect([401, 403, 405, 500], allowed.text).not.toContain(allowed.status)
   })
 })
 
-describe.each(writing)('$method $path from another origin', operation => {
+describe.each(writeOperations)('$method $path from another origin', operation => {
   test('is refused for a missing or foreign Origin and for a foreign Sec-Fetch-Site', async () => {
-    const { cookie, origin } = personHeaders(operation.who === 'admin' ? admin : alone)
+    const { cookie, origin } = personHeaders(operation.audience === 'admin' ? admin : person)
     const foreign: Record<string, string>[] = [
       { cookie },
       { cookie, origin: 'https://evil.example' },
@@ -101,26 +111,29 @@ describe.each(writing)('$method $path from another origin', operation => {
       { cookie, origin, 'sec-fetch-site': 'same-site' },
     ]
     for (const headers of foreign) {
-      expect(await heard(operation, headers), JSON.stringify(headers)).toEqual(CROSS_ORIGIN)
+      expect(await fetchResult(operation, headers), JSON.stringify(headers)).toEqual(CROSS_ORIGIN)
     }
   })
 })
 
 test('an unsupported method is 405 with Allow for permitted callers, 401 or 404 for others', async () => {
-  const paths = new Map(DOOR_OPERATIONS.map(one => [one.path, one.who]))
-  for (const [path, who] of paths) {
+  const paths = new Map(ACCOUNTLESS_OPERATIONS.map(one => [one.path, one.audience]))
+  for (const [path, audience] of paths) {
     const known = METHODS.filter(name => doors.has(`${name === 'HEAD' ? 'GET' : name} ${path}`))
     for (const method of METHODS.filter(name => !known.includes(name))) {
-      const operation = { path, method: method as DoorOperation['method'] }
-      const mine = await ask(operation, personHeaders(who === 'admin' ? admin : alone))
-      expect([mine.status, mine.headers.get('allow')], `${method} ${path}`).toEqual([
+      const operation = { path, method: method as AccountlessOperation['method'] }
+      const allowed = await callEndpoint(
+        operation,
+        personHeaders(audience === 'admin' ? admin : person),
+      )
+      expect([allowed.status, allowed.headers.get('allow')], `${method} ${path}`).toEqual([
         405,
         known.join(', '),
       ])
-      if (who === 'visitor' || method === 'HEAD') continue
-      expect(await heard(operation)).toEqual(UNAUTHENTICATED)
-      if (who === 'admin') {
-        expect(await heard(operation, personHeaders(alone))).toEqual(NOT_FOUND)
+      if (audience === 'visitor' || method === 'HEAD') continue
+      expect(await fetchResult(operation)).toEqual(UNAUTHENTICATED)
+      if (audience === 'admin') {
+        expect(await fetchResult(operation, personHeaders(person))).toEqual(NOT_FOUND)
       }
     }
   }
@@ -129,9 +142,9 @@ test('an unsupported method is 405 with Allow for permitted callers, 401 or 404 
 test('account paths require more than a session cookie; person paths require no account', async () => {
   const merchant = await makeMerchant()
   const secret = await signIn(merchant, 'owner')
-  const said = await call(api.url, 'GET', '/account', { headers: personHeaders(secret) })
-  expect([said.status, said.text]).toEqual(UNAUTHENTICATED)
-  const [first] = guarded.filter(({ who }) => who === 'person')
-  const answer = await ask(first as DoorOperation, pageHeaders(secret, newId()))
-  expect(answer.status).not.toBe(401)
+  const denied = await call(api.url, 'GET', '/account', { headers: personHeaders(secret) })
+  expect([denied.status, denied.text]).toEqual(UNAUTHENTICATED)
+  const [first] = guardedOperations.filter(({ audience: who }) => who === 'person')
+  const response = await callEndpoint(first as AccountlessOperation, pageHeaders(secret, newId()))
+  expect(response.status).not.toBe(401)
 })

@@ -8,11 +8,11 @@ import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
 import {
   type Api,
   CHARGE,
+  fundMerchant,
   makeMerchant,
   makeToken,
-  openApi,
   openCharge,
-  receive,
+  startApiWithMerchant,
 } from '#lib/testing/stage.ts'
 
 const ACTOR = { type: 'system' } as const
@@ -22,7 +22,7 @@ let api: Api
 let merchant: Account
 let token: string
 beforeAll(async () => {
-  ;({ api, merchant, token } = await openApi())
+  ;({ api, merchant, token } = await startApiWithMerchant())
 })
 afterAll(() => api.close())
 
@@ -32,7 +32,7 @@ interface Options {
   headers?: Record<string, string>
 }
 
-async function ask(method: string, path: string, options: Options = {}) {
+async function callApi(method: string, path: string, options: Options = {}) {
   const { authorization = `Bearer ${token}`, body } = options
   const response = await fetch(`${api.url}/api${path}`, {
     method,
@@ -71,8 +71,8 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
 
   test('401 without a reason for a missing, malformed, unknown, revoked or expired token', async () => {
     const expiresAt = new Date(Date.now() - 1_000)
-    const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'revoked' }
-    const revoked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    const tokenOptions = { accountId: merchant.id, mode: 'test' as const, name: 'revoked' }
+    const revoked = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
     await revokeToken(revoked.id, 'test', ACTOR)
     const callers = [
       '',
@@ -89,28 +89,28 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
       `Bearer ${await makeToken(merchant.id, { expiresAt })}`,
     ]
     for (const authorization of callers) {
-      const answer = await ask(method, path, { authorization })
-      expect(answer.status, authorization.slice(0, 12)).toBe(401)
-      expect(answer.text).toBe('{"error":"Unauthenticated"}')
-      expect(answer.headers.get('www-authenticate')).toBe('Bearer')
-      expect(answer.headers.get('x-error-code')).toBe('unauthenticated')
+      const response = await callApi(method, path, { authorization })
+      expect(response.status, authorization.slice(0, 12)).toBe(401)
+      expect(response.text).toBe('{"error":"Unauthenticated"}')
+      expect(response.headers.get('www-authenticate')).toBe('Bearer')
+      expect(response.headers.get('x-error-code')).toBe('unauthenticated')
     }
   })
 
   test('403 naming the permission for a token without it', async () => {
     const permissions = PERMISSIONS.filter(name => !needed.includes(name))
     const authorization = `Bearer ${await makeToken(merchant.id, { permissions })}`
-    const answer = await ask(method, path, { authorization })
-    expect(answer.status).toBe(403)
-    expect(answer.text).toBe(`{"error":"Permission denied: ${permission}"}`)
-    expect(answer.headers.get('x-required-permission')).toBe(permission)
-    expect(answer.headers.get('x-error-code')).toBe('permission_denied')
+    const response = await callApi(method, path, { authorization })
+    expect(response.status).toBe(403)
+    expect(response.text).toBe(`{"error":"Permission denied: ${permission}"}`)
+    expect(response.headers.get('x-required-permission')).toBe(permission)
+    expect(response.headers.get('x-error-code')).toBe('permission_denied')
   })
 
   test('accepts a token that has only the required permission', async () => {
     for (const one of needed) {
       const authorization = `Bearer ${await makeToken(merchant.id, { permissions: [one] })}`
-      expect([200, 404, 422]).toContain((await ask(method, path, { authorization })).status)
+      expect([200, 404, 422]).toContain((await callApi(method, path, { authorization })).status)
     }
   })
 
@@ -120,17 +120,17 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
     const bare = `Bearer ${await makeToken(suspended.id, { permissions: [] })}`
     await suspendAccount(suspended.id, 'test', ACTOR)
     for (const caller of [authorization, bare]) {
-      const answer = await ask(method, path, { authorization: caller })
-      expect(answer.status).toBe(403)
-      expect(answer.text).toBe('{"error":"Account not active"}')
-      expect(answer.headers.get('x-error-code')).toBe('account_not_active')
+      const response = await callApi(method, path, { authorization: caller })
+      expect(response.status).toBe(403)
+      expect(response.text).toBe('{"error":"Account not active"}')
+      expect(response.headers.get('x-error-code')).toBe('account_not_active')
     }
   })
 
   test('a wrong method without a token is 401, not 405', async () => {
-    const answer = await fetch(`${api.url}/api/account`, { method: 'DELETE' })
-    expect(answer.status).toBe(401)
-    expect(await answer.json()).toEqual({ error: 'Unauthenticated' })
+    const response = await fetch(`${api.url}/api/account`, { method: 'DELETE' })
+    expect(response.status).toBe(401)
+    expect(await response.json()).toEqual({ error: 'Unauthenticated' })
   })
 
   test('405 with Allow for every other method', async () => {
@@ -139,35 +139,35 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
       name => !known.includes(name),
     )
     for (const other of others) {
-      const answer = await ask(other, path)
-      expect(answer.status, other).toBe(405)
-      expect(answer.text).toBe('{"error":"Method not allowed"}')
-      expect(answer.headers.get('allow')).toBe(allow)
+      const response = await callApi(other, path)
+      expect(response.status, other).toBe(405)
+      expect(response.text).toBe('{"error":"Method not allowed"}')
+      expect(response.headers.get('allow')).toBe(allow)
     }
-    const head = await ask('HEAD', path)
+    const head = await callApi('HEAD', path)
     expect(head.status === 405).toBe(!known.includes('HEAD'))
     expect(head.text).toBe('')
   })
 
   test('treats a trailing slash and an unknown query as the same path', async () => {
-    const plain = await ask(method, path)
+    const plain = await callApi(method, path)
     for (const same of [`${path}/`, `${path}//`, `${path}?a=1`, `${path}/?a=1`]) {
-      const answer = await ask(method, same)
-      expect([answer.status, answer.text]).toEqual([plain.status, plain.text])
+      const response = await callApi(method, same)
+      expect([response.status, response.text]).toEqual([plain.status, plain.text])
     }
   })
 
   test('responds with JSON that is not cached, and sends no CORS headers', async () => {
     const headers = { origin: 'https://elsewhere.example' }
-    for (const answer of [
-      await ask(method, path, { headers }),
-      await ask(method, path, { headers, authorization: '' }),
-      await ask('DELETE', path, { headers }),
+    for (const response of [
+      await callApi(method, path, { headers }),
+      await callApi(method, path, { headers, authorization: '' }),
+      await callApi('DELETE', path, { headers }),
     ]) {
-      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-      expect(answer.headers.get('cache-control')).toBe('private, no-store')
-      expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
-      const names = [...answer.headers.keys()]
+      expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+      expect(response.headers.get('cache-control')).toBe('private, no-store')
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+      const names = [...response.headers.keys()]
       expect(names.filter(name => /^access-control-|^server$|^x-powered-by$/.test(name))).toEqual(
         [],
       )
@@ -175,17 +175,20 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
   })
 
   test('returns one request id, the caller’s own if it is safe', async () => {
-    const given = ['order-4711', 'a', `${'A1.:_-'.repeat(10)}last`]
-    for (const id of given) {
-      const answer = await ask(method, path, { headers: { 'x-request-id': id } })
-      expect(answer.headers.get('x-request-id')).toBe(id)
+    const safeIds = ['order-4711', 'a', `${'A1.:_-'.repeat(10)}last`]
+    for (const id of safeIds) {
+      const response = await callApi(method, path, { headers: { 'x-request-id': id } })
+      expect(response.headers.get('x-request-id')).toBe(id)
     }
     const unsafe = ['x'.repeat(65), 'two words', 'a,b', '<script>', '"', 'é']
     const made = new Set<string | null>()
     for (const id of unsafe) {
-      const answer = await ask(method, path, { headers: { 'x-request-id': id }, authorization: '' })
-      expect(answer.headers.get('x-request-id')).toMatch(UUID)
-      made.add(answer.headers.get('x-request-id'))
+      const response = await callApi(method, path, {
+        headers: { 'x-request-id': id },
+        authorization: '',
+      })
+      expect(response.headers.get('x-request-id')).toMatch(UUID)
+      made.add(response.headers.get('x-request-id'))
     }
     expect(made.size).toBe(unsafe.length)
   })
@@ -193,17 +196,19 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
 
 describe('a bearer token', () => {
   test.each(['bearer', 'BEARER', 'Bearer  '])('is accepted after the scheme %j', async scheme => {
-    expect((await ask('GET', '/account', { authorization: `${scheme} ${token}` })).status).toBe(200)
+    expect((await callApi('GET', '/account', { authorization: `${scheme} ${token}` })).status).toBe(
+      200,
+    )
   })
 
   test('is refused from the first request after its revocation', async () => {
-    const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'short' }
+    const tokenOptions = { accountId: merchant.id, mode: 'test' as const, name: 'short' }
     const permissions = [...PERMISSIONS]
-    const issued = await issueToken({ ...wanted, permissions }, ACTOR)
+    const issued = await issueToken({ ...tokenOptions, permissions }, ACTOR)
     const authorization = `Bearer ${issued.token}`
-    expect((await ask('GET', '/account', { authorization })).status).toBe(200)
+    expect((await callApi('GET', '/account', { authorization })).status).toBe(200)
     await revokeToken(issued.id, 'leaked', ACTOR)
-    expect((await ask('GET', '/account', { authorization })).status).toBe(401)
+    expect((await callApi('GET', '/account', { authorization })).status).toBe(401)
   })
 })
 
@@ -211,64 +216,71 @@ describe('order of checks', () => {
   const broken = { 'content-type': 'text/plain', 'content-encoding': 'gzip' }
 
   test('authentication precedes validation of the request', async () => {
-    const answer = await ask('POST', '/transactions', {
+    const response = await callApi('POST', '/transactions', {
       authorization: '',
       headers: broken,
       body: 1,
     })
-    expect(answer.status).toBe(401)
+    expect(response.status).toBe(401)
   })
 
   test('permissions precede validation of the request', async () => {
     const authorization = `Bearer ${await makeToken(merchant.id, { permissions: [] })}`
-    const answer = await ask('POST', '/transactions', { authorization, headers: broken, body: 1 })
-    expect(answer.status).toBe(403)
+    const response = await callApi('POST', '/transactions', {
+      authorization,
+      headers: broken,
+      body: 1,
+    })
+    expect(response.status).toBe(403)
   })
 
   test('the media type of a body precedes its content', async () => {
-    const answer = await ask('POST', '/transactions', { headers: broken, body: {} })
-    expect(answer.status).toBe(415)
+    const response = await callApi('POST', '/transactions', { headers: broken, body: {} })
+    expect(response.status).toBe(415)
   })
 })
 
 describe('GET /account', () => {
   test('200 with exactly the name and the available balance', async () => {
     const rich = await makeMerchant('Café Ção & Filhos')
-    await receive(rich, 12_345)
+    await fundMerchant(rich, 12_345)
     const authorization = `Bearer ${await makeToken(rich.id)}`
-    const answer = await ask('GET', '/account', { authorization })
-    expect(answer.status).toBe(200)
-    expect(answer.text).toBe('{"name":"Café Ção & Filhos","balance":12345}')
+    const response = await callApi('GET', '/account', { authorization })
+    expect(response.status).toBe(200)
+    expect(response.text).toBe('{"name":"Café Ção & Filhos","balance":12345}')
   })
 
   test('HEAD returns the headers of GET without a body', async () => {
-    const get = await ask('GET', '/account')
-    const head = await ask('HEAD', '/account')
+    const get = await callApi('GET', '/account')
+    const head = await callApi('HEAD', '/account')
     expect([head.status, head.text]).toEqual([200, ''])
-    const kept = ['content-type', 'cache-control', 'x-content-type-options']
-    for (const name of kept) expect(head.headers.get(name)).toBe(get.headers.get(name))
-    expect((await ask('HEAD', '/account', { authorization: '' })).status).toBe(401)
+    const sharedHeaders = ['content-type', 'cache-control', 'x-content-type-options']
+    for (const name of sharedHeaders) expect(head.headers.get(name)).toBe(get.headers.get(name))
+    expect((await callApi('HEAD', '/account', { authorization: '' })).status).toBe(401)
   })
 
   test('a live token sees the live balance and no test charge', async () => {
     const both = await makeMerchant('Dois Mundos')
-    await receive(both, 5_000)
-    const wanted = { accountId: both.id, mode: 'live' as const, name: 'live' }
-    const live = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    await fundMerchant(both, 5_000)
+    const tokenOptions = { accountId: both.id, mode: 'live' as const, name: 'live' }
+    const live = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
     const authorization = `Bearer ${live.token}`
-    const answer = await ask('GET', '/account', { authorization })
-    expect(answer.body).toEqual({ name: 'Dois Mundos', balance: 0 })
+    const response = await callApi('GET', '/account', { authorization })
+    expect(response.body).toEqual({ name: 'Dois Mundos', balance: 0 })
     const { id } = await openCharge(both)
-    expect((await ask('GET', `/transactions/${id}`, { authorization })).status).toBe(404)
+    expect((await callApi('GET', `/transactions/${id}`, { authorization })).status).toBe(404)
   })
 
   test('403 for a live charge while no bank is configured', async () => {
-    const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
-    const live = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    const tokenOptions = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
+    const live = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
     const authorization = `Bearer ${live.token}`
     for (const body of [CHARGE, {}]) {
-      const answer = await ask('POST', '/transactions', { authorization, body })
-      expect([answer.status, answer.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
+      const response = await callApi('POST', '/transactions', { authorization, body })
+      expect([response.status, response.text]).toEqual([
+        403,
+        '{"error":"Live mode is not enabled"}',
+      ])
     }
   })
 })
@@ -284,8 +296,8 @@ describe('an unknown path under /api', () => {
     '/%zz',
     '/..%2f',
   ])('404 for %j', async path => {
-    const answer = await ask('GET', path)
-    expect([answer.status, answer.text]).toEqual([404, '{"error":"Not found"}'])
-    expect(answer.headers.get('x-request-id')).toMatch(UUID)
+    const response = await callApi('GET', path)
+    expect([response.status, response.text]).toEqual([404, '{"error":"Not found"}'])
+    expect(response.headers.get('x-request-id')).toMatch(UUID)
   })
 })

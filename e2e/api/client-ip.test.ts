@@ -1,25 +1,25 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { supplyEnv } from '#lib/base/env.ts'
 import { closeRateLimits } from '#lib/edge/http/rate-limit.ts'
-import { call, speak } from '#lib/testing/call.ts'
+import { call, sendRaw } from '#lib/testing/call.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
 
-const OFF = { TRUST_PROXY: '0', RATE_IP_BURST: '400', ...WITHOUT_RATE_LIMITS }
+const DEFAULT_SETTINGS = { TRUST_PROXY: '0', RATE_IP_BURST: '400', ...WITHOUT_RATE_LIMITS }
 /** Twelve requests at once, then one per second. */
-const FEW = { RATE_IP_PER_SECOND: '1', RATE_IP_BURST: '12' }
-const MANY = 30
+const LOW_LIMIT = { RATE_IP_PER_SECOND: '1', RATE_IP_BURST: '12' }
+const REQUESTS = 30
 /** Requests that pass during the seconds that a slow machine needs. */
 const SLACK = 12
 
 const apis: Api[] = []
 afterEach(async () => {
   for (const api of apis.splice(0)) await api.close()
-  supplyEnv(OFF)
+  supplyEnv(DEFAULT_SETTINGS)
   closeRateLimits()
 })
 
-async function start(settings: Record<string, string>): Promise<Api> {
+async function startWith(settings: Record<string, string>): Promise<Api> {
   supplyEnv(settings)
   closeRateLimits()
   const api = await startApi()
@@ -30,7 +30,7 @@ async function start(settings: Record<string, string>): Promise<Api> {
 const openToken = async () => makeToken((await makeMerchant()).id)
 
 /** Returns the payer address that a new charge stores. */
-async function addressKept(api: Api, headers: Record<string, string>): Promise<string> {
+async function readStoredIp(api: Api, headers: Record<string, string>): Promise<string> {
   const token = await openToken()
   const made = await call(api.url, 'POST', '/transactions', { token, headers, body: CHARGE })
   const id = made.body.data.transaction_id
@@ -38,18 +38,21 @@ async function addressKept(api: Api, headers: Record<string, string>): Promise<s
 }
 
 /** Counts the requests that pass; the nth has headers of its own. */
-async function pass(api: Api, headersOf: (nth: number) => Record<string, string>): Promise<number> {
+async function countPassed(
+  api: Api,
+  headersOf: (nth: number) => Record<string, string>,
+): Promise<number> {
   const token = await openToken()
-  const answers = await Promise.all(
-    Array.from({ length: MANY }, (_, nth) =>
+  const responses = await Promise.all(
+    Array.from({ length: REQUESTS }, (_, nth) =>
       call(api.url, 'GET', '/account', { token, headers: headersOf(nth) }),
     ),
   )
-  expect(answers.filter(({ status }) => ![200, 429].includes(status))).toEqual([])
-  return answers.filter(({ status }) => status === 200).length
+  expect(responses.filter(({ status }) => ![200, 429].includes(status))).toEqual([])
+  return responses.filter(({ status }) => status === 200).length
 }
 
-const forged = (nth: number) => ({
+const forgedHeaders = (nth: number) => ({
   'x-forwarded-for': `203.0.113.${nth}`,
   'x-real-ip': `203.0.113.${nth}`,
   forwarded: `for=203.0.113.${nth}`,
@@ -61,17 +64,17 @@ const forged = (nth: number) => ({
 
 describe('without a proxy', () => {
   test('a charge stores the socket address, whatever headers the caller sends', async () => {
-    expect(await addressKept(await start({}), forged(9))).toBe('127.0.0.1')
+    expect(await readStoredIp(await startWith({}), forgedHeaders(9))).toBe('127.0.0.1')
   })
 
   test('the limit counts the socket address: forged addresses do not raise it', async () => {
-    const passed = await pass(await start(FEW), forged)
+    const passed = await countPassed(await startWith(LOW_LIMIT), forgedHeaders)
     expect(passed).toBeGreaterThanOrEqual(12)
     expect(passed).toBeLessThanOrEqual(12 + SLACK)
   })
 
   test('duplicate or differently cased headers do not change the stored address', async () => {
-    const api = await start({})
+    const api = await startWith({})
     const token = await openToken()
     const body = JSON.stringify(CHARGE)
     const names = [
@@ -79,7 +82,7 @@ describe('without a proxy', () => {
       'x-forwarded-for: 7.7.7.7',
       'X-Troco-Address: 8.8.8.8',
     ]
-    const { text } = await speak(
+    const { text } = await sendRaw(
       api.url,
       `POST /api/transactions HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${names.join('\r\n')}\r\n` +
         `Authorization: Bearer ${token}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
@@ -92,22 +95,24 @@ describe('without a proxy', () => {
 
 describe('behind one trusted proxy', () => {
   const trusting = { TRUST_PROXY: '1' }
-  const behind = (...chain: string[]) => ({ 'x-forwarded-for': chain.join(', ') })
+  const forwardedFor = (...chain: string[]) => ({ 'x-forwarded-for': chain.join(', ') })
 
   test('a charge stores the address added by the proxy, or the socket address if it is invalid', async () => {
-    const api = await start(trusting)
-    expect(await addressKept(api, behind('203.0.113.7'))).toBe('203.0.113.7')
-    expect(await addressKept(api, behind('6.6.6.6', '10.0.0.1', '203.0.113.7'))).toBe('203.0.113.7')
-    expect(await addressKept(api, behind('6.6.6.6', '2001:db8::7'))).toBe('2001:db8::7')
-    expect(await addressKept(api, {})).toBe('127.0.0.1')
-    expect(await addressKept(api, behind('203.0.113.7', 'unknown'))).toBe('127.0.0.1')
+    const api = await startWith(trusting)
+    expect(await readStoredIp(api, forwardedFor('203.0.113.7'))).toBe('203.0.113.7')
+    expect(await readStoredIp(api, forwardedFor('6.6.6.6', '10.0.0.1', '203.0.113.7'))).toBe(
+      '203.0.113.7',
+    )
+    expect(await readStoredIp(api, forwardedFor('6.6.6.6', '2001:db8::7'))).toBe('2001:db8::7')
+    expect(await readStoredIp(api, {})).toBe('127.0.0.1')
+    expect(await readStoredIp(api, forwardedFor('203.0.113.7', 'unknown'))).toBe('127.0.0.1')
   })
 
   test('an ip in the request body takes precedence over the observed address', async () => {
-    const api = await start(trusting)
+    const api = await startWith(trusting)
     const token = await openToken()
     const body = { ...CHARGE, ip: '198.51.100.4' }
-    const headers = behind('203.0.113.7')
+    const headers = forwardedFor('203.0.113.7')
     const made = await call(api.url, 'POST', '/transactions', { token, headers, body })
     const id = made.body.data.transaction_id
     const { data } = (await call(api.url, 'GET', `/transactions/${id}`, { token })).body
@@ -115,20 +120,22 @@ describe('behind one trusted proxy', () => {
   })
 
   test('each client address has a limit of its own', async () => {
-    const api = await start({ ...trusting, ...FEW })
-    expect(await pass(api, nth => behind(`203.0.113.${nth}`))).toBe(MANY)
+    const api = await startWith({ ...trusting, ...LOW_LIMIT })
+    expect(await countPassed(api, nth => forwardedFor(`203.0.113.${nth}`))).toBe(REQUESTS)
   })
 
   test('forged entries before a client’s address do not raise its limit', async () => {
-    const api = await start({ ...trusting, ...FEW })
-    const passed = await pass(api, nth => behind(`6.6.6.${nth}`, `7.7.7.${nth}`, '203.0.113.200'))
+    const api = await startWith({ ...trusting, ...LOW_LIMIT })
+    const passed = await countPassed(api, nth =>
+      forwardedFor(`6.6.6.${nth}`, `7.7.7.${nth}`, '203.0.113.200'),
+    )
     expect(passed).toBeGreaterThanOrEqual(12)
     expect(passed).toBeLessThanOrEqual(12 + SLACK)
   })
 
   test('all addresses of one IPv6 network share a limit', async () => {
-    const api = await start({ ...trusting, ...FEW })
-    const passed = await pass(api, nth => behind(`2001:db8:1:2::${nth.toString(16)}`))
+    const api = await startWith({ ...trusting, ...LOW_LIMIT })
+    const passed = await countPassed(api, nth => forwardedFor(`2001:db8:1:2::${nth.toString(16)}`))
     expect(passed).toBeGreaterThanOrEqual(12)
     expect(passed).toBeLessThanOrEqual(12 + SLACK)
   })

@@ -39,7 +39,7 @@ const patch = (what: 'account' | 'profile', body: unknown, mode = 'test', by = s
     headers: pageHeaders(by, merchant.id, mode),
     body,
   })
-const records = () =>
+const listAuditRecords = () =>
   db().auditRecord.findMany({
     where: { accountId: merchant.id, action: 'account.updated' },
     orderBy: { createdAt: 'asc' },
@@ -59,11 +59,11 @@ describe('PATCH account', () => {
       expires_in: 86_400,
       time_zone: 'America/Sao_Paulo',
     }
-    expect(await records()).toMatchObject([{ actorType: 'user', before, after: SETTINGS }])
+    expect(await listAuditRecords()).toMatchObject([{ actorType: 'user', before, after: SETTINGS }])
     await patch('account', SETTINGS)
-    expect(await records()).toHaveLength(1)
+    expect(await listAuditRecords()).toHaveLength(1)
     await patch('account', { ...SETTINGS, city: 'Recife' })
-    const last = (await records()).at(-1)
+    const last = (await listAuditRecords()).at(-1)
     expect([last?.before, last?.after]).toEqual([{ city: 'São Luís' }, { city: 'Recife' }])
   })
 
@@ -98,9 +98,9 @@ describe('PATCH account', () => {
     [{ time_zone: 'America/Atlantis' }, { time_zone: [zone] }],
     [{ time_zone: "UTC'; --" }, { time_zone: [zone] }],
   ])('422 names the invalid field in %j', async (wrong, errors) => {
-    const answer = await patch('account', { ...SETTINGS, ...wrong })
-    expect([answer.status, answer.body]).toEqual([422, { errors }])
-    expect(await records()).toEqual([])
+    const response = await patch('account', { ...SETTINGS, ...wrong })
+    expect([response.status, response.body]).toEqual([422, { errors }])
+    expect(await listAuditRecords()).toEqual([])
   })
 
   test('PostgreSQL knows every time zone that the interface offers', async () => {
@@ -143,7 +143,7 @@ describe('PATCH profile', () => {
       { full_name: ['full_name must contain no line breaks or control characters'] },
     ],
   ])('422 names the invalid field in %j', async (body, errors) => {
-    const answer = await patch('profile', body)
-    expect([answer.status, answer.body]).toEqual([422, { errors }])
+    const response = await patch('profile', body)
+    expect([response.status, response.body]).toEqual([422, { errors }])
   })
 })

@@ -17,7 +17,7 @@ import {
   signIn,
   signInAdmin,
 } from '#lib/testing/member.ts'
-import { type Api, CHARGE, makeMerchant, receive, startApi } from '#lib/testing/stage.ts'
+import { type Api, CHARGE, fundMerchant, makeMerchant, startApi } from '#lib/testing/stage.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 
 const STAFF_IP = '198.51.100.99'
@@ -28,42 +28,44 @@ let [owner, staff, ownerId, staffId] = ['', '', '', '']
 beforeAll(async () => {
   api = await startApi()
   shop = await makeMerchant('Loja da Auditoria')
-  await receive(shop, 100_000)
+  await fundMerchant(shop, 100_000)
   owner = await signIn(shop, 'owner')
   staff = await signInAdmin()
-  ownerId = await personOf(owner)
-  staffId = await personOf(staff)
-  await withLogContext({ requestId: 'staff-request', ip: STAFF_IP }, () => suspendAsStaff(shop.id))
+  ownerId = await findUserId(owner)
+  staffId = await findUserId(staff)
+  await withLogContext({ requestId: 'staff-request', ip: STAFF_IP }, () =>
+    recordLimitAsStaff(shop.id),
+  )
 })
 afterAll(() => api.close())
 
-async function personOf(secret: string): Promise<string> {
+async function findUserId(secret: string): Promise<string> {
   const where = { secretHash: hashSecret(secret) }
   return (await db().userSession.findUniqueOrThrow({ where })).userId
 }
 
-function suspendAsStaff(accountId: string): Promise<void> {
+function recordLimitAsStaff(accountId: string): Promise<void> {
   const actor = { type: 'user', id: staffId } as const
   const entry = { actor, action: 'account.limited', accountId, reason: 'a rule' }
   return transaction(tx => recordAudit(tx, { ...entry, after: { charge_max: 1_000 } }))
 }
 
-const asOwner = (method: string, path: string, body?: unknown, secret = owner) =>
+const callAsOwner = (method: string, path: string, body?: unknown, secret = owner) =>
   call(api.url, method, path, { headers: pageHeaders(secret, shop.id), body })
-const asStaff = (path: string) => call(api.url, 'GET', path, { headers: personHeaders(staff) })
-const mine = async (query = '') =>
-  (await asOwner('GET', `/dashboard/audit?limit=100&${query}`)).body.data as AuditLine[]
-const theirs = async (query = '') =>
-  (await asStaff(`/admin/audit?limit=100&${query}`)).body.data as AuditLine[]
-const actions = (lines: AuditLine[]) => lines.map(({ action }) => action)
+const callAsStaff = (path: string) => call(api.url, 'GET', path, { headers: personHeaders(staff) })
+const listAsOwner = async (query = '') =>
+  (await callAsOwner('GET', `/dashboard/audit?limit=100&${query}`)).body.data as AuditLine[]
+const listAsStaff = async (query = '') =>
+  (await callAsStaff(`/admin/audit?limit=100&${query}`)).body.data as AuditLine[]
+const actionsOf = (lines: AuditLine[]) => lines.map(({ action }) => action)
 
 describe('an action of a member', () => {
   test('is recorded with actor, address, request id and changed values', async () => {
     const body = { name: 'Nova Loja', city: 'Recife', expires_in: 3_600, time_zone: 'UTC' }
-    const { headers } = await asOwner('PATCH', '/dashboard/account', body)
-    const answer = await asOwner('GET', '/dashboard/audit?action=account.updated')
-    expectShape(AuditPage, answer.body)
-    expect(answer.body.data).toMatchObject([
+    const { headers } = await callAsOwner('PATCH', '/dashboard/account', body)
+    const response = await callAsOwner('GET', '/dashboard/audit?action=account.updated')
+    expectShape(AuditPage, response.body)
+    expect(response.body.data).toMatchObject([
       {
         action: 'account.updated',
         actor: { kind: 'person', id: ownerId },
@@ -78,47 +80,49 @@ describe('an action of a member', () => {
 
   test('that moves money is recorded; a refused withdrawal is not', async () => {
     const key = { pix_key: 'ana@example.com', pix_key_type: 'email' }
-    const made = await asOwner('POST', '/withdrawals', { amount: 1_000, ...key })
+    const made = await callAsOwner('POST', '/withdrawals', { amount: 1_000, ...key })
     const charge = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
     const path = `/transactions/${charge.id}/refunds`
-    const refund = await asOwner('POST', path, { amount: 500 })
-    expect(await mine('action=withdrawal.*')).toMatchObject([
+    const refund = await callAsOwner('POST', path, { amount: 500 })
+    expect(await listAsOwner('action=withdrawal.*')).toMatchObject([
       { target: made.body.data.id, after: { mode: 'test', amount: 1_000 }, ip: '127.0.0.1' },
     ])
-    expect(await mine('action=refund.requested')).toMatchObject([
+    expect(await listAsOwner('action=refund.requested')).toMatchObject([
       { target: refund.body.data.id, after: { mode: 'test', amount: 500 } },
     ])
-    await asOwner('POST', '/withdrawals', { amount: 100_000_000, ...key })
-    expect(await mine('action=withdrawal.*')).toHaveLength(1)
+    await callAsOwner('POST', '/withdrawals', { amount: 100_000_000, ...key })
+    expect(await listAsOwner('action=withdrawal.*')).toHaveLength(1)
   })
 
   test('is recorded without secrets, documents, PIX keys or payer names', async () => {
-    const words = 'user:pass@hooks.example/pix?token=very-secret'
-    const url = `https://${words}`
-    const endpoint = await asOwner('POST', '/dashboard/webhooks/endpoints', {
+    const secretAddress = 'user:pass@hooks.example/pix?token=very-secret'
+    const url = `https://${secretAddress}`
+    const endpoint = await callAsOwner('POST', '/dashboard/webhooks/endpoints', {
       ...{ url, event_types: '*' },
     })
     const at = `/dashboard/webhooks/endpoints/${endpoint.body.data.id}`
-    await asOwner('PATCH', at, { url: `${url}2` })
-    await asOwner('DELETE', at)
-    const shown = await asOwner('GET', '/dashboard/webhooks/secret')
-    await asOwner('GET', '/dashboard/charges/export?locale=en&q=Ana+Beatriz&status=paid')
-    await asOwner('GET', '/dashboard/statement/export?locale=en&format=csv')
-    await asOwner('POST', '/dashboard/webhooks/deliveries/resend', {
+    await callAsOwner('PATCH', at, { url: `${url}2` })
+    await callAsOwner('DELETE', at)
+    const shown = await callAsOwner('GET', '/dashboard/webhooks/secret')
+    await callAsOwner('GET', '/dashboard/charges/export?locale=en&q=Ana+Beatriz&status=paid')
+    await callAsOwner('GET', '/dashboard/statement/export?locale=en&format=csv')
+    await callAsOwner('POST', '/dashboard/webhooks/deliveries/resend', {
       from: new Date(Date.now() - 3_600_000).toISOString(),
     })
-    const token = await asOwner('POST', '/dashboard/tokens', {
+    const token = await callAsOwner('POST', '/dashboard/tokens', {
       ...{ name: 'Loja', permissions: ['account:read'] },
     })
-    const kept = JSON.stringify(await db().auditRecord.findMany({ where: { accountId: shop.id } }))
+    const stored = JSON.stringify(
+      await db().auditRecord.findMany({ where: { accountId: shop.id } }),
+    )
     const secrets = [
       ...['very-secret', 'user:pass', 'Ana Beatriz', CHARGE.client_email, '52998224725'],
       ...[CHARGE.client_doc, 'ana@example.com'],
       ...[endpoint.body.data.secret, shown.body.data.secret, token.body.data.token],
     ]
-    for (const secret of secrets) expect(kept).not.toContain(secret)
-    expect(kept).toContain('https://hooks.example/pix?…')
-    expect(actions(await mine())).toEqual(
+    for (const secret of secrets) expect(stored).not.toContain(secret)
+    expect(stored).toContain('https://hooks.example/pix?…')
+    expect(actionsOf(await listAsOwner())).toEqual(
       expect.arrayContaining([
         ...['webhook_secret.shown', 'charges.exported', 'statement.exported'],
         ...['webhook_delivery.resent', 'token.issued', 'webhook_endpoint.deleted'],
@@ -130,21 +134,21 @@ describe('an action of a member', () => {
 describe('an owner', () => {
   test('reads only records of their own account, whatever the filter', async () => {
     const other = await makeMerchant()
-    const lines = await mine(`account=${other.id}`)
+    const lines = await listAsOwner(`account=${other.id}`)
     expect(lines.length).toBeGreaterThan(3)
     expect(new Set(lines.map(({ account }) => account?.id))).toEqual(new Set([shop.id]))
   })
 
   test('sees staff as the operator, without name, address or request id, even by filter', async () => {
-    const [line] = await mine('action=account.limited')
+    const [line] = await listAsOwner('action=account.limited')
     expect(line).toMatchObject({
       actor: { kind: 'operator', id: null, name: null, email: null },
       ...{ reason: 'a rule', ip: null, request_id: null },
     })
     const { email } = await db().user.findUniqueOrThrow({ where: { id: staffId } })
     const guesses = [`actor=${staffId}`, `actor=${email}`, `q=${STAFF_IP}`, 'q=staff-request']
-    for (const guess of guesses) expect(await mine(guess), guess).toEqual([])
-    const table = await asOwner('GET', '/dashboard/audit/export?locale=en')
+    for (const guess of guesses) expect(await listAsOwner(guess), guess).toEqual([])
+    const table = await callAsOwner('GET', '/dashboard/audit/export?locale=en')
     expect(table.text).toContain('the operator')
     for (const secret of [email, STAFF_IP, 'staff-request']) {
       expect(table.text).not.toContain(secret)
@@ -153,7 +157,7 @@ describe('an owner', () => {
 
   test('sees staff who are members of the account by name', async () => {
     const both = await makeMerchant()
-    await suspendAsStaff(both.id)
+    await recordLimitAsStaff(both.id)
     await db().membership.create({ data: { accountId: both.id, userId: staffId, role: 'owner' } })
     const headers = pageHeaders(staff, both.id)
     const path = '/dashboard/audit?action=account.*'
@@ -164,7 +168,7 @@ describe('an owner', () => {
   test('is the only role that may read the audit log', async () => {
     for (const role of ['finance', 'developer', 'viewer'] as const) {
       const secret = await signIn(shop, role)
-      const { status, headers } = await asOwner('GET', '/dashboard/audit', undefined, secret)
+      const { status, headers } = await callAsOwner('GET', '/dashboard/audit', undefined, secret)
       expect([status, headers.get('x-error-code')]).toEqual([403, 'permission_denied'])
     }
   })
@@ -172,7 +176,7 @@ describe('an owner', () => {
 
 describe('the operator’s staff', () => {
   test('reads records of every account, with actor and address', async () => {
-    const [line] = await theirs(`account=${shop.id}&action=account.limited`)
+    const [line] = await listAsStaff(`account=${shop.id}&action=account.limited`)
     expect(line).toMatchObject({
       actor: { kind: 'person', id: staffId },
       account: { id: shop.id },
@@ -182,34 +186,35 @@ describe('the operator’s staff', () => {
 
   test('filters by account, person, action, target, address, request and time', async () => {
     const { email } = await db().user.findUniqueOrThrow({ where: { id: ownerId } })
-    const ofShop = await theirs(`account=${shop.id}`)
+    const ofShop = await listAsStaff(`account=${shop.id}`)
     const byOwner = ofShop.filter(({ actor }) => actor.id === ownerId).map(({ id }) => id)
     expect(byOwner.length).toBeGreaterThan(3)
     for (const actor of [ownerId, email, email.toUpperCase()]) {
-      const lines = await theirs(`actor=${encodeURIComponent(actor)}&account=${shop.id}`)
+      const lines = await listAsStaff(`actor=${encodeURIComponent(actor)}&account=${shop.id}`)
       expect(lines.map(({ id }) => id)).toEqual(byOwner)
     }
-    const bySystem = await theirs(`account=${shop.id}&actor=system`)
-    expect(actions(bySystem)).toContain('account.created')
+    const bySystem = await listAsStaff(`account=${shop.id}&actor=system`)
+    expect(actionsOf(bySystem)).toContain('account.created')
     expect(bySystem.every(({ actor }) => actor.kind === 'system')).toBe(true)
-    const of = async (filter: string) => actions(await theirs(`account=${shop.id}&${filter}`))
-    expect(new Set(await of('action=webhook_endpoint.*'))).toEqual(
-      new Set(['created', 'edited', 'deleted'].map(deed => `webhook_endpoint.${deed}`)),
+    const filterActions = async (filter: string) =>
+      actionsOf(await listAsStaff(`account=${shop.id}&${filter}`))
+    expect(new Set(await filterActions('action=webhook_endpoint.*'))).toEqual(
+      new Set(['created', 'edited', 'deleted'].map(verb => `webhook_endpoint.${verb}`)),
     )
-    expect(actions(await theirs(`q=${STAFF_IP}`))).toContain('account.limited')
-    expect(actions(await theirs('q=staff-request'))).toContain('account.limited')
+    expect(actionsOf(await listAsStaff(`q=${STAFF_IP}`))).toContain('account.limited')
+    expect(actionsOf(await listAsStaff('q=staff-request'))).toContain('account.limited')
     const [token] = ofShop.filter(({ action }) => action === 'token.issued')
-    expect((await theirs(`target=${token?.target}`)).map(({ id }) => id)).toEqual([token?.id])
-    expect(await of('created_from=2999-01-01')).toEqual([])
-    expect(await of('created_to=2020-01-01')).toEqual([])
-    expect(await of(`actor=${newId()}`)).toEqual([])
-    expect(await of('actor=nobody%40troco.example')).toEqual([])
+    expect((await listAsStaff(`target=${token?.target}`)).map(({ id }) => id)).toEqual([token?.id])
+    expect(await filterActions('created_from=2999-01-01')).toEqual([])
+    expect(await filterActions('created_to=2020-01-01')).toEqual([])
+    expect(await filterActions(`actor=${newId()}`)).toEqual([])
+    expect(await filterActions('actor=nobody%40troco.example')).toEqual([])
   })
 
   test.each(['action=nothing', 'account=x', 'limit=0', 'cursor=x', 'created_from=x'])(
     'gets 422 naming the invalid filter %s',
     async query => {
-      const { status, body } = await asStaff(`/admin/audit?${query}`)
+      const { status, body } = await callAsStaff(`/admin/audit?${query}`)
       expect(status).toBe(422)
       expect(Object.keys(body.errors)).toEqual([query.split('=')[0]])
     },
@@ -218,12 +223,12 @@ describe('the operator’s staff', () => {
   test('pages through all records, newest first, each once', async () => {
     const busy = await makeMerchant()
     await addEndpoint(busy, 'https://shop.example/hook')
-    for (let count = 0; count < 6; count++) await suspendAsStaff(busy.id)
-    const whole = await theirs(`account=${busy.id}`)
+    for (let count = 0; count < 6; count++) await recordLimitAsStaff(busy.id)
+    const whole = await listAsStaff(`account=${busy.id}`)
     const walked: AuditLine[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
       const at = cursor ? `&cursor=${cursor}` : ''
-      const { body } = await asStaff(`/admin/audit?account=${busy.id}&limit=2${at}`)
+      const { body } = await callAsStaff(`/admin/audit?account=${busy.id}&limit=2${at}`)
       walked.push(...body.data)
       cursor = body.next_cursor
     }
@@ -234,19 +239,19 @@ describe('the operator’s staff', () => {
         .toSorted()
         .toReversed(),
     )
-    const group = await theirs(`account=${busy.id}&action=account.*`)
+    const group = await listAsStaff(`account=${busy.id}&action=account.*`)
     expect(group).toEqual(whole.filter(({ action }) => action.startsWith('account.')))
   })
 
   test('exports a complete CSV without formulas, and the export is recorded', async () => {
     const other = await makeMerchant('=HYPERLINK("http://evil.example")')
-    await suspendAsStaff(other.id)
+    await recordLimitAsStaff(other.id)
     for (const [locale, comma, words] of [
       ['en', ',', 'Account limits changed'],
       ['pt-BR', ';', 'Limites da conta alterados'],
     ] as const) {
       const query = `locale=${locale}&account=${other.id}&action=account.limited`
-      const { text, headers } = await asStaff(`/admin/audit/export?${query}`)
+      const { text, headers } = await callAsStaff(`/admin/audit/export?${query}`)
       expect(headers.get('content-disposition')).toMatch(/filename="[\w-]+\.csv"/)
       const [, line = '', end] = text.split('\r\n')
       expect(end).toBe(`${EXPORT_END}1`)
@@ -254,7 +259,7 @@ describe('the operator’s staff', () => {
       expect(line).toContain(`"'=HYPERLINK(""http://evil.example"")"`)
       expect(line).toContain('charge_max: 1000')
     }
-    expect((await theirs(`account=${other.id}&action=audit.exported`))[0]).toMatchObject({
+    expect((await listAsStaff(`account=${other.id}&action=audit.exported`))[0]).toMatchObject({
       actor: { id: staffId },
       after: { action: 'account.limited' },
     })

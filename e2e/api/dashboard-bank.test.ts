@@ -32,7 +32,7 @@ function read(code: string, mode = 'test') {
   return call(api.url, 'GET', `/dashboard/bank/read?code=${encodeURIComponent(code)}`, { headers })
 }
 
-function seal(text: string): string {
+function withChecksum(text: string): string {
   return `${text}6304${crc16(`${text}6304`)}`
 }
 
@@ -64,12 +64,12 @@ describe('the simulated bank', () => {
       [mine.slice(0, -1), 'checksum'],
       [mine.replace('Padaria', 'Padarla'), 'checksum'],
       [mine.replace('Sao', 'São'), 'characters'],
-      [seal(body.replace('5303986', '5303840')), 'currency'],
-      [seal(body.replace('5802BR', '5802PT')), 'country'],
-      [seal(`${body}9901`), 'structure'],
-      [seal(body.replace('br.gov.bcb.pix', 'br.gov.bcb.pox')), 'arrangement'],
-      [seal(body.replace('540515.00', '5405015,0')), 'amount'],
-      [seal(body.replace('540515.00', '540516.00')), 'foreign'],
+      [withChecksum(body.replace('5303986', '5303840')), 'currency'],
+      [withChecksum(body.replace('5802BR', '5802PT')), 'country'],
+      [withChecksum(`${body}9901`), 'structure'],
+      [withChecksum(body.replace('br.gov.bcb.pix', 'br.gov.bcb.pox')), 'arrangement'],
+      [withChecksum(body.replace('540515.00', '5405015,0')), 'amount'],
+      [withChecksum(body.replace('540515.00', '540516.00')), 'foreign'],
       [theirs, 'foreign'],
       [buildDynamicCode({ ...PAYEE, location: 'pix.example.test/qr/v2/none' }), 'foreign'],
       [buildDynamicCode({ ...PAYEE, location: 'pix.bank.example/qr/v2/abc' }), 'real'],
@@ -93,7 +93,7 @@ describe('the simulated bank', () => {
       'not_found',
     ])
     const headers = pageHeaders(secret, (await makeMerchant()).id)
-    const answer = await call(api.url, 'GET', '/dashboard/bank/read?code=x', { headers })
-    expect(answer.status).toBe(401)
+    const response = await call(api.url, 'GET', '/dashboard/bank/read?code=x', { headers })
+    expect(response.status).toBe(401)
   })
 })

@@ -19,15 +19,16 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-const open = (extra: object) => createCharge(shop, 'test', { ...CHARGE, ...extra }, null)
-const ask = (query: string, path = 'export') =>
+const createTestCharge = (extra: object) =>
+  createCharge(shop, 'test', { ...CHARGE, ...extra }, null)
+const callApi = (query: string, path = 'export') =>
   call(api.url, 'GET', `/dashboard/charges/${path}?${query}`, { headers })
 
 async function read(query: string): Promise<string[]> {
   // text() would remove the BOM.
-  const answer = await fetch(`${api.url}/api/dashboard/charges/export?${query}`, { headers })
-  expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8')
-  const text = Buffer.from(await answer.arrayBuffer()).toString('utf8')
+  const response = await fetch(`${api.url}/api/dashboard/charges/export?${query}`, { headers })
+  expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  const text = Buffer.from(await response.arrayBuffer()).toString('utf8')
   const lines = text.split('\r\n')
   expect(lines.pop()).toBe(`${EXPORT_END}${lines.length - 1}`)
   expect(text.startsWith('\uFEFF')).toBe(true)
@@ -36,7 +37,7 @@ async function read(query: string): Promise<string[]> {
 
 test('a Portuguese export has semicolons, decimal commas, local times and masked documents', async () => {
   const created = new Date('2026-03-10T01:30:05Z')
-  const { id } = await open({
+  const { id } = await createTestCharge({
     client_name: 'João; "o" Sá',
     external_id: 'pedido 7',
     amount: 123_456,
@@ -62,7 +63,7 @@ test.each(['=1+1', '+55 11', '-2', '@SUM(A1)', ' =1', '＝1'])(
   'a name that starts with %j is exported as text, not as a formula',
   async name => {
     const external_id = `f ${newId()} x`
-    await open({ client_name: `${name}x`, client_email: 'a@example.com', external_id })
+    await createTestCharge({ client_name: `${name}x`, client_email: 'a@example.com', external_id })
     const [, line = ''] = await read(`locale=pt-BR&external_id=${encodeURIComponent(external_id)}`)
     expect(line).toContain(`;'${name}x;a@`)
   },
@@ -70,7 +71,7 @@ test.each(['=1+1', '+55 11', '-2', '@SUM(A1)', ' =1', '＝1'])(
 
 test('a line break in a name ends neither its row nor the table', async () => {
   const external_id = `n ${newId()} x`
-  await open({ client_name: `Ana\r\n${EXPORT_END}9`, external_id })
+  await createTestCharge({ client_name: `Ana\r\n${EXPORT_END}9`, external_id })
   expect(await read(`locale=en&external_id=${encodeURIComponent(external_id)}`)).toHaveLength(2)
 })
 
@@ -92,7 +93,7 @@ test('the export has exactly the filtered charges, over several batches, newest 
   expect(references(await read('locale=en&q=ana+62&status=pending'))).toEqual(
     all.filter(n => String(n).startsWith('62')).map(n => `row ${n}`),
   )
-  const total = await ask('amount_from=4500', 'totals')
+  const total = await callApi('amount_from=4500', 'totals')
   const amount = all.filter(n => n >= 4_000).reduce((sum, n) => sum + 500 + n, 0)
   expect(total.body).toEqual({ count: dear.length, amount, paid_amount: 0, is_exact: true })
 })
@@ -105,7 +106,7 @@ test('an unknown language or invalid filter is 422 naming the field', async () =
     ['locale=en&amount_from=1,5', 'amount_from'],
     ['locale=en&amount_to=-1', 'amount_to'],
   ] as const) {
-    const { status, body } = await ask(query)
+    const { status, body } = await callApi(query)
     expect([status, Object.keys(body.errors)], query).toEqual([422, [field]])
   }
 })
@@ -113,6 +114,6 @@ test('an unknown language or invalid filter is 422 naming the field', async () =
 test('an API token reads neither the export nor the totals', async () => {
   headers = { authorization: 'Bearer troco_test_x' }
   for (const path of ['export', 'totals']) {
-    expect(refusal(await ask('locale=en', path))[0]).toBe(401)
+    expect(refusal(await callApi('locale=en', path))[0]).toBe(401)
   }
 })

@@ -9,7 +9,7 @@ import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { recordChargeView } from '#lib/rooms/charges/view.ts'
 import { call } from '#lib/testing/call.ts'
-import { deliverTheirs } from '#lib/testing/deliveries.ts'
+import { deliverForMerchant } from '#lib/testing/deliveries.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { openReceiver, status } from '#lib/testing/receiver.ts'
 import {
@@ -39,27 +39,27 @@ beforeEach(async () => {
 afterAll(() => api.close())
 
 const headers = () => pageHeaders(secret, merchant.id)
-const ask = (path: string) =>
+const callApi = (path: string) =>
   call(api.url, 'GET', `/dashboard/charges/${path}`, { headers: headers() })
 
 /** Ids that match no charge of this account and mode. */
-async function strangers(): Promise<string[]> {
+async function makeForeignIds(): Promise<string[]> {
   const theirs = (await openCharge(await makeMerchant())).id
   return [newId(), 'x', "'%00", theirs].map(encodeURIComponent)
 }
 
 describe('GET /dashboard/charges/[id]/timeline', () => {
-  const read = async (id: string): Promise<ChargeTimelineData> => {
-    const { status, body } = await ask(`${id}/timeline`)
+  const readTimeline = async (id: string): Promise<ChargeTimelineData> => {
+    const { status, body } = await callApi(`${id}/timeline`)
     expect(status).toBe(200)
     expectShape(ChargeTimelineRead, body)
     return body.data
   }
-  const told = (story: ChargeTimelineData) => story.steps.map(({ what }) => what)
+  const stepNames = (timeline: ChargeTimelineData) => timeline.steps.map(({ what }) => what)
 
   test('lists payment, views, entries, webhooks and refunds of a charge, oldest first', async () => {
     const receiver = await openReceiver()
-    receiver.say(status(204))
+    receiver.respondWith(status(204))
     const { id } = await createCharge(
       merchant,
       'test',
@@ -68,7 +68,7 @@ describe('GET /dashboard/charges/[id]/timeline', () => {
     )
     await recordChargeView(merchant.id, id)
     await simulateCharge(merchant.id, id, 'paid')
-    await deliverTheirs(merchant)
+    await deliverForMerchant(merchant)
     const refund = await createRefund(merchant.id, 'test', id, { amount: 400, reason: 'broken' })
     await completeRefund({
       accountId: merchant.id,
@@ -76,24 +76,24 @@ describe('GET /dashboard/charges/[id]/timeline', () => {
       chargeColumns,
       returnId: 'D00000000202611210136f0e1d2c3b4a',
     })
-    const story = await read(id)
-    expect(told(story).slice(0, 5)).toEqual(['created', 'viewed', 'paid', 'entry', 'told'])
-    expect(story.steps[0]).toMatchObject({ ip: '203.0.113.7', at: story.charge.created_at })
-    expect(story.steps[3]).toMatchObject({
+    const timeline = await readTimeline(id)
+    expect(stepNames(timeline).slice(0, 5)).toEqual(['created', 'viewed', 'paid', 'entry', 'told'])
+    expect(timeline.steps[0]).toMatchObject({ ip: '203.0.113.7', at: timeline.charge.created_at })
+    expect(timeline.steps[3]).toMatchObject({
       kind: 'charge_paid',
       amount: 1_500,
       balance_after: 1_500,
     })
-    expect(story.steps[4]).toMatchObject({ number: 1, response_status: 204, problem: null })
-    expect(story.steps.filter(({ what }) => what === 'refund')).toMatchObject([
+    expect(timeline.steps[4]).toMatchObject({ number: 1, response_status: 204, problem: null })
+    expect(timeline.steps.filter(({ what }) => what === 'refund')).toMatchObject([
       { status: 'pending', amount: 400, reason: 'broken' },
       { status: 'completed', amount: 400 },
     ])
-    expect(story.steps.filter(({ what }) => what === 'entry').at(-1)).toMatchObject({
+    expect(timeline.steps.filter(({ what }) => what === 'entry').at(-1)).toMatchObject({
       ...{ kind: 'refund_held', amount: -400, balance_after: 1_100 },
     })
-    expect(story.steps.at(-1)).toMatchObject({ what: 'next_try', number: 1 })
-    expect(story).toMatchObject({ refundable: 1_100, refunds: [{ id: refund.id }] })
+    expect(timeline.steps.at(-1)).toMatchObject({ what: 'next_try', number: 1 })
+    expect(timeline).toMatchObject({ refundable: 1_100, refunds: [{ id: refund.id }] })
     await receiver.close()
     await expectBalancedBooks(merchant.id)
   })
@@ -101,26 +101,31 @@ describe('GET /dashboard/charges/[id]/timeline', () => {
   test('lists expiry or failure, also when the charge is paid afterwards', async () => {
     const { id } = await openCharge(merchant)
     await simulateCharge(merchant.id, id, 'expired')
-    expect(told(await read(id))).toEqual(['created', 'expired'])
+    expect(stepNames(await readTimeline(id))).toEqual(['created', 'expired'])
     await db().event.deleteMany({ where: { accountId: merchant.id } })
-    expect(told(await read(id))).toEqual(['created', 'expired'])
+    expect(stepNames(await readTimeline(id))).toEqual(['created', 'expired'])
     const failed = await openCharge(merchant)
     await simulateCharge(merchant.id, failed.id, 'failed')
     await simulateCharge(merchant.id, failed.id, 'paid')
-    expect(told(await read(failed.id)).slice(0, 2)).toEqual(['created', 'failed'])
-    expect(told(await read(failed.id)).toSorted()).toEqual(['created', 'entry', 'failed', 'paid'])
+    expect(stepNames(await readTimeline(failed.id)).slice(0, 2)).toEqual(['created', 'failed'])
+    expect(stepNames(await readTimeline(failed.id)).toSorted()).toEqual([
+      'created',
+      'entry',
+      'failed',
+      'paid',
+    ])
   })
 
   test('masks the payer’s document', async () => {
     const { id } = await openCharge(merchant)
-    const { text, body } = await ask(`${id}/timeline`)
+    const { text, body } = await callApi(`${id}/timeline`)
     expect(body.data.charge.client_doc).toMatch(/^\*{3}\.\d{3}\.\d{3}-\*{2}$/)
     expect(text).not.toContain(CANARY.formattedDocument)
   })
 
   test('404 for an unknown charge and one of another account', async () => {
-    for (const id of await strangers()) {
-      expect(refusal(await ask(`${id}/timeline`)), id).toEqual(NOT_FOUND)
+    for (const id of await makeForeignIds()) {
+      expect(refusal(await callApi(`${id}/timeline`)), id).toEqual(NOT_FOUND)
     }
   })
 })

@@ -12,10 +12,10 @@ import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
 import {
   type Api,
   expectBalancedBooks,
+  fundMerchant,
   makeMerchant,
   makeToken,
   openCharge,
-  receive,
   startApi,
 } from '#lib/testing/stage.ts'
 import type { DayReceived, Home } from '#lib/views/dashboard/schema.ts'
@@ -33,11 +33,11 @@ beforeEach(async () => {
 })
 afterAll(() => api.close())
 
-const ask = (path: string) =>
+const callApi = (path: string) =>
   call(api.url, 'GET', path, { headers: pageHeaders(secret, merchant.id) })
 
 async function readHome(query = ''): Promise<Home> {
-  const { status, body } = await ask(`/dashboard/home${query}`)
+  const { status, body } = await callApi(`/dashboard/home${query}`)
   expect(status).toBe(200)
   expectShape(HomeRead, body)
   return body.data
@@ -71,8 +71,8 @@ function zoneAtNoon(): string {
 
 test('shows amounts received, conversion and the number of held withdrawals', async () => {
   await db().account.update({ where: { id: merchant.id }, data: { timeZone: zoneAtNoon() } })
-  await receive(merchant, 5_000)
-  await receive(merchant, 7_000)
+  await fundMerchant(merchant, 5_000)
+  await fundMerchant(merchant, 7_000)
   for (const outcome of ['expired', 'failed'] as const) {
     await simulateCharge(merchant.id, (await openCharge(merchant)).id, outcome)
   }
@@ -131,7 +131,7 @@ test.each([
 })
 
 test('the result of the last ledger check is shown', async () => {
-  await receive(merchant, 5_000)
+  await fundMerchant(merchant, 5_000)
   await db().ledgerCheck.create({ data: { accountId: merchant.id, wrong: 'a promise: a row' } })
   expect((await readHome()).books).toMatchObject({ is_right: false })
   await db().ledgerCheck.delete({ where: { accountId: merchant.id } })
@@ -139,7 +139,7 @@ test('the result of the last ledger check is shown', async () => {
   expect((await readHome()).books).toMatchObject({ is_right: true })
 })
 
-async function deliver(status: string, attempts: number, durationMs = 40): Promise<void> {
+async function createDelivery(status: string, attempts: number, durationMs = 40): Promise<void> {
   const [id, eventId] = [newId(), newId()]
   const mine = { accountId: merchant.id, mode: 'test' }
   const sequence = await db().event.count({ where: mine })
@@ -152,24 +152,24 @@ async function deliver(status: string, attempts: number, durationMs = 40): Promi
   const to = { url: 'https://shop.example/hook', host: 'shop.example', deliveredAt, dueAt }
   await db().delivery.create({ data: { ...delivery, ...to } })
   if (attempts === 0) return
-  const tried = { accountId: merchant.id, deliveryId: id, number: attempts, requestHeaders: {} }
+  const attempt = { accountId: merchant.id, deliveryId: id, number: attempts, requestHeaders: {} }
   const problem = status === 'delivered' ? null : 'the receiver answered 500'
-  const answer = { responseStatus: problem ? 500 : 200, durationMs, problem }
-  await db().deliveryAttempt.create({ data: { ...tried, ...answer } })
+  const result = { responseStatus: problem ? 500 : 200, durationMs, problem }
+  await db().deliveryAttempt.create({ data: { ...attempt, ...result } })
 }
 
 test('the webhook rate counts deliveries with an attempt and ignores those without', async () => {
-  await deliver('delivered', 1, 30)
-  await deliver('delivered', 2, 50)
-  await deliver('exhausted', 3, 900)
-  await deliver('pending', 1, 900)
-  await deliver('pending', 0)
+  await createDelivery('delivered', 1, 30)
+  await createDelivery('delivered', 2, 50)
+  await createDelivery('exhausted', 3, 900)
+  await createDelivery('pending', 1, 900)
+  await createDelivery('pending', 0)
   expect((await readHome()).webhooks).toEqual({ delivered: 0.5, mean_ms: 40 })
 })
 
 test('a first step is completed by the merchant’s own action, not by the welcome charge', async () => {
   const steps = async () => {
-    const { body } = await ask('/dashboard/steps')
+    const { body } = await callApi('/dashboard/steps')
     expectShape(StepsRead, body)
     return body.data
   }
@@ -177,9 +177,9 @@ test('a first step is completed by the merchant’s own action, not by the welco
   expect(await steps()).toEqual({ token: false, payment: false, webhook: false })
   await makeToken(merchant.id)
   expect(await steps()).toEqual({ token: true, payment: false, webhook: false })
-  await receive(merchant, 5_000)
-  await deliver('exhausted', 3)
+  await fundMerchant(merchant, 5_000)
+  await createDelivery('exhausted', 3)
   expect(await steps()).toEqual({ token: true, payment: true, webhook: false })
-  await deliver('delivered', 1)
+  await createDelivery('delivered', 1)
   expect(await steps()).toEqual({ token: true, payment: true, webhook: true })
 })

@@ -40,15 +40,15 @@ afterAll(async () => {
   await api.close()
 })
 
-const ask = (query: string, whose = merchant.id) =>
-  call(api.url, 'GET', `${EXPORT}?${query}`, { headers: pageHeaders(secret, whose) })
+const callApi = (query: string, accountId = merchant.id) =>
+  call(api.url, 'GET', `${EXPORT}?${query}`, { headers: pageHeaders(secret, accountId) })
 
 /** Returns the text with its BOM, which text() would remove. */
-async function download(query: string, by = secret, whose = merchant.id) {
-  const headers = pageHeaders(by, whose)
-  const answer = await fetch(`${api.url}/api${EXPORT}?${query}`, { headers })
-  const text = Buffer.from(await answer.arrayBuffer()).toString()
-  return { status: answer.status, headers: answer.headers, text }
+async function download(query: string, by = secret, accountId = merchant.id) {
+  const headers = pageHeaders(by, accountId)
+  const response = await fetch(`${api.url}/api${EXPORT}?${query}`, { headers })
+  const text = Buffer.from(await response.arrayBuffer()).toString()
+  return { status: response.status, headers: response.headers, text }
 }
 
 test('a Portuguese CSV has a BOM, semicolons, decimal commas, no formulas and masked documents', async () => {
@@ -101,9 +101,9 @@ test('a period without movements is an empty file; OFX still has the balance', a
 test('a file of several batches has every movement once, in order, and sums to the balance', async () => {
   const rich = await makeMerchant()
   const its = await signIn(rich, 'owner')
-  await enter(rich, ENTRIES)
-  const asked = `format=csv&locale=en&period=all`
-  const { text } = await download(asked, its, rich.id)
+  await bookCharges(rich, ENTRIES)
+  const query = `format=csv&locale=en&period=all`
+  const { text } = await download(query, its, rich.id)
   const rows = text
     .trim()
     .split('\r\n')
@@ -119,7 +119,7 @@ test('a file of several batches has every movement once, in order, and sums to t
 })
 
 /** Books paid charges in one statement, as a busy bank reports them. */
-async function enter({ id: accountId }: Account, count: number): Promise<void> {
+async function bookCharges({ id: accountId }: Account, count: number): Promise<void> {
   const ids = Array.from({ length: count }, () => newId())
   await db().charge.createMany({
     data: ids.map((id, at) => ({
@@ -136,12 +136,12 @@ async function enter({ id: accountId }: Account, count: number): Promise<void> {
 }
 
 test('422 names an unknown format, an unknown language and a too long period', async () => {
-  const { status, body } = await ask(`format=pdf&locale=fr&period=${'x'.repeat(41)}`)
+  const { status, body } = await callApi(`format=pdf&locale=fr&period=${'x'.repeat(41)}`)
   expect(status).toBe(422)
   expect(Object.keys(body.errors)).toEqual(['format', 'locale', 'period'])
 })
 
 test('401 for an account in which the caller is not a member', async () => {
   const other = await makeMerchant()
-  expect(refusal(await ask('format=csv&locale=en', other.id))[0]).toBe(401)
+  expect(refusal(await callApi('format=csv&locale=en', other.id))[0]).toBe(401)
 })

@@ -11,7 +11,7 @@ import {
   DeliveryResent,
 } from '#lib/services/webhooks/wire.ts'
 import { call } from '#lib/testing/call.ts'
-import { addEndpoint, payAndTell } from '#lib/testing/deliveries.ts'
+import { addEndpoint, createPaidCharge } from '#lib/testing/deliveries.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/stage.ts'
 
@@ -33,57 +33,59 @@ beforeEach(async () => {
 })
 afterAll(() => api.close())
 
-const ask = (method: string, path: string, body?: unknown, key?: string) =>
+const callApi = (method: string, path: string, body?: unknown, key?: string) =>
   call(api.url, method, path, { headers: pageHeaders(secret, merchant.id), body, key })
-const change = (assignment: Prisma.Sql, which = Prisma.sql`true`) =>
+const updateDeliveries = (assignment: Prisma.Sql, which = Prisma.sql`true`) =>
   db().$executeRaw`
     UPDATE deliveries SET ${assignment} WHERE account_id = ${merchant.id}::uuid AND ${which}`
-const give = (status: string, which?: Prisma.Sql) =>
-  change(
+const setStatus = (status: string, which?: Prisma.Sql) =>
+  updateDeliveries(
     Prisma.sql`status = ${status}, due_at = CASE WHEN ${status} = 'pending' THEN now() END,
       delivered_at = CASE WHEN ${status} = 'delivered' THEN now() END`,
     which,
   )
-const ids = async (query = '') =>
-  (await ask('GET', `${ROOT}${query}`)).body.data.map(({ id }: { id: string }) => id)
-const onlyRow = () => db().delivery.findFirstOrThrow({ where: { accountId: merchant.id } })
+const listIds = async (query = '') =>
+  (await callApi('GET', `${ROOT}${query}`)).body.data.map(({ id }: { id: string }) => id)
+const readOnlyDelivery = () => db().delivery.findFirstOrThrow({ where: { accountId: merchant.id } })
 
-async function deliver(): Promise<{ id: string; subject: string }> {
-  const subject = await payAndTell(merchant, HOOK)
+async function createDelivery(): Promise<{ id: string; subject: string }> {
+  const subject = await createPaidCharge(merchant, HOOK)
   const where = { accountId: merchant.id, subjectId: subject, endpointId: null }
   const { id } = await db().delivery.findFirstOrThrow({ where })
   return { id, subject }
 }
 
 /** Ids that match no delivery of this account and mode. */
-async function strangers(): Promise<string[]> {
+async function makeForeignIds(): Promise<string[]> {
   const mine = merchant
   merchant = await makeMerchant()
-  const { id: theirs } = await deliver()
+  const { id: theirs } = await createDelivery()
   merchant = mine
-  const { id: live } = await deliver()
-  await change(Prisma.sql`mode = 'live'`, Prisma.sql`id = ${live}::uuid`)
+  const { id: live } = await createDelivery()
+  await updateDeliveries(Prisma.sql`mode = 'live'`, Prisma.sql`id = ${live}::uuid`)
   return [newId(), 'x', theirs, live]
 }
 
 describe('GET deliveries', () => {
   test('200: deliveries to every URL, newest first, with the result of the last attempt', async () => {
     await addEndpoint(merchant, 'https://erp.example/hooks')
-    const one = await deliver()
-    const two = await deliver()
-    const foreign = await strangers()
+    const one = await createDelivery()
+    const two = await createDelivery()
+    const foreign = await makeForeignIds()
     await db().$executeRaw`
       INSERT INTO delivery_attempts (account_id, delivery_id, number, request_headers,
         response_status, problem, duration_ms)
       SELECT account_id, id, n, '{}', 500 + n, 'No. ' || n, 7 FROM deliveries, generate_series(1, 2) n
       WHERE account_id = ${merchant.id}::uuid AND id = ${one.id}::uuid`
-    const { status, body } = await ask('GET', ROOT)
+    const { status, body } = await callApi('GET', ROOT)
     expect(status).toBe(200)
     expectShape(DeliveryPage, body)
-    const told = body.data.map((row: Record<string, unknown>) => [row.subject_id, row.url])
+    const receivers = body.data.map((row: Record<string, unknown>) => [row.subject_id, row.url])
     const urls = [HOOK, 'https://erp.example/hooks']
     for (const { subject } of [one, two]) {
-      const seen = told.filter(([id]: [string]) => id === subject).map(([, url]: string[]) => url)
+      const seen = receivers
+        .filter(([id]: [string]) => id === subject)
+        .map(([, url]: string[]) => url)
       expect(seen.toSorted()).toEqual(urls.toSorted())
     }
     const first = body.data.find(({ id }: { id: string }) => id === one.id)
@@ -108,12 +110,12 @@ describe('GET deliveries', () => {
   test('200: pages have each delivery once, also for an event with several endpoints', async () => {
     await addEndpoint(merchant, HOOK)
     await addEndpoint(merchant, HOOK)
-    for (let nth = 0; nth < 3; nth++) await deliver()
-    const all = await ids()
+    for (let nth = 0; nth < 3; nth++) await createDelivery()
+    const all = await listIds()
     expect(all).toHaveLength(9)
     const seen: string[] = []
     for (let cursor = ''; ; ) {
-      const { body } = await ask('GET', `${ROOT}?limit=2${cursor && `&cursor=${cursor}`}`)
+      const { body } = await callApi('GET', `${ROOT}?limit=2${cursor && `&cursor=${cursor}`}`)
       seen.push(...body.data.map(({ id }: { id: string }) => id))
       if (body.next_cursor === null) break
       cursor = body.next_cursor
@@ -124,56 +126,62 @@ describe('GET deliveries', () => {
   test('200: filters by status; deliveries to a disabled endpoint are paused', async () => {
     const made = new Map<string, string>()
     for (const status of DELIVERY_STATUSES) {
-      const { id } = await deliver()
+      const { id } = await createDelivery()
       made.set(status, id)
       const which = Prisma.sql`id = ${id}::uuid`
-      if (status === 'paused') await change(Prisma.sql`due_at = NULL`, which)
-      else await give(status, which)
+      if (status === 'paused') await updateDeliveries(Prisma.sql`due_at = NULL`, which)
+      else await setStatus(status, which)
     }
     for (const [status, id] of made) {
-      expect(await ids(`?status=${status}`)).toEqual([id])
-      expect((await ask('GET', `${ROOT}/${id}`)).body.data.status).toBe(status)
+      expect(await listIds(`?status=${status}`)).toEqual([id])
+      expect((await callApi('GET', `${ROOT}/${id}`)).body.data.status).toBe(status)
     }
   })
 
   test('200: filters by endpoint, event type, subject and time', async () => {
     const { id: endpoint } = await addEndpoint(merchant, HOOK)
-    const { id, subject } = await deliver()
-    const other = await deliver()
-    await change(Prisma.sql`created_at = '2026-01-01T00:00:00Z'`, Prisma.sql`id = ${id}::uuid`)
-    await change(Prisma.sql`created_at = '2026-01-02T00:00:00Z'`, Prisma.sql`id <> ${id}::uuid`)
-    expect(await ids(`?endpoint_id=${endpoint}`)).toHaveLength(2)
-    expect(await ids(`?endpoint_id=${newId()}`)).toEqual([])
-    expect(await ids('?endpoint_id=none')).toEqual([other.id, id])
-    expect(await ids('?type=transaction.paid')).toHaveLength(4)
-    expect(await ids('?type=withdrawal.approved')).toEqual([])
-    expect(await ids('?type=transaction.*')).toEqual(await ids())
-    expect(await ids('?type=withdrawal.*')).toEqual([])
-    expect(await ids('?type=transaction.*&limit=3')).toEqual((await ids()).slice(0, 3))
-    expect(await ids(`?subject_id=${subject}`)).toContain(id)
-    expect(await ids(`?subject_id=${subject}`)).toHaveLength(2)
-    expect(await ids('?created_from=2026-01-01&created_to=2026-01-02')).toEqual([id])
-    expect(await ids('?created_from=2026-01-02&limit=100')).toContain(other.id)
+    const { id, subject } = await createDelivery()
+    const other = await createDelivery()
+    await updateDeliveries(
+      Prisma.sql`created_at = '2026-01-01T00:00:00Z'`,
+      Prisma.sql`id = ${id}::uuid`,
+    )
+    await updateDeliveries(
+      Prisma.sql`created_at = '2026-01-02T00:00:00Z'`,
+      Prisma.sql`id <> ${id}::uuid`,
+    )
+    expect(await listIds(`?endpoint_id=${endpoint}`)).toHaveLength(2)
+    expect(await listIds(`?endpoint_id=${newId()}`)).toEqual([])
+    expect(await listIds('?endpoint_id=none')).toEqual([other.id, id])
+    expect(await listIds('?type=transaction.paid')).toHaveLength(4)
+    expect(await listIds('?type=withdrawal.approved')).toEqual([])
+    expect(await listIds('?type=transaction.*')).toEqual(await listIds())
+    expect(await listIds('?type=withdrawal.*')).toEqual([])
+    expect(await listIds('?type=transaction.*&limit=3')).toEqual((await listIds()).slice(0, 3))
+    expect(await listIds(`?subject_id=${subject}`)).toContain(id)
+    expect(await listIds(`?subject_id=${subject}`)).toHaveLength(2)
+    expect(await listIds('?created_from=2026-01-01&created_to=2026-01-02')).toEqual([id])
+    expect(await listIds('?created_from=2026-01-02&limit=100')).toContain(other.id)
     const all = `?type=transaction.paid&subject_id=${subject}&status=pending&created_to=2026-01-02`
-    expect(await ids(all)).toEqual([id])
+    expect(await listIds(all)).toEqual([id])
   })
 
   test('200: finds by the merchant’s reference, the id of the charge or that of the event', async () => {
-    const { id, subject } = await deliver()
-    await deliver()
+    const { id, subject } = await createDelivery()
+    await createDelivery()
     const mine = merchant
     merchant = await makeMerchant()
-    const theirs = await deliver()
+    const theirs = await createDelivery()
     merchant = mine
     const charge = await db().charge.findFirstOrThrow({ where: { id: subject } })
     const { eventId } = await db().delivery.findFirstOrThrow({ where: { id } })
     for (const reference of [charge.externalId, subject, eventId]) {
-      expect(await ids(`?reference=${reference}`)).toEqual([id])
+      expect(await listIds(`?reference=${reference}`)).toEqual([id])
     }
     for (const reference of ['unknown', newId(), theirs.subject]) {
-      expect(await ids(`?reference=${reference}`)).toEqual([])
+      expect(await listIds(`?reference=${reference}`)).toEqual([])
     }
-    const [row] = (await ask('GET', `${ROOT}?reference=${subject}`)).body.data
+    const [row] = (await callApi('GET', `${ROOT}?reference=${subject}`)).body.data
     expect(row.subject_reference).toBe(charge.externalId)
   })
 
@@ -187,13 +195,13 @@ describe('GET deliveries', () => {
     ['cursor=x', 'cursor must be the next_cursor of a previous page'],
     ['limit=101', 'limit must be a whole number from 1 to 100'],
   ])('422 for ?%s', async (query, message) => {
-    const answer = await ask('GET', `${ROOT}?${query}`)
+    const response = await callApi('GET', `${ROOT}?${query}`)
     const [field = ''] = query.split('=')
-    expect([answer.status, answer.body]).toEqual([422, { errors: { [field]: [message] } }])
+    expect([response.status, response.body]).toEqual([422, { errors: { [field]: [message] } }])
   })
 
   test('422 names every invalid field', async () => {
-    const { status, body } = await ask('GET', `${ROOT}?type=x&created_from=x&created_to=x`)
+    const { status, body } = await callApi('GET', `${ROOT}?type=x&created_from=x&created_to=x`)
     expect([status, Object.keys(body.errors).toSorted()]).toEqual([
       422,
       ['created_from', 'created_to', 'type'],
@@ -203,7 +211,7 @@ describe('GET deliveries', () => {
 
 describe('GET deliveries/{id}', () => {
   test('200: every attempt, with the request body stored with the first', async () => {
-    const { id } = await deliver()
+    const { id } = await createDelivery()
     await db().$executeRaw`
       INSERT INTO delivery_attempts (account_id, delivery_id, number, request_headers, request_body,
         address, response_status, response_headers, response_body, problem, duration_ms)
@@ -212,8 +220,8 @@ describe('GET deliveries/{id}', () => {
           NULL, 'Nobody there', 3),
         (${merchant.id}::uuid, ${id}::uuid, 2, '{"webhook-id":"a"}', NULL, '127.0.0.1', 500,
           '{"server":"x"}', 'broken', 'The receiver answered 500', 5)`
-    await change(Prisma.sql`attempts = 2`)
-    const { status, body } = await ask('GET', `${ROOT}/${id}`)
+    await updateDeliveries(Prisma.sql`attempts = 2`)
+    const { status, body } = await callApi('GET', `${ROOT}/${id}`)
     expect(status).toBe(200)
     expectShape(DeliveryRead, body)
     const common = { request_headers: { 'webhook-id': 'a' }, request_body: '{"id":1}' }
@@ -226,15 +234,17 @@ describe('GET deliveries/{id}', () => {
   })
 
   test('200: a delivery in progress is marked and has no next attempt', async () => {
-    const { id } = await deliver()
-    await change(Prisma.sql`lease = ${newId()}::uuid, due_at = now() + interval '1 minute'`)
-    const { data } = (await ask('GET', `${ROOT}/${id}`)).body
+    const { id } = await createDelivery()
+    await updateDeliveries(
+      Prisma.sql`lease = ${newId()}::uuid, due_at = now() + interval '1 minute'`,
+    )
+    const { data } = (await callApi('GET', `${ROOT}/${id}`)).body
     expect(data).toMatchObject({ status: 'pending', is_under_way: true, next_attempt_at: null })
   })
 
   test('404 for an unknown delivery and one of another account or mode', async () => {
-    for (const id of await strangers()) {
-      expect(refusal(await ask('GET', `${ROOT}/${id}`))).toEqual(NOT_FOUND)
+    for (const id of await makeForeignIds()) {
+      expect(refusal(await callApi('GET', `${ROOT}/${id}`))).toEqual(NOT_FOUND)
     }
   })
 })
@@ -243,70 +253,72 @@ describe('POST deliveries/{id}/resend', () => {
   test.each(['delivered', 'exhausted', 'stopped'])(
     '200: a delivery that is %s gets a new round of attempts, due now',
     async status => {
-      const { id } = await deliver()
-      await give(status)
-      await change(Prisma.sql`attempts = 7, attempts_before = 0`)
-      const answer = await ask('POST', `${ROOT}/${id}/resend`)
-      expect(answer.status).toBe(200)
-      expectShape(DeliveryResent, answer.body)
-      expect(answer.body.data).toMatchObject({ id, status: 'pending', delivered_at: null })
-      const row = await onlyRow()
+      const { id } = await createDelivery()
+      await setStatus(status)
+      await updateDeliveries(Prisma.sql`attempts = 7, attempts_before = 0`)
+      const response = await callApi('POST', `${ROOT}/${id}/resend`)
+      expect(response.status).toBe(200)
+      expectShape(DeliveryResent, response.body)
+      expect(response.body.data).toMatchObject({ id, status: 'pending', delivered_at: null })
+      const row = await readOnlyDelivery()
       expect([row.attempts, row.attemptsBefore]).toEqual([7, 7])
       expect(row.dueAt?.getTime()).toBeLessThanOrEqual(Date.now() + 60_000)
     },
   )
 
   test('200: a delivery that waits for its next attempt is due now, in the same round', async () => {
-    const { id } = await deliver()
-    await change(Prisma.sql`attempts = 2, due_at = now() + interval '5 hours'`)
-    expect((await ask('POST', `${ROOT}/${id}/resend`)).status).toBe(200)
-    const row = await onlyRow()
+    const { id } = await createDelivery()
+    await updateDeliveries(Prisma.sql`attempts = 2, due_at = now() + interval '5 hours'`)
+    expect((await callApi('POST', `${ROOT}/${id}/resend`)).status).toBe(200)
+    const row = await readOnlyDelivery()
     expect([row.attempts, row.attemptsBefore]).toEqual([2, 0])
     expect(row.dueAt?.getTime()).toBeLessThanOrEqual(Date.now() + 3_600_000)
   })
 
   test('200: the lease of a dead worker is released', async () => {
-    const { id } = await deliver()
-    await change(Prisma.sql`lease = ${newId()}::uuid, due_at = now() - interval '1 s'`)
-    expect((await ask('POST', `${ROOT}/${id}/resend`)).status).toBe(200)
-    expect((await onlyRow()).lease).toBeNull()
+    const { id } = await createDelivery()
+    await updateDeliveries(Prisma.sql`lease = ${newId()}::uuid, due_at = now() - interval '1 s'`)
+    expect((await callApi('POST', `${ROOT}/${id}/resend`)).status).toBe(200)
+    expect((await readOnlyDelivery()).lease).toBeNull()
   })
 
   test('200: repeated under its idempotency key resends once', async () => {
-    const { id } = await deliver()
-    await give('exhausted')
-    const first = await ask('POST', `${ROOT}/${id}/resend`, {}, 'resend')
-    await give('exhausted')
-    const again = await ask('POST', `${ROOT}/${id}/resend`, {}, 'resend')
+    const { id } = await createDelivery()
+    await setStatus('exhausted')
+    const first = await callApi('POST', `${ROOT}/${id}/resend`, {}, 'resend')
+    await setStatus('exhausted')
+    const again = await callApi('POST', `${ROOT}/${id}/resend`, {}, 'resend')
     expect(again.text).toBe(first.text)
-    expect((await onlyRow()).status).toBe('exhausted')
+    expect((await readOnlyDelivery()).status).toBe('exhausted')
   })
 
   test('404 for an unknown delivery and one of another account or mode', async () => {
-    for (const id of await strangers()) {
-      expect(refusal(await ask('POST', `${ROOT}/${id}/resend`))).toEqual(NOT_FOUND)
+    for (const id of await makeForeignIds()) {
+      expect(refusal(await callApi('POST', `${ROOT}/${id}/resend`))).toEqual(NOT_FOUND)
     }
   })
 
   test('409 while the delivery is in progress', async () => {
-    const { id } = await deliver()
-    await change(Prisma.sql`lease = ${newId()}::uuid, due_at = now() + interval '1 minute'`)
+    const { id } = await createDelivery()
+    await updateDeliveries(
+      Prisma.sql`lease = ${newId()}::uuid, due_at = now() + interval '1 minute'`,
+    )
     const text = '{"error":"The delivery is being sent: try again when it has ended"}'
-    expect(refusal(await ask('POST', `${ROOT}/${id}/resend`))).toEqual([409, text, 'under_way'])
+    expect(refusal(await callApi('POST', `${ROOT}/${id}/resend`))).toEqual([409, text, 'under_way'])
   })
 
   test('409 while its endpoint is disabled or deleted, in every state', async () => {
     const { id: endpoint } = await addEndpoint(merchant, HOOK)
-    await payAndTell(merchant)
-    const { id } = await onlyRow()
-    await ask('POST', `/dashboard/webhooks/endpoints/${endpoint}/disable`)
-    expect(refusal(await ask('POST', `${ROOT}/${id}/resend`))).toEqual(DISABLED)
-    await give('exhausted')
-    expect(refusal(await ask('POST', `${ROOT}/${id}/resend`))).toEqual(DISABLED)
-    await ask('DELETE', `/dashboard/webhooks/endpoints/${endpoint}`)
+    await createPaidCharge(merchant)
+    const { id } = await readOnlyDelivery()
+    await callApi('POST', `/dashboard/webhooks/endpoints/${endpoint}/disable`)
+    expect(refusal(await callApi('POST', `${ROOT}/${id}/resend`))).toEqual(DISABLED)
+    await setStatus('exhausted')
+    expect(refusal(await callApi('POST', `${ROOT}/${id}/resend`))).toEqual(DISABLED)
+    await callApi('DELETE', `/dashboard/webhooks/endpoints/${endpoint}`)
     const text = '{"error":"The endpoint is deleted: create a new one"}'
-    const answer = refusal(await ask('POST', `${ROOT}/${id}/resend`))
-    expect(answer).toEqual([409, text, 'endpoint_disabled'])
+    const error = refusal(await callApi('POST', `${ROOT}/${id}/resend`))
+    expect(error).toEqual([409, text, 'endpoint_disabled'])
   })
 })
 
@@ -316,63 +328,63 @@ describe('POST deliveries/resend', () => {
   test('200: resends only the failed deliveries of the period and the account', async () => {
     const made: string[] = []
     for (const status of ['exhausted', 'stopped', 'delivered', 'pending', 'exhausted']) {
-      const { id } = await deliver()
+      const { id } = await createDelivery()
       made.push(id)
-      await give(status, Prisma.sql`id = ${id}::uuid`)
+      await setStatus(status, Prisma.sql`id = ${id}::uuid`)
     }
     const old = Prisma.sql`id = ${made[4]}::uuid`
-    await change(Prisma.sql`created_at = now() - interval '2 hours'`, old)
-    const foreign = (await strangers()).slice(2)
+    await updateDeliveries(Prisma.sql`created_at = now() - interval '2 hours'`, old)
+    const foreign = (await makeForeignIds()).slice(2)
     const where = { id: { in: foreign } }
     await db().delivery.updateMany({ where, data: { status: 'exhausted', dueAt: null } })
-    const answer = await ask('POST', `${ROOT}/resend`, { from: hourAgo() })
-    expect([answer.status, answer.body]).toEqual([200, { resent: 2, more: false }])
-    expectShape(DeliveriesResent, answer.body)
-    expect(await ids('?status=exhausted')).toEqual([made[4]])
-    expect(await ids('?status=delivered')).toEqual([made[2]])
+    const response = await callApi('POST', `${ROOT}/resend`, { from: hourAgo() })
+    expect([response.status, response.body]).toEqual([200, { resent: 2, more: false }])
+    expectShape(DeliveriesResent, response.body)
+    expect(await listIds('?status=exhausted')).toEqual([made[4]])
+    expect(await listIds('?status=delivered')).toEqual([made[2]])
     const left = await db().delivery.findMany({ where })
     expect(left.map(({ status }) => status)).toEqual(['exhausted', 'exhausted'])
-    const again = await ask('POST', `${ROOT}/resend`, { from: hourAgo() })
+    const again = await callApi('POST', `${ROOT}/resend`, { from: hourAgo() })
     expect(again.body.resent).toBe(0)
   })
 
   test('200: filters by endpoint, status and end of the period', async () => {
     const { id: endpoint } = await addEndpoint(merchant, HOOK)
-    const [one, two] = [await deliver(), await deliver()]
-    await give('exhausted')
-    await give('stopped', Prisma.sql`subject_id = ${two.subject}::uuid`)
+    const [one, two] = [await createDelivery(), await createDelivery()]
+    await setStatus('exhausted')
+    await setStatus('stopped', Prisma.sql`subject_id = ${two.subject}::uuid`)
     const resend = async (more: object) =>
-      (await ask('POST', `${ROOT}/resend`, { from: hourAgo(), ...more })).body.resent
+      (await callApi('POST', `${ROOT}/resend`, { from: hourAgo(), ...more })).body.resent
     expect(await resend({ to: new Date(Date.now() - 60_000).toISOString() })).toBe(0)
     expect(await resend({ endpoint_id: endpoint, status: 'stopped' })).toBe(1)
     expect(await resend({ endpoint_id: endpoint })).toBe(1)
     expect(await resend({ status: 'exhausted' })).toBe(1)
-    expect(await ids('?status=stopped')).toEqual([two.id])
+    expect(await listIds('?status=stopped')).toEqual([two.id])
     expect(one.id).not.toBe(two.id)
   })
 
   test('200: skips deliveries to a disabled endpoint', async () => {
     const { id: endpoint } = await addEndpoint(merchant, HOOK)
-    await deliver()
-    await ask('POST', `/dashboard/webhooks/endpoints/${endpoint}/disable`)
-    await give('exhausted')
-    const { body } = await ask('POST', `${ROOT}/resend`, { from: hourAgo() })
+    await createDelivery()
+    await callApi('POST', `/dashboard/webhooks/endpoints/${endpoint}/disable`)
+    await setStatus('exhausted')
+    const { body } = await callApi('POST', `${ROOT}/resend`, { from: hourAgo() })
     expect(body.resent).toBe(1)
-    expect(await ids(`?status=exhausted&endpoint_id=${endpoint}`)).toHaveLength(1)
+    expect(await listIds(`?status=exhausted&endpoint_id=${endpoint}`)).toHaveLength(1)
   })
 
   test('200: filters by type, reference and no endpoint; GET returns the number before', async () => {
     await addEndpoint(merchant, HOOK)
-    const one = await deliver()
-    await deliver()
-    await give('exhausted')
+    const one = await createDelivery()
+    await createDelivery()
+    await setStatus('exhausted')
     const failed = async (query: string) => {
-      const answer = await ask('GET', `${ROOT}/resend?from=${hourAgo()}${query}`)
-      expectShape(DeliveriesFailed, answer.body)
-      return answer.body.failed
+      const response = await callApi('GET', `${ROOT}/resend?from=${hourAgo()}${query}`)
+      expectShape(DeliveriesFailed, response.body)
+      return response.body.failed
     }
     const resend = async (more: object) =>
-      (await ask('POST', `${ROOT}/resend`, { from: hourAgo(), ...more })).body.resent
+      (await callApi('POST', `${ROOT}/resend`, { from: hourAgo(), ...more })).body.resent
     expect([await failed(''), await failed('&endpoint_id=none')]).toEqual([4, 2])
     expect([await failed('&type=withdrawal.*'), await failed('&status=stopped')]).toEqual([0, 0])
     expect(await failed(`&reference=${one.subject}&type=transaction.paid`)).toBe(2)
@@ -385,16 +397,16 @@ describe('POST deliveries/resend', () => {
 
   test('404 for an unknown endpoint and one of another account', async () => {
     for (const endpoint_id of [newId(), (await addEndpoint(await makeMerchant(), HOOK)).id]) {
-      const answer = await ask('POST', `${ROOT}/resend`, { from: hourAgo(), endpoint_id })
-      expect(refusal(answer)).toEqual(NO_ENDPOINT)
+      const response = await callApi('POST', `${ROOT}/resend`, { from: hourAgo(), endpoint_id })
+      expect(refusal(response)).toEqual(NO_ENDPOINT)
     }
   })
 
   test('409 for a disabled endpoint', async () => {
     const { id: endpoint_id } = await addEndpoint(merchant, HOOK)
-    await ask('POST', `/dashboard/webhooks/endpoints/${endpoint_id}/disable`)
-    const answer = await ask('POST', `${ROOT}/resend`, { from: hourAgo(), endpoint_id })
-    expect(refusal(answer)).toEqual(DISABLED)
+    await callApi('POST', `/dashboard/webhooks/endpoints/${endpoint_id}/disable`)
+    const response = await callApi('POST', `${ROOT}/resend`, { from: hourAgo(), endpoint_id })
+    expect(refusal(response)).toEqual(DISABLED)
   })
 
   const rule = 'from must be at most 14 days before to, or before now if to is absent'
@@ -417,7 +429,7 @@ describe('POST deliveries/resend', () => {
       },
     ],
   ])('422 names the invalid field in %j', async (body, errors) => {
-    const answer = await ask('POST', `${ROOT}/resend`, body)
-    expect([answer.status, answer.body]).toEqual([422, { errors }])
+    const response = await callApi('POST', `${ROOT}/resend`, body)
+    expect([response.status, response.body]).toEqual([422, { errors }])
   })
 })

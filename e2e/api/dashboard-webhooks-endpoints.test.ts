@@ -14,13 +14,13 @@ import {
   TestRead,
 } from '#lib/services/webhooks/wire.ts'
 import { call } from '#lib/testing/call.ts'
-import { payAndTell } from '#lib/testing/deliveries.ts'
+import { createPaidCharge } from '#lib/testing/deliveries.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/stage.ts'
 
 const ROOT = '/dashboard/webhooks/endpoints'
-const URL_OF_SHOP = 'https://shop.example/hooks'
-const WANTED = { url: URL_OF_SHOP, event_types: '*' }
+const SHOP_URL = 'https://shop.example/hooks'
+const ENDPOINT_REQUEST = { url: SHOP_URL, event_types: '*' }
 const NOT_FOUND = [404, '{"error":"Endpoint not found"}', 'endpoint_not_found']
 
 let api: Api
@@ -35,10 +35,11 @@ beforeEach(async () => {
 })
 afterAll(() => api.close())
 
-const ask = (method: string, path: string, body?: unknown, key?: string) =>
+const callApi = (method: string, path: string, body?: unknown, key?: string) =>
   call(api.url, method, path, { headers: pageHeaders(secret, merchant.id), body, key })
-const create = async (body: object = WANTED) => (await ask('POST', ROOT, body)).body.data
-const audited = async () =>
+const create = async (body: object = ENDPOINT_REQUEST) =>
+  (await callApi('POST', ROOT, body)).body.data
+const listAuditRecords = async () =>
   (
     await db().auditRecord.findMany({
       where: { accountId: merchant.id, action: { startsWith: 'webhook' } },
@@ -49,32 +50,32 @@ const audited = async () =>
   }))
 
 /** Ids that match no endpoint: unknown, malformed, of another account, of another mode. */
-async function strangers(): Promise<string[]> {
+async function makeForeignIds(): Promise<string[]> {
   const other = await makeMerchant()
-  const theirs = { id: newId(), url: URL_OF_SHOP, eventTypes: [...EVENT_TYPES] }
+  const theirs = { id: newId(), url: SHOP_URL, eventTypes: [...EVENT_TYPES] }
   await db().webhookEndpoint.create({ data: { ...theirs, accountId: other.id, mode: 'test' } })
   const live = { ...theirs, id: newId(), accountId: merchant.id, mode: 'live' }
   await db().webhookEndpoint.create({ data: live })
   return [newId(), 'x', "'%00", theirs.id, live.id].map(encodeURIComponent)
 }
 
-async function expectUnknown(method: string, rest = '', body?: object): Promise<void> {
-  for (const id of await strangers()) {
-    const answer = await ask(method, `${ROOT}/${id}${rest}`, body)
-    expect(refusal(answer), id).toEqual(NOT_FOUND)
+async function expectNotFound(method: string, rest = '', body?: object): Promise<void> {
+  for (const id of await makeForeignIds()) {
+    const response = await callApi(method, `${ROOT}/${id}${rest}`, body)
+    expect(refusal(response), id).toEqual(NOT_FOUND)
   }
   const { id } = await create()
-  await ask('DELETE', `${ROOT}/${id}`)
-  expect(refusal(await ask(method, `${ROOT}/${id}${rest}`, body))).toEqual(NOT_FOUND)
+  await callApi('DELETE', `${ROOT}/${id}`)
+  expect(refusal(await callApi(method, `${ROOT}/${id}${rest}`, body))).toEqual(NOT_FOUND)
 }
 
 describe('POST endpoints', () => {
   test('200: creates the endpoint and shows its secret once', async () => {
-    const { status, body } = await ask('POST', ROOT, WANTED)
+    const { status, body } = await callApi('POST', ROOT, ENDPOINT_REQUEST)
     expect(status).toBe(200)
     expectShape(EndpointCreated, body)
     expect(body.data).toMatchObject({
-      url: URL_OF_SHOP,
+      url: SHOP_URL,
       event_types: EVENT_TYPES,
       status: 'enabled',
       disabled_at: null,
@@ -84,66 +85,68 @@ describe('POST endpoints', () => {
     const { id, secret: shown } = body.data
     const holder = { accountId: merchant.id, mode: 'test', endpointId: id } as const
     expect(await readSigningSecrets(holder)).toEqual([shown])
-    expect((await ask('GET', `${ROOT}/${id}`)).text).not.toContain('whsec_')
-    expect((await ask('GET', ROOT)).text).not.toContain('whsec_')
-    const after = { url: URL_OF_SHOP, mode: 'test', event_types: EVENT_TYPES }
-    expect(await audited()).toMatchObject([
+    expect((await callApi('GET', `${ROOT}/${id}`)).text).not.toContain('whsec_')
+    expect((await callApi('GET', ROOT)).text).not.toContain('whsec_')
+    const after = { url: SHOP_URL, mode: 'test', event_types: EVENT_TYPES }
+    expect(await listAuditRecords()).toMatchObject([
       { action: 'webhook_endpoint.created', target: id, actorType: 'user', after },
     ])
-    expect(JSON.stringify(await audited())).not.toContain(shown.slice(6))
+    expect(JSON.stringify(await listAuditRecords())).not.toContain(shown.slice(6))
   })
 
   test('200: stores the named event types, each once, in a fixed order', async () => {
     const event_types = ['withdrawal.approved', 'transaction.paid', 'withdrawal.approved']
-    const { event_types: kept } = await create({ url: URL_OF_SHOP, event_types })
-    expect(kept).toEqual(['transaction.paid', 'withdrawal.approved'])
+    const { event_types: stored } = await create({ url: SHOP_URL, event_types })
+    expect(stored).toEqual(['transaction.paid', 'withdrawal.approved'])
   })
 
   test('200: a replay returns the same secret, which is not stored with the idempotency key', async () => {
-    const first = await ask('POST', ROOT, WANTED, 'a-key')
-    const again = await ask('POST', ROOT, WANTED, 'a-key')
+    const first = await callApi('POST', ROOT, ENDPOINT_REQUEST, 'a-key')
+    const again = await callApi('POST', ROOT, ENDPOINT_REQUEST, 'a-key')
     expect(again.headers.get('idempotent-replayed')).toBe('true')
     expect(again.text).toBe(first.text)
-    expect((await ask('GET', ROOT)).body.data).toHaveLength(1)
-    const kept = await db().idempotencyKey.findMany({ where: { accountId: merchant.id } })
-    expect(kept).toHaveLength(1)
-    expect(kept[0]?.answer).toBeNull()
-    expect(Buffer.from(JSON.stringify(kept)).includes('whsec_')).toBe(false)
+    expect((await callApi('GET', ROOT)).body.data).toHaveLength(1)
+    const stored = await db().idempotencyKey.findMany({ where: { accountId: merchant.id } })
+    expect(stored).toHaveLength(1)
+    expect(stored[0]?.answer).toBeNull()
+    expect(Buffer.from(JSON.stringify(stored)).includes('whsec_')).toBe(false)
   })
 
   test('409 for the eleventh endpoint, also when twelve are created at once', async () => {
-    const answers = await Promise.all(Array.from({ length: 12 }, () => ask('POST', ROOT, WANTED)))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10)
-    const [refused] = answers.filter(({ status }) => status !== 200)
+    const responses = await Promise.all(
+      Array.from({ length: 12 }, () => callApi('POST', ROOT, ENDPOINT_REQUEST)),
+    )
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(10)
+    const [refused] = responses.filter(({ status }) => status !== 200)
     const text = '{"error":"The limit of 10 endpoints is reached: edit or delete one"}'
     expect(refused && refusal(refused)).toEqual([409, text, 'limit_reached'])
-    const [first] = (await ask('GET', ROOT)).body.data
-    await ask('DELETE', `${ROOT}/${first.id}`)
-    expect((await ask('POST', ROOT, WANTED)).status).toBe(200)
+    const [first] = (await callApi('GET', ROOT)).body.data
+    await callApi('DELETE', `${ROOT}/${first.id}`)
+    expect((await callApi('POST', ROOT, ENDPOINT_REQUEST)).status).toBe(200)
   })
 
   const types = `event_types must be "*" for all, or a list of one or more of: ${EVENT_TYPES.join(', ')}`
   test.each([
     [{}, { url: ['url is required'], event_types: ['event_types is required'] }],
-    [{ ...WANTED, url: 'shop' }, { url: ['url must be an http or https address'] }],
-    [{ ...WANTED, url: 'ftp://a.b/' }, { url: ['url must be an http or https address'] }],
-    [{ ...WANTED, url: 7 }, { url: ['url must be a string'] }],
-    [{ ...WANTED, event_types: [] }, { event_types: [types] }],
-    [{ ...WANTED, event_types: 'all' }, { event_types: [types] }],
-    [{ ...WANTED, event_types: ['transaction.sold'] }, { event_types: [types] }],
-    [{ ...WANTED, event_types: { 0: '*' } }, { event_types: [types] }],
+    [{ ...ENDPOINT_REQUEST, url: 'shop' }, { url: ['url must be an http or https address'] }],
+    [{ ...ENDPOINT_REQUEST, url: 'ftp://a.b/' }, { url: ['url must be an http or https address'] }],
+    [{ ...ENDPOINT_REQUEST, url: 7 }, { url: ['url must be a string'] }],
+    [{ ...ENDPOINT_REQUEST, event_types: [] }, { event_types: [types] }],
+    [{ ...ENDPOINT_REQUEST, event_types: 'all' }, { event_types: [types] }],
+    [{ ...ENDPOINT_REQUEST, event_types: ['transaction.sold'] }, { event_types: [types] }],
+    [{ ...ENDPOINT_REQUEST, event_types: { 0: '*' } }, { event_types: [types] }],
   ])('422 names the invalid field in %j', async (body, errors) => {
-    const answer = await ask('POST', ROOT, body)
-    expect([answer.status, answer.body]).toEqual([422, { errors }])
+    const response = await callApi('POST', ROOT, body)
+    expect([response.status, response.body]).toEqual([422, { errors }])
   })
 })
 
 describe('GET endpoints', () => {
   test('200: the endpoints of this account and mode, oldest first, without deleted ones', async () => {
-    await strangers()
+    await makeForeignIds()
     const [one, two, three] = [await create(), await create(), await create()]
-    await ask('DELETE', `${ROOT}/${two.id}`)
-    const { status, body } = await ask('GET', ROOT)
+    await callApi('DELETE', `${ROOT}/${two.id}`)
+    const { status, body } = await callApi('GET', ROOT)
     expect(status).toBe(200)
     expectShape(EndpointList, body)
     expect(body.data.map(({ id }: { id: string }) => id)).toEqual([one.id, three.id])
@@ -153,39 +156,39 @@ describe('GET endpoints', () => {
 describe('GET endpoints/{id}', () => {
   test('200: the endpoint as it was created, without its secret', async () => {
     const { id, secret: _, ...made } = await create()
-    const { status, body } = await ask('GET', `${ROOT}/${id}`)
+    const { status, body } = await callApi('GET', `${ROOT}/${id}`)
     expect([status, body]).toEqual([200, { data: { id, ...made } }])
     expectShape(EndpointRead, body)
   })
 
   test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
-    expectUnknown('GET'))
+    expectNotFound('GET'))
 })
 
 describe('PATCH endpoints/{id}', () => {
   test('200: pending deliveries move to the new URL, finished ones keep theirs', async () => {
     const { id } = await create()
-    await payAndTell(merchant)
-    await payAndTell(merchant)
+    await createPaidCharge(merchant)
+    await createPaidCharge(merchant)
     const [over] = await db().delivery.findMany({ where: { endpointId: id }, take: 1 })
     await db().$executeRaw`
       UPDATE deliveries SET status = 'exhausted', due_at = NULL WHERE id = ${over?.id}::uuid`
     const url = 'https://me@New.Shop.example:8443/hooks'
-    const answer = await ask('PATCH', `${ROOT}/${id}`, { url })
-    expect(answer.status).toBe(200)
-    expectShape(EndpointRead, answer.body)
-    expect(answer.body.data).toMatchObject({ id, url, event_types: EVENT_TYPES })
+    const response = await callApi('PATCH', `${ROOT}/${id}`, { url })
+    expect(response.status).toBe(200)
+    expectShape(EndpointRead, response.body)
+    expect(response.body.data).toMatchObject({ id, url, event_types: EVENT_TYPES })
     const rows = await db().delivery.findMany({
       where: { endpointId: id },
       orderBy: { status: 'asc' },
     })
     expect(rows.map(({ status, url, host }) => [status, url, host])).toEqual([
-      ['exhausted', URL_OF_SHOP, 'shop.example'],
+      ['exhausted', SHOP_URL, 'shop.example'],
       ['pending', url, 'new.shop.example'],
     ])
-    expect((await audited()).at(-1)).toMatchObject({
+    expect((await listAuditRecords()).at(-1)).toMatchObject({
       action: 'webhook_endpoint.edited',
-      before: { url: URL_OF_SHOP },
+      before: { url: SHOP_URL },
       // The user name in a URL is a credential of the receiver.
       after: { url: 'https://new.shop.example:8443/hooks' },
     })
@@ -194,70 +197,70 @@ describe('PATCH endpoints/{id}', () => {
   test('200: new event types apply from now on', async () => {
     const { id } = await create()
     const event_types = ['withdrawal.approved']
-    const { body } = await ask('PATCH', `${ROOT}/${id}`, { event_types })
-    expect(body.data).toMatchObject({ url: URL_OF_SHOP, event_types })
-    await payAndTell(merchant)
+    const { body } = await callApi('PATCH', `${ROOT}/${id}`, { event_types })
+    expect(body.data).toMatchObject({ url: SHOP_URL, event_types })
+    await createPaidCharge(merchant)
     expect(await db().delivery.count({ where: { endpointId: id } })).toBe(0)
   })
 
   test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
-    expectUnknown('PATCH', '', { url: URL_OF_SHOP }))
+    expectNotFound('PATCH', '', { url: SHOP_URL }))
 
   test.each([
     [{}, { body: ['body must contain url, event_types or both'] }],
     [{ url: 'x' }, { url: ['url must be an http or https address'] }],
   ])('422 names the invalid field in %j', async (body, errors) => {
     const { id } = await create()
-    const answer = await ask('PATCH', `${ROOT}/${id}`, body)
-    expect([answer.status, answer.body]).toEqual([422, { errors }])
+    const response = await callApi('PATCH', `${ROOT}/${id}`, body)
+    expect([response.status, response.body]).toEqual([422, { errors }])
   })
 })
 
 describe('DELETE endpoints/{id}', () => {
   test('200: pending deliveries are stopped and new events create none', async () => {
     const { id } = await create()
-    await payAndTell(merchant)
-    const answer = await ask('DELETE', `${ROOT}/${id}`)
-    expect([answer.status, answer.body]).toEqual([200, { data: { id, deleted: true } }])
-    expectShape(EndpointDeleted, answer.body)
-    await payAndTell(merchant)
+    await createPaidCharge(merchant)
+    const response = await callApi('DELETE', `${ROOT}/${id}`)
+    expect([response.status, response.body]).toEqual([200, { data: { id, deleted: true } }])
+    expectShape(EndpointDeleted, response.body)
+    await createPaidCharge(merchant)
     const rows = await db().delivery.findMany({ where: { endpointId: id } })
     expect(rows.map(({ status, dueAt }) => [status, dueAt])).toEqual([['stopped', null]])
-    expect((await audited()).at(-1)).toMatchObject({
+    expect((await listAuditRecords()).at(-1)).toMatchObject({
       action: 'webhook_endpoint.deleted',
-      before: { url: URL_OF_SHOP },
+      before: { url: SHOP_URL },
     })
   })
 
   test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
-    expectUnknown('DELETE'))
+    expectNotFound('DELETE'))
 })
 
 describe('POST endpoints/{id}/disable', () => {
   test('200: pending and new deliveries wait; disabling twice changes nothing', async () => {
     const { id } = await create()
-    await payAndTell(merchant)
-    const answer = await ask('POST', `${ROOT}/${id}/disable`)
-    expect(answer.status).toBe(200)
-    expectShape(EndpointRead, answer.body)
-    const told = { status: 'disabled', disabled_reason: 'Disabled in the dashboard' }
-    expect(answer.body.data).toMatchObject(told)
-    await payAndTell(merchant)
-    const again = await ask('POST', `${ROOT}/${id}/disable`)
-    expect(again.body).toEqual(answer.body)
+    await createPaidCharge(merchant)
+    const response = await callApi('POST', `${ROOT}/${id}/disable`)
+    expect(response.status).toBe(200)
+    expectShape(EndpointRead, response.body)
+    const disabled = { status: 'disabled', disabled_reason: 'Disabled in the dashboard' }
+    expect(response.body.data).toMatchObject(disabled)
+    await createPaidCharge(merchant)
+    const again = await callApi('POST', `${ROOT}/${id}/disable`)
+    expect(again.body).toEqual(response.body)
     const rows = await db().delivery.findMany({ where: { endpointId: id } })
     expect(rows.map(({ status, dueAt }) => [status, dueAt])).toEqual([
       ['pending', null],
       ['pending', null],
     ])
-    expect((await audited()).map(({ action }) => action)).toEqual([
+    expect((await listAuditRecords()).map(({ action }) => action)).toEqual([
       'webhook_endpoint.created',
       'webhook_endpoint.disabled',
     ])
   })
 
   test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
-    expectUnknown('POST', '/disable'))
+    expectNotFound('POST', '/disable'))
 })
 
 describe('POST endpoints/{id}/enable', () => {
@@ -267,47 +270,47 @@ describe('POST endpoints/{id}/enable', () => {
       [{ send_missed: false }, 'stopped'],
     ] as const) {
       const { id } = await create()
-      await ask('POST', `${ROOT}/${id}/disable`)
-      await payAndTell(merchant)
-      const answer = await ask('POST', `${ROOT}/${id}/enable`, body)
-      expect(answer.status).toBe(200)
-      expectShape(EndpointEnabled, answer.body)
-      expect(answer.body).toMatchObject({
+      await callApi('POST', `${ROOT}/${id}/disable`)
+      await createPaidCharge(merchant)
+      const response = await callApi('POST', `${ROOT}/${id}/enable`, body)
+      expect(response.status).toBe(200)
+      expectShape(EndpointEnabled, response.body)
+      expect(response.body).toMatchObject({
         data: { status: 'enabled', disabled_at: null, disabled_reason: null },
         missed: 1,
       })
       const [row] = await db().delivery.findMany({ where: { endpointId: id } })
       expect([row?.status, row?.dueAt !== null]).toEqual([status, status === 'pending'])
-      const { action, after } = (await audited()).at(-1) ?? {}
+      const { action, after } = (await listAuditRecords()).at(-1) ?? {}
       expect([action, after]).toEqual([
         'webhook_endpoint.enabled',
         { send_missed: status === 'pending' },
       ])
-      await ask('DELETE', `${ROOT}/${id}`)
+      await callApi('DELETE', `${ROOT}/${id}`)
     }
   })
 
   test('200: enabling an enabled endpoint changes nothing and is not audited', async () => {
     const { id } = await create()
-    expect((await ask('POST', `${ROOT}/${id}/enable`)).body.missed).toBe(0)
-    expect(await audited()).toHaveLength(1)
+    expect((await callApi('POST', `${ROOT}/${id}/enable`)).body.missed).toBe(0)
+    expect(await listAuditRecords()).toHaveLength(1)
   })
 
   test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
-    expectUnknown('POST', '/enable'))
+    expectNotFound('POST', '/enable'))
 
   test('422 for an invalid send_missed', async () => {
     const { id } = await create()
-    const answer = await ask('POST', `${ROOT}/${id}/enable`, { send_missed: 'no' })
+    const response = await callApi('POST', `${ROOT}/${id}/enable`, { send_missed: 'no' })
     const errors = { send_missed: ['send_missed must be true or false'] }
-    expect([answer.status, answer.body]).toEqual([422, { errors }])
+    expect([response.status, response.body]).toEqual([422, { errors }])
   })
 })
 
 describe('POST endpoints/{id}/rotate', () => {
   test('200: returns a new secret; the previous one signs for another day', async () => {
     const { id, secret: before } = await create()
-    const { status, body } = await ask('POST', `${ROOT}/${id}/rotate`, undefined)
+    const { status, body } = await callApi('POST', `${ROOT}/${id}/rotate`, undefined)
     expect(status).toBe(200)
     expectShape(SecretShown, body)
     const { secret: after, created_at, previous_retires_at } = body.data
@@ -315,30 +318,30 @@ describe('POST endpoints/{id}/rotate', () => {
     expect(await readSigningSecrets(holder)).toEqual([after, before])
     const hours = (Date.parse(previous_retires_at) - Date.parse(created_at)) / 3_600_000
     expect(hours).toBeCloseTo(24, 1)
-    expect((await audited()).at(-1)).toMatchObject({
+    expect((await listAuditRecords()).at(-1)).toMatchObject({
       action: 'webhook_endpoint.secret_rotated',
       target: id,
     })
-    expect(JSON.stringify(await audited())).not.toContain('whsec_')
+    expect(JSON.stringify(await listAuditRecords())).not.toContain('whsec_')
   })
 
   test('200: a replay returns the same secret and creates no third one', async () => {
     const { id } = await create()
-    const first = await ask('POST', `${ROOT}/${id}/rotate`, {}, 'again')
-    const again = await ask('POST', `${ROOT}/${id}/rotate`, {}, 'again')
+    const first = await callApi('POST', `${ROOT}/${id}/rotate`, {}, 'again')
+    const again = await callApi('POST', `${ROOT}/${id}/rotate`, {}, 'again')
     expect(again.headers.get('idempotent-replayed')).toBe('true')
     expect(again.text).toBe(first.text)
     expect(await db().webhookSecret.count({ where: { endpointId: id } })).toBe(2)
-    const [kept] = await db().idempotencyKey.findMany({ where: { accountId: merchant.id } })
-    expect(kept?.answer).toBeNull()
+    const [stored] = await db().idempotencyKey.findMany({ where: { accountId: merchant.id } })
+    expect(stored?.answer).toBeNull()
   })
 
   test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
-    expectUnknown('POST', '/rotate'))
+    expectNotFound('POST', '/rotate'))
 
   test('409 while ten secrets are active', async () => {
     const { id } = await create()
-    const rotate = () => ask('POST', `${ROOT}/${id}/rotate`)
+    const rotate = () => callApi('POST', `${ROOT}/${id}/rotate`)
     for (let nth = 2; nth <= 10; nth++) expect((await rotate()).status).toBe(200)
     const [status, , code] = refusal(await rotate())
     expect([status, code]).toEqual([409, 'limit_reached'])
@@ -350,8 +353,8 @@ describe('POST endpoints/{id}/rotate', () => {
 
 describe('POST endpoints/{id}/test', () => {
   test('200: reports why the receiver could not be reached', async () => {
-    const { id } = await create({ ...WANTED, url: 'http://127.0.0.1:9/hook' })
-    const { status, body } = await ask('POST', `${ROOT}/${id}/test`)
+    const { id } = await create({ ...ENDPOINT_REQUEST, url: 'http://127.0.0.1:9/hook' })
+    const { status, body } = await callApi('POST', `${ROOT}/${id}/test`)
     expect(status).toBe(200)
     expectShape(TestRead, body)
     expect(body.data).toMatchObject({ delivered: false, status: null, address: null })
@@ -360,13 +363,13 @@ describe('POST endpoints/{id}/test', () => {
   })
 
   test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
-    expectUnknown('POST', '/test', {}))
+    expectNotFound('POST', '/test', {}))
 
   test('422 for an unknown event type', async () => {
     const { id } = await create()
-    const answer = await ask('POST', `${ROOT}/${id}/test`, { type: 'ping' })
+    const response = await callApi('POST', `${ROOT}/${id}/test`, { type: 'ping' })
     const errors = { type: [`type must be one of ${EVENT_TYPES.join(', ')}`] }
-    expect([answer.status, answer.body]).toEqual([422, { errors }])
+    expect([response.status, response.body]).toEqual([422, { errors }])
   })
 })
 
@@ -375,7 +378,7 @@ describe('the secret of charges and withdrawals', () => {
   const holder = () => ({ accountId: merchant.id, mode: 'test', endpointId: null }) as const
 
   test('GET 200: shows the active secret', async () => {
-    const { status, body } = await ask('GET', path)
+    const { status, body } = await callApi('GET', path)
     expect(status).toBe(200)
     expectShape(SecretShown, body)
     expect(await readSigningSecrets(holder())).toEqual([body.data.secret])
@@ -383,14 +386,14 @@ describe('the secret of charges and withdrawals', () => {
   })
 
   test('POST rotate 200: both secrets sign, and GET shows the new one', async () => {
-    const before = (await ask('GET', path)).body.data.secret
-    const { status, body } = await ask('POST', `${path}/rotate`)
+    const before = (await callApi('GET', path)).body.data.secret
+    const { status, body } = await callApi('POST', `${path}/rotate`)
     expect(status).toBe(200)
     expectShape(SecretShown, body)
     expect(await readSigningSecrets(holder())).toEqual([body.data.secret, before])
-    expect((await ask('GET', path)).body).toEqual(body)
+    expect((await callApi('GET', path)).body).toEqual(body)
     const about = { target: merchant.id, after: { mode: 'test' } }
-    expect(await audited()).toMatchObject([
+    expect(await listAuditRecords()).toMatchObject([
       { action: 'webhook_secret.shown', ...about },
       { action: 'webhook_secret.rotated', ...about },
       { action: 'webhook_secret.shown', ...about },
@@ -398,47 +401,47 @@ describe('the secret of charges and withdrawals', () => {
   })
 
   test('POST rotate 200, eight at once: one secret is current, and every secret shown signs', async () => {
-    const before = (await ask('GET', path)).body.data.secret
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () => ask('POST', `${path}/rotate`)),
+    const before = (await callApi('GET', path)).body.data.secret
+    const responses = await Promise.all(
+      Array.from({ length: 8 }, () => callApi('POST', `${path}/rotate`)),
     )
-    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
-    const shown = answers.map(({ body }) => body.data.secret as string)
+    expect(responses.map(({ status }) => status)).toEqual(Array(8).fill(200))
+    const shown = responses.map(({ body }) => body.data.secret as string)
     expect(new Set(shown).size).toBe(8)
     const signing = await readSigningSecrets(holder())
     expect(signing.toSorted()).toEqual([before, ...shown].toSorted())
     const where = { accountId: merchant.id, mode: 'test', endpointId: null, retiresAt: null }
     expect(await db().webhookSecret.count({ where })).toBe(1)
-    expect((await ask('GET', path)).body.data.secret).toBe(signing[0])
+    expect((await callApi('GET', path)).body.data.secret).toBe(signing[0])
   })
 })
 
 describe('test and live mode', () => {
-  const inLive = (method: string, path: string, body?: unknown) =>
+  const callLive = (method: string, path: string, body?: unknown) =>
     call(api.url, method, path, { headers: pageHeaders(secret, merchant.id, 'live'), body })
 
   test('live mode shows no endpoint of test mode', async () => {
     const { id } = await create()
-    expect((await inLive('GET', ROOT)).body.data).toEqual([])
-    expect(refusal(await inLive('GET', `${ROOT}/${id}`))).toEqual(NOT_FOUND)
+    expect((await callLive('GET', ROOT)).body.data).toEqual([])
+    expect(refusal(await callLive('GET', `${ROOT}/${id}`))).toEqual(NOT_FOUND)
   })
 
   test('live mode refuses changes while it is disabled', async () => {
     const text = '{"error":"Live mode is not enabled"}'
     const refused = [403, text, 'live_mode_disabled']
-    expect(refusal(await inLive('POST', ROOT, WANTED))).toEqual(refused)
-    expect(refusal(await inLive('POST', '/dashboard/webhooks/secret/rotate'))).toEqual(refused)
+    expect(refusal(await callLive('POST', ROOT, ENDPOINT_REQUEST))).toEqual(refused)
+    expect(refusal(await callLive('POST', '/dashboard/webhooks/secret/rotate'))).toEqual(refused)
   })
 })
 
 test('the audit records of six changes to an endpoint contain no secret', async () => {
   const { id, secret: first } = await create()
-  const { secret: second } = (await ask('POST', `${ROOT}/${id}/rotate`)).body.data
-  await ask('PATCH', `${ROOT}/${id}`, { event_types: ['transaction.paid'] })
-  await ask('POST', `${ROOT}/${id}/disable`)
-  await ask('POST', `${ROOT}/${id}/enable`)
-  await ask('DELETE', `${ROOT}/${id}`)
-  const records = await audited()
+  const { secret: second } = (await callApi('POST', `${ROOT}/${id}/rotate`)).body.data
+  await callApi('PATCH', `${ROOT}/${id}`, { event_types: ['transaction.paid'] })
+  await callApi('POST', `${ROOT}/${id}/disable`)
+  await callApi('POST', `${ROOT}/${id}/enable`)
+  await callApi('DELETE', `${ROOT}/${id}`)
+  const records = await listAuditRecords()
   expect(records.map(({ action }) => action)).toEqual([
     'webhook_endpoint.created',
     'webhook_endpoint.secret_rotated',

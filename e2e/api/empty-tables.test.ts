@@ -46,11 +46,11 @@ test.each([
       for (let count = 0; count < 2; count++) await call(api.url, 'GET', path, { token })
     }
     await client.query(change)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['/transactions', '/withdrawals', '/transactions/x', '/account', '/events'].map(path =>
         call(api.url, 'GET', path, { token }),
       ),
     )
-    expect(answers.map(answer => answer.status)).toEqual(Array(5).fill(status))
+    expect(responses.map(response => response.status)).toEqual(Array(5).fill(status))
   },
 )

@@ -4,14 +4,14 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { call } from '#lib/testing/call.ts'
-import { ORDER } from '#lib/testing/lists.ts'
+import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import {
   type Api,
   CHARGE,
   expectBalancedBooks,
+  fundMerchant,
   makeMerchant,
   makeToken,
-  receive,
   startApi,
 } from '#lib/testing/stage.ts'
 
@@ -30,29 +30,29 @@ beforeEach(async () => {
 })
 afterAll(() => api.close())
 
-const ask = (method: string, path: string, body?: unknown) =>
+const callApi = (method: string, path: string, body?: unknown) =>
   call(api.url, method, path, { token, body })
-const listen = (query = '', caller = token) =>
+const listEvents = (query = '', caller = token) =>
   call(api.url, 'GET', `/events${query}`, { token: caller })
 const decide = (kind: string, id: string, outcome: string) =>
-  ask('POST', `/sandbox/${kind}/${id}`, { outcome })
+  callApi('POST', `/sandbox/${kind}/${id}`, { outcome })
 
 async function createCharge(extra: object = {}): Promise<string> {
-  return (await ask('POST', '/transactions', { ...CHARGE, ...extra })).body.data.transaction_id
+  return (await callApi('POST', '/transactions', { ...CHARGE, ...extra })).body.data.transaction_id
 }
 
-async function happen(count: number): Promise<void> {
+async function createEvents(count: number): Promise<void> {
   for (let nth = 0; nth < count; nth++) await decide('transactions', await createCharge(), 'failed')
 }
 
 /** Deletes as the job for retention does. */
-function prune(keptFrom: number): Promise<unknown> {
-  const where = { accountId: merchant.id, mode: 'test', sequence: { lt: keptFrom } }
+function prune(oldestKept: number): Promise<unknown> {
+  const where = { accountId: merchant.id, mode: 'test', sequence: { lt: oldestKept } }
   return db().event.deleteMany({ where })
 }
 
-const sequencesOf = (answer: { body: { data: { sequence: number }[] } }) =>
-  answer.body.data.map(({ sequence }) => sequence)
+const sequencesOf = (response: { body: { data: { sequence: number }[] } }) =>
+  response.body.data.map(({ sequence }) => sequence)
 
 describe('GET /events', () => {
   test.each(['paid', 'failed', 'expired'])(
@@ -60,7 +60,7 @@ describe('GET /events', () => {
     async outcome => {
       const id = await createCharge({ metadata: { order: 7 }, webhook_url: 'https://a.example/' })
       await decide('transactions', id, outcome)
-      const { status, body, headers } = await listen()
+      const { status, body, headers } = await listEvents()
       expect(status).toBe(200)
       expect(headers.get('cache-control')).toBe('private, no-store')
       expect(Object.keys(body)).toEqual(['data', 'next_after'])
@@ -73,7 +73,7 @@ describe('GET /events', () => {
         mode: 'test',
         sequence: 1,
         created_at: expect.stringMatching(MICROSECONDS),
-        transaction: (await ask('GET', `/transactions/${id}`)).body.data,
+        transaction: (await callApi('GET', `/transactions/${id}`)).body.data,
       })
       expect(event.transaction).toMatchObject({ id, status: outcome, metadata: { order: 7 } })
       await expectBalancedBooks(merchant.id)
@@ -83,10 +83,10 @@ describe('GET /events', () => {
   test.each(['approved', 'rejected'])(
     'returns a withdrawal that is %s with the payload of its webhook',
     async outcome => {
-      await receive(merchant, 5_000)
-      const { id } = (await ask('POST', '/withdrawals', ORDER)).body.data
+      await fundMerchant(merchant, 5_000)
+      const { id } = (await callApi('POST', '/withdrawals', WITHDRAWAL)).body.data
       await decide('withdrawals', id, outcome)
-      const { body } = await listen('?after=1')
+      const { body } = await listEvents('?after=1')
       expect(body).toEqual({
         data: [
           {
@@ -96,7 +96,7 @@ describe('GET /events', () => {
             mode: 'test',
             sequence: 2,
             created_at: expect.stringMatching(MICROSECONDS),
-            withdrawal: (await ask('GET', `/withdrawals/${id}`)).body.data,
+            withdrawal: (await callApi('GET', `/withdrawals/${id}`)).body.data,
           },
         ],
         next_after: 2,
@@ -108,55 +108,55 @@ describe('GET /events', () => {
   test('an event has the state of its time, whatever happened afterwards', async () => {
     const id = await createCharge()
     await decide('transactions', id, 'expired')
-    const first = (await listen()).body.data[0]
+    const first = (await listEvents()).body.data[0]
     await decide('transactions', id, 'paid')
-    const [expired, paid] = (await listen()).body.data
+    const [expired, paid] = (await listEvents()).body.data
     expect(expired).toEqual(first)
     expect(expired.transaction).toMatchObject({ status: 'expired', paid_at: null })
     expect(paid.transaction).toMatchObject({ status: 'paid', id })
   })
 
   test('oldest first, up to the limit; next_after continues without a gap', async () => {
-    await happen(7)
-    const first = await listen('?limit=3')
+    await createEvents(7)
+    const first = await listEvents('?limit=3')
     expect(sequencesOf(first)).toEqual([1, 2, 3])
-    const second = await listen(`?limit=3&after=${first.body.next_after}`)
+    const second = await listEvents(`?limit=3&after=${first.body.next_after}`)
     expect(sequencesOf(second)).toEqual([4, 5, 6])
-    const third = await listen(`?limit=3&after=${second.body.next_after}`)
+    const third = await listEvents(`?limit=3&after=${second.body.next_after}`)
     expect(sequencesOf(third)).toEqual([7])
     expect(third.body.next_after).toBe(7)
-    expect((await listen('?after=7')).text).toBe('{"data":[],"next_after":7}')
-    await happen(1)
-    expect(sequencesOf(await listen('?after=7'))).toEqual([8])
+    expect((await listEvents('?after=7')).text).toBe('{"data":[],"next_after":7}')
+    await createEvents(1)
+    expect(sequencesOf(await listEvents('?after=7'))).toEqual([8])
   })
 
   test('an account without events gets an empty page and next_after 0', async () => {
-    expect((await listen()).text).toBe('{"data":[],"next_after":0}')
-    expect((await listen('?after=0&limit=1')).text).toBe('{"data":[],"next_after":0}')
+    expect((await listEvents()).text).toBe('{"data":[],"next_after":0}')
+    expect((await listEvents('?after=0&limit=1')).text).toBe('{"data":[],"next_after":0}')
   })
 
   test('forty concurrent events are numbered 1 to 40, and a concurrent reader misses none', async () => {
     const ids = await Promise.all(Array.from({ length: 40 }, () => createCharge()))
-    const heard: number[] = []
+    const sequences: number[] = []
     const decided = Promise.all(ids.map(id => decide('transactions', id, 'paid')))
-    let over = false
+    let isDone = false
     void decided.then(() => {
-      over = true
+      isDone = true
     })
     for (let after = 0, last = false; !last; ) {
-      last = over
-      const answer = await listen(`?after=${after}&limit=9`)
-      heard.push(...sequencesOf(answer))
-      last &&= answer.body.data.length === 0
-      after = answer.body.next_after
+      last = isDone
+      const response = await listEvents(`?after=${after}&limit=9`)
+      sequences.push(...sequencesOf(response))
+      last &&= response.body.data.length === 0
+      after = response.body.next_after
     }
-    expect(heard).toEqual(Array.from({ length: 40 }, (_, nth) => nth + 1))
+    expect(sequences).toEqual(Array.from({ length: 40 }, (_, nth) => nth + 1))
     expect((await decided).every(({ status }) => status === 200)).toBe(true)
     await expectBalancedBooks(merchant.id)
   })
 
   test('returns 100 events by default and at most', async () => {
-    await happen(1)
+    await createEvents(1)
     // Copies, because creating 119 more through the API would take long.
     await db().$executeRaw`
       INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource)
@@ -166,43 +166,43 @@ describe('GET /events', () => {
       where: { accountId: merchant.id, mode: 'test' },
       data: { last: 120 },
     })
-    expect(sequencesOf(await listen())).toHaveLength(100)
-    expect(sequencesOf(await listen('?limit=100'))).toHaveLength(100)
-    expect(sequencesOf(await listen('?after=100'))).toHaveLength(20)
+    expect(sequencesOf(await listEvents())).toHaveLength(100)
+    expect(sequencesOf(await listEvents('?limit=100'))).toHaveLength(100)
+    expect(sequencesOf(await listEvents('?after=100'))).toHaveLength(20)
   })
 
   test('410 with the oldest stored sequence when events after that of the reader were pruned', async () => {
-    await happen(6)
+    await createEvents(6)
     await prune(4)
     for (const query of ['', '?after=0', '?after=2', '?after=2&limit=1']) {
-      const { status, text, headers } = await listen(query)
+      const { status, text, headers } = await listEvents(query)
       expect([status, text]).toEqual([
         410,
         '{"error":"Events before sequence 4 have been deleted: continue with after=3"}',
       ])
       expect(headers.get('x-error-code')).toBe('events_gone')
     }
-    expect(sequencesOf(await listen('?after=3'))).toEqual([4, 5, 6])
-    expect(sequencesOf(await listen('?after=5'))).toEqual([6])
+    expect(sequencesOf(await listEvents('?after=3'))).toEqual([4, 5, 6])
+    expect(sequencesOf(await listEvents('?after=5'))).toEqual([6])
   })
 
   test('410 also when all events were pruned, but not for a reader that has them all', async () => {
-    await happen(3)
+    await createEvents(3)
     await prune(100)
-    const gone = await listen('?after=1')
+    const gone = await listEvents('?after=1')
     expect([gone.status, gone.text]).toEqual([
       410,
       '{"error":"Events before sequence 4 have been deleted: continue with after=3"}',
     ])
-    expect((await listen('?after=3')).text).toBe('{"data":[],"next_after":3}')
-    await happen(1)
-    expect(sequencesOf(await listen('?after=3'))).toEqual([4])
+    expect((await listEvents('?after=3')).text).toBe('{"data":[],"next_after":3}')
+    await createEvents(1)
+    expect(sequencesOf(await listEvents('?after=3'))).toEqual([4])
   })
 
   test('an after beyond the last event returns an empty page', async () => {
-    await happen(1)
-    expect((await listen('?after=5')).text).toBe('{"data":[],"next_after":5}')
-    expect((await listen(`?after=${'9'.repeat(15)}`)).body.data).toEqual([])
+    await createEvents(1)
+    expect((await listEvents('?after=5')).text).toBe('{"data":[],"next_after":5}')
+    expect((await listEvents(`?after=${'9'.repeat(15)}`)).body.data).toEqual([])
   })
 
   test.each([
@@ -210,7 +210,7 @@ describe('GET /events', () => {
     ['limit', ['0', '101', '-1', 'x', '1.5']],
   ])('422 under %s for an invalid value', async (field, values) => {
     for (const value of values) {
-      const { status, body } = await listen(`?${new URLSearchParams({ [field]: value })}`)
+      const { status, body } = await listEvents(`?${new URLSearchParams({ [field]: value })}`)
       expect([status, Object.keys(body.errors)], value).toEqual([422, [field]])
     }
   })
@@ -222,21 +222,24 @@ describe('GET /events', () => {
       }),
       await makeToken(merchant.id, { permissions: ['events:read'] }),
     ]
-    const denied = await listen('', without)
+    const denied = await listEvents('', without)
     expect([denied.status, denied.text]).toEqual([
       403,
       '{"error":"Permission denied: events:read"}',
     ])
     expect(denied.headers.get('x-required-permission')).toBe('events:read')
-    expect((await listen('', alone)).status).toBe(200)
+    expect((await listEvents('', alone)).status).toBe(200)
   })
 
   test('returns no event of another account or mode', async () => {
-    await happen(2)
+    await createEvents(2)
     const stranger = await makeToken((await makeMerchant()).id)
-    expect((await listen('', stranger)).text).toBe('{"data":[],"next_after":0}')
-    const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
-    const live = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, { type: 'system' })
-    expect((await listen('', live.token)).text).toBe('{"data":[],"next_after":0}')
+    expect((await listEvents('', stranger)).text).toBe('{"data":[],"next_after":0}')
+    const tokenOptions = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
+    const live = await issueToken(
+      { ...tokenOptions, permissions: [...PERMISSIONS] },
+      { type: 'system' },
+    )
+    expect((await listEvents('', live.token)).text).toBe('{"data":[],"next_after":0}')
   })
 })

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 /** Sends a request with an incomplete body and disconnects after `afterMs`. */
-async function hangUp(token: string, requestId: string, afterMs: number, body: string) {
+async function sendAndHangUp(token: string, requestId: string, afterMs: number, body: string) {
   const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
   socket.on('error', () => {})
   await once(socket, 'connect')
@@ -34,23 +34,26 @@ test.each([
   async (_, body) => {
     const merchant = await makeMerchant()
     const ids: string[] = []
-    const logged = followLog()
+    const readLog = followLog()
     for (const afterMs of [0, 1, 2, 5, 10, 20, 50, 100]) {
       // A token that is not cached: its lookup leaves time to disconnect.
       const token = await makeToken(merchant.id)
       const id = `after-${afterMs}-ms-${newId()}`
       ids.push(id)
-      await hangUp(token, id, afterMs, body)
+      await sendAndHangUp(token, id, afterMs, body)
     }
-    const answered = () =>
-      logged()
+    const findResponseLines = () =>
+      readLog()
         .split('\n')
         .filter(line => line.includes('"request completed"'))
         .join()
-    await vi.waitFor(() => expect(ids.filter(id => !answered().includes(id))).toEqual([]), {
-      timeout: 20_000,
-      interval: 200,
-    })
+    await vi.waitFor(
+      () => expect(ids.filter(id => !findResponseLines().includes(id))).toEqual([]),
+      {
+        timeout: 20_000,
+        interval: 200,
+      },
+    )
     expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(0)
   },
 )

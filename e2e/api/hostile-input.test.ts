@@ -1,18 +1,18 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Random } from '#e2e/fuzz/random.ts'
-import { call, speak } from '#lib/testing/call.ts'
+import { call, sendRaw } from '#lib/testing/call.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { type Api, expectBalancedBooks, startApi } from '#lib/testing/stage.ts'
-import { addressIn, makeWorld, type World } from '#lib/testing/world.ts'
+import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
 const random = new Random(chooseSeed(), 0)
 const hexDigits = (count: number) =>
   Array.from({ length: count }, () => random.between(0, 15).toString(16)).join('')
 
 /** The server times out after ten seconds; a slow machine needs longer. */
-const PATIENCE_MS = 20_000
+const RESPONSE_MAX_MS = 20_000
 const MALFORMED_JSON = '{"error":"Malformed JSON"}'
 const MALFORMED = '{"error":"Malformed request"}'
 const TOO_LARGE = '{"error":"Payload too large"}'
@@ -32,28 +32,28 @@ afterAll(async () => {
 const authorization = () => `Authorization: Bearer ${world.token}\r\n`
 
 /** Builds a request that asks the server to close the connection. */
-function write(line: string, headers: string, body: string | Uint8Array = ''): Buffer {
+function buildRequest(line: string, headers: string, body: string | Uint8Array = ''): Buffer {
   const head = `${line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers}\r\n`
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body as string)])
 }
 
 /** Every response must be JSON, in time, whatever its status. */
-async function hear(bytes: Uint8Array) {
-  const { status, head, text, tookMs } = await speak(api.url, bytes)
+async function sendRequest(bytes: Uint8Array) {
+  const { status, head, text, tookMs } = await sendRaw(api.url, bytes)
   expect(head).toMatch(/^content-type: application\/json; charset=utf-8$/im)
   expect(head).toMatch(/^connection: close$/im)
-  expect(tookMs).toBeLessThan(PATIENCE_MS)
+  expect(tookMs).toBeLessThan(RESPONSE_MAX_MS)
   return [status, text]
 }
 
 describe.each(POSTS)('POST $path', ({ path }) => {
-  const line = () => `POST /api${addressIn(world, path)}`
+  const line = () => `POST /api${resolvePath(world, path)}`
   const post = (body: string | Uint8Array, headers = '') => {
     const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`
-    return hear(write(line(), authorization() + length + headers, body))
+    return sendRequest(buildRequest(line(), authorization() + length + headers, body))
   }
-  const chunked = (body: string) =>
-    hear(write(line(), `${authorization()}Transfer-Encoding: chunked\r\n`, body))
+  const postChunked = (body: string) =>
+    sendRequest(buildRequest(line(), `${authorization()}Transfer-Encoding: chunked\r\n`, body))
 
   /** A 422 has one message for a charge, and messages by field elsewhere. */
   function expectInvalid([status, text]: unknown[]): void {
@@ -121,11 +121,11 @@ describe.each(POSTS)('POST $path', ({ path }) => {
     const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
     const { token } = world
     for (const raw of [nested, 'x'.repeat(10_000_000)]) {
-      const { status, text } = await call(api.url, 'POST', addressIn(world, path), { token, raw })
+      const { status, text } = await call(api.url, 'POST', resolvePath(world, path), { token, raw })
       expect([status, text]).toEqual([413, TOO_LARGE])
     }
     const chunk = `2710\r\n${'x'.repeat(10_000)}\r\n`
-    expect(await chunked(`${chunk.repeat(20)}0\r\n\r\n`)).toEqual([413, TOO_LARGE])
+    expect(await postChunked(`${chunk.repeat(20)}0\r\n\r\n`)).toEqual([413, TOO_LARGE])
   })
 
   test('415 for a compressed body', async () => {
@@ -139,7 +139,7 @@ describe.each(POSTS)('POST $path', ({ path }) => {
     ['too large for any integer', `${'f'.repeat(40)}\r\n{}`],
     ['smaller than its content', '1\r\n{}\r\n0\r\n\r\n'],
   ])('400 for a chunk whose size is %s', async (_what, body) => {
-    expect(await chunked(body)).toEqual([400, MALFORMED])
+    expect(await postChunked(body)).toEqual([400, MALFORMED])
   })
 
   test('404 or 422 for a path of 3,000 or 20,000 characters, never 500', async () => {
@@ -147,7 +147,9 @@ describe.each(POSTS)('POST $path', ({ path }) => {
       // Random digits: an index would compress repeated ones until they fit.
       const where = path.replace('[id]', hexDigits(size))
       const key = 'Idempotency-Key: long-address\r\nContent-Length: 2\r\n'
-      const [status, text] = await hear(write(`POST /api${where}`, authorization() + key, '{}'))
+      const [status, text] = await sendRequest(
+        buildRequest(`POST /api${where}`, authorization() + key, '{}'),
+      )
       expect([404, 422]).toContain(status)
       expect(Object.keys(JSON.parse(String(text)))).toEqual([status === 404 ? 'error' : 'errors'])
     }
@@ -156,13 +158,13 @@ describe.each(POSTS)('POST $path', ({ path }) => {
 
 test('408 on every POST for chunks that never end and for a body shorter than its length', async () => {
   const unfinished = POSTS.flatMap(({ path }) => {
-    const line = `POST /api${addressIn(world, path)}`
+    const line = `POST /api${resolvePath(world, path)}`
     return [
-      write(line, `${authorization()}Transfer-Encoding: chunked\r\n`, '1\r\n{\r\n'),
-      write(line, `${authorization()}Content-Length: 50\r\n`, '{"amount":'),
+      buildRequest(line, `${authorization()}Transfer-Encoding: chunked\r\n`, '1\r\n{\r\n'),
+      buildRequest(line, `${authorization()}Content-Length: 50\r\n`, '{"amount":'),
     ]
   })
-  for (const answer of await Promise.all(unfinished.map(hear))) {
-    expect(answer).toEqual([408, '{"error":"Request timed out"}'])
+  for (const response of await Promise.all(unfinished.map(sendRequest))) {
+    expect(response).toEqual([408, '{"error":"Request timed out"}'])
   }
 })

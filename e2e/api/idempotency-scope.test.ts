@@ -5,17 +5,17 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { type Answered, call } from '#lib/testing/call.ts'
-import { ORDER } from '#lib/testing/lists.ts'
+import { type ApiResponse, call } from '#lib/testing/call.ts'
+import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import {
   type Api,
   CHARGE,
   expectBalancedBooks,
+  fundMerchant,
   makeMerchant,
   makeToken,
-  openApi,
   openCharge,
-  receive,
+  startApiWithMerchant,
 } from '#lib/testing/stage.ts'
 
 const ACTOR = { type: 'system' } as const
@@ -24,8 +24,8 @@ let api: Api
 let merchant: Account
 let token: string
 beforeAll(async () => {
-  ;({ api, merchant, token } = await openApi())
-  await receive(merchant, 1_000_000)
+  ;({ api, merchant, token } = await startApiWithMerchant())
+  await fundMerchant(merchant, 1_000_000)
 })
 afterAll(async () => {
   await expectBalancedBooks(merchant.id)
@@ -34,24 +34,24 @@ afterAll(async () => {
 
 const post = (path: string, key: string, body: unknown, caller = token) =>
   call(api.url, 'POST', path, { token: caller, key, body })
-const isReplay = ({ headers }: Answered) => headers.get('idempotent-replayed') === 'true'
-const keysOf = (key: string) => db().idempotencyKey.count({ where: { key } })
+const isReplay = ({ headers }: ApiResponse) => headers.get('idempotent-replayed') === 'true'
+const countKeys = (key: string) => db().idempotencyKey.count({ where: { key } })
 
 describe('a key belongs to', () => {
   test('one path: on another path the same key is a different one', async () => {
     const key = newId()
     const [one, other] = [await openCharge(merchant), await openCharge(merchant)]
     const paid = { outcome: 'paid' }
-    const answers = [
+    const responses = [
       await post('/transactions', key, CHARGE),
-      await post('/withdrawals', key, ORDER),
+      await post('/withdrawals', key, WITHDRAWAL),
       await post(`/sandbox/transactions/${one.id}`, key, paid),
       await post(`/sandbox/transactions/${other.id}`, key, paid),
     ]
-    expect(answers.map(answer => [answer.status, isReplay(answer)])).toEqual(
+    expect(responses.map(response => [response.status, isReplay(response)])).toEqual(
       Array(4).fill([200, false]),
     )
-    expect(await keysOf(key)).toBe(4)
+    expect(await countKeys(key)).toBe(4)
     expect(isReplay(await post('/transactions/?again=1', key, CHARGE))).toBe(true)
   })
 
@@ -69,10 +69,10 @@ describe('a key belongs to', () => {
   test('one mode: a response stored in live mode is not replayed in test mode', async () => {
     const key = newId()
     const requestHash = new Uint8Array(createHash('sha256').update('any').digest())
-    const place = { accountId: merchant.id, mode: 'live', path: '/api/transactions', key }
-    const kept = { requestHash, resourceId: newId(), status: 200, answer: '{"live":true}' }
+    const scope = { accountId: merchant.id, mode: 'live', path: '/api/transactions', key }
+    const stored = { requestHash, resourceId: newId(), status: 200, answer: '{"live":true}' }
     const expiresAt = new Date(Date.now() + 3_600_000)
-    await db().idempotencyKey.create({ data: { ...place, ...kept, expiresAt } })
+    await db().idempotencyKey.create({ data: { ...scope, ...stored, expiresAt } })
     const first = await post('/transactions', key, CHARGE)
     expect([first.status, isReplay(first)]).toEqual([200, false])
   })
@@ -89,32 +89,32 @@ describe('a key belongs to', () => {
 })
 
 describe('a refusal is not stored, and the same key works later:', () => {
-  const good = async (path: string, key: string, body: unknown) => {
-    const answer = await post(path, key, body)
-    expect([answer.status, isReplay(answer)]).toEqual([200, false])
+  const expectFirstSuccess = async (path: string, key: string, body: unknown) => {
+    const response = await post(path, key, body)
+    expect([response.status, isReplay(response)]).toEqual([200, false])
     expect(isReplay(await post(path, key, body))).toBe(true)
   }
 
   test('422', async () => {
     const key = newId()
     for (const body of [{}, { ...CHARGE, amount: 1 }]) {
-      const answer = await post('/transactions', key, body)
-      expect([answer.status, await keysOf(key)]).toEqual([422, 0])
+      const response = await post('/transactions', key, body)
+      expect([response.status, await countKeys(key)]).toEqual([422, 0])
     }
-    await good('/transactions', key, CHARGE)
+    await expectFirstSuccess('/transactions', key, CHARGE)
   })
 
   test('422 Insufficient balance', async () => {
     const poor = await makeMerchant()
     const caller = await makeToken(poor.id)
     const key = newId()
-    const refused = await post('/withdrawals', key, ORDER, caller)
-    expect([refused.status, await keysOf(key)]).toEqual([422, 0])
-    await receive(poor, ORDER.amount)
-    const later = await post('/withdrawals', key, ORDER, caller)
+    const refused = await post('/withdrawals', key, WITHDRAWAL, caller)
+    expect([refused.status, await countKeys(key)]).toEqual([422, 0])
+    await fundMerchant(poor, WITHDRAWAL.amount)
+    const later = await post('/withdrawals', key, WITHDRAWAL, caller)
     expect([later.status, isReplay(later)]).toEqual([200, false])
     // The balance is spent, but the stored response stays.
-    expect((await post('/withdrawals', key, ORDER, caller)).text).toBe(later.text)
+    expect((await post('/withdrawals', key, WITHDRAWAL, caller)).text).toBe(later.text)
     await expectBalancedBooks(poor.id)
   })
 
@@ -125,7 +125,7 @@ describe('a refusal is not stored, and the same key works later:', () => {
     const outcome = { outcome: 'expired' }
     expect((await post(path, key, outcome)).status).toBe(404)
     const { data } = (await post('/transactions', newId(), { ...CHARGE, external_id })).body
-    await good(path, key, outcome)
+    await expectFirstSuccess(path, key, outcome)
     const taken = { ...CHARGE, external_id }
     const other = newId()
     expect((await post('/transactions', other, taken)).status).toBe(409)
@@ -133,23 +133,23 @@ describe('a refusal is not stored, and the same key works later:', () => {
       where: { accountId: merchant.id, id: data.transaction_id },
       data: { externalId: `moved-${key}` },
     })
-    await good('/transactions', other, taken)
+    await expectFirstSuccess('/transactions', other, taken)
   })
 
   test('503', async () => {
     const key = newId()
     const away = { ...CHARGE, client_email: 'unavailable@example.com' }
-    const answers = [
+    const responses = [
       await post('/transactions', key, away),
       await post('/transactions', key, away),
-      await post('/withdrawals', key, { ...ORDER, pix_key: 'unavailable@example.com' }),
+      await post('/withdrawals', key, { ...WITHDRAWAL, pix_key: 'unavailable@example.com' }),
     ]
-    expect(answers.map(answer => [answer.status, isReplay(answer)])).toEqual(
+    expect(responses.map(response => [response.status, isReplay(response)])).toEqual(
       Array(3).fill([503, false]),
     )
-    expect(await keysOf(key)).toBe(0)
-    await good('/transactions', key, CHARGE)
-    await good('/withdrawals', key, ORDER)
+    expect(await countKeys(key)).toBe(0)
+    await expectFirstSuccess('/transactions', key, CHARGE)
+    await expectFirstSuccess('/withdrawals', key, WITHDRAWAL)
   })
 
   test('401 and 403', async () => {
@@ -158,8 +158,8 @@ describe('a refusal is not stored, and the same key works later:', () => {
     await suspendAccount(merchant.id, 'test', ACTOR)
     expect((await post('/transactions', key, CHARGE)).status).toBe(403)
     await activateAccount(merchant.id, 'test', ACTOR)
-    expect(await keysOf(key)).toBe(0)
-    await good('/transactions', key, CHARGE)
+    expect(await countKeys(key)).toBe(0)
+    await expectFirstSuccess('/transactions', key, CHARGE)
   })
 
   test('415, 413 and 400', async () => {
@@ -169,19 +169,19 @@ describe('a refusal is not stored, and the same key works later:', () => {
     expect((await send('{}', { 'content-type': 'text/plain' })).status).toBe(415)
     expect((await send('x'.repeat(70_000))).status).toBe(413)
     expect((await send('{')).status).toBe(400)
-    expect(await keysOf(key)).toBe(0)
-    await good('/transactions', key, CHARGE)
+    expect(await countKeys(key)).toBe(0)
+    await expectFirstSuccess('/transactions', key, CHARGE)
   })
 })
 
 describe('a key whose first request has no response yet', () => {
   const DECISION = { outcome: 'expired' }
   /** This charge calls a bank, so that its key can remain without a response. */
-  const ASKED = { ...CHARGE, client_email: 'fail@example.com' }
+  const GATEWAY_CHARGE = { ...CHARGE, client_email: 'fail@example.com' }
   const CASES = [
-    { what: 'a charge', path: async () => '/transactions', body: ASKED },
+    { what: 'a charge', path: async () => '/transactions', body: GATEWAY_CHARGE },
     { what: 'a charge without a bank call', path: async () => '/transactions', body: CHARGE },
-    { what: 'a withdrawal', path: async () => '/withdrawals', body: ORDER },
+    { what: 'a withdrawal', path: async () => '/withdrawals', body: WITHDRAWAL },
     {
       what: 'a refund',
       path: async () => {
@@ -199,7 +199,7 @@ describe('a key whose first request has no response yet', () => {
   ]
 
   /** Inserts the key of a request that has not finished. */
-  async function leave(path: string, body: object, seconds: number) {
+  async function insertUnfinishedKey(path: string, body: object, seconds: number) {
     const sorted = Object.fromEntries(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1)))
     const requestHash = createHash('sha256').update(JSON.stringify(sorted)).digest()
     const [key, id] = [newId(), newId()]
@@ -215,10 +215,12 @@ describe('a key whose first request has no response yet', () => {
     '$what: an abandoned request is taken over once, under the same id',
     async one => {
       const path = await one.path()
-      const { key, id } = await leave(path, one.body, -1)
-      const answers = await Promise.all(Array.from({ length: 10 }, () => post(path, key, one.body)))
-      expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
-      const [first] = answers
+      const { key, id } = await insertUnfinishedKey(path, one.body, -1)
+      const responses = await Promise.all(
+        Array.from({ length: 10 }, () => post(path, key, one.body)),
+      )
+      expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+      const [first] = responses
       expect(first?.status).toBe(200)
       const { data } = first?.body ?? {}
       if (!path.startsWith('/sandbox')) expect(data.id ?? data.transaction_id).toBe(id)
@@ -232,29 +234,29 @@ describe('a key whose first request has no response yet', () => {
     '$what: 409 after ten seconds while the first request is running',
     async one => {
       const path = await one.path()
-      const { key } = await leave(path, one.body, 60)
+      const { key } = await insertUnfinishedKey(path, one.body, 60)
       const began = performance.now()
-      const answer = await post(path, key, one.body)
+      const response = await post(path, key, one.body)
       const waitedMs = performance.now() - began
       const text = '{"error":"A request with this Idempotency-Key is still running"}'
-      expect([answer.status, answer.text]).toEqual([409, text])
-      expect(answer.headers.get('retry-after')).toBe('1')
+      expect([response.status, response.text]).toEqual([409, text])
+      expect(response.headers.get('retry-after')).toBe('1')
       expect(waitedMs).toBeGreaterThan(9_000)
     },
   )
 
   test('concurrent requests wait for the first one and return its response', async () => {
     const path = '/transactions'
-    const first = await post(path, newId(), ASKED)
-    const { key } = await leave(path, ASKED, 60)
+    const first = await post(path, newId(), GATEWAY_CHARGE)
+    const { key } = await insertUnfinishedKey(path, GATEWAY_CHARGE, 60)
     const { transaction_id } = first.body.data
-    const waiting = [1, 2, 3].map(() => post(path, key, ASKED))
+    const waiting = [1, 2, 3].map(() => post(path, key, GATEWAY_CHARGE))
     await sleep(500)
     await db().$executeRaw`
       UPDATE idempotency_keys SET locked_until = NULL, resource_id = ${transaction_id}::uuid
       WHERE key = ${key}`
-    for (const answer of await Promise.all(waiting)) {
-      expect([answer.text, isReplay(answer)]).toEqual([first.text, true])
+    for (const response of await Promise.all(waiting)) {
+      expect([response.text, isReplay(response)]).toEqual([first.text, true])
     }
   })
 })

@@ -2,41 +2,42 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { type Answered, call } from '#lib/testing/call.ts'
-import { ORDER } from '#lib/testing/lists.ts'
+import { type ApiResponse, call } from '#lib/testing/call.ts'
+import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 import {
   type Api,
   CHARGE,
   expectBalancedBooks,
-  openApi,
+  fundMerchant,
   openCharge,
-  receive,
+  startApiWithMerchant,
 } from '#lib/testing/stage.ts'
 
 let api: Api
 let merchant: Account
 let token: string
 beforeAll(async () => {
-  ;({ api, merchant, token } = await openApi())
-  await receive(merchant, 10_000_000)
+  ;({ api, merchant, token } = await startApiWithMerchant())
+  await fundMerchant(merchant, 10_000_000)
 })
 afterAll(async () => {
   await expectBalancedBooks(merchant.id)
   await api.close()
 })
 
-type Said = Parameters<typeof call>[3]
-const post = (path: string, said: Said) => call(api.url, 'POST', path, { token, ...said })
-const balance = async () => (await call(api.url, 'GET', '/account', { token })).body.balance
+type CallOptions = Parameters<typeof call>[3]
+const post = (path: string, options: CallOptions) =>
+  call(api.url, 'POST', path, { token, ...options })
+const readBalance = async () => (await call(api.url, 'GET', '/account', { token })).body.balance
 const countCharges = () => db().charge.count({ where: { accountId: merchant.id } })
 const countWithdrawals = () => db().withdrawal.count({ where: { accountId: merchant.id } })
 const countEvents = () => db().event.count({ where: { accountId: merchant.id } })
-const isReplay = ({ headers }: Answered) => headers.get('idempotent-replayed') === 'true'
+const isReplay = ({ headers }: ApiResponse) => headers.get('idempotent-replayed') === 'true'
 const payload = JSON.stringify
 
 async function makeSubjects() {
-  const withdrawal = await post('/withdrawals', { body: ORDER })
+  const withdrawal = await post('/withdrawals', { body: WITHDRAWAL })
   return {
     charge: `/sandbox/transactions/${(await openCharge(merchant)).id}`,
     withdrawal: `/sandbox/withdrawals/${withdrawal.body.data.id}`,
@@ -66,9 +67,9 @@ const POSTS = [
   {
     name: 'POST /withdrawals',
     path: async () => '/withdrawals',
-    body: ORDER,
-    other: { ...ORDER, amount: 1_001 },
-    moves: -ORDER.amount,
+    body: WITHDRAWAL,
+    other: { ...WITHDRAWAL, amount: 1_001 },
+    moves: -WITHDRAWAL.amount,
     keptH: 30 * 24,
     acted: countWithdrawals,
     message: byField,
@@ -98,7 +99,7 @@ const POSTS = [
     path: async () => (await makeSubjects()).withdrawal,
     body: { outcome: 'rejected', reason: 'no' },
     other: { outcome: 'rejected' },
-    moves: ORDER.amount,
+    moves: WITHDRAWAL.amount,
     keptH: 30 * 24,
     acted: countEvents,
     message: byField,
@@ -107,23 +108,25 @@ const POSTS = [
 
 test('the table has every POST of the API', () => {
   const posts = OPERATIONS.filter(({ method }) => method === 'POST')
-  const told = posts.map(({ method, path }) => `${method} ${path}`)
-  expect(POSTS.map(({ name }) => name).toSorted()).toEqual(told.toSorted())
+  const names = posts.map(({ method, path }) => `${method} ${path}`)
+  expect(POSTS.map(({ name }) => name).toSorted()).toEqual(names.toSorted())
 })
 
 describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted, message }) => {
   test('a hundred concurrent requests with one key act once and get identical responses', async () => {
     const path = await pathOf()
-    const [before, balanceBefore] = [await acted(), await balance()]
+    const [before, balanceBefore] = [await acted(), await readBalance()]
     const key = newId()
-    const answers = await Promise.all(Array.from({ length: 100 }, () => post(path, { key, body })))
+    const responses = await Promise.all(
+      Array.from({ length: 100 }, () => post(path, { key, body })),
+    )
     expect(await acted()).toBe(before + 1)
-    const [first] = answers
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
+    const [first] = responses
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`))).toEqual(
       new Set([`200 ${first?.text}`]),
     )
-    expect(answers.filter(answer => !isReplay(answer))).toHaveLength(1)
-    expect(await balance()).toBe(balanceBefore + moves)
+    expect(responses.filter(response => !isReplay(response))).toHaveLength(1)
+    expect(await readBalance()).toBe(balanceBefore + moves)
     const later = await post(path, { key, body })
     expect([later.text, isReplay(later)]).toEqual([first?.text, true])
     await expectBalancedBooks(merchant.id)
@@ -140,9 +143,9 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
     if (isDecided) await post(`/sandbox${path}/${id}`, { body: { outcome } })
     const second = await post(path, { key, body })
     expect([second.status, second.text]).toEqual([200, first.text])
-    const told = ({ headers }: Answered) =>
+    const comparableHeaders = ({ headers }: ApiResponse) =>
       [...headers].filter(([name]) => !/^(date|x-request-id|idempotent-replayed)$/.test(name))
-    expect(told(second)).toEqual(told(first))
+    expect(comparableHeaders(second)).toEqual(comparableHeaders(first))
     expect([isReplay(first), isReplay(second)]).toEqual([false, true])
   })
 
@@ -169,8 +172,8 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
     const first = await post(path, { key, body })
     const before = await acted()
     for (const sent of [other, { ...body, note: 1 }, {}]) {
-      const { status, body: told } = await post(path, { key, body: sent })
-      expect([status, told]).toEqual([422, refusal])
+      const { status, body: responseBody } = await post(path, { key, body: sent })
+      expect([status, responseBody]).toEqual([422, refusal])
     }
     expect(await acted()).toBe(before)
     expect((await post(path, { key, body })).text).toBe(first.text)
@@ -189,8 +192,8 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
     const before = await acted()
     const refusal = message('Idempotency-Key must have 1 to 255 characters')
     for (const key of ['', 'k'.repeat(256)]) {
-      const { status, body: told } = await post(path, { key, body })
-      expect([status, told]).toEqual([422, refusal])
+      const { status, body: responseBody } = await post(path, { key, body })
+      expect([status, responseBody]).toEqual([422, refusal])
     }
     expect(await acted()).toBe(before)
   })
@@ -211,7 +214,7 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
     const path = await pathOf()
     const key = newId()
     const first = await post(path, { key, body })
-    const { keptS } = await keptFor(key)
+    const { keptS } = await readKeyLifetime(key)
     expect(Math.round(keptS / 3_600)).toBe(keptH)
     await db().$executeRaw`
       UPDATE idempotency_keys SET expires_at = now() - interval '1 second' WHERE key = ${key}`
@@ -226,7 +229,7 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
   })
 })
 
-async function keptFor(key: string) {
+async function readKeyLifetime(key: string) {
   const [row] = await db().$queryRaw<{ keptS: number }[]>`
     SELECT extract(epoch FROM expires_at - created_at)::float8 AS "keptS"
     FROM idempotency_keys WHERE account_id = ${merchant.id}::uuid AND key = ${key}`

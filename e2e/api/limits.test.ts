@@ -6,11 +6,11 @@ import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
-import { type Answered, call } from '#lib/testing/call.ts'
+import { type ApiResponse, call } from '#lib/testing/call.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
-import { addressIn, makeWorld, type World } from '#lib/testing/world.ts'
+import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
 const ACTOR = { type: 'system' } as const
 /** One per second: after a refusal the next request is refused too, even on a slow machine. */
@@ -37,22 +37,22 @@ function setLimits(values: Record<string, string>): void {
   closeRateLimits()
 }
 
-type Said = Parameters<typeof call>[3]
-const ask = (method = 'GET', path = '/account', said: Said = {}) =>
-  call(api.url, method, path, { token, ...said })
+type CallOptions = Parameters<typeof call>[3]
+const callApi = (method = 'GET', path = '/account', options: CallOptions = {}) =>
+  call(api.url, method, path, { token, ...options })
 
 /** Repeats until 429; the allowance grows by one per second meanwhile. */
-async function untilRefused(once: () => Promise<Answered>): Promise<Answered[]> {
-  const answers: Answered[] = []
-  while (answers.at(-1)?.status !== 429) answers.push(await once())
-  return answers
+async function callUntilRefused(callOnce: () => Promise<ApiResponse>): Promise<ApiResponse[]> {
+  const responses: ApiResponse[] = []
+  while (responses.at(-1)?.status !== 429) responses.push(await callOnce())
+  return responses
 }
 
-function expectRefusal(answer: Answered | undefined): void {
-  expect([answer?.status, answer?.text]).toEqual([429, REFUSAL])
-  expect(answer?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-  expect(answer?.headers.get('x-error-code')).toBe('too_many_requests')
-  expect(answer?.headers.get('content-type')).toBe('application/json; charset=utf-8')
+function expectRefusal(response: ApiResponse | undefined): void {
+  expect([response?.status, response?.text]).toEqual([429, REFUSAL])
+  expect(response?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+  expect(response?.headers.get('x-error-code')).toBe('too_many_requests')
+  expect(response?.headers.get('content-type')).toBe('application/json; charset=utf-8')
 }
 
 describe('429', () => {
@@ -63,10 +63,10 @@ describe('429', () => {
     'for a %s above its limit: the exact body and Retry-After in whole seconds',
     async (_, limit) => {
       setLimits(limit)
-      const answers = await untilRefused(() => ask())
-      expectRefusal(answers.at(-1))
-      expect(answers.length).toBeGreaterThan(3)
-      expect(Number(answers.at(-1)?.headers.get('retry-after'))).toBeLessThanOrEqual(60)
+      const responses = await callUntilRefused(() => callApi())
+      expectRefusal(responses.at(-1))
+      expect(responses.length).toBeGreaterThan(3)
+      expect(Number(responses.at(-1)?.headers.get('retry-after'))).toBeLessThanOrEqual(60)
     },
   )
 
@@ -74,12 +74,14 @@ describe('429', () => {
     const { method, path, body } = operation
     const before = await countRows()
     setLimits(SLOW_TOKEN)
-    await untilRefused(() => ask())
-    const answers = await untilRefused(() => ask(method, addressIn(world, path), { body }))
-    expectRefusal(answers.at(-1))
+    await callUntilRefused(() => callApi())
+    const responses = await callUntilRefused(() =>
+      callApi(method, resolvePath(world, path), { body }),
+    )
+    expectRefusal(responses.at(-1))
     setLimits({})
     const makes = method === 'POST' && !path.startsWith('/sandbox')
-    const made = makes ? answers.filter(({ status }) => status === 200).length : 0
+    const made = makes ? responses.filter(({ status }) => status === 200).length : 0
     expect(await countRows()).toBe(before + made)
   })
 
@@ -87,49 +89,49 @@ describe('429', () => {
   async function countRows(): Promise<number> {
     let count = 0
     for (const path of ['/transactions', '/withdrawals', `/transactions/${world.paid}/refunds`]) {
-      count += (await ask('GET', `${path}?limit=100`)).body.data.length
+      count += (await callApi('GET', `${path}?limit=100`)).body.data.length
     }
     return count
   }
 
   test('ends after Retry-After', async () => {
     setLimits({ RATE_TOKEN_PER_SECOND: '2', RATE_TOKEN_BURST: '2' })
-    const [refused] = (await untilRefused(() => ask())).slice(-1)
+    const [refused] = (await callUntilRefused(() => callApi())).slice(-1)
     const seconds = Number(refused?.headers.get('retry-after'))
     await new Promise(done => setTimeout(done, seconds * 1_000))
-    expect((await ask()).status).toBe(200)
+    expect((await callApi()).status).toBe(200)
   })
 
   test('of one token does not affect another token, of the same account or not', async () => {
     setLimits(SLOW_TOKEN)
-    await untilRefused(() => ask())
+    await callUntilRefused(() => callApi())
     const others = [await makeToken(world.merchant.id), await makeToken((await makeMerchant()).id)]
     for (const other of others)
-      expect((await ask('GET', '/account', { token: other })).status).toBe(200)
+      expect((await callApi('GET', '/account', { token: other })).status).toBe(200)
   })
 
   test('does not occur while the limits are off', async () => {
     setLimits({})
-    const answers = await Promise.all(Array.from({ length: 100 }, () => ask()))
-    expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200))
-    expect(answers[0]?.headers.has('ratelimit')).toBe(false)
+    const responses = await Promise.all(Array.from({ length: 100 }, () => callApi()))
+    expect(responses.map(({ status }) => status)).toEqual(Array(100).fill(200))
+    expect(responses[0]?.headers.has('ratelimit')).toBe(false)
   })
 })
 
 describe('the RateLimit header fields', () => {
-  const fields = ({ headers }: Answered) => [
+  const rateLimitFields = ({ headers }: ApiResponse) => [
     headers.get('ratelimit-policy'),
     headers.get('ratelimit'),
   ]
 
   test('are in every response, with the rest of both limits', async () => {
     setLimits({ RATE_TOKEN_PER_SECOND: '100', RATE_IP_PER_SECOND: '200' })
-    for (const answer of [
-      await ask(),
-      await ask('POST', '/transactions', { body: {} }),
-      await ask('DELETE'),
+    for (const response of [
+      await callApi(),
+      await callApi('POST', '/transactions', { body: {} }),
+      await callApi('DELETE'),
     ]) {
-      const [policy, limit] = fields(answer)
+      const [policy, limit] = rateLimitFields(response)
       expect(policy).toBe('"ip";q=200;w=1, "token";q=100;w=1')
       expect(limit).toMatch(/^"ip";r=(19\d|1[0-8]\d);t=1, "token";r=\d{1,2};t=1$/)
     }
@@ -137,9 +139,11 @@ describe('the RateLimit header fields', () => {
 
   test('show only a limit that is on, and only that of the address without a token', async () => {
     setLimits({ RATE_TOKEN_PER_SECOND: '100' })
-    expect(fields(await ask())[0]).toBe('"token";q=100;w=1')
+    expect(rateLimitFields(await callApi())[0]).toBe('"token";q=100;w=1')
     setLimits({ RATE_IP_PER_SECOND: '200' })
-    expect(fields(await ask('GET', '/account', { token: null }))[0]).toBe('"ip";q=200;w=1')
+    expect(rateLimitFields(await callApi('GET', '/account', { token: null }))[0]).toBe(
+      '"ip";q=200;w=1',
+    )
   })
 })
 
@@ -147,19 +151,19 @@ describe('the order of the checks', () => {
   test('the address is counted before authentication', async () => {
     setLimits(SLOW_IP)
     for (const caller of [null, 'nobody', makeTokenText('test'), token]) {
-      const answers = await untilRefused(() => ask('GET', '/account', { token: caller }))
-      expectRefusal(answers.at(-1))
+      const responses = await callUntilRefused(() => callApi('GET', '/account', { token: caller }))
+      expectRefusal(responses.at(-1))
     }
   })
 
   test('authentication precedes the token’s limit: a revoked token is 401, not 429', async () => {
-    const wanted = { accountId: world.merchant.id, mode: 'test' as const, name: 'leaked' }
-    const leaked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    const tokenOptions = { accountId: world.merchant.id, mode: 'test' as const, name: 'leaked' }
+    const leaked = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
     setLimits(SLOW_TOKEN)
-    await untilRefused(() => ask('GET', '/account', { token: leaked.token }))
+    await callUntilRefused(() => callApi('GET', '/account', { token: leaked.token }))
     await revokeToken(leaked.id, 'leaked', ACTOR)
     for (let count = 0; count < 5; count++) {
-      expect((await ask('GET', '/account', { token: leaked.token })).status).toBe(401)
+      expect((await callApi('GET', '/account', { token: leaked.token })).status).toBe(401)
     }
   })
 
@@ -167,66 +171,66 @@ describe('the order of the checks', () => {
     const other = await makeMerchant()
     const reader = await makeToken(other.id, { permissions: ['account:read'] })
     setLimits(SLOW_TOKEN)
-    await untilRefused(() => ask('GET', '/account', { token: reader }))
-    const denied = () => ask('POST', '/transactions', { token: reader, body: CHARGE })
+    await callUntilRefused(() => callApi('GET', '/account', { token: reader }))
+    const denied = () => callApi('POST', '/transactions', { token: reader, body: CHARGE })
     for (let count = 0; count < 5; count++) expect((await denied()).status).toBe(403)
     await suspendAccount(other.id, 'test', ACTOR)
-    const answer = await ask('GET', '/account', { token: reader })
-    expect(answer.text).toBe('{"error":"Account not active"}')
+    const response = await callApi('GET', '/account', { token: reader })
+    expect(response.text).toBe('{"error":"Account not active"}')
   })
 
-  test.each<[number, string, string, Said]>([
+  test.each<[number, string, string, CallOptions]>([
     [405, 'DELETE', '/account', {}],
     [415, 'POST', '/transactions', { headers: { 'content-type': 'text/plain' }, raw: 'x' }],
     [413, 'POST', '/transactions', { raw: 'x'.repeat(70_000) }],
     [400, 'POST', '/transactions', { raw: '{' }],
     [422, 'POST', '/transactions', { body: {} }],
     [404, 'GET', '/transactions/nobody', {}],
-  ])('the token is counted before %i', async (status, method, path, said) => {
-    expect((await ask(method, path, said)).status).toBe(status)
+  ])('the token is counted before %i', async (status, method, path, options) => {
+    expect((await callApi(method, path, options)).status).toBe(status)
     setLimits(SLOW_TOKEN)
-    const answers = await untilRefused(() => ask(method, path, said))
-    expectRefusal(answers.at(-1))
-    expect(answers[0]?.status).toBe(status)
+    const responses = await callUntilRefused(() => callApi(method, path, options))
+    expectRefusal(responses.at(-1))
+    expect(responses[0]?.status).toBe(status)
   })
 })
 
 describe('failed authentication', () => {
-  const FAILS = { RATE_FAILED_BEARERS_PER_MINUTE: '5' }
-  const fail = () => ask('GET', '/account', { token: makeTokenText('test') })
+  const BEARER_LIMIT = { RATE_FAILED_BEARERS_PER_MINUTE: '5' }
+  const callWithBadToken = () => callApi('GET', '/account', { token: makeTokenText('test') })
 
   test('is limited by address; a valid token is never refused', async () => {
-    setLimits(FAILS)
-    const answers = await untilRefused(fail)
-    expect(answers.slice(0, -1).map(({ status }) => status)).toEqual(Array(5).fill(401))
-    expectRefusal(answers.at(-1))
-    expect(Number(answers.at(-1)?.headers.get('retry-after'))).toBeGreaterThan(1)
+    setLimits(BEARER_LIMIT)
+    const responses = await callUntilRefused(callWithBadToken)
+    expect(responses.slice(0, -1).map(({ status }) => status)).toEqual(Array(5).fill(401))
+    expectRefusal(responses.at(-1))
+    expect(Number(responses.at(-1)?.headers.get('retry-after'))).toBeGreaterThan(1)
     for (let count = 0; count < 20; count++) {
-      expect((await ask()).status).toBe(200)
-      expect((await ask('POST', '/transactions', { body: {} })).status).toBe(422)
+      expect((await callApi()).status).toBe(200)
+      expect((await callApi('POST', '/transactions', { body: {} })).status).toBe(422)
     }
-    expectRefusal(await fail())
+    expectRefusal(await callWithBadToken())
     const fresh = await makeToken((await makeMerchant()).id)
-    expect((await ask('GET', '/account', { token: fresh })).status).toBe(200)
+    expect((await callApi('GET', '/account', { token: fresh })).status).toBe(200)
   })
 
   test('counts unknown, revoked, expired and malformed tokens and other schemes', async () => {
-    setLimits(FAILS)
-    const wanted = { accountId: world.merchant.id, mode: 'test' as const, name: 'leaked' }
-    const leaked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    setLimits(BEARER_LIMIT)
+    const tokenOptions = { accountId: world.merchant.id, mode: 'test' as const, name: 'leaked' }
+    const leaked = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
     await revokeToken(leaked.id, 'leaked', ACTOR)
     const ended = await makeToken(world.merchant.id, { expiresAt: new Date(Date.now() - 1_000) })
     const wrong = ['Basic YTpi', 'Bearer', `Bearer ${leaked.token}`, `Bearer ${ended}`, 'Bearer x']
     for (const authorization of wrong) {
-      const answer = await ask('GET', '/account', { token: null, headers: { authorization } })
-      expect(answer.status).toBe(401)
+      const response = await callApi('GET', '/account', { token: null, headers: { authorization } })
+      expect(response.status).toBe(401)
     }
-    expectRefusal(await fail())
+    expectRefusal(await callWithBadToken())
   })
 
   test('does not limit requests without credentials, which stay 401', async () => {
-    setLimits(FAILS)
-    await untilRefused(fail)
-    expect((await ask('GET', '/account', { token: null })).status).toBe(401)
+    setLimits(BEARER_LIMIT)
+    await callUntilRefused(callWithBadToken)
+    expect((await callApi('GET', '/account', { token: null })).status).toBe(401)
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
-import { LISTS, type List, makeList, ORDER } from '#lib/testing/lists.ts'
+import { LISTS, type List, makeList, WITHDRAWAL } from '#lib/testing/lists.ts'
 import {
   type Api,
   CHARGE,
@@ -20,40 +20,40 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 describe.each(LISTS)('GET $path', kind => {
-  const { path, write, ends } = kind
-  let given: List
+  const { path, insert, finalStatuses } = kind
+  let fixture: List
   beforeAll(async () => {
-    given = await makeList(api, kind, ROWS)
+    fixture = await makeList(api, kind, ROWS)
     const decide = (nth: number, outcome: string) =>
-      given.send('POST', `/sandbox${path}/${given.at(nth).id}`, { outcome })
-    for (const nth of [2, 5]) await decide(nth, ends[0])
-    await decide(7, ends[1])
+      fixture.send('POST', `/sandbox${path}/${fixture.at(nth).id}`, { outcome })
+    for (const nth of [2, 5]) await decide(nth, finalStatuses[0])
+    await decide(7, finalStatuses[1])
   })
-  afterAll(() => expectBalancedBooks(given.merchant.id))
+  afterAll(() => expectBalancedBooks(fixture.merchant.id))
 
-  const ids = (...nths: number[]) => nths.map(nth => given.at(nth).id)
+  const ids = (...nths: number[]) => nths.map(nth => fixture.at(nth).id)
 
   test('status: each value, also page by page', async () => {
-    expect(await given.idsOf({ status: ends[0] })).toEqual(ids(5, 2))
-    expect(await given.idsOf({ status: ends[1] })).toEqual(ids(7))
-    expect(await given.idsOf({ status: 'pending' })).toEqual(ids(9, 8, 6, 4, 3, 1, 0))
-    expect(await given.walk({ status: ends[0], limit: 1 })).toEqual([ids(5), ids(2)])
+    expect(await fixture.idsOf({ status: finalStatuses[0] })).toEqual(ids(5, 2))
+    expect(await fixture.idsOf({ status: finalStatuses[1] })).toEqual(ids(7))
+    expect(await fixture.idsOf({ status: 'pending' })).toEqual(ids(9, 8, 6, 4, 3, 1, 0))
+    expect(await fixture.walk({ status: finalStatuses[0], limit: 1 })).toEqual([ids(5), ids(2)])
   })
 
   test('external_id: only an exact match', async () => {
-    expect(await given.idsOf({ external_id: 'row 7' })).toEqual(ids(7))
+    expect(await fixture.idsOf({ external_id: 'row 7' })).toEqual(ids(7))
     for (const external_id of ['row', 'ROW 7', 'row 7 ', 'row%', "' OR 1=1 --"]) {
-      expect(await given.idsOf({ external_id })).toEqual([])
+      expect(await fixture.idsOf({ external_id })).toEqual([])
     }
   })
 
   test('created_from is inclusive and created_to exclusive, to the microsecond', async () => {
-    const [from, to] = [given.at(3).created_at, given.at(7).created_at]
-    expect(await given.idsOf({ created_from: from, created_to: to })).toEqual(ids(6, 5, 4, 3))
-    expect(await given.idsOf({ created_from: to })).toEqual(ids(9, 8, 7))
-    expect(await given.idsOf({ created_to: from })).toEqual(ids(2, 1, 0))
-    expect(await given.idsOf({ created_from: to, created_to: from })).toEqual([])
-    const pages = await given.walk({ created_from: from, created_to: to, limit: 3 })
+    const [from, to] = [fixture.at(3).created_at, fixture.at(7).created_at]
+    expect(await fixture.idsOf({ created_from: from, created_to: to })).toEqual(ids(6, 5, 4, 3))
+    expect(await fixture.idsOf({ created_from: to })).toEqual(ids(9, 8, 7))
+    expect(await fixture.idsOf({ created_to: from })).toEqual(ids(2, 1, 0))
+    expect(await fixture.idsOf({ created_from: to, created_to: from })).toEqual([])
+    const pages = await fixture.walk({ created_from: from, created_to: to, limit: 3 })
     expect(pages).toEqual([ids(6, 5, 4), ids(3)])
   })
 
@@ -63,10 +63,10 @@ describe.each(LISTS)('GET $path', kind => {
     const made: string[] = []
     for (const time of ['09T23:59:59.999Z', '10T00:00:00.000Z', '10T12:00:00.000Z']) {
       const createdAt = new Date(`2026-03-${time}`)
-      made.push((await write(old.id, { id: newId(createdAt), createdAt })).id)
+      made.push((await insert(old.id, { id: newId(createdAt), createdAt })).id)
     }
     const found = async (query: Record<string, string>) =>
-      (await given.idsOf(query, caller)).map(id => made.indexOf(id))
+      (await fixture.idsOf(query, caller)).map(id => made.indexOf(id))
     expect(await found({ created_from: '2026-03-10' })).toEqual([2, 1])
     expect(await found({ created_to: '2026-03-10' })).toEqual([0])
     expect(await found({ created_from: '2026-03-10', created_to: '2026-03-11' })).toEqual([2, 1])
@@ -76,21 +76,21 @@ describe.each(LISTS)('GET $path', kind => {
   })
 
   test('several filters must all match', async () => {
-    const span = { created_from: given.at(1).created_at, created_to: given.at(6).created_at }
-    const both = { ...span, status: ends[0] }
-    expect(await given.idsOf(both)).toEqual(ids(5, 2))
-    expect(await given.idsOf({ ...both, cursor: given.at(5).id })).toEqual(ids(2))
-    expect(await given.idsOf({ ...both, limit: 1 })).toEqual(ids(5))
-    expect(await given.idsOf({ ...both, external_id: 'row 2', q: 'row 2' })).toEqual(ids(2))
-    expect(await given.idsOf({ ...both, external_id: 'row 2', q: 'row 5' })).toEqual([])
-    expect(await given.idsOf({ ...both, external_id: 'row 7' })).toEqual([])
-    expect(await given.idsOf({ external_id: 'row 7', status: 'pending' })).toEqual([])
+    const span = { created_from: fixture.at(1).created_at, created_to: fixture.at(6).created_at }
+    const both = { ...span, status: finalStatuses[0] }
+    expect(await fixture.idsOf(both)).toEqual(ids(5, 2))
+    expect(await fixture.idsOf({ ...both, cursor: fixture.at(5).id })).toEqual(ids(2))
+    expect(await fixture.idsOf({ ...both, limit: 1 })).toEqual(ids(5))
+    expect(await fixture.idsOf({ ...both, external_id: 'row 2', q: 'row 2' })).toEqual(ids(2))
+    expect(await fixture.idsOf({ ...both, external_id: 'row 2', q: 'row 5' })).toEqual([])
+    expect(await fixture.idsOf({ ...both, external_id: 'row 7' })).toEqual([])
+    expect(await fixture.idsOf({ external_id: 'row 7', status: 'pending' })).toEqual([])
   })
 
   test('an empty or unknown parameter is ignored; of a repeated one the last counts', async () => {
     const empty = 'limit=&cursor=&status=&external_id=&created_from=&created_to=&q=&page=2'
-    expect((await given.send('GET', `${path}?${empty}`)).text).toBe((await given.list()).text)
-    const twice = await given.send('GET', `${path}?limit=5&limit=0&limit=2`)
+    expect((await fixture.send('GET', `${path}?${empty}`)).text).toBe((await fixture.list()).text)
+    const twice = await fixture.send('GET', `${path}?limit=5&limit=0&limit=2`)
     expect(twice.body.data).toHaveLength(2)
   })
 
@@ -105,7 +105,7 @@ describe.each(LISTS)('GET $path', kind => {
     ['q', ['x'.repeat(256), 'a\0b']],
   ])('422 under %s for an invalid value', async (field, values) => {
     for (const value of values) {
-      const { status, body } = await given.list({ [field]: value })
+      const { status, body } = await fixture.list({ [field]: value })
       expect([status, Object.keys(body)], value).toEqual([422, ['errors']])
       expect(Object.keys(body.errors)).toEqual([field])
       expect(body.errors[field][0].startsWith(`${field} must `)).toBe(true)
@@ -114,7 +114,7 @@ describe.each(LISTS)('GET $path', kind => {
 
   test('422 names all invalid values at once', async () => {
     const bad = { limit: 0, cursor: 'x', status: 'x', created_from: 'x', created_to: 'x' }
-    const { status, body } = await given.list(bad)
+    const { status, body } = await fixture.list(bad)
     expect(status).toBe(422)
     expect(Object.keys(body.errors).sort()).toEqual(Object.keys(bad).sort())
   })
@@ -127,7 +127,7 @@ describe.each(LISTS)('GET $path', kind => {
     for (const time of times) {
       for (const field of ['created_from', 'created_to']) {
         expect([200, 422], `${field} ${time}`).toContain(
-          (await given.list({ [field]: time })).status,
+          (await fixture.list({ [field]: time })).status,
         )
       }
     }
@@ -162,7 +162,7 @@ describe('q', () => {
   })
 
   test('finds a withdrawal by its whole identifiers and by its PIX key in either form', async () => {
-    const order = { ...ORDER, pix_key: 'HOLD+q@Example.com', external_id: 'wage #1' }
+    const order = { ...WITHDRAWAL, pix_key: 'HOLD+q@Example.com', external_id: 'wage #1' }
     const { id } = await send('/withdrawals', order)
     const { end_to_end_id } = await send(`/sandbox/withdrawals/${id}`, { outcome: 'approved' })
     for (const q of ['wage #1', id, end_to_end_id, order.pix_key, 'hold+q@example.com']) {

@@ -20,70 +20,70 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 describe.each(LISTS)('GET $path', kind => {
-  const { path, write } = kind
-  let given: List
+  const { path, insert } = kind
+  let fixture: List
   beforeAll(async () => {
-    given = await makeList(api, kind, ROWS)
+    fixture = await makeList(api, kind, ROWS)
   })
-  afterAll(() => expectBalancedBooks(given.merchant.id))
+  afterAll(() => expectBalancedBooks(fixture.merchant.id))
 
   test('200: twenty rows, newest first, each equal to its own GET, and a next_cursor', async () => {
-    const { status, body, headers } = await given.list()
+    const { status, body, headers } = await fixture.list()
     expect(status).toBe(200)
     expect(Object.keys(body)).toEqual(['data', 'next_cursor'])
-    expect(body.data.map(({ id }: Row) => id)).toEqual(given.newest().slice(0, 20))
+    expect(body.data.map(({ id }: Row) => id)).toEqual(fixture.newest().slice(0, 20))
     expect(body.next_cursor).toMatch(/./)
     expect(headers.get('cache-control')).toBe('private, no-store')
     for (const row of body.data.slice(10, 14)) {
-      const alone = await given.send('GET', `${path}/${row.id}`)
+      const alone = await fixture.send('GET', `${path}/${row.id}`)
       expect(JSON.stringify(row)).toBe(JSON.stringify(alone.body.data))
     }
   })
 
   test('a limit from 1 to 100 sets the page size; the cursor visits every row exactly once', async () => {
     for (const limit of [1, 7, ROWS - 1, ROWS, ROWS + 1, 100]) {
-      const pages = await given.walk({ limit })
-      expect(pages.flat()).toEqual(given.newest())
+      const pages = await fixture.walk({ limit })
+      expect(pages.flat()).toEqual(fixture.newest())
       expect(pages).toHaveLength(Math.ceil(ROWS / limit))
       for (const page of pages.slice(0, -1)) expect(page).toHaveLength(limit)
     }
   })
 
   test('next_cursor is null at the end, also of a full last page and of an empty list', async () => {
-    const { length } = given.rows
-    expect((await given.list({ limit: length })).body.next_cursor).toBeNull()
-    expect((await given.list({ limit: length - 1 })).body.next_cursor).not.toBeNull()
+    const { length } = fixture.rows
+    expect((await fixture.list({ limit: length })).body.next_cursor).toBeNull()
+    expect((await fixture.list({ limit: length - 1 })).body.next_cursor).not.toBeNull()
     const empty = '{"data":[],"next_cursor":null}'
-    expect((await given.list({ cursor: given.at(0).id })).text).toBe(empty)
+    expect((await fixture.list({ cursor: fixture.at(0).id })).text).toBe(empty)
     const nobody = await makeToken((await makeMerchant()).id)
-    expect((await given.list({}, nobody)).text).toBe(empty)
+    expect((await fixture.list({}, nobody)).text).toBe(empty)
   })
 
   test('paging returns each row once although new rows arrive meanwhile', async () => {
-    const before = given.newest()
-    const pages = await given.walk({ limit: 4 }, async () => {
-      await given.add()
+    const before = fixture.newest()
+    const pages = await fixture.walk({ limit: 4 }, async () => {
+      await fixture.add()
     })
     expect(pages.flat()).toEqual(before)
-    expect(given.rows.length).toBe(before.length + pages.length)
+    expect(fixture.rows.length).toBe(before.length + pages.length)
   })
 
   test('rows of another account or mode are in no list, whatever the filter', async () => {
     const [mine, other] = [await makeMerchant(), await makeMerchant()]
-    const own = await write(mine.id, {})
-    const live = await write(mine.id, { mode: 'live', externalId: 'shared' })
-    await write(other.id, { externalId: 'shared' })
+    const own = await insert(mine.id, {})
+    const live = await insert(mine.id, { mode: 'live', externalId: 'shared' })
+    await insert(other.id, { externalId: 'shared' })
     const caller = await makeToken(mine.id)
-    const wanted = { accountId: mine.id, mode: 'live' as const, name: 'live' }
-    const all = { ...wanted, permissions: [...PERMISSIONS] }
+    const tokenOptions = { accountId: mine.id, mode: 'live' as const, name: 'live' }
+    const all = { ...tokenOptions, permissions: [...PERMISSIONS] }
     const { token: inLive } = await issueToken(all, { type: 'system' })
-    expect(await given.idsOf({}, caller)).toEqual([own.id])
-    expect(await given.idsOf({}, inLive)).toEqual([live.id])
+    expect(await fixture.idsOf({}, caller)).toEqual([own.id])
+    expect(await fixture.idsOf({}, inLive)).toEqual([live.id])
     for (const query of [{ external_id: 'shared' }, { q: 'shared' }, { q: live.id }]) {
-      expect(await given.idsOf(query, caller)).toEqual([])
-      expect(await given.idsOf(query, inLive)).toEqual([live.id])
+      expect(await fixture.idsOf(query, caller)).toEqual([])
+      expect(await fixture.idsOf(query, inLive)).toEqual([live.id])
     }
-    expect(await given.idsOf({ cursor: live.id }, caller)).toEqual([own.id])
+    expect(await fixture.idsOf({ cursor: live.id }, caller)).toEqual([own.id])
   })
 })
 
@@ -91,7 +91,7 @@ test('a charge that is still being opened at a bank is in no list', async () => 
   const [charges] = LISTS
   const merchant = await makeMerchant()
   const token = await makeToken(merchant.id)
-  const { id } = (await charges?.write(merchant.id, { status: 'opening', brCode: null })) ?? {}
+  const { id } = (await charges?.insert(merchant.id, { status: 'opening', brCode: null })) ?? {}
   for (const query of ['', `?q=${id}`, '?status=pending', `?external_id=${id}`]) {
     const { text } = await call(api.url, 'GET', `/transactions${query}`, { token })
     expect(text).toBe('{"data":[],"next_cursor":null}')

@@ -5,7 +5,7 @@ import { buildDocument } from '#lib/edge/http/openapi.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
-import { type Document, type Json, strictly } from '#lib/testing/strict.ts'
+import { type Document, type Json, makeStrictValidator } from '#lib/testing/strict.ts'
 
 interface Operation {
   operationId: string
@@ -90,17 +90,17 @@ describe('the document', () => {
   })
 
   test('lists each error code under its status', () => {
-    const told = new Set(
+    const documented = new Set(
       operations().flatMap(({ operation }) =>
-        Object.entries(operation.responses).flatMap(([status, answer]) =>
-          codesOf(answer).map(code => `${status} ${code}`),
+        Object.entries(operation.responses).flatMap(([status, response]) =>
+          codesOf(response).map(code => `${status} ${code}`),
         ),
       ),
     )
     const codes = Object.entries(REFUSALS).filter(([, { audience }]) => audience === undefined)
-    for (const [code, { status }] of codes) expect(told).toContain(`${status} ${code}`)
-    expect(told).toContain(`${INTERNAL_ERROR.status} internal_error`)
-    expect(told.size).toBe(codes.length + 1)
+    for (const [code, { status }] of codes) expect(documented).toContain(`${status} ${code}`)
+    expect(documented).toContain(`${INTERNAL_ERROR.status} internal_error`)
+    expect(documented.size).toBe(codes.length + 1)
   })
 
   test('lists each event type with its payload', () => {
@@ -181,8 +181,8 @@ describe('documented fields and limits of', () => {
 })
 
 test('every example is valid for its schema, and every operation has one', () => {
-  const validatorOf = strictly(document)
-  const found = samples(document, '')
+  const validatorOf = makeStrictValidator(document)
+  const found = listSamples(document, '')
   const wrong = found.filter(({ schema, value }) => !validatorOf(schema)(value))
   expect(wrong.map(({ place }) => place)).toEqual([])
   expect(found.length).toBeGreaterThan(200)
@@ -201,7 +201,7 @@ interface Sample {
 }
 
 /** Finds each example and its schema: of a body, a parameter, a header or a field. */
-function samples(value: unknown, place: string): Sample[] {
+function listSamples(value: unknown, place: string): Sample[] {
   if (typeof value !== 'object' || value === null) return []
   const { schema, example, examples, type, anyOf } = value as Record<string, Json>
   const named = examples && !Array.isArray(examples) ? Object.values(examples) : []
@@ -214,13 +214,13 @@ function samples(value: unknown, place: string): Sample[] {
     : []
   const inner = Object.entries(value)
     .filter(([key]) => key !== 'example' && key !== 'examples')
-    .flatMap(([key, part]) => samples(part, `${place}/${key}`))
+    .flatMap(([key, part]) => listSamples(part, `${place}/${key}`))
   return [...own, ...fields, ...inner]
 }
 
-function codesOf(answer: Json): string[] {
-  const name = String(answer.$ref).replace('#/components/responses/', '')
-  const { headers } = (document.components.responses[name] ?? answer) as { headers?: Json }
+function codesOf(response: Json): string[] {
+  const name = String(response.$ref).replace('#/components/responses/', '')
+  const { headers } = (document.components.responses[name] ?? response) as { headers?: Json }
   const header = headers?.['X-Error-Code'] as { schema: { enum: string[] } } | undefined
   return header?.schema.enum ?? []
 }

@@ -45,34 +45,38 @@ afterAll(async () => {
   await api.close()
 })
 
-async function open(more: object = {}, of = merchant) {
+async function createTestCharge(more: object = {}, of = merchant) {
   const external_id = `pedido <${newId()}> `
   return createCharge(of, 'test', { amount: 123_456, external_id, ...PAYER, ...more }, null)
 }
 
-function addressOf(id: string): string {
+function pageUrl(id: string): string {
   return api.url + new URL(paymentUrl(id)).pathname
 }
 
-async function see(address: string, headers: Record<string, string> = PORTUGUESE, method = 'GET') {
-  const answer = await fetch(address, { headers, method })
-  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+async function fetchPage(
+  address: string,
+  headers: Record<string, string> = PORTUGUESE,
+  method = 'GET',
+) {
+  const response = await fetch(address, { headers, method })
+  return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-async function lookAt(id: string): Promise<string> {
-  const answer = await fetch(`${addressOf(id)}?state=`)
-  expect(answer.headers.get('cache-control')).toBe('no-store')
-  return ((await answer.json()) as { state: string }).state
+async function readState(id: string): Promise<string> {
+  const response = await fetch(`${pageUrl(id)}?state=`)
+  expect(response.headers.get('cache-control')).toBe('no-store')
+  return ((await response.json()) as { state: string }).state
 }
 
 async function viewedAt(id: string): Promise<Date | null> {
   return (await db().charge.findFirstOrThrow({ where: { accountId: merchant.id, id } })).viewedAt
 }
 
-function expectNothingOfThePayer(text: string): void {
+function expectNoPayerData(text: string): void {
   const { client_name, client_email, ip } = PAYER
-  const told = [client_name, client_email, CANARY.document, CANARY.formattedDocument, ip]
-  for (const word of [...told, '98765-4321', '987654321', 'canary', merchant.id]) {
+  const payerData = [client_name, client_email, CANARY.document, CANARY.formattedDocument, ip]
+  for (const word of [...payerData, '98765-4321', '987654321', 'canary', merchant.id]) {
     expect(text.toLowerCase()).not.toContain(word.toLowerCase())
   }
 }
@@ -96,8 +100,8 @@ describe('the path of a payment page', () => {
 
 describe('the page', () => {
   test('of a pending charge has code, QR code, amount, merchant and a test notice', async () => {
-    const charge = await open({ external_id: 'mesa 7 <b>' })
-    const { status, text } = await see(addressOf(charge.id))
+    const charge = await createTestCharge({ external_id: 'mesa 7 <b>' })
+    const { status, text } = await fetchPage(pageUrl(charge.id))
     expect(status).toBe(200)
     expect(text).toContain('<html lang="pt-BR">')
     expect(text).toContain(
@@ -111,59 +115,68 @@ describe('the page', () => {
     expect(text).toContain('<noscript><style')
     expect(text).toMatch(/<meta http-equiv="refresh" content="15"><\/noscript>/)
     expect(text).toContain(renderQrCode(charge.br_code).text)
-    expectNothingOfThePayer(text)
+    expectNoPayerData(text)
   })
 
   test('of a paid charge is a receipt without a code', async () => {
-    const charge = await open()
-    const before = await lookAt(charge.id)
+    const charge = await createTestCharge()
+    const before = await readState(charge.id)
     const paid = await simulateCharge(merchant.id, charge.id, 'paid')
-    expect(await lookAt(charge.id)).not.toBe(before)
-    const { text } = await see(addressOf(charge.id), { 'accept-language': 'fr, en;q=0.5' })
-    for (const said of ['Payment received', 'R$ 1,234.56', paid.end_to_end_id ?? '', 'Paid on']) {
-      expect(text).toContain(said)
+    expect(await readState(charge.id)).not.toBe(before)
+    const { text } = await fetchPage(pageUrl(charge.id), { 'accept-language': 'fr, en;q=0.5' })
+    for (const expected of [
+      'Payment received',
+      'R$ 1,234.56',
+      paid.end_to_end_id ?? '',
+      'Paid on',
+    ]) {
+      expect(text).toContain(expected)
     }
     for (const gone of ['br-code', 'qr-code', 'http-equiv', charge.br_code]) {
       expect(text).not.toContain(gone)
     }
-    expectNothingOfThePayer(text)
+    expectNoPayerData(text)
   })
 
   test('of a refunded charge shows the amount and whether it is partial', async () => {
-    const charge = await open()
+    const charge = await createTestCharge()
     await simulateCharge(merchant.id, charge.id, 'paid')
     await db().$executeRaw`
       UPDATE charges SET refunded_amount = 10000, refund_held_amount = 0
       WHERE account_id = ${merchant.id}::uuid AND id = ${charge.id}::uuid`
-    const partly = await see(addressOf(charge.id))
+    const partly = await fetchPage(pageUrl(charge.id))
     expect(partly.text).toContain('Pago, com devolução parcial')
     expect(partly.text).toContain('R$ 100,00')
     await db().$executeRaw`
       UPDATE charges SET refunded_amount = amount
       WHERE account_id = ${merchant.id}::uuid AND id = ${charge.id}::uuid`
-    expect((await see(addressOf(charge.id))).text).toContain('Valor devolvido')
+    expect((await fetchPage(pageUrl(charge.id))).text).toContain('Valor devolvido')
     await db().$executeRaw`
       UPDATE charges SET refunded_amount = 0
       WHERE account_id = ${merchant.id}::uuid AND id = ${charge.id}::uuid`
   })
 
   test('of a failed or expired charge has no code, also before a worker has expired it', async () => {
-    const [failed, expired, late] = [await open(), await open(), await open()]
+    const [failed, expired, late] = [
+      await createTestCharge(),
+      await createTestCharge(),
+      await createTestCharge(),
+    ]
     await simulateCharge(merchant.id, failed.id, 'failed')
     await simulateCharge(merchant.id, expired.id, 'expired')
     await db().$executeRaw`
       UPDATE charges SET expires_at = now() - interval '1 second', due_at = NULL
       WHERE account_id = ${merchant.id}::uuid AND id = ${late.id}::uuid`
-    expect((await see(addressOf(failed.id))).text).toContain('A cobrança não foi concluída')
+    expect((await fetchPage(pageUrl(failed.id))).text).toContain('A cobrança não foi concluída')
     for (const { id } of [expired, late]) {
-      const { text } = await see(addressOf(id))
+      const { text } = await fetchPage(pageUrl(id))
       expect(text).toContain('Este código expirou')
       expect(text).not.toContain('br-code')
-      expectNothingOfThePayer(text)
+      expectNoPayerData(text)
     }
-    expect(await lookAt(late.id)).toBe('expired.0')
+    expect(await readState(late.id)).toBe('expired.0')
     await simulateCharge(merchant.id, late.id, 'paid')
-    expect(await lookAt(late.id)).toBe('paid.0')
+    expect(await readState(late.id)).toBe('paid.0')
   })
 
   test.each([
@@ -175,23 +188,23 @@ describe('the page', () => {
     ['any other text', () => `mesa ${newId()} 7`, true],
   ])('with a reference that is %s shows it: %s', async (_what, write, isShown) => {
     const external_id = write(newId())
-    const charge = await open(
+    const charge = await createTestCharge(
       external_id.length === 32 ? { external_id: undefined } : { external_id },
     )
-    const { text } = await see(addressOf(charge.id))
+    const { text } = await fetchPage(pageUrl(charge.id))
     expect(text.includes('class="ref"')).toBe(isShown)
     if (isShown) expect(text).toContain(external_id)
   })
 
   test('of a suspended account’s charge still has its code', async () => {
     const stopped = await makeMerchant('Loja parada')
-    const charge = await open({}, stopped)
+    const charge = await createTestCharge({}, stopped)
     await suspendAccount(stopped.id, 'test', { type: 'system' })
-    expect((await see(addressOf(charge.id))).text).toContain('data-testid="br-code"')
+    expect((await fetchPage(pageUrl(charge.id))).text).toContain('data-testid="br-code"')
   })
 
   test('has the language of the browser, unless ?lang selects another', async () => {
-    const { id } = await open()
+    const { id } = await createTestCharge()
     const languages: [string, string, string][] = [
       ['', 'pt-PT', 'pt-BR'],
       ['', 'de', 'en'],
@@ -200,7 +213,7 @@ describe('the page', () => {
       ['?lang=%00', 'en-US', 'en'],
     ]
     for (const [query, wish, shown] of languages) {
-      const { text } = await see(addressOf(id) + query, { 'accept-language': wish })
+      const { text } = await fetchPage(pageUrl(id) + query, { 'accept-language': wish })
       expect(text).toContain(`<html lang="${shown}">`)
     }
   })
@@ -208,8 +221,8 @@ describe('the page', () => {
 
 describe('the response', () => {
   test('is not cached, indexed or framed, and its CSP allows only its own script', async () => {
-    const { id } = await open()
-    const [one, other] = [await see(addressOf(id)), await see(addressOf(id))]
+    const { id } = await createTestCharge()
+    const [one, other] = [await fetchPage(pageUrl(id)), await fetchPage(pageUrl(id))]
     const nonce = /<script nonce="([^"]+)">/.exec(one.text)?.[1]
     expect(other.text).not.toContain(nonce)
     expect(one.text.match(/<script/g)).toHaveLength(1)
@@ -230,18 +243,18 @@ describe('the response', () => {
   })
 
   test('is smaller than 15 KB compressed', async () => {
-    const long = await open({
+    const long = await createTestCharge({
       amount: 999_999_999_999,
       external_id: `${newId()}${'x'.repeat(200)}`,
     })
-    const { text } = await see(addressOf(long.id))
+    const { text } = await fetchPage(pageUrl(long.id))
     expect(gzipSync(text).byteLength).toBeLessThan(15_000)
     expect(Buffer.byteLength(text)).toBeLessThan(30_000)
   })
 
   test('to HEAD has the same headers without a body and counts no visit', async () => {
-    const { id } = await open()
-    const { status, headers, text } = await see(addressOf(id), PORTUGUESE, 'HEAD')
+    const { id } = await createTestCharge()
+    const { status, headers, text } = await fetchPage(pageUrl(id), PORTUGUESE, 'HEAD')
     expect([status, text, headers.get('content-type')]).toEqual([
       200,
       '',
@@ -251,8 +264,8 @@ describe('the response', () => {
   })
 
   test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('to %s is 405', async method => {
-    const { id } = await open()
-    const { status, headers } = await see(addressOf(id), {}, method)
+    const { id } = await createTestCharge()
+    const { status, headers } = await fetchPage(pageUrl(id), {}, method)
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   })
 
@@ -260,26 +273,29 @@ describe('the response', () => {
     ...['AAAAAAAAAAAAAAAAAAAAAA', 'x', '%00', '%zz', '%2e%2e%2fapi', '%F0%9F%A6%8A', "'--", '%ff'],
     ...['a/b', 'a'.repeat(8_000), '<script>', 'x?state', '__proto__', newId()],
   ])('to an unknown or malformed path is always the same 404 page: %s', async name => {
-    const answer = await see(`${api.url}/pay/${name}`)
-    expect([answer.status, answer.headers.get('x-robots-tag')]).toEqual([404, 'noindex, nofollow'])
-    expect(answer.text).toContain('Esta página de pagamento não existe')
-    expect(answer.text).not.toMatch(/<script|http-equiv/)
+    const response = await fetchPage(`${api.url}/pay/${name}`)
+    expect([response.status, response.headers.get('x-robots-tag')]).toEqual([
+      404,
+      'noindex, nofollow',
+    ])
+    expect(response.text).toContain('Esta página de pagamento não existe')
+    expect(response.text).not.toMatch(/<script|http-equiv/)
   })
 
   test('ignores a trailing slash', async () => {
-    const { id } = await open()
-    expect((await see(`${addressOf(id)}/`)).status).toBe(200)
+    const { id } = await createTestCharge()
+    expect((await fetchPage(`${pageUrl(id)}/`)).status).toBe(200)
   })
 })
 
 describe('the first visit', () => {
   test('is stored once and changes nothing else of the charge', async () => {
-    const charge = await open()
+    const charge = await createTestCharge()
     const before = await db().charge.findFirstOrThrow({ where: { id: charge.id } })
-    await Promise.all(Array.from({ length: 8 }, () => see(addressOf(charge.id))))
+    await Promise.all(Array.from({ length: 8 }, () => fetchPage(pageUrl(charge.id))))
     const after = await db().charge.findFirstOrThrow({ where: { id: charge.id } })
     expect(after.viewedAt).not.toBeNull()
-    await see(addressOf(charge.id))
+    await fetchPage(pageUrl(charge.id))
     const later = await db().charge.findFirstOrThrow({ where: { id: charge.id } })
     expect(later).toEqual(after)
     expect({ ...after, viewedAt: null }).toEqual(before)
@@ -290,15 +306,15 @@ describe('the first visit', () => {
     ['a browser’s prefetch', '', { 'sec-purpose': 'prefetch;prerender' }],
     ['a messenger’s preview', '', { 'user-agent': 'WhatsApp/2.23' }],
   ])('is not %s', async (_what, query, headers) => {
-    const { id } = await open()
-    await see(addressOf(id) + query, { ...headers })
+    const { id } = await createTestCharge()
+    await fetchPage(pageUrl(id) + query, { ...headers })
     expect(await viewedAt(id)).toBeNull()
   })
 
   test('is not that of a signed-in member', async () => {
-    const { id } = await open()
+    const { id } = await createTestCharge()
     const cookie = `a=b; ${cookieNames().session}=${await signIn(merchant, 'owner')}`
-    await see(addressOf(id), { cookie })
+    await fetchPage(pageUrl(id), { cookie })
     expect(await viewedAt(id)).toBeNull()
   })
 })
@@ -309,15 +325,15 @@ test('the QR code equals that of another library, module by module, with its qui
     const theirs = renderToStaticMarkup(
       createElement(QRCodeSVG, { value: text, level: 'M', boostLevel: false, marginSize: 4 }),
     )
-    const ours = modulesOf(renderQrCode(text).text, /stroke="#17211d" d="([^"]+)"/)
-    expect(ours).toEqual(modulesOf(theirs, /fill="#000000" d="([^"]+)"/))
+    const ours = listDarkModules(renderQrCode(text).text, /stroke="#17211d" d="([^"]+)"/)
+    expect(ours).toEqual(listDarkModules(theirs, /fill="#000000" d="([^"]+)"/))
     const rows = ours.map(place => Number(place.split(',')[1]))
     expect(Math.min(...rows)).toBe(4)
   }
 })
 
 /** Finds the dark modules in a drawing of horizontal strokes or of boxes one module high. */
-function modulesOf(svg: string, drawing: RegExp): string[] {
+function listDarkModules(svg: string, drawing: RegExp): string[] {
   const found: string[] = []
   let [x, y] = [0, 0]
   const steps = drawing.exec(svg)?.[1]?.matchAll(/([Mmhv])([\d.]+)(?:[ ,]+([\d.]+))?/g) ?? []

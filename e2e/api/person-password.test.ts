@@ -11,10 +11,10 @@ import { hashPassword, verifyPassword } from '#lib/services/people/password.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { startApiProcess } from '#lib/testing/api-process.ts'
 import { call } from '#lib/testing/call.ts'
-import { linkTo, mailsTo } from '#lib/testing/mailbox.ts'
+import { findMailedLink, mailsTo } from '#lib/testing/mailbox.ts'
 import { expectShape } from '#lib/testing/member.ts'
 import { type Api, startApi } from '#lib/testing/stage.ts'
-import { fastestMs } from '#lib/testing/timing.ts'
+import { measureFastestMs } from '#lib/testing/timing.ts'
 
 const OLD = 'girassol verde 88'
 const NEW = 'tulipa azul no cais 7'
@@ -25,8 +25,8 @@ let api: Api
 let oldHash: string
 let id: string
 let email: string
-let here: string
-let there: string
+let currentSession: string
+let otherSession: string
 beforeAll(async () => {
   api = await startApi()
   oldHash = await hashPassword(OLD)
@@ -36,41 +36,45 @@ beforeEach(async () => {
   ;[id, email] = [newId(), `ana-${newId()}@troco.example`]
   await db().user.create({ data: { id, email, name: 'Ana', passwordHash: oldHash } })
   const open = (userAgent: string) => openSession(id, { ip: '203.0.113.9', userAgent })
-  ;[here, there] = [await open('Mozilla/5.0 (X11; Linux) Firefox/140.0'), await open(IPHONE)]
+  ;[currentSession, otherSession] = [
+    await open('Mozilla/5.0 (X11; Linux) Firefox/140.0'),
+    await open(IPHONE),
+  ]
 })
 
-function ask(
+function callApi(
   method: string,
   path: string,
   body?: object,
-  secret: string | null = here,
+  secret: string | null = currentSession,
   url = api.url,
 ) {
   const cookie = { cookie: secret ? `${cookieNames().session}=${secret}` : 'a=b' }
   return call(url, method, path, { headers: { ...cookie, origin: env().PUBLIC_URL }, body })
 }
 
-async function knows(password: string): Promise<boolean> {
+async function isCurrentPassword(password: string): Promise<boolean> {
   const { passwordHash } = await db().user.findUniqueOrThrow({ where: { id } })
   return verifyPassword(password, passwordHash)
 }
 
-async function auditOf(action: string) {
+async function listAudited(action: string) {
   return (await db().auditRecord.findMany({ where: { action, target: id } })).map(row => row.after)
 }
 
 describe('changing a password', () => {
-  const change = (body: object, secret = here) => ask('POST', '/person/password', body, secret)
+  const change = (body: object, secret = currentSession) =>
+    callApi('POST', '/person/password', body, secret)
 
   test('ends every other session and unfinished sign-in, and is mailed and audited', async () => {
     const half = await openChallenge('second_factor', { userId: id })
     expect((await change({ current: OLD, password: NEW })).body).toEqual({ data: {} })
-    expect([await knows(NEW), await knows(OLD)]).toEqual([true, false])
-    expect(await readSession(here)).not.toBeNull()
-    expect(await readSession(there)).toBeNull()
-    expect((await ask('GET', '/person/sessions', undefined, there)).status).toBe(401)
+    expect([await isCurrentPassword(NEW), await isCurrentPassword(OLD)]).toEqual([true, false])
+    expect(await readSession(currentSession)).not.toBeNull()
+    expect(await readSession(otherSession)).toBeNull()
+    expect((await callApi('GET', '/person/sessions', undefined, otherSession)).status).toBe(401)
     expect(await readChallenge('second_factor', half)).toBeNull()
-    expect(await auditOf('user.password_changed')).toHaveLength(1)
+    expect(await listAudited('user.password_changed')).toHaveLength(1)
     const [mail] = await mailsTo(email)
     expect(mail?.subject).toBe('Sua senha do Troco mudou')
     expect(mail?.text).toContain('127.0.0.1')
@@ -88,7 +92,7 @@ describe('changing a password', () => {
     )
     expect(statuses.filter(status => status === 422)).toHaveLength(8)
     expect((await change({ current: OLD, password: NEW })).status).toBe(429)
-    expect(await knows(OLD)).toBe(true)
+    expect(await isCurrentPassword(OLD)).toBe(true)
   })
 
   test('refuses a guessable or short password and says why', async () => {
@@ -100,7 +104,7 @@ describe('changing a password', () => {
       const { status, body } = await change({ current: OLD, password })
       expect([status, body.errors.password[0]]).toEqual([422, expect.stringContaining(rule)])
     }
-    expect(await knows(OLD)).toBe(true)
+    expect(await isCurrentPassword(OLD)).toBe(true)
   })
 
   test('refuses everything after ten guessable passwords', async () => {
@@ -110,18 +114,18 @@ describe('changing a password', () => {
   })
 
   test('succeeds once when two sessions do it at the same time', async () => {
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       change({ current: OLD, password: NEW }),
-      change({ current: OLD, password: `${NEW} outra` }, there),
+      change({ current: OLD, password: `${NEW} outra` }, otherSession),
     ])
-    expect(answers.map(({ status }) => status).filter(status => status === 200)).toHaveLength(1)
-    expect(await auditOf('user.password_changed')).toHaveLength(1)
+    expect(responses.map(({ status }) => status).filter(status => status === 200)).toHaveLength(1)
+    expect(await listAudited('user.password_changed')).toHaveLength(1)
   })
 
   test('requires no current password from a user without one', async () => {
     await db().user.update({ where: { id }, data: { passwordHash: null } })
     expect((await change({ password: NEW })).status).toBe(200)
-    expect(await knows(NEW)).toBe(true)
+    expect(await isCurrentPassword(NEW)).toBe(true)
     expect((await change({ password: OLD })).status).toBe(422)
   })
 })
@@ -130,20 +134,20 @@ test('a password hash with outdated parameters is renewed at the next sign-in', 
   // Made by the reference implementation: echo -n password | argon2 somesalt -id -t 2 -k 65536 -p 1
   const outdated =
     '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc'
-  const kept = async () => (await db().user.findUniqueOrThrow({ where: { id } })).passwordHash
+  const readHash = async () => (await db().user.findUniqueOrThrow({ where: { id } })).passwordHash
   await db().user.update({ where: { id }, data: { passwordHash: outdated } })
   await authenticateByPassword({ email, address: null }, 'wrong')
-  expect(await kept()).toBe(outdated)
+  expect(await readHash()).toBe(outdated)
   expect(await authenticateByPassword({ email, address: null }, 'password')).toMatchObject({ id })
-  const renewed = await kept()
+  const renewed = await readHash()
   expect(renewed).toMatch(/^\$argon2id\$v=19\$m=47104,t=1,p=1\$/)
   expect(await authenticateByPassword({ email, address: null }, 'password')).toMatchObject({ id })
-  expect(await kept()).toBe(renewed)
+  expect(await readHash()).toBe(renewed)
 })
 
 describe('the sessions of a user', () => {
-  const list = async (secret = here) =>
-    (await ask('GET', '/person/sessions', undefined, secret)).body
+  const list = async (secret = currentSession) =>
+    (await callApi('GET', '/person/sessions', undefined, secret)).body
 
   test('are listed with browser, system and address, this one first, and without secrets', async () => {
     const body = await list()
@@ -152,7 +156,7 @@ describe('the sessions of a user', () => {
       { browser: 'Firefox', system: 'Linux', is_this: true, ip: '203.0.113.9' },
       { browser: 'Safari', system: 'iPhone', is_this: false },
     ])
-    expect(JSON.stringify(body)).not.toContain(there)
+    expect(JSON.stringify(body)).not.toContain(otherSession)
   })
 
   test('end one by one, but only by their own user', async () => {
@@ -163,27 +167,30 @@ describe('the sessions of a user', () => {
     })
     const theirs = await openSession(stranger, { ip: null, userAgent: null })
     const end = (secret: string) =>
-      ask('DELETE', `/person/sessions/${other.id}`, undefined, secret).then(({ status }) => status)
+      callApi('DELETE', `/person/sessions/${other.id}`, undefined, secret).then(
+        ({ status }) => status,
+      )
     expect(await end(theirs)).toBe(404)
-    expect([await end(here), await end(here)]).toEqual([200, 404])
-    expect((await ask('DELETE', '/person/sessions/x')).status).toBe(404)
+    expect([await end(currentSession), await end(currentSession)]).toEqual([200, 404])
+    expect((await callApi('DELETE', '/person/sessions/x')).status).toBe(404)
     expect((await list()).data).toHaveLength(1)
     expect(await readSession(theirs)).not.toBeNull()
-    expect(await auditOf('user.signed_out_elsewhere')).toEqual([{ sessions: 1 }])
+    expect(await listAudited('user.signed_out_elsewhere')).toEqual([{ sessions: 1 }])
   })
 
   test('end all but this one, at once in every process', async () => {
     const other = await startApiProcess()
     try {
-      const asked = () => ask('GET', '/person/sessions', undefined, there, other.url)
-      expect((await asked()).status).toBe(200)
-      expect((await ask('DELETE', '/person/sessions')).body).toEqual({ data: { ended: 1 } })
-      expect((await asked()).status).toBe(401)
+      const listSessions = () =>
+        callApi('GET', '/person/sessions', undefined, otherSession, other.url)
+      expect((await listSessions()).status).toBe(200)
+      expect((await callApi('DELETE', '/person/sessions')).body).toEqual({ data: { ended: 1 } })
+      expect((await listSessions()).status).toBe(401)
     } finally {
       await other.close()
     }
-    expect((await ask('DELETE', '/person/sessions')).body).toEqual({ data: { ended: 0 } })
-    expect(await readSession(here)).not.toBeNull()
+    expect((await callApi('DELETE', '/person/sessions')).body).toEqual({ data: { ended: 0 } })
+    expect(await readSession(currentSession)).not.toBeNull()
   })
 
   test('are not listed when they have been idle too long', async () => {
@@ -194,10 +201,10 @@ describe('the sessions of a user', () => {
 })
 
 describe('resetting a password', () => {
-  const reset = (of: string) => ask('POST', '/visitor/reset', { email: of }, null)
+  const reset = (of: string) => callApi('POST', '/visitor/reset', { email: of }, null)
   const confirm = (secret: string, password = NEW) =>
-    ask('POST', '/visitor/reset/confirm', { secret, password }, null)
-  const secretOf = async () => (await linkTo(email)).split('/').at(-1) ?? ''
+    callApi('POST', '/visitor/reset/confirm', { secret, password }, null)
+  const secretOf = async () => (await findMailedLink(email)).split('/').at(-1) ?? ''
   beforeEach(async () => {
     await db().$executeRaw`DELETE FROM sign_in_tries WHERE scope = 'reset_address'`
   })
@@ -208,22 +215,25 @@ describe('resetting a password', () => {
     const [first, second] = await mailsTo(email)
     const [older, secret] = [first, second].map(mail => /reset\/(\S+)/.exec(mail?.text ?? '')?.[1])
     expect((await confirm(secret ?? '')).body).toEqual({ data: {} })
-    expect(await knows(NEW)).toBe(true)
-    expect([await readSession(here), await readSession(there)]).toEqual([null, null])
+    expect(await isCurrentPassword(NEW)).toBe(true)
+    expect([await readSession(currentSession), await readSession(otherSession)]).toEqual([
+      null,
+      null,
+    ])
     for (const again of [secret, older, 'x']) {
       const refused = await confirm(again ?? '', OLD)
       expect([refused.status, refused.headers.get('x-error-code')]).toEqual([410, 'link_expired'])
     }
-    expect(await auditOf('user.password_reset')).toHaveLength(1)
+    expect(await listAudited('user.password_reset')).toHaveLength(1)
     expect((await mailsTo(email)).at(-1)?.subject).toBe('Sua senha do Troco mudou')
   })
 
   test('succeeds once when several requests use the same link', async () => {
     await reset(email)
     const secret = await secretOf()
-    const answers = await Promise.all(Array.from({ length: 5 }, () => confirm(secret)))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    expect(await auditOf('user.password_reset')).toHaveLength(1)
+    const responses = await Promise.all(Array.from({ length: 5 }, () => confirm(secret)))
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(await listAudited('user.password_reset')).toHaveLength(1)
   })
 
   test('refuses a guessable password, and the link still works', async () => {
@@ -242,40 +252,40 @@ describe('resetting a password', () => {
     await db().user.update({ where: { id }, data: { disabledAt: null } })
     await db().$executeRaw`UPDATE challenges SET expires_at = now() WHERE user_id = ${id}::uuid`
     expect((await confirm(secret)).status).toBe(410)
-    expect(await knows(OLD)).toBe(true)
+    expect(await isCurrentPassword(OLD)).toBe(true)
   })
 
   test('reveals neither by content nor by time whether an e-mail is known', async () => {
     const timed = async (of: string) => {
-      const said: unknown[] = []
-      const tookMs = await fastestMs(async () => {
+      const responses: unknown[] = []
+      const tookMs = await measureFastestMs(async () => {
         const { status, text } = await reset(of)
-        said.push(status, text)
+        responses.push(status, text)
       })
-      return { said, tookMs }
+      return { responses, tookMs }
     }
     const known = await timed(email)
     const unknown = await timed(`nobody-${newId()}@troco.example`)
-    expect(unknown.said).toEqual(known.said)
-    expect(known.said.slice(0, 2)).toEqual([200, '{"data":{}}'])
+    expect(unknown.responses).toEqual(known.responses)
+    expect(known.responses.slice(0, 2)).toEqual([200, '{"data":{}}'])
     for (const { tookMs } of [known, unknown]) expect(tookMs).toBeGreaterThan(290)
     expect(Math.abs(unknown.tookMs - known.tookMs)).toBeLessThan(150)
     expect((await reset('ana')).status).toBe(422)
   })
 
   test('sends five links per hour and user; the response stays the same', async () => {
-    const answers = await Promise.all(Array.from({ length: 8 }, () => reset(email)))
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
+    const responses = await Promise.all(Array.from({ length: 8 }, () => reset(email)))
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`))).toEqual(
       new Set(['200 {"data":{}}']),
     )
     expect(await mailsTo(email)).toHaveLength(5)
   })
 
   test('allows twenty requests per hour and address, then 429', async () => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 25 }, (_, nth) => reset(`nobody-${nth}-${newId()}@troco.example`)),
     )
-    const refused = answers.filter(({ status }) => status === 429)
+    const refused = responses.filter(({ status }) => status === 429)
     expect(refused).toHaveLength(5)
     expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(3_000)
   })

@@ -7,23 +7,23 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
 import { openSession, recordProof } from '#lib/services/people/sessions.ts'
 import { countSignInAttempt } from '#lib/services/people/throttle.ts'
-import { appCode } from '#lib/testing/app-code.ts'
+import { generateTotp } from '#lib/testing/app-code.ts'
 import { call } from '#lib/testing/call.ts'
-import { ORDER } from '#lib/testing/lists.ts'
+import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import { pageHeaders, refusal } from '#lib/testing/member.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
 import {
   type Api,
   expectBalancedBooks,
+  fundMerchant,
   makeMerchant,
   makeToken,
-  receive,
   startApi,
 } from '#lib/testing/stage.ts'
 
 const HTTPS = 'https://pix.troco.test'
 const PASSWORD = 'quite a long password'
-const PROVE = [403, '{"error":"Confirm that it is you"}', 'proof_required']
+const PROOF_REQUIRED = [403, '{"error":"Confirm that it is you"}', 'proof_required']
 const { PUBLIC_URL } = env()
 
 let api: Api
@@ -55,32 +55,34 @@ async function openMember(
   await db().user.create({ data: { id, email, name: email, passwordHash: hash } })
   await db().membership.create({ data: { accountId: merchant.id, userId: id, role: 'owner' } })
   const secret = await openSession(id, { ip: '203.0.113.9', userAgent: 'a browser' })
-  if (options.stale) await growStale(id)
+  if (options.stale) await expireProof(id)
   return { merchant, id, secret, headers: pageHeaders(secret, merchant.id) }
 }
 
-const growStale = (id: string) => db().$executeRaw`
+const expireProof = (id: string) => db().$executeRaw`
   UPDATE user_sessions SET proved_at = now() - interval '301 seconds' WHERE user_id = ${id}::uuid`
 
-const ask = ({ headers }: Member, method: string, path: string, body?: object) =>
+const callApi = ({ headers }: Member, method: string, path: string, body?: object) =>
   call(api.url, method, path, { headers, body })
-const prove = (member: Member, body: object) => ask(member, 'POST', '/person/proof', body)
+const prove = (member: Member, body: object) => callApi(member, 'POST', '/person/proof', body)
 
 /** Adds an authenticator app through the API. */
-async function addApp(member: Member) {
-  const { body } = await ask(member, 'POST', '/person/authenticator')
+async function addAuthenticator(member: Member) {
+  const { body } = await callApi(member, 'POST', '/person/authenticator')
   const { secret } = body.data
   const path = '/person/authenticator/confirm'
-  const { status, body: said } = await ask(member, 'POST', path, { code: appCode(secret) })
+  const { status, body: confirmation } = await callApi(member, 'POST', path, {
+    code: generateTotp(secret),
+  })
   expect(status).toBe(200)
   // Moves that code into the past, so that the current one is unused.
   await db().authenticator.update({ where: { userId: member.id }, data: { lastCounter: 0 } })
-  return { secret: secret as string, codes: said.data.recovery_codes as string[] }
+  return { secret: secret as string, codes: confirmation.data.recovery_codes as string[] }
 }
 
 const HOOK = { url: 'http://127.0.0.1:9/hook', event_types: '*' }
-const WEIGHTY: [string, string, object?][] = [
-  ['POST', '/withdrawals', ORDER],
+const GUARDED_OPERATIONS: [string, string, object?][] = [
+  ['POST', '/withdrawals', WITHDRAWAL],
   ['POST', '/dashboard/tokens', { name: 'Loja', permissions: ['account:read'] }],
   ['POST', '/dashboard/tokens/[token]/revoke', {}],
   ['POST', '/dashboard/tokens/[token]/rotate', { overlap_hours: 1 }],
@@ -91,46 +93,46 @@ const WEIGHTY: [string, string, object?][] = [
 ]
 
 describe('moving money or showing a secret', () => {
-  test.each(WEIGHTY)(
+  test.each(GUARDED_OPERATIONS)(
     '%s %s requires a new proof of identity after five minutes, and then works',
-    async (...weighty) => {
-      const [method, path, body] = weighty
+    async (...operation) => {
+      const [method, path, body] = operation
       const member = await openMember()
-      await receive(member.merchant, 10_000)
+      await fundMerchant(member.merchant, 10_000)
       await makeToken(member.merchant.id)
       const { id } = await db().token.findFirstOrThrow({ where: { accountId: member.merchant.id } })
       const endpoint = path.includes('[endpoint]')
-        ? (await ask(member, 'POST', '/dashboard/webhooks/endpoints', HOOK)).body.data.id
+        ? (await callApi(member, 'POST', '/dashboard/webhooks/endpoints', HOOK)).body.data.id
         : ''
-      await growStale(member.id)
+      await expireProof(member.id)
       const at = path.replace('[token]', id).replace('[endpoint]', endpoint)
-      expect(refusal(await ask(member, method, at, body))).toEqual(PROVE)
+      expect(refusal(await callApi(member, method, at, body))).toEqual(PROOF_REQUIRED)
       expect(await db().withdrawal.count({ where: { accountId: member.merchant.id } })).toBe(0)
       expect((await prove(member, { password: PASSWORD })).status).toBe(200)
-      expect((await ask(member, method, at, body)).status).toBe(200)
+      expect((await callApi(member, method, at, body)).status).toBe(200)
       await expectBalancedBooks(member.merchant.id)
     },
   )
 
   test('requires no proof from an API token', async () => {
     const { merchant } = await openMember()
-    await receive(merchant, 10_000)
+    await fundMerchant(merchant, 10_000)
     const token = await makeToken(merchant.id)
-    const { status } = await call(api.url, 'POST', '/withdrawals', { token, body: ORDER })
+    const { status } = await call(api.url, 'POST', '/withdrawals', { token, body: WITHDRAWAL })
     expect(status).toBe(200)
   })
 })
 
 describe('a proof of identity', () => {
   const methodsOf = async (member: Member) =>
-    (await ask(member, 'GET', '/person/proof')).body.data.methods
+    (await callApi(member, 'GET', '/person/proof')).body.data.methods
 
   test('is the password, if there is no second factor', async () => {
     const member = await openMember({ stale: true })
     expect(await methodsOf(member)).toEqual(['password'])
     const wrong = await prove(member, { password: `${PASSWORD}!` })
     expect([wrong.status, Object.keys(wrong.body.errors)]).toEqual([422, ['password']])
-    expect(refusal(await ask(member, 'POST', '/person/authenticator'))).toEqual(PROVE)
+    expect(refusal(await callApi(member, 'POST', '/person/authenticator'))).toEqual(PROOF_REQUIRED)
   })
 
   test('works while others fail to sign in with the same e-mail, ten times at most', async () => {
@@ -144,20 +146,22 @@ describe('a proof of identity', () => {
 
   test('is a code, if there is an authenticator app; the password is refused', async () => {
     const member = await openMember()
-    const { secret, codes } = await addApp(member)
-    await growStale(member.id)
+    const { secret, codes } = await addAuthenticator(member)
+    await expireProof(member.id)
     expect(await methodsOf(member)).toEqual(['code'])
     for (const body of [
       { password: PASSWORD },
       {},
       { code: '000000x' },
-      { code: appCode(secret, 9) },
+      { code: generateTotp(secret, 9) },
     ]) {
       expect((await prove(member, body)).status, JSON.stringify(body)).toBe(422)
     }
-    expect(refusal(await ask(member, 'POST', '/withdrawals', ORDER))).toEqual(PROVE)
-    expect((await prove(member, { code: appCode(secret) })).status).toBe(200)
-    expect((await prove(member, { code: appCode(secret) })).status).toBe(422)
+    expect(refusal(await callApi(member, 'POST', '/withdrawals', WITHDRAWAL))).toEqual(
+      PROOF_REQUIRED,
+    )
+    expect((await prove(member, { code: generateTotp(secret) })).status).toBe(200)
+    expect((await prove(member, { code: generateTotp(secret) })).status).toBe(422)
     expect((await prove(member, { code: codes[0] })).status).toBe(200)
     expect((await prove(member, { code: codes[0] })).status).toBe(422)
   })
@@ -167,37 +171,42 @@ describe('a proof of identity', () => {
     const stranger = await openMember()
     const [key, other] = [makeSoftwareKey(HTTPS), makeSoftwareKey(HTTPS)]
     for (const [one, device] of [[member, key] as const, [stranger, other] as const]) {
-      const { body } = await ask(one, 'POST', '/person/passkeys/options')
-      const made = { name: 'Celular', ...device.make(body.data) }
+      const { body } = await callApi(one, 'POST', '/person/passkeys/options')
+      const made = { name: 'Celular', ...device.register(body.data) }
       expect(
-        (await ask(one, 'POST', '/person/passkeys', made)).body.data.recovery_codes,
+        (await callApi(one, 'POST', '/person/passkeys', made)).body.data.recovery_codes,
       ).toHaveLength(10)
     }
-    await growStale(member.id)
+    await expireProof(member.id)
     expect(await methodsOf(member)).toEqual(['passkey'])
-    const asked = async () => (await ask(member, 'POST', '/person/proof/passkey')).body.data
-    expect((await prove(member, other.show(await asked()))).status).toBe(422)
-    expect((await prove(member, key.show(await asked()))).status).toBe(200)
-    expect((await ask(member, 'GET', '/dashboard/webhooks/secret')).status).toBe(200)
+    const requestChallenge = async () =>
+      (await callApi(member, 'POST', '/person/proof/passkey')).body.data
+    expect((await prove(member, other.authenticate(await requestChallenge()))).status).toBe(422)
+    expect((await prove(member, key.authenticate(await requestChallenge()))).status).toBe(200)
+    expect((await callApi(member, 'GET', '/dashboard/webhooks/secret')).status).toBe(200)
   })
 
   test('is impossible without a password and without a second factor', async () => {
     const member = await openMember({ stale: true, hash: null })
     expect(await methodsOf(member)).toEqual([])
     expect((await prove(member, { password: PASSWORD })).status).toBe(422)
-    expect(refusal(await ask(member, 'POST', '/withdrawals', ORDER))).toEqual(PROVE)
+    expect(refusal(await callApi(member, 'POST', '/withdrawals', WITHDRAWAL))).toEqual(
+      PROOF_REQUIRED,
+    )
   })
 
   test('allows ten wrong codes in 15 minutes over all endpoints that take one', async () => {
     const member = await openMember()
-    const { secret } = await addApp(member)
-    const code = appCode(secret, 40) === '000000' ? '000001' : '000000'
+    const { secret } = await addAuthenticator(member)
+    const code = generateTotp(secret, 40) === '000000' ? '000001' : '000000'
     const paths = ['/person/proof', '/person/recovery-codes']
     for (let nth = 0; nth < 10; nth++) {
-      expect((await ask(member, 'POST', paths[nth % 2] ?? '', { code })).status).toBe(422)
+      expect((await callApi(member, 'POST', paths[nth % 2] ?? '', { code })).status).toBe(422)
     }
     for (const path of [...paths, '/person/authenticator/confirm']) {
-      const { status, headers } = await ask(member, 'POST', path, { code: appCode(secret) })
+      const { status, headers } = await callApi(member, 'POST', path, {
+        code: generateTotp(secret),
+      })
       expect([status, Number(headers.get('retry-after')) > 800]).toEqual([429, true])
     }
   })
@@ -206,13 +215,13 @@ describe('a proof of identity', () => {
 test('changing the password requires the current one, and a proof if there is a second factor', async () => {
   const member = await openMember({ stale: true })
   const change = (current: string, password: string) =>
-    ask(member, 'POST', '/person/password', { current, password })
+    callApi(member, 'POST', '/person/password', { current, password })
   const [second, third] = ['tulipa azul no cais 7', 'quatro cabras sobem 31 muros']
   expect((await change(PASSWORD, second)).status).toBe(200)
   await recordProof((await readSession(member.secret))?.sessionId ?? '')
-  const { codes } = await addApp(member)
-  await growStale(member.id)
-  expect(refusal(await change(second, third))).toEqual(PROVE)
+  const { codes } = await addAuthenticator(member)
+  await expireProof(member.id)
+  expect(refusal(await change(second, third))).toEqual(PROOF_REQUIRED)
   expect((await prove(member, { code: codes[0] })).status).toBe(200)
   expect((await change(second, third)).status).toBe(200)
 })
@@ -220,10 +229,10 @@ test('changing the password requires the current one, and a proof if there is a 
 describe('recovery codes', () => {
   test('are renewed only with a second factor, even in a fresh session; the old ones end', async () => {
     const member = await openMember()
-    const { secret, codes } = await addApp(member)
-    const renew = (body: object) => ask(member, 'POST', '/person/recovery-codes', body)
+    const { secret, codes } = await addAuthenticator(member)
+    const renew = (body: object) => callApi(member, 'POST', '/person/recovery-codes', body)
     for (const body of [{}, { password: PASSWORD }]) expect((await renew(body)).status).toBe(422)
-    const { body } = await renew({ code: appCode(secret) })
+    const { body } = await renew({ code: generateTotp(secret) })
     expect(body.data.recovery_codes).toHaveLength(10)
     expect((await prove(member, { code: codes[0] })).status).toBe(422)
     expect((await prove(member, { code: body.data.recovery_codes[9] })).status).toBe(200)
@@ -234,14 +243,14 @@ test('adding an authenticator app ends other sessions and is audited without its
   const member = await openMember()
   const other = await openSession(member.id, { ip: null, userAgent: null })
   const there = { ...member, headers: pageHeaders(other, member.merchant.id) }
-  expect((await ask(there, 'GET', '/account')).status).toBe(200)
-  const { secret } = await addApp(member)
-  expect((await ask(there, 'GET', '/account')).status).toBe(401)
-  expect((await ask(member, 'GET', '/account')).status).toBe(200)
-  const again = await ask(member, 'POST', '/person/authenticator')
+  expect((await callApi(there, 'GET', '/account')).status).toBe(200)
+  const { secret } = await addAuthenticator(member)
+  expect((await callApi(there, 'GET', '/account')).status).toBe(401)
+  expect((await callApi(member, 'GET', '/account')).status).toBe(200)
+  const again = await callApi(member, 'POST', '/person/authenticator')
   expect([again.status, again.headers.get('x-error-code')]).toEqual([409, 'limit_reached'])
-  expect((await ask(member, 'DELETE', '/person/authenticator')).status).toBe(200)
-  expect((await ask(member, 'DELETE', '/person/authenticator')).status).toBe(404)
+  expect((await callApi(member, 'DELETE', '/person/authenticator')).status).toBe(200)
+  expect((await callApi(member, 'DELETE', '/person/authenticator')).status).toBe(404)
   const records = await db().auditRecord.findMany({ where: { actorId: member.id } })
   expect(records.map(({ action }) => action)).toEqual([
     'user.authenticator_added',
@@ -258,6 +267,6 @@ test('the passkey options for a visitor do not show whether anybody has a passke
   expect([status, body.data.options.rpId]).toEqual([200, 'pix.troco.test'])
   expect(body.data.options.allowCredentials).toBeUndefined()
   const unknown = { challenge: 'A'.repeat(43) }
-  const said = await call(api.url, 'POST', path, { headers, body: unknown })
-  expect(said.body.data.options.allowCredentials).toBeUndefined()
+  const response = await call(api.url, 'POST', path, { headers, body: unknown })
+  expect(response.body.data.options.allowCredentials).toBeUndefined()
 })

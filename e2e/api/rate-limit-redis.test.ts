@@ -9,12 +9,12 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { findProgram } from '#lib/testing/debian.ts'
-import { freePort } from '#lib/testing/server.ts'
+import { findFreePort } from '#lib/testing/server.ts'
 
 const PASSWORD = 'p%ssw0rd-of-the-limits'
 /** Maximum for one batch of calls: a Redis that hangs delays a batch once at most. */
-const AT_ONCE_MS = 20_000
-const PATIENT = { timeout: 40_000, interval: 200 }
+const RESPONSE_MAX_MS = 20_000
+const POLL_OPTIONS = { timeout: 40_000, interval: 200 }
 
 /** Counts as the product does, on request by message, and ends when the channel closes. */
 const PROGRAM = `
@@ -35,15 +35,15 @@ const PROGRAM = `
   })
 `
 
-interface Counter {
+interface CounterProcess {
   child: ChildProcess
   /** Disconnects it; resolves to how it exits. */
-  leave: () => Promise<unknown>
-  linesSaying: (words: string) => string[]
-  count: (what: 'bearer' | 'token', key: string, calls: number) => Promise<Counted>
+  disconnect: () => Promise<unknown>
+  findLogLines: (text: string) => string[]
+  count: (what: 'bearer' | 'token', key: string, calls: number) => Promise<CountResult>
 }
 
-interface Counted {
+interface CountResult {
   passed: number
   tookMs: number
 }
@@ -52,14 +52,14 @@ let program: string
 let folder: string
 let port: number
 let redis: ChildProcess
-const counters: Counter[] = []
+const counters: CounterProcess[] = []
 
 beforeAll(async () => {
   const found = await findProgram('redis-server', ['redis-server', 'valkey-server'])
   if (!found) throw new Error('There is no Redis: install the package redis-server')
   program = found
   folder = mkdtempSync(join(tmpdir(), 'troco-redis-'))
-  port = await freePort()
+  port = await findFreePort()
   await startRedis()
 }, 300_000)
 
@@ -70,9 +70,9 @@ afterAll(async () => {
 })
 
 async function startRedis(): Promise<void> {
-  const words = `--port ${port} --bind 127.0.0.1 --appendonly no --dir ${folder}`.split(' ')
-  redis = spawn(program, [...words, '--save', '', '--requirepass', PASSWORD], { stdio: 'ignore' })
-  await vi.waitFor(() => inRedis(client => client.ping()), PATIENT)
+  const flags = `--port ${port} --bind 127.0.0.1 --appendonly no --dir ${folder}`.split(' ')
+  redis = spawn(program, [...flags, '--save', '', '--requirepass', PASSWORD], { stdio: 'ignore' })
+  await vi.waitFor(() => withRedis(client => client.ping()), POLL_OPTIONS)
 }
 
 async function stopRedis(): Promise<void> {
@@ -85,7 +85,7 @@ async function stopRedis(): Promise<void> {
 const redisUrl = (password = PASSWORD) =>
   `redis://default:${encodeURIComponent(password)}@127.0.0.1:${port}/2`
 
-async function inRedis<T>(work: (client: ReturnType<typeof createClient>) => Promise<T>) {
+async function withRedis<T>(work: (client: ReturnType<typeof createClient>) => Promise<T>) {
   const options = { url: redisUrl(), socket: { reconnectStrategy: false as const } }
   const client: ReturnType<typeof createClient> = createClient(options)
   client.on('error', () => {})
@@ -93,7 +93,7 @@ async function inRedis<T>(work: (client: ReturnType<typeof createClient>) => Pro
   return work(client).finally(() => client.destroy())
 }
 
-function startCounter(settings: Record<string, string> = {}): Counter {
+function startCounter(settings: Record<string, string> = {}): CounterProcess {
   const logFile = join(folder, `${newId()}.log`)
   const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -108,23 +108,23 @@ function startCounter(settings: Record<string, string> = {}): Counter {
     },
   })
   const ended = once(child, 'exit')
-  const counter: Counter = {
+  const counter: CounterProcess = {
     child,
-    leave: () => {
+    disconnect: () => {
       child.disconnect()
       return ended
     },
-    linesSaying: words =>
+    findLogLines: text =>
       readFileSync(logFile, 'utf8')
         .split('\n')
-        .filter(line => line.includes(words)),
+        .filter(line => line.includes(text)),
     count: async (what, key, calls) => {
-      const answered = new Promise<Counted>(resolve => {
-        child.once('message', message => resolve(message as Counted))
+      const received = new Promise<CountResult>(resolve => {
+        child.once('message', message => resolve(message as CountResult))
       })
       child.send({ what, key, calls })
       const early = ended.then(() => Promise.reject(new Error('The process ended')))
-      return Promise.race([answered, early])
+      return Promise.race([received, early])
     },
   }
   counters.push(counter)
@@ -132,19 +132,23 @@ function startCounter(settings: Record<string, string> = {}): Counter {
 }
 
 /** Returns how many calls two processes together let pass under a new key. */
-async function countTogether(a: Counter, b: Counter, what: 'bearer' | 'token'): Promise<number> {
+async function countInBoth(
+  a: CounterProcess,
+  b: CounterProcess,
+  what: 'bearer' | 'token',
+): Promise<number> {
   const key = newId()
   const counted = await Promise.all([a.count(what, key, 50), b.count(what, key, 50)])
-  for (const { tookMs } of counted) expect(tookMs).toBeLessThan(AT_ONCE_MS)
+  for (const { tookMs } of counted) expect(tookMs).toBeLessThan(RESPONSE_MAX_MS)
   return counted[0].passed + counted[1].passed
 }
 
-async function untilShared(a: Counter, b: Counter): Promise<void> {
-  await vi.waitFor(async () => expect(await countTogether(a, b, 'bearer')).toBe(30), PATIENT)
+async function waitUntilShared(a: CounterProcess, b: CounterProcess): Promise<void> {
+  await vi.waitFor(async () => expect(await countInBoth(a, b, 'bearer')).toBe(30), POLL_OPTIONS)
 }
 
 async function expectKeysToVanish(): Promise<void> {
-  const ttls = await inRedis(async client => {
+  const ttls = await withRedis(async client => {
     const keys = await client.keys('*')
     return Promise.all(keys.map(async key => [key, await client.ttl(key)] as const))
   })
@@ -159,43 +163,44 @@ async function expectKeysToVanish(): Promise<void> {
 const AWAY = 'Redis unavailable'
 const BACK = 'Redis reconnected'
 
-const LEFT_WELL = [0, null]
+const CLEAN_EXIT = [0, null]
 
 test('two processes share a limit in Redis; each counts alone while Redis is down or hangs', async () => {
   const [a, b] = [startCounter(), startCounter()]
-  const times = (words: string) => [a, b].map(({ linesSaying }) => linesSaying(words).length)
-  const areAway = () => times(AWAY).map((away, index) => away - (times(BACK)[index] ?? 0))
+  const countLines = (text: string) => [a, b].map(({ findLogLines }) => findLogLines(text).length)
+  const countAway = () =>
+    countLines(AWAY).map((away, index) => away - (countLines(BACK)[index] ?? 0))
 
-  await untilShared(a, b)
+  await waitUntilShared(a, b)
   await vi.waitFor(async () => {
     const began = Date.now()
-    const passed = await countTogether(a, b, 'token')
+    const passed = await countInBoth(a, b, 'token')
     expect(passed).toBeGreaterThanOrEqual(40)
     expect(passed).toBeLessThanOrEqual(40 + 2 + (Date.now() - began) / 1_000)
-  }, PATIENT)
+  }, POLL_OPTIONS)
   await expectKeysToVanish()
 
   await stopRedis()
-  expect(await countTogether(a, b, 'bearer')).toBe(60)
-  expect(await countTogether(a, b, 'token')).toBeGreaterThanOrEqual(80)
-  expect(areAway()).toEqual([1, 1])
+  expect(await countInBoth(a, b, 'bearer')).toBe(60)
+  expect(await countInBoth(a, b, 'token')).toBeGreaterThanOrEqual(80)
+  expect(countAway()).toEqual([1, 1])
   await startRedis()
-  await untilShared(a, b)
-  expect(areAway()).toEqual([0, 0])
-  expect(Math.min(...times(BACK))).toBeGreaterThanOrEqual(1)
+  await waitUntilShared(a, b)
+  expect(countAway()).toEqual([0, 0])
+  expect(Math.min(...countLines(BACK))).toBeGreaterThanOrEqual(1)
 
   redis.kill('SIGSTOP')
-  expect(await countTogether(a, b, 'bearer')).toBe(60)
-  for (let round = 0; round < 10; round++) await countTogether(a, b, 'token')
-  expect(areAway()).toEqual([1, 1])
+  expect(await countInBoth(a, b, 'bearer')).toBe(60)
+  for (let round = 0; round < 10; round++) await countInBoth(a, b, 'token')
+  expect(countAway()).toEqual([1, 1])
   redis.kill('SIGCONT')
-  await untilShared(a, b)
-  expect(areAway()).toEqual([0, 0])
+  await waitUntilShared(a, b)
+  expect(countAway()).toEqual([0, 0])
 
-  for (const { leave, linesSaying } of [a, b]) {
-    expect(linesSaying(PASSWORD)).toEqual([])
-    expect(linesSaying(encodeURIComponent(PASSWORD))).toEqual([])
-    expect(await leave()).toEqual(LEFT_WELL)
+  for (const { disconnect, findLogLines } of [a, b]) {
+    expect(findLogLines(PASSWORD)).toEqual([])
+    expect(findLogLines(encodeURIComponent(PASSWORD))).toEqual([])
+    expect(await disconnect()).toEqual(CLEAN_EXIT)
   }
 }, 180_000)
 
@@ -208,17 +213,17 @@ test.each([
     'ECONNREFUSED',
   ],
 ])('%s: counts in memory, logs once and does not keep the process alive', async (...words) => {
-  const [, settings, sign] = words
+  const [, settings, errorText] = words
   const counter = startCounter(settings())
   await vi.waitFor(async () => {
     expect((await counter.count('bearer', newId(), 50)).passed).toBe(30)
-    expect(counter.linesSaying(AWAY)).toHaveLength(1)
-  }, PATIENT)
+    expect(counter.findLogLines(AWAY)).toHaveLength(1)
+  }, POLL_OPTIONS)
   const key = newId()
   expect((await counter.count('token', key, 50)).passed).toBeGreaterThanOrEqual(40)
-  expect(counter.linesSaying(AWAY).join()).toContain(sign)
-  expect(counter.linesSaying('not-the-password')).toEqual([])
-  expect(await counter.leave()).toEqual(LEFT_WELL)
+  expect(counter.findLogLines(AWAY).join()).toContain(errorText)
+  expect(counter.findLogLines('not-the-password')).toEqual([])
+  expect(await counter.disconnect()).toEqual(CLEAN_EXIT)
 })
 
 test('a host that accepts connections and never responds delays neither calls nor exit', async () => {
@@ -230,14 +235,14 @@ test('a host that accepts connections and never responds delays neither calls no
   for (let round = 0; round < 5; round++) {
     const { passed, tookMs } = await counter.count('bearer', newId(), 50)
     expect(passed).toBe(30)
-    expect(tookMs).toBeLessThan(AT_ONCE_MS)
+    expect(tookMs).toBeLessThan(RESPONSE_MAX_MS)
   }
-  expect(await counter.leave()).toEqual(LEFT_WELL)
+  expect(await counter.disconnect()).toEqual(CLEAN_EXIT)
   silent.close()
 })
 
 test('without limits Redis is not contacted', async () => {
-  const { leave, count, linesSaying } = startCounter({
+  const { disconnect, count, findLogLines } = startCounter({
     REDIS_URL: 'redis://127.0.0.1:1',
     RATE_TOKEN_PER_SECOND: '0',
     RATE_IP_PER_SECOND: '0',
@@ -245,6 +250,6 @@ test('without limits Redis is not contacted', async () => {
   })
   expect((await count('bearer', newId(), 50)).passed).toBe(50)
   expect((await count('token', newId(), 50)).passed).toBe(50)
-  expect(await leave()).toEqual(LEFT_WELL)
-  expect(() => linesSaying(AWAY)).toThrow('ENOENT')
+  expect(await disconnect()).toEqual(CLEAN_EXIT)
+  expect(() => findLogLines(AWAY)).toThrow('ENOENT')
 })

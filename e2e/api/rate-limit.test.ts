@@ -29,18 +29,18 @@ afterEach(() => vi.useRealTimers())
 afterAll(() => setLimits({ ...DEFAULTS, ...WITHOUT_RATE_LIMITS }))
 
 /** Only a test advances the clock, so that exact figures hold on any machine. */
-function holdClock(): void {
+function freezeClock(): void {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] })
 }
 
 const refusal = { code: 'too_many_requests', message: 'Too Many Requests' }
 
 /** Counts the calls that pass. */
-async function pass(calls: number, once: () => Promise<unknown>): Promise<number> {
+async function countPassed(calls: number, callOnce: () => Promise<unknown>): Promise<number> {
   let passed = 0
   for (let call = 0; call < calls; call++) {
     try {
-      await once()
+      await callOnce()
       passed++
     } catch (error) {
       expect(error).toMatchObject(refusal)
@@ -49,42 +49,42 @@ async function pass(calls: number, once: () => Promise<unknown>): Promise<number
   return passed
 }
 
-async function untilRefused(once: () => Promise<unknown>): Promise<unknown> {
+async function callUntilRefused(callOnce: () => Promise<unknown>): Promise<unknown> {
   for (;;) {
     try {
-      await once()
+      await callOnce()
     } catch (error) {
       return error
     }
   }
 }
 
-const take = (key: string) => () => consumeAllowance('token', key)
-const takeIp = (key: string) => () => consumeAllowance('ip', key)
+const tokenCall = (key: string) => () => consumeAllowance('token', key)
+const ipCall = (key: string) => () => consumeAllowance('ip', key)
 
 describe('one process, with a fake clock', () => {
-  beforeEach(holdClock)
+  beforeEach(freezeClock)
 
   test('200 at once pass, then 100 per second, and 200 again after a pause', async () => {
-    expect(await pass(1_000, take('a'))).toBe(200)
+    expect(await countPassed(1_000, tokenCall('a'))).toBe(200)
     for (let second = 0; second < 5; second++) {
       vi.advanceTimersByTime(1_000)
-      expect(await pass(1_000, take('a'))).toBe(100)
+      expect(await countPassed(1_000, tokenCall('a'))).toBe(100)
     }
     vi.advanceTimersByTime(20_000)
-    expect(await pass(1_000, take('a'))).toBe(200)
+    expect(await countPassed(1_000, tokenCall('a'))).toBe(200)
   })
 
   test('an address has twice the limits of a token', async () => {
-    expect(await pass(1_000, takeIp('192.0.2.1'))).toBe(400)
+    expect(await countPassed(1_000, ipCall('192.0.2.1'))).toBe(400)
     vi.advanceTimersByTime(1_000)
-    expect(await pass(1_000, takeIp('192.0.2.1'))).toBe(200)
+    expect(await countPassed(1_000, ipCall('192.0.2.1'))).toBe(200)
   })
 
   test('a caller who continues for ten minutes gets 100 per second, at most 5 % more', async () => {
     let passed = 0
     for (let tenth = 0; tenth < 6_000; tenth++) {
-      passed += await pass(15, take('a'))
+      passed += await countPassed(15, tokenCall('a'))
       vi.advanceTimersByTime(100)
     }
     expect(passed).toBeGreaterThanOrEqual(100 * 600)
@@ -97,22 +97,22 @@ describe('one process, with a fake clock', () => {
     [1, 10],
   ])('a caller who keeps the rate, %i every %i ms, is never refused', async (calls, eachMs) => {
     for (let beganMs = 0; beganMs < 60_000; beganMs += eachMs) {
-      expect(await pass(calls, take('a'))).toBe(calls)
+      expect(await countPassed(calls, tokenCall('a'))).toBe(calls)
       vi.advanceTimersByTime(eachMs)
     }
   })
 
   test('a refusal gives the waiting time in whole seconds', async () => {
-    await pass(200, take('a'))
+    await countPassed(200, tokenCall('a'))
     vi.advanceTimersByTime(1)
-    await expect(take('a')()).rejects.toMatchObject({ ...refusal, retryAfterS: 1 })
+    await expect(tokenCall('a')()).rejects.toMatchObject({ ...refusal, retryAfterS: 1 })
     vi.advanceTimersByTime(1_000)
-    expect(await take('a')()).toMatchObject({ policy: 'token', remaining: 99 })
+    expect(await tokenCall('a')()).toMatchObject({ policy: 'token', remaining: 99 })
   })
 
   test('a key uses no memory after its windows have ended', async () => {
-    for (let key = 0; key < 500; key++) await take(`k${key}`)()
-    await pass(300, take('a'))
+    for (let key = 0; key < 500; key++) await tokenCall(`k${key}`)()
+    await countPassed(300, tokenCall('a'))
     await countFailedBearer('192.0.2.1')
     expect(vi.getTimerCount()).toBe(500 + 2 + 1)
     vi.advanceTimersByTime(60_000)
@@ -120,20 +120,20 @@ describe('one process, with a fake clock', () => {
   })
 
   test('30 failed authentications per minute and address; then only those are refused', async () => {
-    expect(await pass(40, () => countFailedBearer('192.0.2.1'))).toBe(30)
+    expect(await countPassed(40, () => countFailedBearer('192.0.2.1'))).toBe(30)
     vi.advanceTimersByTime(20_000)
     const next = countFailedBearer('192.0.2.1')
     await expect(next).rejects.toMatchObject({ ...refusal, retryAfterS: 40 })
-    expect(await takeIp('192.0.2.1')()).not.toBeNull()
+    expect(await ipCall('192.0.2.1')()).not.toBeNull()
     await countFailedBearer('192.0.2.2')
     vi.advanceTimersByTime(40_000)
-    expect(await pass(40, () => countFailedBearer('192.0.2.1'))).toBe(30)
+    expect(await countPassed(40, () => countFailedBearer('192.0.2.1'))).toBe(30)
   })
 
   test('each key has limits of its own, and tokens and addresses share none', async () => {
-    expect(await pass(300, take('a'))).toBe(200)
-    expect(await pass(300, take('b'))).toBe(200)
-    expect(await pass(500, takeIp('a'))).toBe(400)
+    expect(await countPassed(300, tokenCall('a'))).toBe(200)
+    expect(await countPassed(300, tokenCall('b'))).toBe(200)
+    expect(await countPassed(500, ipCall('a'))).toBe(400)
   })
 
   test.each([
@@ -142,10 +142,10 @@ describe('one process, with a fake clock', () => {
     ['an IPv4-mapped IPv6 address', '192.0.2.1', '::ffff:192.0.2.1'],
     ['an IPv4-mapped address in hexadecimal', '192.0.2.1', '::ffff:c000:201'],
   ])('%s shares a limit', async (_what, one, other) => {
-    expect(await pass(300, takeIp(one))).toBe(300)
-    expect(await pass(300, takeIp(other))).toBe(100)
-    expect(await pass(30, () => countFailedBearer(one))).toBe(30)
-    expect(await pass(30, () => countFailedBearer(other))).toBe(0)
+    expect(await countPassed(300, ipCall(one))).toBe(300)
+    expect(await countPassed(300, ipCall(other))).toBe(100)
+    expect(await countPassed(30, () => countFailedBearer(one))).toBe(30)
+    expect(await countPassed(30, () => countFailedBearer(other))).toBe(0)
   })
 
   test.each([
@@ -154,24 +154,24 @@ describe('one process, with a fake clock', () => {
     ['another IPv4 address', '192.0.2.1', '192.0.2.2'],
     ['another IPv4-mapped address', '::ffff:192.0.2.1', '::ffff:192.0.2.2'],
   ])('%s has a limit of its own', async (_what, one, other) => {
-    expect(await pass(500, takeIp(one))).toBe(400)
-    expect(await pass(500, takeIp(other))).toBe(400)
+    expect(await countPassed(500, ipCall(one))).toBe(400)
+    expect(await countPassed(500, ipCall(other))).toBe(400)
   })
 
   test('a burst of 0 allows the rate only', async () => {
     setLimits({ RATE_TOKEN_PER_SECOND: '7', RATE_TOKEN_BURST: '0' })
-    expect(await pass(20, take('a'))).toBe(7)
+    expect(await countPassed(20, tokenCall('a'))).toBe(7)
     vi.advanceTimersByTime(1_000)
-    expect(await pass(20, take('a'))).toBe(7)
+    expect(await countPassed(20, tokenCall('a'))).toBe(7)
   })
 })
 
 test('a request after the waiting time of a refusal passes', async () => {
   setLimits({ RATE_TOKEN_PER_SECOND: '1', RATE_TOKEN_BURST: '5' })
-  const refused = await untilRefused(take('a'))
+  const refused = await callUntilRefused(tokenCall('a'))
   expect(refused).toMatchObject({ ...refusal, retryAfterS: 1 })
   await sleep(1_050)
-  expect(await take('a')()).toEqual({
+  expect(await tokenCall('a')()).toEqual({
     ...{ policy: 'token', quota: 1, windowS: 1, remaining: 0, resetS: 1 },
   })
 })
@@ -180,9 +180,9 @@ test('a limit of 0 is off', async () => {
   setLimits(WITHOUT_RATE_LIMITS)
   expect(await consumeAllowance('ip', '192.0.2.1')).toBeNull()
   expect(await consumeAllowance('token', 'a')).toBeNull()
-  expect(await pass(1_000, take('a'))).toBe(1_000)
-  expect(await pass(1_000, takeIp('192.0.2.1'))).toBe(1_000)
-  expect(await pass(1_000, () => countFailedBearer('192.0.2.1'))).toBe(1_000)
+  expect(await countPassed(1_000, tokenCall('a'))).toBe(1_000)
+  expect(await countPassed(1_000, ipCall('192.0.2.1'))).toBe(1_000)
+  expect(await countPassed(1_000, () => countFailedBearer('192.0.2.1'))).toBe(1_000)
 })
 
 test('the headers are structured fields with one member for each limit that is on', () => {

@@ -1,10 +1,16 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { call, speak } from '#lib/testing/call.ts'
-import { type Api, CHARGE, makeMerchant, makeToken, openApi } from '#lib/testing/stage.ts'
+import { call, sendRaw } from '#lib/testing/call.ts'
+import {
+  type Api,
+  CHARGE,
+  makeMerchant,
+  makeToken,
+  startApiWithMerchant,
+} from '#lib/testing/stage.ts'
 
-const PATIENCE_MS = 20_000
+const RESPONSE_MAX_MS = 20_000
 const UNAUTHENTICATED = '{"error":"Unauthenticated"}'
 const MALFORMED = '{"error":"Malformed request"}'
 
@@ -13,19 +19,19 @@ let merchant: Account
 let token: string
 let account: string
 beforeAll(async () => {
-  ;({ api, merchant, token } = await openApi())
+  ;({ api, merchant, token } = await startApiWithMerchant())
   account = `{"name":"${merchant.name}","balance":0}`
 })
 afterAll(() => api.close())
 
 const bearer = (text = token) => `Authorization: Bearer ${text}\r\n`
 const get = (target: string, headers = bearer(), method = 'GET') =>
-  speak(api.url, `${method} ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers}\r\n`)
-const raw = (text: string) => speak(api.url, Buffer.from(text, 'latin1'))
+  sendRaw(api.url, `${method} ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers}\r\n`)
+const sendBytes = (text: string) => sendRaw(api.url, Buffer.from(text, 'latin1'))
 
 function expectJson({ head, tookMs }: { head: string; tookMs: number }): void {
   expect(head).toMatch(/^content-type: application\/json; charset=utf-8$/im)
-  expect(tookMs).toBeLessThan(PATIENCE_MS)
+  expect(tookMs).toBeLessThan(RESPONSE_MAX_MS)
 }
 
 describe('malformed HTTP gets a JSON error and the connection ends', () => {
@@ -71,20 +77,20 @@ describe('malformed HTTP gets a JSON error and the connection ends', () => {
     ],
     ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
   ])('%s', async (_what, bytes) => {
-    const answer = await raw(bytes)
-    expect(answer.status).toBeGreaterThanOrEqual(400)
-    expect(answer.status).toBeLessThan(500)
-    expectJson(answer)
-    expect(JSON.parse(answer.text)).toEqual({ error: expect.stringMatching(/^[A-Z]/) })
+    const response = await sendBytes(bytes)
+    expect(response.status).toBeGreaterThanOrEqual(400)
+    expect(response.status).toBeLessThan(500)
+    expectJson(response)
+    expect(JSON.parse(response.text)).toEqual({ error: expect.stringMatching(/^[A-Z]/) })
   })
 
   test('431 for headers of 100 KB, in one piece and in thousands', async () => {
     const long = `X-Long: ${'x'.repeat(100_000)}\r\n`
     const many = Array.from({ length: 10_000 }, (_, nth) => `X-${nth}: 1\r\n`).join('')
     for (const headers of [long, many, `Cookie: ${'a=b; '.repeat(20_000)}\r\n`]) {
-      const answer = await get('/api/account', headers)
-      expect([answer.status, answer.text]).toEqual([431, '{"error":"Headers too large"}'])
-      expectJson(answer)
+      const response = await get('/api/account', headers)
+      expect([response.status, response.text]).toEqual([431, '{"error":"Headers too large"}'])
+      expectJson(response)
     }
     expect((await get(`/api/account?${'x'.repeat(100_000)}`)).status).toBe(431)
   })
@@ -104,9 +110,9 @@ describe('a method that the API does not have', () => {
       expect(known.head).toMatch(/^allow: GET, HEAD$/im)
       const unknown = await get('/api/account', secret, method)
       expect([unknown.status, unknown.text]).toEqual([401, UNAUTHENTICATED])
-      for (const answer of [known, unknown]) {
-        expectJson(answer)
-        expect(answer.head + answer.text).not.toContain('must-not-come-back')
+      for (const response of [known, unknown]) {
+        expectJson(response)
+        expect(response.head + response.text).not.toContain('must-not-come-back')
       }
     },
   )
@@ -121,8 +127,8 @@ describe('a target', () => {
     ['/api/account//'],
     ['/api/account?//'],
   ])('%s is /api/account', async target => {
-    const answer = await get(target)
-    expect([answer.status, answer.text]).toEqual([200, account])
+    const response = await get(target)
+    expect([response.status, response.text]).toEqual([200, account])
   })
 
   test.each([
@@ -147,9 +153,9 @@ describe('a target', () => {
     ['/api/transactions/%2e%2e', 404],
     ['/api/account#x', 404],
   ])('%s is %i in JSON, and 401 or 404 without a token', async (target, status) => {
-    const answer = await get(target)
-    expect(answer.status).toBe(status)
-    expectJson(answer)
+    const response = await get(target)
+    expect(response.status).toBe(status)
+    expectJson(response)
     const anybody = await get(target, '')
     expect([401, 404]).toContain(anybody.status)
     expect(anybody.text).not.toContain(merchant.name)
@@ -163,11 +169,11 @@ describe('a target', () => {
     '*',
     'account',
   ])('%s is not the API: the response has nothing of the account', async target => {
-    const answer = await get(target)
-    expect(answer.status).toBeGreaterThanOrEqual(300)
-    expect(answer.status).toBeLessThan(500)
-    expect(answer.text).not.toContain(merchant.name)
-    expect(answer.head).not.toMatch(/^location: (\/\/|https?:)/im)
+    const response = await get(target)
+    expect(response.status).toBeGreaterThanOrEqual(300)
+    expect(response.status).toBeLessThan(500)
+    expect(response.text).not.toContain(merchant.name)
+    expect(response.head).not.toMatch(/^location: (\/\/|https?:)/im)
   })
 })
 
@@ -182,11 +188,11 @@ describe('repeated headers', () => {
     const body = JSON.stringify(CHARGE)
     const types = 'Content-Type: text/plain\r\nContent-Type: application/json\r\n'
     const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`
-    const answer = await raw(
+    const response = await sendBytes(
       `POST /api/transactions HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n${bearer()}${types}${length}\r\n${body}`,
     )
-    expect([400, 415]).toContain(answer.status)
-    expectJson(answer)
+    expect([400, 415]).toContain(response.status)
+    expectJson(response)
   })
 
   test('two lengths, or a length and chunks, smuggle no second request', async () => {
@@ -198,8 +204,8 @@ describe('repeated headers', () => {
       'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n',
       'Transfer-Encoding: \x0bchunked\r\n',
     ]) {
-      const answer = await raw(`${head}${lengths}\r\n0\r\n\r\n${hidden}`)
-      expect([answer.status, answer.text]).toEqual([400, MALFORMED])
+      const response = await sendBytes(`${head}${lengths}\r\n0\r\n\r\n${hidden}`)
+      expect([response.status, response.text]).toEqual([400, MALFORMED])
     }
   })
 })
@@ -207,12 +213,16 @@ describe('repeated headers', () => {
 describe('one connection', () => {
   test('answers pipelined requests in order, each by its own token', async () => {
     const other = await makeToken((await makeMerchant('Outra Loja')).id)
-    const one = (text: string, end = '') =>
+    const buildRequest = (text: string, end = '') =>
       `GET /api/account HTTP/1.1\r\nHost: a\r\n${text}${end}\r\n`
-    const asked = [bearer(), bearer('nobody'), bearer(other), ''].map(text => one(text)).join('')
-    const { answers } = await raw(asked + one(bearer(), 'Connection: close\r\n'))
+    const requests = [bearer(), bearer('nobody'), bearer(other), '']
+      .map(text => buildRequest(text))
+      .join('')
+    const { responses } = await sendBytes(
+      requests + buildRequest(bearer(), 'Connection: close\r\n'),
+    )
     const names = [merchant.name, '', 'Outra Loja', '', merchant.name]
-    expect(answers.map(({ status, text }) => [status, text])).toEqual(
+    expect(responses.map(({ status, text }) => [status, text])).toEqual(
       names.map(name => (name ? [200, `{"name":"${name}","balance":0}`] : [401, UNAUTHENTICATED])),
     )
   })
@@ -220,21 +230,21 @@ describe('one connection', () => {
   test('that ends within a request executes only the complete one', async () => {
     const body = JSON.stringify({ ...CHARGE, external_id: 'whole' })
     const head = `POST /api/transactions HTTP/1.1\r\nHost: a\r\n${bearer()}`
-    const one = (text: string) => `${head}Content-Length: ${text.length}\r\n\r\n${text}`
+    const buildRequest = (text: string) => `${head}Content-Length: ${text.length}\r\n\r\n${text}`
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
     socket.on('error', () => {})
-    socket.end(one(body) + one(body.replace('whole', 'broken')).slice(0, -1))
+    socket.end(buildRequest(body) + buildRequest(body.replace('whole', 'broken')).slice(0, -1))
     socket.resume()
     await new Promise(done => socket.on('close', done))
     const find = (name: string) => call(api.url, 'GET', `/transactions/${name}`, { token })
-    await vi.waitFor(async () => expect((await find('whole')).status).toBe(200), PATIENCE_MS)
+    await vi.waitFor(async () => expect((await find('whole')).status).toBe(200), RESPONSE_MAX_MS)
     expect((await find('broken')).status).toBe(404)
   })
 
   test('does not reuse the token of its first request', async () => {
     const first = `GET /api/account HTTP/1.1\r\nHost: a\r\n${bearer()}\r\n`
     const second = 'GET /api/account HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
-    const { answers } = await raw(first + second)
-    expect(answers.map(({ text }) => text)).toEqual([account, UNAUTHENTICATED])
+    const { responses } = await sendBytes(first + second)
+    expect(responses.map(({ text }) => text)).toEqual([account, UNAUTHENTICATED])
   })
 })

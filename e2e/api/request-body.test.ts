@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { followLog } from '#lib/testing/log-tail.ts'
-import { type Api, CHARGE, openApi, openCharge } from '#lib/testing/stage.ts'
+import { type Api, CHARGE, openCharge, startApiWithMerchant } from '#lib/testing/stage.ts'
 
 const BYTES_MAX = 64 * 1024
 
@@ -12,7 +12,7 @@ let api: Api
 let merchant: Account
 let token: string
 beforeAll(async () => {
-  ;({ api, merchant, token } = await openApi())
+  ;({ api, merchant, token } = await startApiWithMerchant())
 })
 afterAll(() => api.close())
 
@@ -25,9 +25,10 @@ async function post(body?: string | Uint8Array, headers: Record<string, string> 
   return { status: response.status, body: await response.json() }
 }
 
-const charge = (extra: object = {}) => JSON.stringify({ ...CHARGE, ...extra })
+const chargeJson = (extra: object = {}) => JSON.stringify({ ...CHARGE, ...extra })
 /** A valid charge whose JSON has this number of bytes. */
-const padded = (bytes: number) => charge({ note: 'x'.repeat(bytes - charge({ note: '' }).length) })
+const paddedChargeJson = (bytes: number) =>
+  chargeJson({ note: 'x'.repeat(bytes - chargeJson({ note: '' }).length) })
 
 describe('415', () => {
   const refusal = { status: 415, body: { error: 'Content-Type must be application/json' } }
@@ -41,12 +42,12 @@ describe('415', () => {
     'json',
     'text/plain; charset=application/json',
   ])('for the type %s', async type => {
-    expect(await post(charge(), { 'content-type': type })).toEqual(refusal)
+    expect(await post(chargeJson(), { 'content-type': type })).toEqual(refusal)
   })
 
   test.each(['gzip', 'br', 'deflate, gzip'])('for the encoding %s', async encoding => {
     const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
-    expect(await post(charge(), headers)).toEqual(refusal)
+    expect(await post(chargeJson(), headers)).toEqual(refusal)
   })
 
   test.each([
@@ -56,12 +57,12 @@ describe('415', () => {
     'text/json',
     'application/vnd.api+json',
   ])('never for %s', async type => {
-    expect((await post(charge(), { 'content-type': type })).status).toBe(200)
+    expect((await post(chargeJson(), { 'content-type': type })).status).toBe(200)
   })
 
   test('never without a Content-Type', async () => {
-    expect((await post(charge())).status).toBe(200)
-    expect((await post(charge(), { 'content-encoding': 'identity' })).status).toBe(200)
+    expect((await post(chargeJson())).status).toBe(200)
+    expect((await post(chargeJson(), { 'content-encoding': 'identity' })).status).toBe(200)
   })
 })
 
@@ -69,14 +70,14 @@ describe('413', () => {
   const refusal = { status: 413, body: { error: 'Payload too large' } }
 
   /** Sends pieces without a Content-Length; `last` false never ends the body. */
-  async function sendChunks(pieces: string[], last = true) {
+  async function sendChunks(pieces: string[], isComplete = true) {
     const sent = request(`${api.url}/api/transactions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'transfer-encoding': 'chunked' },
     })
     sent.on('error', () => {})
     for (const piece of pieces) sent.write(piece)
-    if (last) sent.end()
+    if (isComplete) sent.end()
     const [response] = (await once(sent, 'response')) as [IncomingMessage]
     let text = ''
     for await (const chunk of response) text += chunk
@@ -85,8 +86,8 @@ describe('413', () => {
   }
 
   test('64 KiB are accepted, one byte more is refused', async () => {
-    expect((await post(padded(BYTES_MAX))).status).toBe(200)
-    expect(await post(padded(BYTES_MAX + 1))).toEqual(refusal)
+    expect((await post(paddedChargeJson(BYTES_MAX))).status).toBe(200)
+    expect(await post(paddedChargeJson(BYTES_MAX + 1))).toEqual(refusal)
   })
 
   test('a too large Content-Length is refused before the body arrives', async () => {
@@ -95,19 +96,19 @@ describe('413', () => {
       `POST /api/transactions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n` +
         `Content-Length: 100000000\r\n\r\n{`,
     )
-    let answer = ''
+    let response = ''
     socket.on('data', chunk => {
-      answer += chunk
+      response += chunk
     })
-    await vi.waitFor(() => expect(answer).toContain('}'), { timeout: 10_000 })
-    expect(answer).toMatch(/^HTTP\/1\.1 413 [\s\S]*\{"error":"Payload too large"\}/)
+    await vi.waitFor(() => expect(response).toContain('}'), { timeout: 10_000 })
+    expect(response).toMatch(/^HTTP\/1\.1 413 [\s\S]*\{"error":"Payload too large"\}/)
     socket.destroy()
   })
 
   test('a chunked body has the same limit', async () => {
-    const whole = padded(BYTES_MAX)
+    const whole = paddedChargeJson(BYTES_MAX)
     expect((await sendChunks([whole.slice(0, 999), whole.slice(999)])).status).toBe(200)
-    const longer = padded(BYTES_MAX + 1)
+    const longer = paddedChargeJson(BYTES_MAX + 1)
     expect(await sendChunks([longer.slice(0, 999), longer.slice(999)])).toEqual(refusal)
   })
 
@@ -117,8 +118,8 @@ describe('413', () => {
   })
 
   test('the next request works', async () => {
-    await post(padded(10 * BYTES_MAX))
-    expect((await post(charge())).status).toBe(200)
+    await post(paddedChargeJson(10 * BYTES_MAX))
+    expect((await post(chargeJson())).status).toBe(200)
   })
 })
 
@@ -177,20 +178,20 @@ describe('422, as one message on POST /transactions and by field elsewhere', () 
     async text => {
       const message = 'body must be a JSON object'
       expect(await post(text)).toEqual({ status: 422, body: { errors: message } })
-      const answer = await post(text, {}, sandbox)
-      expect(answer).toEqual({ status: 422, body: { errors: { body: [message] } } })
+      const response = await post(text, {}, sandbox)
+      expect(response).toEqual({ status: 422, body: { errors: { body: [message] } } })
     },
   )
 
   test('for a value that the field does not have', async () => {
-    const answer = await post('{"outcome":"lost"}', {}, sandbox)
+    const response = await post('{"outcome":"lost"}', {}, sandbox)
     const errors = { outcome: ['outcome must be paid, failed or expired'] }
-    expect(answer).toEqual({ status: 422, body: { errors } })
+    expect(response).toEqual({ status: 422, body: { errors } })
   })
 
   test('for more than 32 levels of nesting, counted from the body', async () => {
     const nested = (levels: number) =>
-      `${charge().slice(0, -1)},"metadata":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`
+      `${chargeJson().slice(0, -1)},"metadata":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`
     expect((await post(nested(30))).status).toBe(200)
     const refusal = {
       status: 422,
@@ -228,28 +229,28 @@ describe('a number that JSON readers would round', () => {
   })
 
   test('as an amount is refused as an amount', async () => {
-    const { status, body } = await post(charge().replace('1500', '9007199254740993'))
+    const { status, body } = await post(chargeJson().replace('1500', '9007199254740993'))
     expect(status).toBe(422)
     expect(body.errors).toMatch(/^amount must be a whole number of cents/)
   })
 
   test('is accepted as text; so are fractions, safe integers and 1e21', async () => {
     const metadata = { a: '9007199254740993', b: 0.12345678901234568, c: 9007199254740991, d: 1e21 }
-    const text = charge({ metadata })
+    const text = chargeJson({ metadata })
     expect(await post(text)).toMatchObject({ status: 200, body: { data: { metadata } } })
   })
 })
 
 describe('parsing a body', () => {
   test('takes the last of duplicate keys', async () => {
-    const text = `{"amount":1,${charge().slice(1, -1)},"amount":777}`
+    const text = `{"amount":1,${chargeJson().slice(1, -1)},"amount":777}`
     expect(await post(text)).toMatchObject({ status: 200, body: { data: { amount: 777 } } })
-    const worse = `{${charge().slice(1, -1)},"amount":1}`
+    const worse = `{${chargeJson().slice(1, -1)},"amount":1}`
     expect((await post(worse)).status).toBe(422)
   })
 
   test('accepts a byte order mark and every Unicode character', async () => {
-    const text = `\ufeff${charge({ metadata: { note: 'ação 😀' } })}`
+    const text = `\ufeff${chargeJson({ metadata: { note: 'ação 😀' } })}`
     expect(await post(text)).toMatchObject({
       status: 200,
       body: { data: { metadata: { note: 'ação 😀' } } },
@@ -268,7 +269,7 @@ describe('parsing a body', () => {
       'expires_in',
     ]
     for (const value of [null, '']) {
-      const text = charge(Object.fromEntries(optional.map(name => [name, value])))
+      const text = chargeJson(Object.fromEntries(optional.map(name => [name, value])))
       expect(await post(text)).toMatchObject({ status: 200, body: { data: { metadata: null } } })
     }
   })
@@ -276,19 +277,19 @@ describe('parsing a body', () => {
 
 test('a client that disconnects within a body causes no warning in the log', async () => {
   const mark = `hung-up-${Date.now()}`
-  const logged = followLog()
+  const readLog = followLog()
   const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
   socket.write(
     `POST /api/transactions HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${mark}\r\n` +
       `Authorization: Bearer ${token}\r\nContent-Length: 100\r\n\r\n{"a":`,
   )
-  const linesOfIt = () =>
-    logged()
+  const findRequestLines = () =>
+    readLog()
       .split('\n')
       .filter(line => line.includes(mark))
   setTimeout(() => socket.destroy(), 200)
-  await vi.waitFor(() => expect(linesOfIt().join()).toContain('request completed'), {
+  await vi.waitFor(() => expect(findRequestLines().join()).toContain('request completed'), {
     timeout: 20_000,
   })
-  expect(linesOfIt().filter(line => !line.includes('"level":"debug"'))).toEqual([])
+  expect(findRequestLines().filter(line => !line.includes('"level":"debug"'))).toEqual([])
 })

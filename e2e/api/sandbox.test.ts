@@ -5,15 +5,15 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 import { call } from '#lib/testing/call.ts'
-import { LISTS, ORDER } from '#lib/testing/lists.ts'
+import { LISTS, WITHDRAWAL } from '#lib/testing/lists.ts'
 import {
   type Api,
   CHARGE,
   expectBalancedBooks,
+  fundMerchant,
   makeMerchant,
   makeToken,
-  openApi,
-  receive,
+  startApiWithMerchant,
 } from '#lib/testing/stage.ts'
 
 const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
@@ -22,22 +22,22 @@ let api: Api
 let merchant: Account
 let token: string
 beforeAll(async () => {
-  ;({ api, merchant, token } = await openApi())
-  await receive(merchant, 1_000_000)
+  ;({ api, merchant, token } = await startApiWithMerchant())
+  await fundMerchant(merchant, 1_000_000)
 })
 afterAll(async () => {
   await expectBalancedBooks(merchant.id)
   await api.close()
 })
 
-const ask = (method: string, path: string, body?: unknown, caller = token) =>
+const callApi = (method: string, path: string, body?: unknown, caller = token) =>
   call(api.url, method, path, { token: caller, body })
-const balance = async () => (await ask('GET', '/account')).body.balance
+const readBalance = async () => (await callApi('GET', '/account')).body.balance
 const countEvents = () => db().event.count({ where: { accountId: merchant.id } })
 
 async function create(path: string, extra: object = {}): Promise<string> {
-  const order = path === '/transactions' ? CHARGE : ORDER
-  const { data } = (await ask('POST', path, { ...order, ...extra })).body
+  const order = path === '/transactions' ? CHARGE : WITHDRAWAL
+  const { data } = (await callApi('POST', path, { ...order, ...extra })).body
   return data.transaction_id ?? data.id
 }
 
@@ -48,61 +48,63 @@ describe('POST /sandbox/transactions/{id}', () => {
     ['expired', 0],
   ])('%s: returns the charge, with one event and %i cents more', async (outcome, more) => {
     const id = await create('/transactions')
-    const [before, events] = [await balance(), await countEvents()]
-    const { status, body } = await ask('POST', `/sandbox/transactions/${id}`, { outcome })
+    const [before, events] = [await readBalance(), await countEvents()]
+    const { status, body } = await callApi('POST', `/sandbox/transactions/${id}`, { outcome })
     expect(status).toBe(200)
     expect(Object.keys(body)).toEqual(['status', 'data'])
-    expect(body).toEqual((await ask('GET', `/transactions/${id}`)).body)
+    expect(body).toEqual((await callApi('GET', `/transactions/${id}`)).body)
     expect(body.data.status).toBe(outcome)
-    expect(await balance()).toBe(before + more)
+    expect(await readBalance()).toBe(before + more)
     expect(await countEvents()).toBe(events + 1)
   })
 
   test('a payment overrides an expiry and a failure', async () => {
     for (const outcome of ['expired', 'failed']) {
       const id = await create('/transactions')
-      const before = await balance()
-      await ask('POST', `/sandbox/transactions/${id}`, { outcome })
-      const { status, body } = await ask('POST', `/sandbox/transactions/${id}`, { outcome: 'paid' })
+      const before = await readBalance()
+      await callApi('POST', `/sandbox/transactions/${id}`, { outcome })
+      const { status, body } = await callApi('POST', `/sandbox/transactions/${id}`, {
+        outcome: 'paid',
+      })
       expect([status, body.data.status]).toEqual([200, 'paid'])
-      expect(await balance()).toBe(before + CHARGE.amount)
+      expect(await readBalance()).toBe(before + CHARGE.amount)
     }
   })
 
   test('of twenty concurrent payments one succeeds', async () => {
     const id = await create('/transactions')
-    const before = await balance()
-    const answers = await Promise.all(
+    const before = await readBalance()
+    const responses = await Promise.all(
       Array.from({ length: 20 }, () =>
-        ask('POST', `/sandbox/transactions/${id}`, { outcome: 'paid' }),
+        callApi('POST', `/sandbox/transactions/${id}`, { outcome: 'paid' }),
       ),
     )
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    expect(answers.filter(({ status }) => status === 409)).toHaveLength(19)
-    expect(await balance()).toBe(before + CHARGE.amount)
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(responses.filter(({ status }) => status === 409)).toHaveLength(19)
+    expect(await readBalance()).toBe(before + CHARGE.amount)
   })
 
   test('a charge that is about to fail can be failed, and only once', async () => {
     const id = await create('/transactions', { client_email: 'fail@example.com' })
-    const failed = await ask('POST', `/sandbox/transactions/${id}`, { outcome: 'failed' })
+    const failed = await callApi('POST', `/sandbox/transactions/${id}`, { outcome: 'failed' })
     expect(failed.body.data.status).toBe('failed')
-    expect((await ask('POST', `/sandbox/transactions/${id}`, { outcome: 'failed' })).status).toBe(
-      409,
-    )
+    expect(
+      (await callApi('POST', `/sandbox/transactions/${id}`, { outcome: 'failed' })).status,
+    ).toBe(409)
   })
 })
 
 describe('POST /sandbox/withdrawals/{id}', () => {
   test('approved: the amount is gone; the withdrawal has its time and end-to-end id', async () => {
-    const before = await balance()
+    const before = await readBalance()
     const id = await create('/withdrawals', { amount: 3_000 })
     const events = await countEvents()
-    const { status, body } = await ask('POST', `/sandbox/withdrawals/${id}`, {
+    const { status, body } = await callApi('POST', `/sandbox/withdrawals/${id}`, {
       outcome: 'approved',
     })
     expect(status).toBe(200)
     expect(Object.keys(body)).toEqual(['data'])
-    expect(body).toEqual((await ask('GET', `/withdrawals/${id}`)).body)
+    expect(body).toEqual((await callApi('GET', `/withdrawals/${id}`)).body)
     expect(body.data).toMatchObject({
       status: 'approved',
       approved_at: expect.stringMatching(MICROSECONDS),
@@ -110,7 +112,7 @@ describe('POST /sandbox/withdrawals/{id}', () => {
       rejected_at: null,
       rejection_reason: null,
     })
-    expect(await balance()).toBe(before - 3_000)
+    expect(await readBalance()).toBe(before - 3_000)
     expect(await countEvents()).toBe(events + 1)
   })
 
@@ -119,35 +121,37 @@ describe('POST /sandbox/withdrawals/{id}', () => {
     ['Key not found', 'Key not found'],
     ['  ção 😀 ', 'ção 😀'],
     [null, 'Rejected at the simulated bank'],
-  ])('rejected: the amount is back, with the reason %j', async (reason, told) => {
-    const before = await balance()
+  ])('rejected: the amount is back, with the reason %j', async (reason, expectedReason) => {
+    const before = await readBalance()
     const id = await create('/withdrawals', { amount: 3_000 })
     const sent = { outcome: 'rejected', reason }
-    const { status, body } = await ask('POST', `/sandbox/withdrawals/${id}`, sent)
+    const { status, body } = await callApi('POST', `/sandbox/withdrawals/${id}`, sent)
     expect(status).toBe(200)
     expect(body.data).toMatchObject({
       status: 'rejected',
-      rejection_reason: told,
+      rejection_reason: expectedReason,
       rejected_at: expect.stringMatching(MICROSECONDS),
       approved_at: null,
     })
-    expect(await balance()).toBe(before)
+    expect(await readBalance()).toBe(before)
   })
 
   test('of twenty concurrent approvals and rejections one succeeds', async () => {
-    const before = await balance()
+    const before = await readBalance()
     const id = await create('/withdrawals')
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, nth) =>
-        ask('POST', `/sandbox/withdrawals/${id}`, { outcome: nth % 2 ? 'approved' : 'rejected' }),
+        callApi('POST', `/sandbox/withdrawals/${id}`, {
+          outcome: nth % 2 ? 'approved' : 'rejected',
+        }),
       ),
     )
-    const won = answers.filter(({ status }) => status === 200)
+    const won = responses.filter(({ status }) => status === 200)
     expect(won).toHaveLength(1)
-    expect(answers.filter(({ status }) => status === 409)).toHaveLength(19)
-    const { status } = (await ask('GET', `/withdrawals/${id}`)).body.data
+    expect(responses.filter(({ status }) => status === 409)).toHaveLength(19)
+    const { status } = (await callApi('GET', `/withdrawals/${id}`)).body.data
     expect(status).toBe(won[0]?.body.data.status)
-    expect(await balance()).toBe(status === 'approved' ? before - ORDER.amount : before)
+    expect(await readBalance()).toBe(status === 'approved' ? before - WITHDRAWAL.amount : before)
   })
 })
 
@@ -161,19 +165,19 @@ describe.each([
   },
 ])('POST /sandbox$path/{id}', ({ path, kind, final, outcomes }) => {
   const decide = (id: string, body: unknown, caller = token) =>
-    ask('POST', `/sandbox${path}/${id}`, body, caller)
+    callApi('POST', `/sandbox${path}/${id}`, body, caller)
 
   test('409 once it is final, without an effect', async () => {
     for (const first of final) {
       const id = await create(path)
       expect((await decide(id, { outcome: first })).status).toBe(200)
-      const [before, events] = [await balance(), await countEvents()]
+      const [before, events] = [await readBalance(), await countEvents()]
       for (const outcome of outcomes) {
         const { status, text, headers } = await decide(id, { outcome })
         expect([status, text]).toEqual([409, `{"error":"${kind} is already ${first}"}`])
         expect(headers.get('x-error-code')).toBe('already_final')
       }
-      expect([await balance(), await countEvents()]).toEqual([before, events])
+      expect([await readBalance(), await countEvents()]).toEqual([before, events])
     }
   })
 
@@ -187,27 +191,29 @@ describe.each([
   test('404 for an object of another account as for an unknown one, without an effect', async () => {
     const id = await create(path)
     const stranger = await makeToken((await makeMerchant()).id)
-    const answers = [await decide(id, { outcome: outcomes[0] }, stranger)]
+    const responses = [await decide(id, { outcome: outcomes[0] }, stranger)]
     for (const missing of [newId(), 'nobody', '%F0%9F%98%80']) {
-      answers.push(await decide(missing, { outcome: outcomes[0] }))
+      responses.push(await decide(missing, { outcome: outcomes[0] }))
     }
-    for (const { status, text } of answers) {
+    for (const { status, text } of responses) {
       expect([status, text]).toEqual([404, `{"error":"${kind} not found"}`])
     }
-    expect((await ask('GET', `${path}/${id}`)).body.data.status).toBe('pending')
+    expect((await callApi('GET', `${path}/${id}`)).body.data.status).toBe('pending')
   })
 
   test('cannot decide a live object', async () => {
     const list = LISTS.find(one => one.path === path)
-    const live = await list?.write(merchant.id, { mode: 'live' })
-    const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
-    const all = { ...wanted, permissions: [...PERMISSIONS] }
+    const live = await list?.insert(merchant.id, { mode: 'live' })
+    const tokenOptions = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
+    const all = { ...tokenOptions, permissions: [...PERMISSIONS] }
     const { token: caller } = await issueToken(all, { type: 'system' })
     const id = live?.id ?? ''
     const inLive = await decide(id, { outcome: outcomes[0] }, caller)
     expect([inLive.status, inLive.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
     expect((await decide(id, { outcome: outcomes[0] })).status).toBe(404)
-    expect((await ask('GET', `${path}/${id}`, undefined, caller)).body.data.status).toBe('pending')
+    expect((await callApi('GET', `${path}/${id}`, undefined, caller)).body.data.status).toBe(
+      'pending',
+    )
     // Inserted without a ledger entry: it must not be part of the balance check.
     await db().withdrawal.deleteMany({ where: { id } })
   })
@@ -247,6 +253,6 @@ describe.each([
         expect([status, Object.keys(body.errors)]).toEqual([422, ['reason']])
       }
     }
-    expect((await ask('GET', `${path}/${id}`)).body.data.status).toBe('pending')
+    expect((await callApi('GET', `${path}/${id}`)).body.data.status).toBe('pending')
   })
 })

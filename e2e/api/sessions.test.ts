@@ -13,14 +13,14 @@ import type { Permission } from '#lib/rooms/tokens/schema.ts'
 import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
 import { endSession, openSession } from '#lib/services/people/sessions.ts'
 import { call } from '#lib/testing/call.ts'
-import { ORDER } from '#lib/testing/lists.ts'
+import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import {
   type Api,
   CHARGE,
   expectBalancedBooks,
+  fundMerchant,
   makeMerchant,
   makeToken,
-  receive,
   startApi,
 } from '#lib/testing/stage.ts'
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   merchant = await makeMerchant('Loja da Sessão')
-  await receive(merchant, 50_000)
+  await fundMerchant(merchant, 50_000)
   secret = await signIn(merchant, 'owner')
 })
 afterAll(() => api.close())
@@ -47,15 +47,15 @@ async function signIn({ id: accountId }: Account, role: Role): Promise<string> {
   return openSession(user.id, DEVICE)
 }
 
-const origin = () => ({ origin: env().PUBLIC_URL })
-const cookie = (value = secret) => ({ cookie: `a=b; ${cookieNames().session}=${value}; z=1` })
+const originHeader = () => ({ origin: env().PUBLIC_URL })
+const cookieHeader = (value = secret) => ({ cookie: `a=b; ${cookieNames().session}=${value}; z=1` })
 /** The headers that the pages send beside the cookie. */
-const page = (value = secret, account: string = merchant.id, mode = 'test') => ({
-  ...cookie(value),
+const makePageHeaders = (value = secret, account: string = merchant.id, mode = 'test') => ({
+  ...cookieHeader(value),
   'troco-mode': mode,
   'troco-account': account,
 })
-const ask = (
+const callApi = (
   method: string,
   path: string,
   headers: Record<string, string>,
@@ -66,20 +66,20 @@ const ask = (
 const READS = ['/account', '/transactions', '/withdrawals', '/events']
 const WRITES: [string, unknown][] = [
   ['/transactions', CHARGE],
-  ['/withdrawals', ORDER],
+  ['/withdrawals', WITHDRAWAL],
 ]
 const unauthenticated = [401, '{"error":"Unauthenticated"}']
 
 describe('a cookie alone', () => {
   test('is 401 for reads and writes, whatever the Origin', async () => {
-    for (const headers of [cookie(), { ...cookie(), ...origin() }]) {
+    for (const headers of [cookieHeader(), { ...cookieHeader(), ...originHeader() }]) {
       for (const path of READS) {
-        const answer = await ask('GET', path, headers)
-        expect([answer.status, answer.text]).toEqual(unauthenticated)
-        expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+        const response = await callApi('GET', path, headers)
+        expect([response.status, response.text]).toEqual(unauthenticated)
+        expect(response.headers.get('www-authenticate')).toBe('Bearer')
       }
       for (const [path, body] of WRITES) {
-        expect((await ask('POST', path, headers, body)).status).toBe(401)
+        expect((await callApi('POST', path, headers, body)).status).toBe(401)
       }
     }
   })
@@ -91,30 +91,40 @@ describe('a cookie alone', () => {
     ['with a malformed account', { 'troco-account': 'mine' }],
     ['with an unknown account', { 'troco-account': newId() }],
   ])('is 401 %s', async (_what, wrong) => {
-    const answer = await ask('GET', '/account', { ...page(), ...wrong })
-    expect([answer.status, answer.text]).toEqual(unauthenticated)
+    const response = await callApi('GET', '/account', { ...makePageHeaders(), ...wrong })
+    expect([response.status, response.text]).toEqual(unauthenticated)
   })
 })
 
 describe('a member on a dashboard page', () => {
   test('reads the data of the account in the mode of the page', async () => {
-    const account = await ask('GET', '/account', page())
+    const account = await callApi('GET', '/account', makePageHeaders())
     expect([account.status, account.text]).toEqual([
       200,
       '{"name":"Loja da Sessão","balance":50000}',
     ])
-    expect((await ask('GET', '/account', page(secret, merchant.id, 'live'))).body.balance).toBe(0)
-    for (const path of READS) expect((await ask('GET', path, page())).status).toBe(200)
-    const upper = page(secret, merchant.id.toUpperCase())
-    expect((await ask('GET', '/account', upper)).status).toBe(200)
+    expect(
+      (await callApi('GET', '/account', makePageHeaders(secret, merchant.id, 'live'))).body.balance,
+    ).toBe(0)
+    for (const path of READS)
+      expect((await callApi('GET', path, makePageHeaders())).status).toBe(200)
+    const upper = makePageHeaders(secret, merchant.id.toUpperCase())
+    expect((await callApi('GET', '/account', upper)).status).toBe(200)
   })
 
   test('writes with the Origin of PUBLIC_URL', async () => {
     for (const [path, body] of WRITES) {
-      const { status } = await ask('POST', path, { ...page(), ...origin() }, body)
+      const { status } = await callApi(
+        'POST',
+        path,
+        { ...makePageHeaders(), ...originHeader() },
+        body,
+      )
       expect(status).toBe(200)
     }
-    expect((await ask('GET', '/account', page())).body.balance).toBe(50_000 - ORDER.amount)
+    expect((await callApi('GET', '/account', makePageHeaders())).body.balance).toBe(
+      50_000 - WITHDRAWAL.amount,
+    )
     await expectBalancedBooks(merchant.id)
   })
 
@@ -130,27 +140,27 @@ describe('a member on a dashboard page', () => {
     ['two origins', 'http://localhost:3000, https://evil.example'],
     ['empty', ''],
   ])('writes nothing with a wrong Origin: %s', async (_what, foreign) => {
-    const headers = { ...page(), ...(foreign === null ? {} : { origin: foreign }) }
+    const headers = { ...makePageHeaders(), ...(foreign === null ? {} : { origin: foreign }) }
     for (const [path, body] of WRITES) {
-      const { status, text, headers: told } = await ask('POST', path, headers, body)
+      const { status, text, headers: responseHeaders } = await callApi('POST', path, headers, body)
       expect([status, text]).toEqual([403, '{"error":"Cross-origin request refused"}'])
-      expect(told.get('x-error-code')).toBe('cross_origin')
+      expect(responseHeaders.get('x-error-code')).toBe('cross_origin')
     }
     const where = { accountId: merchant.id }
     expect(await db().withdrawal.count({ where })).toBe(0)
     expect(await db().charge.count({ where })).toBe(1)
-    expect((await ask('GET', '/account', headers)).status).toBe(200)
+    expect((await callApi('GET', '/account', headers)).status).toBe(200)
   })
 
   test('of another account gets 401, whether the account exists or not', async () => {
     const stranger = await signIn(await makeMerchant(), 'owner')
     for (const account of [merchant.id, newId()]) {
       for (const path of READS) {
-        const answer = await ask('GET', path, page(stranger, account))
-        expect([answer.status, answer.text]).toEqual(unauthenticated)
+        const response = await callApi('GET', path, makePageHeaders(stranger, account))
+        expect([response.status, response.text]).toEqual(unauthenticated)
       }
-      const headers = { ...page(stranger, account), ...origin() }
-      expect((await ask('POST', '/transactions', headers, CHARGE)).status).toBe(401)
+      const headers = { ...makePageHeaders(stranger, account), ...originHeader() }
+      expect((await callApi('POST', '/transactions', headers, CHARGE)).status).toBe(401)
     }
   })
 
@@ -160,16 +170,19 @@ describe('a member on a dashboard page', () => {
       where: { user: { memberships: { some: { accountId: merchant.id, role: 'owner' } } } },
     })
     await db().membership.create({ data: { accountId: other.id, userId, role: 'viewer' } })
-    expect((await ask('GET', '/account', page(secret, other.id))).body.name).toBe('Outra')
-    const headers = { ...page(secret, other.id), ...origin() }
-    expect((await ask('POST', '/transactions', headers, CHARGE)).status).toBe(403)
-    const mine = { ...page(), ...origin() }
-    expect((await ask('POST', '/transactions', mine, CHARGE)).status).toBe(200)
+    expect((await callApi('GET', '/account', makePageHeaders(secret, other.id))).body.name).toBe(
+      'Outra',
+    )
+    const headers = { ...makePageHeaders(secret, other.id), ...originHeader() }
+    expect((await callApi('POST', '/transactions', headers, CHARGE)).status).toBe(403)
+    const mine = { ...makePageHeaders(), ...originHeader() }
+    expect((await callApi('POST', '/transactions', mine, CHARGE)).status).toBe(200)
   })
 
   test('whose membership, user or session ended is refused from the next request', async () => {
     const secrets = [secret, await signIn(merchant, 'owner'), await signIn(merchant, 'owner')]
-    for (const one of secrets) expect((await ask('GET', '/account', page(one))).status).toBe(200)
+    for (const one of secrets)
+      expect((await callApi('GET', '/account', makePageHeaders(one))).status).toBe(200)
     await endSession(secrets[0] ?? '')
     const [, second, third] = await db().membership.findMany({
       where: { accountId: merchant.id, user: { sessions: { some: {} } } },
@@ -183,18 +196,24 @@ describe('a member on a dashboard page', () => {
       data: { disabledAt: new Date() },
     })
     for (const one of [...secrets, newSecret(), '', 'x', "' OR 1=1 --"]) {
-      const answer = await ask('GET', '/account', page(one))
-      expect([answer.status, answer.text]).toEqual(unauthenticated)
+      const response = await callApi('GET', '/account', makePageHeaders(one))
+      expect([response.status, response.text]).toEqual(unauthenticated)
     }
   })
 
   test('with the role viewer reads everything and writes nothing', async () => {
     const viewer = await signIn(merchant, 'viewer')
-    for (const path of READS) expect((await ask('GET', path, page(viewer))).status).toBe(200)
+    for (const path of READS)
+      expect((await callApi('GET', path, makePageHeaders(viewer))).status).toBe(200)
     for (const [path, body] of WRITES) {
-      const answer = await ask('POST', path, { ...page(viewer), ...origin() }, body)
+      const response = await callApi(
+        'POST',
+        path,
+        { ...makePageHeaders(viewer), ...originHeader() },
+        body,
+      )
       const permission = `${path.slice(1)}:write`
-      expect([answer.status, answer.text]).toEqual([
+      expect([response.status, response.text]).toEqual([
         403,
         `{"error":"Permission denied: ${permission}"}`,
       ])
@@ -204,21 +223,21 @@ describe('a member on a dashboard page', () => {
   test('of a suspended account can read, and a write is 403 Account not active', async () => {
     await suspendAccount(merchant.id, 'test', ACTOR)
     for (const path of READS) {
-      expect((await ask('GET', path, page())).status).toBe(200)
-      expect((await ask('HEAD', path, page())).status).toBe(200)
+      expect((await callApi('GET', path, makePageHeaders())).status).toBe(200)
+      expect((await callApi('HEAD', path, makePageHeaders())).status).toBe(200)
     }
     for (const [path, body] of WRITES) {
-      for (const headers of [{ ...page(), ...origin() }, page()]) {
-        const answer = await ask('POST', path, headers, body)
-        expect([answer.status, answer.text]).toEqual([403, '{"error":"Account not active"}'])
+      for (const headers of [{ ...makePageHeaders(), ...originHeader() }, makePageHeaders()]) {
+        const response = await callApi('POST', path, headers, body)
+        expect([response.status, response.text]).toEqual([403, '{"error":"Account not active"}'])
       }
     }
   })
 
   test('cannot write in live mode while no bank is configured', async () => {
-    const headers = { ...page(secret, merchant.id, 'live'), ...origin() }
-    const answer = await ask('POST', '/transactions', headers, CHARGE)
-    expect([answer.status, answer.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
+    const headers = { ...makePageHeaders(secret, merchant.id, 'live'), ...originHeader() }
+    const response = await callApi('POST', '/transactions', headers, CHARGE)
+    expect([response.status, response.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
   })
 })
 
@@ -234,47 +253,48 @@ test.each([
   for (const nextauth of [['callback', 'credentials'], ['signout'], ['signin', 'openid']]) {
     const url = `${env().PUBLIC_URL}/api/auth/${nextauth.join('/')}`
     const request = new Request(url, { method: 'POST', headers, body: '' })
-    const answer = await POST(request as NextRequest, { params: Promise.resolve({ nextauth }) })
-    expect([answer.status, answer.headers.get('x-error-code')]).toEqual([403, 'cross_origin'])
+    const response = await POST(request as NextRequest, { params: Promise.resolve({ nextauth }) })
+    expect([response.status, response.headers.get('x-error-code')]).toEqual([403, 'cross_origin'])
   }
 })
 
 test('a page of PUBLIC_URL may sign in, and any origin may read', () => {
   const url = `${env().PUBLIC_URL}/api/auth/x`
-  expect(refuseCrossSite(new Request(url, { method: 'POST', headers: origin() }))).toBeNull()
+  expect(refuseCrossSite(new Request(url, { method: 'POST', headers: originHeader() }))).toBeNull()
   expect(refuseCrossSite(new Request(url))).toBeNull()
 })
 
 describe('the life of a session', () => {
-  const lastUse = async () =>
+  const readLastUse = async () =>
     (await db().userSession.findFirstOrThrow({ where: { secretHash: hashSecret(secret) } }))
       .lastUsedAt
-  const letIdle = () => db().$executeRaw`
+  const makeSessionIdle = () => db().$executeRaw`
     UPDATE user_sessions SET last_used_at = now() - interval '11 hours'
     WHERE secret_hash = ${hashSecret(secret)}`
 
   test('is not extended by what pages read in the background', async () => {
-    await letIdle()
-    const idle = await lastUse()
+    await makeSessionIdle()
+    const idle = await readLastUse()
     for (const path of [...READS, '/dashboard/home', '/dashboard/webhooks/deliveries']) {
       for (const method of ['GET', 'HEAD']) {
-        expect((await ask(method, path, page())).status, path).toBe(200)
+        expect((await callApi(method, path, makePageHeaders())).status, path).toBe(200)
       }
     }
-    expect(await lastUse()).toEqual(idle)
+    expect(await readLastUse()).toEqual(idle)
   })
 
   test('is extended by a write and by opening a page', async () => {
-    await letIdle()
+    await makeSessionIdle()
     const began = Date.now() - 60_000
-    expect((await ask('POST', '/transactions', { ...page(), ...origin() }, CHARGE)).status).toBe(
-      200,
-    )
-    expect((await lastUse()).getTime()).toBeGreaterThan(began)
-    await letIdle()
+    expect(
+      (await callApi('POST', '/transactions', { ...makePageHeaders(), ...originHeader() }, CHARGE))
+        .status,
+    ).toBe(200)
+    expect((await readLastUse()).getTime()).toBeGreaterThan(began)
+    await makeSessionIdle()
     // As every page does in lib/edge/session/current.ts.
     await readSession(secret)
-    expect((await lastUse()).getTime()).toBeGreaterThan(began)
+    expect((await readLastUse()).getTime()).toBeGreaterThan(began)
   })
 })
 
@@ -282,25 +302,25 @@ describe('a token beside a cookie', () => {
   test('decides the account, the mode and the permissions', async () => {
     const other = await makeMerchant('Do Token')
     const token = await makeToken(other.id, { permissions: ['account:read' as Permission] })
-    const headers = { ...page(secret, merchant.id, 'live'), ...origin() }
-    const answer = await ask('GET', '/account', headers, undefined, token)
-    expect(answer.text).toBe('{"name":"Do Token","balance":0}')
-    const denied = await ask('POST', '/transactions', headers, CHARGE, token)
+    const headers = { ...makePageHeaders(secret, merchant.id, 'live'), ...originHeader() }
+    const response = await callApi('GET', '/account', headers, undefined, token)
+    expect(response.text).toBe('{"name":"Do Token","balance":0}')
+    const denied = await callApi('POST', '/transactions', headers, CHARGE, token)
     expect(denied.text).toBe('{"error":"Permission denied: transactions:write"}')
   })
 
   test('is 401 if it is invalid, whatever the cookie', async () => {
     for (const authorization of ['Bearer nobody', 'Basic YTpi', 'Bearer']) {
-      const answer = await ask('GET', '/account', { ...page(), authorization })
-      expect([answer.status, answer.text]).toEqual(unauthenticated)
+      const response = await callApi('GET', '/account', { ...makePageHeaders(), authorization })
+      expect([response.status, response.text]).toEqual(unauthenticated)
     }
   })
 
   test('needs no Origin, and the response has no CORS header', async () => {
     const token = await makeToken(merchant.id)
     const headers = { origin: 'https://shop.example' }
-    const answer = await ask('POST', '/transactions', headers, CHARGE, token)
-    expect(answer.status).toBe(200)
-    expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+    const response = await callApi('POST', '/transactions', headers, CHARGE, token)
+    expect(response.status).toBe(200)
+    expect(response.headers.get('access-control-allow-origin')).toBeNull()
   })
 })

@@ -7,16 +7,16 @@ import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
-import { type Answered, call } from '#lib/testing/call.ts'
-import { ORDER } from '#lib/testing/lists.ts'
+import { type ApiResponse, call } from '#lib/testing/call.ts'
+import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import {
   type Api,
   CHARGE,
   expectBalancedBooks,
+  fundMerchant,
   makeMerchant,
   makeToken,
   openCharge,
-  receive,
   startApi,
 } from '#lib/testing/stage.ts'
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   merchant = await makeMerchant()
-  await receive(merchant, 1_000_000)
+  await fundMerchant(merchant, 1_000_000)
   token = await makeToken(merchant.id)
 })
 afterAll(async () => {
@@ -40,10 +40,10 @@ afterAll(async () => {
   await api.close()
 })
 
-const place = (nth: number) => (nth % 2 === 0 ? api.url : second.url)
+const processUrl = (nth: number) => (nth % 2 === 0 ? api.url : second.url)
 const post = (url: string, path: string, key: string, body: unknown) =>
   call(url, 'POST', path, { token, key, body })
-const isReplay = ({ headers }: Answered) => headers.get('idempotent-replayed') === 'true'
+const isReplay = ({ headers }: ApiResponse) => headers.get('idempotent-replayed') === 'true'
 
 describe('one key in two processes', () => {
   const countCharges = () => db().charge.count({ where: { accountId: merchant.id } })
@@ -52,7 +52,7 @@ describe('one key in two processes', () => {
 
   test.each([
     ['a charge', async () => '/transactions', CHARGE, countCharges],
-    ['a withdrawal', async () => '/withdrawals', ORDER, countWithdrawals],
+    ['a withdrawal', async () => '/withdrawals', WITHDRAWAL, countWithdrawals],
     [
       'a decision',
       async () => `/sandbox/transactions/${(await openCharge(merchant)).id}`,
@@ -64,15 +64,15 @@ describe('one key in two processes', () => {
     async (_, pathOf, body, count) => {
       const path = await pathOf()
       const [key, before] = [newId(), await count()]
-      const answers = await Promise.all(
-        Array.from({ length: 40 }, (_none, nth) => post(place(nth), path, key, body)),
+      const responses = await Promise.all(
+        Array.from({ length: 40 }, (_none, nth) => post(processUrl(nth), path, key, body)),
       )
-      answers.push(await post(api.url, path, key, body), await post(second.url, path, key, body))
-      const [first] = answers
-      expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
+      responses.push(await post(api.url, path, key, body), await post(second.url, path, key, body))
+      const [first] = responses
+      expect(new Set(responses.map(({ status, text }) => `${status} ${text}`))).toEqual(
         new Set([`200 ${first?.text}`]),
       )
-      expect(answers.filter(answer => !isReplay(answer))).toHaveLength(1)
+      expect(responses.filter(response => !isReplay(response))).toHaveLength(1)
       expect(await count()).toBe(before + 1)
       await expectBalancedBooks(merchant.id)
     },
@@ -81,32 +81,32 @@ describe('one key in two processes', () => {
   test('with two bodies: one acts, and the other is refused', async () => {
     const key = newId()
     const bodies = [CHARGE, { ...CHARGE, amount: 777 }]
-    const answers = await Promise.all(
-      bodies.map((body, nth) => post(place(nth), '/transactions', key, body)),
+    const responses = await Promise.all(
+      bodies.map((body, nth) => post(processUrl(nth), '/transactions', key, body)),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 422])
   })
 
   test.each([
     ['/transactions', CHARGE],
-    ['/withdrawals', ORDER],
+    ['/withdrawals', WITHDRAWAL],
   ])('after a process is killed, %s repeated on another one exists once', async (path, body) => {
     const doomed = await startApiProcess()
     const keys = Array.from({ length: 60 }, () => newId())
-    const heard = new Map<string, string>()
-    const asked = keys.map(async key => {
-      const answer = await post(doomed.url, path, key, body).catch(() => null)
-      if (answer?.status === 200) heard.set(key, answer.text)
-      if (heard.size === 10) await doomed.close()
+    const responseTexts = new Map<string, string>()
+    const requests = keys.map(async key => {
+      const response = await post(doomed.url, path, key, body).catch(() => null)
+      if (response?.status === 200) responseTexts.set(key, response.text)
+      if (responseTexts.size === 10) await doomed.close()
     })
-    await Promise.all(asked)
-    expect(heard.size).toBeGreaterThanOrEqual(10)
+    await Promise.all(requests)
+    expect(responseTexts.size).toBeGreaterThanOrEqual(10)
 
     const where = { accountId: merchant.id }
     const again = await Promise.all(keys.map(key => post(api.url, path, key, body)))
     expect(again.filter(({ status }) => status !== 200)).toEqual([])
     for (const [nth, key] of keys.entries()) {
-      if (heard.has(key)) expect(again[nth]?.text).toBe(heard.get(key))
+      if (responseTexts.has(key)) expect(again[nth]?.text).toBe(responseTexts.get(key))
     }
     const charges = await db().charge.count({ where: { ...where, status: 'pending' } })
     const withdrawals = await db().withdrawal.count({ where })
@@ -116,35 +116,38 @@ describe('one key in two processes', () => {
 })
 
 describe('a change in one process applies to the next request in the other:', () => {
-  const read = (nth: number) => call(place(nth), 'GET', '/account', { token })
-  const create = (nth: number) => call(place(nth), 'POST', '/transactions', { token, body: CHARGE })
-  const both = async (ask: (nth: number) => Promise<Answered>) => [
-    (await ask(0)).status,
-    (await ask(1)).status,
+  const read = (nth: number) => call(processUrl(nth), 'GET', '/account', { token })
+  const create = (nth: number) =>
+    call(processUrl(nth), 'POST', '/transactions', { token, body: CHARGE })
+  const both = async (request: (nth: number) => Promise<ApiResponse>) => [
+    (await request(0)).status,
+    (await request(1)).status,
   ]
 
   test('a revoked token', async () => {
-    const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'leaked' }
-    const leaked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    const tokenOptions = { accountId: merchant.id, mode: 'test' as const, name: 'leaked' }
+    const leaked = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
     token = leaked.token
-    for (const ask of [read, create, read, create]) expect(await both(ask)).toEqual([200, 200])
+    for (const request of [read, create, read, create])
+      expect(await both(request)).toEqual([200, 200])
     await revokeToken(leaked.id, 'leaked', ACTOR)
-    for (const ask of [create, read]) expect(await both(ask)).toEqual([401, 401])
+    for (const request of [create, read]) expect(await both(request)).toEqual([401, 401])
   })
 
   test('a suspended account', async () => {
-    for (const ask of [read, create, read, create]) expect(await both(ask)).toEqual([200, 200])
+    for (const request of [read, create, read, create])
+      expect(await both(request)).toEqual([200, 200])
     await suspendAccount(merchant.id, 'test', ACTOR)
-    for (const ask of [create, read]) expect(await both(ask)).toEqual([403, 403])
+    for (const request of [create, read]) expect(await both(request)).toEqual([403, 403])
   })
 
   test('a changed balance', async () => {
-    const told: number[] = []
+    const balances: number[] = []
     for (let nth = 0; nth < 6; nth++) {
-      await call(place(nth), 'POST', '/withdrawals', { token, body: ORDER })
-      told.push((await read(nth + 1)).body.balance)
+      await call(processUrl(nth), 'POST', '/withdrawals', { token, body: WITHDRAWAL })
+      balances.push((await read(nth + 1)).body.balance)
     }
-    expect(told).toEqual([1, 2, 3, 4, 5, 6].map(times => 1_000_000 - times * ORDER.amount))
+    expect(balances).toEqual([1, 2, 3, 4, 5, 6].map(times => 1_000_000 - times * WITHDRAWAL.amount))
     await expectBalancedBooks(merchant.id)
   })
 })

@@ -92,13 +92,19 @@ test('the code of any charge parses to its amount, its location and a valid name
   const tokens: string[] = []
   for (const name of SHOPS) tokens.push(await makeToken((await makeMerchant(name)).id))
 
-  async function holds(body: { amount: number; metadata?: object }, shop: number): Promise<void> {
+  async function checkRequest(
+    body: { amount: number; metadata?: object },
+    shop: number,
+  ): Promise<void> {
     const token = tokens[shop]
-    const { status, body: answer } = await call(api.url, 'POST', '/transactions', { token, body })
+    const { status, body: responseBody } = await call(api.url, 'POST', '/transactions', {
+      token,
+      body,
+    })
     expect(status).toBe(200)
-    const { transaction_id, br_code, amount } = answer.data
+    const { transaction_id, br_code, amount } = responseBody.data
     expect(amount).toBe(body.amount)
-    expect(answer.data.metadata).toEqual(body.metadata ?? null)
+    expect(responseBody.data.metadata).toEqual(body.metadata ?? null)
     const reading = parseBrCode(br_code)
     expect(reading).toMatchObject({
       ok: true,
@@ -115,7 +121,10 @@ test('the code of any charge parses to its amount, its location and a valid name
     expect(read.body.data.br_code).toBe(br_code)
   }
   const shop = fc.nat({ max: SHOPS.length - 1 })
-  await fc.assert(fc.asyncProperty(request, shop, holds), { numRuns: RUNS, endOnFailure: true })
+  await fc.assert(fc.asyncProperty(request, shop, checkRequest), {
+    numRuns: RUNS,
+    endOnFailure: true,
+  })
 })
 
 test('twenty identical charges have twenty codes', async () => {

@@ -13,10 +13,10 @@ import {
   type Api,
   CHARGE,
   expectBalancedBooks,
+  fundMerchant,
   makeMerchant,
   makeToken,
-  openApi,
-  receive,
+  startApiWithMerchant,
 } from '#lib/testing/stage.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -27,7 +27,7 @@ let api: Api
 let merchant: Account
 let token: string
 beforeAll(async () => {
-  ;({ api, merchant, token } = await openApi())
+  ;({ api, merchant, token } = await startApiWithMerchant())
 })
 afterAll(async () => {
   await expectBalancedBooks(merchant.id)
@@ -39,23 +39,24 @@ interface Options {
   key?: string
 }
 
-const ask = (method: string, path: string, body?: unknown, options: Options = {}) =>
+const callApi = (method: string, path: string, body?: unknown, options: Options = {}) =>
   call(api.url, method, path, { token: options.caller ?? token, key: options.key, body })
 const refund = (charge: string, body?: unknown, options: Options = {}) =>
-  ask('POST', `/transactions/${charge}/refunds`, body, options)
-const list = (charge: string, query = '') => ask('GET', `/transactions/${charge}/refunds${query}`)
-const read = (charge: string, id: string) => ask('GET', `/transactions/${charge}/refunds/${id}`)
-const balance = async (caller = token) =>
-  (await ask('GET', '/account', undefined, { caller })).body.balance
+  callApi('POST', `/transactions/${charge}/refunds`, body, options)
+const list = (charge: string, query = '') =>
+  callApi('GET', `/transactions/${charge}/refunds${query}`)
+const read = (charge: string, id: string) => callApi('GET', `/transactions/${charge}/refunds/${id}`)
+const readBalance = async (caller = token) =>
+  (await callApi('GET', '/account', undefined, { caller })).body.balance
 
 async function openCharge(request: object = {}, caller = token): Promise<string> {
-  const { body } = await ask('POST', '/transactions', { ...CHARGE, ...request }, { caller })
+  const { body } = await callApi('POST', '/transactions', { ...CHARGE, ...request }, { caller })
   return body.data.transaction_id
 }
 
 async function payCharge(request: object = {}, caller = token): Promise<string> {
   const id = await openCharge(request, caller)
-  await ask('POST', `/sandbox/transactions/${id}`, { outcome: 'paid' }, { caller })
+  await callApi('POST', `/sandbox/transactions/${id}`, { outcome: 'paid' }, { caller })
   return id
 }
 
@@ -87,9 +88,9 @@ describe('POST /transactions/{id}/refunds', () => {
 
   test('the amount leaves the available balance at once', async () => {
     const charge = await payCharge()
-    const before = await balance()
+    const before = await readBalance()
     await refund(charge, { amount: 400 })
-    expect(await balance()).toBe(before - 400)
+    expect(await readBalance()).toBe(before - 400)
   })
 
   test('accepts the charge’s external_id in place of its id', async () => {
@@ -168,14 +169,14 @@ describe('POST /transactions/{id}/refunds', () => {
     const { status, text, headers } = await refund(charge, { amount: 501 }, { caller })
     expect([status, text]).toEqual([422, '{"errors":{"amount":["Insufficient balance"]}}'])
     expect(headers.get('x-error-code')).toBe('insufficient_balance')
-    expect(await balance(caller)).toBe(500)
+    expect(await readBalance(caller)).toBe(500)
     expect((await refund(charge, { amount: 500 }, { caller })).status).toBe(200)
     await expectBalancedBooks(poor.id)
   })
 
   test.each(['pending', 'expired', 'failed'])('409 for a charge that is %s', async outcome => {
     const charge = await openCharge()
-    if (outcome !== 'pending') await ask('POST', `/sandbox/transactions/${charge}`, { outcome })
+    if (outcome !== 'pending') await callApi('POST', `/sandbox/transactions/${charge}`, { outcome })
     const { status, text, headers } = await refund(charge)
     expect([status, text]).toEqual([409, '{"error":"Transaction is not paid"}'])
     expect(headers.get('x-error-code')).toBe('not_paid')
@@ -203,7 +204,7 @@ describe('POST /transactions/{id}/refunds', () => {
         expect(headers.get('x-error-code')).toBe('transaction_not_found')
       }
     }
-    expect(await balance(caller)).toBe(CHARGE.amount)
+    expect(await readBalance(caller)).toBe(CHARGE.amount)
   })
 
   test('an invalid body is 422 before an unknown charge is 404', async () => {
@@ -212,7 +213,7 @@ describe('POST /transactions/{id}/refunds', () => {
 })
 
 describe('permissions', () => {
-  const may = (permissions: Permission[]) => makeToken(merchant.id, { permissions })
+  const tokenWith = (permissions: Permission[]) => makeToken(merchant.id, { permissions })
 
   test('401 without a token', async () => {
     const path = `/transactions/${newId()}/refunds`
@@ -228,54 +229,54 @@ describe('permissions', () => {
 
   test('403 without refunds:write to refund, without transactions:read to read', async () => {
     const charge = await payCharge()
-    const reader = { caller: await may(PERMISSIONS.filter(name => name !== 'refunds:write')) }
-    const writer = { caller: await may(['refunds:write', 'transactions:write']) }
-    const asked = await refund(charge, { amount: 1 }, reader)
-    expect([asked.status, asked.text]).toEqual([
+    const reader = { caller: await tokenWith(PERMISSIONS.filter(name => name !== 'refunds:write')) }
+    const writer = { caller: await tokenWith(['refunds:write', 'transactions:write']) }
+    const denied = await refund(charge, { amount: 1 }, reader)
+    expect([denied.status, denied.text]).toEqual([
       403,
       '{"error":"Permission denied: refunds:write"}',
     ])
     const path = `/transactions/${charge}/refunds`
     for (const at of [path, `${path}/${newId()}`]) {
-      const seen = await ask('GET', at, undefined, writer)
+      const seen = await callApi('GET', at, undefined, writer)
       expect([seen.status, seen.text]).toEqual([
         403,
         '{"error":"Permission denied: transactions:read"}',
       ])
     }
-    const only = await refund(charge, { amount: 1 }, { caller: await may(['refunds:write']) })
+    const only = await refund(charge, { amount: 1 }, { caller: await tokenWith(['refunds:write']) })
     expect(only.status).toBe(200)
   })
 
   test('403 for a live token that refunds, 404 for one that reads: it has no such charge', async () => {
     const charge = await payCharge()
-    const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
+    const tokenOptions = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
     const issued = await issueToken(
-      { ...wanted, permissions: [...PERMISSIONS] },
+      { ...tokenOptions, permissions: [...PERMISSIONS] },
       { type: 'system' },
     )
     const live = { caller: issued.token }
     const { status, text } = await refund(charge, { amount: 1 }, live)
     expect([status, text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
-    const seen = await ask('GET', `/transactions/${charge}/refunds`, undefined, live)
+    const seen = await callApi('GET', `/transactions/${charge}/refunds`, undefined, live)
     expect([seen.status, seen.text]).toEqual(NOT_FOUND)
   })
 
   test('401 for a token that another process revoked, without an effect', async () => {
     const charge = await payCharge()
     const path = `/transactions/${charge}/refunds`
-    const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'short-lived' }
+    const tokenOptions = { accountId: merchant.id, mode: 'test' as const, name: 'short-lived' }
     const permissions = [...PERMISSIONS]
     for (const [method, at] of [
       ['POST', path],
       ['GET', path],
       ['GET', `${path}/${newId()}`],
     ] as const) {
-      const issued = await issueToken({ ...wanted, permissions }, { type: 'system' })
+      const issued = await issueToken({ ...tokenOptions, permissions }, { type: 'system' })
       const options = { caller: issued.token }
-      expect((await ask('GET', path, undefined, options)).status).toBe(200)
+      expect((await callApi('GET', path, undefined, options)).status).toBe(200)
       await db().$executeRaw`UPDATE tokens SET revoked_at = now() WHERE id = ${issued.id}::uuid`
-      expect((await ask(method, at, undefined, options)).status).toBe(401)
+      expect((await callApi(method, at, undefined, options)).status).toBe(401)
     }
     expect((await list(charge)).body.data).toEqual([])
   })
@@ -294,9 +295,9 @@ describe('permissions', () => {
 
   test('405 with Allow for every other method', async () => {
     const path = `/transactions/${newId()}/refunds`
-    const wrong = await ask('DELETE', path)
+    const wrong = await callApi('DELETE', path)
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
-    const one = await ask('POST', `${path}/${newId()}`)
+    const one = await callApi('POST', `${path}/${newId()}`)
     expect([one.status, one.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   })
 })
@@ -318,12 +319,12 @@ describe('an Idempotency-Key', () => {
   test('ten concurrent requests with one key make one refund of all that is left', async () => {
     const charge = await payCharge({ amount: 1_000 })
     const key = newId()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, () => refund(charge, undefined, { key })),
     )
-    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
-    const first = answers.filter(({ headers }) => !headers.get('idempotent-replayed'))
+    expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    expect(new Set(responses.map(({ text }) => text)).size).toBe(1)
+    const first = responses.filter(({ headers }) => !headers.get('idempotent-replayed'))
     expect(first).toHaveLength(1)
     expect((await list(charge)).body.data).toHaveLength(1)
   })
@@ -343,7 +344,7 @@ describe('an Idempotency-Key', () => {
     const charge = await openCharge({ amount: 1_000 })
     const key = newId()
     expect((await refund(charge, { amount: 1 }, { key })).status).toBe(409)
-    await ask('POST', `/sandbox/transactions/${charge}`, { outcome: 'paid' })
+    await callApi('POST', `/sandbox/transactions/${charge}`, { outcome: 'paid' })
     const { status, headers } = await refund(charge, { amount: 1 }, { key })
     expect([status, headers.get('idempotent-replayed')]).toEqual([200, null])
   })
@@ -360,8 +361,8 @@ describe('an Idempotency-Key', () => {
   test('is stored for 30 days', async () => {
     const key = newId()
     await refund(await payCharge(), { amount: 1 }, { key })
-    const kept = await db().idempotencyKey.findFirstOrThrow({ where: { key } })
-    expect(Number(kept.expiresAt) - Number(kept.createdAt)).toBe(30 * 86_400_000)
+    const stored = await db().idempotencyKey.findFirstOrThrow({ where: { key } })
+    expect(Number(stored.expiresAt) - Number(stored.createdAt)).toBe(30 * 86_400_000)
   })
 })
 
@@ -405,7 +406,7 @@ describe('GET /transactions/{id}/refunds/{refund_id}', () => {
   test('completed: the id of the return; the charge shows what was refunded', async () => {
     const charge = await payCharge({ amount: 1_000 })
     const { id } = (await refund(charge, { amount: 300 })).body.data
-    const shown = async () => (await ask('GET', `/transactions/${charge}`)).body.data
+    const shown = async () => (await callApi('GET', `/transactions/${charge}`)).body.data
     expect(await shown()).toMatchObject({ status: 'paid', refunded_amount: 0 })
     await completeRefund({ ...settlement(id), returnId: `D${id}` })
     const { data } = (await read(charge, id)).body
@@ -420,7 +421,7 @@ describe('GET /transactions/{id}/refunds/{refund_id}', () => {
 
   test('rejected: the reason; the charge can be refunded again', async () => {
     const charge = await payCharge({ amount: 1_000 })
-    const before = await balance()
+    const before = await readBalance()
     const { id } = (await refund(charge)).body.data
     await rejectRefund({ ...settlement(id), reason: 'The account was closed' })
     expect((await read(charge, id)).body.data).toMatchObject({
@@ -430,7 +431,7 @@ describe('GET /transactions/{id}/refunds/{refund_id}', () => {
       completed_at: null,
       return_id: null,
     })
-    expect(await balance()).toBe(before)
+    expect(await readBalance()).toBe(before)
     expect((await refund(charge)).status).toBe(200)
   })
 
@@ -445,7 +446,7 @@ describe('GET /transactions/{id}/refunds/{refund_id}', () => {
     const caller = await makeToken((await makeMerchant()).id)
     const path = `/transactions/${other}/refunds`
     for (const at of [path, `${path}/${id}`]) {
-      const { status, text } = await ask('GET', at, undefined, { caller })
+      const { status, text } = await callApi('GET', at, undefined, { caller })
       expect([status, text]).toEqual(NOT_FOUND)
     }
     expect((await read(newId(), id)).text).toBe(NOT_FOUND[1])
@@ -532,7 +533,7 @@ describe('GET /transactions/{id}/refunds', () => {
 describe('GET /events', () => {
   test('has the charge as it was at that time, and the refund', async () => {
     const other = await makeMerchant()
-    await receive(other, 10_000)
+    await fundMerchant(other, 10_000)
     const caller = await makeToken(other.id)
     const charge = await payCharge({ amount: 1_000 }, caller)
     const known = { accountId: other.id, chargeColumns }
@@ -540,10 +541,11 @@ describe('GET /events', () => {
     await completeRefund({ ...known, refundId: first.id, returnId: `D${first.id}` })
     const second = (await refund(charge, { reason: 'Late' }, { caller })).body.data
     await rejectRefund({ ...known, refundId: second.id, reason: 'closed' })
-    const { body } = await ask('GET', '/events?after=2', undefined, { caller })
+    const { body } = await callApi('GET', '/events?after=2', undefined, { caller })
     const [refunded, failed, ...more] = body.data
     expect(more).toEqual([])
-    const get = async (path: string) => (await ask('GET', path, undefined, { caller })).body.data
+    const get = async (path: string) =>
+      (await callApi('GET', path, undefined, { caller })).body.data
     const now = await get(`/transactions/${charge}`)
     const common = { mode: 'test', id: expect.stringMatching(UUID) }
     const at = expect.stringMatching(MICROSECONDS)

@@ -8,8 +8,8 @@ import {
   expectBalancedBooks,
   makeMerchant,
   makeToken,
-  openApi,
   openCharge,
+  startApiWithMerchant,
 } from '#lib/testing/stage.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -19,14 +19,14 @@ let api: Api
 let merchant: Account
 let token: string
 beforeAll(async () => {
-  ;({ api, merchant, token } = await openApi())
+  ;({ api, merchant, token } = await startApiWithMerchant())
 })
 afterAll(async () => {
   await expectBalancedBooks(merchant.id)
   await api.close()
 })
 
-async function ask(method: string, path: string, body?: unknown, caller = token) {
+async function callApi(method: string, path: string, body?: unknown, caller = token) {
   const response = await fetch(`${api.url}/api${path}`, {
     method,
     headers: { authorization: `Bearer ${caller}` },
@@ -36,8 +36,9 @@ async function ask(method: string, path: string, body?: unknown, caller = token)
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
 }
 
-const create = (extra: object = {}) => ask('POST', '/transactions', { ...CHARGE, ...extra })
-const read = (id: string, caller = token) => ask('GET', `/transactions/${id}`, undefined, caller)
+const create = (extra: object = {}) => callApi('POST', '/transactions', { ...CHARGE, ...extra })
+const read = (id: string, caller = token) =>
+  callApi('GET', `/transactions/${id}`, undefined, caller)
 const countCharges = () => db().charge.count({ where: { accountId: merchant.id } })
 
 describe('POST /transactions', () => {
@@ -190,7 +191,7 @@ describe('POST /transactions', () => {
     const again = await create({ external_id })
     expect([again.status, again.text]).toEqual([409, '{"error":"external_id already used"}'])
     const other = await makeToken((await makeMerchant()).id)
-    const elsewhere = await ask('POST', '/transactions', { ...CHARGE, external_id }, other)
+    const elsewhere = await callApi('POST', '/transactions', { ...CHARGE, external_id }, other)
     expect(elsewhere.status).toBe(200)
   })
 
@@ -214,15 +215,15 @@ describe('JSON that JavaScript would change', () => {
     })
 
   test('a key named __proto__ in metadata is stored and returned', async () => {
-    const answer = await send('"metadata":{"__proto__":{"a":1},"b":2}')
-    expect(answer.status).toBe(200)
-    expect(await answer.text()).toContain('"metadata":{"__proto__":{"a":1},"b":2}')
+    const response = await send('"metadata":{"__proto__":{"a":1},"b":2}')
+    expect(response.status).toBe(200)
+    expect(await response.text()).toContain('"metadata":{"__proto__":{"a":1},"b":2}')
   })
 
   test('a number that would become null is refused, naming its field', async () => {
-    const answer = await send('"metadata":{"big":1e400}')
-    expect(answer.status).toBe(422)
-    expect(await answer.json()).toEqual({
+    const response = await send('"metadata":{"big":1e400}')
+    expect(response.status).toBe(422)
+    expect(await response.json()).toEqual({
       errors:
         'metadata must not contain a number that a double cannot represent: send it as a string',
     })
@@ -232,16 +233,16 @@ describe('JSON that JavaScript would change', () => {
     for (const price of ['10', '10,50', '1e3', '-2.5']) {
       expect((await send(`"items":[{"price":"${price}"}]`)).status, price).toBe(200)
     }
-    const answer = await send('"items":[{"price":"abc"}]')
-    expect(await answer.json()).toEqual({ errors: 'items[0].price must be a number' })
-    expect(answer.headers.get('x-error-fields')).toBe('items')
+    const response = await send('"items":[{"price":"abc"}]')
+    expect(await response.json()).toEqual({ errors: 'items[0].price must be a number' })
+    expect(response.headers.get('x-error-fields')).toBe('items')
   })
 
   test('items are stored as sent, with unknown keys and in the same order', async () => {
     const items = '[{"sku":1,"quantity":2,"__proto__":{"a":1},"name":"x"}]'
-    const answer = await (await send(`"items":${items}`)).json()
-    const kept = await read(answer.data.transaction_id)
-    expect(kept.text).toContain(`"items":${items}`)
+    const response = await (await send(`"items":${items}`)).json()
+    const stored = await read(response.data.transaction_id)
+    expect(stored.text).toContain(`"items":${items}`)
   })
 
   test('a URL with spaces or line breaks is refused, not corrected', async () => {
@@ -252,8 +253,8 @@ describe('JSON that JavaScript would change', () => {
       'ftp://x.com',
       'http://',
     ]) {
-      const answer = await send(`"webhook_url":"${url}"`)
-      expect(await answer.json(), url).toEqual({
+      const response = await send(`"webhook_url":"${url}"`)
+      expect(await response.json(), url).toEqual({
         errors: 'webhook_url must be an http or https address',
       })
     }
@@ -306,8 +307,13 @@ describe('GET /transactions/{id}', () => {
     expect(status).toBe(200)
     expect(Object.keys(body)).toEqual(['status', 'data'])
     expect(body.status).toBe('success')
-    const { expires_in: _, ...kept } = sent
-    expect(body.data).toMatchObject({ ...CHARGE, ...kept, ...created, id: created.transaction_id })
+    const { expires_in: _, ...echoed } = sent
+    expect(body.data).toMatchObject({
+      ...CHARGE,
+      ...echoed,
+      ...created,
+      id: created.transaction_id,
+    })
     expect(body.data).toMatchObject({ mode: 'test', paid_at: null, end_to_end_id: null })
     expect(
       Object.keys(body.data)
@@ -338,7 +344,7 @@ describe('GET /transactions/{id}', () => {
     const details = []
     for (let count = 0; count < 3; count++) {
       const { data } = (await create(count === 0 ? {} : { expires_in: 60 })).body
-      await ask('POST', `/sandbox/transactions/${data.transaction_id}`, { outcome: 'paid' })
+      await callApi('POST', `/sandbox/transactions/${data.transaction_id}`, { outcome: 'paid' })
       details.push((await read(data.transaction_id)).body.data)
     }
     for (const { created_at, updated_at, expires_at, paid_at } of details) {
@@ -363,16 +369,16 @@ describe('GET /transactions/{id}', () => {
 
   test('404 is the same for a charge of another account and for an unknown one', async () => {
     const foreign = await openCharge(await makeMerchant())
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [foreign.id, newId(), 'nobody', foreign.id.replaceAll('-', ''), '%F0%9F%98%80'].map(id =>
         read(id),
       ),
     )
-    for (const { status, text, headers } of answers) {
+    for (const { status, text, headers } of responses) {
       expect([status, text]).toEqual([404, '{"error":"Transaction not found"}'])
-      const told = [...headers].filter(([name]) => !/^(date|x-request-id)$/.test(name))
-      expect(told).toEqual(
-        [...answers[0]!.headers].filter(([name]) => !/^(date|x-request-id)$/.test(name)),
+      const comparableHeaders = [...headers].filter(([name]) => !/^(date|x-request-id)$/.test(name))
+      expect(comparableHeaders).toEqual(
+        [...responses[0]!.headers].filter(([name]) => !/^(date|x-request-id)$/.test(name)),
       )
     }
   })
@@ -380,7 +386,7 @@ describe('GET /transactions/{id}', () => {
 
 describe('POST /sandbox/transactions/{id}', () => {
   const decide = async (id: string, outcome: unknown, caller = token) =>
-    ask('POST', `/sandbox/transactions/${id}`, { outcome }, caller)
+    callApi('POST', `/sandbox/transactions/${id}`, { outcome }, caller)
 
   test.each(['paid', 'failed', 'expired'])(
     '200 returns the charge, which is then %s',

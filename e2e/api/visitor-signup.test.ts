@@ -14,7 +14,7 @@ import {
   refusal,
   signIn,
   signInAdmin,
-  signInAlone,
+  signInWithoutAccount,
 } from '#lib/testing/member.ts'
 import {
   type Api,
@@ -40,19 +40,19 @@ beforeEach(async () => {
 })
 afterAll(() => api.close())
 
-const someEmail = () => `new-${newId()}@troco.example`
-const wanted = (change: object = {}) => ({
+const makeEmail = () => `new-${newId()}@troco.example`
+const signupRequest = (change: object = {}) => ({
   account_name: 'Padaria Nova',
   full_name: 'Ana Nova',
-  email: someEmail(),
+  email: makeEmail(),
   password: PASSWORD,
   ...change,
 })
-const visit = (path: string, body: object) =>
+const postAsVisitor = (path: string, body: object) =>
   call(api.url, 'POST', `/visitor/${path}`, { headers: { origin: env().PUBLIC_URL }, body })
-const asPerson = (secret: string, path: string, body: object, method = 'POST') =>
+const callAsPerson = (secret: string, path: string, body: object, method = 'POST') =>
   call(api.url, method, path, { headers: personHeaders(secret), body })
-const codeOf = ({ status, headers }: Awaited<ReturnType<typeof visit>>) => [
+const statusAndCode = ({ status, headers }: Awaited<ReturnType<typeof postAsVisitor>>) => [
   status,
   headers.get('x-error-code'),
 ]
@@ -77,18 +77,18 @@ async function emailOf(secret: string): Promise<string> {
 }
 
 /** Returns the secret of an operator's invitation. */
-async function askMerchant(email: string, admin?: string): Promise<string> {
+async function inviteMerchant(email: string, admin?: string): Promise<string> {
   const by = admin ?? (await signInAdmin())
-  return secretOf((await asPerson(by, '/admin/invitations', { email })).body.data.link)
+  return secretOf((await callAsPerson(by, '/admin/invitations', { email })).body.data.link)
 }
 
 describe('signing up', () => {
   test('opens an active account with an owner, a ledger and R$ 1.000,00 in test mode', async () => {
-    const body = wanted({ email: ` Nova-${newId()}@Troco.Example ` })
-    const said = await visit('signup', body)
-    expect([said.status, said.body.data.status]).toEqual([200, 'active'])
-    expectShape(AccountOpened, said.body)
-    const accountId = said.body.data.account_id
+    const body = signupRequest({ email: ` Nova-${newId()}@Troco.Example ` })
+    const response = await postAsVisitor('signup', body)
+    expect([response.status, response.body.data.status]).toEqual([200, 'active'])
+    expectShape(AccountOpened, response.body)
+    const accountId = response.body.data.account_id
     const { role, user } = await db().membership.findFirstOrThrow({
       where: { accountId },
       include: { user: true },
@@ -107,7 +107,7 @@ describe('signing up', () => {
 
   test('opens a pending account where configured: 403 for tokens until an admin activates it', async () => {
     supplyEnv({ NEW_ACCOUNTS: 'pending' })
-    const { body } = await visit('signup', wanted())
+    const { body } = await postAsVisitor('signup', signupRequest())
     expect(body.data.status).toBe('pending')
     const id = body.data.account_id
     const token = await makeToken(id)
@@ -129,22 +129,24 @@ describe('signing up', () => {
     ['a name on two lines', { full_name: 'Ana\nNova' }, 'full_name'],
   ])('with %s is refused, naming the field, and stores nothing', async (_what, change, field) => {
     const before = await countAll()
-    const { status, body } = await visit('signup', wanted(change))
+    const { status, body } = await postAsVisitor('signup', signupRequest(change))
     expect([status, Object.keys(body.errors)]).toEqual([422, [field]])
     expect(await countAll()).toEqual(before)
   })
 
   test('with a known e-mail is refused; ten concurrent requests open one account', async () => {
-    const body = wanted()
-    const answers = await Promise.all(Array.from({ length: 10 }, () => visit('signup', body)))
-    const statuses = answers.map(({ status }) => status).sort()
+    const body = signupRequest()
+    const responses = await Promise.all(
+      Array.from({ length: 10 }, () => postAsVisitor('signup', body)),
+    )
+    const statuses = responses.map(({ status }) => status).sort()
     expect(statuses).toEqual([200, ...Array(9).fill(422)])
-    const refused = answers.find(({ status }) => status === 422)
+    const refused = responses.find(({ status }) => status === 422)
     expect(Object.keys(refused?.body.errors)).toEqual(['email'])
     const where = { memberships: { some: { user: { email: body.email } } } }
     expect(await db().account.count({ where })).toBe(1)
     const typed = { ...body, email: body.email.toUpperCase() }
-    expect((await visit('signup', typed)).status).toBe(422)
+    expect((await postAsVisitor('signup', typed)).status).toBe(422)
   })
 
   test('stores nothing when one step fails', async () => {
@@ -155,23 +157,24 @@ describe('signing up', () => {
       await db().$executeRawUnsafe(
         `CREATE TRIGGER fails BEFORE INSERT ON ${table} EXECUTE FUNCTION refuse()`,
       )
-      expect((await visit('signup', wanted())).status, table).toBe(500)
+      expect((await postAsVisitor('signup', signupRequest())).status, table).toBe(500)
       await db().$executeRawUnsafe(`DROP TRIGGER fails ON ${table}`)
       expect(await countAll(), table).toEqual(before)
     }
   })
 
   test('too often from one address is 429, before the password is checked', async () => {
-    const bad = wanted({ password: 'password1234' })
+    const bad = signupRequest({ password: 'password1234' })
     const statuses: number[] = []
-    for (let count = 0; count < 22; count++) statuses.push((await visit('signup', bad)).status)
+    for (let count = 0; count < 22; count++)
+      statuses.push((await postAsVisitor('signup', bad)).status)
     expect(statuses).toEqual([...Array(20).fill(422), 429, 429])
-    const said = await visit('signup', wanted())
-    expect(codeOf(said)).toEqual([429, 'too_many_requests'])
-    expect(Number(said.headers.get('retry-after'))).toBeGreaterThan(3_000)
+    const response = await postAsVisitor('signup', signupRequest())
+    expect(statusAndCode(response)).toEqual([429, 'too_many_requests'])
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(3_000)
     const secret = 'x'.repeat(43)
     const joining = { secret, full_name: 'Ana', password: PASSWORD }
-    expect((await visit('join', joining)).status).toBe(429)
+    expect((await postAsVisitor('join', joining)).status).toBe(429)
   })
 })
 
@@ -180,35 +183,42 @@ describe('where accounts are opened by invitation', () => {
 
   test('signing up requires an invitation for the same e-mail, which works once', async () => {
     const closed = [403, 'sign_up_closed']
-    expect(codeOf(await visit('signup', wanted()))).toEqual(closed)
-    const body = wanted()
-    const secret = await askMerchant(body.email)
+    expect(statusAndCode(await postAsVisitor('signup', signupRequest()))).toEqual(closed)
+    const body = signupRequest()
+    const secret = await inviteMerchant(body.email)
     const before = await countAll()
-    expect(codeOf(await visit('signup', wanted({ secret })))).toEqual([403, 'other_person'])
+    expect(statusAndCode(await postAsVisitor('signup', signupRequest({ secret })))).toEqual([
+      403,
+      'other_person',
+    ])
     expect(await countAll()).toEqual(before)
-    const answers = await Promise.all([1, 2, 3].map(() => visit('signup', { ...body, secret })))
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422])
-    expect(answers.find(({ status }) => status === 200)?.body.data.status).toBe('active')
-    const me = await signInAlone()
-    expect(codeOf(await asPerson(me, '/person/accounts', { account_name: 'Outra' }))).toEqual(
-      closed,
+    const responses = await Promise.all(
+      [1, 2, 3].map(() => postAsVisitor('signup', { ...body, secret })),
     )
-    const mine = await askMerchant(await emailOf(me))
-    const open = () => asPerson(me, '/person/accounts', { account_name: 'Outra', secret: mine })
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 422, 422])
+    expect(responses.find(({ status }) => status === 200)?.body.data.status).toBe('active')
+    const me = await signInWithoutAccount()
+    expect(
+      statusAndCode(await callAsPerson(me, '/person/accounts', { account_name: 'Outra' })),
+    ).toEqual(closed)
+    const mine = await inviteMerchant(await emailOf(me))
+    const open = () => callAsPerson(me, '/person/accounts', { account_name: 'Outra', secret: mine })
     const both = await Promise.all([open(), open()])
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
-    expect(codeOf(await open())).toEqual([409, 'invitation_ended'])
+    expect(statusAndCode(await open())).toEqual([409, 'invitation_ended'])
   })
 
   test('without an invitation nobody learns whether an e-mail is known', async () => {
-    const known = await emailOf(await signInAlone())
-    const theirs = await askMerchant(someEmail())
+    const known = await emailOf(await signInWithoutAccount())
+    const theirs = await inviteMerchant(makeEmail())
     for (const [secret, refused] of [
       ['none', [409, 'invitation_ended']],
       [theirs, [403, 'other_person']],
     ] as const) {
-      for (const email of [known, someEmail()]) {
-        expect(codeOf(await visit('signup', wanted({ email, secret })))).toEqual(refused)
+      for (const email of [known, makeEmail()]) {
+        expect(
+          statusAndCode(await postAsVisitor('signup', signupRequest({ email, secret }))),
+        ).toEqual(refused)
       }
     }
   })
@@ -217,41 +227,45 @@ describe('where accounts are opened by invitation', () => {
     const shop = await makeMerchant()
     const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
     const actor = { type: 'user', id: userId } as const
-    const me = await signInAlone()
+    const me = await signInWithoutAccount()
     const email = await emailOf(me)
     const toJoin = secretOf((await inviteMember(shop.id, { email, role: 'viewer' }, actor)).path)
-    const toOpen = await askMerchant(email)
+    const toOpen = await inviteMerchant(email)
     const before = await countAll()
-    const opened = await asPerson(me, '/person/accounts', { account_name: 'X', secret: toJoin })
-    expect(codeOf(opened)).toEqual([409, 'invitation_ended'])
-    const joined = await asPerson(me, '/person/join', { secret: toOpen })
-    expect(codeOf(joined)).toEqual([409, 'invitation_ended'])
+    const opened = await callAsPerson(me, '/person/accounts', { account_name: 'X', secret: toJoin })
+    expect(statusAndCode(opened)).toEqual([409, 'invitation_ended'])
+    const joined = await callAsPerson(me, '/person/join', { secret: toOpen })
+    expect(statusAndCode(joined)).toEqual([409, 'invitation_ended'])
     const strange = { secret: toOpen, full_name: 'Ana', password: PASSWORD }
-    expect(codeOf(await visit('join', strange))).toEqual([409, 'invitation_ended'])
+    expect(statusAndCode(await postAsVisitor('join', strange))).toEqual([409, 'invitation_ended'])
     expect(await countAll()).toEqual(before)
-    expect((await asPerson(me, '/person/join', { secret: toJoin })).status).toBe(200)
+    expect((await callAsPerson(me, '/person/join', { secret: toJoin })).status).toBe(200)
     expect(
-      (await asPerson(me, '/person/accounts', { account_name: 'X', secret: toOpen })).status,
+      (await callAsPerson(me, '/person/accounts', { account_name: 'X', secret: toOpen })).status,
     ).toBe(200)
   })
 
   test('the operator lists open invitations and revokes one', async () => {
     const admin = await signInAdmin()
-    const email = someEmail()
-    const first = await askMerchant(email, admin)
-    const second = await askMerchant(email, admin)
-    const list = await asPerson(admin, '/admin/invitations', undefined as never, 'GET')
+    const email = makeEmail()
+    const first = await inviteMerchant(email, admin)
+    const second = await inviteMerchant(email, admin)
+    const list = await callAsPerson(admin, '/admin/invitations', undefined as never, 'GET')
     expectShape(InvitationList, list.body)
     const mine = list.body.data.filter((one: { email: string }) => one.email === email)
     expect(mine).toHaveLength(1)
-    expect(codeOf(await visit('signup', wanted({ email, secret: first })))[0]).toBe(409)
+    expect(
+      statusAndCode(await postAsVisitor('signup', signupRequest({ email, secret: first })))[0],
+    ).toBe(409)
     const path = `/admin/invitations/${mine[0].id}`
-    expect((await asPerson(admin, path, undefined as never, 'DELETE')).status).toBe(200)
-    expect(codeOf(await asPerson(admin, path, undefined as never, 'DELETE'))).toEqual([
+    expect((await callAsPerson(admin, path, undefined as never, 'DELETE')).status).toBe(200)
+    expect(statusAndCode(await callAsPerson(admin, path, undefined as never, 'DELETE'))).toEqual([
       404,
       'invitation_not_found',
     ])
-    expect(codeOf(await visit('signup', wanted({ email, secret: second })))[0]).toBe(409)
+    expect(
+      statusAndCode(await postAsVisitor('signup', signupRequest({ email, secret: second })))[0],
+    ).toBe(409)
     const records = await db().auditRecord.findMany({ where: { target: mine[0].id } })
     expect(records.map(({ action }) => action).sort()).toEqual([
       'invitation.revoked',
@@ -262,21 +276,21 @@ describe('where accounts are opened by invitation', () => {
 })
 
 test('where sign-up is closed nobody opens an account, invited or not', async () => {
-  const body = wanted()
-  const secret = await askMerchant(body.email)
+  const body = signupRequest()
+  const secret = await inviteMerchant(body.email)
   const closed = [403, 'sign_up_closed']
   supplyEnv({ SIGNUPS: 'closed' })
-  expect(codeOf(await visit('signup', { ...body, secret }))).toEqual(closed)
+  expect(statusAndCode(await postAsVisitor('signup', { ...body, secret }))).toEqual(closed)
   const admin = await signInAdmin()
-  expect(codeOf(await asPerson(admin, '/admin/invitations', { email: someEmail() }))).toEqual(
-    closed,
-  )
+  expect(
+    statusAndCode(await callAsPerson(admin, '/admin/invitations', { email: makeEmail() })),
+  ).toEqual(closed)
 })
 
 test('a signed-in user opens a second account and stays a member of the first', async () => {
   const shop = await makeMerchant()
   const me = await signIn(shop, 'viewer')
-  const { status, body } = await asPerson(me, '/person/accounts', { account_name: 'Filial' })
+  const { status, body } = await callAsPerson(me, '/person/accounts', { account_name: 'Filial' })
   expect(status).toBe(200)
   expect((await readSession(me))?.accounts).toMatchObject([
     { id: shop.id, role: 'viewer' },
@@ -286,7 +300,7 @@ test('a signed-in user opens a second account and stays a member of the first', 
 })
 
 describe('joining by invitation without an account', () => {
-  async function ask(email: string) {
+  async function inviteNewPerson(email: string) {
     const shop = await makeMerchant()
     const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
     const actor = { type: 'user', id: userId } as const
@@ -295,13 +309,13 @@ describe('joining by invitation without an account', () => {
   }
 
   test('creates the user and the membership once, however often it is sent', async () => {
-    const email = someEmail()
-    const { shop, secret } = await ask(email)
-    const body = { secret, full_name: 'Bruno', password: PASSWORD, email: someEmail() }
-    const answers = await Promise.all([1, 2, 3].map(() => visit('join', body)))
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422])
-    const said = answers.find(({ status }) => status === 200)
-    expect(said?.body.data).toEqual({ account_id: shop.id, role: 'finance', email })
+    const email = makeEmail()
+    const { shop, secret } = await inviteNewPerson(email)
+    const body = { secret, full_name: 'Bruno', password: PASSWORD, email: makeEmail() }
+    const responses = await Promise.all([1, 2, 3].map(() => postAsVisitor('join', body)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 422, 422])
+    const response = responses.find(({ status }) => status === 200)
+    expect(response?.body.data).toEqual({ account_id: shop.id, role: 'finance', email })
     const found = await db().user.findUniqueOrThrow({
       where: { email },
       include: { memberships: true },
@@ -311,17 +325,17 @@ describe('joining by invitation without an account', () => {
   })
 
   test('stores nothing for a weak password, an expired invitation or a known e-mail', async () => {
-    const email = someEmail()
-    const { secret } = await ask(email)
+    const email = makeEmail()
+    const { secret } = await inviteNewPerson(email)
     const body = { secret, full_name: 'Bruno', password: PASSWORD }
     const before = await countAll()
-    expect((await visit('join', { ...body, password: 'password1234' })).status).toBe(422)
+    expect((await postAsVisitor('join', { ...body, password: 'password1234' })).status).toBe(422)
     await db().invitation.updateMany({ where: { email }, data: { expiresAt: new Date() } })
-    expect(codeOf(await visit('join', body))).toEqual([409, 'invitation_ended'])
+    expect(statusAndCode(await postAsVisitor('join', body))).toEqual([409, 'invitation_ended'])
     expect(await countAll()).toEqual(before)
-    const known = await emailOf(await signInAlone())
-    const other = await ask(known)
-    const said = await visit('join', { ...body, secret: other.secret })
-    expect([said.status, Object.keys(said.body.errors)]).toEqual([422, ['email']])
+    const known = await emailOf(await signInWithoutAccount())
+    const other = await inviteNewPerson(known)
+    const response = await postAsVisitor('join', { ...body, secret: other.secret })
+    expect([response.status, Object.keys(response.body.errors)]).toEqual([422, ['email']])
   })
 })

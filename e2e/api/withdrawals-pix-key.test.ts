@@ -2,14 +2,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { call } from '#lib/testing/call.ts'
-import { type Api, expectBalancedBooks, openApi, receive } from '#lib/testing/stage.ts'
+import {
+  type Api,
+  expectBalancedBooks,
+  fundMerchant,
+  startApiWithMerchant,
+} from '#lib/testing/stage.ts'
 
 let api: Api
 let merchant: Account
 let token: string
 beforeAll(async () => {
-  ;({ api, merchant, token } = await openApi())
-  await receive(merchant, 1_000_000)
+  ;({ api, merchant, token } = await startApiWithMerchant())
+  await fundMerchant(merchant, 1_000_000)
 })
 afterAll(async () => {
   await expectBalancedBooks(merchant.id)
@@ -22,7 +27,7 @@ async function withdraw(pix_key: string, pix_key_type?: string) {
 }
 
 /** Returns the form of the key in the bank's directory (DICT). */
-async function dictKeyOf(id: string): Promise<string> {
+async function readDictKey(id: string): Promise<string> {
   return (await db().withdrawal.findFirstOrThrow({ where: { id } })).dictKey
 }
 
@@ -68,7 +73,7 @@ describe('a key with a type', () => {
       const { status, body } = await withdraw(key, type)
       expect(status).toBe(200)
       expect(body.data).toMatchObject({ pix_key: key, pix_key_type: type })
-      expect(await dictKeyOf(body.data.id)).toBe(dict)
+      expect(await readDictKey(body.data.id)).toBe(dict)
     },
   )
 
@@ -126,7 +131,7 @@ describe('a key without a type', () => {
     const { status, body } = await withdraw(key)
     expect(status).toBe(200)
     expect(body.data).toMatchObject({ pix_key: key, pix_key_type: type })
-    expect(await dictKeyOf(body.data.id)).toBe(dict)
+    expect(await readDictKey(body.data.id)).toBe(dict)
   })
 
   test.each(['nobody', '123', 'ana@localhost', '1'.repeat(40)])(

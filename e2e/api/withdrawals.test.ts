@@ -10,23 +10,23 @@ import { call } from '#lib/testing/call.ts'
 import {
   type Api,
   expectBalancedBooks,
+  fundMerchant,
   makeMerchant,
   makeToken,
-  openApi,
-  receive,
+  startApiWithMerchant,
 } from '#lib/testing/stage.ts'
 
 const ACTOR = { type: 'system' } as const
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
-const ORDER = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
+const WITHDRAWAL = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
 
 let api: Api
 let merchant: Account
 let token: string
 beforeAll(async () => {
-  ;({ api, merchant, token } = await openApi())
-  await receive(merchant, 100_000_000)
+  ;({ api, merchant, token } = await startApiWithMerchant())
+  await fundMerchant(merchant, 100_000_000)
 })
 afterAll(async () => {
   await expectBalancedBooks(merchant.id)
@@ -35,12 +35,12 @@ afterAll(async () => {
 
 const post = (body: unknown, caller: string | null = token) =>
   call(api.url, 'POST', '/withdrawals', { token: caller, body })
-const withdraw = (extra: object = {}) => post({ ...ORDER, ...extra })
+const withdraw = (extra: object = {}) => post({ ...WITHDRAWAL, ...extra })
 const read = (id: string, caller = token) =>
   call(api.url, 'GET', `/withdrawals/${id}`, { token: caller })
-const balance = async (caller = token) =>
+const readBalance = async (caller = token) =>
   (await call(api.url, 'GET', '/account', { token: caller })).body.balance
-const countRows = () => db().withdrawal.count({ where: { accountId: merchant.id } })
+const countWithdrawals = () => db().withdrawal.count({ where: { accountId: merchant.id } })
 
 describe('POST /withdrawals', () => {
   test('200 with exactly the documented keys in this order', async () => {
@@ -70,9 +70,9 @@ describe('POST /withdrawals', () => {
   })
 
   test('the amount leaves the available balance at once', async () => {
-    const before = await balance()
+    const before = await readBalance()
     expect((await withdraw({ amount: 12_345 })).status).toBe(200)
-    expect(await balance()).toBe(before - 12_345)
+    expect(await readBalance()).toBe(before - 12_345)
     await expectBalancedBooks(merchant.id)
   })
 
@@ -128,7 +128,7 @@ describe('POST /withdrawals', () => {
     ['external_id', '0190a8f0-0000-7000-8000-00000000000A', ' must '],
     ['external_id', 4711, ' must '],
   ])('422 naming only the field for %s = %j, without an effect', async (field, value, says) => {
-    const before = await countRows()
+    const before = await countWithdrawals()
     const { status, body, headers } = await withdraw({ [field]: value })
     expect(status).toBe(422)
     expect(Object.keys(body)).toEqual(['errors'])
@@ -136,14 +136,14 @@ describe('POST /withdrawals', () => {
     expect(body.errors[field]).toHaveLength(1)
     expect(body.errors[field][0].startsWith(field + says)).toBe(true)
     expect(headers.get('x-error-code')).toBe('invalid_input')
-    expect(await countRows()).toBe(before)
+    expect(await countWithdrawals()).toBe(before)
   })
 
   test('422 for an empty or missing body names amount and pix_key only', async () => {
     const text = '{"errors":{"amount":["amount is required"],"pix_key":["pix_key is required"]}}'
     for (const body of [{}, undefined]) {
-      const answer = await post(body)
-      expect([answer.status, answer.text]).toEqual([422, text])
+      const response = await post(body)
+      expect([response.status, response.text]).toEqual([422, text])
     }
   })
 
@@ -164,65 +164,65 @@ describe('POST /withdrawals', () => {
 
   test('a withdrawal above the balance is 422 insufficient_balance and holds nothing', async () => {
     const poor = await makeMerchant()
-    await receive(poor, 1_999)
+    await fundMerchant(poor, 1_999)
     const caller = await makeToken(poor.id)
     for (const amount of [2_000, 999_999_999_999]) {
-      const { status, text, headers } = await post({ ...ORDER, amount }, caller)
+      const { status, text, headers } = await post({ ...WITHDRAWAL, amount }, caller)
       expect([status, text]).toEqual([422, '{"errors":{"amount":["Insufficient balance"]}}'])
       expect(headers.get('x-error-code')).toBe('insufficient_balance')
     }
-    expect(await balance(caller)).toBe(1_999)
+    expect(await readBalance(caller)).toBe(1_999)
     const where = { accountId: poor.id }
     expect(await db().withdrawal.count({ where })).toBe(0)
     expect(await db().ledgerTransfer.count({ where: { ...where, kind: 'withdrawal_held' } })).toBe(
       0,
     )
-    expect((await post({ ...ORDER, amount: 1_999 }, caller)).status).toBe(200)
-    expect(await balance(caller)).toBe(0)
+    expect((await post({ ...WITHDRAWAL, amount: 1_999 }, caller)).status).toBe(200)
+    expect(await readBalance(caller)).toBe(0)
     await expectBalancedBooks(poor.id)
   })
 
   test('of thirty concurrent withdrawals over a balance for ten, ten succeed', async () => {
     const poor = await makeMerchant()
-    await receive(poor, 10_500)
+    await fundMerchant(poor, 10_500)
     const caller = await makeToken(poor.id)
-    const answers = await Promise.all(Array.from({ length: 30 }, () => post(ORDER, caller)))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10)
-    const refused = answers.filter(({ status }) => status !== 200).map(({ text }) => text)
+    const responses = await Promise.all(Array.from({ length: 30 }, () => post(WITHDRAWAL, caller)))
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(10)
+    const refused = responses.filter(({ status }) => status !== 200).map(({ text }) => text)
     expect(new Set(refused)).toEqual(new Set(['{"errors":{"amount":["Insufficient balance"]}}']))
-    expect(await balance(caller)).toBe(500)
+    expect(await readBalance(caller)).toBe(500)
     await expectBalancedBooks(poor.id)
   })
 
   test('409 for a used external_id holds nothing; other accounts may use it', async () => {
     const external_id = 'payroll 1/2 #3'
     expect((await withdraw({ external_id })).status).toBe(200)
-    const before = await balance()
+    const before = await readBalance()
     const again = await withdraw({ external_id })
     expect([again.status, again.text]).toEqual([409, '{"error":"external_id already used"}'])
     expect(again.headers.get('x-error-code')).toBe('external_id_used')
-    expect(await balance()).toBe(before)
+    expect(await readBalance()).toBe(before)
     const other = await makeMerchant()
-    await receive(other, 1_000)
-    expect((await post({ ...ORDER, external_id }, await makeToken(other.id))).status).toBe(200)
+    await fundMerchant(other, 1_000)
+    expect((await post({ ...WITHDRAWAL, external_id }, await makeToken(other.id))).status).toBe(200)
   })
 
   test('503 from a bank that is down holds nothing and frees the external_id', async () => {
-    const [rows, before] = [await countRows(), await balance()]
+    const [rows, before] = [await countWithdrawals(), await readBalance()]
     const down = { pix_key: 'unavailable@example.com', external_id: 'once-more' }
     const { status, text, headers } = await withdraw(down)
     expect([status, text]).toEqual([503, '{"error":"Service unavailable"}'])
     expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-    expect([await countRows(), await balance()]).toEqual([rows, before])
+    expect([await countWithdrawals(), await readBalance()]).toEqual([rows, before])
     expect((await withdraw({ external_id: 'once-more' })).status).toBe(200)
   })
 
   test('401 without a token and with a revoked one', async () => {
-    const wanted = { accountId: merchant.id, mode: 'test' as const, name: 'leaked' }
-    const leaked = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+    const tokenOptions = { accountId: merchant.id, mode: 'test' as const, name: 'leaked' }
+    const leaked = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
     await revokeToken(leaked.id, 'leaked', ACTOR)
     for (const caller of [null, leaked.token]) {
-      const { status, text, headers } = await post(ORDER, caller)
+      const { status, text, headers } = await post(WITHDRAWAL, caller)
       expect([status, text]).toEqual([401, '{"error":"Unauthenticated"}'])
       expect(headers.get('www-authenticate')).toBe('Bearer')
     }
@@ -230,21 +230,21 @@ describe('POST /withdrawals', () => {
 
   test('403 without the permission, for a suspended account and in live mode without a bank', async () => {
     const permissions = PERMISSIONS.filter(name => name !== 'withdrawals:write')
-    const reader = await post(ORDER, await makeToken(merchant.id, { permissions }))
+    const reader = await post(WITHDRAWAL, await makeToken(merchant.id, { permissions }))
     const denied = '{"error":"Permission denied: withdrawals:write"}'
     expect([reader.status, reader.text]).toEqual([403, denied])
     expect(reader.headers.get('x-required-permission')).toBe('withdrawals:write')
 
     const suspended = await makeMerchant()
-    await receive(suspended, 5_000)
+    await fundMerchant(suspended, 5_000)
     const caller = await makeToken(suspended.id)
     await suspendAccount(suspended.id, 'test', ACTOR)
-    const stopped = await post(ORDER, caller)
+    const stopped = await post(WITHDRAWAL, caller)
     expect([stopped.status, stopped.text]).toEqual([403, '{"error":"Account not active"}'])
 
-    const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
-    const live = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
-    const closed = await post(ORDER, live.token)
+    const tokenOptions = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
+    const live = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
+    const closed = await post(WITHDRAWAL, live.token)
     expect([closed.status, closed.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
     await expectBalancedBooks(suspended.id)
   })
@@ -269,16 +269,16 @@ describe('GET /withdrawals/{id}', () => {
 
   test('404 is the same for one of another account or mode and for an unknown one', async () => {
     const other = await makeMerchant()
-    await receive(other, 1_000)
-    const foreign = (await post(ORDER, await makeToken(other.id))).body.data.id
+    await fundMerchant(other, 1_000)
+    const foreign = (await post(WITHDRAWAL, await makeToken(other.id))).body.data.id
     const mine = (await withdraw()).body.data.id
-    const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
-    const live = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
-    const answers = [await read(mine, live.token)]
+    const tokenOptions = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
+    const live = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
+    const responses = [await read(mine, live.token)]
     for (const id of [foreign, newId(), 'nobody', mine.replaceAll('-', ''), '%F0%9F%98%80']) {
-      answers.push(await read(id))
+      responses.push(await read(id))
     }
-    for (const { status, text, headers } of answers) {
+    for (const { status, text, headers } of responses) {
       expect([status, text]).toEqual([404, '{"error":"Withdrawal not found"}'])
       expect(headers.get('x-error-code')).toBe('withdrawal_not_found')
     }

@@ -1,6 +1,6 @@
 import { type BrowserContext, devices, type Page } from 'playwright/test'
-import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
-import { newShop, openShop, sessionOf } from '#e2e/browser/merchant.ts'
+import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
+import { createSession, createShop, openShop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 
 /** Opens a browser of an operator beside the merchant's. */
@@ -11,24 +11,24 @@ async function openAdmin(page: Page): Promise<Page> {
     ?.newContext({
       locale: 'en-US',
       viewport: page.viewportSize(),
-      baseURL: setting('BASE_URL'),
+      baseURL: readSetting('BASE_URL'),
     })
   if (!context) throw new Error('There is no browser')
-  await enter(context, await sessionOf({ isAdmin: true }))
+  await addSessionCookie(context, await createSession({ isAdmin: true }))
   return context.newPage()
 }
 
-function enter(context: BrowserContext, value: string): Promise<void> {
-  const url = setting('BASE_URL')
+function addSessionCookie(context: BrowserContext, value: string): Promise<void> {
+  const url = readSetting('BASE_URL')
   return context.addCookies([
     { name: 'troco-session', value, url, httpOnly: true, sameSite: 'Lax' },
   ])
 }
 
-async function askAs(token: string): Promise<[number, string]> {
+async function callWithToken(token: string): Promise<[number, string]> {
   const headers = { authorization: `Bearer ${token}` }
-  const said = await fetch(`${setting('BASE_URL')}/api/account`, { headers })
-  return [said.status, ((await said.json()) as { error?: string }).error ?? '']
+  const response = await fetch(`${readSetting('BASE_URL')}/api/account`, { headers })
+  return [response.status, ((await response.json()) as { error?: string }).error ?? '']
 }
 
 async function confirm(page: Page, action: string, reason?: string): Promise<void> {
@@ -59,7 +59,7 @@ test('an admin suspends an account: the API responds 403 and its pages show the 
   await expect(admin.getByText('Use 3 to 200 characters, on one line.')).toBeVisible()
   await confirm(admin, 'Suspend', 'unusual chargebacks')
   await expect(admin.getByTestId('account-status')).toHaveText('Suspended')
-  expect(await askAs(shop.token)).toEqual([403, 'Account not active'])
+  expect(await callWithToken(shop.token)).toEqual([403, 'Account not active'])
 
   await page.goto('/test/charges')
   await expect(page.getByText('Reason: unusual chargebacks')).toBeVisible()
@@ -67,7 +67,7 @@ test('an admin suspends an account: the API responds 403 and its pages show the 
   await admin.getByRole('button', { name: 'Activate', exact: true }).click()
   await confirm(admin, 'Activate')
   await expect(admin.getByTestId('account-status')).toHaveText('Active')
-  expect(await askAs(shop.token)).toEqual([200, ''])
+  expect(await callWithToken(shop.token)).toEqual([200, ''])
   await admin.context().close()
 })
 
@@ -87,7 +87,7 @@ test('an admin revokes a leaked token: the API responds 401 and the owner reads 
   await row.getByRole('button', { name: 'Revoke' }).click()
   await confirm(admin, 'Revoke', 'found on a public site')
   await expect(row).toContainText('Revoked by the operator.')
-  expect(await askAs(shop.token)).toEqual([401, 'Unauthenticated'])
+  expect(await callWithToken(shop.token)).toEqual([401, 'Unauthenticated'])
   await page.goto('/test/settings/tokens')
   await expect(page.getByTestId('token-row')).toContainText(
     'Revoked by whoever operates this installation. Reason: found on a public site',
@@ -141,8 +141,8 @@ test.describe('on a phone', () => {
   test.use({ viewport: devices['iPhone 13'].viewport })
 
   test('an admin finds an account and revokes its tokens', async ({ page, context }) => {
-    const shop = await newShop(`De bolso ${Date.now()}`)
-    await enter(context, await sessionOf({ isAdmin: true }))
+    const shop = await createShop(`De bolso ${Date.now()}`)
+    await addSessionCookie(context, await createSession({ isAdmin: true }))
     await page.goto(`/admin/accounts?q=${encodeURIComponent(shop.name)}`)
     await expectAccessible(page)
     await page.getByRole('link', { name: shop.name }).click()
@@ -151,7 +151,7 @@ test.describe('on a phone', () => {
     await page.getByRole('button', { name: 'Revoke all' }).click()
     await confirm(page, 'Revoke all', 'lost phone')
     await expect(page.getByTestId('token-row')).toContainText('Revoked by the operator.')
-    expect(await askAs(shop.token)).toEqual([401, 'Unauthenticated'])
+    expect(await callWithToken(shop.token)).toEqual([401, 'Unauthenticated'])
     await page.goto('/admin/tokens')
     await expectAccessible(page)
   })

@@ -13,7 +13,7 @@ type Setting =
   | 'TROCO_DATA'
   | 'LOG'
 
-export function setting(name: Setting): string {
+export function readSetting(name: Setting): string {
   const value = process.env[`E2E_${name}`]
   if (!value) throw new Error(`E2E_${name} is not set: run the browser tests through \`npm test\``)
   return value
@@ -29,7 +29,7 @@ export const test = base.extend<Options & { complaints: string[] }>({
   refusals: [[], { option: true }],
   complaints: [
     async ({ page, refusals }, use) => {
-      const complaints = watch(page, refusals)
+      const complaints = collectComplaints(page, refusals)
       await use(complaints)
       expect(complaints).toEqual([])
     },
@@ -37,7 +37,7 @@ export const test = base.extend<Options & { complaints: string[] }>({
   ],
 })
 
-function watch(page: Page, refusals: number[]): string[] {
+function collectComplaints(page: Page, refusals: number[]): string[] {
   const complaints: string[] = []
   page.on('pageerror', error => complaints.push(String(error)))
   page.on('console', message => {
@@ -76,11 +76,11 @@ export async function fillSignIn(
 }
 
 export function signInAsDemo(page: Page): Promise<void> {
-  return signIn(page, setting('DEMO_EMAIL'), setting('DEMO_PASSWORD'))
+  return signIn(page, readSetting('DEMO_EMAIL'), readSetting('DEMO_PASSWORD'))
 }
 
 export function signInAsAdmin(page: Page): Promise<void> {
-  return signIn(page, setting('ADMIN_EMAIL'), setting('ADMIN_PASSWORD'))
+  return signIn(page, readSetting('ADMIN_EMAIL'), readSetting('ADMIN_PASSWORD'))
 }
 
 /** The menu is in the sidebar, on a phone in the bar. */

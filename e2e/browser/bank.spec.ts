@@ -1,4 +1,4 @@
-import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
+import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 
 const PAYER = {
@@ -8,12 +8,12 @@ const PAYER = {
 }
 
 async function openCharge(shop: Shop, amount: number, external_id: string) {
-  const answer = await fetch(`${setting('BASE_URL')}/api/transactions`, {
+  const response = await fetch(`${readSetting('BASE_URL')}/api/transactions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${shop.token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ amount, external_id, ...PAYER }),
   })
-  const { data } = (await answer.json()) as { data: { transaction_id: string; br_code: string } }
+  const { data } = (await response.json()) as { data: { transaction_id: string; br_code: string } }
   return { id: data.transaction_id, code: data.br_code }
 }
 

@@ -5,9 +5,9 @@ import { createServer } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { env, inheritedEnv } from '#lib/base/env.ts'
 import { makeCertificate } from '#lib/testing/certificate.ts'
-import { freePort, WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+import { findFreePort, WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 
-export interface Secure {
+export interface TlsServer {
   url: string
   close: () => Promise<void>
 }
@@ -16,8 +16,8 @@ export interface Secure {
  * Starts Troco in production mode behind a TLS proxy, on the database of the application under
  * test: over HTTPS stricter rules apply than in a local demo.
  */
-export async function startBehindTls(settings: Record<string, string> = {}): Promise<Secure> {
-  const [port, outside] = [await freePort(), await freePort()]
+export async function startBehindTls(settings: Record<string, string> = {}): Promise<TlsServer> {
+  const [port, outside] = [await findFreePort(), await findFreePort()]
   const url = `https://localhost:${outside}`
   const { DATABASE_URL, TROCO_SECRET } = env()
   const child = spawn(
@@ -41,14 +41,14 @@ export async function startBehindTls(settings: Record<string, string> = {}): Pro
     },
   )
   const ended = once(child, 'exit')
-  const proxy = createServer(makeCertificate(['localhost']), (incoming, answer) => {
+  const proxy = createServer(makeCertificate(['localhost']), (incoming, response) => {
     const { method, url: path, headers } = incoming
-    const onward = request({ host: '127.0.0.1', port, method, path, headers }, given => {
-      answer.writeHead(given.statusCode ?? 502, given.rawHeaders)
-      given.pipe(answer)
+    const onward = request({ host: '127.0.0.1', port, method, path, headers }, upstreamResponse => {
+      response.writeHead(upstreamResponse.statusCode ?? 502, upstreamResponse.rawHeaders)
+      upstreamResponse.pipe(response)
     })
     onward.setHeader('x-forwarded-for', incoming.socket.remoteAddress ?? '')
-    onward.on('error', () => answer.destroy())
+    onward.on('error', () => response.destroy())
     incoming.pipe(onward)
   })
   proxy.listen(outside, 'localhost')

@@ -12,14 +12,14 @@ const PAYER = {
   client_doc: '52998224725',
 }
 
-async function post<Said>(page: Page, shop: Shop, path: string, data: object): Promise<Said> {
+async function post<Data>(page: Page, shop: Shop, path: string, data: object): Promise<Data> {
   const headers = { authorization: `Bearer ${shop.token}` }
-  const answer = await page.request.post(`/api${path}`, { headers, data })
-  expect(answer.ok(), await answer.text()).toBe(true)
-  return (await answer.json()).data
+  const response = await page.request.post(`/api${path}`, { headers, data })
+  expect(response.ok(), await response.text()).toBe(true)
+  return (await response.json()).data
 }
 
-async function create(page: Page, shop: Shop, more: object = {}): Promise<string> {
+async function createCharge(page: Page, shop: Shop, more: object = {}): Promise<string> {
   const order = { amount: 1_500, ...PAYER, ...more }
   const made = await post<{ transaction_id: string }>(page, shop, '/transactions', order)
   return made.transaction_id
@@ -28,8 +28,8 @@ async function create(page: Page, shop: Shop, more: object = {}): Promise<string
 const decide = (page: Page, shop: Shop, id: string, outcome: string) =>
   post(page, shop, `/sandbox/transactions/${id}`, { outcome })
 
-async function expectTurned(page: Page, word: string): Promise<void> {
-  await expect(page.getByTestId('charge-status')).toHaveText(word, { timeout: 10_000 })
+async function expectStatus(page: Page, label: string): Promise<void> {
+  await expect(page.getByTestId('charge-status')).toHaveText(label, { timeout: 10_000 })
 }
 
 test.describe('on a desktop', () => {
@@ -61,12 +61,12 @@ test.describe('on a desktop', () => {
     await page.getByLabel('Chave 1').fill('pedido')
     await page.getByLabel('Valor 1').fill('1047')
     await expectAccessible(page)
-    const heard = page.waitForResponse(/\/live$/)
+    const streamResponse = page.waitForResponse(/\/live$/)
     await page.getByRole('button', { name: 'Criar cobrança' }).click()
 
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('R$ 1.234,56')
     const id = page.url().split('/').at(-1) ?? ''
-    await expectTurned(page, 'Pendente')
+    await expectStatus(page, 'Pendente')
     const qr = page.getByRole('img', { name: 'QR code' })
     expect((await qr.boundingBox())?.width).toBeGreaterThanOrEqual(240)
     const code = await page.getByTestId('br-code').textContent()
@@ -79,9 +79,9 @@ test.describe('on a desktop', () => {
     await expect(page.getByText('12.ABC.345/01DE-35')).toBeVisible({ timeout: 15_000 })
     await expectAccessible(page)
 
-    expect((await heard).headers()['content-type']).toContain('text/event-stream')
+    expect((await streamResponse).headers()['content-type']).toContain('text/event-stream')
     await decide(page, shop, id, 'paid')
-    await expectTurned(page, 'Pago')
+    await expectStatus(page, 'Pago')
     await expect(page.getByRole('status').getByText('Pagamento recebido')).toBeAttached()
     await expect(qr).toHaveCount(0)
     const timeline = page.getByRole('list', { name: 'Histórico' })
@@ -96,12 +96,12 @@ test.describe('on a desktop', () => {
   }) => {
     const shop = await openShop(context)
     await page.route('**/live', route => route.fulfill({ status: 200, body: '' }))
-    const id = await create(page, shop)
-    const tried = page.waitForRequest(/\/live$/)
+    const id = await createCharge(page, shop)
+    const streamRequest = page.waitForRequest(/\/live$/)
     await page.goto(`/test/charges/${id}`)
-    await tried
+    await streamRequest
     await decide(page, shop, id, 'paid')
-    await expectTurned(page, 'Pago')
+    await expectStatus(page, 'Pago')
   })
 
   test('an expired charge turns to paid when the bank reports a late payment', async ({
@@ -109,15 +109,15 @@ test.describe('on a desktop', () => {
     context,
   }) => {
     const shop = await openShop(context)
-    const id = await create(page, shop)
+    const id = await createCharge(page, shop)
     await decide(page, shop, id, 'expired')
     await page.clock.install()
     await page.goto(`/test/charges/${id}`)
-    await expectTurned(page, 'Expirado')
+    await expectStatus(page, 'Expirado')
     await expect(page.getByText('Cobrança expirada').first()).toBeVisible()
     await decide(page, shop, id, 'paid')
     await page.clock.runFor(16_000)
-    await expectTurned(page, 'Pago')
+    await expectStatus(page, 'Pago')
   })
 
   test.describe('a refused charge', () => {
@@ -125,7 +125,7 @@ test.describe('on a desktop', () => {
 
     test('keeps what was typed and names the problem at its field', async ({ page, context }) => {
       const shop = await openShop(context)
-      await create(page, shop, { external_id: 'pedido-1' })
+      await createCharge(page, shop, { external_id: 'pedido-1' })
       await page.goto('/test/charges/new')
       const submit = page.getByRole('button', { name: 'Criar cobrança' })
       await submit.click()
@@ -162,10 +162,10 @@ test.describe('on a phone, in English', () => {
 
   test('a paid charge is refunded in two parts', async ({ page, context }) => {
     const shop = await openShop(context)
-    const id = await create(page, shop)
+    const id = await createCharge(page, shop)
     await decide(page, shop, id, 'paid')
     await page.goto(`/test/charges/${id}`)
-    await expectTurned(page, 'Paid')
+    await expectStatus(page, 'Paid')
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
     const dialog = page.getByRole('dialog', { name: 'Refund the payer' })
     await expect(dialog.getByLabel('Amount')).toHaveValue('15.00')
@@ -218,7 +218,7 @@ test.describe('on a phone, in English', () => {
     test('is not found', async ({ page, context, browser }) => {
       const other = await browser.newContext()
       const theirs = await openShop(other)
-      const id = await create(page, theirs)
+      const id = await createCharge(page, theirs)
       await other.close()
       await openShop(context)
       await page.goto(`/test/charges/${id}`)

@@ -1,29 +1,29 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright/test'
-import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
+import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 
 test.use({ locale: 'pt-BR' })
 
 const PAYER = { client_email: 'joao@example.com', client_doc: '529.982.247-25' }
 
-async function charge({ token }: Shop, body: object): Promise<string> {
-  const answer = await fetch(`${setting('BASE_URL')}/api/transactions`, {
+async function createCharge({ token }: Shop, body: object): Promise<string> {
+  const response = await fetch(`${readSetting('BASE_URL')}/api/transactions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ amount: 1_500, client_name: 'Ana Rocha', ...PAYER, ...body }),
   })
-  expect(answer.status).toBe(200)
-  return (await answer.json()).data.transaction_id
+  expect(response.status).toBe(200)
+  return (await response.json()).data.transaction_id
 }
 
-async function pay({ token }: Shop, id: string): Promise<void> {
-  const answer = await fetch(`${setting('BASE_URL')}/api/sandbox/transactions/${id}`, {
+async function payCharge({ token }: Shop, id: string): Promise<void> {
+  const response = await fetch(`${readSetting('BASE_URL')}/api/sandbox/transactions/${id}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ outcome: 'paid' }),
   })
-  expect(answer.status).toBe(200)
+  expect(response.status).toBe(200)
 }
 
 /** Payers in the list, which is a table or cards. */
@@ -39,8 +39,8 @@ for (const [name, width] of [
   }) => {
     await page.setViewportSize({ width, height: 844 })
     const shop = await openShop(context)
-    await charge(shop, { client_name: 'João da Conceição', external_id: 'pedido 7' })
-    await charge(shop, { client_name: 'Mercearia Ñandú', amount: 99_900 })
+    await createCharge(shop, { client_name: 'João da Conceição', external_id: 'pedido 7' })
+    await createCharge(shop, { client_name: 'Mercearia Ñandú', amount: 99_900 })
     await page.goto('/test/charges')
     await expect(page.getByTestId('charge-totals')).toHaveText(
       /3 cobranças.*R\$ 2\.014,00 no total/,
@@ -62,8 +62,8 @@ for (const [name, width] of [
   }) => {
     await page.setViewportSize({ width, height: 844 })
     const shop = await openShop(context)
-    await charge(shop, { client_name: 'Mercearia Ñandú', amount: 99_900 })
-    await charge(shop, {})
+    await createCharge(shop, { client_name: 'Mercearia Ñandú', amount: 99_900 })
+    await createCharge(shop, {})
     await page.goto('/test/charges')
     await page.getByRole('button', { name: 'Valor: Todas' }).click()
     await page.getByLabel('De', { exact: true }).fill('998')
@@ -90,11 +90,11 @@ for (const [name, width] of [
 
 test('a pending charge turns to paid in the list without a reload', async ({ page, context }) => {
   const shop = await openShop(context)
-  const id = await charge(shop, { external_id: 'pedido 8' })
+  const id = await createCharge(shop, { external_id: 'pedido 8' })
   await page.goto('/test/charges?q=pedido+8')
   const row = page.getByRole('row', { name: /pedido 8/ })
   await expect(row).toContainText('Pendente')
-  await pay(shop, id)
+  await payCharge(shop, id)
   await expect(row).toContainText('Pago', { timeout: 15_000 })
 })
 
@@ -116,7 +116,7 @@ test.describe('in English', () => {
 
   test('older charges are on further pages, which keep the filters', async ({ page, context }) => {
     const shop = await openShop(context)
-    for (let nth = 0; nth < 26; nth++) await charge(shop, { client_name: `Payer ${nth}` })
+    for (let nth = 0; nth < 26; nth++) await createCharge(shop, { client_name: `Payer ${nth}` })
     await page.goto('/test/charges?status=pending')
     await expect(payers(page)).toHaveCount(25)
     await page.getByRole('link', { name: 'Older' }).click()

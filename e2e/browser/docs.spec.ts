@@ -3,7 +3,7 @@ import {
   expect,
   expectAccessible,
   openAccountMenu,
-  setting,
+  readSetting,
   signInAsDemo,
   test,
 } from '#e2e/browser/app.ts'
@@ -19,8 +19,8 @@ test.describe('the API reference', () => {
   test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
 
   test('needs no sign-in and sends no request to another host', async ({ page, complaints }) => {
-    const asked = new Set<string>()
-    page.on('request', request => asked.add(new URL(request.url()).origin))
+    const origins = new Set<string>()
+    page.on('request', request => origins.add(new URL(request.url()).origin))
     await page.addInitScript(() => {
       document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
         reportError(new Error(`${violatedDirective} ${blockedURI}`)),
@@ -38,7 +38,7 @@ test.describe('the API reference', () => {
     await page.goto('/docs#tag/webhooks')
     await expect(page.getByRole('heading', { name: 'transaction.paid' })).toBeVisible()
     await page.waitForLoadState('networkidle')
-    expect([...asked]).toEqual([new URL(setting('BASE_URL')).origin])
+    expect([...origins]).toEqual([new URL(readSetting('BASE_URL')).origin])
     expect(complaints).toEqual([])
   })
 
@@ -70,9 +70,9 @@ test.describe('the API reference', () => {
       .click()
     const client = page.getByRole('dialog')
     await client.getByLabel('Bearer Token').fill(token)
-    const answered = page.waitForResponse('**/api/account')
+    const response = page.waitForResponse('**/api/account')
     await client.getByRole('button', { name: /Send/ }).first().click()
-    expect((await answered).status()).toBe(200)
+    expect((await response).status()).toBe(200)
     await expect(client.getByText('"balance"')).toBeVisible()
   })
 

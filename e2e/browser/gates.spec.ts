@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
-import { expect, setting, test } from '#e2e/browser/app.ts'
-import { newShop, type Shop, sessionOf } from '#e2e/browser/merchant.ts'
+import { expect, readSetting, test } from '#e2e/browser/app.ts'
+import { createSession, createShop, type Shop } from '#e2e/browser/merchant.ts'
 import { PAGES } from '#e2e/browser/page-table.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -9,10 +9,10 @@ import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts
 
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
 /** Part of everything that only members of the account may see. */
-const WORD = 'canary4712'
+const MARKER = 'canary4712'
 /** Part of a payer's data, which the operator's staff may not see either. */
 const PAYER = 'payer4713'
-const GUISES: Record<string, string>[] = [
+const VARIANTS: Record<string, string>[] = [
   {},
   { rsc: '1' },
   { rsc: '1', 'next-router-prefetch': '1', 'next-router-segment-prefetch': '/_tree' },
@@ -35,96 +35,98 @@ test('each page opens only to the people in the table, with every header that Ne
   expect(problems, 'e2e/browser/page-table.ts').toEqual([])
   const { people, idFor } = await makeWorld()
   const wrong: string[] = []
-  for (const [path, opensTo] of Object.entries(PAGES)) {
+  for (const [path, audience] of Object.entries(PAGES)) {
     const address = path.replace('[mode]', 'test').replace(/\[\w+\]/, idFor(path))
-    const visits = people.flatMap(one => GUISES.map(guise => ({ ...one, guise })))
-    const said = await Promise.all(
-      visits.map(async ({ as, role, secret, guise }) => {
+    const visits = people.flatMap(one => VARIANTS.map(variant => ({ ...one, guise: variant })))
+    const results = await Promise.all(
+      visits.map(async ({ as, role, secret, guise: variant }) => {
         const cookie: Record<string, string> = secret ? { cookie: `troco-session=${secret}` } : {}
-        const init = { redirect: 'manual', headers: { ...guise, ...cookie } } as const
-        const answer = await fetch(setting('BASE_URL') + address, init)
-        const text = await answer.text()
-        const due = dueTo(as, role, opensTo, path)
+        const init = { redirect: 'manual', headers: { ...variant, ...cookie } } as const
+        const response = await fetch(readSetting('BASE_URL') + address, init)
+        const text = await response.text()
+        const expected = expectedResult(as, role, audience, path)
         const isMember = role !== null && as !== 'a stranger'
-        const secrets = isMember ? [] : opensTo === 'admin' ? [PAYER] : [WORD, PAYER]
+        const secrets = isMember ? [] : audience === 'admin' ? [PAYER] : [MARKER, PAYER]
         return [
           // A prefetch may return only the layout, so its status proves nothing.
-          guise.rsc || whatIs(answer, text) === due ? '' : `${whatIs(answer, text)}, not ${due}`,
+          variant.rsc || describeResult(response, text) === expected
+            ? ''
+            : `${describeResult(response, text)}, not ${expected}`,
           secrets.some(secret => text.includes(secret)) ? 'shows data of others' : '',
         ].map(problem => problem && `${as} at ${path}: ${problem}`)
       }),
     )
-    wrong.push(...said.flat().filter(Boolean))
+    wrong.push(...results.flat().filter(Boolean))
   }
   expect(wrong).toEqual([])
 })
 
-function whatIs(answer: Response, text: string): string {
+function describeResult(response: Response, text: string): string {
   // A streamed page redirects at its end.
   const late = /NEXT_REDIRECT;\w+;([^;"\\]+);/.exec(text)?.[1]
-  const place = answer.headers.get('location') ?? late
-  if (place) return `sent to ${new URL(place, setting('BASE_URL')).pathname}`
-  return answer.status === 200 && text !== '' ? 'opens' : `${answer.status}`
+  const place = response.headers.get('location') ?? late
+  if (place) return `sent to ${new URL(place, readSetting('BASE_URL')).pathname}`
+  return response.status === 200 && text !== '' ? 'opens' : `${response.status}`
 }
 
-function dueTo(as: string, role: Role | null, opensTo: string, path: string): string {
-  if (opensTo === 'anybody') {
+function expectedResult(as: string, role: Role | null, audience: string, path: string): string {
+  if (audience === 'anybody') {
     const isSignedIn = path === '/login' && as !== 'a visitor'
     return isSignedIn ? (as === 'an admin' ? 'sent to /admin/accounts' : HOME) : 'opens'
   }
   if (as === 'a visitor') return 'sent to /login'
-  if (opensTo === 'person') return 'opens'
-  if (opensTo === 'admin') return as === 'an admin' ? 'opens' : '404'
+  if (audience === 'person') return 'opens'
+  if (audience === 'admin') return as === 'an admin' ? 'opens' : '404'
   if (role === null) return HOME
   const isTheirs = as !== 'a stranger' || !path.includes('[id]')
-  if (opensTo === 'member') return isTheirs ? 'opens' : '404'
-  return hasPermission(role, opensTo as AnyPermission) && isTheirs ? 'opens' : '404'
+  if (audience === 'member') return isTheirs ? 'opens' : '404'
+  return hasPermission(role, audience as AnyPermission) && isTheirs ? 'opens' : '404'
 }
 
 const HOME = 'sent to /test/home'
 
-interface Somebody {
+interface Visitor {
   as: string
   role: Role | null
   secret: string | null
 }
 
 async function makeWorld() {
-  const shop = await newShop(`Loja ${WORD}`)
-  const people: Somebody[] = [{ as: 'a visitor', role: null, secret: null }]
+  const shop = await createShop(`Loja ${MARKER}`)
+  const people: Visitor[] = [{ as: 'a visitor', role: null, secret: null }]
   for (const role of ROLES) {
-    const secret = await sessionOf({ accountId: shop.id, role })
+    const secret = await createSession({ accountId: shop.id, role })
     people.push({ as: `the ${role}`, role, secret })
   }
-  const { id: accountId } = await newShop('Loja vizinha')
-  const stranger = await sessionOf({ accountId, role: 'owner' })
+  const { id: accountId } = await createShop('Loja vizinha')
+  const stranger = await createSession({ accountId, role: 'owner' })
   people.push({ as: 'a stranger', role: 'owner', secret: stranger })
-  people.push({ as: 'a user without an account', role: null, secret: await sessionOf({}) })
-  people.push({ as: 'an admin', role: null, secret: await sessionOf({ isAdmin: true }) })
-  const ids = await fill(shop)
+  people.push({ as: 'a user without an account', role: null, secret: await createSession({}) })
+  people.push({ as: 'an admin', role: null, secret: await createSession({ isAdmin: true }) })
+  const ids = await createResources(shop)
   const idFor = (path: string) => ids.find(([part]) => path.includes(part))?.[1] ?? newId()
   return { people, idFor }
 }
 
 /** Creates one object for each page with an id; returns the path segment and the id. */
-async function fill(shop: Shop): Promise<[string, string][]> {
+async function createResources(shop: Shop): Promise<[string, string][]> {
   const send = async (path: string, body: object) => {
     const headers = { authorization: `Bearer ${shop.token}`, 'content-type': 'application/json' }
     const init = { method: 'POST', headers, body: JSON.stringify(body) }
-    return (await (await fetch(`${setting('BASE_URL')}/api${path}`, init)).json()).data
+    return (await (await fetch(`${readSetting('BASE_URL')}/api${path}`, init)).json()).data
   }
-  const webhook_url = `https://${WORD}.example/hook`
+  const webhook_url = `https://${MARKER}.example/hook`
   const payer = { client_name: PAYER, client_email: `${PAYER}@example.com` }
   const order = { amount: 1_500, ...payer, client_doc: '52998224725', webhook_url }
   const charge = await send('/transactions', order)
   await send(`/sandbox/transactions/${charge.transaction_id}`, { outcome: 'paid' })
-  const key = { pix_key: `hold@${WORD}.example`, pix_key_type: 'email' }
+  const key = { pix_key: `hold@${MARKER}.example`, pix_key_type: 'email' }
   const withdrawal = await send('/withdrawals', { amount: 1_000, ...key })
   const delivery = await db().delivery.findFirstOrThrow({ where: { accountId: shop.id } })
   const endpoint = await db().webhookEndpoint.create({
     data: {
       ...{ id: newId(), accountId: shop.id, mode: 'test', eventTypes: [] },
-      url: `https://${WORD}.example/all`,
+      url: `https://${MARKER}.example/all`,
     },
   })
   return [

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright/test'
-import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
+import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
 import { openShop, signInAs } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -17,7 +17,7 @@ async function signInAsStaff(context: BrowserContext): Promise<string> {
   return email
 }
 
-async function rename(page: Page, name: string): Promise<void> {
+async function renameAccount(page: Page, name: string): Promise<void> {
   await page.goto('/test/settings')
   await page.getByLabel('Nome da conta').fill(name)
   await page.getByRole('button', { name: 'Salvar' }).first().click()
@@ -29,13 +29,13 @@ test('an action of a merchant is in the audit log of the owner and of the operat
   context,
 }) => {
   const shop = await openShop(context, 'Loja do Registro')
-  await rename(page, 'Loja Renomeada')
+  await renameAccount(page, 'Loja Renomeada')
   await page.getByRole('link', { name: 'Auditoria' }).click()
   const rows = page.getByTestId('audit-row').filter({ visible: true })
-  const deed = rows.filter({ hasText: 'Dados da conta alterados' })
-  await expect(deed).toHaveCount(1)
+  const changeRow = rows.filter({ hasText: 'Dados da conta alterados' })
+  await expect(changeRow).toHaveCount(1)
   await expectAccessible(page)
-  await deed.getByRole('button').click()
+  await changeRow.getByRole('button').click()
   const details = page.getByRole('dialog')
   await expect(details.getByText('Loja do Registro → Loja Renomeada')).toBeVisible()
   await expect(details.getByText('account.updated')).toBeVisible()
@@ -43,18 +43,18 @@ test('an action of a merchant is in the audit log of the owner and of the operat
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: /^O que foi feito/ }).click()
   await page.getByRole('menuitemradio', { name: 'Tokens de API' }).click()
-  await expect(deed).toHaveCount(0)
+  await expect(changeRow).toHaveCount(0)
   await expect(rows).toHaveText([/Token de API criado/])
   await page.getByRole('searchbox').fill('203.0.113.250')
   await expect(page.getByText('Nada corresponde aos filtros')).toBeVisible()
   await page.getByRole('button', { name: 'Limpar filtros' }).click()
-  await expect(deed).toHaveCount(1)
+  await expect(changeRow).toHaveCount(1)
 
   await signInAsStaff(context)
   await page.goto(`/admin/audit?account=${shop.id}`)
-  await expect(deed).toHaveCount(1)
-  await expect(deed).toContainText('Loja Renomeada')
-  await deed.getByRole('button').click()
+  await expect(changeRow).toHaveCount(1)
+  await expect(changeRow).toContainText('Loja Renomeada')
+  await changeRow.getByRole('button').click()
   await details.getByRole('button', { name: 'Só desta pessoa' }).click()
   await expect(rows).toHaveText([/Dados da conta alterados/])
   await page.goto(`/admin/audit?account=${shop.id}`)
@@ -106,7 +106,7 @@ test('stuck work is listed on the health page, run again and audited', async ({
   const send = async (path: string, body: object) => {
     const headers = { authorization: `Bearer ${shop.token}`, 'content-type': 'application/json' }
     const init = { method: 'POST', headers, body: JSON.stringify(body) }
-    return (await fetch(`${setting('BASE_URL')}/api${path}`, init)).json()
+    return (await fetch(`${readSetting('BASE_URL')}/api${path}`, init)).json()
   }
   const key = { pix_key: 'hold@troco.example', pix_key_type: 'email' }
   const { id } = (await send('/withdrawals', { amount: 1_000, ...key })).data
@@ -145,10 +145,10 @@ test.describe('in English, on a phone', () => {
     let isSilent = false
     // Other tests need the worker of the application, so it cannot be stopped.
     await page.route('**/api/admin/health', async route => {
-      const answer = await route.fetch()
-      const { data } = await answer.json()
+      const response = await route.fetch()
+      const { data } = await response.json()
       if (isSilent) data.checks[0] = silent
-      await route.fulfill({ response: answer, json: { data } })
+      await route.fulfill({ response, json: { data } })
     })
     await page.goto('/admin/health')
     const workers = page.getByTestId('check-workers')

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright/test'
-import { expect, expectAccessible, expectBalance, setting, test } from '#e2e/browser/app.ts'
+import { expect, expectAccessible, expectBalance, readSetting, test } from '#e2e/browser/app.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { checkLedger } from '#lib/services/ledger/check.ts'
@@ -9,20 +9,20 @@ import { openReceiver } from '#lib/testing/receiver.ts'
 const HOME = '/test/home'
 const ORDER = { amount: 4_990, client_name: 'Rita Lima', client_email: 'rita@example.com' }
 
-async function charge({ token }: Shop, more: object = {}): Promise<string> {
+async function createCharge({ token }: Shop, more: object = {}): Promise<string> {
   const body = { ...ORDER, client_doc: '52998224725', ...more }
-  const said = await call(setting('BASE_URL'), 'POST', '/transactions', { token, body })
-  return said.body.data.transaction_id
+  const response = await call(readSetting('BASE_URL'), 'POST', '/transactions', { token, body })
+  return response.body.data.transaction_id
 }
 
-async function pay({ token }: Shop, id: string): Promise<void> {
+async function payCharge({ token }: Shop, id: string): Promise<void> {
   const body = { outcome: 'paid' }
-  await call(setting('BASE_URL'), 'POST', `/sandbox/transactions/${id}`, { token, body })
+  await call(readSetting('BASE_URL'), 'POST', `/sandbox/transactions/${id}`, { token, body })
 }
 
-const steps = (page: Page) => page.getByTestId('first-steps')
+const firstSteps = (page: Page) => page.getByTestId('first-steps')
 /** The first status is the progress; another one reports copying. */
-const progress = (page: Page) => steps(page).getByRole('status').first()
+const progress = (page: Page) => firstSteps(page).getByRole('status').first()
 
 test.describe('on a desktop, in Portuguese', () => {
   test.use({ locale: 'pt-BR', viewport: { width: 1280, height: 900 } })
@@ -32,22 +32,22 @@ test.describe('on a desktop, in Portuguese', () => {
     context,
   }) => {
     const shop = await openShop(context)
-    const id = await charge(shop)
+    const id = await createCharge(shop)
     await page.goto(HOME)
     await expectBalance(page, 'R$ 1.000,00')
     await expect(progress(page)).toHaveText('1 de 3 feitos')
-    await expect(steps(page).getByRole('link', { name: 'Nova cobrança' })).toBeVisible()
+    await expect(firstSteps(page).getByRole('link', { name: 'Nova cobrança' })).toBeVisible()
     const row = page.getByRole('row').filter({ hasText: 'Rita Lima' })
     await expect(row).toContainText('Pendente')
-    await pay(shop, id)
+    await payCharge(shop, id)
     await expect(progress(page)).toHaveText('2 de 3 feitos')
     await expect(row).toContainText('Pago')
     await expectBalance(page, 'R$ 1.049,90')
     await expectAccessible(page)
     const receiver = await openReceiver()
-    await pay(shop, await charge(shop, { webhook_url: receiver.url }))
+    await payCharge(shop, await createCharge(shop, { webhook_url: receiver.url }))
     await expect(progress(page)).toHaveText(/^Tudo pronto/)
-    await expect(steps(page)).toBeHidden()
+    await expect(firstSteps(page)).toBeHidden()
     await receiver.close()
     const link = page.getByRole('link', { name: 'Rita Lima' }).last()
     await expect(link).toHaveAttribute('href', `/test/charges/${id}`)
@@ -56,11 +56,11 @@ test.describe('on a desktop, in Portuguese', () => {
   test('hidden first steps stay hidden', async ({ page, context }) => {
     await openShop(context)
     await page.goto(HOME)
-    await steps(page).getByRole('button', { name: 'Ocultar' }).click()
-    await expect(steps(page)).toBeHidden()
+    await firstSteps(page).getByRole('button', { name: 'Ocultar' }).click()
+    await expect(firstSteps(page)).toBeHidden()
     await page.reload()
     await expectBalance(page, 'R$ 1.000,00')
-    await expect(steps(page)).toBeHidden()
+    await expect(firstSteps(page)).toBeHidden()
   })
 
   test('the ledger badge shows the result of the last check', async ({ page, context }) => {
@@ -119,7 +119,7 @@ test.describe('on a phone, in English', () => {
     const shop = await openShop(context, 'Padaria com um Nome Muito Comprido de Verdade Ltda')
     const order = { amount: 12_345, pix_key: 'hold@example.com', pix_key_type: 'email' }
     const { token } = shop
-    await call(setting('BASE_URL'), 'POST', '/withdrawals', { token, body: order })
+    await call(readSetting('BASE_URL'), 'POST', '/withdrawals', { token, body: order })
     await page.goto(HOME)
     await expectBalance(page, 'R$ 876.55')
     await expect(page.getByText('plus R$ 123.45 held in 1 withdrawal')).toBeVisible()

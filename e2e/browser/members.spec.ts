@@ -93,7 +93,7 @@ test.describe('a new user, in English and on a phone', () => {
   test('signs up and has an active account at once', async ({ page }) => {
     test.setTimeout(90_000)
     const email = `shop-${newId()}@troco.example`
-    const fill = async () => {
+    const signUp = async () => {
       await page.getByLabel('Account name').fill('Corner Bakery')
       await page.getByLabel('Your name').fill('Ann Baker')
       await page.getByLabel('E-mail').fill(email)
@@ -104,7 +104,7 @@ test.describe('a new user, in English and on a phone', () => {
     await page.getByRole('link', { name: 'Sign up' }).click()
     await expect(page.getByRole('heading', { name: 'Sign up' })).toBeVisible()
     await expectAccessible(page)
-    await fill()
+    await signUp()
     await page.waitForURL('**/test/home')
     await expectBalance(page, 'R$ 1,000.00')
     await page.goto('/signup')
@@ -116,7 +116,7 @@ test.describe('a new user, in English and on a phone', () => {
     await expectAccessible(page)
     await page.context().clearCookies({ name: 'troco-session' })
     await page.goto('/signup')
-    await fill()
+    await signUp()
     await expect(page.getByText('This e-mail can sign in here already.')).toBeVisible()
   })
 })

@@ -1,6 +1,6 @@
 import type { BrowserContext } from 'playwright/test'
 import { openRuntime } from '#bin/runtime.ts'
-import { setting } from '#e2e/browser/app.ts'
+import { readSetting } from '#e2e/browser/app.ts'
 import { db } from '#lib/base/db/client.ts'
 import { supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -21,7 +21,7 @@ const ACTOR = { type: 'system' } as const
 
 /** Creates a merchant with the welcome charge and signs its owner in. */
 export async function openShop(context: BrowserContext, name = 'Padaria do Teste'): Promise<Shop> {
-  const shop = await newShop(name)
+  const shop = await createShop(name)
   const owner = await db().membership.findFirstOrThrow({
     where: { accountId: shop.id },
     include: { user: true },
@@ -30,25 +30,29 @@ export async function openShop(context: BrowserContext, name = 'Padaria do Teste
   return shop
 }
 
-export async function newShop(name: string): Promise<Shop> {
-  await openBackDoor()
+export async function createShop(name: string): Promise<Shop> {
+  await connectToApplication()
   const ownerEmail = `owner-${newId()}@troco.example`
   const account = await createAccount({ name, ownerEmail }, ACTOR)
   await payWelcomeCharge(account)
-  const wanted = { accountId: account.id, mode: 'test' as const, name: 'Loja virtual' }
-  const { token } = await issueToken({ ...wanted, permissions: [...PERMISSIONS] }, ACTOR)
+  const tokenOptions = { accountId: account.id, mode: 'test' as const, name: 'Loja virtual' }
+  const { token } = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
   return { ...account, token }
 }
 
-interface Place {
+interface SessionOptions {
   accountId?: string
   role?: Role
   isAdmin?: boolean
 }
 
 /** Creates a user with a role in an account, as staff or with neither, and opens a session. */
-export async function sessionOf({ accountId, role, isAdmin = false }: Place): Promise<string> {
-  await openBackDoor()
+export async function createSession({
+  accountId,
+  role,
+  isAdmin = false,
+}: SessionOptions): Promise<string> {
+  await connectToApplication()
   const email = `somebody-${newId()}@troco.example`
   const user = await db().user.create({ data: { id: newId(), email, name: email, isAdmin } })
   if (accountId && role)
@@ -56,18 +60,18 @@ export async function sessionOf({ accountId, role, isAdmin = false }: Place): Pr
   return openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
 }
 
-export async function accountOf(email: string): Promise<Account> {
-  await openBackDoor()
+export async function findShopAccount(email: string): Promise<Account> {
+  await connectToApplication()
   return findAccount(email)
 }
 
-let backDoor: Promise<unknown> | null = null
+let runtime: Promise<unknown> | null = null
 
 /** Connects to the database of the application under test, with its keys. */
-function openBackDoor(): Promise<unknown> {
-  supplyEnv({ TROCO_DATA: setting('TROCO_DATA'), TROCO_ENV: 'local' })
-  backDoor ??= openRuntime()
-  return backDoor
+function connectToApplication(): Promise<unknown> {
+  supplyEnv({ TROCO_DATA: readSetting('TROCO_DATA'), TROCO_ENV: 'local' })
+  runtime ??= openRuntime()
+  return runtime
 }
 
 /** Adds the session cookie; the sign-in form has tests of its own. */
@@ -75,6 +79,6 @@ export async function signInAs(context: BrowserContext, email: string): Promise<
   const user = await db().user.findUniqueOrThrow({ where: { email } })
   const value = await openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
   await context.addCookies([
-    { name: 'troco-session', value, url: setting('BASE_URL'), httpOnly: true, sameSite: 'Lax' },
+    { name: 'troco-session', value, url: readSetting('BASE_URL'), httpOnly: true, sameSite: 'Lax' },
   ])
 }

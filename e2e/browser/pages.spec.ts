@@ -5,7 +5,7 @@ import {
   fillSignIn,
   openAccountMenu,
   readBalanceCents,
-  setting,
+  readSetting,
   signInAsAdmin,
   signInAsDemo,
   signOut,
@@ -61,7 +61,7 @@ test.describe('on a desktop, in Portuguese', () => {
 
   test('signing in leads to the page that was requested', async ({ page }) => {
     await page.goto('/test/charges?status=paid')
-    await fillSignIn(page, setting('DEMO_EMAIL'), setting('DEMO_PASSWORD'), { stays: true })
+    await fillSignIn(page, readSetting('DEMO_EMAIL'), readSetting('DEMO_PASSWORD'), { stays: true })
     await expect(page).toHaveURL('/test/charges?status=paid')
   })
 
@@ -70,7 +70,7 @@ test.describe('on a desktop, in Portuguese', () => {
     const cookies = (await context.cookies()).filter(({ name }) => name.endsWith('troco-session'))
     expect(cookies).toMatchObject([{ httpOnly: true, sameSite: 'Lax', path: '/' }])
     await signOut(page)
-    const thief = await browser.newContext({ baseURL: setting('BASE_URL') })
+    const thief = await browser.newContext({ baseURL: readSetting('BASE_URL') })
     await thief.addCookies(cookies)
     const stolen = await thief.newPage()
     await stolen.goto('/test/home')
@@ -128,10 +128,10 @@ test.describe('refusals', () => {
   test.use({ locale: 'pt-BR', refusals: [401, 404] })
 
   test('a wrong password shows an error and keeps the e-mail', async ({ page }) => {
-    await fillSignIn(page, setting('DEMO_EMAIL'), 'not the password')
+    await fillSignIn(page, readSetting('DEMO_EMAIL'), 'not the password')
     await expect(page.getByRole('alert').filter({ hasText: 'não conferem' })).toBeVisible()
     await expect(page).toHaveURL('/login')
-    await expect(page.getByLabel('E-mail')).toHaveValue(setting('DEMO_EMAIL'))
+    await expect(page.getByLabel('E-mail')).toHaveValue(readSetting('DEMO_EMAIL'))
     await expect(page.getByLabel('Senha')).toBeFocused()
   })
 
@@ -152,8 +152,8 @@ test.describe('the operator', () => {
   test('sees the account of the demo merchant', async ({ page }) => {
     await signInAsAdmin(page)
     await expect(page).toHaveURL('/admin/accounts')
-    await page.goto(`/admin/accounts?q=${encodeURIComponent(setting('DEMO_EMAIL'))}`)
-    const row = page.getByRole('row').filter({ hasText: setting('DEMO_EMAIL') })
+    await page.goto(`/admin/accounts?q=${encodeURIComponent(readSetting('DEMO_EMAIL'))}`)
+    const row = page.getByRole('row').filter({ hasText: readSetting('DEMO_EMAIL') })
     await expect(row).toContainText('Ativa')
   })
 })

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright/test'
-import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
+import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 
 test.use({ locale: 'pt-BR' })
@@ -7,17 +7,21 @@ test.use({ locale: 'pt-BR' })
 const PHONE = { width: 390, height: 844 }
 const DOCUMENT = '529.982.247-25'
 
-interface Made {
+interface CreatedCharge {
   transaction_id: string
   br_code: string
 }
 
-async function charge({ token }: Shop, external_id: string, client_name: string): Promise<Made> {
+async function createCharge(
+  { token }: Shop,
+  external_id: string,
+  client_name: string,
+): Promise<CreatedCharge> {
   const payer = { client_name, client_email: 'payer@example.com', client_doc: DOCUMENT }
   const body = JSON.stringify({ amount: 12_345, external_id, ...payer })
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const init = { method: 'POST', headers, body }
-  return (await (await fetch(`${setting('BASE_URL')}/api/transactions`, init)).json()).data
+  return (await (await fetch(`${readSetting('BASE_URL')}/api/transactions`, init)).json()).data
 }
 
 /** The settings have other comboboxes. */
@@ -61,7 +65,7 @@ test('Enter opens the charge of a pasted code, id, reference or document', async
   context,
 }) => {
   const shop = await openShop(context)
-  const made = await charge(shop, 'pedido-77', 'Ana Beatriz')
+  const made = await createCharge(shop, 'pedido-77', 'Ana Beatriz')
   const place = `/test/charges/${made.transaction_id}`
   for (const name of [made.br_code, made.transaction_id, 'pedido-77', '52998224725']) {
     await page.goto('/test/settings')
@@ -74,7 +78,7 @@ test('Enter opens the charge of a pasted code, id, reference or document', async
 
 test('ids of another merchant find nothing', async ({ page, context, browser }) => {
   const other = await browser.newContext()
-  const made = await charge(await openShop(other, 'Vizinha'), 'deles-1', 'Carla')
+  const made = await createCharge(await openShop(other, 'Vizinha'), 'deles-1', 'Carla')
   await other.close()
   await openShop(context)
   await page.goto('/test/settings')
@@ -87,8 +91,8 @@ test('ids of another merchant find nothing', async ({ page, context, browser }) 
 
 test('a slow response never replaces a newer one', async ({ page, context }) => {
   const shop = await openShop(context)
-  await charge(shop, 'lento', 'Marina Lenta')
-  await charge(shop, 'rapido', 'Rita Rápida')
+  await createCharge(shop, 'lento', 'Marina Lenta')
+  await createCharge(shop, 'rapido', 'Rita Rápida')
   await page.goto('/test/settings')
   let release = () => {}
   const held = new Promise<void>(resolve => {
@@ -99,9 +103,9 @@ test('a slow response never replaces a newer one', async ({ page, context }) => 
     await route.continue().catch(() => {})
   })
   const input = await openPalette(page)
-  const asked = page.waitForRequest(/find\?q=lento/)
+  const requested = page.waitForRequest(/find\?q=lento/)
   await input.fill('lento')
-  await asked
+  await requested
   await input.fill('rapido')
   await expect(page.getByRole('option', { name: /Rita Rápida/ })).toBeVisible()
   release()
@@ -117,8 +121,8 @@ test.describe('in English, on a phone', () => {
     context,
   }) => {
     const shop = await openShop(context)
-    await charge(shop, 'order-1', 'Ana Beatriz')
-    await charge(shop, 'order-2', 'Ana Clara')
+    await createCharge(shop, 'order-1', 'Ana Beatriz')
+    await createCharge(shop, 'order-2', 'Ana Clara')
     await page.goto('/test/settings')
     await page.getByRole('button', { name: 'Search' }).click()
     const input = inputOf(page)

@@ -1,9 +1,9 @@
 import type { BrowserContext } from 'playwright/test'
-import { expect, expectAccessible, fillSignIn, setting, test } from '#e2e/browser/app.ts'
-import { newShop, signInAs } from '#e2e/browser/merchant.ts'
+import { expect, expectAccessible, fillSignIn, readSetting, test } from '#e2e/browser/app.ts'
+import { createShop, signInAs } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
-import { printedLinkTo } from '#lib/testing/mailbox.ts'
+import { findPrintedLink } from '#lib/testing/mailbox.ts'
 
 test.use({ locale: 'pt-BR' })
 
@@ -13,7 +13,7 @@ const PHONE = { width: 390, height: 844 }
 
 /** Creates an owner with a password, signed in if a context is given. */
 async function makeOwner(context?: BrowserContext): Promise<string> {
-  const { id: accountId } = await newShop('Loja das Senhas')
+  const { id: accountId } = await createShop('Loja das Senhas')
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId } })
   const passwordHash = await hashPassword(OLD)
   const { email } = await db().user.update({ where: { id: userId }, data: { passwordHash } })
@@ -30,7 +30,7 @@ test.describe('with refusals', () => {
     browser,
   }) => {
     const email = await makeOwner(context)
-    const other = await browser.newContext({ baseURL: setting('BASE_URL'), locale: 'pt-BR' })
+    const other = await browser.newContext({ baseURL: readSetting('BASE_URL'), locale: 'pt-BR' })
     await signInAs(other, email)
     const elsewhere = await other.newPage()
     await elsewhere.goto('/test/home')
@@ -38,25 +38,25 @@ test.describe('with refusals', () => {
     await expectAccessible(page)
     await expect(page.getByTestId('device-row')).toHaveCount(2)
     const current = page.getByLabel('Senha atual')
-    const wanted = page.getByLabel('Nova senha')
+    const newPassword = page.getByLabel('Nova senha')
     const change = page.getByRole('button', { name: 'Trocar a senha' })
     await current.fill(OLD)
-    await wanted.fill('curta')
+    await newPassword.fill('curta')
     await expect(page.getByText('Faltam 7 caracteres.')).toBeVisible()
-    await wanted.fill('password1234')
+    await newPassword.fill('password1234')
     await change.click()
     const easy = page.getByText('Fácil de adivinhar.')
     await expect(easy).toBeVisible()
     await current.fill('não é esta')
     await expect(easy).toBeVisible()
-    await wanted.fill(NEW)
+    await newPassword.fill(NEW)
     await expect(easy).toBeHidden()
     await change.click()
     await expect(page.getByText('Esta não é a sua senha atual.')).toBeVisible()
     await current.fill(OLD)
     await change.click()
     await expect(page.getByText('Senha trocada.')).toBeVisible()
-    await expect(wanted).toHaveValue('')
+    await expect(newPassword).toHaveValue('')
     await expect(page.getByTestId('device-row')).toHaveCount(1)
     await elsewhere.reload()
     await elsewhere.waitForURL('**/login?*')
@@ -77,7 +77,7 @@ test('a forgotten password is reset by a mailed link, which works once', async (
   await expect(page.getByText('o link está a caminho')).toBeVisible()
   let link = ''
   await expect(() => {
-    link = printedLinkTo(email, setting('LOG'))
+    link = findPrintedLink(email, readSetting('LOG'))
   }).toPass({ timeout: 10_000 })
   await page.goto(link)
   await expect(page.getByText(`Para ${email}.`)).toBeVisible()
@@ -100,7 +100,7 @@ test.describe('on a phone, in English', () => {
   test('a device is signed out from another one', async ({ page, context, browser }) => {
     const email = await makeOwner(context)
     const userAgent = 'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/142.0 Safari/537.36'
-    const lost = await browser.newContext({ baseURL: setting('BASE_URL'), userAgent })
+    const lost = await browser.newContext({ baseURL: readSetting('BASE_URL'), userAgent })
     const elsewhere = await lost.newPage()
     await fillSignIn(elsewhere, email, OLD)
     await elsewhere.waitForURL('**/test/home')

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright/test'
-import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
+import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 
 const PAYER = {
@@ -14,35 +14,35 @@ interface Charge {
   payment_url: string
 }
 
-async function ask(shop: Shop, method: string, path: string, body?: object) {
+async function callApi(shop: Shop, method: string, path: string, body?: object) {
   const headers = { authorization: `Bearer ${shop.token}`, 'content-type': 'application/json' }
-  const answer = await fetch(`${setting('BASE_URL')}/api/transactions${path}`, {
+  const response = await fetch(`${readSetting('BASE_URL')}/api/transactions${path}`, {
     method,
     headers,
     body: JSON.stringify(body),
   })
-  return ((await answer.json()) as { data: Charge }).data
+  return ((await response.json()) as { data: Charge }).data
 }
 
 /** Payers have no session. */
-async function openShopOf(context: BrowserContext, name?: string): Promise<Shop> {
+async function openShopSignedOut(context: BrowserContext, name?: string): Promise<Shop> {
   const shop = await openShop(context, name)
   await context.clearCookies()
   return shop
 }
 
 async function openCharge(shop: Shop, amount: number): Promise<Charge> {
-  const { transaction_id: id } = await ask(shop, 'POST', '', { amount, ...PAYER })
-  return ask(shop, 'GET', `/${id}`)
+  const { transaction_id: id } = await callApi(shop, 'POST', '', { amount, ...PAYER })
+  return callApi(shop, 'GET', `/${id}`)
 }
 
 async function decide(shop: Shop, charge: Charge, outcome: 'paid' | 'failed'): Promise<void> {
   const path = `/../sandbox/transactions/${charge.transaction_id}`
-  await ask(shop, 'POST', path, { outcome })
+  await callApi(shop, 'POST', path, { outcome })
 }
 
 /** Marks the page; a reload removes the mark. */
-async function mark(page: Page): Promise<() => Promise<boolean>> {
+async function markPage(page: Page): Promise<() => Promise<boolean>> {
   await page.evaluate(() => Object.assign(window, { isSamePage: true }))
   return () => page.evaluate(() => 'isSamePage' in window)
 }
@@ -63,7 +63,7 @@ for (const [name, width, height] of [
       page,
       context,
     }) => {
-      const shop = await openShopOf(context, 'Padaria da Praça')
+      const shop = await openShopSignedOut(context, 'Padaria da Praça')
       const charge = await openCharge(shop, 123_456)
       await page.goto(charge.payment_url)
       await expect(page.getByRole('heading', { level: 1 })).toHaveText(
@@ -76,7 +76,7 @@ for (const [name, width, height] of [
       await page.getByRole('button', { name: 'Copiar código Pix' }).click()
       await expect(page.getByRole('button', { name: 'Código copiado' })).toBeVisible()
       expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(charge.br_code)
-      const isSamePage = await mark(page)
+      const isSamePage = await markPage(page)
       await decide(shop, charge, 'paid')
       await expect(page.getByRole('heading', { name: 'Pagamento recebido' })).toBeVisible()
       await expect(page.getByRole('status')).toHaveText(
@@ -93,7 +93,7 @@ for (const [name, width, height] of [
       test.use({ bypassCSP: true, refusals: [404] })
 
       test('every state of the page has no violation', async ({ page, context }) => {
-        const shop = await openShopOf(context)
+        const shop = await openShopSignedOut(context)
         const charge = await openCharge(shop, 4_990)
         await page.goto(charge.payment_url)
         await expectAccessible(page)
@@ -114,7 +114,7 @@ test.describe('without JavaScript', () => {
     page,
     context,
   }) => {
-    const shop = await openShopOf(context)
+    const shop = await openShopSignedOut(context)
     const charge = await openCharge(shop, 4_990)
     await page.goto(charge.payment_url)
     await expect(page.getByTestId('br-code')).toHaveText(charge.br_code)
@@ -136,7 +136,7 @@ test.describe('in English', () => {
     page,
     context,
   }) => {
-    const shop = await openShopOf(context, 'Um Nome de Loja Bem Comprido que Não Cabe Ltda')
+    const shop = await openShopSignedOut(context, 'Um Nome de Loja Bem Comprido que Não Cabe Ltda')
     const charge = await openCharge(shop, 999_999_999_999)
     await page.goto(charge.payment_url)
     await expect(page.getByRole('button', { name: 'Copy Pix code' })).toBeVisible()
@@ -150,7 +150,7 @@ test.describe('in English', () => {
   })
 
   test('a lost connection is shown, and the page recovers', async ({ page, context }) => {
-    const shop = await openShopOf(context)
+    const shop = await openShopSignedOut(context)
     const charge = await openCharge(shop, 4_990)
     await page.goto(charge.payment_url)
     await page.route('**/pay/**', route => route.abort('aborted'))

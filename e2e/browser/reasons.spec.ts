@@ -1,4 +1,4 @@
-import { expect, setting, test } from '#e2e/browser/app.ts'
+import { expect, readSetting, test } from '#e2e/browser/app.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
 import { newId } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
@@ -10,7 +10,7 @@ const PAYER = {
   client_email: 'ana@example.com',
   client_doc: '529.982.247-25',
 }
-const SAID = {
+const EXPECTED_TEXTS = {
   'pt-BR': {
     rejected: 'Foi recusado no banco simulado.',
     brief: 'conexão recusada',
@@ -23,7 +23,7 @@ const SAID = {
   },
 }
 
-for (const [locale, { rejected, brief, meaning }] of Object.entries(SAID)) {
+for (const [locale, { rejected, brief, meaning }] of Object.entries(EXPECTED_TEXTS)) {
   test.describe(locale, () => {
     test.use({ locale })
 
@@ -34,7 +34,7 @@ for (const [locale, { rejected, brief, meaning }] of Object.entries(SAID)) {
       const { token } = await openShop(context)
       const reference = `pedido-${newId().slice(-12)}`
       const send = async (path: string, body: object) =>
-        (await call(setting('BASE_URL'), 'POST', path, { token, body })).body.data
+        (await call(readSetting('BASE_URL'), 'POST', path, { token, body })).body.data
       const order = { amount: 15_000, ...PAYER, external_id: reference, webhook_url: WEBHOOK }
       const { transaction_id } = await send('/transactions', order)
       await send(`/sandbox/transactions/${transaction_id}`, { outcome: 'paid' })

@@ -1,31 +1,31 @@
-import { expect, expectAccessible, fillSignIn, setting, test } from '#e2e/browser/app.ts'
-import { type Secure, startBehindTls } from '#e2e/browser/behind-tls.ts'
-import { accountOf, newShop, sessionOf } from '#e2e/browser/merchant.ts'
+import { expect, expectAccessible, fillSignIn, readSetting, test } from '#e2e/browser/app.ts'
+import { startBehindTls, type TlsServer } from '#e2e/browser/behind-tls.ts'
+import { createSession, createShop, findShopAccount } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
-import { appCode } from '#lib/testing/app-code.ts'
+import { generateTotp } from '#lib/testing/app-code.ts'
 import { OPENID_CLIENT, openOpenidProvider } from '#lib/testing/openid-provider.ts'
 
 const PASSWORD = 'sete gatos no telhado'
 
 test.use({ ignoreHTTPSErrors: true, locale: 'en-US', viewport: { width: 1280, height: 860 } })
 
-let secure: Secure
-let shop: Awaited<ReturnType<typeof newShop>>
+let tlsServer: TlsServer
+let shop: Awaited<ReturnType<typeof createShop>>
 let provider: Awaited<ReturnType<typeof openOpenidProvider>>
 test.beforeAll(async () => {
-  shop = await newShop('Loja segura')
+  shop = await createShop('Loja segura')
   provider = await openOpenidProvider()
-  secure = await startBehindTls({
+  tlsServer = await startBehindTls({
     ...{ OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: OPENID_CLIENT.id },
     ...{ OIDC_CLIENT_SECRET: OPENID_CLIENT.secret, OIDC_NAME: 'Acme', SIGNUPS: 'open' },
   })
 })
-test.afterAll(() => Promise.all([secure.close(), provider.close()]))
+test.afterAll(() => Promise.all([tlsServer.close(), provider.close()]))
 
-async function ownerWithPassword() {
+async function giveOwnerPassword() {
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
   const passwordHash = await hashPassword(PASSWORD)
   return db().user.update({ where: { id: userId }, data: { passwordHash } })
@@ -35,11 +35,11 @@ test.describe('over HTTPS', () => {
   test.use({ refusals: [403, 422] })
 
   test('creating a token requires a new proof of identity', async ({ page, context }) => {
-    const owner = await ownerWithPassword()
-    const first = await page.goto(`${secure.url}/login`)
+    const owner = await giveOwnerPassword()
+    const first = await page.goto(`${tlsServer.url}/login`)
     expect(first?.headers()['strict-transport-security']).toMatch(/^max-age=\d{8}/)
     await fillSignIn(page, owner.email, PASSWORD, { stays: true })
-    await page.waitForURL(`${secure.url}/test/home`)
+    await page.waitForURL(`${tlsServer.url}/test/home`)
     const cookie = (await context.cookies()).find(({ name }) => name.endsWith('troco-session'))
     expect(cookie).toMatchObject({
       ...{ name: '__Host-troco-session', path: '/', domain: 'localhost' },
@@ -48,7 +48,7 @@ test.describe('over HTTPS', () => {
     await db().$executeRaw`
       UPDATE user_sessions SET proved_at = now() - interval '6 minutes'
       WHERE user_id = ${owner.id}::uuid`
-    await page.goto(`${secure.url}/test/settings/tokens/new`)
+    await page.goto(`${tlsServer.url}/test/settings/tokens/new`)
     await page.getByLabel('Name').fill('Loja virtual')
     await page.getByRole('button', { name: 'Create token' }).click()
     const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
@@ -63,20 +63,20 @@ test.describe('over HTTPS', () => {
   })
 
   test('staff must set up a second factor before they see the admin pages', async ({ page }) => {
-    const owner = await ownerWithPassword()
+    const owner = await giveOwnerPassword()
     await db().user.update({ where: { id: owner.id }, data: { isAdmin: true } })
-    await page.goto(`${secure.url}/login`)
+    await page.goto(`${tlsServer.url}/login`)
     await fillSignIn(page, owner.email, PASSWORD, { stays: true })
-    await page.waitForURL(`${secure.url}/test/home`)
-    await page.goto(`${secure.url}/admin/accounts`)
-    await expect(page).toHaveURL(`${secure.url}/test/settings/security`)
+    await page.waitForURL(`${tlsServer.url}/test/home`)
+    await page.goto(`${tlsServer.url}/admin/accounts`)
+    await expect(page).toHaveURL(`${tlsServer.url}/test/settings/security`)
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Set up' }).click()
     const secret = (await page.getByTestId('app-secret').textContent()) ?? ''
-    await page.getByLabel('Code of the app').fill(appCode(secret))
+    await page.getByLabel('Code of the app').fill(generateTotp(secret))
     await page.getByRole('button', { name: 'Turn on' }).click()
     await expect(page.getByTestId('recovery-codes').getByRole('listitem')).toHaveCount(10)
-    await page.goto(`${secure.url}/admin/accounts`)
+    await page.goto(`${tlsServer.url}/admin/accounts`)
     await expect(page.getByRole('heading', { name: 'Accounts' })).toBeVisible()
     await db().user.update({ where: { id: owner.id }, data: { isAdmin: false } })
   })
@@ -87,10 +87,10 @@ test('a user of the company’s OpenID provider signs in with one click', async 
   const { email } = await db().user.findUniqueOrThrow({ where: { id: userId } })
   await db().authenticator.deleteMany({ where: { userId } })
   provider.signIn({ sub: userId, email, email_verified: true })
-  await page.goto(`${secure.url}/login?next=/test/statement`)
+  await page.goto(`${tlsServer.url}/login?next=/test/statement`)
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Acme' }).click()
-  await page.waitForURL(`${secure.url}/test/statement`)
+  await page.waitForURL(`${tlsServer.url}/test/statement`)
   await expect(page.getByRole('heading', { name: 'Statement' })).toBeVisible()
 })
 
@@ -99,29 +99,30 @@ test('a new account waits until an admin activates it, and then the API works', 
   browser,
 }) => {
   const [email, name] = [`shop-${newId()}@troco.example`, `Nova ${Date.now()}`]
-  await page.goto(`${secure.url}/signup`)
+  await page.goto(`${tlsServer.url}/signup`)
   await page.getByLabel('Account name').fill(name)
   await page.getByLabel('Your name').fill('Ann Baker')
   await page.getByLabel('E-mail').fill(email)
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Create account' }).click()
-  await page.waitForURL(`${secure.url}/test/home`)
+  await page.waitForURL(`${tlsServer.url}/test/home`)
   const waits = page.getByText('This account waits for activation')
   await expect(waits).toBeVisible()
   await expect(page.getByRole('link', { name: 'New charge' })).toHaveCount(0)
-  const { id: accountId } = await accountOf(email)
-  const wanted = { accountId, mode: 'test', name: 'Early' } as const
+  const { id: accountId } = await findShopAccount(email)
+  const tokenOptions = { accountId, mode: 'test', name: 'Early' } as const
   const permissions: ['account:read'] = ['account:read']
-  const { token } = await issueToken({ ...wanted, permissions }, { type: 'system' })
+  const { token } = await issueToken({ ...tokenOptions, permissions }, { type: 'system' })
   const authorization = `Bearer ${token}`
-  const ask = () => page.request.get(`${secure.url}/api/account`, { headers: { authorization } })
-  expect(await (await ask()).json()).toEqual({ error: 'Account not active' })
+  const callApi = () =>
+    page.request.get(`${tlsServer.url}/api/account`, { headers: { authorization } })
+  expect(await (await callApi()).json()).toEqual({ error: 'Account not active' })
 
   const office = await browser.newContext({ locale: 'en-US' })
-  const value = await sessionOf({ isAdmin: true })
-  await office.addCookies([{ name: 'troco-session', value, url: setting('BASE_URL') }])
+  const value = await createSession({ isAdmin: true })
+  await office.addCookies([{ name: 'troco-session', value, url: readSetting('BASE_URL') }])
   const admin = await office.newPage()
-  await admin.goto(`${setting('BASE_URL')}/admin/accounts`)
+  await admin.goto(`${readSetting('BASE_URL')}/admin/accounts`)
   await admin.getByRole('button', { name: /waits? for approval$/ }).click()
   await admin.getByRole('link', { name }).click()
   await admin.getByRole('button', { name: 'Activate', exact: true }).click()
@@ -131,7 +132,7 @@ test('a new account waits until an admin activates it, and then the API works', 
   await expect(admin.getByTestId('account-status')).toHaveText('Active')
   await office.close()
 
-  expect(await (await ask()).json()).toEqual({ name, balance: 100_000 })
+  expect(await (await callApi()).json()).toEqual({ name, balance: 100_000 })
   await page.reload()
   await expect(waits).toHaveCount(0)
   await expect(page.getByRole('link', { name: 'New charge' }).first()).toBeVisible()

@@ -1,16 +1,16 @@
 import type { Page } from 'playwright/test'
-import { expect, expectAccessible, fillSignIn, setting, test } from '#e2e/browser/app.ts'
+import { expect, expectAccessible, fillSignIn, readSetting, test } from '#e2e/browser/app.ts'
 import { openPerson } from '#e2e/browser/person.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { beginAuthenticator, confirmAuthenticator } from '#lib/services/people/authenticator.ts'
-import { appCode } from '#lib/testing/app-code.ts'
+import { generateTotp } from '#lib/testing/app-code.ts'
 
 const SECURITY = '/test/settings/security'
 const FORGED = 'A'.repeat(43)
 
 /** Adds a virtual authenticator that confirms everything. */
-async function addDevice(page: Page): Promise<void> {
+async function addVirtualAuthenticator(page: Page): Promise<void> {
   const client = await page.context().newCDPSession(page)
   await client.send('WebAuthn.enable')
   const options = { protocol: 'ctap2', transport: 'internal', isUserVerified: true } as const
@@ -25,7 +25,7 @@ async function addDevice(page: Page): Promise<void> {
 }
 
 /** Alerts with a text: Next has an empty one. */
-function alertOf(page: Page) {
+function errorAlert(page: Page) {
   return page.getByRole('alert').filter({ hasText: /./ })
 }
 
@@ -44,7 +44,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await page.getByLabel('Código do aplicativo').fill('000000')
     await page.getByRole('button', { name: 'Ligar' }).click()
     await expect(page.getByText('O código não confere.')).toBeVisible()
-    await page.getByLabel('Código do aplicativo').fill(appCode(secret))
+    await page.getByLabel('Código do aplicativo').fill(generateTotp(secret))
     await page.getByRole('button', { name: 'Ligar' }).click()
     await expect(page.getByTestId('recovery-codes').getByRole('listitem')).toHaveCount(10)
     await page.getByRole('button', { name: 'Já guardei' }).click()
@@ -52,7 +52,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await expectAccessible(page)
 
     await context.clearCookies()
-    const cookie = { name: 'troco-session', value: FORGED, url: setting('BASE_URL') }
+    const cookie = { name: 'troco-session', value: FORGED, url: readSetting('BASE_URL') }
     await context.addCookies([cookie])
     await fillSignIn(page, email, password)
     await expect(page.getByRole('heading', { name: 'Confirme que é você' })).toBeVisible()
@@ -60,15 +60,15 @@ test.describe('on a desktop, in Portuguese', () => {
     await page.goto('/test/home')
     await expect(page).toHaveURL(/\/login\?next=/)
     await fillSignIn(page, email, password, { stays: true })
-    await page.getByLabel('Código').fill(appCode(secret, 9))
+    await page.getByLabel('Código').fill(generateTotp(secret, 9))
     await page.getByRole('button', { name: 'Confirmar' }).click()
-    await expect(alertOf(page)).toContainText('O código não confere')
-    await page.getByLabel('Código').fill(appCode(secret, 1))
+    await expect(errorAlert(page)).toContainText('O código não confere')
+    await page.getByLabel('Código').fill(generateTotp(secret, 1))
     await page.getByRole('button', { name: 'Confirmar' }).click()
     await page.waitForURL('/test/home')
-    const kept = (await context.cookies()).find(({ name }) => name === 'troco-session')
-    expect(kept?.value).toMatch(/^[\w-]{43}$/)
-    expect(kept?.value).not.toBe(FORGED)
+    const sessionCookie = (await context.cookies()).find(({ name }) => name === 'troco-session')
+    expect(sessionCookie?.value).toMatch(/^[\w-]{43}$/)
+    expect(sessionCookie?.value).not.toBe(FORGED)
     const where = { actorId: id, action: 'user.signed_in' }
     const signedIn = await db().auditRecord.findMany({ where })
     expect(signedIn).toMatchObject([{ after: { by: 'code' }, ip: expect.any(String) }])
@@ -79,7 +79,7 @@ test.describe('on a desktop, in Portuguese', () => {
     context,
   }) => {
     const { email, password } = await openPerson(context)
-    await addDevice(page)
+    await addVirtualAuthenticator(page)
     await page.goto(SECURITY)
     await page.getByRole('button', { name: 'Adicionar' }).click()
     await page.getByLabel('Nome', { exact: true }).fill('Notebook da loja')
@@ -107,7 +107,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await context.clearCookies()
     await page.goto('/login')
     await page.getByRole('button', { name: 'Entrar com chave de acesso' }).click()
-    await expect(alertOf(page)).toContainText('Não reconhecemos')
+    await expect(errorAlert(page)).toContainText('Não reconhecemos')
     await fillSignIn(page, email, password, { stays: true })
     await page.waitForURL('/test/home')
   })
@@ -128,23 +128,23 @@ test.describe('on a phone, in English', () => {
     const { id, email, password } = await openPerson(context)
     const owner = { id, email, name: email, locale: 'en', sessionId: newId() }
     const { secret } = await beginAuthenticator(owner)
-    const [first = ''] = (await confirmAuthenticator(owner, appCode(secret))) ?? []
+    const [first = ''] = (await confirmAuthenticator(owner, generateTotp(secret))) ?? []
     // Moves that code into the past, so that the current one is unused.
     await db().authenticator.update({ where: { userId: id }, data: { lastCounter: 0 } })
     await context.clearCookies()
-    const signInBy = async (code: string) => {
+    const signInWithCode = async (code: string) => {
       await fillSignIn(page, email, password)
       await page.getByRole('button', { name: 'Use a recovery code' }).click()
       await page.getByLabel('Recovery code').fill(code)
       await page.getByRole('button', { name: 'Confirm', exact: true }).click()
     }
-    await signInBy(first.toUpperCase().replace('-', ' '))
+    await signInWithCode(first.toUpperCase().replace('-', ' '))
     await page.waitForURL('/test/home')
     await page.goto(SECURITY)
     await expect(page.getByText('9 left')).toBeVisible()
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Make new ones' }).click()
-    await page.getByLabel('Code of your app').fill(appCode(secret, 0))
+    await page.getByLabel('Code of your app').fill(generateTotp(secret, 0))
     await page.getByRole('button', { name: 'Confirm', exact: true }).click()
     await expect(page.getByTestId('recovery-codes')).toBeVisible()
     await expectAccessible(page)
@@ -152,14 +152,14 @@ test.describe('on a phone, in English', () => {
     await expect(page.getByText('10 left')).toBeVisible()
 
     await context.clearCookies()
-    await signInBy(first)
+    await signInWithCode(first)
     for (let nth = 1; nth < 5; nth++) {
-      await expect(alertOf(page)).toContainText('not right')
-      const answered = page.waitForResponse('**/api/auth/callback/credentials')
+      await expect(errorAlert(page)).toContainText('not right')
+      const response = page.waitForResponse('**/api/auth/callback/credentials')
       await page.getByRole('button', { name: 'Confirm', exact: true }).click()
-      await answered
+      await response
     }
-    await expect(alertOf(page)).toContainText('Sign in again with your password')
+    await expect(errorAlert(page)).toContainText('Sign in again with your password')
     await expect(page.getByLabel('E-mail')).toHaveValue(email)
     await expect(page.getByLabel('Password')).toBeFocused()
   })

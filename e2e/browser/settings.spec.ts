@@ -1,4 +1,4 @@
-import { expect, expectAccessible, openAccountMenu, setting, test } from '#e2e/browser/app.ts'
+import { expect, expectAccessible, openAccountMenu, readSetting, test } from '#e2e/browser/app.ts'
 import { openShop, signInAs } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 
@@ -30,8 +30,8 @@ test('a new name, city and expiry apply from the next charge', async ({ page, co
   await expect(page.getByText('Salvo.')).toBeVisible()
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const init = { method: 'POST', headers, body: JSON.stringify(CHARGE) }
-  const answer = await fetch(`${setting('BASE_URL')}/api/transactions`, init)
-  expect((await answer.json()).data.br_code).toContain('5915Pao & Companhia6008Sao Luis')
+  const response = await fetch(`${readSetting('BASE_URL')}/api/transactions`, init)
+  expect((await response.json()).data.br_code).toContain('5915Pao & Companhia6008Sao Luis')
   await page.reload()
   await expect(name).toHaveValue('Pão & Companhia')
   await expect(page.getByLabel('Fuso horário')).toHaveValue('America/Manaus')
@@ -44,15 +44,15 @@ test('language and theme follow the user to another browser', async ({
 }) => {
   const { id } = await openShop(context)
   await page.goto('/test/settings')
-  const kept = (body: string) =>
+  const waitForSaved = (body: string) =>
     page.waitForResponse(
-      answer =>
-        answer.url().endsWith('/dashboard/profile') &&
-        answer.request().postData() === body &&
-        answer.ok(),
+      response =>
+        response.url().endsWith('/dashboard/profile') &&
+        response.request().postData() === body &&
+        response.ok(),
     )
   const [theme] = await Promise.all([
-    kept('{"theme":"dark"}'),
+    waitForSaved('{"theme":"dark"}'),
     page.getByRole('main').getByRole('radio', { name: 'Escuro' }).check({ force: true }),
   ])
   expect(theme.status()).toBe(200)
@@ -61,12 +61,12 @@ test('language and theme follow the user to another browser', async ({
   await expect(menu.getByRole('radio', { name: 'Escuro' })).toBeChecked()
   await page.keyboard.press('Escape')
   await Promise.all([
-    kept('{"locale":"en"}'),
+    waitForSaved('{"locale":"en"}'),
     page.getByRole('radio', { name: 'English' }).check({ force: true }),
   ])
   await expect(page.getByRole('heading', { name: 'Settings', level: 1 })).toBeVisible()
 
-  const elsewhere = await browser.newContext({ locale: 'pt-BR', baseURL: setting('BASE_URL') })
+  const elsewhere = await browser.newContext({ locale: 'pt-BR', baseURL: readSetting('BASE_URL') })
   const { user } = await db().membership.findFirstOrThrow({
     where: { accountId: id },
     include: { user: true },

@@ -1,5 +1,5 @@
 import type { Page, Route } from 'playwright/test'
-import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
+import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
 
 test.use({ locale: 'pt-BR' })
@@ -7,12 +7,12 @@ test.use({ locale: 'pt-BR' })
 const PHONE = { width: 390, height: 844 }
 
 /** Sends no cookies of the browser. */
-async function statusOf(token: string, path = '/account'): Promise<number> {
+async function fetchStatus(token: string, path = '/account'): Promise<number> {
   const headers = { authorization: `Bearer ${token}` }
-  return (await fetch(`${setting('BASE_URL')}/api${path}`, { headers })).status
+  return (await fetch(`${readSetting('BASE_URL')}/api${path}`, { headers })).status
 }
 
-async function shownToken(page: Page): Promise<string> {
+async function readShownToken(page: Page): Promise<string> {
   return (await page.getByTestId('token-value').textContent()) ?? ''
 }
 
@@ -27,10 +27,10 @@ test('a token is created, shown once, used, revoked and then refused', async ({
   await page.getByRole('button', { name: 'Só criar e ler cobranças' }).click()
   await page.getByRole('checkbox', { name: /Ver a conta/ }).check()
   await page.getByRole('button', { name: 'Criar token' }).click()
-  const token = await shownToken(page)
+  const token = await readShownToken(page)
   expect(token).toMatch(/^troco_test_[0-9A-Za-z]{38}$/)
-  expect(await statusOf(token)).toBe(200)
-  expect(await statusOf(token, '/withdrawals')).toBe(403)
+  expect(await fetchStatus(token)).toBe(200)
+  expect(await fetchStatus(token, '/withdrawals')).toBe(403)
 
   await page.getByRole('link', { name: 'Já copiei' }).click()
   const row = page.getByTestId('token-row').filter({ hasText: 'ERP da matriz' })
@@ -45,7 +45,7 @@ test('a token is created, shown once, used, revoked and then refused', async ({
   await expect(row).toContainText('Revogado')
   await expect(row).toContainText('Motivo: vazou no log')
   await expect(row.getByRole('button')).toHaveCount(0)
-  expect(await statusOf(token)).toBe(401)
+  expect(await fetchStatus(token)).toBe(401)
 })
 
 test.describe('in English, on a phone', () => {
@@ -60,9 +60,9 @@ test.describe('in English, on a phone', () => {
     await dialog.getByLabel('The present token goes on working for').selectOption('1 hour')
     await expectAccessible(page)
     await dialog.getByRole('button', { name: 'Rotate' }).click()
-    const next = await shownToken(page)
+    const next = await readShownToken(page)
     await expect(dialog).toContainText(`Authorization: Bearer ${next}`)
-    expect([await statusOf(old), await statusOf(next)]).toEqual([200, 200])
+    expect([await fetchStatus(old), await fetchStatus(next)]).toEqual([200, 200])
     await dialog.getByRole('button', { name: 'I have copied it' }).click()
     const rows = page.getByTestId('token-row')
     await expect(rows).toHaveCount(2)
@@ -92,12 +92,12 @@ test('a token whose response was lost is not shown again, and the page says what
   await page.goto('/test/settings/tokens/new')
   await page.getByLabel('Nome').fill('Perdido')
   // The first response never reaches the browser, as when a connection breaks.
-  const breakOff = async (route: Route) => {
-    const answer = await route.fetch()
-    expect(answer.status()).toBe(200)
+  const truncateResponse = async (route: Route) => {
+    const response = await route.fetch()
+    expect(response.status()).toBe(200)
     await route.fulfill({ status: 200, body: 'half an ans', contentType: 'text/plain' })
   }
-  await page.route('**/api/dashboard/tokens', breakOff, { times: 1 })
+  await page.route('**/api/dashboard/tokens', truncateResponse, { times: 1 })
   await page.getByRole('button', { name: 'Criar token' }).click()
   await expect(page.getByRole('main').getByRole('alert')).toBeVisible()
   await page.getByRole('button', { name: 'Criar token' }).click()

@@ -4,15 +4,15 @@ import type { Page } from 'playwright/test'
 import {
   expect,
   expectAccessible,
-  setting,
+  readSetting,
   signInAsAdmin,
   signInAsDemo,
   test,
 } from '#e2e/browser/app.ts'
-import { accountOf } from '#e2e/browser/merchant.ts'
+import { findShopAccount } from '#e2e/browser/merchant.ts'
 
 /** Pages without a session. */
-const DOORS = [
+const PUBLIC_PAGES = [
   ['login', '/login'],
   ['signup', '/signup'],
   ['reset', '/reset'],
@@ -49,17 +49,17 @@ const PAGES = [
 
 /** Screenshots of `npm run torture`; in every language and theme if TOUR_ALL is set. */
 const PICTURES = '.cache/pictures'
-const ALL = Boolean(process.env.TOUR_ALL)
-const TAKES_PICTURES = ALL || Boolean(process.env.TOUR_PICTURES)
+const TAKES_ALL_PICTURES = Boolean(process.env.TOUR_ALL)
+const TAKES_PICTURES = TAKES_ALL_PICTURES || Boolean(process.env.TOUR_PICTURES)
 const THEMES = ['light', 'dark'] as const
 /** Gzipped, without the scripts that Next loads on every page. */
 const SCRIPT_BYTES_MAX = 110 * 1024
 const SIZES = { desk: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } }
 
 /** The result of axe does not depend on the language: each size is checked in one. */
-const EXAMINED = { desk: 'pt-BR', phone: 'en-US' } as const
+const AXE_LOCALES = { desk: 'pt-BR', phone: 'en-US' } as const
 /** Colors do not depend on the width: each theme is checked at one. */
-const EXAMINED_IN = { desk: ['dark'], phone: ['light'] } as const
+const AXE_THEMES = { desk: ['dark'], phone: ['light'] } as const
 
 // In parallel, because each test visits all pages.
 test.describe.configure({ mode: 'parallel' })
@@ -74,26 +74,28 @@ for (const size of ['desk', 'phone'] as const) {
       }) => {
         test.setTimeout(180_000)
         mkdirSync(PICTURES, { recursive: true })
-        const isExamined = EXAMINED[size] === locale
-        const look = async (name: string, address: string) => {
+        const isExamined = AXE_LOCALES[size] === locale
+        const visitPage = async (name: string, address: string) => {
           await page.goto(address)
-          await page.waitForLoadState(isExamined || ALL ? 'networkidle' : 'load')
+          await page.waitForLoadState(isExamined || TAKES_ALL_PICTURES ? 'networkidle' : 'load')
           const width = await page.locator('html').evaluate(html => html.scrollWidth)
           expect(width, name).toBeLessThanOrEqual(SIZES[size].width)
-          if (isExamined) await expectAccessible(page, EXAMINED_IN[size])
+          if (isExamined) await expectAccessible(page, AXE_THEMES[size])
           if (!TAKES_PICTURES) return
-          for (const colorScheme of isExamined || ALL ? THEMES : (['light'] as const)) {
+          for (const colorScheme of isExamined || TAKES_ALL_PICTURES
+            ? THEMES
+            : (['light'] as const)) {
             await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
             const path = `${PICTURES}/${name}-${size}-${colorScheme}-${locale.slice(0, 2)}.png`
             await page.screenshot({ path, fullPage: true })
           }
         }
-        for (const [name, address] of DOORS) await look(name, address)
+        for (const [name, address] of PUBLIC_PAGES) await visitPage(name, address)
         await signInAsDemo(page)
-        const ids = await findThings(page)
+        const ids = await findResourceIds(page)
         for (const [name, pattern] of PAGES) {
-          if (name === 'admin-accounts') await signInAfresh(page)
-          await look(name, fill(pattern, ids))
+          if (name === 'admin-accounts') await switchToAdmin(page)
+          await visitPage(name, fillPath(pattern, ids))
         }
       })
     })
@@ -104,13 +106,13 @@ test('no page exceeds its budget for scripts', async ({ page }) => {
   const build = process.env.TROCO_BUILD
   test.skip(!build, 'a development server sends other scripts')
   await signInAsDemo(page)
-  const ids = await findThings(page)
+  const ids = await findResourceIds(page)
   const manifest = JSON.parse(readFileSync(`${build}/build-manifest.json`, 'utf8'))
   const floor = new Set<string>(manifest.rootMainFiles)
   const heavy: string[] = []
   for (const [name, pattern] of PAGES) {
-    if (name === 'admin-accounts') await signInAfresh(page)
-    const html = await (await page.request.get(fill(pattern, ids))).text()
+    if (name === 'admin-accounts') await switchToAdmin(page)
+    const html = await (await page.request.get(fillPath(pattern, ids))).text()
     const files = new Set(html.match(/static\/chunks\/[\w.~-]+\.js/g))
     const own = [...files].filter(
       file => !floor.has(file) && !manifest.polyfillFiles.includes(file),
@@ -123,24 +125,24 @@ test('no page exceeds its budget for scripts', async ({ page }) => {
   expect(heavy).toEqual([])
 })
 
-async function signInAfresh(page: Page): Promise<void> {
+async function switchToAdmin(page: Page): Promise<void> {
   await page.context().clearCookies()
   await signInAsAdmin(page)
 }
 
-function fill(pattern: string, ids: Record<string, string>): string {
+function fillPath(pattern: string, ids: Record<string, string>): string {
   return pattern.replace(/:(\w+)/, (_, thing) => ids[thing] ?? '')
 }
 
 /** Ids of the demo merchant's objects, one of each kind. */
-async function findThings(page: Page): Promise<Record<string, string>> {
+async function findResourceIds(page: Page): Promise<Record<string, string>> {
   const first = async (path: string) => {
-    const headers = { authorization: `Bearer ${setting('TOKEN')}` }
-    const answer = await page.request.get(`/api/${path}&limit=1`, { headers })
-    return (await answer.json()).data[0].id as string
+    const headers = { authorization: `Bearer ${readSetting('TOKEN')}` }
+    const response = await page.request.get(`/api/${path}&limit=1`, { headers })
+    return (await response.json()).data[0].id as string
   }
   return {
-    account: (await accountOf(setting('DEMO_EMAIL'))).id,
+    account: (await findShopAccount(readSetting('DEMO_EMAIL'))).id,
     pending: await first('transactions?status=pending'),
     paid: await first('transactions?status=paid'),
     withdrawal: await first('withdrawals?status=rejected'),

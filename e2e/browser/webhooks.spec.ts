@@ -1,5 +1,5 @@
 import type { Page } from 'playwright/test'
-import { expect, expectAccessible, setting, test } from '#e2e/browser/app.ts'
+import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 import { newId } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
@@ -22,8 +22,8 @@ test.beforeEach(async () => {
 test.afterEach(() => receiver.close())
 
 /** Creates and pays a charge through the API; returns its reference. */
-async function payByApi({ token }: Shop, webhook_url?: string): Promise<string> {
-  const api = setting('BASE_URL')
+async function createPaidCharge({ token }: Shop, webhook_url?: string): Promise<string> {
+  const api = readSetting('BASE_URL')
   const external_id = `pedido-${newId().slice(-12)}`
   const body = { amount: 1_500, ...PAYER, external_id, webhook_url }
   const made = await call(api, 'POST', '/transactions', { token, body })
@@ -57,7 +57,7 @@ test('an endpoint is created, and the delivery of a payment appears by itself', 
   await expect(page.getByTestId('secret-value')).toHaveText(/^whsec_/)
   await page.getByRole('link', { name: 'Webhooks' }).first().click()
   await expect(page.getByText('O destino está pronto.')).toBeVisible()
-  const reference = await payByApi(shop)
+  const reference = await createPaidCharge(shop)
   await expect(rows(page)).toHaveCount(1)
   await expect(rows(page)).toContainText(reference)
   await expect(rows(page)).toContainText('Entregue')
@@ -68,26 +68,28 @@ test('a failed delivery shows why, and succeeds when it is resent', async ({ pag
   const shop = await openShop(context)
   // The automatic retry is so late that it never meets the manual one.
   const later = { 'retry-after': '3600' }
-  receiver.say((_, response) => response.writeHead(500, later).end('{"message":"Duplicate entry"}'))
-  const reference = await payByApi(shop, `${receiver.url}/pix`)
+  receiver.respondWith((_, response) =>
+    response.writeHead(500, later).end('{"message":"Duplicate entry"}'),
+  )
+  const reference = await createPaidCharge(shop, `${receiver.url}/pix`)
   await page.setViewportSize(DESK)
   await page.goto('/test/webhooks')
   await expect(rows(page)).toContainText('Nova tentativa em', { timeout: 15_000 })
   await rows(page).getByRole('link', { name: 'transaction.paid' }).click()
-  const answer = page.getByRole('region', { name: 'Resposta' })
-  await expect(answer).toContainText('HTTP 500')
-  await expect(answer).toContainText('"message": "Duplicate entry"')
+  const responseRegion = page.getByRole('region', { name: 'Resposta' })
+  await expect(responseRegion).toContainText('HTTP 500')
+  await expect(responseRegion).toContainText('"message": "Duplicate entry"')
   await page.getByRole('button', { name: 'Pedido' }).click()
   await expect(page.getByRole('region', { name: 'Pedido' })).toContainText('webhook-signature: v1,')
   await expectAccessible(page)
-  receiver.say(ok)
+  receiver.respondWith(ok)
   await page.getByRole('button', { name: 'Reenviar', exact: true }).click()
   await expect(rows(page)).toContainText('Entregue')
   await expect(page.getByRole('heading', { name: /^Tentativa (\d) de \1$/ })).toBeVisible()
   await page.getByRole('button', { name: 'Reenviar', exact: true }).click()
-  const heard = receiver.calls.length
+  const callsBefore = receiver.calls.length
   await page.getByRole('dialog').getByRole('button', { name: 'Reenviar mesmo assim' }).click()
-  await expect.poll(() => receiver.calls.length).toBe(heard + 1)
+  await expect.poll(() => receiver.calls.length).toBe(callsBefore + 1)
   await expect(page.getByRole('dialog')).toBeHidden()
   const ids = receiver.calls.map(({ headers }) => headers['webhook-id'])
   expect(new Set(ids).size).toBe(1)
@@ -99,13 +101,13 @@ test('a failed delivery shows why, and succeeds when it is resent', async ({ pag
 
 test('all failed deliveries within the filters are resent at once', async ({ page, context }) => {
   const shop = await openShop(context)
-  receiver.say(status(410))
-  await payByApi(shop, `${receiver.url}/pix`)
-  await payByApi(shop, `${receiver.url}/pix`)
+  receiver.respondWith(status(410))
+  await createPaidCharge(shop, `${receiver.url}/pix`)
+  await createPaidCharge(shop, `${receiver.url}/pix`)
   await page.setViewportSize(DESK)
   await page.goto('/test/webhooks?status=stopped')
   await expect(rows(page)).toHaveCount(2)
-  receiver.say(ok)
+  receiver.respondWith(ok)
   await page.reload()
   await page.getByRole('button', { name: 'Reenviar as 2 que falharam' }).click()
   await expect(page.getByRole('dialog', { name: 'Reenviar 2 entregas?' })).toBeVisible()
@@ -121,8 +123,8 @@ test.describe('on a phone, in English', () => {
   test('filters are in the URL, and a delivery opens as a page', async ({ page, context }) => {
     const shop = await openShop(context)
     const [first, second] = [
-      await payByApi(shop, `${receiver.url}/one`),
-      await payByApi(shop, `${receiver.url}/two`),
+      await createPaidCharge(shop, `${receiver.url}/one`),
+      await createPaidCharge(shop, `${receiver.url}/two`),
     ]
     await page.goto('/test/webhooks')
     await expect(page.getByRole('heading', { name: 'Webhook deliveries' })).toBeAttached()
@@ -153,15 +155,15 @@ test.describe('on a phone, in English', () => {
     await page.getByLabel('Address').fill(`${receiver.url}/hook`)
     await page.getByRole('button', { name: 'Create endpoint' }).click()
     await page.getByRole('link', { name: 'Go to the endpoint' }).click()
-    receiver.say(status(503))
+    receiver.respondWith(status(503))
     await page.getByRole('button', { name: 'Send test' }).click()
     await expect(page.getByRole('region', { name: 'Response' })).toContainText('status 503')
     await expectAccessible(page)
-    receiver.say(ok)
+    receiver.respondWith(ok)
     await page.getByRole('button', { name: 'Disable' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
     await expect(page.getByText('Disabled in the dashboard')).toBeVisible()
-    await payByApi(shop)
+    await createPaidCharge(shop)
     await page.reload()
     await expect(page.getByText('one call', { exact: true })).toBeVisible()
     await page.getByRole('button', { name: 'Enable' }).click()
@@ -185,13 +187,13 @@ test.describe('another merchant’s ids', { tag: '@torture' }, () => {
 
   test('are not found', async ({ page, context, browser }) => {
     const theirs = await openShop(context)
-    await payByApi(theirs, `${receiver.url}/pix`)
+    await createPaidCharge(theirs, `${receiver.url}/pix`)
     await page.goto('/test/webhooks')
     const href = await rows(page).getByRole('link').getAttribute('href')
     const mine = await browser.newContext({ locale: 'pt-BR' })
     await openShop(mine)
     const other = await mine.newPage()
-    await other.goto(new URL(href ?? '', setting('BASE_URL')).href)
+    await other.goto(new URL(href ?? '', readSetting('BASE_URL')).href)
     await expect(other.getByText('Esta página não existe').last()).toBeVisible()
     await mine.close()
   })

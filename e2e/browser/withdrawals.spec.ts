@@ -179,8 +179,8 @@ test.describe('withdrawals', () => {
     await openShop(elsewhere, 'Outra loja')
     const other = await elsewhere.newPage()
     for (const id of [mine.id, newId(), 'x']) {
-      const answer = await other.goto(new URL(`/test/withdrawals/${id}`, page.url()).href)
-      expect(answer?.status()).toBe(404)
+      const response = await other.goto(new URL(`/test/withdrawals/${id}`, page.url()).href)
+      expect(response?.status()).toBe(404)
       await expect(other.getByRole('heading', { name: 'Esta página não existe' })).toBeAttached()
     }
     await elsewhere.close()

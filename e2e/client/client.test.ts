@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import openapiTypes, { astToString } from 'openapi-typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Api, openApi } from '../../lib/testing/stage.ts'
+import { type Api, startApiWithMerchant } from '../../lib/testing/stage.ts'
 import { runShop } from './shop.ts'
 
 const SHOP = readFileSync('e2e/client/shop.ts', 'utf8')
@@ -13,7 +13,7 @@ const FOLDER = '.cache/client'
 let api: Api
 let token: string
 beforeAll(async () => {
-  ;({ api, token } = await openApi())
+  ;({ api, token } = await startApiWithMerchant())
   const document = await (await fetch(`${api.url}/api/openapi.json`)).json()
   mkdirSync(FOLDER, { recursive: true })
   writeFileSync(join(FOLDER, 'api.d.ts'), astToString(await openapiTypes(document)))
@@ -57,10 +57,10 @@ describe('a client generated from the OpenAPI document', () => {
       expect(SHOP).toContain(right)
       return [`wrong-${at}.ts`, SHOP.replace(right, mistake)]
     })
-    const said = await compile({ 'shop.ts': SHOP, ...Object.fromEntries(wrong) })
-    expect(said).not.toContain('/shop.ts')
+    const output = await compile({ 'shop.ts': SHOP, ...Object.fromEntries(wrong) })
+    expect(output).not.toContain('/shop.ts')
     for (const [at, [name, [, , sign]]] of Object.entries(MISTAKES).entries()) {
-      const lines = said.split(/\n(?=\S)/).filter(line => line.includes(`wrong-${at}.ts`))
+      const lines = output.split(/\n(?=\S)/).filter(line => line.includes(`wrong-${at}.ts`))
       expect(lines.join('\n'), name).toContain(sign)
     }
   })
@@ -80,7 +80,7 @@ describe('a client generated from the OpenAPI document', () => {
     expect(shop.withdrawals).toMatchObject({ data: [{ id: withdrawal.id }] })
     expect(shop.readWithdrawal).toEqual(shop.approved)
     expect(shop.problems).toEqual({ amount: ['Insufficient balance'] })
-    expect(shop.told).toEqual(['paid 5000', 'approved ana@example.com'])
+    expect(shop.eventSummaries).toEqual(['paid 5000', 'approved ana@example.com'])
     expect(shop.gained).toBe(5_000 - 1_000 - 1_500)
   })
 })

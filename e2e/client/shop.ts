@@ -8,9 +8,9 @@ export async function runShop(baseUrl: string, token: string) {
   const api = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${token}` } })
   const header = () => ({ 'Idempotency-Key': crypto.randomUUID() })
 
-  const before = given(await api.GET('/account', {})).balance
+  const before = unwrap(await api.GET('/account', {})).balance
 
-  const charge = given(
+  const charge = unwrap(
     await api.POST('/transactions', {
       params: { header: header() },
       body: {
@@ -24,40 +24,40 @@ export async function runShop(baseUrl: string, token: string) {
     }),
   ).data
   const path = { id: charge.transaction_id }
-  const paid = given(
+  const paid = unwrap(
     await api.POST('/sandbox/transactions/{id}', { params: { path }, body: { outcome: 'paid' } }),
   ).data
-  const read = given(await api.GET('/transactions/{id}', { params: { path } })).data
-  const page = given(
+  const read = unwrap(await api.GET('/transactions/{id}', { params: { path } })).data
+  const page = unwrap(
     await api.GET('/transactions', { params: { query: { status: 'paid', limit: 1 } } }),
   )
 
-  const refund = given(
+  const refund = unwrap(
     await api.POST('/transactions/{id}/refunds', {
       params: { path, header: header() },
       body: { amount: 1_000, reason: 'One of two items was out of stock' },
     }),
   ).data
-  const refunds = given(await api.GET('/transactions/{id}/refunds', { params: { path } }))
+  const refunds = unwrap(await api.GET('/transactions/{id}/refunds', { params: { path } }))
   const refundPath = { ...path, refund_id: refund.id }
-  const readRefund = given(
+  const readRefund = unwrap(
     await api.GET('/transactions/{id}/refunds/{refund_id}', { params: { path: refundPath } }),
   ).data
 
-  const withdrawal = given(
+  const withdrawal = unwrap(
     await api.POST('/withdrawals', {
       params: { header: header() },
       body: { amount: 1_500, pix_key: 'ana@example.com', pix_key_type: 'email' },
     }),
   ).data
-  const approved = given(
+  const approved = unwrap(
     await api.POST('/sandbox/withdrawals/{id}', {
       params: { path: { id: withdrawal.id } },
       body: { outcome: 'approved' },
     }),
   ).data
-  const withdrawals = given(await api.GET('/withdrawals', { params: { query: { limit: 1 } } }))
-  const readWithdrawal = given(
+  const withdrawals = unwrap(await api.GET('/withdrawals', { params: { query: { limit: 1 } } }))
+  const readWithdrawal = unwrap(
     await api.GET('/withdrawals/{id}', { params: { path: { id: withdrawal.id } } }),
   ).data
 
@@ -67,24 +67,24 @@ export async function runShop(baseUrl: string, token: string) {
   const problems: Record<string, string[]> =
     refused.error && 'errors' in refused.error ? refused.error.errors : {}
 
-  const events = given(await api.GET('/events', { params: { query: { after: 0 } } })).data
-  const after = given(await api.GET('/account', {})).balance
+  const events = unwrap(await api.GET('/events', { params: { query: { after: 0 } } })).data
+  const after = unwrap(await api.GET('/account', {})).balance
   return {
     ...{ charge, paid, read, page, refund, refunds, readRefund },
     ...{ withdrawal, approved, withdrawals, readWithdrawal, problems },
-    told: events.map(tell),
+    eventSummaries: events.map(summarizeEvent),
     gained: after - before,
   }
 }
 
 /** The type of an event determines its payload. */
-function tell(event: Event): string {
+function summarizeEvent(event: Event): string {
   if (event.type === 'transaction.paid') return `paid ${event.transaction.amount}`
   if (event.type === 'withdrawal.approved') return `approved ${event.withdrawal.pix_key}`
   return event.event
 }
 
-function given<Data>({ data, error }: { data?: Data; error?: unknown }): Data {
+function unwrap<Data>({ data, error }: { data?: Data; error?: unknown }): Data {
   if (data === undefined) throw new Error(JSON.stringify(error))
   return data
 }

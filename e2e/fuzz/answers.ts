@@ -1,13 +1,13 @@
-export interface Answer {
+export interface ParsedResponse {
   status: number
   headers: Map<string, string>
   body: string
 }
 
 /** Parses the responses on one connection; an incomplete one is in `rest`. */
-export class AnswerReader {
-  readonly answers: Answer[] = []
-  rest = ''
+export class ResponseParser {
+  readonly responses: ParsedResponse[] = []
+  unparsed = ''
   #isHead: boolean
 
   constructor(isHead: boolean) {
@@ -15,22 +15,22 @@ export class AnswerReader {
   }
 
   feed(bytes: Buffer): void {
-    this.rest += bytes.toString('latin1')
+    this.unparsed += bytes.toString('latin1')
     for (;;) {
-      const end = this.rest.indexOf('\r\n\r\n')
+      const end = this.unparsed.indexOf('\r\n\r\n')
       if (end < 0) return
-      const headers = readHeaders(this.rest.slice(0, end))
-      const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(this.rest)?.[1])
+      const headers = readHeaders(this.unparsed.slice(0, end))
+      const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(this.unparsed)?.[1])
       // Bytes that are no request get a body, because their method is unknown.
       const isHead = this.#isHead && headers.has('x-request-id')
       const found =
         isHead || status < 200
           ? { text: '', length: 0 }
-          : readBody(headers, this.rest.slice(end + 4))
+          : readBody(headers, this.unparsed.slice(end + 4))
       if (!found) return
-      this.rest = this.rest.slice(end + 4 + found.length)
+      this.unparsed = this.unparsed.slice(end + 4 + found.length)
       if (status < 200) continue
-      this.answers.push({ status, headers, body: Buffer.from(found.text, 'latin1').toString() })
+      this.responses.push({ status, headers, body: Buffer.from(found.text, 'latin1').toString() })
     }
   }
 }

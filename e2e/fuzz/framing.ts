@@ -2,16 +2,16 @@ import type { Random } from '#e2e/fuzz/random.ts'
 import type { HeaderLines } from '#e2e/fuzz/world.ts'
 
 /** A request before it is sent; every string holds one byte per character. */
-export interface Draft {
+export interface RequestDraft {
   method: string
   target: string
   headers: HeaderLines
   body: Buffer | null
 }
 
-export interface Sending {
+export interface WireRequest {
   /** Written one after the other, in separate packets. */
-  parts: Buffer[]
+  packets: Buffer[]
   /**
    * After the first response: keep sends the next request, end half-closes, wait leaves it to the
    * server to close. Without waiting for a response: leave half-closes, drop destroys the socket.
@@ -20,10 +20,21 @@ export interface Sending {
 }
 
 /** Share of misframed requests that only the server's time limit ends. */
-const SLOW_SHARE = 0.02
+const UNFINISHED_SHARE = 0.02
 
-const LENGTHS = ['-1', '+2', 'x', '1e3', '0x10', '18446744073709551616', '5, 5', '', '2,3', '0 0']
-const CODINGS = [
+const BAD_LENGTHS = [
+  '-1',
+  '+2',
+  'x',
+  '1e3',
+  '0x10',
+  '18446744073709551616',
+  '5, 5',
+  '',
+  '2,3',
+  '0 0',
+]
+const BAD_CODINGS = [
   'gzip',
   'chunked, gzip',
   'gzip, chunked',
@@ -32,8 +43,8 @@ const CODINGS = [
   'chunked,',
   '\x0bchunked',
 ]
-const CHUNK_HEADS = ['zz', '-1', 'fffffffffffffffff', '', '0x5', '5 5', '5;\n', '1;a="', '\0']
-const VERSIONS = [
+const BAD_CHUNK_HEADS = ['zz', '-1', 'fffffffffffffffff', '', '0x5', '5 5', '5;\n', '1;a="', '\0']
+const BAD_VERSIONS = [
   'HTTP/1.0',
   'HTTP/2.0',
   'HTTP/0.9',
@@ -43,7 +54,7 @@ const VERSIONS = [
   'http/1.1',
   '',
 ]
-const HOSTS = [
+const BAD_HOSTS = [
   '',
   'a b',
   'a/b',
@@ -58,115 +69,148 @@ const HOSTS = [
 ]
 
 /** Above this, a request may still be in transit when its response arrives. */
-export const LARGE = 64 * 1024
+export const LARGE_BODY_BYTES = 64 * 1024
 
-export function frame(given: Draft, random: Random): Sending {
-  const { body, method } = given
-  const isLarge = body !== null && body.length > LARGE
+export function frame(original: RequestDraft, random: Random): WireRequest {
+  const { body, method } = original
+  const isLarge = body !== null && body.length > LARGE_BODY_BYTES
   const finish = isLarge || method === 'CONNECT' ? 'end' : 'keep'
   // If both sides close while a body is in transit, TCP may lose the response.
-  const kept = ([name]: [string, string]) => !isLarge || name !== 'Connection'
-  const draft = { ...given, headers: given.headers.filter(kept) }
-  if (body === null) return { parts: [head(draft)], finish }
+  const isKept = ([name]: [string, string]) => !isLarge || name !== 'Connection'
+  const draft = { ...original, headers: original.headers.filter(isKept) }
+  if (body === null) return { packets: [writeHead(draft)], finish }
   if (random.chance(0.12)) {
-    const parts = [head(draft, [['Transfer-Encoding', 'chunked']]), ...inChunks(body, random)]
-    return { parts, finish }
+    const packets = [
+      writeHead(draft, [['Transfer-Encoding', 'chunked']]),
+      ...encodeChunked(body, random),
+    ]
+    return { packets, finish }
   }
-  const start = head(draft, [lengthOf(body)])
-  if (random.chance(0.05)) return { parts: [start, ...cut(body, random)], finish }
-  return { parts: [Buffer.concat([start, body])], finish }
+  const start = writeHead(draft, [contentLength(body)])
+  if (random.chance(0.05)) return { packets: [start, ...splitAtRandom(body, random)], finish }
+  return { packets: [Buffer.concat([start, body])], finish }
 }
 
-export function misframe(draft: Draft, random: Random): Sending {
-  const isLarge = draft.body === null || draft.body.length > LARGE
+export function frameWrongly(draft: RequestDraft, random: Random): WireRequest {
+  const isLarge = draft.body === null || draft.body.length > LARGE_BODY_BYTES
   const body = isLarge ? Buffer.from('{"amount":1500}') : (draft.body as Buffer)
-  const right = [lengthOf(body)]
-  const ways: (() => Sending)[] = [
-    () => end(head(draft), body),
-    () => end(head(draft, [['Content-Length', String(random.between(0, body.length))]]), body),
-    () => end(head(draft, [['Content-Length', random.pick(LENGTHS)]]), body),
-    () => end(head(draft, [...right, ['Content-Length', '1']]), body),
-    () => end(head(draft, [...right, ...right]), body),
-    () => end(head(draft, [...right, ['Transfer-Encoding', 'chunked']]), ...inChunks(body, random)),
+  const validLength = [contentLength(body)]
+  const mutations: (() => WireRequest)[] = [
+    () => sendThenEnd(writeHead(draft), body),
     () =>
-      end(head(draft, [['Transfer-Encoding', random.pick(CODINGS)]]), ...inChunks(body, random)),
-    () => end(head(draft, [['Transfer-Encoding', 'chunked']]), wrongChunks(body, random)),
-    () => end(head(draft, right, random.pick(VERSIONS)), body),
-    () => end(head(draft, right, 'HTTP/1.1', random.pick([null, ...HOSTS])), body),
-    () => end(head(draft, [['Host', 'b'], ...right]), body),
-    () => end(Buffer.from(head(draft, right).toString('latin1').replaceAll('\r\n', '\n')), body),
-    () => end(Buffer.from('\r\n\r\n'), head(draft, right), body),
-    () => end(Buffer.concat([head(draft, right), body, head(draft, right), body])),
+      sendThenEnd(
+        writeHead(draft, [['Content-Length', String(random.between(0, body.length))]]),
+        body,
+      ),
+    () => sendThenEnd(writeHead(draft, [['Content-Length', random.pick(BAD_LENGTHS)]]), body),
+    () => sendThenEnd(writeHead(draft, [...validLength, ['Content-Length', '1']]), body),
+    () => sendThenEnd(writeHead(draft, [...validLength, ...validLength]), body),
     () =>
-      end(
+      sendThenEnd(
+        writeHead(draft, [...validLength, ['Transfer-Encoding', 'chunked']]),
+        ...encodeChunked(body, random),
+      ),
+    () =>
+      sendThenEnd(
+        writeHead(draft, [['Transfer-Encoding', random.pick(BAD_CODINGS)]]),
+        ...encodeChunked(body, random),
+      ),
+    () =>
+      sendThenEnd(
+        writeHead(draft, [['Transfer-Encoding', 'chunked']]),
+        malformChunks(body, random),
+      ),
+    () => sendThenEnd(writeHead(draft, validLength, random.pick(BAD_VERSIONS)), body),
+    () =>
+      sendThenEnd(
+        writeHead(draft, validLength, 'HTTP/1.1', random.pick([null, ...BAD_HOSTS])),
+        body,
+      ),
+    () => sendThenEnd(writeHead(draft, [['Host', 'b'], ...validLength]), body),
+    () =>
+      sendThenEnd(
+        Buffer.from(writeHead(draft, validLength).toString('latin1').replaceAll('\r\n', '\n')),
+        body,
+      ),
+    () => sendThenEnd(Buffer.from('\r\n\r\n'), writeHead(draft, validLength), body),
+    () =>
+      sendThenEnd(
+        Buffer.concat([writeHead(draft, validLength), body, writeHead(draft, validLength), body]),
+      ),
+    () =>
+      sendThenEnd(
         Buffer.from(random.pick(['\0', ' ', '\x16\x03\x01', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'])),
       ),
-    () => ({ parts: [head(draft, right), short(body, random)], finish: 'leave' }),
-    () => ({ parts: [head(draft, right), short(body, random)], finish: 'drop' }),
-    () => ({ parts: [short(head(draft, right), random)], finish: 'leave' }),
-    () => ({ parts: [short(head(draft, right), random)], finish: 'drop' }),
+    () => ({ packets: [writeHead(draft, validLength), truncate(body, random)], finish: 'leave' }),
+    () => ({ packets: [writeHead(draft, validLength), truncate(body, random)], finish: 'drop' }),
+    () => ({ packets: [truncate(writeHead(draft, validLength), random)], finish: 'leave' }),
+    () => ({ packets: [truncate(writeHead(draft, validLength), random)], finish: 'drop' }),
   ]
-  return random.chance(SLOW_SHARE) ? neverEnding(draft, body, random) : random.pick(ways)()
+  return random.chance(UNFINISHED_SHARE)
+    ? frameUnfinished(draft, body, random)
+    : random.pick(mutations)()
 }
 
-function neverEnding(draft: Draft, body: Buffer, random: Random): Sending {
+function frameUnfinished(draft: RequestDraft, body: Buffer, random: Random): WireRequest {
   const chunked: HeaderLines = [['Transfer-Encoding', 'chunked']]
-  const parts = random.pick([
-    [head(draft, [lengthOf(body)]), short(body, random)],
-    [head(draft, [lengthOf(body), ['Expect', '100-continue']])],
-    [head(draft, chunked), chunk(body)],
-    [head(draft, chunked), Buffer.from('5')],
-    [short(head(draft), random)],
+  const packets = random.pick([
+    [writeHead(draft, [contentLength(body)]), truncate(body, random)],
+    [writeHead(draft, [contentLength(body), ['Expect', '100-continue']])],
+    [writeHead(draft, chunked), encodeChunk(body)],
+    [writeHead(draft, chunked), Buffer.from('5')],
+    [truncate(writeHead(draft), random)],
   ])
-  return { parts, finish: 'wait' }
+  return { packets, finish: 'wait' }
 }
 
-function end(...parts: Buffer[]): Sending {
-  return { parts, finish: 'end' }
+function sendThenEnd(...packets: Buffer[]): WireRequest {
+  return { packets, finish: 'end' }
 }
 
-function head(
-  { method, target, headers }: Draft,
-  more: HeaderLines = [],
+function writeHead(
+  { method, target, headers }: RequestDraft,
+  extraHeaders: HeaderLines = [],
   version = 'HTTP/1.1',
   host: string | null = '127.0.0.1',
 ): Buffer {
-  const named: HeaderLines = host === null ? [] : [['Host', host]]
-  const lines = [...named, ...headers, ...more].map(([name, value]) => `${name}: ${value}\r\n`)
+  const hostHeader: HeaderLines = host === null ? [] : [['Host', host]]
+  const lines = [...hostHeader, ...headers, ...extraHeaders].map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
   return Buffer.from(`${method} ${target} ${version}\r\n${lines.join('')}\r\n`, 'latin1')
 }
 
-function lengthOf(body: Buffer): [string, string] {
+function contentLength(body: Buffer): [string, string] {
   return ['Content-Length', String(body.length)]
 }
 
-function short(bytes: Buffer, random: Random): Buffer {
+function truncate(bytes: Buffer, random: Random): Buffer {
   return bytes.subarray(0, random.between(0, bytes.length - 1))
 }
 
-function cut(body: Buffer, random: Random): Buffer[] {
+function splitAtRandom(body: Buffer, random: Random): Buffer[] {
   const at = random.between(0, body.length)
   return [body.subarray(0, at), body.subarray(at)]
 }
 
-function chunk(body: Buffer): Buffer {
+function encodeChunk(body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')])
 }
 
-function inChunks(body: Buffer, random: Random): Buffer[] {
-  const chunks = cut(body, random)
+function encodeChunked(body: Buffer, random: Random): Buffer[] {
+  const chunks = splitAtRandom(body, random)
     .filter(part => part.length > 0)
-    .map(chunk)
+    .map(encodeChunk)
   return [
     ...chunks,
     Buffer.from(random.pick(['0\r\n\r\n', '0\r\n\r\n', '0;a=b\r\nX-Trailer: 1\r\n\r\n'])),
   ]
 }
 
-function wrongChunks(body: Buffer, random: Random): Buffer {
-  const rest = random.pick(['\r\n', '\r\n', ' \r\n', '\n'])
+function malformChunks(body: Buffer, random: Random): Buffer {
+  const lineEnd = random.pick(['\r\n', '\r\n', ' \r\n', '\n'])
   return Buffer.concat([
-    Buffer.from(random.pick(CHUNK_HEADS) + rest),
+    Buffer.from(random.pick(BAD_CHUNK_HEADS) + lineEnd),
     body,
     Buffer.from('\r\n0\r\n\r\n'),
   ])

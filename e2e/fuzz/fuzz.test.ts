@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeProblems } from '#e2e/fuzz/report.ts'
 import { FuzzRun, type Plan } from '#e2e/fuzz/run.ts'
-import { recordFigures, secondsSince } from '#e2e/torture/figures.ts'
+import { formatSecondsSince, recordFigures } from '#e2e/torture/figures.ts'
 import { disconnect } from '#lib/base/db/client.ts'
 import { findLeak } from '#lib/testing/log-search.ts'
 import { expectBalancedBooks } from '#lib/testing/stage.ts'
 
 const { FUZZ_SEED = '1', FUZZ_REQUESTS = '2500', FUZZ_ONLY } = process.env
 /** Operations that need a secret, a certain user or a second owner, which no random request has. */
-const DOORS = /\/(visitor|person|admin)\/|\/members\/leave$/
+const UNREACHABLE_ROUTES = /\/(visitor|person|admin)\/|\/members\/leave$/
 const MB = 1024 * 1024
 const WARM_UP_MIN = 1_000
 const WARM_UP_MAX = 5_000
 const GROWTH_MAX = 0.1
 /** With fewer requests, unreached routes and memory growth mean nothing. */
-const ENOUGH = 2_000
+const REQUESTS_FOR_COVERAGE = 2_000
 
 const requests = Number(FUZZ_REQUESTS)
 const plan: Plan = {
@@ -43,14 +43,16 @@ test(`${requests} hostile requests with seed ${FUZZ_SEED}: valid responses, no e
     answers: counts.join(', '),
     memory: `${(before / MB).toFixed(1)} MB, then ${(after / MB).toFixed(1)} MB`,
     slowest: `${Math.round(run.slowestMs)} ms`,
-    took: secondsSince(began),
+    took: formatSecondsSince(began),
   })
   expect(describeProblems(run)).toBe('')
-  expect(run.api.printed()).toBe('')
-  expect(findLeak(run.api.log())).toBeNull()
-  if (requests < ENOUGH || plan.only !== undefined) return
+  expect(run.api.output()).toBe('')
+  expect(findLeak(run.api.readLog())).toBeNull()
+  if (requests < REQUESTS_FOR_COVERAGE || plan.only !== undefined) return
   expect(
-    [...run.asked].filter(route => !run.reached.has(route) && !DOORS.test(route)),
+    [...run.sentRoutes].filter(
+      route => !run.successfulRoutes.has(route) && !UNREACHABLE_ROUTES.test(route),
+    ),
     'never responded with 200',
   ).toEqual([])
   expect(growth).toBeLessThan(GROWTH_MAX)

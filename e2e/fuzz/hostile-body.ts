@@ -1,35 +1,36 @@
 import { gzipSync } from 'node:zlib'
-import { NEAR } from '#e2e/fuzz/hostile-near.ts'
-import { anyValue, KEYS } from '#e2e/fuzz/hostile-values.ts'
+import { ALMOST_VALID } from '#e2e/fuzz/hostile-near.ts'
+import { HOSTILE_KEYS, randomValue } from '#e2e/fuzz/hostile-values.ts'
 import type { Random } from '#e2e/fuzz/random.ts'
-import type { Fields } from '#e2e/fuzz/valid.ts'
+import type { JsonFields } from '#e2e/fuzz/valid.ts'
 
 const TEN_MB = 10 * 1024 * 1024
 
 /** Returns the fields with one changed, removed, duplicated or added. */
-export function disturbFields(known: Fields, random: Random): Fields {
-  const fields: Fields = known.length > 0 ? known : [['"amount"', '1500']]
+export function mutateFields(validFields: JsonFields, random: Random): JsonFields {
+  const fields: JsonFields = validFields.length > 0 ? validFields : [['"amount"', '1500']]
   const at = random.between(0, fields.length - 1)
-  const [key, value] = fields[at] as Fields[number]
-  const near = NEAR.get(key.slice(1, -1))
-  const other = near && random.chance(0.5) ? random.pick(near) : anyValue(random)
+  const [key, value] = fields[at] as JsonFields[number]
+  const almostValid = ALMOST_VALID.get(key.slice(1, -1))
+  const replacement =
+    almostValid && random.chance(0.5) ? random.pick(almostValid) : randomValue(random)
   switch (random.between(0, 7)) {
     case 0:
-      return fields.filter((_, place) => place !== at)
+      return fields.filter((_, index) => index !== at)
     case 1:
-      return [...fields, [key, other]]
+      return [...fields, [key, replacement]]
     case 2:
-      return [[key, other], ...fields]
+      return [[key, replacement], ...fields]
     case 3:
-      return [...fields, [random.pick(KEYS), random.chance(0.5) ? value : other]]
+      return [...fields, [random.pick(HOSTILE_KEYS), random.chance(0.5) ? value : replacement]]
     case 4:
-      return fields.with(at, [random.pick(KEYS), value])
+      return fields.with(at, [random.pick(HOSTILE_KEYS), value])
     default:
-      return fields.with(at, [key, other])
+      return fields.with(at, [key, replacement])
   }
 }
 
-export function writeFields(fields: Fields, random: Random): Buffer {
+export function serializeFields(fields: JsonFields, random: Random): Buffer {
   const space = random.pick(['', '', ' ', '\r\n\t'])
   return Buffer.from(`{${fields.map(pair => pair.join(`${space}:`)).join(`,${space}`)}}`)
 }
@@ -37,7 +38,7 @@ export function writeFields(fields: Fields, random: Random): Buffer {
 const BOM = Buffer.from('\ufeff')
 
 /** Damage to the bytes of a body, in transit or by a faulty client. */
-const ACCIDENTS: readonly ((body: Buffer, random: Random) => Buffer)[] = [
+const BODY_MUTATIONS: readonly ((body: Buffer, random: Random) => Buffer)[] = [
   (body, random) => body.subarray(0, random.between(0, body.length)),
   (body, random) => body.subarray(0, random.between(0, body.length)),
   (body, random) => body.subarray(random.between(0, 2)),
@@ -61,16 +62,16 @@ const ACCIDENTS: readonly ((body: Buffer, random: Random) => Buffer)[] = [
   body => Buffer.from(body.toString().replaceAll('"', "'")),
   body => Buffer.from(`amount=1500&json=${encodeURIComponent(body.toString())}`),
   body => Buffer.from(JSON.stringify(body.toString())),
-  (_body, random) => Buffer.from(anyValue(random)),
-  (_body, random) => Buffer.from(anyValue(random)),
+  (_body, random) => Buffer.from(randomValue(random)),
+  (_body, random) => Buffer.from(randomValue(random)),
   (_body, random) => Buffer.from(random.pick(['', ' ', '\n', '\t\r\n', '\0', '\u00a0', '\v'])),
   (_body, random) => Buffer.from(Uint8Array.from({ length: 200 }, () => random.between(0, 255))),
   (body, random) => pad(body, random.pick([65_535, 65_536, 65_537, 70_000])),
   (body, random) => pad(body, random.pick([65_536, 65_537, 200_000, TEN_MB])),
 ]
 
-export function disturbBytes(body: Buffer, random: Random): Buffer {
-  return random.pick(ACCIDENTS)(body, random)
+export function mutateBytes(body: Buffer, random: Random): Buffer {
+  return random.pick(BODY_MUTATIONS)(body, random)
 }
 
 function replaceAt(body: Buffer, random: Random, bytes: Buffer): Buffer {

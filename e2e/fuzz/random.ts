@@ -14,8 +14,8 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 
-  between(least: number, most: number): number {
-    return least + Math.floor(this.fraction() * (most - least + 1))
+  between(min: number, max: number): number {
+    return min + Math.floor(this.fraction() * (max - min + 1))
   }
 
   chance(share: number): boolean {

@@ -7,26 +7,26 @@ const SHOWN_MAX = 20
 const BYTES_SHOWN = 1_500
 
 export function describeProblems(run: FuzzRun): string {
-  const kinds = Map.groupBy(run.problems, ({ said }) => said.slice(0, 60))
-  const firsts = [...kinds.values()].map(alike => ({ ...alike[0]!, count: alike.length }))
-  return firsts
+  const kinds = Map.groupBy(run.problems, ({ message }) => message.slice(0, 60))
+  const examples = [...kinds.values()].map(group => ({ ...group[0]!, count: group.length }))
+  return examples
     .slice(0, SHOWN_MAX)
-    .map(first => `${first.count} × ${describe(first, run)}`)
+    .map(example => `${example.count} × ${describeProblem(example, run)}`)
     .join('\n\n')
 }
 
-function describe({ request, said }: Problem, run: FuzzRun): string {
-  if (!request) return said
-  const { seed, number, finish, byFetch, parts } = request
+function describeProblem({ request, message }: Problem, run: FuzzRun): string {
+  if (!request) return message
+  const { seed, number, finish, usesFetch, packets } = request
   mkdirSync(FOLDER, { recursive: true })
   const file = join(FOLDER, `${seed}-${number}.http`)
-  const bytes = Buffer.concat(parts)
+  const bytes = Buffer.concat(packets)
   writeFileSync(file, bytes)
   const text = JSON.stringify(bytes.subarray(0, BYTES_SHOWN).toString('latin1'))
   const more = bytes.length > BYTES_SHOWN ? `… ${bytes.length} bytes in total` : ''
   return [
-    said,
+    message,
     `  repeat: FUZZ_SEED=${seed} FUZZ_ONLY=${number} vitest run e2e/fuzz; bytes in ${file}`,
-    `  ${byFetch ? 'by fetch' : `then ${finish}`}: ${text.replaceAll(run.world.token, '<token>')}${more}`,
+    `  ${usesFetch ? 'by fetch' : `then ${finish}`}: ${text.replaceAll(run.world.token, '<token>')}${more}`,
   ].join('\n')
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { judge } from '#e2e/fuzz/judge.ts'
-import { Line, NOTHING } from '#e2e/fuzz/line.ts'
+import { checkOutcome } from '#e2e/fuzz/judge.ts'
+import { FuzzClient, NO_RESPONSE } from '#e2e/fuzz/line.ts'
 import { type FuzzRequest, makeRequest, type Routes } from '#e2e/fuzz/requests.ts'
 import { makeWorld, type World } from '#e2e/fuzz/world.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
@@ -17,10 +17,10 @@ export interface Plan {
 
 export interface Problem {
   request: FuzzRequest | null
-  said: string
+  message: string
 }
 
-const LINES = 16
+const CLIENTS = 16
 /** Closed connections must be gone from the server after this. */
 const CLOSED_WITHIN_MS = 10_000
 
@@ -29,13 +29,13 @@ export class FuzzRun {
   /** Responses by status; `none` where the client disconnected first. */
   readonly statuses = new Map<string, number>()
   /** Routes requested undisturbed, and those of them that responded with 200. */
-  readonly asked = new Set<string>()
-  readonly reached = new Set<string>()
+  readonly sentRoutes = new Set<string>()
+  readonly successfulRoutes = new Set<string>()
   slowestMs = 0
   readonly world: World
   readonly api: ApiProcess
   readonly #routes: Routes
-  readonly #slow: FuzzRequest[] = []
+  readonly #unfinished: FuzzRequest[] = []
 
   private constructor(api: ApiProcess, world: World, routes: Routes) {
     this.api = api
@@ -56,32 +56,32 @@ export class FuzzRun {
       seed: seeds[Math.floor(at / each)] as number,
       number: at % each,
     }))
-    const wanted = only === undefined ? all : [{ seed: seeds[0] as number, number: only }]
-    const before = await this.#sendAll(wanted.slice(0, warmUp), false)
-    const after = await this.#sendAll(wanted.slice(warmUp), true)
+    const selected = only === undefined ? all : [{ seed: seeds[0] as number, number: only }]
+    const before = await this.#sendAll(selected.slice(0, warmUp), false)
+    const after = await this.#sendAll(selected.slice(warmUp), true)
     this.#findErrors()
     return { before, after }
   }
 
   /** Requests that wait for the server's time limit are sent last, all at once. */
-  async #sendAll(wanted: { seed: number; number: number }[], isLast: boolean): Promise<number> {
-    const waiting = wanted.values()
-    const lines = Array.from({ length: LINES }, () => new Line(this.api.port))
-    const work = lines.map(async line => {
-      for (const { seed, number } of waiting) {
+  async #sendAll(requests: { seed: number; number: number }[], isLast: boolean): Promise<number> {
+    const queue = requests.values()
+    const clients = Array.from({ length: CLIENTS }, () => new FuzzClient(this.api.port))
+    const workers = clients.map(async client => {
+      for (const { seed, number } of queue) {
         const request = makeRequest(this.world, this.#routes, seed, number)
-        if (request.finish === 'wait') this.#slow.push(request)
-        else await this.#ask(line, request)
-        if (this.api.end() !== null) return
+        if (request.finish === 'wait') this.#unfinished.push(request)
+        else await this.#send(client, request)
+        if (this.api.exitStatus() !== null) return
       }
     })
-    await Promise.all(work)
-    for (const line of lines) line.hangUp()
-    const [last] = lines as [Line]
-    const slow = isLast ? this.#slow.splice(0) : []
-    await Promise.all(slow.map(request => this.#ask(last, request)))
+    await Promise.all(workers)
+    for (const client of clients) client.disconnect()
+    const [last] = clients as [FuzzClient]
+    const slow = isLast ? this.#unfinished.splice(0) : []
+    await Promise.all(slow.map(request => this.#send(last, request)))
     const bytes = await this.#measure()
-    last.leave()
+    last.destroyWaiting()
     return bytes
   }
 
@@ -90,33 +90,35 @@ export class FuzzRun {
       const { bytes, connections, problems } = await this.api.measure()
       if (connections > 0 && Date.now() - began < CLOSED_WITHIN_MS) continue
       const open = connections > 0 ? [`${connections} connections were never closed`] : []
-      for (const said of [...open, ...problems]) this.problems.push({ request: null, said })
+      for (const message of [...open, ...problems]) this.problems.push({ request: null, message })
       return bytes
     }
   }
 
-  async #ask(line: Line, request: FuzzRequest): Promise<void> {
-    const outcome = await line.ask(request).catch(() => NOTHING)
-    for (const said of judge(request, outcome, this.#routes)) this.problems.push({ request, said })
-    const status = String(outcome.answers[0]?.status ?? 'none')
+  async #send(client: FuzzClient, request: FuzzRequest): Promise<void> {
+    const outcome = await client.send(request).catch(() => NO_RESPONSE)
+    for (const message of checkOutcome(request, outcome, this.#routes))
+      this.problems.push({ request, message })
+    const status = String(outcome.responses[0]?.status ?? 'none')
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
-    if (request.intact) this.asked.add(request.intact)
-    if (request.intact && status === '200') this.reached.add(request.intact)
+    if (request.validRoute) this.sentRoutes.add(request.validRoute)
+    if (request.validRoute && status === '200') this.successfulRoutes.add(request.validRoute)
     if (request.finish !== 'wait') this.slowestMs = Math.max(this.slowestMs, outcome.tookMs)
-    const end = this.api.end()
-    if (end !== null) this.problems.push({ request, said: `the server exited with ${end}` })
+    const exitStatus = this.api.exitStatus()
+    if (exitStatus !== null)
+      this.problems.push({ request, message: `the server exited with ${exitStatus}` })
   }
 
   /** A log line of this level is a bug, whatever the response. */
   #findErrors(): void {
-    for (const line of this.api.log().split('\n')) {
+    for (const line of this.api.readLog().split('\n')) {
       if (!/"level":"(error|fatal)"/.test(line)) continue
       const [, seed, number] = /"requestId":"fuzz-(\d+)-(\d+)"/.exec(line) ?? []
       const request =
         number === undefined
           ? null
           : makeRequest(this.world, this.#routes, Number(seed), Number(number))
-      this.problems.push({ request, said: `logged ${line}` })
+      this.problems.push({ request, message: `logged ${line}` })
     }
   }
 }

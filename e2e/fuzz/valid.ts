@@ -7,15 +7,15 @@ import { sampleOf } from '#lib/testing/sample.ts'
 import { CANARY } from '#lib/testing/stage.ts'
 
 /** The fields of a body. Values are JSON text, so that they can be invalid. */
-export type Fields = [key: string, json: string][]
+export type JsonFields = [key: string, json: string][]
 
-export interface Valid {
+export interface ValidRequest {
   params?: string[]
   query?: [name: string, value: string][]
-  fields?: Fields
+  fields?: JsonFields
 }
 
-interface About {
+interface RequestContext {
   random: Random
   world: World
   seed: number
@@ -23,16 +23,16 @@ interface About {
 }
 
 /** Only these are deleted; the others stay. */
-const DELETED = 3
+const DELETABLE = 3
 const ACCOUNT = '/admin/accounts/[id]'
 const PASSWORD = 'quatro palavras sem nexo'
 /** Has the form of a secret and matches none. */
-const NO_SECRET = 'x'.repeat(43)
+const INVALID_SECRET = 'x'.repeat(43)
 
 /** Ids by the path segment before them. */
-const IDS: Record<string, (about: About) => string[]> = {
-  transactions: about => [someCharge(about)],
-  charges: about => [someCharge(about)],
+const ID_PICKERS: Record<string, (about: RequestContext) => string[]> = {
+  transactions: about => [pickCharge(about)],
+  charges: about => [pickCharge(about)],
   refunds: ({ random, world }) => random.pick(world.refunds),
   withdrawals: ({ random, world }) => [random.pick(world.withdrawals)],
   members: ({ random, world }) => [random.pick(world.spareMembers)],
@@ -45,15 +45,15 @@ const IDS: Record<string, (about: About) => string[]> = {
 }
 
 /** Routes for which that segment is not enough. */
-const PARAMS: Record<string, (about: About) => string[]> = {
-  'POST /transactions/[id]/refunds': paidCharge,
-  'GET /transactions/[id]/refunds': paidCharge,
-  'GET /transactions/[id]/refunds/[refund_id]': about => IDS.refunds?.(about) ?? [],
+const PARAM_PICKERS: Record<string, (about: RequestContext) => string[]> = {
+  'POST /transactions/[id]/refunds': pickPaidCharge,
+  'GET /transactions/[id]/refunds': pickPaidCharge,
+  'GET /transactions/[id]/refunds/[refund_id]': about => ID_PICKERS.refunds?.(about) ?? [],
   'DELETE /dashboard/members/[id]': ({ random, world }) => [
-    random.pick(world.spareMembers.slice(0, DELETED)),
+    random.pick(world.spareMembers.slice(0, DELETABLE)),
   ],
   'DELETE /dashboard/webhooks/endpoints/[id]': ({ random, world }) => [
-    random.pick(world.endpoints.slice(0, DELETED)),
+    random.pick(world.endpoints.slice(0, DELETABLE)),
   ],
   [`PUT ${ACCOUNT}/limits`]: ({ random, world }) => [random.pick(world.accounts)],
   [`POST ${ACCOUNT}/tokens/[token_id]/revoke`]: ({ random, world }) => [
@@ -67,7 +67,7 @@ const PARAMS: Record<string, (about: About) => string[]> = {
 }
 
 /** Values by field name that a schema cannot express. */
-function named({ random, world, seed, number }: About): Record<string, unknown> {
+function fieldValues({ random, world, seed, number }: RequestContext): Record<string, unknown> {
   return {
     email: `fuzz-${seed}-${number}@troco.example`,
     url: 'http://127.0.0.1:9999/hook',
@@ -79,11 +79,11 @@ function named({ random, world, seed, number }: About): Record<string, unknown> 
     code: random.pick(['000201', 'hello', '00020126']) + random.between(0, 9_999),
     current: 'girassol verde 88',
     password: PASSWORD,
-    secret: NO_SECRET,
-    challenge: NO_SECRET,
+    secret: INVALID_SECRET,
+    challenge: INVALID_SECRET,
     passkey: {
-      id: NO_SECRET,
-      rawId: NO_SECRET,
+      id: INVALID_SECRET,
+      rawId: INVALID_SECRET,
       type: 'public-key',
       clientExtensionResults: {},
       response: { clientDataJSON: 'e30', attestationObject: 'oA', transports: ['usb'] },
@@ -92,7 +92,7 @@ function named({ random, world, seed, number }: About): Record<string, unknown> 
 }
 
 /** Bodies with values that must repeat or that depend on another field. */
-const FIELDS: Record<string, (about: About) => Fields> = {
+const BODY_BUILDERS: Record<string, (about: RequestContext) => JsonFields> = {
   'POST /transactions': chargeFields,
   'POST /withdrawals': withdrawalFields,
   'PATCH /dashboard/members/[id]': ({ random }) =>
@@ -119,7 +119,7 @@ const FIELDS: Record<string, (about: About) => Fields> = {
       night_max: random.between(0, 1_000_000),
     }),
   'PATCH /dashboard/webhooks/endpoints/[id]': about =>
-    toFields({ url: named(about).url, event_types: ['withdrawal.approved'] }),
+    toFields({ url: fieldValues(about).url, event_types: ['withdrawal.approved'] }),
   'POST /dashboard/webhooks/deliveries/resend': ({ world }) => toFields({ from: world.since }),
   'POST /person/authenticator/confirm': () => toFields({ code: '000000' }),
   'POST /person/recovery-codes': () => toFields({ code: 'abcde-fghjk' }),
@@ -128,8 +128,8 @@ const FIELDS: Record<string, (about: About) => Fields> = {
 type Query = [name: string, value: string][]
 
 /** Queries with fields that depend on each other or that search. */
-const QUERIES: Record<string, (about: About) => Query> = {
-  'GET /dashboard/find': about => [['q', someCharge(about)]],
+const QUERY_BUILDERS: Record<string, (about: RequestContext) => Query> = {
+  'GET /dashboard/find': about => [['q', pickCharge(about)]],
   'GET /dashboard/home': ({ random }) =>
     random.some([
       ['period', random.pick(['7d', '90d', 'custom'])],
@@ -156,28 +156,36 @@ const QUERIES: Record<string, (about: About) => Query> = {
 
 type Handler = Endpoint | AccountlessEndpoint
 
-export function makeValid(route: string, about: About, handler: Handler): Valid {
+export function makeValidRequest(
+  route: string,
+  context: RequestContext,
+  handler: Handler,
+): ValidRequest {
   const { body, query } = schemasOf(handler)
-  const take = (schema: ZodType) => sampleOf(schema, about.random, named(about))
-  const asked = () =>
-    Object.entries(query ? take(query) : {}).map(([name, value]): Query[number] => [
+  const sample = (schema: ZodType) => sampleOf(schema, context.random, fieldValues(context))
+  const sampleQuery = () =>
+    Object.entries(query ? sample(query) : {}).map(([name, value]): Query[number] => [
       name,
       encodeURIComponent(`${value}`),
     ])
-  const fields = FIELDS[route]?.(about) ?? (body && toFields(take(body)))
-  const params = PARAMS[route]?.(about) ?? paramsOf(route, about)
-  return { params, query: QUERIES[route]?.(about) ?? asked(), ...(fields ? { fields } : {}) }
+  const fields = BODY_BUILDERS[route]?.(context) ?? (body && toFields(sample(body)))
+  const params = PARAM_PICKERS[route]?.(context) ?? paramsOf(route, context)
+  return {
+    params,
+    query: QUERY_BUILDERS[route]?.(context) ?? sampleQuery(),
+    ...(fields ? { fields } : {}),
+  }
 }
 
 function schemasOf({ declared, access: opens }: Handler): { body?: ZodType; query?: ZodType } {
   return declared ? { body: declared.body?.test, query: declared.query } : { ...opens }
 }
 
-function paramsOf(route: string, about: About): string[] {
-  return IDS[/(\w[\w-]*)\/\[/.exec(route)?.[1] ?? '']?.(about) ?? []
+function paramsOf(route: string, context: RequestContext): string[] {
+  return ID_PICKERS[/(\w[\w-]*)\/\[/.exec(route)?.[1] ?? '']?.(context) ?? []
 }
 
-function paidCharge({ random, world }: About): string[] {
+function pickPaidCharge({ random, world }: RequestContext): string[] {
   return [random.pick(world.paid)]
 }
 
@@ -202,11 +210,11 @@ function auditQuery(random: Random): [string, string][] {
 }
 
 /** After this many requests, charges of earlier requests exist. */
-const ENOUGH_MADE = 500
+const CHARGES_MADE_AFTER = 500
 
-function someCharge({ random, world, seed, number }: About): string {
+function pickCharge({ random, world, seed, number }: RequestContext): string {
   const known = [random.pick(world.pending), random.pick(world.paid)]
-  const made = number > ENOUGH_MADE ? [externalId(seed, random.between(0, number))] : []
+  const made = number > CHARGES_MADE_AFTER ? [externalId(seed, random.between(0, number))] : []
   return random.pick([...known, ...made])
 }
 
@@ -214,7 +222,7 @@ export function externalId(seed: number, number: number): string {
   return `fuzz-${seed}-${number}`
 }
 
-function chargeFields({ random, seed, number }: About): Fields {
+function chargeFields({ random, seed, number }: RequestContext): JsonFields {
   const optional = {
     client_phone: '+55 11 98765-4321',
     webhook_url: 'http://localhost:9/hook',
@@ -234,7 +242,7 @@ function chargeFields({ random, seed, number }: About): Fields {
   })
 }
 
-function withdrawalFields({ random, seed, number }: About): Fields {
+function withdrawalFields({ random, seed, number }: RequestContext): JsonFields {
   const [pix_key_type, pix_key] = random.pick([
     ['email', 'hold@troco.example'],
     ['cpf', CANARY.formattedDocument],
@@ -253,6 +261,6 @@ function withdrawalFields({ random, seed, number }: About): Fields {
   })
 }
 
-function toFields(body: Record<string, unknown>): Fields {
+function toFields(body: Record<string, unknown>): JsonFields {
   return Object.entries(body).map(([key, value]) => [JSON.stringify(key), JSON.stringify(value)])
 }

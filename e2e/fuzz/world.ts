@@ -5,9 +5,9 @@ import { inviteMember } from '#lib/rooms/accounts/invite.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import type { ApiProcess } from '#lib/testing/api-process.ts'
-import { addEndpoint, deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
+import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { pageHeaders, personHeaders } from '#lib/testing/member.ts'
-import { CHARGE, makeMerchant, makeToken, receive } from '#lib/testing/stage.ts'
+import { CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
 export type HeaderLines = [name: string, value: string][]
 
@@ -36,10 +36,10 @@ export interface World {
   since: string
 }
 
-const FUNDS = 100_000_000_00
+const BALANCE = 100_000_000_00
 /** Each can be decided once; the fuzzer creates more. */
-const OPEN = 60
-const ENDPOINTS = 8
+const RESOURCE_COUNT = 60
+const ENDPOINT_COUNT = 8
 /** No server listens there. */
 const HOOK = 'http://127.0.0.1:9999/hook'
 const WITHDRAWAL = { amount: 1_000, pix_key: 'fuzz@troco.example', pix_key_type: 'email' }
@@ -58,31 +58,34 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
     await makeToken(theirs.id),
     await makeToken(stopped.id),
   ]
-  await receive(mine, FUNDS)
+  await fundMerchant(mine, BALANCE)
   await suspendAccount(stopped.id, 'fuzz', { type: 'system' })
-  const ask = asker(url, token)
-  const times = Array.from({ length: OPEN })
-  const open = await Promise.all(times.map(() => ask('transactions', { ...CHARGE, amount: 5_000 })))
-  const charges = open.map(said => said.transaction_id as string)
-  const paid = charges.splice(0, OPEN / 3)
-  for (const id of paid) await ask(`sandbox/transactions/${id}`, { outcome: 'paid' })
-  const held = await Promise.all(times.map(() => ask('withdrawals', WITHDRAWAL)))
-  const refund = await ask(`transactions/${paid[0]}/refunds`, { amount: 100 })
+  const post = makePoster(url, token)
+  const times = Array.from({ length: RESOURCE_COUNT })
+  const open = await Promise.all(
+    times.map(() => post('transactions', { ...CHARGE, amount: 5_000 })),
+  )
+  const charges = open.map(charge => charge.transaction_id as string)
+  const paid = charges.splice(0, RESOURCE_COUNT / 3)
+  for (const id of paid) await post(`sandbox/transactions/${id}`, { outcome: 'paid' })
+  const held = await Promise.all(times.map(() => post('withdrawals', WITHDRAWAL)))
+  const refund = await post(`transactions/${paid[0]}/refunds`, { amount: 100 })
   const endpoints: string[] = []
-  for (let count = 0; count < ENDPOINTS; count++) endpoints.push((await addEndpoint(mine, HOOK)).id)
-  for (let count = 0; count < ENDPOINTS; count++) await payAndTell(mine, HOOK)
+  for (let count = 0; count < ENDPOINT_COUNT; count++)
+    endpoints.push((await addEndpoint(mine, HOOK)).id)
+  for (let count = 0; count < ENDPOINT_COUNT; count++) await createPaidCharge(mine, HOOK)
   return {
     accounts: [mine.id, theirs.id, stopped.id],
     token,
-    merchant: bearer(token),
-    member: await memberOf(mine.id),
-    person: await someone(false),
-    admin: await someone(true),
+    merchant: bearerHeader(token),
+    member: await signInMember(mine.id),
+    person: await signInPerson(false),
+    admin: await signInPerson(true),
     spareAccount: (await makeMerchant('Loja à parte')).id,
-    others: [[], bearer('none'), ...tokens.map(bearer)],
+    others: [[], bearerHeader('none'), ...tokens.map(bearerHeader)],
     pending: charges,
     paid,
-    withdrawals: held.map(said => said.id as string),
+    withdrawals: held.map(withdrawal => withdrawal.id as string),
     since: past.toISOString(),
     endpoints,
     spareTokens: await makeSpareTokens(mine.id),
@@ -94,16 +97,16 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
 }
 
 async function makeSpareTokens(accountId: string): Promise<string[]> {
-  const wanted = { accountId, mode: 'test' as const, name: 'spare', permissions: [] }
+  const tokenOptions = { accountId, mode: 'test' as const, name: 'spare', permissions: [] }
   const ids: string[] = []
-  for (let count = 0; count < OPEN; count++) {
-    ids.push((await issueToken(wanted, { type: 'system' })).id)
+  for (let count = 0; count < RESOURCE_COUNT; count++) {
+    ids.push((await issueToken(tokenOptions, { type: 'system' })).id)
   }
   return ids
 }
 
 async function makeSpareMembers(accountId: string): Promise<string[]> {
-  const ids = Array.from({ length: ENDPOINTS }, () => newId())
+  const ids = Array.from({ length: ENDPOINT_COUNT }, () => newId())
   const users = ids.map(id => ({ id, email: `spare-${id}@troco.example`, name: 'spare' }))
   await db().user.createMany({ data: users })
   const role = 'viewer'
@@ -115,18 +118,18 @@ async function makeInvitations(accountId: string): Promise<string[]> {
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId, role: 'owner' } })
   const actor = { type: 'user', id: userId } as const
   const ids: string[] = []
-  for (let count = 0; count < ENDPOINTS; count++) {
+  for (let count = 0; count < ENDPOINT_COUNT; count++) {
     const request = { email: `asked-${count}@troco.example`, role: 'viewer' } as const
     ids.push((await inviteMember(accountId, request, actor)).id)
   }
   return ids
 }
 
-function bearer(token: string): HeaderLines {
+function bearerHeader(token: string): HeaderLines {
   return [['Authorization', `Bearer ${token}`]]
 }
 
-function asker(url: string, token: string) {
+function makePoster(url: string, token: string) {
   return async (path: string, body: unknown): Promise<Record<string, unknown>> => {
     const headers = {
       authorization: `Bearer ${token}`,
@@ -134,19 +137,19 @@ function asker(url: string, token: string) {
       connection: 'close',
     }
     const init = { method: 'POST', headers, body: JSON.stringify(body) }
-    const said = (await (await fetch(`${url}/api/${path}`, init)).json()) as { data?: object }
-    return { ...said.data }
+    const response = (await (await fetch(`${url}/api/${path}`, init)).json()) as { data?: object }
+    return { ...response.data }
   }
 }
 
-async function someone(isAdmin: boolean): Promise<HeaderLines> {
+async function signInPerson(isAdmin: boolean): Promise<HeaderLines> {
   const id = newId()
   const email = `fuzz-${id}@troco.example`
   await db().user.create({ data: { id, email, name: 'Fuzz', isAdmin } })
   return Object.entries(personHeaders(await openSession(id, { ip: null, userAgent: null })))
 }
 
-async function memberOf(accountId: string): Promise<HeaderLines> {
+async function signInMember(accountId: string): Promise<HeaderLines> {
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId } })
   const secret = await openSession(userId, { ip: null, userAgent: null })
   return Object.entries(pageHeaders(secret, accountId))

@@ -1,18 +1,18 @@
 import { chromium } from 'playwright'
 import { findProgram, isExecutable } from '#lib/testing/debian.ts'
-import { run } from '#lib/testing/run.ts'
+import { runProgram } from '#lib/testing/run.ts'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
 /** A Chromium of the machine's, else Debian's where we may install it, else Playwright's own. */
 export async function findBrowser(): Promise<string> {
-  const found = (await findProgram('chromium', NAMES)) ?? (await fromPlaywright())
+  const found = (await findProgram('chromium', NAMES)) ?? (await installFromPlaywright())
   if (found) return found
   throw new Error('There is no Chromium: install the package chromium, then run the tests again')
 }
 
-async function fromPlaywright(): Promise<string | null> {
+async function installFromPlaywright(): Promise<string | null> {
   if (isExecutable(chromium.executablePath())) return chromium.executablePath()
-  await run('playwright', ['install', 'chromium'])
+  await runProgram('playwright', ['install', 'chromium'])
   return isExecutable(chromium.executablePath()) ? chromium.executablePath() : null
 }

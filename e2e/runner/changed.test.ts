@@ -37,13 +37,13 @@ const FILES = {
 }
 const ALL = {
   tests: Object.keys(FILES).filter(file => file.endsWith('.test.ts')),
-  stories: Object.keys(FILES).filter(file => file.endsWith('.spec.ts')),
+  specs: Object.keys(FILES).filter(file => file.endsWith('.spec.ts')),
 }
 const graph = new ImportGraph(new Map(Object.entries(FILES)))
 
 function selected(...changed: string[]): string[] {
-  const { tests, stories } = selectByChange(ALL, changed, graph)
-  return [...tests, ...stories]
+  const { tests, specs } = selectByChange(ALL, changed, graph)
+  return [...tests, ...specs]
 }
 
 describe('a change touches', () => {
@@ -69,12 +69,12 @@ describe('a change touches', () => {
       'app/[mode]/withdrawals/list.tsx',
       ['e2e/browser/withdrawals.spec.ts'],
     ],
-    ['the stories of the pages with a component', 'components/money.tsx', [ALL.stories[0]]],
+    ['the stories of the pages with a component', 'components/money.tsx', [ALL.specs[0]]],
     ['one page of the admins only', 'app/admin/audit/page.tsx', ['e2e/browser/audit.spec.ts']],
-    ['all stories as part of the layout', 'components/logo.tsx', ALL.stories],
-    ['all stories as a text', 'messages/en.json', ALL.stories],
-    ['everything as a package', 'package.json', [...ALL.tests, ...ALL.stories]],
-    ['everything as a table', 'prisma/schema.prisma', [...ALL.tests, ...ALL.stories]],
+    ['all stories as part of the layout', 'components/logo.tsx', ALL.specs],
+    ['all stories as a text', 'messages/en.json', ALL.specs],
+    ['everything as a package', 'package.json', [...ALL.tests, ...ALL.specs]],
+    ['everything as a table', 'prisma/schema.prisma', [...ALL.tests, ...ALL.specs]],
     ['nothing as a page of the handbook', 'docs/setup.md', []],
   ])('%s: %s', (_what, changed, expected) => {
     expect(selected(changed)).toEqual(expected)
@@ -86,7 +86,7 @@ test('the repository itself: a verb touches its own test, its route, and not the
   const own = 'lib/rooms/withdrawals/create.test.ts'
   const api = 'e2e/api/withdrawals.test.ts'
   const other = 'lib/base/money.test.ts'
-  const all = { tests: [own, api, other], stories: [] }
+  const all = { tests: [own, api, other], specs: [] }
   const { tests } = selectByChange(all, ['lib/rooms/withdrawals/create.ts'], real)
   expect(tests).toEqual([own, api])
 })

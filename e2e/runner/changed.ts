@@ -15,13 +15,13 @@ const NEEDED_BY_ALL = [
 const NEEDED_BY_PAGES = /^(messages|public)\//
 const FRONT = 'lib/edge/server/front.ts'
 /** Loads every route file by walking the folder. */
-const ROUTES = 'lib/edge/server/routes.ts'
+const ROUTE_LOADER = 'lib/edge/server/routes.ts'
 /** Support files of API tests, which may name the routes instead of the tests themselves. */
-const SUPPORT = /^(e2e|lib\/testing)\//
+const SUPPORT_FILES = /^(e2e|lib\/testing)\//
 /** Around every page below its folder, without being imported. */
-const AROUND = ['layout', 'template', 'loading', 'error', 'not-found', 'global-error']
+const WRAPPER_FILES = ['layout', 'template', 'loading', 'error', 'not-found', 'global-error']
 /** Reached from more pages than this share, a file is part of them all. */
-const SHARED = 0.5
+const SHARED_BY_MOST_PAGES = 0.5
 
 /** Returns the commit that changes are compared with, and the files changed since then. */
 export function listChanges(): { base: string; files: string[] } {
@@ -53,21 +53,21 @@ export function selectByChange(
   graph: ImportGraph,
 ): Selection {
   if (changed.some(file => NEEDED_BY_ALL.some(pattern => pattern.test(file)))) return all
-  const isTouched = (file: string) => changed.some(one => graph.reach(file).has(one))
+  const isTouched = (file: string) => changed.some(one => graph.listReachable(file).has(one))
   const routes = graph.files.filter(file => /^app\/.*\/route\.ts$/.test(file) && isTouched(file))
-  const sections = touchedSections(changed, graph)
+  const sections = findTouchedSections(changed, graph)
   return {
-    tests: all.tests.filter(test => isTouched(test) || asksOne(test, routes, graph)),
-    stories: all.stories.filter(story => isTouched(story) || showsOne(story, sections, graph)),
+    tests: all.tests.filter(test => isTouched(test) || callsAnyRoute(test, routes, graph)),
+    specs: all.specs.filter(spec => isTouched(spec) || opensAnySection(spec, sections, graph)),
   }
 }
 
-function asksOne(test: string, routes: readonly string[], graph: ImportGraph): boolean {
-  if (routes.length === 0 || !graph.reach(test).has(FRONT)) return false
-  const near = [test, ...graph.importsOf(test).filter(file => SUPPORT.test(file))]
-  if (near.some(file => graph.importsOf(file).includes(ROUTES))) return true
-  const text = addressesIn(near, graph)
-  return routes.some(route => fixedSegments(route).every(segment => names(text, segment)))
+function callsAnyRoute(test: string, routes: readonly string[], graph: ImportGraph): boolean {
+  if (routes.length === 0 || !graph.listReachable(test).has(FRONT)) return false
+  const sources = [test, ...graph.importsOf(test).filter(file => SUPPORT_FILES.test(file))]
+  if (sources.some(file => graph.importsOf(file).includes(ROUTE_LOADER))) return true
+  const text = readAddresses(sources, graph)
+  return routes.some(route => fixedSegments(route).every(segment => mentionsSegment(text, segment)))
 }
 
 /** The parts of an address that are the same at every request, without /api and /pay. */
@@ -77,28 +77,30 @@ function fixedSegments(file: string): string[] {
 }
 
 /** The texts of these files without what they import, whose paths look like addresses. */
-function addressesIn(files: readonly string[], graph: ImportGraph): string {
+function readAddresses(files: readonly string[], graph: ImportGraph): string {
   return files.map(file => graph.textOf(file).replaceAll(/'[#.][^']*'/g, '')).join('\n')
 }
 
-function names(text: string, segment: string): boolean {
+function mentionsSegment(text: string, segment: string): boolean {
   return new RegExp(`/${RegExp.escape(segment)}(?![\\w-])`).test(text)
 }
 
 /** The first fixed segments of the changed pages; `all` where a shared part of them has changed. */
-function touchedSections(changed: readonly string[], graph: ImportGraph): Set<string> | 'all' {
+function findTouchedSections(changed: readonly string[], graph: ImportGraph): Set<string> | 'all' {
   if (changed.some(file => NEEDED_BY_PAGES.test(file))) return 'all'
   const pages = graph.files.filter(file => /^app\/.*page\.tsx$/.test(file))
   const touched = pages.filter(page =>
-    [page, ...around(page, graph)].some(part => changed.some(one => graph.reach(part).has(one))),
+    [page, ...listWrappers(page, graph)].some(part =>
+      changed.some(one => graph.listReachable(part).has(one)),
+    ),
   )
-  if (touched.length > pages.length * SHARED) return 'all'
+  if (touched.length > pages.length * SHARED_BY_MOST_PAGES) return 'all'
   return new Set(touched.map(sectionOf))
 }
 
-function around(page: string, graph: ImportGraph): string[] {
+function listWrappers(page: string, graph: ImportGraph): string[] {
   const above = graph.files.filter(file => page.startsWith(`${dirname(file)}/`))
-  return above.filter(file => AROUND.some(name => file.endsWith(`/${name}.tsx`)))
+  return above.filter(file => WRAPPER_FILES.some(name => file.endsWith(`/${name}.tsx`)))
 }
 
 /** `admin` is one section for each of its pages, as the modes are. */
@@ -107,9 +109,9 @@ function sectionOf(page: string): string {
   return first === 'admin' && second ? second : first
 }
 
-function showsOne(story: string, sections: Set<string> | 'all', graph: ImportGraph): boolean {
+function opensAnySection(spec: string, sections: Set<string> | 'all', graph: ImportGraph): boolean {
   if (sections === 'all') return true
-  const near = [story, ...graph.importsOf(story).filter(file => SUPPORT.test(file))]
-  const text = addressesIn(near, graph)
-  return [...sections].some(section => names(text, section))
+  const sources = [spec, ...graph.importsOf(spec).filter(file => SUPPORT_FILES.test(file))]
+  const text = readAddresses(sources, graph)
+  return [...sections].some(section => mentionsSegment(text, section))
 }

@@ -10,7 +10,7 @@ const SOURCE = /\.(ts|tsx|mjs|js)$/
 export class ImportGraph {
   readonly files: readonly string[]
   readonly #texts: ReadonlyMap<string, string>
-  readonly #reached = new Map<string, ReadonlySet<string>>()
+  readonly #reachable = new Map<string, ReadonlySet<string>>()
 
   constructor(texts: ReadonlyMap<string, string>) {
     this.#texts = texts
@@ -40,12 +40,12 @@ export class ImportGraph {
   }
 
   /** The file itself and everything that it needs, over any number of steps. */
-  reach(file: string): ReadonlySet<string> {
-    const known = this.#reached.get(file)
+  listReachable(file: string): ReadonlySet<string> {
+    const known = this.#reachable.get(file)
     if (known) return known
     const found = new Set([file])
     for (const one of found) for (const next of this.importsOf(one)) found.add(next)
-    this.#reached.set(file, found)
+    this.#reachable.set(file, found)
     return found
   }
 }

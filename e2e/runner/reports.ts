@@ -8,7 +8,7 @@ export interface Tally {
   retried?: string[]
 }
 
-export function tallyOf(report: string, count: (report: string) => Tally): Tally {
+export function readTally(report: string, count: (report: string) => Tally): Tally {
   try {
     return count(readFileSync(report, 'utf8'))
   } catch {
@@ -41,9 +41,9 @@ export function countPlaywright(report: string): Tally {
 
 function listRetried({ title, suites = [], specs = [] }: Suite, above: string[]): string[] {
   const path = [...above, title]
-  const here = specs.filter(({ tests }) => tests.some(({ status }) => status === 'flaky'))
+  const flaky = specs.filter(({ tests }) => tests.some(({ status }) => status === 'flaky'))
   return [
-    ...here.map(spec => [...path, spec.title].join(' › ')),
+    ...flaky.map(spec => [...path, spec.title].join(' › ')),
     ...suites.flatMap(suite => listRetried(suite, path)),
   ]
 }

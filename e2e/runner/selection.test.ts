@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { listTests, parseRequest, selectByWords } from '#e2e/runner/selection.ts'
+import { listTests, parseRunOptions, selectByWords } from '#e2e/runner/selection.ts'
 
 const ALL = {
   tests: [
@@ -7,16 +7,16 @@ const ALL = {
     'lib/base/money.test.ts',
     'lib/rooms/tokens/issue.test.ts',
   ],
-  stories: ['e2e/browser/tokens.spec.ts', 'e2e/browser/withdrawals.spec.ts'],
+  specs: ['e2e/browser/tokens.spec.ts', 'e2e/browser/withdrawals.spec.ts'],
 }
 
 test('every kind of test is listed', () => {
-  const { tests, stories } = listTests()
+  const { tests, specs } = listTests()
   expect(tests).toContain('lib/base/money.test.ts')
   expect(tests).toContain('e2e/api/withdrawals.test.ts')
   expect(tests).toContain('e2e/runner/selection.test.ts')
   expect(tests).toContain('bin/start.test.ts')
-  expect(stories).toContain('e2e/browser/tokens.spec.ts')
+  expect(specs).toContain('e2e/browser/tokens.spec.ts')
 })
 
 describe('words', () => {
@@ -31,8 +31,8 @@ describe('words', () => {
       ['lib/base/money.test.ts', 'lib/rooms/tokens/issue.test.ts'],
     ],
   ])('%j select the files with any of them in their path', (words, expected) => {
-    const { tests, stories } = selectByWords(ALL, words)
-    expect([...tests, ...stories]).toEqual(expected)
+    const { tests, specs } = selectByWords(ALL, words)
+    expect([...tests, ...specs]).toEqual(expected)
   })
 
   test('one that matches no file is refused by name, even beside one that does', () => {
@@ -46,7 +46,7 @@ describe('words', () => {
 
 describe('the command line', () => {
   test('holds words, a title and options in any order', () => {
-    expect(parseRequest(['money', '-t', 'a title', '--watch', 'tokens', '--changed'])).toEqual({
+    expect(parseRunOptions(['money', '-t', 'a title', '--watch', 'tokens', '--changed'])).toEqual({
       words: ['money', 'tokens'],
       title: 'a title',
       watch: true,
@@ -55,6 +55,6 @@ describe('the command line', () => {
   })
 
   test.each([[['--wach']], [['-t']]])('%j is refused with the usage', args => {
-    expect(() => parseRequest(args)).toThrow('npm test -- [path or words]')
+    expect(() => parseRunOptions(args)).toThrow('npm test -- [path or words]')
   })
 })

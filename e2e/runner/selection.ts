@@ -1,10 +1,10 @@
 import { globSync } from 'node:fs'
 import { TESTS } from '../../vitest.config.ts'
 
-const STORIES = 'e2e/browser/*.spec.ts'
+const SPEC_FILES = 'e2e/browser/*.spec.ts'
 
 /** Arguments of `npm test -- …`. */
-export interface Request {
+export interface RunOptions {
   words: string[]
   /** Only the tests whose titles contain it. */
   title: string | null
@@ -16,40 +16,40 @@ export interface Selection {
   /** Files that vitest runs: unit and API tests. */
   tests: string[]
   /** Files that Playwright runs. */
-  stories: string[]
+  specs: string[]
 }
 
-export function parseRequest(args: readonly string[]): Request {
-  const request: Request = { words: [], title: null, watch: false, changed: false }
+export function parseRunOptions(args: readonly string[]): RunOptions {
+  const options: RunOptions = { words: [], title: null, watch: false, changed: false }
   const left = args.values()
   for (const arg of left) {
-    if (arg === '--watch') request.watch = true
-    else if (arg === '--changed') request.changed = true
-    else if (arg === '-t') request.title = left.next().value ?? null
+    if (arg === '--watch') options.watch = true
+    else if (arg === '--changed') options.changed = true
+    else if (arg === '-t') options.title = left.next().value ?? null
     else if (arg.startsWith('-')) throw new Error(`Unknown option ${arg}: ${USAGE}`)
-    else request.words.push(arg)
+    else options.words.push(arg)
   }
-  if (args.includes('-t') && request.title === null) throw new Error(`-t needs a title: ${USAGE}`)
-  return request
+  if (args.includes('-t') && options.title === null) throw new Error(`-t needs a title: ${USAGE}`)
+  return options
 }
 
 const USAGE = 'npm test -- [path or words] [-t title] [--changed] [--watch]'
 
 /** Every test file of the repository. */
 export function listTests(): Selection {
-  return { tests: globSync(TESTS).sort(), stories: globSync(STORIES).sort() }
+  return { tests: globSync(TESTS).sort(), specs: globSync(SPEC_FILES).sort() }
 }
 
 /** The files whose path contains any of the words; a source file stands for the tests beside it. */
 export function selectByWords(all: Selection, words: readonly string[]): Selection {
   if (words.length === 0) return all
-  const wanted = words.map(stemOf)
-  const hasWord = (file: string) => wanted.some(word => file.toLowerCase().includes(word))
-  const found = [...all.tests, ...all.stories]
-  for (const [nth, word] of wanted.entries())
+  const stems = words.map(stemOf)
+  const hasWord = (file: string) => stems.some(word => file.toLowerCase().includes(word))
+  const found = [...all.tests, ...all.specs]
+  for (const [nth, word] of stems.entries())
     if (!found.some(file => file.toLowerCase().includes(word)))
       throw new Error(`No test file has ${words[nth]} in its path`)
-  return { tests: all.tests.filter(hasWord), stories: all.stories.filter(hasWord) }
+  return { tests: all.tests.filter(hasWord), specs: all.specs.filter(hasWord) }
 }
 
 function stemOf(word: string): string {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { Random } from '#e2e/fuzz/random.ts'
 import { findBrowser } from '#e2e/runner/browser.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
-import { run } from '#lib/testing/run.ts'
+import { runProgram } from '#lib/testing/run.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { withServer } from '#lib/testing/server.ts'
 
@@ -13,15 +13,15 @@ import { withServer } from '#lib/testing/server.ts'
  * in another place. The fuzzer's seeds are new each time: each run looks where none has.
  */
 const REPORT = '.cache/torture.json'
-const FIGURES = resolve('.cache/torture-figures')
+const FIGURES_FILE = resolve('.cache/torture-figures')
 const MATRIX = 'e2e/api/permissions.test.ts'
 const TESTS = ['e2e/fuzz', 'e2e/torture', 'model.test.ts', 'parallel.test.ts', MATRIX]
-const STORIES = '@torture|tour\\.spec'
+const SPEC_PATTERN = '@torture|tour\\.spec'
 const SERVER_LOG = '.cache/torture-server.log'
 const FUZZ_SEEDS = 5
 
 mkdirSync('.cache', { recursive: true })
-for (const file of [REPORT, FIGURES]) rmSync(file, { force: true })
+for (const file of [REPORT, FIGURES_FILE]) rmSync(file, { force: true })
 const random = new Random(chooseSeed(), 0)
 const seeds = Array.from({ length: FUZZ_SEEDS }, () => random.between(0, 2 ** 31 - 1))
 process.stdout.write(`TEST_SEED=${chooseSeed()}\n`)
@@ -35,34 +35,38 @@ const settings = {
 }
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${REPORT}`]
 // One after the other: each wants the machine for itself.
-const code = await run('vitest', ['run', '--no-file-parallelism', ...reporters, ...TESTS], {
+const code = await runProgram('vitest', ['run', '--no-file-parallelism', ...reporters, ...TESTS], {
   ...settings,
   ...inheritedEnv(),
-  TORTURE_FIGURES: FIGURES,
+  TORTURE_FIGURES: FIGURES_FILE,
   TEST_ON_DISK: '1',
 })
 
 const { numPassedTests: passed, numFailedTests, numFailedTestSuites } = readReport()
-const others = [await repeatBehindNext(), await repeatInBrowser()]
+const exitCodes = [await repeatBehindNext(), await repeatInBrowser()]
 const failed =
   (numFailedTests || numFailedTestSuites || (code === 0 ? 0 : 1)) +
-  others.filter(ended => ended !== 0).length
-process.stdout.write(`\n${table()}\n\n${passed} passed, ${failed} failed\n`)
+  exitCodes.filter(exitCode => exitCode !== 0).length
+process.stdout.write(`\n${formatFigures()}\n\n${passed} passed, ${failed} failed\n`)
 process.exit(failed > 0 || passed === 0 ? 1 : 0)
 
 /** Every caller, method and guise once more, with Next serving the API. */
 function repeatBehindNext(): Promise<number> {
-  return run('vitest', ['run', '--config', 'vitest.lane.config.ts', MATRIX, 'model.test.ts'], {
-    MATRIX_FULL: '1',
-    MODEL_RUNS: '15',
-  })
+  return runProgram(
+    'vitest',
+    ['run', '--config', 'vitest.lane.config.ts', MATRIX, 'model.test.ts'],
+    {
+      MATRIX_FULL: '1',
+      MODEL_RUNS: '15',
+    },
+  )
 }
 
 /** The stories that repeat another one's steps at another size, and pictures of every page. */
 async function repeatInBrowser(): Promise<number> {
   const executable = await findBrowser()
   return withServer(SERVER_LOG, settings =>
-    run('playwright', ['test', '--grep', STORIES], {
+    runProgram('playwright', ['test', '--grep', SPEC_PATTERN], {
       ...settings,
       E2E_BROWSER: executable,
       ALL_STORIES: '1',
@@ -78,16 +82,16 @@ function readReport() {
 }
 
 /** What was measured, a row for each figure. */
-function table(): string {
-  const text = existsSync(FIGURES) ? readFileSync(FIGURES, 'utf8') : ''
+function formatFigures(): string {
+  const text = existsSync(FIGURES_FILE) ? readFileSync(FIGURES_FILE, 'utf8') : ''
   const rows: [string, string[]][] = text
     .split('\n')
     .filter(Boolean)
     .map(line => JSON.parse(line))
-  const width = Math.max(0, ...rows.map(([what]) => what.length))
+  const width = Math.max(0, ...rows.map(([title]) => title.length))
   return rows
-    .flatMap(([what, said]) =>
-      said.map((figure, at) => `${(at === 0 ? what : '').padEnd(width)}  ${figure}`),
+    .flatMap(([title, values]) =>
+      values.map((figure, at) => `${(at === 0 ? title : '').padEnd(width)}  ${figure}`),
     )
     .join('\n')
 }

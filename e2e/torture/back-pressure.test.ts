@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Clients, readBooks, type Said, WHOLE } from '#e2e/torture/clients.ts'
-import { figure, recordFigures } from '#e2e/torture/figures.ts'
+import { type ClientResponse, type Clients, NO_LOSS, readBooks } from '#e2e/torture/clients.ts'
+import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { OwnPostgres, removeOwnPostgres } from '#e2e/torture/own-postgres.ts'
 import { type OwnStage, openOwnStage } from '#e2e/torture/own-stage.ts'
 
-const AT_ONCE = figure(40, 200)
+const REQUESTS = pickSize(40, 200)
 const CLIENTS = 16
 const PAUSE_MS = 8_000
 /** Troco responds within 5 s; a slow machine gets twice that. */
 const ANSWERED_WITHIN_MS = 10_000
 
-const AT_WORK = `SELECT pid FROM pg_stat_activity
+const ACTIVE_BACKENDS = `SELECT pid FROM pg_stat_activity
   WHERE usename = 'troco' AND state <> 'idle' AND pid <> pg_backend_pid()`
 
 let stage: OwnStage
@@ -27,43 +27,43 @@ afterAll(async () => {
 })
 
 /** Locks a table until the returned function is called. */
-async function holdTable(url: string, table: 'charges' | 'tokens'): Promise<() => Promise<void>> {
+async function lockTable(url: string, table: 'charges' | 'tokens'): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
   return () => client.end()
 }
 
-function expectUnavailable(answers: Said[]): void {
-  const told = answers.map(({ status, text, headers }) =>
+function expectUnavailable(responses: ClientResponse[]): void {
+  const summaries = responses.map(({ status, text, headers }) =>
     [status, text, /^[1-9]\d*$/.test(headers.get('retry-after') ?? '')].join(' '),
   )
-  expect(new Set(told)).toEqual(new Set(['503 {"error":"Service unavailable"} true']))
-  expect(Math.max(...answers.map(({ tookMs }) => tookMs))).toBeLessThan(ANSWERED_WITHIN_MS)
+  expect(new Set(summaries)).toEqual(new Set(['503 {"error":"Service unavailable"} true']))
+  expect(Math.max(...responses.map(({ tookMs }) => tookMs))).toBeLessThan(ANSWERED_WITHIN_MS)
 }
 
-function createAtOnce(clients: Clients, count: number): Promise<Said[]> {
-  return Promise.all(Array.from({ length: count }, async () => (await clients.create()).said))
+function createConcurrently(clients: Clients, count: number): Promise<ClientResponse[]> {
+  return Promise.all(Array.from({ length: count }, async () => (await clients.create()).response))
 }
 
-test.each((['charges', 'tokens'] as const).slice(0, figure(1, 2)))(
+test.each((['charges', 'tokens'] as const).slice(0, pickSize(1, 2)))(
   'while the table %s is locked, requests get 503 in time; afterwards they succeed',
   async table => {
     const { accountId, clients } = await stage.openClients()
     const ids: string[] = []
     for (let count = 0; count < 4; count++) ids.push((await clients.create()).id ?? '')
-    const letGo = await holdTable(stage.postgres.url, table)
+    const unlock = await lockTable(stage.postgres.url, table)
     const began = performance.now()
     const payments = ids.map(id => clients.pay(id))
     const refused = [
       ...(await Promise.all([...payments, clients.send('/transactions')])),
-      ...(await createAtOnce(clients, AT_ONCE)),
+      ...(await createConcurrently(clients, REQUESTS)),
     ]
     const heldMs = performance.now() - began
-    await letGo()
+    await unlock()
     expectUnavailable(refused)
 
-    const after = await createAtOnce(clients, AT_ONCE)
+    const after = await createConcurrently(clients, REQUESTS)
     for (const id of ids) await clients.pay(id)
     recordFigures(`table ${table} locked`, {
       refused: refused.length,
@@ -72,8 +72,8 @@ test.each((['charges', 'tokens'] as const).slice(0, figure(1, 2)))(
     })
     expect(new Set(after.map(({ status }) => status))).toEqual(new Set([200]))
     const { found, ...books } = await readBooks(accountId, clients)
-    expect(books).toEqual(WHOLE)
-    expect(found).toBe(ids.length + AT_ONCE)
+    expect(books).toEqual(NO_LOSS)
+    expect(found).toBe(ids.length + REQUESTS)
     expect(clients.paid.size).toBe(ids.length)
   },
 )
@@ -82,7 +82,7 @@ test('while PostgreSQL is paused, requests get 503 in time; afterwards they succ
   const { postgres, api } = stage
   const { accountId, clients } = await stage.openClients()
   clients.start(CLIENTS)
-  await clients.untilCreated(CLIENTS)
+  await clients.waitForCreated(CLIENTS)
   postgres.pause()
   try {
     await sleep(PAUSE_MS)
@@ -90,13 +90,13 @@ test('while PostgreSQL is paused, requests get 503 in time; afterwards they succ
     postgres.resume()
   }
   const resumed = performance.now()
-  await clients.untilCreated(CLIENTS)
+  await clients.waitForCreated(CLIENTS)
   const backMs = Math.round(performance.now() - resumed)
   await clients.stop()
   // A statement whose client is gone may still be running.
-  await expect.poll(() => postgres.asSuperuser(AT_WORK), { timeout: 10_000 }).toEqual([])
+  await expect.poll(() => postgres.asSuperuser(ACTIVE_BACKENDS), { timeout: 10_000 }).toEqual([])
 
-  const refused = clients.answers.filter(({ status }) => status !== 200)
+  const refused = clients.responses.filter(({ status }) => status !== 200)
   const { found, ...books } = await readBooks(accountId, clients)
   recordFigures('PostgreSQL paused', {
     paused: `${PAUSE_MS} ms`,
@@ -108,7 +108,7 @@ test('while PostgreSQL is paused, requests get 503 in time; afterwards they succ
   })
   expect(refused.length).toBeGreaterThanOrEqual(CLIENTS)
   expectUnavailable(refused)
-  expect(books).toEqual(WHOLE)
-  expect(api.end()).toBeNull()
+  expect(books).toEqual(NO_LOSS)
+  expect(api.exitStatus()).toBeNull()
   expect((await api.measure()).problems).toEqual([])
 })

@@ -6,7 +6,7 @@ import { CHARGE } from '#lib/testing/stage.ts'
 const AFTER_REFUSAL_MS = 20
 const SILENCE_MAX_MS = 60_000
 
-export interface Said {
+export interface ClientResponse {
   status: number
   text: string
   headers: Headers
@@ -17,7 +17,7 @@ export interface Said {
 export class Clients {
   readonly created = new Set<string>()
   readonly paid = new Set<string>()
-  readonly answers: Said[] = []
+  readonly responses: ClientResponse[] = []
   #base: string
   #token: string
   #stopped = false
@@ -30,7 +30,7 @@ export class Clients {
 
   start(count: number): void {
     this.#stopped = false
-    this.#work = Array.from({ length: count }, () => this.#write())
+    this.#work = Array.from({ length: count }, () => this.#runClient())
   }
 
   async stop(): Promise<void> {
@@ -38,29 +38,29 @@ export class Clients {
     await Promise.all(this.#work)
   }
 
-  async untilCreated(more: number): Promise<void> {
+  async waitForCreated(more: number): Promise<void> {
     const giveUpAt = Date.now() + SILENCE_MAX_MS
     for (const from = this.created.size; this.created.size < from + more; await sleep(10)) {
       if (Date.now() > giveUpAt)
-        throw new Error(`No charge was created: ${this.answers.at(-1)?.text}`)
+        throw new Error(`No charge was created: ${this.responses.at(-1)?.text}`)
     }
   }
 
-  async create(key?: string): Promise<{ said: Said; id: string | null }> {
-    const said = await this.send('/transactions', CHARGE, key)
-    const id = said.status === 200 ? JSON.parse(said.text).data.transaction_id : null
+  async create(key?: string): Promise<{ response: ClientResponse; id: string | null }> {
+    const response = await this.send('/transactions', CHARGE, key)
+    const id = response.status === 200 ? JSON.parse(response.text).data.transaction_id : null
     if (id !== null) this.created.add(id)
-    return { said, id }
+    return { response, id }
   }
 
-  async pay(id: string): Promise<Said> {
-    const said = await this.send(`/sandbox/transactions/${id}`, { outcome: 'paid' })
-    if (said.status === 200) this.paid.add(id)
-    return said
+  async pay(id: string): Promise<ClientResponse> {
+    const response = await this.send(`/sandbox/transactions/${id}`, { outcome: 'paid' })
+    if (response.status === 200) this.paid.add(id)
+    return response
   }
 
   /** POST with a body, GET without. A missing response has status 0. */
-  async send(path: string, body?: unknown, key?: string): Promise<Said> {
+  async send(path: string, body?: unknown, key?: string): Promise<ClientResponse> {
     const began = performance.now()
     const headers = {
       authorization: `Bearer ${this.#token}`,
@@ -68,33 +68,33 @@ export class Clients {
       ...(key ? { 'idempotency-key': key } : {}),
     }
     const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
-    const said = await fetch(`${this.#base}${path}`, init)
-      .then(async answer => ({ answer, text: await answer.text() }))
-      .then(({ answer: { status, headers }, text }) => ({ status, headers, text }))
+    const received = await fetch(`${this.#base}${path}`, init)
+      .then(async response => ({ response, text: await response.text() }))
+      .then(({ response: { status, headers }, text }) => ({ status, headers, text }))
       .catch(error => ({ status: 0, text: String(error), headers: new Headers() }))
-    const kept = { ...said, tookMs: performance.now() - began }
-    this.answers.push(kept)
-    return kept
+    const response = { ...received, tookMs: performance.now() - began }
+    this.responses.push(response)
+    return response
   }
 
   statuses(): number[] {
-    return [...new Set(this.answers.map(({ status }) => status))].sort()
+    return [...new Set(this.responses.map(({ status }) => status))].sort()
   }
 
   slowestMs(): number {
-    return Math.max(0, ...this.answers.map(({ tookMs }) => tookMs))
+    return Math.max(0, ...this.responses.map(({ tookMs }) => tookMs))
   }
 
-  async #write(): Promise<void> {
+  async #runClient(): Promise<void> {
     for (let number = 0; !this.#stopped; number++) {
       const { id } = await this.create()
-      const said = id !== null && number % 2 === 0 ? await this.pay(id) : null
-      if (id === null || (said && said.status !== 200)) await sleep(AFTER_REFUSAL_MS)
+      const response = id !== null && number % 2 === 0 ? await this.pay(id) : null
+      if (id === null || (response && response.status !== 200)) await sleep(AFTER_REFUSAL_MS)
     }
   }
 }
 
-interface Books {
+interface BooksCheck {
   found: number
   missingCharges: string[]
   missingPayments: string[]
@@ -102,7 +102,10 @@ interface Books {
   contradictions: unknown[]
 }
 
-export async function readBooks(accountId: string, { created, paid }: Clients): Promise<Books> {
+export async function readBooks(
+  accountId: string,
+  { created, paid }: Clients,
+): Promise<BooksCheck> {
   const rows = await db().$queryRaw<{ id: string; isPaid: boolean; isWhole: boolean }[]>`
     SELECT c.id, c.status = 'paid' AS "isPaid",
       (c.status IN ('pending', 'paid')
@@ -136,4 +139,4 @@ export async function readBooks(accountId: string, { created, paid }: Clients): 
 }
 
 /** Nothing acknowledged is missing, and charge, ledger and events agree. */
-export const WHOLE = { missingCharges: [], missingPayments: [], contradictions: [] }
+export const NO_LOSS = { missingCharges: [], missingPayments: [], contradictions: [] }

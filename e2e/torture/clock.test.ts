@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Random } from '#e2e/fuzz/random.ts'
-import { figure, recordFigures } from '#e2e/torture/figures.ts'
+import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { db } from '#lib/base/db/client.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
@@ -18,19 +18,19 @@ import {
 
 const random = new Random(chooseSeed(), 0)
 
-const CHARGES = figure(10, 100)
-const RACES = figure(60, 500)
+const CHARGES = pickSize(10, 100)
+const RACES = pickSize(60, 500)
 /** Span in which each charge of the race falls due and is paid, at times of its own. */
-const RACE_MS = figure(2_000, 10_000)
+const RACE_MS = pickSize(2_000, 10_000)
 const HOUR_MS = 3_600_000
-const LIFE_S = 60
+const EXPIRES_IN_S = 60
 const EXPIRED_WITHIN_MS = 20_000
 /** At full length, charges also live until they expire by themselves. */
-const WAITS_FOR_LIFE = figure(0, 1) === 1
+const WAITS_FOR_EXPIRY = pickSize(0, 1) === 1
 
 inOwnDatabase()
 
-function shiftedBy(shiftMs: number): Record<string, string> {
+function shiftedClockSettings(shiftMs: number): Record<string, string> {
   const preload = new URL('./shifted-clock.ts', import.meta.url).href
   return { CLOCK_SHIFT_MS: String(shiftMs), NODE_OPTIONS: `--import=${preload}` }
 }
@@ -48,7 +48,7 @@ function startWorker(settings: Record<string, string>): () => Promise<void> {
   }
 }
 
-async function openShop({ url }: ApiProcess) {
+async function openMerchant({ url }: ApiProcess) {
   const { id: accountId } = await makeMerchant()
   const usual = await makeToken(accountId)
   const send = (path: string, body?: unknown, token = usual) => {
@@ -57,8 +57,8 @@ async function openShop({ url }: ApiProcess) {
     return fetch(`${url}/api${path}`, init)
   }
   const create = async (): Promise<string> => {
-    const answer = await send('/transactions', { ...CHARGE, expires_in: LIFE_S })
-    return (await answer.json()).data.transaction_id
+    const response = await send('/transactions', { ...CHARGE, expires_in: EXPIRES_IN_S })
+    return (await response.json()).data.transaction_id
   }
   const createMany = async (count: number) => {
     const ids: string[] = []
@@ -71,7 +71,7 @@ async function openShop({ url }: ApiProcess) {
 }
 
 /** Sets the expiry of charges to random times within a span, by the database's clock. */
-function bringNear(ids: string[], spanMs: number): Promise<number> {
+function setExpiryWithin(ids: string[], spanMs: number): Promise<number> {
   return db().$executeRaw`
     UPDATE charges c SET expires_at = n.at, due_at = n.at
     FROM (SELECT id, now() + random() * make_interval(secs => ${spanMs}::float8 / 1000) AS at
@@ -89,7 +89,7 @@ async function countStates(ids: string[]): Promise<Record<string, number>> {
 }
 
 /** Event types of each charge in order, and whether it expired too early. */
-async function readStories(ids: string[]): Promise<{ told: string; early: boolean }[]> {
+async function readEventHistories(ids: string[]): Promise<{ told: string; early: boolean }[]> {
   return db().$queryRaw`
     SELECT string_agg(e.type, ' ' ORDER BY e.sequence) AS told,
       bool_or(e.type = 'transaction.expired' AND e.created_at < c.expires_at) AS early
@@ -104,8 +104,8 @@ describe.each([
   let api: ApiProcess
   let endWorker: () => Promise<void>
   beforeAll(async () => {
-    api = await startApiProcess(shiftedBy(shiftMs))
-    endWorker = startWorker(shiftedBy(shiftMs))
+    api = await startApiProcess(shiftedClockSettings(shiftMs))
+    endWorker = startWorker(shiftedClockSettings(shiftMs))
   })
   afterAll(async () => {
     await endWorker?.()
@@ -113,7 +113,7 @@ describe.each([
   })
 
   test('charges expire by the clock of the database, and a paid charge never expires', async () => {
-    const { accountId, send, createMany, pay } = await openShop(api)
+    const { accountId, send, createMany, pay } = await openMerchant(api)
     const [young, due, paid, races] = [
       await createMany(CHARGES),
       await createMany(CHARGES),
@@ -126,11 +126,11 @@ describe.each([
       SELECT DISTINCT extract(epoch FROM expires_at - created_at)::int AS life,
         created_at BETWEEN now() - interval '1 minute' AND now() AS "isNow"
       FROM charges WHERE account_id = ${accountId}::uuid`
-    expect(lives).toEqual([{ life: LIFE_S, isNow: true }])
+    expect(lives).toEqual([{ life: EXPIRES_IN_S, isNow: true }])
     for (const id of paid) expect(await pay(id)).toBe(200)
 
-    await bringNear([...due, ...paid], 0)
-    await bringNear(races, RACE_MS)
+    await setExpiryWithin([...due, ...paid], 0)
+    await setExpiryWithin(races, RACE_MS)
     const payments = races.map(async id => {
       await sleep(random.fraction() * RACE_MS)
       return pay(id)
@@ -141,19 +141,19 @@ describe.each([
       .poll(() => countStates(due), { timeout: EXPIRED_WITHIN_MS })
       .toEqual({ expired: CHARGES })
 
-    if (WAITS_FOR_LIFE) {
+    if (WAITS_FOR_EXPIRY) {
       await expect
-        .poll(() => countStates(young), { timeout: 2 * LIFE_S * 1_000, interval: 500 })
+        .poll(() => countStates(young), { timeout: 2 * EXPIRES_IN_S * 1_000, interval: 500 })
         .toEqual({ expired: CHARGES })
     } else expect(await countStates(young)).toEqual({ pending: CHARGES })
     expect(await countStates([...paid, ...races])).toEqual({ paid: CHARGES + RACES })
-    const stories = await readStories([...young, ...due, ...paid, ...races])
-    expect(stories.filter(({ early }) => early)).toEqual([])
-    const raced = (await readStories(races)).map(({ told }) => told)
-    const afterwards = raced.filter(told => told === 'transaction.expired transaction.paid')
-    const intime = raced.filter(told => told === 'transaction.paid')
+    const histories = await readEventHistories([...young, ...due, ...paid, ...races])
+    expect(histories.filter(({ early }) => early)).toEqual([])
+    const raced = (await readEventHistories(races)).map(({ told }) => told)
+    const afterwards = raced.filter(types => types === 'transaction.expired transaction.paid')
+    const intime = raced.filter(types => types === 'transaction.paid')
     expect(afterwards.length + intime.length, raced.join('; ')).toBe(RACES)
-    expect((await readStories(paid)).map(({ told }) => told)).toEqual(
+    expect((await readEventHistories(paid)).map(({ told }) => told)).toEqual(
       Array.from({ length: CHARGES }, () => 'transaction.paid'),
     )
     await expectBalancedBooks(accountId)
@@ -168,20 +168,20 @@ describe.each([
   }, 300_000)
 
   test('a token expires by the clock of the database, cached or not', async () => {
-    const { accountId, send } = await openShop(api)
+    const { accountId, send } = await openMerchant(api)
     const tokenFor = (lifeMs: number) =>
       makeToken(accountId, { expiresAt: new Date(Date.now() + lifeMs) })
-    const ask = async (token: string) => [
+    const callWith = async (token: string) => [
       (await send('/account', undefined, token)).status,
       (await send('/transactions', CHARGE, token)).status,
       (await send('/transactions', CHARGE, token)).status,
     ]
-    expect(await ask(await tokenFor(HOUR_MS / 2))).toEqual([200, 200, 200])
-    expect(await ask(await tokenFor(-1_000))).toEqual([401, 401, 401])
+    expect(await callWith(await tokenFor(HOUR_MS / 2))).toEqual([200, 200, 200])
+    expect(await callWith(await tokenFor(-1_000))).toEqual([401, 401, 401])
     const remembered = await tokenFor(HOUR_MS / 2)
-    expect(await ask(remembered)).toEqual([200, 200, 200])
+    expect(await callWith(remembered)).toEqual([200, 200, 200])
     await db().$executeRaw`
       UPDATE tokens SET expires_at = now() WHERE account_id = ${accountId}::uuid`
-    expect(await ask(remembered)).toEqual([401, 401, 401])
+    expect(await callWith(remembered)).toEqual([401, 401, 401])
   })
 })

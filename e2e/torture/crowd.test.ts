@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Random } from '#e2e/fuzz/random.ts'
-import { figure, recordFigures } from '#e2e/torture/figures.ts'
+import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { db } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
@@ -15,33 +15,33 @@ const random = new Random(chooseSeed(), 0)
 
 inOwnDatabase()
 
-const LASTS_MS = figure(6_000, 60_000)
-const KILL_EVERY_MS = figure(1_500, 2_000)
+const DURATION_MS = pickSize(6_000, 60_000)
+const KILL_EVERY_MS = pickSize(1_500, 2_000)
 const CLIENTS = 8
 const SETTLED_MS = 120_000
 /** How long a client retries; the key of a dead process becomes available after 60 s. */
-const PATIENCE_MS = figure(4_000, 75_000)
+const RETRY_MAX_MS = pickSize(4_000, 75_000)
 
 let merchant: Account
 let token: string
 let receiver: Receiver
-let webs: ApiProcess[]
+let webServers: ApiProcess[]
 let workers: WorkerProcess[]
 beforeEach(async () => {
   merchant = await makeMerchant()
   token = await makeToken(merchant.id)
   receiver = await openReceiver()
   await addEndpoint(merchant, `${receiver.url}/all`)
-  webs = [await startApiProcess(), await startApiProcess()]
+  webServers = [await startApiProcess(), await startApiProcess()]
   workers = [await startWorkerProcess(), await startWorkerProcess()]
 })
 afterEach(async () => {
-  for (const web of webs) await web.close()
+  for (const web of webServers) await web.close()
   for (const worker of workers) await worker.kill()
   await receiver.close()
 })
 
-interface Told {
+interface Acknowledged {
   charges: string[]
   paid: string[]
   withdrawals: string[]
@@ -51,20 +51,25 @@ interface Told {
 type Data = Record<string, string | undefined>
 
 /** Retries with one key on both servers until one responds; null if none does. */
-async function ask(path: string, body: object, key: string, until: number): Promise<Data | null> {
+async function sendUntilAnswered(
+  path: string,
+  body: object,
+  key: string,
+  deadline: number,
+): Promise<Data | null> {
   const headers = {
     authorization: `Bearer ${token}`,
     'content-type': 'application/json',
     'idempotency-key': key,
   }
-  for (let tries = 0; Date.now() < until + PATIENCE_MS; tries++) {
-    const url = `${webs[tries % webs.length]?.url}/api${path}`
+  for (let attempts = 0; Date.now() < deadline + RETRY_MAX_MS; attempts++) {
+    const url = `${webServers[attempts % webServers.length]?.url}/api${path}`
     const init = { method: 'POST', headers, body: JSON.stringify(body) }
-    const answer = await fetch(url, init).catch(() => null)
-    const said = await answer?.json().catch(() => null)
-    if (answer?.ok && said) return said.data
+    const response = await fetch(url, init).catch(() => null)
+    const payload = await response?.json().catch(() => null)
+    if (response?.ok && payload) return payload.data
     // The first request made it final, and its response was lost.
-    if (answer && [409, 422].includes(answer.status) && !answer.headers.has('retry-after')) {
+    if (response && [409, 422].includes(response.status) && !response.headers.has('retry-after')) {
       return {}
     }
     await sleep(20)
@@ -72,36 +77,41 @@ async function ask(path: string, body: object, key: string, until: number): Prom
   return null
 }
 
-async function trade(client: number, until: number, told: Told): Promise<void> {
+async function runClient(
+  client: number,
+  deadline: number,
+  acknowledged: Acknowledged,
+): Promise<void> {
   const order = { amount: 2_500, client_name: 'Ana', client_email: 'ana@example.com' }
-  for (let turn = 0; Date.now() < until; turn++) {
-    const post = (path: string, body: object) => ask(path, body, `${client} ${turn}`, until)
+  for (let turn = 0; Date.now() < deadline; turn++) {
+    const post = (path: string, body: object) =>
+      sendUntilAnswered(path, body, `${client} ${turn}`, deadline)
     const webhook_url = `${receiver.url}/charge`
     const body = { ...order, client_doc: '39053344705', webhook_url }
     const id = (await post('/transactions', body))?.transaction_id
     if (!id) continue
-    told.charges.push(id)
+    acknowledged.charges.push(id)
     const isPaid = await post(`/sandbox/transactions/${id}`, { outcome: 'paid' })
     if (!isPaid) continue
-    told.paid.push(id)
+    acknowledged.paid.push(id)
     const refund =
       turn % 3 === 0 ? await post(`/transactions/${id}/refunds`, { amount: 500 }) : null
-    if (refund?.id) told.refunds.push(refund.id)
-    const wanted = { amount: 1_000, pix_key: 'ana@example.com', pix_key_type: 'email' }
-    const withdrawal = await post('/withdrawals', wanted)
-    if (withdrawal?.id) told.withdrawals.push(withdrawal.id)
+    if (refund?.id) acknowledged.refunds.push(refund.id)
+    const payout = { amount: 1_000, pix_key: 'ana@example.com', pix_key_type: 'email' }
+    const withdrawal = await post('/withdrawals', payout)
+    if (withdrawal?.id) acknowledged.withdrawals.push(withdrawal.id)
   }
 }
 
 /** Kills one of the four processes at random moments and replaces it. */
-async function killOneAfterAnother(until: number): Promise<number> {
+async function killRepeatedly(deadline: number): Promise<number> {
   let kills = 0
-  for (; Date.now() < until; kills++) {
+  for (; Date.now() < deadline; kills++) {
     await sleep(random.fraction() * KILL_EVERY_MS)
     const at = kills % 2
     if (random.fraction() < 0.5) {
-      await webs[at]?.close()
-      webs[at] = await startApiProcess()
+      await webServers[at]?.close()
+      webServers[at] = await startApiProcess()
     } else {
       await workers[at]?.kill()
       workers[at] = await startWorkerProcess()
@@ -110,7 +120,7 @@ async function killOneAfterAnother(until: number): Promise<number> {
   return kills
 }
 
-const open = async () => {
+const countUnsettled = async () => {
   const where = { accountId: merchant.id, status: 'pending' }
   const counts = [
     await db().withdrawal.count({ where }),
@@ -120,18 +130,20 @@ const open = async () => {
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-test(`two workers and two servers, killed at random under load for ${LASTS_MS / 1_000} s, lose and repeat nothing`, async () => {
-  const told: Told = { charges: [], paid: [], withdrawals: [], refunds: [] }
-  const until = Date.now() + LASTS_MS
-  const clients = Array.from({ length: CLIENTS }, (_, client) => trade(client, until, told))
-  const [kills] = await Promise.all([killOneAfterAnother(until), ...clients])
-  await expect.poll(open, { timeout: SETTLED_MS, interval: 200 }).toBe(0)
+test(`two workers and two servers, killed at random under load for ${DURATION_MS / 1_000} s, lose and repeat nothing`, async () => {
+  const acknowledged: Acknowledged = { charges: [], paid: [], withdrawals: [], refunds: [] }
+  const deadline = Date.now() + DURATION_MS
+  const clients = Array.from({ length: CLIENTS }, (_, client) =>
+    runClient(client, deadline, acknowledged),
+  )
+  const [kills] = await Promise.all([killRepeatedly(deadline), ...clients])
+  await expect.poll(countUnsettled, { timeout: SETTLED_MS, interval: 200 }).toBe(0)
 
   const accountId = merchant.id
   const rows = await db().charge.findMany({ where: { accountId } })
   const statuses = new Map(rows.map(({ id, status }) => [id, status]))
-  expect(told.charges.filter(id => !statuses.has(id))).toEqual([])
-  expect(told.paid.filter(id => statuses.get(id) !== 'paid')).toEqual([])
+  expect(acknowledged.charges.filter(id => !statuses.has(id))).toEqual([])
+  expect(acknowledged.paid.filter(id => statuses.get(id) !== 'paid')).toEqual([])
   const events = await db().event.findMany({ where: { accountId }, orderBy: { sequence: 'asc' } })
   expect(events.map(({ sequence }) => Number(sequence))).toEqual(events.map((_, at) => at + 1))
   const kinds = events.map(({ type, subjectId, resource }) => {
@@ -149,15 +161,17 @@ test(`two workers and two servers, killed at random under load for ${LASTS_MS / 
   expect(ofType('withdrawal.approved')).toBe(withdrawals.length)
   expect(ofType('transaction.refunded')).toBe(refunds.length)
   const ids = new Set([...withdrawals, ...refunds].map(({ id }) => id))
-  expect([...told.withdrawals, ...told.refunds].filter(id => !ids.has(id))).toEqual([])
+  expect([...acknowledged.withdrawals, ...acknowledged.refunds].filter(id => !ids.has(id))).toEqual(
+    [],
+  )
   const orders = await db().simulatorOrder.findMany({ where: { kind: { not: 'charge' } } })
   expect(orders).toHaveLength(withdrawals.length + refunds.length)
 
-  const heard = receiver.calls
+  const received = receiver.calls
     .filter(({ path }) => path === '/all')
     .map(({ text }) => JSON.parse(text))
   const first = new Map<string, number>()
-  for (const { id, sequence } of heard) if (!first.has(id)) first.set(id, sequence)
+  for (const { id, sequence } of received) if (!first.has(id)) first.set(id, sequence)
   expect([...first.keys()].toSorted()).toEqual(events.map(({ id }) => id).toSorted())
   const subjects = new Map<string, number[]>()
   for (const [id, sequence] of first) {
@@ -171,11 +185,11 @@ test(`two workers and two servers, killed at random under load for ${LASTS_MS / 
   await expectBalancedBooks(accountId)
   recordFigures('two workers, two web processes, kill -9', {
     kills,
-    charges: told.charges.length,
-    payments: told.paid.length,
-    withdrawals: told.withdrawals.length,
-    refunds: told.refunds.length,
+    charges: acknowledged.charges.length,
+    payments: acknowledged.paid.length,
+    withdrawals: acknowledged.withdrawals.length,
+    refunds: acknowledged.refunds.length,
     events: events.length,
-    'delivered again': heard.length - first.size,
+    'delivered again': received.length - first.size,
   })
 }, 400_000)

@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Random } from '#e2e/fuzz/random.ts'
-import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
+import { formatSecondsSince, pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { listEvents } from '#lib/services/webhooks/queries.ts'
-import { addEndpoint, deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
+import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { openReceiver, type Received, type Receiver, status } from '#lib/testing/receiver.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
@@ -23,7 +23,7 @@ const random = new Random(chooseSeed(), 0)
 
 inOwnDatabase()
 
-const KILLS = figure(2, 20)
+const KILLS = pickSize(2, 20)
 const CALLS_AT_ONCE = 4
 const SETTLED_MS = (LEASE_SECONDS + 30) * 1_000
 
@@ -40,34 +40,34 @@ afterEach(async () => {
   await expectBalancedBooks(merchant.id)
 })
 
-async function start(): Promise<WorkerProcess> {
+async function startWorker(): Promise<WorkerProcess> {
   const worker = await startWorkerProcess()
   workers.push(worker)
   return worker
 }
 
 /** Locks the attempts, so that a worker that stores one waits. */
-async function holdTries(): Promise<() => Promise<void>> {
+async function lockAttempts(): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: env().DATABASE_URL })
   await client.connect()
   await client.query('BEGIN; LOCK TABLE delivery_attempts IN ACCESS EXCLUSIVE MODE')
   return () => client.end()
 }
 
-const underWay = () => db().delivery.count({ where: { lease: { not: null } } })
-const waitingForLock = async () => {
+const countClaimed = () => db().delivery.count({ where: { lease: { not: null } } })
+const countWaitingForLock = async () => {
   const [row] = await db().$queryRaw<{ waiting: number }[]>`
     SELECT count(*)::int AS waiting FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'`
   return row?.waiting
 }
-const statuses = async () =>
+const readStatuses = async () =>
   new Set((await deliveriesOf(merchant)).map(delivery => delivery.status))
-const delivered = () =>
-  expect.poll(statuses, { timeout: SETTLED_MS, interval: 100 }).toEqual(new Set(['delivered']))
+const expectAllDelivered = () =>
+  expect.poll(readStatuses, { timeout: SETTLED_MS, interval: 100 }).toEqual(new Set(['delivered']))
 
 /** Every event must have arrived, always with the same bytes under one id. */
-function requireAll(calls: Received[], ids: string[]): Map<string, string[]> {
+function expectAllReceived(calls: Received[], ids: string[]): Map<string, string[]> {
   const texts = new Map<string, string[]>()
   for (const { headers, text } of calls) {
     const id = String(headers['webhook-id'])
@@ -78,7 +78,7 @@ function requireAll(calls: Received[], ids: string[]): Map<string, string[]> {
   return texts
 }
 
-const eventIds = async () =>
+const listEventIds = async () =>
   (await db().event.findMany({ where: { accountId: merchant.id } })).map(({ id }) => id)
 
 describe('a worker that is killed', () => {
@@ -86,63 +86,63 @@ describe('a worker that is killed', () => {
     // The TLS handshake never completes, so nothing is sent.
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
-    const worker = await start()
-    await payAndTell(merchant, `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`)
-    await expect.poll(underWay, { timeout: 10_000 }).toBe(1)
+    const worker = await startWorker()
+    await createPaidCharge(merchant, `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`)
+    await expect.poll(countClaimed, { timeout: 10_000 }).toBe(1)
     await worker.kill()
     silent.close()
     await db().$executeRaw`UPDATE deliveries SET url = ${receiver.url}`
-    await start()
-    await delivered()
+    await startWorker()
+    await expectAllDelivered()
     expect(receiver.calls).toHaveLength(1)
     expect(await deliveriesOf(merchant)).toMatchObject([{ attempts: 1 }])
   })
 
   test('while the receiver is working: the event is sent again, with the same bytes', async () => {
-    const worker = await start()
-    receiver.say(() => {})
-    await payAndTell(merchant, receiver.url)
+    const worker = await startWorker()
+    receiver.respondWith(() => {})
+    await createPaidCharge(merchant, receiver.url)
     await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(1)
     await worker.kill()
-    receiver.say(status(200))
-    await start()
-    await delivered()
-    const texts = requireAll(receiver.calls, await eventIds())
+    receiver.respondWith(status(200))
+    await startWorker()
+    await expectAllDelivered()
+    const texts = expectAllReceived(receiver.calls, await listEventIds())
     expect([...texts.values()].map(of => of.length)).toEqual([2])
   })
 
   test('after the receiver’s 200 and before it is stored: the event is sent once more', async () => {
-    const worker = await start()
-    let letGo = async () => {}
-    receiver.say(async (_received, response) => {
-      letGo = await holdTries()
+    const worker = await startWorker()
+    let unlock = async () => {}
+    receiver.respondWith(async (_received, response) => {
+      unlock = await lockAttempts()
       response.writeHead(200).end()
     })
-    await payAndTell(merchant, receiver.url)
+    await createPaidCharge(merchant, receiver.url)
     await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(1)
-    await expect.poll(waitingForLock, { timeout: 10_000 }).toBe(1)
+    await expect.poll(countWaitingForLock, { timeout: 10_000 }).toBe(1)
     await worker.kill()
     // PostgreSQL would still execute the waiting statement.
     await db().$executeRaw`
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock'`
-    await letGo()
-    receiver.say(status(200))
-    await start()
-    await delivered()
-    const texts = requireAll(receiver.calls, await eventIds())
+    await unlock()
+    receiver.respondWith(status(200))
+    await startWorker()
+    await expectAllDelivered()
+    const texts = expectAllReceived(receiver.calls, await listEventIds())
     expect([...texts.values()].map(of => of.length)).toEqual([2])
   })
 })
 
 test('a worker that is stopped releases a delivery in progress and exits within 10 s', async () => {
   const heartbeats = await db().workerHeartbeat.count()
-  const worker = await start()
-  receiver.say(() => {})
-  await payAndTell(merchant, receiver.url)
+  const worker = await startWorker()
+  receiver.respondWith(() => {})
+  await createPaidCharge(merchant, receiver.url)
   await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(1)
   const began = Date.now()
-  expect(await worker.end()).toBe(0)
+  expect(await worker.stop()).toBe(0)
   expect(Date.now() - began).toBeLessThan(10_000)
   expect(await deliveriesOf(merchant)).toMatchObject([
     { status: 'pending', attempts: 0, lease: null },
@@ -152,56 +152,58 @@ test('a worker that is stopped releases a delivery in progress and exits within 
 
 test(`${KILLS} workers are killed at any moment: every event arrives, and few arrive twice`, async () => {
   const began = Date.now()
-  receiver.say((_received, response) => setTimeout(() => response.writeHead(200).end(), 20))
+  receiver.respondWith((_received, response) => setTimeout(() => response.writeHead(200).end(), 20))
   for (let kill = 0; kill < KILLS; kill++) {
-    const worker = await start()
-    await Promise.all(Array.from({ length: 30 }, () => payAndTell(merchant, receiver.url)))
+    const worker = await startWorker()
+    await Promise.all(Array.from({ length: 30 }, () => createPaidCharge(merchant, receiver.url)))
     await sleep(random.fraction() * 200)
     await worker.kill()
   }
-  await start()
-  await delivered()
-  const ids = await eventIds()
-  const texts = requireAll(receiver.calls, ids)
+  await startWorker()
+  await expectAllDelivered()
+  const ids = await listEventIds()
+  const texts = expectAllReceived(receiver.calls, ids)
   const again = [...texts.values()].reduce((sum, of) => sum + of.length - 1, 0)
   recordFigures('killed workers', {
     kills: KILLS,
     events: ids.length,
     'delivered again': again,
-    took: secondsSince(began),
+    took: formatSecondsSince(began),
   })
   expect(again).toBeLessThanOrEqual(KILLS * CALLS_AT_ONCE)
 }, 600_000)
 
 test('a receiver that was down gets every event once it is back', async () => {
-  const awayMs = figure(2_000, 120_000)
+  const awayMs = pickSize(2_000, 120_000)
   const began = Date.now()
   const port = Number(new URL(receiver.url).port)
   await addEndpoint(merchant, receiver.url)
-  await start()
-  await payAndTell(merchant)
+  await startWorker()
+  await createPaidCharge(merchant)
   await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(1)
   const before = receiver.calls
   await receiver.close()
   const isAway = () => Date.now() - began < awayMs
   while (isAway()) {
-    await payAndTell(merchant)
+    await createPaidCharge(merchant)
     await sleep(awayMs / 40)
   }
   receiver = await openReceiver(undefined, port)
   // In the short run, attempts that are due minutes later are made due now.
   if (awayMs < 5_000)
     await db().$executeRaw`UPDATE deliveries SET due_at = now() WHERE due_at > now()`
-  await expect.poll(statuses, { timeout: 900_000, interval: 1_000 }).toEqual(new Set(['delivered']))
+  await expect
+    .poll(readStatuses, { timeout: 900_000, interval: 1_000 })
+    .toEqual(new Set(['delivered']))
   const events = await listEvents(merchant.id, 'test', 0, 10_000)
   expect(events.map(({ sequence }) => Number(sequence))).toEqual(events.map((_, at) => at + 1))
-  requireAll(
+  expectAllReceived(
     [...before, ...receiver.calls],
     events.map(({ id }) => id),
   )
   recordFigures('a receiver that was down', {
     away: `${awayMs / 1_000} s`,
     events: events.length,
-    'all delivered after': secondsSince(began),
+    'all delivered after': formatSecondsSince(began),
   })
 }, 1_000_000)

@@ -11,8 +11,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { readBooks, WHOLE } from '#e2e/torture/clients.ts'
-import { figure, recordFigures } from '#e2e/torture/figures.ts'
+import { NO_LOSS, readBooks } from '#e2e/torture/clients.ts'
+import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { OwnPostgres, removeOwnPostgres } from '#e2e/torture/own-postgres.ts'
 import { type OwnStage, openOwnStage } from '#e2e/torture/own-stage.ts'
 
@@ -25,10 +25,10 @@ const MOUNTED_SIZE = '256m'
 interface Disk {
   postgres: OwnPostgres
   fill: () => Promise<void>
-  makeRoom: () => Promise<void>
+  freeSpace: () => Promise<void>
 }
 
-type Way = [name: string, open: () => Promise<Disk>]
+type DiskCase = [name: string, open: () => Promise<Disk>]
 
 let stage: OwnStage | undefined
 const mounted: string[] = []
@@ -57,7 +57,7 @@ function unmount(folder: string): void {
   rmdirSync(folder)
 }
 
-function mayMount(): boolean {
+function canMount(): boolean {
   try {
     unmount(mountFolder())
     return true
@@ -80,7 +80,7 @@ async function openSmallDisk(): Promise<Disk> {
       }
     }
   }
-  return { postgres: await OwnPostgres.make(folder), fill, makeRoom: async () => rmSync(ballast) }
+  return { postgres: await OwnPostgres.make(folder), fill, freeSpace: async () => rmSync(ballast) }
 }
 
 /**
@@ -102,22 +102,23 @@ async function openFullDevice(): Promise<Disk> {
     }
     await postgres.start()
   }
-  const makeRoom = async () => {
+  const freeSpace = async () => {
     await postgres.stop()
     for (const file of files) renameSync(`${file}.kept`, file)
     await postgres.start()
   }
-  return { postgres, fill, makeRoom }
+  return { postgres, fill, freeSpace }
 }
 
-const IN_FULL = figure(0, 1) === 1
-const SMALL_DISK: Way[] = IN_FULL && mayMount() ? [['on a small file system', openSmallDisk]] : []
-const WAYS: Way[] = [['for two of the tables', openFullDevice], ...SMALL_DISK]
+const IS_FULL = pickSize(0, 1) === 1
+const SMALL_DISK: DiskCase[] =
+  IS_FULL && canMount() ? [['on a small file system', openSmallDisk]] : []
+const DISK_CASES: DiskCase[] = [['for two of the tables', openFullDevice], ...SMALL_DISK]
 
-test.each(WAYS)(
+test.each(DISK_CASES)(
   'while the disk is full, %s, writes are 503 and reads succeed; afterwards all succeed',
   async (way, open) => {
-    const { postgres, fill, makeRoom } = await open()
+    const { postgres, fill, freeSpace } = await open()
     await postgres.start()
     stage = await openOwnStage(postgres)
     const { accountId, clients } = await stage.openClients()
@@ -133,25 +134,27 @@ test.each(WAYS)(
     for (const id of ids) await clients.pay(id)
     expect(clients.paid.size, 'paid although nothing could be written').toBeLessThan(CHARGES)
     expect(refused).toHaveLength(REFUSALS)
-    const writes = new Set(clients.answers.map(({ status, text }) => (status === 200 ? 200 : text)))
+    const writes = new Set(
+      clients.responses.map(({ status, text }) => (status === 200 ? 200 : text)),
+    )
     expect(writes).toEqual(new Set([200, '{"error":"Service unavailable"}']))
     for (const path of [`/transactions/${ids[0]}`, '/transactions', '/withdrawals', '/account']) {
       expect((await clients.send(path)).status, path).toBe(200)
     }
-    expect(await readBooks(accountId, clients)).toMatchObject(WHOLE)
+    expect(await readBooks(accountId, clients)).toMatchObject(NO_LOSS)
 
-    await makeRoom()
-    for (const key of refused) expect((await clients.create(key)).said.status).toBe(200)
+    await freeSpace()
+    for (const key of refused) expect((await clients.create(key)).response.status).toBe(200)
     for (const id of ids)
       if (!clients.paid.has(id)) expect((await clients.pay(id)).status).toBe(200)
     const { found, ...books } = await readBooks(accountId, clients)
     recordFigures(`disk full, ${way}`, {
-      refused: clients.answers.filter(({ status }) => status === 503).length,
+      refused: clients.responses.filter(({ status }) => status === 503).length,
       acknowledged: clients.created.size,
       found,
     })
-    expect(books).toEqual(WHOLE)
-    expect(stage.api.end()).toBeNull()
+    expect(books).toEqual(NO_LOSS)
+    expect(stage.api.exitStatus()).toBeNull()
     expect((await stage.api.measure()).problems).toEqual([])
   },
 )

@@ -4,17 +4,17 @@ import { appendFileSync } from 'node:fs'
 const { TORTURE_FIGURES } = process.env
 
 /** Returns the value for `npm test`, or the full one for `npm run torture`. */
-export function figure(small: number, full: number): number {
+export function pickSize(small: number, full: number): number {
   return TORTURE_FIGURES ? full : small
 }
 
 /** Prints what a test measured and stores it for the final table. */
-export function recordFigures(what: string, figures: Record<string, string | number>): void {
-  const said = Object.entries(figures).map(([name, value]) => `${name} ${value}`)
-  process.stdout.write(`${what}: ${said.join('; ')}\n`)
-  if (TORTURE_FIGURES) appendFileSync(TORTURE_FIGURES, `${JSON.stringify([what, said])}\n`)
+export function recordFigures(title: string, figures: Record<string, string | number>): void {
+  const parts = Object.entries(figures).map(([name, value]) => `${name} ${value}`)
+  process.stdout.write(`${title}: ${parts.join('; ')}\n`)
+  if (TORTURE_FIGURES) appendFileSync(TORTURE_FIGURES, `${JSON.stringify([title, parts])}\n`)
 }
 
-export function secondsSince(began: number): string {
+export function formatSecondsSince(began: number): string {
   return `${((Date.now() - began) / 1_000).toFixed(1)} s`
 }

@@ -3,33 +3,33 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Random } from '#e2e/fuzz/random.ts'
-import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
+import { formatSecondsSince, pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import {
-  killEverything,
-  makePlace,
-  type Place,
+  type Installation,
+  killProcesses,
+  makeInstallation,
   processesOf,
   runCommand,
   startServer,
-  untilGone,
+  waitUntilStopped,
 } from '#lib/testing/process.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 
 const random = new Random(chooseSeed(), 0)
 
-const KILLS = figure(2, 20)
+const KILLS = pickSize(2, 20)
 const CLIENTS = 16
 /** Acknowledged charges before each kill, which then comes at a random moment. */
-const ANSWERS_BETWEEN = figure(60, 1_500)
+const ANSWERS_BETWEEN = pickSize(60, 1_500)
 const MOMENT_MAX_MS = 400
 
-let place: Place
+let installation: Installation
 beforeEach(async () => {
-  place = await makePlace()
+  installation = await makeInstallation()
 })
 afterEach(async () => {
-  await killEverything(place)
-  place.remove()
+  await killProcesses(installation)
+  installation.remove()
 })
 
 interface Demo {
@@ -38,7 +38,7 @@ interface Demo {
 }
 
 function readDemo(): Demo {
-  return JSON.parse(readFileSync(join(place.folder, 'data', 'demo.json'), 'utf8'))
+  return JSON.parse(readFileSync(join(installation.folder, 'data', 'demo.json'), 'utf8'))
 }
 
 /**
@@ -55,7 +55,7 @@ class Clients {
 
   constructor(demo: Demo) {
     this.#demo = demo
-    this.#work = Array.from({ length: CLIENTS }, () => this.#write())
+    this.#work = Array.from({ length: CLIENTS }, () => this.#runClient())
   }
 
   async stop(): Promise<void> {
@@ -63,7 +63,7 @@ class Clients {
     await Promise.all(this.#work)
   }
 
-  async #write(): Promise<void> {
+  async #runClient(): Promise<void> {
     while (!this.#stopped) {
       const number = this.#sent++
       let id = await this.#create(number)
@@ -90,9 +90,9 @@ class Clients {
     if (isKeyed(number)) headers.set('idempotency-key', `kill ${number}`)
     const init = { method: 'POST', headers, body: JSON.stringify(body) }
     const url = `${this.#demo.base_url}/transactions`
-    const answer = await fetch(url, init).catch(() => null)
-    const said = answer?.ok ? await answer.json().catch(() => null) : null
-    return said?.data.transaction_id ?? null
+    const response = await fetch(url, init).catch(() => null)
+    const payload = response?.ok ? await response.json().catch(() => null) : null
+    return payload?.data.transaction_id ?? null
   }
 }
 
@@ -103,10 +103,10 @@ function isKeyed(number: number): boolean {
 async function listCharges({ base_url, token }: Demo): Promise<Map<number, string[]>> {
   const found = new Map<number, string[]>()
   for (let cursor = ''; ; ) {
-    const answer = await fetch(`${base_url}/transactions?limit=100${cursor}`, {
+    const response = await fetch(`${base_url}/transactions?limit=100${cursor}`, {
       headers: { authorization: `Bearer ${token}` },
     })
-    const { data, next_cursor } = await answer.json()
+    const { data, next_cursor } = await response.json()
     for (const { id, metadata } of data) {
       const number = metadata?.number
       if (number !== undefined) found.set(number, [...(found.get(number) ?? []), id])
@@ -118,21 +118,21 @@ async function listCharges({ base_url, token }: Demo): Promise<Map<number, strin
 
 test(`after ${KILLS} kill -9 of all processes under load, no acknowledged charge is lost or duplicated`, async () => {
   const began = Date.now()
-  let server = await startServer(place)
+  let server = await startServer(installation)
   const demo = readDemo()
   const clients = new Clients(demo)
-  const untilAnswers = async (count: number) => {
+  const waitForAcknowledged = async (count: number) => {
     for (const from = clients.acknowledged.size; clients.acknowledged.size < from + count; )
       await sleep(20)
   }
   for (let kill = 1; kill <= KILLS; kill++) {
-    await untilAnswers(ANSWERS_BETWEEN)
+    await waitForAcknowledged(ANSWERS_BETWEEN)
     await sleep(random.fraction() * MOMENT_MAX_MS)
-    await killEverything(place)
-    server = await startServer(place)
+    await killProcesses(installation)
+    server = await startServer(installation)
     expect(readDemo().token).toBe(demo.token)
   }
-  await untilAnswers(ANSWERS_BETWEEN)
+  await waitForAcknowledged(ANSWERS_BETWEEN)
   await clients.stop()
 
   const { acknowledged, repeated } = clients
@@ -142,18 +142,20 @@ test(`after ${KILLS} kill -9 of all processes under load, no acknowledged charge
     acknowledged: acknowledged.size,
     found: [...found.values()].flat().length,
     'requests repeated': repeated,
-    took: secondsSince(began),
+    took: formatSecondsSince(began),
   })
   const missing = [...acknowledged].filter(([number, id]) => !found.get(number)?.includes(id))
   expect(missing, 'acknowledged and missing').toEqual([])
   expect([...found].filter(([, ids]) => ids.length > 1)).toEqual([])
-  const told = [...found.keys()].filter(number => isKeyed(number) && !acknowledged.has(number))
-  expect(told, 'created with a key and never acknowledged').toEqual([])
+  const unacknowledged = [...found.keys()].filter(
+    number => isKeyed(number) && !acknowledged.has(number),
+  )
+  expect(unacknowledged, 'created with a key and never acknowledged').toEqual([])
 
-  const verified = await runCommand(['troco', 'ledger', 'verify'], place.settings)
+  const verified = await runCommand(['troco', 'ledger', 'verify'], installation.settings)
   expect(verified.code, verified.output).toBe(0)
   server.child.kill('SIGTERM')
   expect(await server.ended).toBe(0)
-  await untilGone(place)
-  expect(processesOf(place)).toEqual([])
+  await waitUntilStopped(installation)
+  expect(processesOf(installation)).toEqual([])
 }, 900_000)

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
+import { formatSecondsSince, pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import {
   CHARGE,
   expectBalancedBooks,
+  fundMerchant,
   makeMerchant,
   makeToken,
-  receive,
 } from '#lib/testing/stage.ts'
 
-const ROUNDS = figure(2, 50)
+const ROUNDS = pickSize(2, 50)
 const TWINS = 100
 const FUNDS = 100_000_00
 
@@ -23,27 +23,31 @@ afterAll(async () => {
   await disconnect()
 })
 
-interface Said {
+interface CallResult {
   status: number
   text: string
   isReplayed: boolean
 }
 
 /** Repeats a request while another one with its key is in progress. */
-async function askOnce(url: string, headers: Record<string, string>, body: string): Promise<Said> {
+async function sendOnce(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+): Promise<CallResult> {
   for (;;) {
-    const answer = await fetch(url, { method: 'POST', headers, body })
-    const text = await answer.text()
-    if (answer.headers.get('x-error-code') === 'in_progress') continue
-    const isReplayed = answer.headers.get('idempotent-replayed') === 'true'
-    return { status: answer.status, text, isReplayed }
+    const response = await fetch(url, { method: 'POST', headers, body })
+    const text = await response.text()
+    if (response.headers.get('x-error-code') === 'in_progress') continue
+    const isReplayed = response.headers.get('idempotent-replayed') === 'true'
+    return { status: response.status, text, isReplayed }
   }
 }
 
 test(`${TWINS} concurrent requests with one key at two servers, ${ROUNDS} times: one row, one response`, async () => {
   const merchant = await makeMerchant()
   const token = await makeToken(merchant.id)
-  await receive(merchant, FUNDS)
+  await fundMerchant(merchant, FUNDS)
   const bodies = {
     transactions: CHARGE,
     withdrawals: { amount: 1_000, pix_key: 'hold@troco.example', pix_key_type: 'email' },
@@ -58,14 +62,18 @@ test(`${TWINS} concurrent requests with one key at two servers, ${ROUNDS} times:
     }
     const twins = Array.from({ length: TWINS }, (_, twin) => {
       const url = `${servers[twin % servers.length]?.url}/api/${path}`
-      return askOnce(url, headers, JSON.stringify(bodies[path]))
+      return sendOnce(url, headers, JSON.stringify(bodies[path]))
     })
-    const answers = await Promise.all(twins)
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
-    expect(answers.filter(({ isReplayed }) => !isReplayed)).toHaveLength(1)
+    const responses = await Promise.all(twins)
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(new Set(responses.map(({ text }) => text)).size).toBe(1)
+    expect(responses.filter(({ isReplayed }) => !isReplayed)).toHaveLength(1)
   }
-  recordFigures('idempotency', { calls: ROUNDS * TWINS, rows: ROUNDS, took: secondsSince(began) })
+  recordFigures('idempotency', {
+    calls: ROUNDS * TWINS,
+    rows: ROUNDS,
+    took: formatSecondsSince(began),
+  })
 
   const where = { accountId: merchant.id }
   const withdrawals = Math.floor(ROUNDS / 2)

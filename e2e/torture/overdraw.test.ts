@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Random } from '#e2e/fuzz/random.ts'
-import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
+import { formatSecondsSince, pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { disconnect } from '#lib/base/db/client.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
-import { expectBalancedBooks, makeMerchant, makeToken, receive } from '#lib/testing/stage.ts'
+import { expectBalancedBooks, fundMerchant, makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
-const WITHDRAWALS = figure(500, 10_000)
-const CLIENTS = figure(16, 64)
-const SEEDS = [1, 20_261_121, 4_294_967_295].slice(0, figure(1, 3))
+const WITHDRAWALS = pickSize(500, 10_000)
+const CLIENTS = pickSize(16, 64)
+const SEEDS = [1, 20_261_121, 4_294_967_295].slice(0, pickSize(1, 3))
 
 let servers: ApiProcess[]
 beforeAll(async () => {
@@ -18,29 +18,29 @@ afterAll(async () => {
   await disconnect()
 })
 
-interface Said {
+interface CallResult {
   status: number
   text: string
 }
 
-async function withdrawAtOnce(token: string, amount: number): Promise<Said[]> {
+async function withdrawConcurrently(token: string, amount: number): Promise<CallResult[]> {
   const numbers = Array.from({ length: WITHDRAWALS }, (_, number) => number).values()
   const authorization = `Bearer ${token}`
   const body = JSON.stringify({ amount, pix_key: 'hold@troco.example', pix_key_type: 'email' })
-  const answers: Said[] = []
+  const responses: CallResult[] = []
   const clients = Array.from({ length: CLIENTS }, async (_, client) => {
     const url = `${servers[client % servers.length]?.url}/api/withdrawals`
     for (const number of numbers) {
       const key = { 'idempotency-key': `withdraw ${number}` }
       const headers = { authorization, 'content-type': 'application/json', ...key }
       // A busy machine may respond with 503: the client repeats the request.
-      let answer = await fetch(url, { method: 'POST', headers, body })
-      while (answer.status === 503) answer = await fetch(url, { method: 'POST', headers, body })
-      answers.push({ status: answer.status, text: await answer.text() })
+      let response = await fetch(url, { method: 'POST', headers, body })
+      while (response.status === 503) response = await fetch(url, { method: 'POST', headers, body })
+      responses.push({ status: response.status, text: await response.text() })
     }
   })
   await Promise.all(clients)
-  return answers
+  return responses
 }
 
 test.each(SEEDS)(
@@ -52,23 +52,23 @@ test.each(SEEDS)(
     const rest = random.between(0, amount - 1)
     const merchant = await makeMerchant()
     const token = await makeToken(merchant.id)
-    await receive(merchant, carried * amount + rest)
+    await fundMerchant(merchant, carried * amount + rest)
 
     const began = Date.now()
-    const answers = await withdrawAtOnce(token, amount)
-    const winners = answers.filter(({ status }) => status === 200)
-    const refused = answers.filter(({ status }) => status !== 200)
+    const responses = await withdrawConcurrently(token, amount)
+    const winners = responses.filter(({ status }) => status === 200)
+    const refused = responses.filter(({ status }) => status !== 200)
     recordFigures(`overdraw, seed ${seed}`, {
-      withdrawals: answers.length,
+      withdrawals: responses.length,
       won: `${winners.length} of ${carried}`,
-      took: secondsSince(began),
+      took: formatSecondsSince(began),
     })
 
     const refusal = '{"errors":{"amount":["Insufficient balance"]}}'
     expect(new Set(refused.map(({ status, text }) => `${status} ${text}`))).toEqual(
       new Set([`422 ${refusal}`]),
     )
-    expect([winners.length, answers.length]).toEqual([carried, WITHDRAWALS])
+    expect([winners.length, responses.length]).toEqual([carried, WITHDRAWALS])
     expect(new Set(winners.map(({ text }) => JSON.parse(text).data.id)).size).toBe(carried)
     for (const { url } of servers) {
       const headers = { authorization: `Bearer ${token}` }

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findPostgresPackage, prepareBinaries } from '#lib/base/db/embedded-files.ts'
 import { plainEnv } from '#lib/base/db/embedded-server.ts'
 import { migrate } from '#lib/base/db/migrate.ts'
-import { cleanUp, livingIn, makeFolder, open, query } from '#lib/testing/embedded.ts'
-import { freePort } from '#lib/testing/server.ts'
+import { cleanUp, findProcessesIn, makeFolder, openForTest, query } from '#lib/testing/embedded.ts'
+import { findFreePort } from '#lib/testing/server.ts'
 
 const START_MAX_MS = 30_000
 const made: OwnPostgres[] = []
@@ -31,14 +31,14 @@ export class OwnPostgres {
 
   /** Creates it without starting it; `removeOwnPostgres` removes it. */
   static async make(dataFolder = makeFolder()): Promise<OwnPostgres> {
-    const first = await open(dataFolder)
+    const first = await openForTest(dataFolder)
     await migrate(first.url)
     await first.release()
     const { uid, gid } = statSync(first.location)
     const user = uid === process.geteuid?.() ? null : { uid, gid }
     const bin = prepareBinaries(findPostgresPackage(), user, dataFolder, () => {})
     const url = new URL(first.url)
-    url.port = String(await freePort())
+    url.port = String(await findFreePort())
     const own = new OwnPostgres(url.href, first.location, bin)
     made.push(own)
     return own
@@ -54,9 +54,9 @@ export class OwnPostgres {
       autovacuum: 'off',
       ...settings,
     })
-    const words = values.flatMap(([key, value]) => ['-c', `${key}=${value}`])
+    const args = values.flatMap(([key, value]) => ['-c', `${key}=${value}`])
     const { uid, gid } = statSync(this.location)
-    const child = spawn(join(this.#bin, 'postgres'), ['-D', this.location, ...words], {
+    const child = spawn(join(this.#bin, 'postgres'), ['-D', this.location, ...args], {
       cwd: '/',
       stdio: ['ignore', 'ignore', 'pipe'],
       env: plainEnv(),
@@ -72,7 +72,7 @@ export class OwnPostgres {
         () => false,
       )
       if (isUp) return
-      if (isOver(child) || Date.now() > giveUpAt) {
+      if (hasExited(child) || Date.now() > giveUpAt) {
         throw new Error(`PostgreSQL did not start: ${this.#stderr}`)
       }
     }
@@ -94,7 +94,7 @@ export class OwnPostgres {
 
   async stop(): Promise<void> {
     const child = this.#child
-    if (!child || isOver(child)) return
+    if (!child || hasExited(child)) return
     const ended = once(child, 'exit')
     child.kill('SIGINT')
     await ended
@@ -104,8 +104,8 @@ export class OwnPostgres {
   async kill(): Promise<void> {
     const child = this.#child
     if (!child) return
-    const ended = isOver(child) ? null : once(child, 'exit')
-    while (livingIn(this.location).length > 0) {
+    const ended = hasExited(child) ? null : once(child, 'exit')
+    while (findProcessesIn(this.location).length > 0) {
       this.#signalAll('SIGKILL')
       await sleep(5)
     }
@@ -113,7 +113,7 @@ export class OwnPostgres {
   }
 
   #signalAll(signal: NodeJS.Signals): void {
-    for (const pid of livingIn(this.location)) {
+    for (const pid of findProcessesIn(this.location)) {
       try {
         process.kill(pid, signal)
       } catch {
@@ -128,6 +128,6 @@ export async function removeOwnPostgres(): Promise<void> {
   await cleanUp()
 }
 
-function isOver({ exitCode, signalCode }: ChildProcess): boolean {
+function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null
 }

@@ -1,24 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Random } from '#e2e/fuzz/random.ts'
-import { type Clients, readBooks, WHOLE } from '#e2e/torture/clients.ts'
-import { figure, recordFigures, secondsSince } from '#e2e/torture/figures.ts'
+import { type Clients, NO_LOSS, readBooks } from '#e2e/torture/clients.ts'
+import { formatSecondsSince, pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { OwnPostgres, removeOwnPostgres } from '#e2e/torture/own-postgres.ts'
 import { type OwnStage, openOwnStage } from '#e2e/torture/own-stage.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 
 const random = new Random(chooseSeed(), 0)
 
-const KILLS = figure(2, 10)
+const KILLS = pickSize(2, 10)
 const CLIENTS = 16
 /** Acknowledged charges before each kill, which then comes at a random moment. */
-const CREATED_BETWEEN = figure(150, 2_000)
+const CREATED_BETWEEN = pickSize(150, 2_000)
 const MOMENT_MAX_MS = 300
 const BACK_WITHIN_MS = 15_000
 
-const TRIES_OF_CONTROL = 5
+const CONTROL_ATTEMPTS_MAX = 5
 /** Flushes WAL so rarely that a kill always loses commits. */
-const SELDOM_WRITTEN = { wal_writer_delay: '10s', wal_writer_flush_after: '1GB' }
+const RARE_WAL_WRITES = { wal_writer_delay: '10s', wal_writer_flush_after: '1GB' }
 
 let stage: OwnStage
 beforeAll(async () => {
@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 /** Returns how long the same API process needs to accept a charge once PostgreSQL is back. */
-async function untilCreatedAgain(clients: Clients): Promise<number> {
+async function measureRecoveryMs(clients: Clients): Promise<number> {
   const began = Date.now()
   while ((await clients.create()).id === null) {
     if (Date.now() - began > BACK_WITHIN_MS) break
@@ -49,15 +49,15 @@ test(`after ${KILLS} kill -9 of PostgreSQL under load, everything acknowledged e
   const backMs: number[] = []
   clients.start(CLIENTS)
   for (let kill = 1; kill <= KILLS; kill++) {
-    await clients.untilCreated(CREATED_BETWEEN)
+    await clients.waitForCreated(CREATED_BETWEEN)
     await sleep(random.fraction() * MOMENT_MAX_MS)
     const killedAt = Date.now()
     await postgres.kill()
     await postgres.start()
     downMs.push(Date.now() - killedAt)
-    backMs.push(await untilCreatedAgain(clients))
+    backMs.push(await measureRecoveryMs(clients))
   }
-  await clients.untilCreated(CREATED_BETWEEN)
+  await clients.waitForCreated(CREATED_BETWEEN)
   await clients.stop()
 
   const { found, ...books } = await readBooks(accountId, clients)
@@ -68,21 +68,21 @@ test(`after ${KILLS} kill -9 of PostgreSQL under load, everything acknowledged e
     'payments acknowledged': clients.paid.size,
     'PostgreSQL back after at most': `${Math.max(...downMs)} ms`,
     'first 200 after that at most': `${Math.max(...backMs)} ms`,
-    took: secondsSince(began),
+    took: formatSecondsSince(began),
   })
-  expect(books).toEqual(WHOLE)
+  expect(books).toEqual(NO_LOSS)
   expect(Math.max(...backMs)).toBeLessThan(BACK_WITHIN_MS)
   expect(clients.statuses()).toEqual([200, 503])
-  expect(api.end()).toBeNull()
+  expect(api.exitStatus()).toBeNull()
   expect((await api.measure()).problems).toEqual([])
 }, 900_000)
 
 test('with synchronous_commit off, the same checks find lost charges', async () => {
   const { postgres } = stage
   await postgres.kill()
-  await postgres.start(SELDOM_WRITTEN)
+  await postgres.start(RARE_WAL_WRITES)
   const { accountId, clients } = await stage.openClients()
-  expect(await untilCreatedAgain(clients)).toBeLessThan(BACK_WITHIN_MS)
+  expect(await measureRecoveryMs(clients)).toBeLessThan(BACK_WITHIN_MS)
   // Only after the start: Troco refuses to start on such a server.
   await postgres.asSuperuser('ALTER SYSTEM SET synchronous_commit = off')
   await postgres.asSuperuser('SELECT pg_reload_conf()')
@@ -90,22 +90,22 @@ test('with synchronous_commit off, the same checks find lost charges', async () 
   await expect.poll(setting, { timeout: 10_000 }).toEqual([{ synchronous_commit: 'off' }])
 
   let books = await readBooks(accountId, clients)
-  let tries = 0
-  while (books.missingCharges.length === 0 && tries < TRIES_OF_CONTROL) {
-    tries++
+  let attempts = 0
+  while (books.missingCharges.length === 0 && attempts < CONTROL_ATTEMPTS_MAX) {
+    attempts++
     clients.start(CLIENTS)
-    await clients.untilCreated(CREATED_BETWEEN)
+    await clients.waitForCreated(CREATED_BETWEEN)
     await postgres.kill()
     await clients.stop()
-    await postgres.start(SELDOM_WRITTEN)
-    await untilCreatedAgain(clients)
+    await postgres.start(RARE_WAL_WRITES)
+    await measureRecoveryMs(clients)
     books = await readBooks(accountId, clients)
   }
   recordFigures('kill -9 with synchronous_commit off', {
     acknowledged: clients.created.size,
     'charges lost': books.missingCharges.length,
     'payments lost': books.missingPayments.length,
-    tries,
+    tries: attempts,
   })
   expect(books.missingCharges.length).toBeGreaterThan(0)
 }, 300_000)

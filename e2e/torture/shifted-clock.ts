@@ -5,7 +5,7 @@ const now = () => Real.now() + Number(CLOCK_SHIFT_MS)
 
 globalThis.Date = new Proxy(Real, {
   apply: () => new Real(now()).toString(),
-  construct: (target, given, by) =>
-    Reflect.construct(target, given.length === 0 ? [now()] : given, by),
+  construct: (target, args, by) =>
+    Reflect.construct(target, args.length === 0 ? [now()] : args, by),
   get: (target, key) => (key === 'now' ? now : Reflect.get(target, key)),
 })

@@ -8,7 +8,7 @@ import { describeError, log, withLogContext } from '#lib/base/log.ts'
 import { CANARY } from '#lib/testing/canary.ts'
 import { findLeak } from '#lib/testing/log-search.ts'
 import { TEST_LOG } from '#lib/testing/setup.ts'
-import { makeMerchant, receive } from '#lib/testing/stage.ts'
+import { fundMerchant, makeMerchant } from '#lib/testing/stage.ts'
 
 function linesWith(mark: string): Record<string, unknown>[] {
   return readFileSync(TEST_LOG, 'utf8')
@@ -42,7 +42,7 @@ test('values of sensitive fields are hidden, also one level down', () => {
 
 test('a database error is logged with code, constraint and table, but no row data', async () => {
   const merchant = await makeMerchant()
-  await receive(merchant, 5_000)
+  await fundMerchant(merchant, 5_000)
   const broken = db().charge.updateMany({
     where: { accountId: merchant.id },
     data: { clientDoc: CANARY.document, amount: 1n },

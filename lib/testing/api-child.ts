@@ -5,12 +5,12 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { redirectConsole } from '#lib/edge/server/console.ts'
 import { createFront } from '#lib/edge/server/front.ts'
-import type { Measure } from '#lib/testing/api-process.ts'
-import { holdToDocument } from '#lib/testing/conformity.ts'
+import type { Measurement } from '#lib/testing/api-process.ts'
+import { validateResponses } from '#lib/testing/conformity.ts'
 import type { Document } from '#lib/testing/strict.ts'
 
 /** Finalizers run after one collection, and their garbage is collected by the next. */
-const COLLECTIONS = 6
+const GC_RUNS = 6
 
 redirectConsole()
 const front = await createFront(async (_request, response) => {
@@ -21,14 +21,14 @@ await once(front, 'listening')
 const { port } = front.address() as AddressInfo
 const headers = { connection: 'close' }
 const document = await fetch(`http://127.0.0.1:${port}/api/openapi.json`, { headers })
-const listProblems = holdToDocument(front, (await document.json()) as Document)
+const listProblems = validateResponses(front, (await document.json()) as Document)
 process.on('message', async () => process.send?.(await measure()))
 process.on('disconnect', () => process.exit(0))
 process.send?.(port)
 
 /** Requires --expose-gc. */
-async function measure(): Promise<Measure> {
-  for (let count = 0; count < COLLECTIONS; count++) {
+async function measure(): Promise<Measurement> {
+  for (let count = 0; count < GC_RUNS; count++) {
     globalThis.gc?.()
     await turn()
   }

@@ -8,7 +8,7 @@ import { inheritedEnv } from '#lib/base/env.ts'
 /** Without these V8 drops compiled code, 5 MB of Prisma included, at random times. */
 const FLAGS = ['--expose-gc', '--no-flush-bytecode', '--disable-warning=ExperimentalWarning']
 
-export interface Measure {
+export interface Measurement {
   /** Heap and external memory after garbage collection. */
   bytes: number
   connections: number
@@ -19,12 +19,12 @@ export interface Measure {
 export interface ApiProcess {
   port: number
   url: string
-  measure: () => Promise<Measure>
+  measure: () => Promise<Measurement>
   /** Exit code or signal; null while the process runs. */
-  end: () => string | null
-  log: () => string
+  exitStatus: () => string | null
+  readLog: () => string
   /** Output on stdout and stderr, which should be empty. */
-  printed: () => string
+  output: () => string
   close: () => Promise<void>
 }
 
@@ -37,33 +37,33 @@ export async function startApiProcess(settings: Record<string, string> = {}): Pr
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...inheritedEnv(), NODE_ENV: 'production', LOG_FILE: logFile, ...settings },
   })
-  let printed = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', chunk => {
-      printed += chunk
+      output += chunk
     })
   }
   const ended = once(child, 'exit').then(([code, signal]) => `ended with ${code ?? signal}`)
-  const hear = async <T>() => {
-    const heard = once(child, 'message').then(([said]) => said as Exclude<T, string>)
-    const said = await Promise.race([heard, ended])
-    if (typeof said === 'string') throw new Error(`The API ${said} and said: ${printed}`)
-    return said
+  const receiveMessage = async <T>() => {
+    const received = once(child, 'message').then(([message]) => message as Exclude<T, string>)
+    const message = await Promise.race([received, ended])
+    if (typeof message === 'string') throw new Error(`The API ${message} and said: ${output}`)
+    return message
   }
-  const port = await hear<number>()
+  const port = await receiveMessage<number>()
   return {
     port,
     url: `http://127.0.0.1:${port}`,
     measure: () => {
       child.send('measure')
-      return hear<Measure>()
+      return receiveMessage<Measurement>()
     },
-    end: () => {
+    exitStatus: () => {
       const { exitCode, signalCode } = child
       return exitCode === null && signalCode === null ? null : `${exitCode ?? signalCode}`
     },
-    log: () => (existsSync(logFile) ? readFileSync(logFile, 'utf8') : ''),
-    printed: () => printed,
+    readLog: () => (existsSync(logFile) ? readFileSync(logFile, 'utf8') : ''),
+    output: () => output,
     close: async () => {
       child.kill('SIGKILL')
       await ended

@@ -12,7 +12,7 @@ import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 
 /** How a payout or refund call goes: whether the order arrives, and what the caller learns. */
-export const SEND_FATES = [
+export const SEND_BEHAVIORS = [
   'taken',
   'lost before',
   'lost after',
@@ -22,14 +22,14 @@ export const SEND_FATES = [
   'throws after',
   'rejected',
 ] as const
-export type SendFate = (typeof SEND_FATES)[number]
-export const ASK_FATES = ['answered', 'lost', 'down', 'turned down', 'throws'] as const
-export type AskFate = (typeof ASK_FATES)[number]
+export type SendBehavior = (typeof SEND_BEHAVIORS)[number]
+export const QUERY_BEHAVIORS = ['answered', 'lost', 'down', 'turned down', 'throws'] as const
+export type QueryBehavior = (typeof QUERY_BEHAVIORS)[number]
 
 /** The course of an order: each call in turn, then its end. Anything omitted succeeds. */
-export interface Fate {
-  sends?: SendFate[]
-  asks?: AskFate[]
+export interface OrderScript {
+  sends?: SendBehavior[]
+  asks?: QueryBehavior[]
   end?: 'done' | 'refused'
 }
 
@@ -50,21 +50,25 @@ export class StubBank implements Gateway {
   /** Whether the next query settles an accepted order, without `settle()`. */
   isQuick = false
   readonly sent: (PayoutOrder | RefundOrder)[] = []
-  readonly asked: string[] = []
+  readonly queried: string[] = []
   readonly charges = new Map<string, ChargeState>()
   private readonly orders = new Map<string, Order>()
   private readonly refusedAtOnce = new Set<string>()
   /** Orders delayed in the network; they arrive with the next query about them. */
   private readonly late = new Map<string, PayoutOrder | RefundOrder>()
-  private readonly fates = new Map<string, Fate>()
+  private readonly scripts = new Map<string, OrderScript>()
   private stalls: { when: 'before' | 'after'; work: () => Promise<unknown> } | null = null
 
-  decide(id: string, fate: Fate): void {
-    this.fates.set(id, { ...fate, sends: [...(fate.sends ?? [])], asks: [...(fate.asks ?? [])] })
+  setScript(id: string, script: OrderScript): void {
+    this.scripts.set(id, {
+      ...script,
+      sends: [...(script.sends ?? [])],
+      asks: [...(script.asks ?? [])],
+    })
   }
 
   heal(): void {
-    for (const [id, { end }] of this.fates) this.fates.set(id, { end })
+    for (const [id, { end }] of this.scripts) this.scripts.set(id, { end })
     this.stalls = null
   }
 
@@ -78,24 +82,24 @@ export class StubBank implements Gateway {
   }
 
   /** Returns how many payouts or refunds were executed under this id. */
-  debitsOf(id: string): number {
-    return this.orders.has(id) && this.fates.get(id)?.end !== 'refused' ? 1 : 0
+  countDebits(id: string): number {
+    return this.orders.has(id) && this.scripts.get(id)?.end !== 'refused' ? 1 : 0
   }
 
   sendPayout(order: PayoutOrder): Promise<GatewayResult<OrderState>> {
-    return this.send(order)
+    return this.sendOrder(order)
   }
 
   refundCharge(order: RefundOrder): Promise<GatewayResult<OrderState>> {
-    return this.send(order)
+    return this.sendOrder(order)
   }
 
   getPayout(id: string): Promise<GatewayResult<OrderState | null>> {
-    return this.ask(id)
+    return this.queryOrder(id)
   }
 
   getRefund(id: string): Promise<GatewayResult<OrderState | null>> {
-    return this.ask(id)
+    return this.queryOrder(id)
   }
 
   async createCharge(order: ChargeOrder): Promise<GatewayResult<OpenedCharge>> {
@@ -104,13 +108,13 @@ export class StubBank implements Gateway {
   }
 
   async getCharges(txids: string[]): Promise<GatewayResult<Map<string, ChargeState>>> {
-    this.asked.push(...txids)
+    this.queried.push(...txids)
     const known = txids.flatMap(txid => {
       const state = this.charges.get(txid)
       return state ? [[txid, state] as const] : []
     })
     const answer = { outcome: 'ok', value: new Map(known) } as const
-    return (await this.onTheWay('before')) ?? (await this.onTheWay('after')) ?? answer
+    return (await this.runStall('before')) ?? (await this.runStall('after')) ?? answer
   }
 
   async cancelCharge(txid: string): Promise<GatewayResult<ChargeState>> {
@@ -126,46 +130,46 @@ export class StubBank implements Gateway {
     return { outcome: 'ok', value: null }
   }
 
-  private async send(order: PayoutOrder | RefundOrder): Promise<GatewayResult<OrderState>> {
-    const hijacked = await this.onTheWay('before')
+  private async sendOrder(order: PayoutOrder | RefundOrder): Promise<GatewayResult<OrderState>> {
+    const replacement = await this.runStall('before')
     this.sent.push(order)
-    const fate = this.fates.get(order.id)?.sends?.shift() ?? 'taken'
-    const answer = this.take(order, fate)
-    return hijacked ?? (await this.onTheWay('after')) ?? answer()
+    const behavior = this.scripts.get(order.id)?.sends?.shift() ?? 'taken'
+    const answer = this.acceptOrder(order, behavior)
+    return replacement ?? (await this.runStall('after')) ?? answer()
   }
 
   /** Rejects a duplicate id as if it refused the order, as strict banks do. */
-  private take(order: PayoutOrder | RefundOrder, fate: SendFate) {
+  private acceptOrder(order: PayoutOrder | RefundOrder, behavior: SendBehavior) {
     const { id, amount } = order
-    if (fate === 'arrives late') this.late.set(id, order)
-    if (fate === 'lost before' || fate === 'arrives late') return () => LOST
-    if (fate === 'down') return () => DOWN
-    if (fate === 'throws before') return throwLost
+    if (behavior === 'arrives late') this.late.set(id, order)
+    if (behavior === 'lost before' || behavior === 'arrives late') return () => LOST
+    if (behavior === 'down') return () => DOWN
+    if (behavior === 'throws before') return throwLost
     const isKnown = this.orders.has(id)
-    if (isKnown || fate === 'rejected' || this.refusedAtOnce.has(id)) {
+    if (isKnown || behavior === 'rejected' || this.refusedAtOnce.has(id)) {
       if (!isKnown) this.refusedAtOnce.add(id)
       return () => ({ outcome: 'rejected', reason: isKnown ? 'Duplicate id' : 'No' }) as const
     }
     this.orders.set(id, { amount, settled: false, proof: newEndToEndId() })
-    if (fate === 'lost after') return () => LOST
-    if (fate === 'throws after') return throwLost
+    if (behavior === 'lost after') return () => LOST
+    if (behavior === 'throws after') return throwLost
     return () => ({ outcome: 'ok', value: { state: 'taken' } }) as const
   }
 
-  private async ask(id: string): Promise<GatewayResult<OrderState | null>> {
-    const hijacked = await this.onTheWay('before')
-    this.asked.push(id)
-    const fate = this.fates.get(id)?.asks?.shift() ?? 'answered'
+  private async queryOrder(id: string): Promise<GatewayResult<OrderState | null>> {
+    const replacement = await this.runStall('before')
+    this.queried.push(id)
+    const behavior = this.scripts.get(id)?.asks?.shift() ?? 'answered'
     const value = this.stateOf(id)
     const arrived = this.late.get(id)
-    if (arrived) this.take(arrived, 'taken')
+    if (arrived) this.acceptOrder(arrived, 'taken')
     this.late.delete(id)
-    const instead = hijacked ?? (await this.onTheWay('after'))
-    if (instead) return instead
-    if (fate === 'lost') return LOST
-    if (fate === 'down') return DOWN
-    if (fate === 'turned down') return { outcome: 'rejected', reason: 'Not now' }
-    return fate === 'throws' ? throwLost() : { outcome: 'ok', value }
+    const replacedAnswer = replacement ?? (await this.runStall('after'))
+    if (replacedAnswer) return replacedAnswer
+    if (behavior === 'lost') return LOST
+    if (behavior === 'down') return DOWN
+    if (behavior === 'turned down') return { outcome: 'rejected', reason: 'Not now' }
+    return behavior === 'throws' ? throwLost() : { outcome: 'ok', value }
   }
 
   private stateOf(id: string): OrderState | null {
@@ -173,12 +177,12 @@ export class StubBank implements Gateway {
     if (!order) return null
     if (this.isQuick) order.settled = true
     if (!order.settled) return { state: 'taken' }
-    return this.fates.get(id)?.end === 'refused'
+    return this.scripts.get(id)?.end === 'refused'
       ? { state: 'refused', reason: 'The account was closed' }
       : { state: 'done', endToEndId: order.proof }
   }
 
-  private async onTheWay(when: 'before' | 'after'): Promise<GatewayResult<never> | undefined> {
+  private async runStall(when: 'before' | 'after'): Promise<GatewayResult<never> | undefined> {
     if (this.stalls?.when !== when) return undefined
     const { work } = this.stalls
     this.stalls = null

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-interface Said {
+interface CallOptions {
   token?: string | null
   key?: string
   headers?: Record<string, string>
@@ -9,8 +9,8 @@ interface Said {
   raw?: string | Uint8Array
 }
 
-export async function call(url: string, method: string, path: string, said: Said = {}) {
-  const { token, key, headers = {}, body, raw = body && JSON.stringify(body) } = said
+export async function call(url: string, method: string, path: string, options: CallOptions = {}) {
+  const { token, key, headers = {}, body, raw = body && JSON.stringify(body) } = options
   const response = await fetch(`${url}/api${path}`, {
     method,
     redirect: 'manual',
@@ -31,63 +31,65 @@ export async function call(url: string, method: string, path: string, said: Said
   }
 }
 
-export type Answered = Awaited<ReturnType<typeof call>>
+export type ApiResponse = Awaited<ReturnType<typeof call>>
 
-interface Spoken {
+interface RawResponse {
   status: number
   head: string
   text: string
 }
 
 /** Sends these bytes and returns the responses until the server closes or `withinMs` passes. */
-export async function speak(
+export async function sendRaw(
   url: string,
   bytes: string | Uint8Array,
   withinMs = 30_000,
-): Promise<Spoken & { tookMs: number; answers: Spoken[] }> {
+): Promise<RawResponse & { tookMs: number; responses: RawResponse[] }> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   const chunks: Buffer[] = []
   socket.on('data', chunk => chunks.push(chunk))
   // A server that refuses a request may close before it has read all of it.
   socket.on('error', () => {})
   const began = performance.now()
-  const givenUp = setTimeout(() => socket.destroy(), withinMs)
+  const timeout = setTimeout(() => socket.destroy(), withinMs)
   socket.write(bytes)
   await new Promise(done => socket.on('close', done))
-  clearTimeout(givenUp)
-  const answers = takeApart(Buffer.concat(chunks).toString('latin1'))
-  const [first = { status: 0, head: '', text: '' }] = answers
-  return { ...first, answers, tookMs: performance.now() - began }
+  clearTimeout(timeout)
+  const responses = splitResponses(Buffer.concat(chunks).toString('latin1'))
+  const [first = { status: 0, head: '', text: '' }] = responses
+  return { ...first, responses, tookMs: performance.now() - began }
 }
 
 /** Splits consecutive responses of a connection, chunked or with a length. */
-function takeApart(said: string): Spoken[] {
-  const answers: Spoken[] = []
-  for (let rest = said; rest !== ''; ) {
+function splitResponses(received: string): RawResponse[] {
+  const responses: RawResponse[] = []
+  for (let rest = received; rest !== ''; ) {
     const [head = ''] = rest.split('\r\n\r\n', 1)
     const after = rest.slice(head.length + 4)
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1] ?? 0)
     const length = /^content-length: (\d+)$/im.exec(head)?.[1]
     const isChunked = /^transfer-encoding: chunked$/im.test(head)
-    const { text, taken } = isChunked ? joinChunks(after) : cut(after, Number(length ?? Infinity))
-    answers.push({ status, head, text: Buffer.from(text, 'latin1').toString() })
+    const { text, taken } = isChunked
+      ? joinChunks(after)
+      : takeBody(after, Number(length ?? Infinity))
+    responses.push({ status, head, text: Buffer.from(text, 'latin1').toString() })
     rest = after.slice(taken)
   }
-  return answers
+  return responses
 }
 
-function cut(text: string, length: number): { text: string; taken: number } {
+function takeBody(text: string, length: number): { text: string; taken: number } {
   return { text: text.slice(0, length), taken: Math.min(text.length, length) }
 }
 
-function joinChunks(said: string): { text: string; taken: number } {
+function joinChunks(encoded: string): { text: string; taken: number } {
   let text = ''
   for (let at = 0; ; ) {
-    const [line = ''] = said.slice(at).split('\r\n', 1)
+    const [line = ''] = encoded.slice(at).split('\r\n', 1)
     const size = Number.parseInt(line, 16)
     const from = at + line.length + 2
     if (!(size > 0)) return { text, taken: from + 2 }
-    text += said.slice(from, from + size)
+    text += encoded.slice(from, from + size)
     at = from + size + 2
   }
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { buildDocument } from '#lib/edge/http/openapi.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
-import { holdToDocument } from '#lib/testing/conformity.ts'
+import { validateResponses } from '#lib/testing/conformity.ts'
 import type { Document } from '#lib/testing/strict.ts'
 
 let document: Document
@@ -22,7 +22,7 @@ describe('a response that differs from the OpenAPI document is reported', () => 
       response.setHeaders(new Map(Object.entries(headers)))
       response.writeHead(status).end(body)
     })
-    const listProblems = holdToDocument(server, document)
+    const listProblems = validateResponses(server, document)
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const { port } = server.address() as AddressInfo
     await (await fetch(`http://127.0.0.1:${port}/api/account`)).text()

@@ -7,21 +7,21 @@ import { newId } from '#lib/base/ids.ts'
 const TEMPLATE = 'migrated'
 
 /** Migrates the run's database and copies it as the template for single tests. */
-export async function migrateRun(url: string): Promise<void> {
+export async function prepareTemplateDatabase(url: string): Promise<void> {
   await migrate(url)
   const { pathname } = new URL(url)
-  await create(withName(url, 'postgres'), TEMPLATE, pathname.slice(1))
+  await createDatabase(withDatabaseName(url, 'postgres'), TEMPLATE, pathname.slice(1))
 }
 
 /** Creates a database for one test on the run's server. `migrated: false` leaves it empty. */
 export async function makeDatabase(options: { migrated?: boolean } = {}): Promise<string> {
   const url = env().DATABASE_URL ?? ''
   const name = `test_${newId().replaceAll('-', '')}`
-  await create(url, name, (options.migrated ?? true) ? TEMPLATE : undefined)
-  return withName(url, name)
+  await createDatabase(url, name, (options.migrated ?? true) ? TEMPLATE : undefined)
+  return withDatabaseName(url, name)
 }
 
-async function create(url: string, name: string, template = 'template1'): Promise<void> {
+async function createDatabase(url: string, name: string, template = 'template1'): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()
   await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`)
@@ -38,7 +38,7 @@ async function create(url: string, name: string, template = 'template1'): Promis
   await client.end()
 }
 
-function withName(url: string, name: string): string {
+function withDatabaseName(url: string, name: string): string {
   const changed = new URL(url)
   changed.pathname = name
   return changed.href

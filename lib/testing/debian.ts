@@ -1,26 +1,26 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { inheritedEnv } from '#lib/base/env.ts'
-import { run } from '#lib/testing/run.ts'
+import { runProgram } from '#lib/testing/run.ts'
 
 /** Finds a program on the PATH by any of its names, or installs the Debian package as root. */
 export async function findProgram(debianPackage: string, names: string[]): Promise<string | null> {
-  return onPath(names) ?? ((await install(debianPackage)) ? onPath(names) : null)
+  return findOnPath(names) ?? ((await installPackage(debianPackage)) ? findOnPath(names) : null)
 }
 
-function onPath(names: string[]): string | null {
+function findOnPath(names: string[]): string | null {
   const folders = (inheritedEnv().PATH ?? '').split(delimiter)
   const places = folders.flatMap(folder => names.map(name => join(folder, name)))
   return places.find(isExecutable) ?? null
 }
 
-async function install(debianPackage: string): Promise<boolean> {
+async function installPackage(debianPackage: string): Promise<boolean> {
   if (process.getuid?.() !== 0 || !isExecutable('/usr/bin/apt-get')) return false
   process.stdout.write(`Installing the package ${debianPackage}…\n`)
   const quietly = { DEBIAN_FRONTEND: 'noninteractive' }
-  await run('apt-get', ['update', '-qq'], quietly)
-  const words = ['install', '-y', '-qq', '--no-install-recommends', debianPackage]
-  return (await run('apt-get', words, quietly)) === 0
+  await runProgram('apt-get', ['update', '-qq'], quietly)
+  const args = ['install', '-y', '-qq', '--no-install-recommends', debianPackage]
+  return (await runProgram('apt-get', args, quietly)) === 0
 }
 
 export function isExecutable(file: string): boolean {

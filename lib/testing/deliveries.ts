@@ -20,24 +20,25 @@ export function makeDeliverer(): Deliverer {
 }
 
 /** Delivers until nothing is due. */
-export async function deliverAll(deliverer = makeDeliverer()): Promise<void> {
+export async function deliverDue(deliverer = makeDeliverer()): Promise<void> {
   while ((await deliverer.run()) > 0) await deliverer.idle()
 }
 
 /** Delivers until each delivery of this merchant was attempted; releases those of others. */
-export async function deliverTheirs(merchant: Account): Promise<void> {
+export async function deliverForMerchant(merchant: Account): Promise<void> {
   const deliverer = makeDeliverer()
-  const areTried = async () => (await deliveriesOf(merchant)).every(({ tries }) => tries.length > 0)
-  for (; !(await areTried()); await sleep(20)) await deliverer.run()
+  const areAttempted = async () =>
+    (await deliveriesOf(merchant)).every(({ tries }) => tries.length > 0)
+  for (; !(await areAttempted()); await sleep(20)) await deliverer.run()
   deliverer.abort()
 }
 
 /** Makes all pending retries due. */
-export async function passTime(): Promise<void> {
+export async function makeRetriesDue(): Promise<void> {
   await db().$executeRaw`UPDATE deliveries SET due_at = now() WHERE due_at > now()`
 }
 
-export async function payAndTell(merchant: Account, webhook_url?: string): Promise<string> {
+export async function createPaidCharge(merchant: Account, webhook_url?: string): Promise<string> {
   const { id } = await createCharge(merchant, 'test', { ...CHARGE, webhook_url }, null)
   await simulateCharge(merchant.id, id, 'paid')
   return id
@@ -48,11 +49,11 @@ export async function addEndpoint(
   url: string,
 ): Promise<{ id: string; secret: string }> {
   const [id, secretId] = [newId(), newId()]
-  const whose = { accountId: merchant.id, mode: 'test' }
-  await db().webhookEndpoint.create({ data: { ...whose, id, url, eventTypes: [...EVENT_TYPES] } })
+  const owner = { accountId: merchant.id, mode: 'test' }
+  await db().webhookEndpoint.create({ data: { ...owner, id, url, eventTypes: [...EVENT_TYPES] } })
   const secret = `whsec_${randomBytes(32).toString('base64')}`
   const sealed = { sealed: seal(secret, secretId), keyId: keyId() }
-  await db().webhookSecret.create({ data: { ...whose, id: secretId, endpointId: id, ...sealed } })
+  await db().webhookSecret.create({ data: { ...owner, id: secretId, endpointId: id, ...sealed } })
   return { id, secret }
 }
 

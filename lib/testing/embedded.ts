@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { type Embedded, openEmbedded } from '#lib/base/db/embedded.ts'
-import { makeScratch } from '#lib/testing/scratch.ts'
+import { makeScratchFolder } from '#lib/testing/scratch.ts'
 
 const password = 'a p@ss/word: of ours'
 const folders: string[] = []
@@ -14,25 +14,28 @@ const opened: Embedded[] = []
 
 /** An empty folder that every user may enter, unlike those of mkdtemp. */
 export function makeFolder(): string {
-  const folder = makeScratch('troco-embedded-')
+  const folder = makeScratchFolder('troco-embedded-')
   folders.push(folder)
   return folder
 }
 
-export async function open(dataFolder: string, extra: { settings?: Record<string, string> } = {}) {
+export async function openForTest(
+  dataFolder: string,
+  extra: { settings?: Record<string, string> } = {},
+) {
   const embedded = await openEmbedded({ dataFolder, password, ...extra })
   opened.push(embedded)
   return embedded
 }
 
-interface Opener {
+interface OtherProcess {
   child: ChildProcess
   embedded: Embedded
   progress: string[]
 }
 
 /** Opens the folder in another process, which then stays alive. */
-export async function openElsewhere(dataFolder: string): Promise<Opener> {
+export async function openInOtherProcess(dataFolder: string): Promise<OtherProcess> {
   const options = JSON.stringify({ dataFolder, password })
   const child = runModule(
     `const { openEmbedded } = await import('#lib/base/db/embedded.ts')
@@ -43,9 +46,9 @@ export async function openElsewhere(dataFolder: string): Promise<Opener> {
   )
   const progress: string[] = []
   for await (const line of createInterface({ input: child.stdout })) {
-    const said = JSON.parse(line)
-    if (typeof said !== 'string') return { child, embedded: said, progress }
-    progress.push(said)
+    const message = JSON.parse(line)
+    if (typeof message !== 'string') return { child, embedded: message, progress }
+    progress.push(message)
   }
   throw new Error('it ended without opening')
 }
@@ -83,8 +86,8 @@ export async function query(url: string, sql: string): Promise<Record<string, un
   }
 }
 
-export function livingIn(location: string): number[] {
-  const isThere = (pid: string) => {
+export function findProcessesIn(location: string): number[] {
+  const isRunning = (pid: string) => {
     try {
       const state = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0]
       return readlinkSync(`/proc/${pid}/cwd`) === location && state !== 'Z'
@@ -92,7 +95,7 @@ export function livingIn(location: string): number[] {
       return false
     }
   }
-  return readdirSync('/proc').filter(isThere).map(Number)
+  return readdirSync('/proc').filter(isRunning).map(Number)
 }
 
 export async function cleanUp(): Promise<void> {
@@ -100,7 +103,7 @@ export async function cleanUp(): Promise<void> {
   const mine = opened.splice(0)
   for (const embedded of mine) await embedded.release().catch(() => {})
   for (const { location } of mine) {
-    for (const pid of livingIn(location)) process.kill(pid, 'SIGKILL')
+    for (const pid of findProcessesIn(location)) process.kill(pid, 'SIGKILL')
     if (location.startsWith('/var/lib/troco/')) {
       rmSync(dirname(location), { recursive: true, force: true })
     }

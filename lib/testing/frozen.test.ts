@@ -30,9 +30,9 @@ import { sendDueMails } from '#lib/services/mail/send.ts'
 import { beginPasskeyAuthentication } from '#lib/services/people/passkeys.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { DELIVERY_STATUSES, EVENT_TYPES } from '#lib/services/webhooks/states.ts'
-import { appCode } from '#lib/testing/app-code.ts'
-import { type Answered, call } from '#lib/testing/call.ts'
-import { deliverAll } from '#lib/testing/deliveries.ts'
+import { generateTotp } from '#lib/testing/app-code.ts'
+import { type ApiResponse, call } from '#lib/testing/call.ts'
+import { deliverDue } from '#lib/testing/deliveries.ts'
 import { openMailServer } from '#lib/testing/mail-server.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
 import {
@@ -134,12 +134,12 @@ async function headersOf(userId: string, accountId: string) {
   }
 }
 
-const ask = (path: string) => call(api.url, 'GET', path, { token: world.token })
-const askPage = (path: string) => call(api.url, 'GET', path, { headers: pageHeaders })
+const callApi = (path: string) => call(api.url, 'GET', path, { token: world.token })
+const callAsPage = (path: string) => call(api.url, 'GET', path, { headers: pageHeaders })
 
-function accepted(answer: Answered): Answered {
-  expect(answer.status, answer.text).toBeLessThan(300)
-  return answer
+function expectSuccess(response: ApiResponse): ApiResponse {
+  expect(response.status, response.text).toBeLessThan(300)
+  return response
 }
 
 test.each(Object.entries(frozen.migrations))(
@@ -190,7 +190,7 @@ describe('data made with a server key stays readable', () => {
   )
 
   test('a token works, and with another checksum it does not', async () => {
-    expect((await ask('/account')).status).toBe(200)
+    expect((await callApi('/account')).status).toBe(200)
     const other = world.token.slice(0, -1) + (world.token.endsWith('A') ? 'B' : 'A')
     const refused = await call(api.url, 'GET', '/account', { token: other })
     expect([refused.status, refused.headers.get('x-error-code')]).toEqual([401, 'unauthenticated'])
@@ -206,19 +206,19 @@ describe('on the wire', () => {
   test.each(Object.entries(frozen.wire))(
     'GET %s responds with the same bytes',
     async (path, text) => {
-      expect(accepted(await ask(path)).text).toBe(text)
+      expect(expectSuccess(await callApi(path)).text).toBe(text)
     },
   )
 
   test.each(Object.entries(frozen.pages))(
     'GET %s for a page responds with all earlier fields, and may add new ones',
     async (path, text) => {
-      expect(accepted(await askPage(path)).body).toMatchObject(JSON.parse(text))
+      expect(expectSuccess(await callAsPage(path)).body).toMatchObject(JSON.parse(text))
     },
   )
 
   test('endpoints have the same URL, types and reason for being disabled', async () => {
-    const { body } = accepted(await askPage('/dashboard/webhooks/endpoints'))
+    const { body } = expectSuccess(await callAsPage('/dashboard/webhooks/endpoints'))
     const fixed = body.data.map(({ health, ...rest }: { health: object }) => rest)
     expect(fixed).toMatchObject(frozen.endpoints)
   })
@@ -239,9 +239,9 @@ test('the URL of a payer page opens its charge', async () => {
 
 describe('webhooks', () => {
   test('a delivery is signed with the secret that its receiver has', async () => {
-    await deliverAll()
+    await deliverDue()
     for (const [id, secret] of Object.entries(world.deliveries)) {
-      const { attempts, event_id } = (await askPage(`/dashboard/webhooks/deliveries/${id}`)).body
+      const { attempts, event_id } = (await callAsPage(`/dashboard/webhooks/deliveries/${id}`)).body
         .data
       expect(attempts).toHaveLength(2)
       const { request_headers: headers, request_body: body } = attempts[1]
@@ -251,7 +251,7 @@ describe('webhooks', () => {
   })
 
   test('the secrets are shown unchanged', async () => {
-    const { body } = accepted(await askPage('/dashboard/webhooks/secret'))
+    const { body } = expectSuccess(await callAsPage('/dashboard/webhooks/secret'))
     expect(body.data.secret).toBe(world.resourceSecret)
   })
 })
@@ -262,7 +262,7 @@ test('a queued mail is sent unchanged', async () => {
   await sendDueMails()
   await server.close()
   supplyEnv({ SMTP_URL: '' })
-  const sent = server.arrived.map(({ to, subject, text }) => ({
+  const sent = server.received.map(({ to, subject, text }) => ({
     to: to[0],
     subject,
     text: text.trim(),
@@ -274,15 +274,18 @@ test('a queued mail is sent unchanged', async () => {
 })
 
 describe('users can sign in', () => {
-  async function attempt(given: SignInCredentials) {
-    const told: SignInDetails = {}
-    return { person: await signIn(given, null, told), challenge: told.step?.challenge ?? '' }
+  async function attempt(credentials: SignInCredentials) {
+    const outcome: SignInDetails = {}
+    return {
+      person: await signIn(credentials, null, outcome),
+      challenge: outcome.step?.challenge ?? '',
+    }
   }
   const { email, password } = world
 
   test('with password and authenticator code', async () => {
     const { challenge } = await attempt({ email, password })
-    const { person } = await attempt({ challenge, code: appCode(world.appSecret) })
+    const { person } = await attempt({ challenge, code: generateTotp(world.appSecret) })
     expect(person?.id).toBe(world.owner)
   })
 
@@ -295,8 +298,8 @@ describe('users can sign in', () => {
   test('with a passkey', async () => {
     const id = Buffer.from(world.passkey.id, 'base64url')
     const device = { id, privateKey: createPrivateKey(world.passkey.privateKey) }
-    const asked = await beginPasskeyAuthentication(world.origin, null)
-    const { challenge, passkey } = makeSoftwareKey(world.origin, device).show(asked)
+    const options = await beginPasskeyAuthentication(world.origin, null)
+    const { challenge, passkey } = makeSoftwareKey(world.origin, device).authenticate(options)
     const { person } = await attempt({ challenge, passkey: JSON.stringify(passkey) })
     expect(person?.id).toBe(world.owner)
   })
@@ -329,7 +332,7 @@ describe('newly written data', () => {
     ])
     const headers = await headersOf(rows[0].user_id, accountId)
     const post = async (path: string, body: object) =>
-      accepted(await call(api.url, 'POST', path, { token, body })).body.data
+      expectSuccess(await call(api.url, 'POST', path, { token, body })).body.data
     const endpoint = { url, event_types: '*' }
     const settings = {
       name: 'Loja',
@@ -338,8 +341,8 @@ describe('newly written data', () => {
       expires_in: 3_600,
     }
     const change = { headers, body: settings }
-    accepted(await call(api.url, 'PATCH', '/dashboard/account', change))
-    accepted(
+    expectSuccess(await call(api.url, 'PATCH', '/dashboard/account', change))
+    expectSuccess(
       await call(api.url, 'POST', '/dashboard/webhooks/endpoints', { headers, body: endpoint }),
     )
     const charge = (await post('/transactions', { ...CHARGE, amount: 10_000, webhook_url: url }))
@@ -357,7 +360,7 @@ describe('newly written data', () => {
     await database.query(`UPDATE simulator_orders SET settles_at = now()`)
     await database.query(`UPDATE refunds SET due_at = now() WHERE status = 'pending'`)
     await sendDueRefunds(chargeColumns, () => bank)
-    await deliverAll()
+    await deliverDue()
   })
 
   test('has the same keys in its JSON columns', async () => {
@@ -424,7 +427,7 @@ describe('names', () => {
   })
 
   test('responses have the same headers', async () => {
-    const { headers: quiet } = await ask('/account')
+    const { headers: quiet } = await callApi('/account')
     const { headers: denied } = await call(api.url, 'GET', '/events', {
       token: await makeToken(world.account, { permissions: ['account:read'] }),
     })

@@ -13,7 +13,7 @@ export const NEIGHBORS: Record<string, string> = {
 }
 
 /** What other places may import, with the folders of `lib/` by floor. */
-export const PLACES: Record<string, string[]> = {
+export const ALLOWED_IMPORTS: Record<string, string[]> = {
   components: ['components', 'shapes'],
   page: ['page', 'components', 'session', 'views', 'rooms', 'services', 'base'],
   route: ['http', 'session', 'views', 'rooms', 'services', 'base'],
@@ -22,7 +22,7 @@ export const PLACES: Record<string, string[]> = {
 }
 
 /** What the browser may load: shapes, states and pure rules; never a verb or the database. */
-export const SHAPES = [
+export const BROWSER_MODULES = [
   /^lib\/(services|rooms|views)\/.+\/(schema|states|roles)\.ts$/,
   /^lib\/base\/(audit\/(actions|schema)|locale|money|mode|pix\/[a-z-]+)\.ts$/,
   /^lib\/edge\/client\/[a-z-]+\.ts$/,
@@ -33,14 +33,14 @@ export const SHAPES = [
 export const PAGE_PARTS = ['app/[mode]/webhooks/deliveries-view.tsx']
 
 /** Code that may import Next or React; everything else also runs in the worker. */
-export const REACT = [
+export const REACT_FOLDERS = [
   /^app\//,
   /^components\//,
   /^lib\/edge\/session\//,
   /^bin\/commands\/start\.ts$/,
 ]
 
-export const TABLES: Record<string, string> = {
+export const TABLE_OWNERS: Record<string, string> = {
   accounts: 'rooms/accounts',
   memberships: 'rooms/accounts',
   invitations: 'rooms/accounts',
@@ -102,4 +102,4 @@ export const FRAGMENT_LINES_MIN = 25
 export const VERB_PLACES = ['lib/rooms/', 'lib/services/people/']
 
 /** Short files with a single user that stay, each with its reason. */
-export const FRAGMENTS: Record<string, string> = {}
+export const ALLOWED_FRAGMENTS: Record<string, string> = {}

@@ -4,21 +4,21 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, posix, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import {
+  ALLOWED_FRAGMENTS,
+  ALLOWED_IMPORTS,
+  BROWSER_MODULES,
   FLOORS,
   FOREIGN_WRITES,
   FRAGMENT_LINES_MIN,
-  FRAGMENTS,
   LINES_MAX,
   NEIGHBORS,
   PAGE_PARTS,
-  PLACES,
-  REACT,
-  SHAPES,
-  TABLES,
+  REACT_FOLDERS,
+  TABLE_OWNERS,
   VERB_PLACES,
 } from '#lib/testing/house-rules.ts'
 
-const PARTS =
+const NON_VERB_FILES =
   /^(schema|states|queries|people-queries|wire|owners|invitations|token-text|payment-url)\.ts$/
 const VAGUE = /^(index|utils?|helpers?|types|service|manager|constants|misc|common)\.(ts|tsx)$/
 const PAGE_FILE = /^(page|layout|loading|error|global-error|not-found)\.tsx$/
@@ -59,7 +59,7 @@ function importsOf({ path, text }: Source): string[] {
 }
 
 /** Returns all violations of the rules; for test support, of imports only. */
-function inspect(sources: Source[]): string[] {
+function findViolations(sources: Source[]): string[] {
   return sources.flatMap(source => [
     ...checkImports(source),
     ...(source.path.startsWith('lib/testing/') ? [] : checkContent(source)),
@@ -71,7 +71,7 @@ function checkContent(source: Source): string[] {
     ...checkTables(source),
     ...checkName(source),
     ...checkLength(source),
-    ...checkHabits(source),
+    ...checkPatterns(source),
   ]
 }
 
@@ -83,7 +83,7 @@ function checkImports(source: Source): string[] {
 
 function mayImport(path: string, target: string): boolean {
   if (/^(next|next-auth|react|react-dom)(\/|$)/.test(target))
-    return REACT.some(folder => folder.test(path))
+    return REACT_FOLDERS.some(folder => folder.test(path))
   if (!/^(app|bin|components|e2e|lib|prisma)\/.*\.tsx?$/.test(target)) return true
   const [from, to] = [placeOf(path), placeOf(target)]
   if (from === 'testing') return true
@@ -107,10 +107,10 @@ function floorOf(place: string): number {
 }
 
 function isAllowed(from: string, target: string): boolean {
-  if (from === 'components' && SHAPES.some(shape => shape.test(target))) return true
+  if (from === 'components' && BROWSER_MODULES.some(shape => shape.test(target))) return true
   const to = placeOf(target)
   const [floor = '', folder = ''] = to.split('/')
-  const allowed = PLACES[from] ?? []
+  const allowed = ALLOWED_IMPORTS[from] ?? []
   return [to, floor, folder].some(name => name !== '' && allowed.includes(name))
 }
 
@@ -125,10 +125,10 @@ function checkTables({ path, text }: Source): string[] {
     ...[...byModel].map(([, model = '']) => TABLE_OF_MODEL.get(model) ?? ''),
   ]
   return [...new Set(written)]
-    .filter(table => table in TABLES)
-    .filter(table => !path.startsWith(`lib/${TABLES[table]}/`))
+    .filter(table => table in TABLE_OWNERS)
+    .filter(table => !path.startsWith(`lib/${TABLE_OWNERS[table]}/`))
     .filter(table => !(`${path} ${table}` in FOREIGN_WRITES))
-    .map(table => `${path} writes ${table}, which belongs to lib/${TABLES[table]}`)
+    .map(table => `${path} writes ${table}, which belongs to lib/${TABLE_OWNERS[table]}`)
 }
 
 function checkName({ path }: Source): string[] {
@@ -155,55 +155,58 @@ function kindOf(path: string): keyof typeof LINES_MAX {
   const place = placeOf(path)
   if (place === 'route') return 'route'
   if (place === 'components') return 'component'
-  return place.startsWith('rooms/') && !PARTS.test(basename(path)) ? 'verb' : 'file'
+  return place.startsWith('rooms/') && !NON_VERB_FILES.test(basename(path)) ? 'verb' : 'file'
 }
 
-function findCircles(sources: Source[]): string[] {
+function findImportCycles(sources: Source[]): string[] {
   const targets = new Map(sources.map(source => [source.path, importsOf(source)]))
-  const done = new Set<string>()
-  const visit = (path: string, way: string[]): string[] => {
-    const start = way.indexOf(path)
-    if (start !== -1) return [[...way.slice(start), path].join(' imports ')]
-    if (done.has(path)) return []
-    const circles = (targets.get(path) ?? []).flatMap(target => visit(target, [...way, path]))
-    done.add(path)
-    return circles
+  const visited = new Set<string>()
+  const visit = (path: string, chain: string[]): string[] => {
+    const start = chain.indexOf(path)
+    if (start !== -1) return [[...chain.slice(start), path].join(' imports ')]
+    if (visited.has(path)) return []
+    const cycles = (targets.get(path) ?? []).flatMap(target => visit(target, [...chain, path]))
+    visited.add(path)
+    return cycles
   }
   return [...targets.keys()].flatMap(path => visit(path, []))
 }
 
 /** Returns short files with a single importer; tests count as importers. */
 function findFragments(sources: Source[]): string[] {
-  const users = new Map<string, Source[]>()
+  const importers = new Map<string, Source[]>()
   for (const source of sources)
     for (const target of new Set(importsOf(source)))
-      users.set(target, [...(users.get(target) ?? []), source])
+      importers.set(target, [...(importers.get(target) ?? []), source])
   return sources
-    .filter(({ path }) => /^(app|components|lib)\//.test(path) && !standsAlone(path))
+    .filter(({ path }) => /^(app|components|lib)\//.test(path) && !mayStandAlone(path))
     .filter(({ text }) => linesOf(text) < FRAGMENT_LINES_MIN)
     .flatMap(source => {
-      const [user, other] = users.get(source.path) ?? []
-      if (!user || other || isSplitFrom(source, user) || source.path in FRAGMENTS) return []
+      const [importer, other] = importers.get(source.path) ?? []
+      if (!importer || other || isSplitFrom(source, importer) || source.path in ALLOWED_FRAGMENTS)
+        return []
       return [
-        `${source.path} has ${linesOf(source.text)} lines and joins its one user, ${user.path}`,
+        `${source.path} has ${linesOf(source.text)} lines and joins its one user, ${importer.path}`,
       ]
     })
 }
 
 /** Files whose name or place says what they are: tests, pages, routes, schemas and verbs. */
-function standsAlone(path: string): boolean {
+function mayStandAlone(path: string): boolean {
   const name = basename(path)
   if (isTest(path) || PAGE_FILE.test(name) || /^(route|schema)\.ts$/.test(name)) return true
   return VERB_PLACES.some(place => path.startsWith(place))
 }
 
 /** A client part of a server page, and a part loaded on demand, need files of their own. */
-function isSplitFrom(part: Source, user: Source): boolean {
+function isSplitFrom(part: Source, importer: Source): boolean {
   const isClient = ({ text }: Source) => text.startsWith("'use client'")
-  return (isClient(part) && !isClient(user)) || user.text.includes(`import('#${part.path}')`)
+  return (
+    (isClient(part) && !isClient(importer)) || importer.text.includes(`import('#${part.path}')`)
+  )
 }
 
-function checkHabits({ path, text }: Source): string[] {
+function checkPatterns({ path, text }: Source): string[] {
   return [
     ...(/\$(query|execute)RawUnsafe/.test(text) ? [`${path} builds SQL from text`] : []),
     ...(/\bprocess\.env\b/.test(text) && path !== 'lib/base/env.ts'
@@ -220,11 +223,11 @@ function checkHabits({ path, text }: Source): string[] {
   ]
 }
 
-function sourcesOfTheHouse(): Source[] {
-  return sourcesIn(/^(app|bin|components|lib|prisma)\//).filter(({ path }) => !isTest(path))
+function readProductSources(): Source[] {
+  return readSources(/^(app|bin|components|lib|prisma)\//).filter(({ path }) => !isTest(path))
 }
 
-function sourcesIn(folders: RegExp): Source[] {
+function readSources(folders: RegExp): Source[] {
   const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
   return files
     .split('\n')
@@ -237,24 +240,24 @@ function isTest(path: string): boolean {
 }
 
 test('every file follows the rules for imports, tables, names, lengths and habits', () => {
-  const sources = sourcesOfTheHouse()
+  const sources = readProductSources()
   expect(sources.length).toBeGreaterThan(50)
-  expect(inspect(sources)).toEqual([])
+  expect(findViolations(sources)).toEqual([])
 })
 
 test('no imports form a cycle, type imports included', () => {
-  expect(findCircles(sourcesIn(EVERYWHERE))).toEqual([])
+  expect(findImportCycles(readSources(EVERYWHERE))).toEqual([])
 })
 
 test('no short file has a single importer, and no exception is unused', () => {
-  expect(findFragments(sourcesIn(EVERYWHERE))).toEqual([])
-  for (const path of Object.keys(FRAGMENTS)) expect(existsSync(path), path).toBe(true)
+  expect(findFragments(readSources(EVERYWHERE))).toEqual([])
+  for (const path of Object.keys(ALLOWED_FRAGMENTS)) expect(existsSync(path), path).toBe(true)
 })
 
 test('every table of the schema has an owner, and no exception is unused', () => {
   const schema = readFileSync('prisma/schema.prisma', 'utf8')
   const tables = [...schema.matchAll(/@@map\("(\w+)"\)/g)].map(([, table = '']) => table)
-  expect(Object.keys(TABLES).sort()).toEqual(tables.sort())
+  expect(Object.keys(TABLE_OWNERS).sort()).toEqual(tables.sort())
   for (const exception of Object.keys(FOREIGN_WRITES)) {
     const [path = '', table = ''] = exception.split(' ')
     expect(readFileSync(path, 'utf8'), exception).toContain(table)
@@ -282,25 +285,33 @@ test.each([
   ['app/api/account/route.ts', '#components/ui/button.tsx'],
 ])('a forbidden import is found: %s of %s', (path, target) => {
   for (const text of [`import { x } from '${target}'\n`, `const x = await import('${target}')\n`])
-    expect(inspect([{ path, text }]).join()).toContain('may not import')
+    expect(findViolations([{ path, text }]).join()).toContain('may not import')
 })
 
 test('a foreign write, a vague name, a long file and a forbidden pattern are found', () => {
   const long = 'const line = 1\n'.repeat(201)
-  const writing = (path: string) => inspect([{ path, text: 'INSERT INTO charges (id)' }])
+  const writing = (path: string) => findViolations([{ path, text: 'INSERT INTO charges (id)' }])
   expect(writing('lib/rooms/charges/insert.ts')).toEqual([])
   expect(writing('lib/rooms/withdrawals/insert.ts')).toHaveLength(1)
   expect(writing('bin/commands/account.ts')).toHaveLength(1)
   const byModel = { path: 'lib/rooms/withdrawals/x.ts', text: 'await tx.token.updateMany({})' }
-  expect(inspect([byModel])).toHaveLength(1)
-  expect(inspect([{ path: 'lib/rooms/charges/utils.ts', text: '' }])).toHaveLength(1)
-  expect(inspect([{ path: 'lib/rooms/charges/create.ts', text: long }])[0]).toContain('at most 80')
-  expect(inspect([{ path: 'app/api/account/route.ts', text: long }])[0]).toContain('at most 30')
+  expect(findViolations([byModel])).toHaveLength(1)
+  expect(findViolations([{ path: 'lib/rooms/charges/utils.ts', text: '' }])).toHaveLength(1)
+  expect(findViolations([{ path: 'lib/rooms/charges/create.ts', text: long }])[0]).toContain(
+    'at most 80',
+  )
+  expect(findViolations([{ path: 'app/api/account/route.ts', text: long }])[0]).toContain(
+    'at most 30',
+  )
   const excused = `// ${EXCEPTION} one list\n${long}`
-  expect(inspect([{ path: 'lib/base/db/x.ts', text: excused }])).toEqual([])
-  expect(inspect([{ path: 'lib/base/db/x.ts', text: 'db.$queryRawUnsafe(text)' }])).toHaveLength(1)
-  expect(inspect([{ path: 'lib/base/db/x.ts', text: 'process.env.HOME' }])).toHaveLength(1)
-  expect(inspect([{ path: 'lib/base/db/x.ts', text: "new TrocoError('x', 'y')" }])).toHaveLength(1)
+  expect(findViolations([{ path: 'lib/base/db/x.ts', text: excused }])).toEqual([])
+  expect(
+    findViolations([{ path: 'lib/base/db/x.ts', text: 'db.$queryRawUnsafe(text)' }]),
+  ).toHaveLength(1)
+  expect(findViolations([{ path: 'lib/base/db/x.ts', text: 'process.env.HOME' }])).toHaveLength(1)
+  expect(
+    findViolations([{ path: 'lib/base/db/x.ts', text: "new TrocoError('x', 'y')" }]),
+  ).toHaveLength(1)
 })
 
 test('an import cycle is found; importing a file twice is not one', () => {
@@ -309,8 +320,8 @@ test('an import cycle is found; importing a file twice is not one', () => {
     text: targets.map(target => `import type { X } from '${target}'\n`).join(''),
   })
   const line = [importing('bench/a.ts', './b.ts', './c.ts'), importing('bench/b.ts', './c.ts')]
-  expect(findCircles([...line, importing('bench/c.ts')])).toEqual([])
-  expect(findCircles([...line, importing('bench/c.ts', '#bench/a.ts')])).toEqual([
+  expect(findImportCycles([...line, importing('bench/c.ts')])).toEqual([])
+  expect(findImportCycles([...line, importing('bench/c.ts', '#bench/a.ts')])).toEqual([
     'bench/a.ts imports bench/b.ts imports bench/c.ts imports bench/a.ts',
   ])
 })
@@ -353,8 +364,8 @@ test.each([
 })
 
 test('git contains no generated file', () => {
-  const kept = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).split('\n')
+  const tracked = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).split('\n')
   const generated =
     /^(node_modules|\.next|\.troco|\.cache|lib\/base\/db\/generated)\/|next-env\.d\.ts$|\.tsbuildinfo$/
-  expect(kept.filter(path => generated.test(path))).toEqual([])
+  expect(tracked.filter(path => generated.test(path))).toEqual([])
 })

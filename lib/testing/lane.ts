@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '#lib/testing/server.ts'
+import { findFreePort } from '#lib/testing/server.ts'
 
 const START_MAX_MS = 60_000
 
 /** Starts the built product for the API tests of this run, with Next serving the API. */
-export default async function openLane(): Promise<() => Promise<void>> {
+export default async function startNextServer(): Promise<() => Promise<void>> {
   if (!process.env.TROCO_BUILD) throw new Error('There is no build to try: run this by `npm test`')
-  const port = await freePort()
+  const port = await findFreePort()
   const settings = { PORT: String(port), API_LANE: 'next', WORKER: 'false' }
   const child = spawn(
     process.execPath,
@@ -21,7 +21,7 @@ export default async function openLane(): Promise<() => Promise<void>> {
   )
   const ended = once(child, 'exit')
   const url = `http://127.0.0.1:${port}`
-  await untilListening(url, child)
+  await waitUntilListening(url, child)
   process.env.E2E_API_URL = url
   return async () => {
     child.kill('SIGTERM')
@@ -29,11 +29,11 @@ export default async function openLane(): Promise<() => Promise<void>> {
   }
 }
 
-async function untilListening(url: string, child: ChildProcess): Promise<void> {
+async function waitUntilListening(url: string, child: ChildProcess): Promise<void> {
   for (const began = Date.now(); Date.now() - began < START_MAX_MS; ) {
     if (child.exitCode !== null) break
-    const answer = await fetch(`${url}/healthz`).catch(() => null)
-    if (answer?.ok) return
+    const response = await fetch(`${url}/healthz`).catch(() => null)
+    if (response?.ok) return
     await sleep(100)
   }
   child.kill('SIGKILL')

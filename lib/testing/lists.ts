@@ -2,7 +2,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { call } from '#lib/testing/call.ts'
-import { type Api, CHARGE, makeMerchant, makeToken, receive } from '#lib/testing/stage.ts'
+import { type Api, CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
 type Fields = Record<string, unknown>
 
@@ -11,23 +11,28 @@ export interface Row {
   created_at: string
 }
 
-interface Kind {
+interface ListKind {
   path: string
   body: Fields
-  ends: [string, string]
+  finalStatuses: [string, string]
   /** Inserts a row that the API would not make: in another mode or in the past. */
-  write: (accountId: string, row: Fields) => Promise<{ id: string }>
+  insert: (accountId: string, row: Fields) => Promise<{ id: string }>
 }
 
 /** A withdrawal that stays pending until a test decides it. */
-export const ORDER = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
+export const WITHDRAWAL = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
 
-export const LISTS: Kind[] = [
-  { path: '/transactions', body: CHARGE, ends: ['failed', 'paid'], write: writeCharge },
-  { path: '/withdrawals', body: ORDER, ends: ['rejected', 'approved'], write: writeWithdrawal },
+export const LISTS: ListKind[] = [
+  { path: '/transactions', body: CHARGE, finalStatuses: ['failed', 'paid'], insert: insertCharge },
+  {
+    path: '/withdrawals',
+    body: WITHDRAWAL,
+    finalStatuses: ['rejected', 'approved'],
+    insert: insertWithdrawal,
+  },
 ]
 
-function writeCharge(accountId: string, row: Fields) {
+function insertCharge(accountId: string, row: Fields) {
   const id = String(row.id ?? newId())
   const { client_name: clientName, client_email: clientEmail, client_doc: clientDoc } = CHARGE
   const names = { id, txid: id.replaceAll('-', ''), externalId: id.replaceAll('-', '') }
@@ -36,18 +41,18 @@ function writeCharge(accountId: string, row: Fields) {
   return db().charge.create({ data: { accountId, ...names, ...terms, ...state, ...row } })
 }
 
-function writeWithdrawal(accountId: string, row: Fields) {
-  const key = { pixKeyType: 'email', pixKey: ORDER.pix_key, dictKey: ORDER.pix_key }
-  const state = { mode: 'test', status: 'pending', amount: ORDER.amount }
+function insertWithdrawal(accountId: string, row: Fields) {
+  const key = { pixKeyType: 'email', pixKey: WITHDRAWAL.pix_key, dictKey: WITHDRAWAL.pix_key }
+  const state = { mode: 'test', status: 'pending', amount: WITHDRAWAL.amount }
   return db().withdrawal.create({ data: { accountId, id: newId(), ...key, ...state, ...row } })
 }
 
 /** Makes a merchant with `count` rows, oldest first, with the references `row 0`, `row 1`, …. */
-export async function makeList(api: Api, { path, body }: Kind, count: number) {
+export async function makeList(api: Api, { path, body }: ListKind, count: number) {
   const merchant: Account = await makeMerchant()
   const token = await makeToken(merchant.id)
   // Only for withdrawals: the balance comes from a charge, which would be in the list of charges.
-  if (path === '/withdrawals') await receive(merchant, 100_000)
+  if (path === '/withdrawals') await fundMerchant(merchant, 100_000)
   const rows: Row[] = []
 
   async function add(extra: Fields = {}): Promise<Row> {

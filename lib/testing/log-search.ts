@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { CANARY } from '#lib/testing/canary.ts'
 
 /** Text that no log line may contain: tokens, secrets, rows in database errors, CPFs. */
-const FORMS = [
+const FORBIDDEN_PATTERNS = [
   /troco_(test|live)_[0-9A-Za-z]{24,}/,
   /whsec_[A-Za-z0-9+/=]{20,}/,
   /Failing row contains/,
@@ -24,6 +24,6 @@ export function searchLogs(files: string[]): { problem: string | null } {
 /** Returns the kind of the first forbidden text, without the text itself. */
 export function findLeak(text: string): string | null {
   for (const [kind, value] of Object.entries(CANARY)) if (text.includes(value)) return `a ${kind}`
-  const form = FORMS.find(pattern => pattern.test(text))
+  const form = FORBIDDEN_PATTERNS.find(pattern => pattern.test(text))
   return form ? `something of the form ${form.source}` : null
 }

@@ -5,7 +5,7 @@ import { makeCertificate } from '#lib/testing/certificate.ts'
 
 const MAIL_LOGIN = { user: 'troco', password: 'only: for/this@test' }
 
-interface Arrived {
+interface ReceivedMail {
   /** Recipients of the envelope, whatever the headers say. */
   to: string[]
   subject: string
@@ -18,17 +18,17 @@ interface MailServer {
   url: string
   /** The same for clients that trust only the system's certificates. */
   untrustedUrl: string
-  arrived: Arrived[]
+  received: ReceivedMail[]
   /** Handles each mail after it was read; accepts it by default. */
-  answer: (answer: (letter: Arrived) => Promise<void>) => void
+  setHandler: (handler: (mail: ReceivedMail) => Promise<void>) => void
   close: () => Promise<void>
 }
 
 /** Opens a mail server that requires TLS and a password. */
 export async function openMailServer(port = 0): Promise<MailServer> {
-  const arrived: Arrived[] = []
+  const received: ReceivedMail[] = []
   const { cert, key } = makeCertificate(['127.0.0.1'])
-  let take = async (_letter: Arrived) => {}
+  let handle = async (_letter: ReceivedMail) => {}
   const server = new SMTPServer({
     cert,
     key,
@@ -41,57 +41,62 @@ export async function openMailServer(port = 0): Promise<MailServer> {
       const chunks: Buffer[] = []
       for await (const chunk of stream) chunks.push(chunk as Buffer)
       const to = envelope.rcptTo.map(({ address }) => address)
-      const letter = { to, ...readLetter(Buffer.concat(chunks).toString('latin1')) }
+      const mail = { to, ...parseMail(Buffer.concat(chunks).toString('latin1')) }
       if (!secure) return done(new Error('This came over a line that others can read'))
-      arrived.push(letter)
-      await take(letter).then(() => done(), done)
+      received.push(mail)
+      await handle(mail).then(() => done(), done)
     },
   })
   server.on('error', () => {})
   server.listen(port, '127.0.0.1')
   await once(server.server, 'listening')
-  const { port: taken } = server.server.address() as AddressInfo
+  const { port: boundPort } = server.server.address() as AddressInfo
   const login = `${MAIL_LOGIN.user}:${encodeURIComponent(MAIL_LOGIN.password)}`
-  const untrustedUrl = `smtp://${login}@127.0.0.1:${taken}`
+  const untrustedUrl = `smtp://${login}@127.0.0.1:${boundPort}`
   return {
     url: `${untrustedUrl}?tls.ca=${encodeURIComponent(cert)}`,
     untrustedUrl,
-    arrived,
-    answer: answer => {
-      take = answer
+    received,
+    setHandler: handler => {
+      handle = handler
     },
     close: () => new Promise(done => server.close(() => done())),
   }
 }
 
 /** Reads a mail with one text part (RFC 2045 and 2047). */
-function readLetter(raw: string): Omit<Arrived, 'to'> {
+function parseMail(raw: string): Omit<ReceivedMail, 'to'> {
   const [head = '', ...rest] = raw.split('\r\n\r\n')
   const lines = head.replace(/\r\n[ \t]+/g, ' ').split('\r\n')
   const header = (name: string) =>
     lines.find(line => line.toLowerCase().startsWith(`${name}: `))?.slice(name.length + 2) ?? ''
-  const body = decode(rest.join('\r\n\r\n'), header('content-transfer-encoding'))
-  return { head, subject: readWords(header('subject')), text: body.replaceAll('\r\n', '\n') }
+  const body = decodeBody(rest.join('\r\n\r\n'), header('content-transfer-encoding'))
+  return {
+    head,
+    subject: decodeEncodedWords(header('subject')),
+    text: body.replaceAll('\r\n', '\n'),
+  }
 }
 
-function readWords(header: string): string {
+function decodeEncodedWords(header: string): string {
   const bytes = header
     .replace(/\?=\s+=\?/g, '?==?')
     .replace(/=\?utf-8\?([qb])\?([^?]*)\?=/gi, (_, kind: string, text: string) =>
       kind.toLowerCase() === 'b'
         ? Buffer.from(text, 'base64').toString('latin1')
-        : unquote(text.replaceAll('_', ' ')),
+        : decodeQuotedPrintable(text.replaceAll('_', ' ')),
     )
   return Buffer.from(bytes, 'latin1').toString()
 }
 
-function decode(body: string, encoding: string): string {
+function decodeBody(body: string, encoding: string): string {
   if (encoding === 'base64') return Buffer.from(body, 'base64').toString()
-  const bytes = encoding === 'quoted-printable' ? unquote(body.replace(/=\r\n/g, '')) : body
+  const bytes =
+    encoding === 'quoted-printable' ? decodeQuotedPrintable(body.replace(/=\r\n/g, '')) : body
   return Buffer.from(bytes, 'latin1').toString()
 }
 
-function unquote(text: string): string {
+function decodeQuotedPrintable(text: string): string {
   return text.replace(/=([0-9A-F]{2})/g, (_, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),
   )

@@ -11,18 +11,18 @@ export async function mailsTo(email: string): Promise<Mail[]> {
     .filter(({ to }) => to === email)
 }
 
-export async function linkTo(email: string): Promise<string> {
-  return linkIn((await mailsTo(email)).at(-1), email)
+export async function findMailedLink(email: string): Promise<string> {
+  return extractLink((await mailsTo(email)).at(-1), email)
 }
 
 /** Returns the same from the newest mail that a local installation printed to its log. */
-export function printedLinkTo(email: string, logFile: string): string {
+export function findPrintedLink(email: string, logFile: string): string {
   const lines = readFileSync(logFile, 'utf8').split('\n')
   const line = lines.findLast(one => one.includes(`"to":"${email}"`))
-  return linkIn(line ? (JSON.parse(line) as Mail) : undefined, email)
+  return extractLink(line ? (JSON.parse(line) as Mail) : undefined, email)
 }
 
-function linkIn(letter: Mail | undefined, email: string): string {
+function extractLink(letter: Mail | undefined, email: string): string {
   const text = letter?.text ?? ''
   const link = /https?:\/\/[^/\s]+(\/\S+)/.exec(text)?.[1]
   if (!link) throw new Error(`No mail with a link was written to ${email}`)

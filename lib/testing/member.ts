@@ -8,7 +8,7 @@ import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { call } from '#lib/testing/call.ts'
-import type { DoorOperation } from '#lib/testing/route-table.ts'
+import type { AccountlessOperation } from '#lib/testing/route-table.ts'
 
 /** Signs in a new member with this role; returns the secret of the session. */
 export async function signIn({ id: accountId }: Account, role: Role): Promise<string> {
@@ -28,7 +28,7 @@ export function personHeaders(secret: string) {
 
 /** Signs in an admin without an account, with the second factor that production requires. */
 export async function signInAdmin(): Promise<string> {
-  const secret = await signInAlone(true)
+  const secret = await signInWithoutAccount(true)
   const where = { secretHash: hashSecret(secret) }
   const { userId } = await db().userSession.findUniqueOrThrow({ where })
   const data = { userId, sealed: new Uint8Array(), confirmedAt: new Date() }
@@ -37,7 +37,7 @@ export async function signInAdmin(): Promise<string> {
 }
 
 /** Signs in a user without an account, optionally an admin. */
-export async function signInAlone(isAdmin = false): Promise<string> {
+export async function signInWithoutAccount(isAdmin = false): Promise<string> {
   const email = `alone-${newId()}@troco.example`
   const user = await db().user.create({ data: { id: newId(), email, name: email, isAdmin } })
   return openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
@@ -53,9 +53,9 @@ export function expectShape(shape: ZodType, body: unknown): void {
 }
 
 /** Calls an operation outside of accounts with ids that do not exist. */
-export function knock(
+export function callOperation(
   url: string,
-  { method, path }: Pick<DoorOperation, 'method' | 'path'>,
+  { method, path }: Pick<AccountlessOperation, 'method' | 'path'>,
   headers: Record<string, string> = {},
 ) {
   const body = ['GET', 'HEAD', 'DELETE'].includes(method) ? undefined : {}

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 
 export const OPENID_CLIENT = { id: 'troco', secret: 'only-for-this-test' }
 
-export interface Said {
+export interface ProviderClaims {
   sub: string
   email?: string
   email_verified?: unknown
@@ -18,13 +18,13 @@ export interface Said {
 interface OpenidProvider {
   issuer: string
   /** Sets the user who is signed in at the provider from now on. */
-  signIn: (who: Said) => void
+  signIn: (claims: ProviderClaims) => void
   /** Sets claims that only the userinfo endpoint returns. */
-  tellApart: (said: object) => void
+  setUserinfo: (claims: object) => void
   close: () => Promise<void>
 }
 
-interface Asked {
+interface AuthorizationRequest {
   nonce: string
   challenge: string
   redirect: string
@@ -34,73 +34,79 @@ interface Asked {
 export async function openOpenidProvider(port = 0): Promise<OpenidProvider> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const key = { ...publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'RS256' }
-  const codes = new Map<string, Asked>()
-  let who: Said = { sub: 'nobody' }
-  let apart: object = {}
+  const codes = new Map<string, AuthorizationRequest>()
+  let user: ProviderClaims = { sub: 'nobody' }
+  let userinfo: object = {}
   let issuer = ''
 
-  const token = (asked: Asked) => {
+  const token = (authorization: AuthorizationRequest) => {
     const now = Math.floor(Date.now() / 1000)
     const claims = {
       iss: issuer,
       aud: OPENID_CLIENT.id,
       iat: now,
       exp: now + 60,
-      nonce: asked.nonce,
+      nonce: authorization.nonce,
     }
     const parts = [
       { alg: 'RS256', kid: 'one' },
-      { ...claims, ...who },
+      { ...claims, ...user },
     ]
     const text = parts
       .map(part => Buffer.from(JSON.stringify(part)).toString('base64url'))
       .join('.')
     return `${text}.${sign('sha256', Buffer.from(text), privateKey).toString('base64url')}`
   }
-  const trade = async (request: IncomingMessage) => {
-    const form = new URLSearchParams(await bodyOf(request))
-    const asked = codes.get(form.get('code') ?? '')
+  const exchangeCode = async (request: IncomingMessage) => {
+    const form = new URLSearchParams(await readBody(request))
+    const authorization = codes.get(form.get('code') ?? '')
     codes.delete(form.get('code') ?? '')
     const login = Buffer.from(`${OPENID_CLIENT.id}:${OPENID_CLIENT.secret}`).toString('base64')
     const verifier = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url')
-    const isRight =
-      asked?.challenge === verifier &&
-      asked.redirect === form.get('redirect_uri') &&
+    const isValid =
+      authorization?.challenge === verifier &&
+      authorization.redirect === form.get('redirect_uri') &&
       request.headers.authorization === `Basic ${login}`
-    if (!asked || !isRight) return null
-    return { id_token: token(asked), access_token: who.sub, token_type: 'Bearer', expires_in: 60 }
+    if (!authorization || !isValid) return null
+    return {
+      id_token: token(authorization),
+      access_token: user.sub,
+      token_type: 'Bearer',
+      expires_in: 60,
+    }
   }
 
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', issuer)
-    const said = (status: number, body: object) =>
+    const respond = (status: number, body: object) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    if (pathname === '/.well-known/openid-configuration') return said(200, describe(issuer))
-    if (pathname === '/keys') return said(200, { keys: [key] })
-    if (pathname === '/userinfo') return said(200, { ...who, ...apart })
+    if (pathname === '/.well-known/openid-configuration')
+      return respond(200, buildDiscoveryDocument(issuer))
+    if (pathname === '/keys') return respond(200, { keys: [key] })
+    if (pathname === '/userinfo') return respond(200, { ...user, ...userinfo })
     if (pathname === '/token') {
-      const traded = await trade(request)
-      return traded ? said(200, traded) : said(400, { error: 'invalid_grant' })
+      const tokens = await exchangeCode(request)
+      return tokens ? respond(200, tokens) : respond(400, { error: 'invalid_grant' })
     }
-    const asked = (name: string) => searchParams.get(name) ?? ''
+    const parameter = (name: string) => searchParams.get(name) ?? ''
     const code = randomUUID()
-    const redirect = asked('redirect_uri')
-    codes.set(code, { nonce: asked('nonce'), challenge: asked('code_challenge'), redirect })
-    const back = new URLSearchParams({ code, state: asked('state') })
-    response.writeHead(302, { location: `${redirect}?${back}` }).end()
+    const redirect = parameter('redirect_uri')
+    codes.set(code, { nonce: parameter('nonce'), challenge: parameter('code_challenge'), redirect })
+    const parameters = new URLSearchParams({ code, state: parameter('state') })
+    response.writeHead(302, { location: `${redirect}?${parameters}` }).end()
   })
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     issuer,
-    signIn: someone => {
-      who = someone
+    signIn: claims => {
+      user = claims
     },
-    tellApart: said => {
-      apart = said
+    setUserinfo: claims => {
+      userinfo = claims
     },
     close: async () => {
       server.closeAllConnections()
@@ -110,7 +116,7 @@ export async function openOpenidProvider(port = 0): Promise<OpenidProvider> {
   }
 }
 
-function describe(issuer: string) {
+function buildDiscoveryDocument(issuer: string) {
   return {
     issuer,
     authorization_endpoint: `${issuer}/authorize`,
@@ -123,7 +129,7 @@ function describe(issuer: string) {
   }
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks).toString()

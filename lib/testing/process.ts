@@ -3,18 +3,18 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeScratch } from '#lib/testing/scratch.ts'
-import { freePort } from '#lib/testing/server.ts'
+import { makeScratchFolder } from '#lib/testing/scratch.ts'
+import { findFreePort } from '#lib/testing/server.ts'
 
 const READY_MAX_MS = 50_000
 
-interface Started {
+interface StartedProcess {
   child: ChildProcess
   output: () => string
   ended: Promise<number | null>
 }
 
-export interface Place {
+export interface Installation {
   folder: string
   port: number
   settings: Record<string, string>
@@ -22,9 +22,9 @@ export interface Place {
 }
 
 /** Makes a data folder and a port for one test, independent of the run's database. */
-export async function makePlace(): Promise<Place> {
-  const folder = makeScratch('troco-place-')
-  const port = await freePort()
+export async function makeInstallation(): Promise<Installation> {
+  const folder = makeScratchFolder('troco-place-')
+  const port = await findFreePort()
   const settings = {
     TROCO_DATA: join(folder, 'data'),
     PORT: String(port),
@@ -39,8 +39,8 @@ export async function makePlace(): Promise<Place> {
 }
 
 /** Runs `npm run …` without npm, through the file that every script of package.json calls. */
-function startCommand(words: string[], settings: Record<string, string>): Started {
-  const child = spawn('node', ['bin/bootstrap.mjs', ...words], {
+function startCommand(args: string[], settings: Record<string, string>): StartedProcess {
+  const child = spawn('node', ['bin/bootstrap.mjs', ...args], {
     env: { ...process.env, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -54,23 +54,26 @@ function startCommand(words: string[], settings: Record<string, string>): Starte
   return { child, output: () => text, ended }
 }
 
-export async function runCommand(words: string[], settings: Record<string, string>) {
-  const started = startCommand(words, settings)
+export async function runCommand(args: string[], settings: Record<string, string>) {
+  const started = startCommand(args, settings)
   const code = await started.ended
   return { code, output: started.output() }
 }
 
-export async function startServer(place: Place, settings = place.settings): Promise<Started> {
+export async function startServer(
+  installation: Installation,
+  settings = installation.settings,
+): Promise<StartedProcess> {
   const started = startCommand(['start'], settings)
-  await untilReady(started, place.port)
+  await waitUntilReady(started, installation.port)
   return started
 }
 
-async function untilReady(started: Started, port: number): Promise<void> {
+async function waitUntilReady(started: StartedProcess, port: number): Promise<void> {
   for (const began = Date.now(); Date.now() - began < READY_MAX_MS; ) {
     if (started.child.exitCode !== null) break
-    const answer = await fetch(`http://localhost:${port}/readyz`).catch(() => null)
-    if (answer?.ok) return
+    const response = await fetch(`http://localhost:${port}/readyz`).catch(() => null)
+    if (response?.ok) return
     await sleep(50)
   }
   throw new Error(`It did not become ready and said: ${started.output()}`)
@@ -82,9 +85,9 @@ interface Process {
 }
 
 /** Returns the processes started for this data folder: bootstrap, server and PostgreSQL. */
-export function processesOf(place: Place): Process[] {
+export function processesOf(installation: Installation): Process[] {
   return listProcesses().filter(
-    ({ pid, command }) => command.includes(place.folder) || hasSetting(pid, place),
+    ({ pid, command }) => command.includes(installation.folder) || hasSetting(pid, installation),
   )
 }
 
@@ -114,27 +117,30 @@ function readProc(pid: string, file: string): string {
   }
 }
 
-function hasSetting(pid: number, place: Place): boolean {
-  return readProc(String(pid), 'environ').includes(place.settings.TROCO_DATA ?? '\0')
+function hasSetting(pid: number, installation: Installation): boolean {
+  return readProc(String(pid), 'environ').includes(installation.settings.TROCO_DATA ?? '\0')
 }
 
 /** Kills all processes of this place, as a power failure would. */
-export async function killEverything(place: Place): Promise<void> {
-  for (const { pid } of processesOf(place)) {
+export async function killProcesses(installation: Installation): Promise<void> {
+  for (const { pid } of processesOf(installation)) {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
       // It has ended in the meantime.
     }
   }
-  await untilGone(place)
+  await waitUntilStopped(installation)
 }
 
-export async function untilGone(place: Place, withinMs = 10_000): Promise<void> {
+export async function waitUntilStopped(
+  installation: Installation,
+  withinMs = 10_000,
+): Promise<void> {
   for (const began = Date.now(); Date.now() - began < withinMs; ) {
-    if (processesOf(place).length === 0) return
+    if (processesOf(installation).length === 0) return
     await sleep(50)
   }
-  const left = processesOf(place).map(({ command }) => command)
-  throw new Error(`Still running after ${withinMs} ms: ${left.join(' | ')}`)
+  const remaining = processesOf(installation).map(({ command }) => command)
+  throw new Error(`Still running after ${withinMs} ms: ${remaining.join(' | ')}`)
 }

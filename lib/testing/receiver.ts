@@ -11,42 +11,42 @@ export interface Received {
 }
 
 /** Handles a call; the default responds 200. */
-type Say = (received: Received, response: ServerResponse) => unknown
+type Handler = (received: Received, response: ServerResponse) => unknown
 
 export interface Receiver {
   url: string
   calls: Received[]
-  atOnceMax: () => number
-  say: (answer: Say) => void
+  concurrencyMax: () => number
+  respondWith: (handler: Handler) => void
   close: () => Promise<void>
 }
 
-export async function openReceiver(answer: Say = ok, port = 0): Promise<Receiver> {
+export async function openReceiver(handler: Handler = ok, port = 0): Promise<Receiver> {
   const calls: Received[] = []
-  let say = answer
-  let now = 0
-  let most = 0
+  let handle = handler
+  let concurrent = 0
+  let highest = 0
   const server = createServer(async (request, response) => {
-    now++
-    most = Math.max(most, now)
+    concurrent++
+    highest = Math.max(highest, concurrent)
     response.on('close', () => {
-      now--
+      concurrent--
     })
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const { url: path = '', headers } = request
     const received = { path, headers, text: Buffer.concat(chunks).toString(), at: Date.now() }
     calls.push(received)
-    await say(received, response)
+    await handle(received, response)
   })
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
-    atOnceMax: () => most,
-    say: next => {
-      say = next
+    concurrencyMax: () => highest,
+    respondWith: next => {
+      handle = next
     },
     async close() {
       server.closeAllConnections()
@@ -60,6 +60,6 @@ export function ok(_received: Received, response: ServerResponse): void {
   response.writeHead(200).end('ok')
 }
 
-export function status(code: number, headers: Record<string, string> = {}): Say {
+export function status(code: number, headers: Record<string, string> = {}): Handler {
   return (_received, response) => response.writeHead(code, headers).end(`status ${code}`)
 }

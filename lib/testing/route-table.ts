@@ -6,7 +6,7 @@ import type { PagePermission } from '#lib/services/people/roles.ts'
 import { sampleOf } from '#lib/testing/sample.ts'
 
 /** Details of a row that follow neither from the path nor from the declaration. */
-interface More<Allow> {
+interface DetailedRow<Allow> {
   allow: Allow
   /** A body or query other than the first one that the schema accepts. */
   body?: object
@@ -16,12 +16,12 @@ interface More<Allow> {
   /** After a success the caller is no longer a member. */
   endsMembership?: boolean
 }
-type Row<Allow> = Allow | More<Allow>
+type Row<Allow> = Allow | DetailedRow<Allow>
 
-const DECIDES: Permission[] = ['transactions:write', 'withdrawals:write']
+const SANDBOX_PERMISSIONS: Permission[] = ['transactions:write', 'withdrawals:write']
 
 /** Permissions are repeated here, so that tests find a route that checks the wrong one. */
-const API: Record<string, Row<Permission | Permission[]>> = {
+const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
   'GET /account': 'account:read',
   'GET /events': 'events:read',
   'GET /transactions': 'transactions:read',
@@ -33,15 +33,15 @@ const API: Record<string, Row<Permission | Permission[]>> = {
   'GET /withdrawals': 'withdrawals:read',
   'POST /withdrawals': 'withdrawals:write',
   'GET /withdrawals/[id]': 'withdrawals:read',
-  'POST /sandbox/transactions/[id]': { allow: DECIDES, body: { outcome: 'failed' } },
-  'POST /sandbox/withdrawals/[id]': { allow: DECIDES, body: { outcome: 'rejected' } },
+  'POST /sandbox/transactions/[id]': { allow: SANDBOX_PERMISSIONS, body: { outcome: 'failed' } },
+  'POST /sandbox/withdrawals/[id]': { allow: SANDBOX_PERMISSIONS, body: { outcome: 'rejected' } },
 }
 
 const ANY_PAGE = 'dashboard:read'
 const HOOKS = '/dashboard/webhooks'
 
 /** Operations of Troco's own pages, which accept no token. */
-const PAGES: Record<string, Row<PagePermission>> = {
+const PAGE_ROWS: Record<string, Row<PagePermission>> = {
   'GET /dashboard/members': 'members:read',
   'PATCH /dashboard/members/[id]': { allow: 'members:write', body: { role: 'viewer' } },
   'DELETE /dashboard/members/[id]': 'members:write',
@@ -96,7 +96,7 @@ function anHourAgo(): string {
 }
 
 /** Operations outside of accounts: which need a confirmed identity. The folder says for whom. */
-const DOORS: Record<string, 'with proof' | 'without'> = {
+const ACCOUNTLESS_ROWS: Record<string, 'with proof' | 'without'> = {
   'POST /admin/accounts/[id]/activate': 'with proof',
   'POST /admin/accounts/[id]/suspend': 'with proof',
   'PUT /admin/accounts/[id]/limits': 'with proof',
@@ -133,7 +133,7 @@ const DOORS: Record<string, 'with proof' | 'without'> = {
   'DELETE /admin/invitations/[id]': 'with proof',
 }
 
-interface Described<Method, Allow> {
+interface DescribedOperation<Method, Allow> {
   method: Method
   /** The folder below app/api. */
   path: string
@@ -147,18 +147,18 @@ interface Described<Method, Allow> {
   isEndless?: boolean
   endsMembership?: boolean
 }
-export type Operation = Described<'GET' | 'POST', Permission[]>
-export type PageOperation = Described<'GET' | 'POST' | 'PATCH' | 'DELETE', PagePermission>
+export type Operation = DescribedOperation<'GET' | 'POST', Permission[]>
+export type PageOperation = DescribedOperation<'GET' | 'POST' | 'PATCH' | 'DELETE', PagePermission>
 
-export interface DoorOperation {
+export interface AccountlessOperation {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
-  who: 'visitor' | 'person' | 'admin'
-  takesProof: boolean
+  audience: 'visitor' | 'person' | 'admin'
+  requiresProof: boolean
 }
 
 /** Error message for unknown ids, by the folder of the ids. */
-const MISSING: Record<string, string> = {
+const NOT_FOUND_MESSAGES: Record<string, string> = {
   transactions: 'Transaction not found',
   charges: 'Transaction not found',
   withdrawals: 'Withdrawal not found',
@@ -181,8 +181,8 @@ const routes = new Map(
 )
 
 /** Returns problems of the tables above, each with what to do. */
-export function tableProblems(): string[] {
-  const rows = Object.keys({ ...API, ...PAGES, ...DOORS })
+export function findTableProblems(): string[] {
+  const rows = Object.keys({ ...API_ROWS, ...PAGE_ROWS, ...ACCOUNTLESS_ROWS })
   return [
     ...[...routes.keys()]
       .filter(name => !rows.includes(name))
@@ -193,43 +193,45 @@ export function tableProblems(): string[] {
   ]
 }
 
-function describe<Method extends string, Allow>([name, row]: [string, More<Allow>]) {
+function makeOperation<Method extends string, Allow>([name, row]: [string, DetailedRow<Allow>]) {
   const [method = '', path = ''] = name.split(' ')
   const { body, query } = (routes.get(name) as Endpoint | undefined)?.declared ?? {}
-  const missing = MISSING[/(\w+)\/\[id\]/.exec(path)?.[1] ?? '']
-  const asked = query && `?${new URLSearchParams(sampleOf(query) as Record<string, string>)}`
+  const missing = NOT_FOUND_MESSAGES[/(\w+)\/\[id\]/.exec(path)?.[1] ?? '']
+  const queryString = query && `?${new URLSearchParams(sampleOf(query) as Record<string, string>)}`
   return {
     method: method as Method,
     path,
     ...(body ? { body: sampleOf(body.test) } : {}),
-    ...(asked && asked !== '?' ? { query: asked } : {}),
+    ...(queryString && queryString !== '?' ? { query: queryString } : {}),
     ...(missing ? { missing } : {}),
     ...row,
   }
 }
 
-function isLong<Allow>(row: Row<Allow>): row is More<Allow> {
+function isDetailed<Allow>(row: Row<Allow>): row is DetailedRow<Allow> {
   return typeof row === 'object' && row !== null && 'allow' in row
 }
 
-export const OPERATIONS: Operation[] = Object.entries(API).map(([name, row]) => {
-  const { allow, ...more } = isLong(row) ? row : { allow: row }
-  return describe([name, { ...more, allow: [allow].flat() }])
+export const OPERATIONS: Operation[] = Object.entries(API_ROWS).map(([name, row]) => {
+  const { allow, ...more } = isDetailed(row) ? row : { allow: row }
+  return makeOperation([name, { ...more, allow: [allow].flat() }])
 })
 
-export const PAGE_OPERATIONS: PageOperation[] = Object.entries(PAGES).map(([name, row]) =>
-  describe([name, isLong(row) ? row : { allow: row }]),
+export const PAGE_OPERATIONS: PageOperation[] = Object.entries(PAGE_ROWS).map(([name, row]) =>
+  makeOperation([name, isDetailed(row) ? row : { allow: row }]),
 )
 
-export const DOOR_OPERATIONS: DoorOperation[] = Object.entries(DOORS).map(([name, proof]) => {
-  const [method = '', path = ''] = name.split(' ')
-  return {
-    method: method as DoorOperation['method'],
-    path,
-    who: path.split('/')[1] as DoorOperation['who'],
-    takesProof: proof === 'with proof',
-  }
-})
+export const ACCOUNTLESS_OPERATIONS: AccountlessOperation[] = Object.entries(ACCOUNTLESS_ROWS).map(
+  ([name, proof]) => {
+    const [method = '', path = ''] = name.split(' ')
+    return {
+      method: method as AccountlessOperation['method'],
+      path,
+      audience: path.split('/')[1] as AccountlessOperation['audience'],
+      requiresProof: proof === 'with proof',
+    }
+  },
+)
 
 export const PAGE_PATHS = [...new Set(PAGE_OPERATIONS.map(({ path }) => path))]
 

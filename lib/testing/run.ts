@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { inheritedEnv } from '#lib/base/env.ts'
 
 /** Runs a program to its end with inherited output; returns its exit code. */
-export async function run(
+export async function runProgram(
   program: string,
   args: string[],
   settings: Record<string, string> = {},

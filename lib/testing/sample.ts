@@ -4,21 +4,21 @@ import { CANARY } from '#lib/testing/canary.ts'
 /** Chooses where a schema has alternatives. */
 export interface Chooser {
   pick<T>(list: readonly T[]): T
-  between(least: number, most: number): number
+  between(min: number, max: number): number
   some<T>(list: readonly T[]): T[]
 }
 
 /** Deterministic: the first and smallest of everything, and nothing optional. */
-export const FIRST: Chooser = {
+export const FIRST_CHOICE: Chooser = {
   pick: <T>(list: readonly T[]) => list[0] as T,
-  between: least => least,
+  between: min => min,
   some: () => [],
 }
 
-type Shape = Record<string, unknown>
+type JsonSchema = Record<string, unknown>
 
 /** Values that a schema cannot describe, by field name. */
-const FIELDS: Record<string, unknown> = {
+const FIELD_SAMPLES: Record<string, unknown> = {
   client_doc: CANARY.formattedDocument,
   client_email: 'ana@example.com',
   email: 'ana@example.com',
@@ -30,51 +30,56 @@ const FIELDS: Record<string, unknown> = {
   webhook_url: 'http://127.0.0.1:9/hook',
 }
 
-const shapes = new WeakMap<z.ZodType, Shape>()
+const jsonSchemas = new WeakMap<z.ZodType, JsonSchema>()
 
-function shapeOf(schema: z.ZodType): Shape {
-  const known = shapes.get(schema)
-  const shape = known ?? (z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Shape)
-  shapes.set(schema, shape)
+function jsonSchemaOf(schema: z.ZodType): JsonSchema {
+  const known = jsonSchemas.get(schema)
+  const shape =
+    known ?? (z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema)
+  jsonSchemas.set(schema, shape)
   return shape
 }
 
 /** Makes a valid body or query from the schema that an endpoint declares. */
 export function sampleOf(
   schema: z.ZodType,
-  chooser: Chooser = FIRST,
+  chooser: Chooser = FIRST_CHOICE,
   named: Record<string, unknown> = {},
 ): Record<string, unknown> {
-  const json = shapeOf(schema)
+  const json = jsonSchemaOf(schema)
   const sample = sampleObject(json, json, chooser)
   const replaced = Object.keys(sample).filter(name => name in named)
   return { ...sample, ...Object.fromEntries(replaced.map(name => [name, named[name]])) }
 }
 
-function sampleObject(given: Shape, root: Shape, chooser: Chooser): Record<string, unknown> {
-  const { properties = {}, required = [], oneOf, anyOf } = find(given, root)
-  const options = (oneOf ?? anyOf) as Shape[] | undefined
+function sampleObject(
+  schema: JsonSchema,
+  root: JsonSchema,
+  chooser: Chooser,
+): Record<string, unknown> {
+  const { properties = {}, required = [], oneOf, anyOf } = resolveReference(schema, root)
+  const options = (oneOf ?? anyOf) as JsonSchema[] | undefined
   if (options) return sampleObject(chooser.pick(options), root, chooser)
-  const parts = Object.entries(properties as Record<string, Shape>)
-  const isRequired = ([name]: [string, Shape]) => (required as string[]).includes(name)
+  const parts = Object.entries(properties as Record<string, JsonSchema>)
+  const isRequired = ([name]: [string, JsonSchema]) => (required as string[]).includes(name)
   const optional = chooser.some(parts.filter(part => !isRequired(part)))
   return Object.fromEntries(
     [...parts.filter(isRequired), ...optional].map(([name, part]) => [
       name,
-      FIELDS[name] ?? sampleValue(part, root, chooser),
+      FIELD_SAMPLES[name] ?? sampleValue(part, root, chooser),
     ]),
   )
 }
 
-function sampleValue(given: Shape, root: Shape, chooser: Chooser): unknown {
-  const shape = find(given, root)
+function sampleValue(schema: JsonSchema, root: JsonSchema, chooser: Chooser): unknown {
+  const shape = resolveReference(schema, root)
   const { examples, enum: choices, items, type, minimum, maximum, pattern, maxLength } = shape
   if (shape.const !== undefined) return shape.const
   if (Array.isArray(choices)) return chooser.pick(choices)
   if (Array.isArray(examples)) return examples[0]
-  const options = (shape.oneOf ?? shape.anyOf) as Shape[] | undefined
+  const options = (shape.oneOf ?? shape.anyOf) as JsonSchema[] | undefined
   if (options) return sampleValue(chooser.pick(options), root, chooser)
-  if (items) return [sampleValue(items as Shape, root, chooser)]
+  if (items) return [sampleValue(items as JsonSchema, root, chooser)]
   if (type === 'boolean') return chooser.pick([true, false])
   if (type === 'integer' || type === 'number') {
     const least = Math.max(Number(minimum ?? 1), 1)
@@ -90,7 +95,7 @@ function sampleValue(given: Shape, root: Shape, chooser: Chooser): unknown {
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-function find(shape: Shape, root: Shape): Shape {
+function resolveReference(shape: JsonSchema, root: JsonSchema): JsonSchema {
   const name = String(shape.$ref ?? '').replace('#/$defs/', '')
-  return (root.$defs as Record<string, Shape> | undefined)?.[name] ?? shape
+  return (root.$defs as Record<string, JsonSchema> | undefined)?.[name] ?? shape
 }

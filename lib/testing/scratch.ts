@@ -7,32 +7,34 @@ const { TEST_ON_DISK } = process.env
 
 const MEMORY = '/dev/shm'
 /** One run's databases take about 1 GB. */
-const ROOM_MIN_BYTES = 4 * 1024 ** 3
+const FREE_BYTES_MIN = 4 * 1024 ** 3
 
 /**
  * Makes a folder for a PostgreSQL of the tests, in memory if there is room: on disk each commit
  * waits some milliseconds. PostgreSQL's settings stay as in production.
  */
-export function makeScratch(prefix: string): string {
-  const folder = mkdtempSync(join(hasMemory() ? MEMORY : tmpdir(), prefix))
+export function makeScratchFolder(prefix: string): string {
+  const folder = mkdtempSync(join(isMemoryUsable() ? MEMORY : tmpdir(), prefix))
   // As root, PostgreSQL runs as another user, who must be able to enter.
   chmodSync(folder, 0o755)
   return folder
 }
 
-function hasMemory(): boolean {
+function isMemoryUsable(): boolean {
   if (TEST_ON_DISK) return false
   try {
     const { bavail, bsize } = statfsSync(MEMORY)
-    return bavail * bsize >= ROOM_MIN_BYTES && mayRunPrograms()
+    return bavail * bsize >= FREE_BYTES_MIN && isMemoryExecutable()
   } catch {
     return false
   }
 }
 
 /** PostgreSQL's programs may be copied there; containers often mount it noexec. */
-function mayRunPrograms(): boolean {
+function isMemoryExecutable(): boolean {
   const mounts = readFileSync('/proc/mounts', 'utf8').split('\n')
-  const options = mounts.map(line => line.split(' ')).findLast(([, place]) => place === MEMORY)?.[3]
+  const options = mounts
+    .map(line => line.split(' '))
+    .findLast(([, mountPoint]) => mountPoint === MEMORY)?.[3]
   return options !== undefined && !options.split(',').includes('noexec')
 }

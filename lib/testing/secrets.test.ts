@@ -16,7 +16,7 @@ const COMPARED = [
   new RegExp(`\\.(?:equals|compare|localeCompare|includes|indexOf|is)\\([^)]*${SECRET}`, 'i'),
 ]
 /** SQL must look up the hash, not the secret. */
-const ASKED_FOR = /\w = \$\{(?:[\w.]*\.)?(?:token|secret|password|bearer|authorization)\}/i
+const SQL_COMPARISON = /\w = \$\{(?:[\w.]*\.)?(?:token|secret|password|bearer|authorization)\}/i
 
 /** Expressions with such a name that are not secrets. */
 const KNOWN = [
@@ -29,7 +29,7 @@ function findComparisons(text: string): string[] {
   return text
     .split('\n')
     .filter(line => !/^\s*(\/\/|\*|\/\*)/.test(line))
-    .filter(line => COMPARED.some(rule => rule.test(line)) || ASKED_FOR.test(line))
+    .filter(line => COMPARED.some(rule => rule.test(line)) || SQL_COMPARISON.test(line))
     .filter(line => !KNOWN.some(known => line.includes(known)))
     .map(line => line.trim())
 }

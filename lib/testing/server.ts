@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inheritedEnv } from '#lib/base/env.ts'
-import { makeScratch } from '#lib/testing/scratch.ts'
+import { makeScratchFolder } from '#lib/testing/scratch.ts'
 
 const START_MAX_MS = 60_000
 
@@ -22,8 +22,8 @@ export async function withServer<T>(
   logFile: string,
   work: (settings: Record<string, string>) => Promise<T>,
 ): Promise<T> {
-  const folder = makeScratch('troco-e2e-')
-  const port = await freePort()
+  const folder = makeScratchFolder('troco-e2e-')
+  const port = await findFreePort()
   const settings = {
     PORT: String(port),
     TROCO_DATA: folder,
@@ -42,7 +42,7 @@ export async function withServer<T>(
   )
   const ended = once(child, 'exit')
   try {
-    await waitFor(`http://localhost:${port}/readyz`, child)
+    await waitUntilReady(`http://localhost:${port}/readyz`, child)
     const demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'))
     return await work({
       E2E_BASE_URL: `http://localhost:${port}`,
@@ -62,7 +62,7 @@ export async function withServer<T>(
 }
 
 /** Below the kernel's ephemeral ports, so that no other process is assigned it meanwhile. */
-export async function freePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 10_000)
     const probe = createServer().listen(port, '127.0.0.1')
@@ -75,11 +75,11 @@ export async function freePort(): Promise<number> {
   }
 }
 
-async function waitFor(address: string, child: ChildProcess): Promise<void> {
+async function waitUntilReady(address: string, child: ChildProcess): Promise<void> {
   for (const began = Date.now(); Date.now() - began < START_MAX_MS; ) {
     if (child.exitCode !== null) break
-    const answer = await fetch(address).catch(() => null)
-    if (answer?.ok) return
+    const response = await fetch(address).catch(() => null)
+    if (response?.ok) return
     await sleep(100)
   }
   throw new Error('The server did not come up: what it said stands above')

@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
-import { migrateRun } from '#lib/testing/database.ts'
-import { makeScratch } from '#lib/testing/scratch.ts'
+import { prepareTemplateDatabase } from '#lib/testing/database.ts'
+import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 
@@ -10,27 +10,27 @@ import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 export const TEST_LOG = resolve('.cache/test.log')
 
 /** Starts and migrates one PostgreSQL per run, unless no test of the run uses the database. */
-export default async function openStage(): Promise<() => Promise<void>> {
+export default async function setUpRun(): Promise<() => Promise<void>> {
   if (!process.env.TEST_SEED) process.stdout.write(`TEST_SEED=${chooseSeed()}\n`)
   if (process.env.TEST_DATABASE === 'none') {
-    supply()
+    setEnvironment()
     return async () => {}
   }
-  const folder = makeScratch('troco-test-')
+  const folder = makeScratchFolder('troco-test-')
   const embedded = await openEmbedded({
     dataFolder: folder,
     password: 'only-for-this-run',
     settings: { max_connections: '300' },
   })
-  await migrateRun(embedded.url)
-  supply({ DATABASE_URL: embedded.url })
+  await prepareTemplateDatabase(embedded.url)
+  setEnvironment({ DATABASE_URL: embedded.url })
   return async () => {
     await embedded.release()
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function supply(settings: Record<string, string> = {}): void {
+function setEnvironment(settings: Record<string, string> = {}): void {
   mkdirSync('.cache', { recursive: true })
   Object.assign(process.env, {
     TROCO_ENV: 'local',

@@ -9,22 +9,22 @@ import {
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 import type { NewPasskey, PasskeyProof } from '#lib/services/people/schema.ts'
 
-interface Asked {
+interface PasskeyChallenge {
   challenge: string
   options: { challenge: string }
 }
 
 /** Deviations from an honest device. */
-interface Twist {
+interface Tampering {
   origin?: string
   counter?: number
   isVerified?: boolean
   isForged?: boolean
 }
 
-const USER_IS_THERE = 1
-const USER_IS_VERIFIED = 4
-const HOLDS_KEY = 64
+const USER_PRESENT = 1
+const USER_VERIFIED = 4
+const HAS_ATTESTED_DATA = 64
 
 interface DeviceKey {
   id: Buffer
@@ -35,19 +35,22 @@ interface DeviceKey {
 export function makeSoftwareKey(origin: string, { id, privateKey } = newDeviceKey()) {
   const publicKey = createPublicKey(privateKey)
   const credential = { id: id.toString('base64url'), rawId: id.toString('base64url') }
-  const kept = { ...credential, type: 'public-key' as const, clientExtensionResults: {} }
+  const common = { ...credential, type: 'public-key' as const, clientExtensionResults: {} }
 
-  function says(twist: Twist, extra = 0): Buffer {
+  function buildAuthenticatorData(tampering: Tampering, extraFlags = 0): Buffer {
     const counter = Buffer.alloc(4)
-    counter.writeUInt32BE(twist.counter ?? 0)
-    const verified = (twist.isVerified ?? true) ? USER_IS_VERIFIED : 0
-    const flags = Buffer.from([USER_IS_THERE | verified | extra])
-    return Buffer.concat([hash(new URL(twist.origin ?? origin).hostname), flags, counter])
+    counter.writeUInt32BE(tampering.counter ?? 0)
+    const verified = (tampering.isVerified ?? true) ? USER_VERIFIED : 0
+    const flags = Buffer.from([USER_PRESENT | verified | extraFlags])
+    return Buffer.concat([hash(new URL(tampering.origin ?? origin).hostname), flags, counter])
   }
 
   return {
     id: credential.id,
-    make({ challenge, options }: Asked, twist: Twist = {}): Omit<NewPasskey, 'name'> {
+    register(
+      { challenge, options }: PasskeyChallenge,
+      tampering: Tampering = {},
+    ): Omit<NewPasskey, 'name'> {
       const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
       const cose = isoCBOR.encode(
         new Map<number, number | Uint8Array>([
@@ -58,7 +61,12 @@ export function makeSoftwareKey(origin: string, { id, privateKey } = newDeviceKe
           [-3, bytes(y)],
         ]),
       )
-      const lead = [says(twist, HOLDS_KEY), Buffer.alloc(16), Buffer.from([0, id.length]), id]
+      const lead = [
+        buildAuthenticatorData(tampering, HAS_ATTESTED_DATA),
+        Buffer.alloc(16),
+        Buffer.from([0, id.length]),
+        id,
+      ]
       const authData = new Uint8Array(Buffer.concat([...lead, cose]))
       const attestation = new Map<string, unknown>([
         ['fmt', 'none'],
@@ -66,28 +74,31 @@ export function makeSoftwareKey(origin: string, { id, privateKey } = newDeviceKe
         ['authData', authData],
       ])
       const response = {
-        clientDataJSON: clientData('webauthn.create', options, twist.origin ?? origin),
+        clientDataJSON: clientData('webauthn.create', options, tampering.origin ?? origin),
         attestationObject: encode(
           isoCBOR.encode(attestation as Parameters<typeof isoCBOR.encode>[0]),
         ),
         transports: ['internal'],
       }
-      return { challenge, passkey: { ...kept, response } }
+      return { challenge, passkey: { ...common, response } }
     },
-    show({ challenge, options }: Asked, twist: Twist = {}): PasskeyProof {
-      const clientDataJSON = clientData('webauthn.get', options, twist.origin ?? origin)
-      const authenticatorData = says(twist)
+    authenticate(
+      { challenge, options }: PasskeyChallenge,
+      tampering: Tampering = {},
+    ): PasskeyProof {
+      const clientDataJSON = clientData('webauthn.get', options, tampering.origin ?? origin)
+      const authenticatorData = buildAuthenticatorData(tampering)
       const signed = Buffer.concat([
         authenticatorData,
         hash(Buffer.from(clientDataJSON, 'base64url')),
       ])
-      const signature = sign('sha256', twist.isForged ? randomBytes(9) : signed, privateKey)
+      const signature = sign('sha256', tampering.isForged ? randomBytes(9) : signed, privateKey)
       const response = {
         clientDataJSON,
         authenticatorData: encode(authenticatorData),
         signature: encode(signature),
       }
-      return { challenge, passkey: { ...kept, response } }
+      return { challenge, passkey: { ...common, response } }
     },
   }
 }
@@ -97,7 +108,11 @@ function newDeviceKey(): DeviceKey {
   return { id: randomBytes(16), privateKey }
 }
 
-function clientData(type: string, { challenge }: Asked['options'], origin: string): string {
+function clientData(
+  type: string,
+  { challenge }: PasskeyChallenge['options'],
+  origin: string,
+): string {
   return encode(Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false })))
 }
 

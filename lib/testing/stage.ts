@@ -14,7 +14,7 @@ import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { CANARY } from '#lib/testing/canary.ts'
-import { holdToDocument } from '#lib/testing/conformity.ts'
+import { validateResponses } from '#lib/testing/conformity.ts'
 import { makeDatabase } from '#lib/testing/database.ts'
 import type { Document } from '#lib/testing/strict.ts'
 
@@ -31,8 +31,8 @@ export async function makeToken(
   options: { permissions?: Permission[]; expiresAt?: Date } = {},
 ): Promise<string> {
   const permissions = options.permissions ?? [...PERMISSIONS]
-  const wanted = { accountId, mode: 'test' as const, name: 'test', permissions }
-  return (await issueToken({ ...wanted, expiresAt: options.expiresAt }, ACTOR)).token
+  const tokenOptions = { accountId, mode: 'test' as const, name: 'test', permissions }
+  return (await issueToken({ ...tokenOptions, expiresAt: options.expiresAt }, ACTOR)).token
 }
 
 export const CHARGE = {
@@ -47,7 +47,7 @@ export function openCharge(merchant: Account, amount = CHARGE.amount): Promise<C
 }
 
 /** Gives a merchant a balance as in reality: through a paid charge. */
-export async function receive(merchant: Account, amount: number): Promise<void> {
+export async function fundMerchant(merchant: Account, amount: number): Promise<void> {
   const { id } = await openCharge(merchant, amount)
   await simulateCharge(merchant.id, id, 'paid')
 }
@@ -81,8 +81,8 @@ export interface Api {
  */
 export async function startApi(): Promise<Api> {
   // With vitest.lane.config.ts all tests share the built product in a process of its own.
-  const given = process.env.E2E_API_URL
-  if (given) return { url: given, close: disconnect }
+  const laneUrl = process.env.E2E_API_URL
+  if (laneUrl) return { url: laneUrl, close: disconnect }
   const front = await createFront(async (_request, response) => {
     response.writeHead(404).end()
   })
@@ -91,7 +91,7 @@ export async function startApi(): Promise<Api> {
   const { port } = front.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
   const document = await fetch(`${url}/api/openapi.json`)
-  const listProblems = holdToDocument(front, (await document.json()) as Document)
+  const listProblems = validateResponses(front, (await document.json()) as Document)
   const close = async () => {
     front.closeAllConnections()
     front.close()
@@ -101,7 +101,11 @@ export async function startApi(): Promise<Api> {
   return { url, close }
 }
 
-export async function openApi(): Promise<{ api: Api; merchant: Account; token: string }> {
+export async function startApiWithMerchant(): Promise<{
+  api: Api
+  merchant: Account
+  token: string
+}> {
   const merchant = await makeMerchant()
   return { api: await startApi(), merchant, token: await makeToken(merchant.id) }
 }

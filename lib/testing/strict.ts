@@ -11,44 +11,44 @@ export interface Document {
 const SCHEMAS = '#/components/schemas/'
 
 /** Validates literally: additional properties, which clients must accept, are errors here. */
-export function strictly(document: Document): (schema: Json) => ValidateFunction {
+export function makeStrictValidator(document: Document): (schema: Json) => ValidateFunction {
   const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true })
   ajv.addKeyword('discriminator')
   formats.default(ajv)
   const { schemas } = document.components
-  const parts = new Set(partsOf(schemas))
+  const parts = new Set(listParts(schemas))
   for (const [name, schema] of Object.entries(schemas)) {
-    ajv.addSchema(close(schema, parts.has(SCHEMAS + name)) as Json, SCHEMAS + name)
+    ajv.addSchema(closeSchema(schema, parts.has(SCHEMAS + name)) as Json, SCHEMAS + name)
   }
-  const made = new Map<Json, ValidateFunction>()
+  const compiled = new Map<Json, ValidateFunction>()
   return schema => {
-    const known = made.get(schema) ?? ajv.compile(close(schema) as Json)
-    made.set(schema, known)
+    const known = compiled.get(schema) ?? ajv.compile(closeSchema(schema) as Json)
+    compiled.set(schema, known)
     return known
   }
 }
 
 /** Returns schemas that are used only within allOf; the schema around them is closed instead. */
-function partsOf(value: unknown): string[] {
+function listParts(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   const { allOf = [] } = value as { allOf?: { $ref?: string }[] }
-  return [...allOf.map(({ $ref = '' }) => $ref), ...Object.values(value).flatMap(partsOf)]
+  return [...allOf.map(({ $ref = '' }) => $ref), ...Object.values(value).flatMap(listParts)]
 }
 
-function close(schema: unknown, isPart = false): unknown {
-  if (Array.isArray(schema)) return schema.map(one => close(one, isPart))
+function closeSchema(schema: unknown, isPart = false): unknown {
+  if (Array.isArray(schema)) return schema.map(one => closeSchema(one, isPart))
   if (typeof schema !== 'object' || schema === null) return schema
   const closed: Json = { ...schema }
   for (const key of ['items', 'oneOf', 'anyOf', 'additionalProperties']) {
-    if (key in closed) closed[key] = close(closed[key])
+    if (key in closed) closed[key] = closeSchema(closed[key])
   }
   if (closed.allOf) {
-    closed.allOf = close(closed.allOf, true)
+    closed.allOf = closeSchema(closed.allOf, true)
     closed.type = 'object'
     closed.unevaluatedProperties = false
   }
   if (closed.properties) {
-    const named = Object.entries(closed.properties).map(([name, part]) => [name, close(part)])
+    const named = Object.entries(closed.properties).map(([name, part]) => [name, closeSchema(part)])
     closed.properties = Object.fromEntries(named)
     if (!isPart) closed.additionalProperties ??= false
   }

@@ -11,7 +11,7 @@ export const LEASE_SECONDS = 2
 export interface WorkerProcess {
   kill: () => Promise<void>
   /** Sends SIGTERM and returns the exit code. */
-  end: () => Promise<number | null>
+  stop: () => Promise<number | null>
 }
 
 export async function startWorkerProcess(): Promise<WorkerProcess> {
@@ -45,7 +45,7 @@ export async function startWorkerProcess(): Promise<WorkerProcess> {
       child.kill('SIGKILL')
       await ended
     },
-    async end() {
+    async stop() {
       child.kill('SIGTERM')
       const [code] = await ended
       return code

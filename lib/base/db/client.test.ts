@@ -9,8 +9,8 @@ import { connect, type Database, db, disconnect } from '#lib/base/db/client.ts'
 import { migrate } from '#lib/base/db/migrate.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { isDatabaseUnavailable } from '#lib/base/errors.ts'
-import { cleanUp, kill, livingIn, makeFolder, open } from '#lib/testing/embedded.ts'
-import { freePort } from '#lib/testing/server.ts'
+import { cleanUp, findProcessesIn, kill, makeFolder, openForTest } from '#lib/testing/embedded.ts'
+import { findFreePort } from '#lib/testing/server.ts'
 import { makeDatabase, makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
 /** Maximum duration of a request while the database does not respond, the 503 included. */
@@ -110,13 +110,13 @@ describe('a pool with all connections busy', () => {
 test('the API needs no restart after the database hangs, dies and comes back', async () => {
   const dataFolder = makeFolder()
   // Used again after the restart; freePort stays outside the kernel's ephemeral range.
-  const port = `${await freePort()}`
-  const embedded = await open(dataFolder, { settings: { port } })
+  const port = `${await findFreePort()}`
+  const embedded = await openForTest(dataFolder, { settings: { port } })
   await migrate(embedded.url)
   const request = await startApiProcess(embedded.url, 4)
   expect(await request()).toMatchObject(OK_RESPONSE)
 
-  const frozen = livingIn(embedded.location)
+  const frozen = findProcessesIn(embedded.location)
   for (const pid of frozen) process.kill(pid, 'SIGSTOP')
   const requests = [request(), request(), sleep(1_000).then(request)]
   await sleep(6_000)
@@ -125,9 +125,9 @@ test('the API needs no restart after the database hangs, dies and comes back', a
   expect(await request()).toMatchObject(OK_RESPONSE)
 
   process.kill(embedded.pid, 'SIGKILL')
-  await expect.poll(() => livingIn(embedded.location), { timeout: 5_000 }).toEqual([])
+  await expect.poll(() => findProcessesIn(embedded.location), { timeout: 5_000 }).toEqual([])
   expectUnavailable(await Promise.all([request(), request(), request()]))
-  await open(dataFolder, { settings: { port } })
+  await openForTest(dataFolder, { settings: { port } })
   expect(await request()).toMatchObject(OK_RESPONSE)
 })
 

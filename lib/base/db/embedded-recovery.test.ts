@@ -7,12 +7,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import {
   cleanUp,
+  findProcessesIn,
   kill,
   killChildren,
-  livingIn,
   makeFolder,
-  open,
-  openElsewhere,
+  openForTest,
+  openInOtherProcess,
   query,
   runModule,
 } from '#lib/testing/embedded.ts'
@@ -31,10 +31,10 @@ async function expectRow({ url }: Embedded) {
 describe('after kill -9', () => {
   test('of all PostgreSQL processes, a committed row is still there', async () => {
     const dataFolder = makeFolder()
-    const killed = await open(dataFolder)
+    const killed = await openForTest(dataFolder)
     await commitRow(killed.url)
-    for (const pid of livingIn(killed.location)) process.kill(pid, 'SIGKILL')
-    const next = await open(dataFolder)
+    for (const pid of findProcessesIn(killed.location)) process.kill(pid, 'SIGKILL')
+    const next = await openForTest(dataFolder)
     expect(next).toMatchObject({ adopted: false })
     expect(next.pid).not.toBe(killed.pid)
     await expectRow(next)
@@ -42,15 +42,15 @@ describe('after kill -9', () => {
 
   test('of the postmaster, a backend that is still running is ended before the next start', async () => {
     const dataFolder = makeFolder()
-    const killed = await open(dataFolder)
+    const killed = await openForTest(dataFolder)
     await commitRow(killed.url)
     const busy = query(killed.url, 'DO $$ BEGIN LOOP END LOOP; END $$').catch(error => error)
     await expect
       .poll(() => query(killed.url, `SELECT 1 FROM pg_stat_activity WHERE query LIKE 'DO %'`))
       .toHaveLength(1)
     process.kill(killed.pid, 'SIGKILL')
-    const before = livingIn(killed.location)
-    const next = await open(dataFolder)
+    const before = findProcessesIn(killed.location)
+    const next = await openForTest(dataFolder)
     expect(before.filter(pid => pid !== killed.pid && readProcessIdentity(pid) !== null)).toEqual(
       [],
     )
@@ -60,20 +60,20 @@ describe('after kill -9', () => {
 
   test('of the process group that started it, the next process adopts PostgreSQL and can stop it', async () => {
     const dataFolder = makeFolder()
-    const { child, embedded } = await openElsewhere(dataFolder)
+    const { child, embedded } = await openInOtherProcess(dataFolder)
     await commitRow(embedded.url)
     await kill(child, true)
-    const next = await open(dataFolder)
+    const next = await openForTest(dataFolder)
     expect(next).toMatchObject({ adopted: true, pid: embedded.pid, url: embedded.url })
     await expectRow(next)
     await next.release()
-    expect(livingIn(next.location)).toEqual([])
+    expect(findProcessesIn(next.location)).toEqual([])
   })
 
   test('during initdb, the unfinished folder is never used as data', async () => {
     const dataFolder = makeFolder()
     const leftovers = () => readdirSync(dataFolder).filter(name => name.includes('.new-'))
-    const opening = openElsewhere(dataFolder).catch(error => error.message)
+    const opening = openInOtherProcess(dataFolder).catch(error => error.message)
     await expect.poll(leftovers, { interval: 2, timeout: 5_000 }).not.toEqual([])
     const [folder = ''] = leftovers()
     await expect
@@ -82,15 +82,15 @@ describe('after kill -9', () => {
     await killChildren()
     expect(await opening).toMatch(/ended without opening/)
     expect(existsSync(join(dataFolder, 'postgres'))).toBe(false)
-    const next = await open(dataFolder)
+    const next = await openForTest(dataFolder)
     await commitRow(next.url)
     await next.release()
     const reopen = async () => {
-      await (await open(dataFolder)).release()
+      await (await openForTest(dataFolder)).release()
       return leftovers()
     }
     await expect.poll(reopen, { timeout: 5_000 }).toEqual([])
-    await expectRow(await open(dataFolder))
+    await expectRow(await openForTest(dataFolder))
   })
 
   test('of the process that holds the lock, the lock is free at once', async () => {
@@ -115,7 +115,7 @@ describe('after kill -9', () => {
 describe('a stored pid counts only for the process that wrote it', () => {
   test('users that died or whose pid was reused do not keep PostgreSQL running', async () => {
     const dataFolder = makeFolder()
-    const embedded = await open(dataFolder)
+    const embedded = await openForTest(dataFolder)
     const users = join(dataFolder, 'postgres-users')
     const { pid: dead } = spawnSync('true')
     writeFileSync(join(users, `${dead}.dead`), readProcessIdentity(process.pid) ?? '')
@@ -123,15 +123,15 @@ describe('a stored pid counts only for the process that wrote it', () => {
     writeFileSync(join(users, `${process.ppid}.living`), readProcessIdentity(process.ppid) ?? '')
     await embedded.release()
     expect(readdirSync(users)).toEqual([`${process.ppid}.living`])
-    expect(livingIn(embedded.location)).toContain(embedded.pid)
+    expect(findProcessesIn(embedded.location)).toContain(embedded.pid)
     writeFileSync(join(users, `${process.ppid}.living`), 'another life')
     await embedded.release()
-    expect(livingIn(embedded.location)).toEqual([])
+    expect(findProcessesIn(embedded.location)).toEqual([])
   })
 
   test('a postmaster.pid of a dead, zombie or unrelated process does not prevent a start', async () => {
     const dataFolder = makeFolder()
-    const first = await open(dataFolder)
+    const first = await openForTest(dataFolder)
     await commitRow(first.url)
     await first.release()
     const { uid, gid } = statSync(first.location)
@@ -143,7 +143,7 @@ describe('a stored pid counts only for the process that wrote it', () => {
       for (const pid of [spawnSync('true').pid, zombie, parent.pid]) {
         const lines = [pid, first.location, 1_700_000_000, 5432, '', '127.0.0.1', '', 'ready', '']
         writeFileSync(join(first.location, 'postmaster.pid'), lines.join('\n'))
-        const next = await open(dataFolder)
+        const next = await openForTest(dataFolder)
         expect(next.adopted).toBe(false)
         await expectRow(next)
         await next.release()
@@ -157,6 +157,6 @@ describe('a stored pid counts only for the process that wrote it', () => {
 test('an existing empty data folder is used', async () => {
   const dataFolder = makeFolder()
   mkdirSync(join(dataFolder, 'postgres'))
-  const embedded = await open(dataFolder)
+  const embedded = await openForTest(dataFolder)
   expect(await query(embedded.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
 })

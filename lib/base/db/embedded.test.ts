@@ -14,7 +14,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { cleanUp, livingIn, makeFolder, open, openElsewhere, query } from '#lib/testing/embedded.ts'
+import {
+  cleanUp,
+  findProcessesIn,
+  makeFolder,
+  openForTest,
+  openInOtherProcess,
+  query,
+} from '#lib/testing/embedded.ts'
 import { openEmbedded } from './embedded.ts'
 import { findPostgresPackage, prepareBinaries } from './embedded-files.ts'
 
@@ -24,7 +31,7 @@ afterEach(cleanUp)
 
 describe('a new data folder', () => {
   test('gets the database troco with settings that protect money and payer data', async () => {
-    const { url, location, adopted } = await open(join(makeFolder(), 'new', 'data'))
+    const { url, location, adopted } = await openForTest(join(makeFolder(), 'new', 'data'))
     const expected = {
       fsync: 'on',
       full_page_writes: 'on',
@@ -54,7 +61,7 @@ describe('a new data folder', () => {
 
   test('refuses connections with a wrong password', async () => {
     const dataFolder = makeFolder()
-    const { url, location } = await open(dataFolder)
+    const { url, location } = await openForTest(dataFolder)
     const wrong = url.replace(/troco:.*@/, 'troco:guess@')
     await expect(query(wrong, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' })
     const refused = expect(openEmbedded({ dataFolder, password: 'guess' })).rejects
@@ -63,7 +70,7 @@ describe('a new data folder', () => {
   })
 
   test('keeps statements out of the log', async () => {
-    const { url, location } = await open(makeFolder())
+    const { url, location } = await openForTest(makeFolder())
     const failing = query(url, `SELECT 'payers-document' FROM missing_table`)
     await expect(failing).rejects.toMatchObject({ code: '42P01' })
     const [name = ''] = readdirSync(join(location, 'log'))
@@ -74,13 +81,13 @@ describe('a new data folder', () => {
 
   test('is created once when two processes open it at the same moment', async () => {
     const dataFolder = makeFolder()
-    const both = await Promise.all([openElsewhere(dataFolder), openElsewhere(dataFolder)])
+    const both = await Promise.all([openInOtherProcess(dataFolder), openInOtherProcess(dataFolder)])
     expect(both.map(({ embedded }) => embedded.adopted).sort()).toEqual([false, true])
     expect(both.flatMap(({ progress }) => progress)).toHaveLength(1)
     for (const { embedded } of both) {
       expect(await query(embedded.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
     }
-    const third = await open(dataFolder)
+    const third = await openForTest(dataFolder)
     expect(both.map(({ embedded }) => embedded.pid)).toEqual([third.pid, third.pid])
   })
 })
@@ -88,18 +95,18 @@ describe('a new data folder', () => {
 describe('releasing PostgreSQL', () => {
   test('leaves it to other users; the last one stops all its processes', async () => {
     const dataFolder = makeFolder()
-    const first = await open(dataFolder)
-    const second = await open(dataFolder)
+    const first = await openForTest(dataFolder)
+    const second = await openForTest(dataFolder)
     expect(second).toMatchObject({ adopted: true, pid: first.pid, url: first.url })
     await first.release()
     expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
     await second.release()
-    expect(livingIn(first.location)).toEqual([])
+    expect(findProcessesIn(first.location)).toEqual([])
     expect(existsSync(join(first.location, 'postmaster.pid'))).toBe(false)
   })
 
   test('does not wait for clients that stay connected', async () => {
-    const embedded = await open(makeFolder())
+    const embedded = await openForTest(makeFolder())
     const sleeping = query(embedded.url, 'SELECT pg_sleep(60)').catch(error => error.code)
     await expect
       .poll(() =>
@@ -112,20 +119,20 @@ describe('releasing PostgreSQL', () => {
       .toHaveLength(1)
     await embedded.release()
     expect(await sleeping).toBe('57P01')
-    expect(livingIn(embedded.location)).toEqual([])
+    expect(findProcessesIn(embedded.location)).toEqual([])
   })
 })
 
 describe('a problem that the operator must solve is reported in one line', () => {
   const expectRefusal = async (dataFolder: string, line: RegExp, settings = {}) => {
-    const error = await open(dataFolder, { settings }).catch(refusal => refusal)
+    const error = await openForTest(dataFolder, { settings }).catch(refusal => refusal)
     expect(error).toMatchObject({ code: 'setup_failed', message: expect.stringMatching(line) })
     expect(error.message).not.toContain('\n')
   }
 
   test('data of another PostgreSQL major version', async () => {
     const dataFolder = makeFolder()
-    await (await open(dataFolder)).release()
+    await (await openForTest(dataFolder)).release()
     writeFileSync(join(dataFolder, 'postgres', 'PG_VERSION'), '17\n')
     await expectRefusal(dataFolder, /PostgreSQL 17, but this version of Troco includes 18: run/)
   })
@@ -161,7 +168,7 @@ describe('a problem that the operator must solve is reported in one line', () =>
       max_wal_senders: '9',
       wal_level: 'minimal',
     })
-    expect(livingIn(join(dataFolder, 'postgres'))).toEqual([])
+    expect(findProcessesIn(join(dataFolder, 'postgres'))).toEqual([])
   })
 })
 
@@ -170,7 +177,7 @@ describe.skipIf(!isRoot)('as root (only root runs PostgreSQL as another user)', 
     const home = makeFolder()
     const dataFolder = join(home, 'data')
     chmodSync(home, 0o700)
-    const first = await open(dataFolder)
+    const first = await openForTest(dataFolder)
     await query(first.url, 'CREATE TABLE kept AS SELECT 1 AS one')
     await first.release()
     expect(first.location).toMatch(/^\/var\/lib\/troco\/[0-9a-f]+\/postgres$/)
@@ -178,7 +185,7 @@ describe.skipIf(!isRoot)('as root (only root runs PostgreSQL as another user)', 
     expect(statSync(home).mode & 0o777).toBe(0o700)
     chmodSync(home, 0o755)
     renameSync(dataFolder, join(home, 'moved'))
-    const second = await open(join(home, 'moved'))
+    const second = await openForTest(join(home, 'moved'))
     expect(second.location).toBe(first.location)
     expect(await query(second.url, 'SELECT one FROM kept')).toEqual([{ one: 1 }])
   })

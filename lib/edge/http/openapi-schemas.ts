@@ -19,12 +19,12 @@ export class Shapes {
   readonly #samples = new WeakMap<Json, Json>()
 
   convert(schema: z.ZodType, io: 'input' | 'output'): Json {
-    return this.#take(toJson(schema, io))
+    return this.#convert(toJson(schema, io))
   }
 
-  #take({ $schema: _, $defs = {}, ...own }: Json): Json {
+  #convert({ $schema: _, $defs = {}, ...own }: Json): Json {
     for (const [name, shape] of Object.entries($defs as Record<string, Json>)) {
-      const tidied = this.#tidy(shape)
+      const tidied = this.#simplify(shape)
       const known = this.shared[name] ?? tidied
       if (JSON.stringify(known) !== JSON.stringify(tidied)) {
         throw new Invariant(`Two different shapes are named ${name}`)
@@ -32,7 +32,7 @@ export class Shapes {
       this.shared[name] = tidied
       if (typeof shape.webhook === 'string') this.webhooks.set(shape.webhook, name)
     }
-    return this.#tidy(own)
+    return this.#simplify(own)
   }
 
   resolveRef(shape: Json): Json {
@@ -60,10 +60,10 @@ export class Shapes {
     return Object.fromEntries(named.map(([name, part]) => [name, this.exampleOf(part as Json)]))
   }
 
-  #tidy(given: Json): Json {
+  #simplify(given: Json): Json {
     const { like, sample, id: _, webhook: __, ...shape } = given
-    if (like) return { ...this.#take(like as Json), ...annotationsOf(shape) }
-    const tidied = (part: unknown) => this.#tidy(part as Json)
+    if (like) return { ...this.#convert(like as Json), ...annotationsOf(shape) }
+    const tidied = (part: unknown) => this.#simplify(part as Json)
     const { $ref, items, properties, additionalProperties: others } = shape
     if (typeof $ref === 'string') shape.$ref = $ref.replace('#/$defs/', SCHEMAS_PATH)
     if (items) shape.items = tidied(items)

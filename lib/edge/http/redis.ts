@@ -19,7 +19,7 @@ export class RedisLink {
   readonly #url: string
   #client: Client | undefined
   #retry: NodeJS.Timeout | undefined
-  #isAway = false
+  #isUnreachable = false
   #isClosed = false
 
   constructor(url: string) {
@@ -36,7 +36,7 @@ export class RedisLink {
     if (!client) throw new Error('Redis is not connected')
     try {
       const response = await withTimeout(client.eval(script, values))
-      this.#noteAnswer()
+      this.#markReachable()
       return response
     } catch (error) {
       this.#drop(client, error)
@@ -79,9 +79,9 @@ export class RedisLink {
     }
   }
 
-  #noteAnswer(): void {
-    if (!this.#isAway) return
-    this.#isAway = false
+  #markReachable(): void {
+    if (!this.#isUnreachable) return
+    this.#isUnreachable = false
     log().info('Redis reconnected, rate limits are shared again')
   }
 
@@ -90,8 +90,8 @@ export class RedisLink {
     if (this.#isClosed || this.#client !== client) return
     this.#client = undefined
     this.#retry = setTimeout(() => this.#connect(), RETRY_MS).unref()
-    if (this.#isAway) return
-    this.#isAway = true
+    if (this.#isUnreachable) return
+    this.#isUnreachable = true
     const reply = replyCode(error)
     log().warn({ err: error, reply }, 'Redis unavailable, rate limits are counted per process')
   }

@@ -12,7 +12,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { readEventRange } from '#lib/services/webhooks/queries.ts'
-import { addEndpoint, deliverAll, deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
+import { addEndpoint, createPaidCharge, deliverDue, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { openReceiver } from '#lib/testing/receiver.ts'
 import { expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
 
@@ -28,9 +28,9 @@ const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS)
 
 test('after 60 days an attempt loses its request and response bodies, but not its status', async () => {
   const receiver = await openReceiver()
-  await payAndTell(merchant, receiver.url)
-  await payAndTell(merchant, receiver.url)
-  await deliverAll()
+  await createPaidCharge(merchant, receiver.url)
+  await createPaidCharge(merchant, receiver.url)
+  await deliverDue()
   const [old] = await deliveriesOf(merchant)
   await db().deliveryAttempt.updateMany({
     where: { deliveryId: old?.id ?? '' },
@@ -47,7 +47,7 @@ test('after 60 days an attempt loses its request and response bodies, but not it
 test('after 90 days events are deleted with their deliveries, oldest first and without gaps', async () => {
   const other = await makeMerchant()
   await addEndpoint(other, 'http://127.0.0.1:9/none')
-  for (let count = 0; count < 4; count++) await payAndTell(other)
+  for (let count = 0; count < 4; count++) await createPaidCharge(other)
   await db().event.updateMany({
     where: { accountId: other.id, sequence: { in: [1, 2] } },
     data: { createdAt: daysAgo(91) },

@@ -6,7 +6,7 @@ import { onWake } from '#lib/base/db/wake.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { addEndpoint, deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
+import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { openReceiver, status } from '#lib/testing/receiver.ts'
 import { expectBalancedBooks, makeDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
@@ -149,7 +149,7 @@ describe('webhooks', () => {
     const shop = await makeMerchant()
     await addEndpoint(shop, `${receiver.url}/endpoint`)
     start()
-    await payAndTell(shop, `${receiver.url}/resource`)
+    await createPaidCharge(shop, `${receiver.url}/resource`)
     await expect.poll(() => receiver.calls.length, { timeout: 5_000 }).toBe(2)
     expect(receiver.calls.map(({ path }) => path).toSorted()).toEqual(['/endpoint', '/resource'])
     const delivered = { status: 'delivered', attempts: 1 }
@@ -162,8 +162,8 @@ describe('webhooks', () => {
     const receiver = await openReceiver()
     const shop = await makeMerchant()
     start()
-    for (let count = 0; count < 20; count++) await payAndTell(shop, hangs.url)
-    for (let count = 0; count < 20; count++) await payAndTell(shop, receiver.url)
+    for (let count = 0; count < 20; count++) await createPaidCharge(shop, hangs.url)
+    for (let count = 0; count < 20; count++) await createPaidCharge(shop, receiver.url)
     await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(20)
     expect(hangs.calls).toHaveLength(4)
     await hangs.close()
@@ -174,7 +174,7 @@ describe('webhooks', () => {
     const receiver = await openReceiver(() => {})
     const shop = await makeMerchant()
     const first = start()
-    await payAndTell(shop, receiver.url)
+    await createPaidCharge(shop, receiver.url)
     await expect.poll(() => receiver.calls.length, { timeout: 5_000 }).toBe(1)
     const began = Date.now()
     await first.stop()
@@ -182,7 +182,7 @@ describe('webhooks', () => {
     expect(await deliveriesOf(shop)).toMatchObject([
       { status: 'pending', lease: null, attempts: 0 },
     ])
-    receiver.say(status(200))
+    receiver.respondWith(status(200))
     start()
     await expect
       .poll(() => deliveriesOf(shop), { timeout: 5_000 })

@@ -134,18 +134,18 @@ async function runJob(job: Job, stopped: AbortSignal): Promise<void> {
 /** Interrupts a sleep when the job is woken, also if that happened during the last run. */
 class Alarm {
   readonly off: () => void
-  #rings = new AbortController()
+  #alarm = new AbortController()
 
   constructor(topic: Topic | undefined) {
-    this.off = topic ? onWake(topic, () => this.#rings.abort()) : () => {}
+    this.off = topic ? onWake(topic, () => this.#alarm.abort()) : () => {}
   }
 
   set(): void {
-    if (this.#rings.signal.aborted) this.#rings = new AbortController()
+    if (this.#alarm.signal.aborted) this.#alarm = new AbortController()
   }
 
   async sleep(durationMs: number, stopped: AbortSignal): Promise<void> {
-    const signal = AbortSignal.any([this.#rings.signal, stopped])
+    const signal = AbortSignal.any([this.#alarm.signal, stopped])
     await sleep(durationMs, undefined, { signal }).catch(() => {})
   }
 }

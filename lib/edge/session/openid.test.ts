@@ -10,7 +10,11 @@ import { authOptions } from '#lib/edge/session/options.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
-import { OPENID_CLIENT, openOpenidProvider, type Said } from '#lib/testing/openid-provider.ts'
+import {
+  OPENID_CLIENT,
+  openOpenidProvider,
+  type ProviderClaims,
+} from '#lib/testing/openid-provider.ts'
 
 // Next provides headers and cookies only during a request; this map is the browser's cookie jar.
 const cookieJar = vi.hoisted(() => new Map<string, string>())
@@ -42,7 +46,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   cookieJar.clear()
-  provider.tellApart({})
+  provider.setUserinfo({})
   ;[id, email] = [newId(), `ana-${newId()}@troco.example`]
   await db().user.create({ data: { id, email, name: 'Ana' } })
 })
@@ -88,7 +92,7 @@ function storeCookie(line: string): void {
 }
 
 /** Signs `who` in at the provider and returns the query of its redirect to Troco. */
-async function signInAtProvider(who: Said): Promise<Record<string, string>> {
+async function signInAtProvider(who: ProviderClaims): Promise<Record<string, string>> {
   provider.signIn(who)
   const { csrfToken = '' } = await callNextAuth('GET', 'csrf')
   const { redirect = '' } = await callNextAuth('POST', 'signin', {
@@ -99,7 +103,7 @@ async function signInAtProvider(who: Said): Promise<Record<string, string>> {
 }
 
 /** Completes the sign-in and returns the redirect and the user of the new session. */
-async function signInThroughProvider(who: Said) {
+async function signInThroughProvider(who: ProviderClaims) {
   const { redirect } = await callNextAuth('GET', 'callback', { query: await signInAtProvider(who) })
   const secret = cookieJar.get(cookieNames().session)
   return { redirect, userId: secret ? ((await readSession(secret))?.id ?? null) : null }
@@ -152,7 +156,7 @@ test('an unfinished sign-in leaves the current session valid, and signing out en
 
 test('an e-mail from the userinfo endpoint alone counts as well', async () => {
   const sub = newId()
-  provider.tellApart({ email, email_verified: true })
+  provider.setUserinfo({ email, email_verified: true })
   expect(await signInThroughProvider({ sub })).toMatchObject({ userId: id })
 })
 

@@ -21,7 +21,7 @@ import {
 import { hashPassword } from '#lib/services/people/password.ts'
 import { consumeCode } from '#lib/services/people/second-factor.ts'
 import { endSessionsOf, openSession } from '#lib/services/people/sessions.ts'
-import { appCode } from '#lib/testing/app-code.ts'
+import { generateTotp } from '#lib/testing/app-code.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
 import { inOwnDatabase } from '#lib/testing/stage.ts'
 
@@ -48,7 +48,7 @@ async function makeOwner(): Promise<FactorOwner> {
 async function makeUserWithApp() {
   const owner = await makeOwner()
   const { secret } = await beginAuthenticator(owner)
-  const codes = (await confirmAuthenticator(owner, appCode(secret))) ?? []
+  const codes = (await confirmAuthenticator(owner, generateTotp(secret))) ?? []
   await db().authenticator.update({ where: { userId: owner.id }, data: { lastCounter: 0 } })
   return { ...owner, secret, codes }
 }
@@ -56,7 +56,7 @@ async function makeUserWithApp() {
 async function makeUserWithPasskey() {
   const owner = await makeOwner()
   const key = makeSoftwareKey(ORIGIN)
-  const made = key.make(await beginPasskeyRegistration(owner, ORIGIN))
+  const made = key.register(await beginPasskeyRegistration(owner, ORIGIN))
   await addPasskey(owner, { name: 'Notebook', ...made })
   return { ...owner, key }
 }
@@ -77,7 +77,7 @@ const listSignIns = (actorId: string) =>
 
 /** Returns a code that the app does not show within two periods of now. */
 function wrongCode(secret: string): string {
-  const shown = [-2, -1, 0, 1, 2].map(periods => appCode(secret, periods))
+  const shown = [-2, -1, 0, 1, 2].map(periods => generateTotp(secret, periods))
   const codes = Array.from({ length: shown.length + 1 }, (_, nth) => `00000${nth}`)
   return codes.find(code => !shown.includes(code)) as string
 }
@@ -92,10 +92,10 @@ describe('with an authenticator app', () => {
       person: null,
       refusal: 'wrong_code',
     })
-    const said = await attemptSignIn({ challenge, code: appCode(secret) })
+    const said = await attemptSignIn({ challenge, code: generateTotp(secret) })
     expect(said.person).toMatchObject({ id, email })
     expect(await listSignIns(id)).toMatchObject([{ after: { by: 'code' } }])
-    const again = await attemptSignIn({ challenge, code: appCode(secret, 1) })
+    const again = await attemptSignIn({ challenge, code: generateTotp(secret, 1) })
     expect(again).toEqual({ person: null, refusal: 'challenge_ended' })
   })
 
@@ -107,7 +107,7 @@ describe('with an authenticator app', () => {
       refusals.push((await attemptSignIn({ challenge, code: wrongCode(secret) })).refusal)
     }
     expect(refusals).toEqual([...Array(4).fill('wrong_code'), 'challenge_ended'])
-    expect(await attemptSignIn({ challenge, code: appCode(secret) })).toEqual({
+    expect(await attemptSignIn({ challenge, code: generateTotp(secret) })).toEqual({
       person: null,
       refusal: 'challenge_ended',
     })
@@ -123,17 +123,17 @@ describe('with an authenticator app', () => {
     )
     expect(said.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
     const challenge = await openSecondStep(email)
-    await expect(attemptSignIn({ challenge, code: appCode(secret) })).rejects.toThrow(
+    await expect(attemptSignIn({ challenge, code: generateTotp(secret) })).rejects.toThrow(
       /^Throttled-\d+$/,
     )
   })
 
   test('of fifty uses of one code one succeeds, and earlier codes become invalid', async () => {
     const { id, secret } = await makeUserWithApp()
-    const code = appCode(secret, 1)
+    const code = generateTotp(secret, 1)
     const taken = await Promise.all(Array.from({ length: 50 }, () => consumeCode(id, code)))
     expect(taken.filter(kind => kind === 'code')).toHaveLength(1)
-    expect(await consumeCode(id, appCode(secret))).toBeNull()
+    expect(await consumeCode(id, generateTotp(secret))).toBeNull()
   })
 
   test('a clock may be off by half a minute and no more', async () => {
@@ -144,14 +144,14 @@ describe('with an authenticator app', () => {
       [1, 'code'],
     ] as const) {
       const { id, secret } = await makeUserWithApp()
-      expect(await consumeCode(id, appCode(secret, periods)), `${periods}`).toBe(kind)
+      expect(await consumeCode(id, generateTotp(secret, periods)), `${periods}`).toBe(kind)
     }
   })
 
   test('an unconfirmed app requires no code, and its codes are refused', async () => {
     const owner = await makeOwner()
     const { secret } = await beginAuthenticator(owner)
-    expect(await consumeCode(owner.id, appCode(secret))).toBeNull()
+    expect(await consumeCode(owner.id, generateTotp(secret))).toBeNull()
     const { person } = await attemptSignIn({ email: owner.email, password: PASSWORD })
     expect(person).toMatchObject({ id: owner.id })
   })
@@ -160,7 +160,7 @@ describe('with an authenticator app', () => {
     const { id, email, secret } = await makeUserWithApp()
     const challenge = await openSecondStep(email)
     await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
-    expect((await attemptSignIn({ challenge, code: appCode(secret) })).person).toBeNull()
+    expect((await attemptSignIn({ challenge, code: generateTotp(secret) })).person).toBeNull()
     expect(await listSignIns(id)).toEqual([])
   })
 
@@ -172,10 +172,10 @@ describe('with an authenticator app', () => {
     expect(Buffer.from(await sealed()).includes(secret)).toBe(false)
     supplyEnv({ TROCO_SECRET: 'x'.repeat(32) + newId(), TROCO_SECRET_BEFORE: TROCO_SECRET })
     try {
-      expect(await consumeCode(id, appCode(secret))).toBe('code')
+      expect(await consumeCode(id, generateTotp(secret))).toBe('code')
       expect(await consumeCode(id, codes[0] ?? '')).toBe('recovery_code')
       supplyEnv({ TROCO_SECRET_BEFORE: '' })
-      expect(await consumeCode(id, appCode(secret, 1))).toBe('code')
+      expect(await consumeCode(id, generateTotp(secret, 1))).toBe('code')
     } finally {
       supplyEnv({ TROCO_SECRET, TROCO_SECRET_BEFORE: '' })
       // The mail about the used code is encrypted under the key that was just dropped.
@@ -216,18 +216,18 @@ describe('a recovery code', () => {
 })
 
 describe('with a passkey', () => {
-  const show = async (proof: ReturnType<ReturnType<typeof makeSoftwareKey>['show']>) =>
+  const show = async (proof: ReturnType<ReturnType<typeof makeSoftwareKey>['authenticate']>) =>
     attemptSignIn({ challenge: proof.challenge, passkey: JSON.stringify(proof.passkey) })
 
   test('it signs in alone and as a second factor', async () => {
     const { id, email, key } = await makeUserWithPasskey()
     expect(
-      (await show(key.show(await beginPasskeyAuthentication(ORIGIN, null)))).person,
+      (await show(key.authenticate(await beginPasskeyAuthentication(ORIGIN, null)))).person,
     ).toMatchObject({ id })
     expect((await attemptSignIn({ email, password: PASSWORD })).step?.methods).toEqual(['passkey'])
     const asked = await beginPasskeyAuthentication(ORIGIN, id)
     expect(asked.options.allowCredentials).toMatchObject([{ id: key.id }])
-    expect((await show(key.show(asked))).person).toMatchObject({ id })
+    expect((await show(key.authenticate(asked))).person).toMatchObject({ id })
     expect(await listSignIns(id)).toMatchObject([{ after: { by: 'passkey' } }, {}])
   })
 
@@ -235,16 +235,16 @@ describe('with a passkey', () => {
     const { key } = await makeUserWithPasskey()
     const stranger = await makeUserWithPasskey()
     const ask = () => beginPasskeyAuthentication(ORIGIN, null)
-    const used = key.show(await ask())
+    const used = key.authenticate(await ask())
     await show(used)
     const proofs = [
       used,
-      key.show(await ask(), { origin: 'http://evil.example' }),
-      key.show(await ask(), { isVerified: false }),
-      key.show(await ask(), { isForged: true }),
-      key.show(await beginPasskeyAuthentication(ORIGIN, stranger.id)),
-      makeSoftwareKey(ORIGIN).show(await ask()),
-      { ...key.show(await ask()), challenge: 'unknown' },
+      key.authenticate(await ask(), { origin: 'http://evil.example' }),
+      key.authenticate(await ask(), { isVerified: false }),
+      key.authenticate(await ask(), { isForged: true }),
+      key.authenticate(await beginPasskeyAuthentication(ORIGIN, stranger.id)),
+      makeSoftwareKey(ORIGIN).authenticate(await ask()),
+      { ...key.authenticate(await ask()), challenge: 'unknown' },
     ]
     for (const proof of proofs) {
       expect(await show(proof)).toEqual({ person: null, refusal: 'challenge_ended' })
@@ -256,7 +256,8 @@ describe('with a passkey', () => {
   test('a copied key is detected by a counter that does not increase', async () => {
     const { id, key } = await makeUserWithPasskey()
     const showAt = async (counter: number) =>
-      (await show(key.show(await beginPasskeyAuthentication(ORIGIN, null), { counter }))).person?.id
+      (await show(key.authenticate(await beginPasskeyAuthentication(ORIGIN, null), { counter })))
+        .person?.id
     expect(await showAt(5)).toBe(id)
     expect(await showAt(5)).toBeUndefined()
     expect(await showAt(4)).toBeUndefined()
@@ -273,22 +274,22 @@ describe('with a passkey', () => {
       'not an IP address',
     )
     const key = makeSoftwareKey(ORIGIN)
-    const made = key.make(await beginPasskeyRegistration(owner, ORIGIN))
+    const made = key.register(await beginPasskeyRegistration(owner, ORIGIN))
     await expect(addPasskey(stranger, { name: 'x', ...made })).rejects.toThrow('start again')
-    const foreign = key.make(await beginPasskeyRegistration(owner, ORIGIN), {
+    const foreign = key.register(await beginPasskeyRegistration(owner, ORIGIN), {
       origin: 'http://evil.example',
     })
     await expect(addPasskey(owner, { name: 'x', ...foreign })).rejects.toThrow('start again')
-    const right = key.make(await beginPasskeyRegistration(owner, ORIGIN))
+    const right = key.register(await beginPasskeyRegistration(owner, ORIGIN))
     expect(await addPasskey(owner, { name: 'x', ...right })).toHaveLength(10)
-    const twice = key.make(await beginPasskeyRegistration(stranger, ORIGIN))
+    const twice = key.register(await beginPasskeyRegistration(stranger, ORIGIN))
     await expect(addPasskey(stranger, { name: 'x', ...twice })).rejects.toThrow('already')
   })
 
   test('recovery codes are created with the first factor and deleted with the last', async () => {
     const owner = await makeUserWithPasskey()
     const { secret } = await beginAuthenticator(owner)
-    expect(await confirmAuthenticator(owner, appCode(secret))).toBeNull()
+    expect(await confirmAuthenticator(owner, generateTotp(secret))).toBeNull()
     const codes = () => db().recoveryCode.count({ where: { userId: owner.id } })
     const { id } = await db().passkey.findFirstOrThrow({ where: { userId: owner.id } })
     await removePasskey(owner, id)
@@ -297,7 +298,7 @@ describe('with a passkey', () => {
     const key = makeSoftwareKey(ORIGIN)
     await addPasskey(owner, {
       name: 'y',
-      ...key.make(await beginPasskeyRegistration(owner, ORIGIN)),
+      ...key.register(await beginPasskeyRegistration(owner, ORIGIN)),
     })
     const { id: last } = await db().passkey.findFirstOrThrow({ where: { userId: owner.id } })
     await removePasskey(owner, last)
@@ -331,11 +332,11 @@ describe('a proof given before a change opens no session after it', () => {
     const app = await begin()
     const { secret } = await beginAuthenticator(app)
     expect(await isOpened(app.id, app.shownAt)).toBe(true)
-    await confirmAuthenticator(app, appCode(secret))
+    await confirmAuthenticator(app, generateTotp(secret))
     expect(await isOpened(app.id, app.shownAt)).toBe(false)
     expect(await isOpened(app.id)).toBe(true)
     const key = await begin()
-    const made = makeSoftwareKey(ORIGIN).make(await beginPasskeyRegistration(key, ORIGIN))
+    const made = makeSoftwareKey(ORIGIN).register(await beginPasskeyRegistration(key, ORIGIN))
     await addPasskey(key, { name: 'Notebook', ...made })
     expect(await isOpened(key.id, key.shownAt)).toBe(false)
     expect(await isOpened(key.id)).toBe(true)
@@ -354,7 +355,7 @@ test('a change of factors ends all sessions except the one that made it', async 
   const sessionId = (await readSession(mine))?.sessionId ?? ''
   const { secret } = await beginAuthenticator(owner)
   expect(await readSession(other)).not.toBeNull()
-  await confirmAuthenticator({ ...owner, sessionId }, appCode(secret))
+  await confirmAuthenticator({ ...owner, sessionId }, generateTotp(secret))
   expect(await readSession(other)).toBeNull()
   expect(await readSession(mine)).toMatchObject({ hasSecondFactor: true })
 })

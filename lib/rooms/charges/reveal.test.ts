@@ -9,10 +9,10 @@ import { addEndpoint } from '#lib/testing/deliveries.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import {
   type Api,
+  fundMerchant,
   makeMerchant,
   makeToken,
   openCharge,
-  receive,
   startApi,
 } from '#lib/testing/stage.ts'
 
@@ -76,7 +76,7 @@ describe("a payer's document", () => {
   })
 
   test('is complete for API tokens and masked for members, in charge, list and events', async () => {
-    await receive(merchant, 2_000)
+    await fundMerchant(merchant, 2_000)
     const token = await makeToken(merchant.id)
     for (const [path, find] of [
       [`/transactions/${charge}`, 'data.client_doc'],
@@ -106,7 +106,7 @@ describe("a payer's document", () => {
   test('is masked in delivery requests for roles that do not develop integrations', async () => {
     const shop = await makeMerchant()
     await addEndpoint(shop, 'https://erp.example/hooks')
-    await receive(shop, 1_000)
+    await fundMerchant(shop, 1_000)
     const where = { accountId: shop.id }
     const { id, eventId } = await db().delivery.findFirstOrThrow({ where })
     const event = await db().event.findFirstOrThrow({ where: { ...where, id: eventId } })

@@ -13,10 +13,10 @@ import { readBalances } from '#lib/services/ledger/accounts.ts'
 import fc from '#lib/testing/property.ts'
 import {
   expectBalancedBooks,
+  fundMerchant,
   makeDatabase,
   makeMerchant,
   openCharge,
-  receive,
 } from '#lib/testing/stage.ts'
 
 const RUNS = Number(process.env.MODEL_RUNS || 100)
@@ -75,7 +75,7 @@ const WITHDRAWAL_MOVES = ['pending>approved', 'pending>rejected']
 test('any sequence of notices makes only allowed state changes, with one event for each', async () => {
   const merchant = await makeMerchant()
   const accountId = merchant.id
-  await receive(merchant, 1_000 * RUNS * 20)
+  await fundMerchant(merchant, 1_000 * RUNS * 20)
   let balance = (await readBalances(accountId, 'test')).available
   const seen = new Set<string>()
 

@@ -13,10 +13,10 @@ import { readBalances } from '#lib/services/ledger/accounts.ts'
 import {
   CHARGE,
   expectBalancedBooks,
+  fundMerchant,
   makeDatabase,
   makeMerchant,
   openCharge,
-  receive,
 } from '#lib/testing/stage.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
@@ -222,7 +222,7 @@ async function countDeadlocks(): Promise<bigint | undefined> {
 
 test('concurrent payments and withdrawals of one account never deadlock', async () => {
   const merchant = await makeMerchant()
-  await receive(merchant, 200_000)
+  await fundMerchant(merchant, 200_000)
   const charges = await Promise.all(Array.from({ length: 60 }, () => openCharge(merchant, 1_000)))
   const withdrawals = await Promise.all(
     charges.map(() => createWithdrawal(merchant.id, 'test', { amount: 1_000, ...KEY })),

@@ -4,7 +4,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { expectBalancedBooks, makeMerchant, receive } from '#lib/testing/stage.ts'
+import { expectBalancedBooks, fundMerchant, makeMerchant } from '#lib/testing/stage.ts'
 
 const KEY = {
   pixKeyType: 'cpf',
@@ -14,7 +14,7 @@ const KEY = {
 
 async function makeMerchantWith(available: number): Promise<Account> {
   const merchant = await makeMerchant()
-  await receive(merchant, available)
+  await fundMerchant(merchant, available)
   return merchant
 }
 
@@ -113,7 +113,7 @@ test('another refusal is not reported as insufficient_balance, and holds nothing
 test('money received during withdrawals is neither lost nor spent before it arrives', async () => {
   const merchant = await makeMerchantWith(5_000)
   const [, { won }] = await Promise.all([
-    Promise.all(Array.from({ length: 15 }, () => receive(merchant, 1_000))),
+    Promise.all(Array.from({ length: 15 }, () => fundMerchant(merchant, 1_000))),
     createConcurrently(merchant, 30, 1_000),
   ])
   expect(won).toBeGreaterThanOrEqual(5)

@@ -11,9 +11,9 @@ import { readBalances } from '#lib/services/ledger/accounts.ts'
 import {
   CHARGE,
   expectBalancedBooks,
+  fundMerchant,
   inOwnDatabase,
   makeMerchant,
-  receive,
 } from '#lib/testing/stage.ts'
 
 // No worker sends live money yet: these rows must not be due in the database of other tests.
@@ -154,9 +154,9 @@ describe('the limit of a night', () => {
 
 test('test mode has no limits', async () => {
   const merchant = await makeMerchant()
-  await receive(merchant, 1_000_000)
+  await fundMerchant(merchant, 1_000_000)
   await limitAccount(merchant.id, { charge_max: 500, withdrawal_max: 1, night_max: 0 }, ACTOR)
-  await receive(merchant, 100_000)
+  await fundMerchant(merchant, 100_000)
   for (const at of [undefined, MIDNIGHT]) await withdraw(merchant, 100_000, at, 'test')
   expect((await readBalances(merchant.id, 'test')).outbound).toBe(200_000)
   await expectBalancedBooks(merchant.id)

@@ -10,7 +10,7 @@ import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
-import { ASK_FATES, type Fate, SEND_FATES, StubBank } from '#lib/testing/bank.ts'
+import { type OrderScript, QUERY_BEHAVIORS, SEND_BEHAVIORS, StubBank } from '#lib/testing/bank.ts'
 import fc from '#lib/testing/property.ts'
 import { expectBalancedBooks, inOwnDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
 
@@ -50,15 +50,15 @@ const ROOMS = {
 }
 
 type Command =
-  | { do: 'create'; fate: Fate }
+  | { do: 'create'; fate: OrderScript }
   | { do: 'run' | 'time passes' | 'lease lapses' | 'worker dies' | 'bank settles' }
   | { do: 'suspend' | 'activate' }
   | { do: 'notice'; which: number; times: number }
   | { do: 'stall'; when: 'before' | 'after'; lies: boolean }
 
-const fate: fc.Arbitrary<Fate> = fc.record({
-  sends: fc.array(fc.constantFrom(...SEND_FATES), { maxLength: 4 }),
-  asks: fc.array(fc.constantFrom(...ASK_FATES), { maxLength: 4 }),
+const fate: fc.Arbitrary<OrderScript> = fc.record({
+  sends: fc.array(fc.constantFrom(...SEND_BEHAVIORS), { maxLength: 4 }),
+  asks: fc.array(fc.constantFrom(...QUERY_BEHAVIORS), { maxLength: 4 }),
   end: fc.constantFrom('done', 'done', 'refused'),
 })
 const command: fc.Arbitrary<Command> = fc.oneof(
@@ -112,7 +112,7 @@ test.each(['withdrawals', 'refunds'] as const)(
       switch (step.do) {
         case 'create': {
           const { id } = await room.create(state)
-          bank.decide(removeHyphens(id), step.fate)
+          bank.setScript(removeHyphens(id), step.fate)
           return ids.push(id)
         }
         case 'run':
@@ -170,7 +170,7 @@ test.each(['withdrawals', 'refunds'] as const)(
         const status = (await statusOf(id)) ?? ''
         seen.add(status)
         expect([room.sent, 'rejected']).toContain(status)
-        expect(world.bank.debitsOf(removeHyphens(id))).toBe(status === room.sent ? 1 : 0)
+        expect(world.bank.countDebits(removeHyphens(id))).toBe(status === room.sent ? 1 : 0)
         expect(await db().event.count({ where: room.told(id) })).toBe(1)
       }
       const known = new Set(world.ids.map(removeHyphens))

@@ -9,7 +9,12 @@ import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
-import { expectBalancedBooks, inOwnDatabase, makeMerchant, receive } from '#lib/testing/stage.ts'
+import {
+  expectBalancedBooks,
+  fundMerchant,
+  inOwnDatabase,
+  makeMerchant,
+} from '#lib/testing/stage.ts'
 
 const ACTOR = { type: 'system' } as const
 
@@ -19,7 +24,7 @@ let merchant: Account
 beforeEach(async () => {
   await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
   merchant = await makeMerchant()
-  await receive(merchant, 10_000)
+  await fundMerchant(merchant, 10_000)
 })
 
 async function withdraw(key: string): Promise<string> {
@@ -124,7 +129,7 @@ const eventsOf = (id: string) => db().event.count({ where: { subjectId: id } })
 async function expectApprovedOnce(id: string, bank: StubBank): Promise<void> {
   bank.settle()
   expect(await makeDueAndSend(id, bank)).toBe('approved')
-  expect(bank.debitsOf(removeHyphens(id))).toBe(1)
+  expect(bank.countDebits(removeHyphens(id))).toBe(1)
   expect(await eventsOf(id)).toBe(1)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 0 })
   await expectBalancedBooks(merchant.id)
@@ -176,7 +181,7 @@ describe('a worker that lost its lease', () => {
   test('does not send again what the new holder has sent', async () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
-    bank.decide(removeHyphens(id), { sends: ['lost before'] })
+    bank.setScript(removeHyphens(id), { sends: ['lost before'] })
     await makeDueAndSend(id, bank)
     bank.stall('after', async () => {
       await makeDueAndSend(id, bank)
@@ -189,7 +194,7 @@ describe('a worker that lost its lease', () => {
   test('because its process stops, sends nothing more', async () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
-    bank.decide(removeHyphens(id), { sends: ['lost before'] })
+    bank.setScript(removeHyphens(id), { sends: ['lost before'] })
     await makeDueAndSend(id, bank)
     bank.stall('after', releaseLeases)
     await makeDueAndSend(id, bank)
@@ -202,7 +207,7 @@ describe('a worker that lost its lease', () => {
 test('a late first attempt makes the next one a duplicate, which does not reject it', async () => {
   const id = await withdraw('ana@example.com')
   const bank = new StubBank()
-  bank.decide(removeHyphens(id), { sends: ['lost before'] })
+  bank.setScript(removeHyphens(id), { sends: ['lost before'] })
   await makeDueAndSend(id, bank)
   bank.stall('after', () =>
     bank
@@ -217,7 +222,7 @@ test('a late first attempt makes the next one a duplicate, which does not reject
 test('a bank call that hangs does not delay the others', async () => {
   const ids: string[] = []
   for (let count = 0; count < 20; count++) {
-    await receive(merchant, 4_000)
+    await fundMerchant(merchant, 4_000)
     ids.push(await withdraw('ana@example.com'))
   }
   const bank = new StubBank()

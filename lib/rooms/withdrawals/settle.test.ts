@@ -6,13 +6,13 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { expectBalancedBooks, makeMerchant, receive } from '#lib/testing/stage.ts'
+import { expectBalancedBooks, fundMerchant, makeMerchant } from '#lib/testing/stage.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
 async function openWithdrawal(amount = 3_000) {
   const merchant = await makeMerchant()
-  await receive(merchant, 10_000)
+  await fundMerchant(merchant, 10_000)
   const { id } = await createWithdrawal(merchant.id, 'test', { amount, ...KEY })
   return { merchant, settlement: { accountId: merchant.id, withdrawalId: id } }
 }

@@ -100,7 +100,7 @@ test('a refusal with a reason code is stored as its English sentence', async () 
 test("a call that throws is unknown, and only the error's code is stored", async () => {
   const order = subject()
   const bank = new StubBank()
-  bank.decide(removeHyphens(order.id), { sends: ['throws after'] })
+  bank.setScript(removeHyphens(order.id), { sends: ['throws after'] })
   expect(await withJournal(bank, [order]).sendPayout(payout(order.id))).toEqual({
     outcome: 'unknown',
     reason: 'ECONNRESET',
@@ -117,7 +117,7 @@ test.each([
 ] as const)('%s is stored as the bank responded', async (fate, answer) => {
   const order = subject()
   const bank = new StubBank()
-  bank.decide(removeHyphens(order.id), { sends: [fate] })
+  bank.setScript(removeHyphens(order.id), { sends: [fate] })
   expect(await withJournal(bank, [order]).sendPayout(payout(order.id))).toEqual(answer)
   const { outcome, reason } = answer
   expect(await callsOf(order.id)).toMatchObject([{ outcome, response: { reason } }])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { expectBalancedBooks, makeMerchant, receive } from '#lib/testing/stage.ts'
+import { expectBalancedBooks, fundMerchant, makeMerchant } from '#lib/testing/stage.ts'
 
 test('a new merchant has three empty ledgers in each mode', async () => {
   const merchant = await makeMerchant()
@@ -22,7 +22,7 @@ test('a new merchant has three empty ledgers in each mode', async () => {
 
 test("money received in test mode changes no live balance and no other merchant's", async () => {
   const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
-  await receive(merchant, 5_000)
+  await fundMerchant(merchant, 5_000)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 5_000, outbound: 0 })
   expect(await readBalances(merchant.id, 'live')).toEqual({ available: 0, outbound: 0 })
   expect(await readBalances(other.id, 'test')).toEqual({ available: 0, outbound: 0 })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, type Database, db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { checkLedger, checkLedgers } from '#lib/services/ledger/check.ts'
-import { inOwnDatabase, makeMerchant, receive } from '#lib/testing/stage.ts'
+import { fundMerchant, inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
 
 inOwnDatabase()
 
@@ -36,7 +36,7 @@ async function corrupt(statement: string, values: string[]): Promise<void> {
 
 async function makeShop() {
   const merchant = await makeMerchant()
-  await receive(merchant, 5_000)
+  await fundMerchant(merchant, 5_000)
   return merchant
 }
 

@@ -5,7 +5,7 @@ import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { MOVEMENTS } from '#lib/services/ledger/movements.ts'
-import { expectBalancedBooks, makeMerchant, receive } from '#lib/testing/stage.ts'
+import { expectBalancedBooks, fundMerchant, makeMerchant } from '#lib/testing/stage.ts'
 
 let client: Client
 let merchant: Account
@@ -13,7 +13,7 @@ beforeAll(async () => {
   client = new Client({ connectionString: env().DATABASE_URL })
   await client.connect()
   merchant = await makeMerchant()
-  await receive(merchant, 5_000)
+  await fundMerchant(merchant, 5_000)
 })
 afterAll(async () => {
   await expectBalancedBooks(merchant.id)

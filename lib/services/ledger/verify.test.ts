@@ -6,7 +6,7 @@ import { newId } from '#lib/base/ids.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { type Verification, verifyLedger } from '#lib/services/ledger/verify.ts'
-import { makeDatabase, makeMerchant, receive } from '#lib/testing/stage.ts'
+import { fundMerchant, makeDatabase, makeMerchant } from '#lib/testing/stage.ts'
 
 const ACCOUNT = '0190a000-0000-7000-8000-00000000000a'
 const OTHER = '0190a000-0000-7000-8000-00000000000b'
@@ -412,7 +412,7 @@ test('verification reads one snapshot: concurrent movements cause no findings', 
   const merchant = await makeMerchant()
   let moving = true
   const payments = (async () => {
-    for (let nth = 0; nth < 40; nth++) await receive(merchant, 500 + nth)
+    for (let nth = 0; nth < 40; nth++) await fundMerchant(merchant, 500 + nth)
     moving = false
   })()
   let looks = 0

@@ -42,8 +42,9 @@ test('a mail is sent once, over TLS with authentication, and its row is deleted'
   await queue()
   expect(await sendDueMails()).toBe(1)
   expect(await sendDueMails()).toBe(0)
-  expect(server.arrived).toHaveLength(1)
-  const [{ to, subject, text, head } = { to: [], subject: '', text: '', head: '' }] = server.arrived
+  expect(server.received).toHaveLength(1)
+  const [{ to, subject, text, head } = { to: [], subject: '', text: '', head: '' }] =
+    server.received
   expect([to, subject]).toEqual([['ana@padaria.example'], 'Nova senha do Troco'])
   expect(text).toContain('Para escolher a nova senha, abra este endereço em até uma hora:\n')
   expect(text).toContain('\nhttp://localhost:3000/reset/a-secret\n')
@@ -62,7 +63,7 @@ test('both languages and non-ASCII names arrive unchanged', async () => {
   await queue(message as Message)
   await queue(message as Message, { email: 'bob@bakery.example', locale: 'en' })
   await sendDueMails()
-  const to = (email: string) => server.arrived.find(mail => mail.to.includes(email))
+  const to = (email: string) => server.received.find(mail => mail.to.includes(email))
   expect(to('ana@padaria.example')?.subject).toBe('Convite para Pão & Cia 🍞 no Troco')
   expect(to('ana@padaria.example')?.text).toContain('Zoé convidou você para Pão & Cia 🍞')
   expect(to('ana@padaria.example')?.text).toContain('com o papel financeiro')
@@ -75,7 +76,7 @@ test('an account name cannot add a header, a recipient or a link', async () => {
   const account = 'Loja\r\nBcc: thief@evil.example\r\n\r\n{link} <b>x</b>'
   await queue({ kind: 'accountActivated', account })
   await sendDueMails()
-  const [mail] = server.arrived
+  const [mail] = server.received
   expect(mail?.to).toEqual(['ana@padaria.example'])
   expect(mail?.head).not.toMatch(/^bcc:/im)
   expect(mail?.subject).toBe('Loja Bcc: thief@evil.example {link} <b>x</b> está ativa no Troco')
@@ -96,7 +97,7 @@ test('while the server is down a mail is retried after growing pauses, and sent 
   server = await openMailServer(Number(port))
   supplyEnv({ SMTP_URL: server.url })
   await retryMails()
-  expect(server.arrived).toHaveLength(1)
+  expect(server.received).toHaveLength(1)
   expect(await findMails()).toEqual([])
 })
 
@@ -104,13 +105,13 @@ test('a server with an untrusted certificate receives neither password nor mail'
   supplyEnv({ SMTP_URL: server.untrustedUrl })
   await queue()
   await sendDueMails()
-  expect(server.arrived).toEqual([])
+  expect(server.received).toEqual([])
   expect(await findMails()).toMatchObject([{ attempts: 1, failedAt: null }])
 })
 
 test('after a worker is killed while sending, the mail is sent once more', async () => {
   await queue()
-  const reached = new Promise<void>(found => server.answer(() => new Promise(() => found())))
+  const reached = new Promise<void>(found => server.setHandler(() => new Promise(() => found())))
   const code = "import('#lib/services/mail/send.ts').then(found => found.sendDueMails())"
   const { DATABASE_URL, TROCO_SECRET } = env()
   const settings = { ...inheritedEnv(), DATABASE_URL, TROCO_SECRET, SMTP_URL: server.url }
@@ -118,22 +119,22 @@ test('after a worker is killed while sending, the mail is sent once more', async
   await reached
   child.kill('SIGKILL')
   await once(child, 'exit')
-  server.answer(async () => {})
+  server.setHandler(async () => {})
   expect(await sendDueMails(), 'while the lease lasts nobody else sends it').toBe(0)
   await retryMails()
-  expect(server.arrived).toHaveLength(2)
+  expect(server.received).toHaveLength(2)
   expect(await findMails()).toEqual([])
 })
 
 test('concurrent workers send each mail once', async () => {
   for (let nth = 0; nth < 8; nth++) await queue(RESET, { ...ANA, email: `a${nth}@padaria.example` })
   await Promise.all([sendDueMails(), sendDueMails(), sendDueMails()])
-  const to = server.arrived.flatMap(mail => mail.to)
+  const to = server.received.flatMap(mail => mail.to)
   expect([to.length, new Set(to).size]).toEqual([8, 8])
 })
 
 test('a mail refused ten times is given up, and its content is deleted', async () => {
-  server.answer(async () => {
+  server.setHandler(async () => {
     throw Object.assign(new Error('No such person here'), { responseCode: 550 })
   })
   await queue()
@@ -144,7 +145,7 @@ test('a mail refused ten times is given up, and its content is deleted', async (
   expect(failed).toMatchObject({ attempts: 10, dueAt: null, failedAt: expect.any(Date) })
   expect(failed?.sealed).toHaveLength(0)
   await retryMails()
-  expect(server.arrived).toHaveLength(10)
+  expect(server.received).toHaveLength(10)
 })
 
 test('without a mail server a mail is logged locally, and fails unlogged in production', async () => {

@@ -16,11 +16,11 @@ import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
 import { claimDueDeliveries } from '#lib/services/webhooks/take.ts'
 import {
   addEndpoint,
-  deliverAll,
+  createPaidCharge,
+  deliverDue,
   deliveriesOf,
   makeDeliverer,
-  passTime,
-  payAndTell,
+  makeRetriesDue,
 } from '#lib/testing/deliveries.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 import {
@@ -71,8 +71,8 @@ async function refund(chargeId: string): Promise<void> {
 
 describe('a delivery', () => {
   test('to a webhook_url contains the charge, and both published libraries verify its signature', async () => {
-    const id = await payAndTell(merchant, `${receiver.url}/hook?shop=1`)
-    await deliverAll()
+    const id = await createPaidCharge(merchant, `${receiver.url}/hook?shop=1`)
+    await deliverDue()
     const [call, ...more] = receiver.calls
     expect(more).toEqual([])
     expect(call?.path).toBe('/hook?shop=1')
@@ -101,8 +101,8 @@ describe('a delivery', () => {
 
   test("to an endpoint adds payer, products and UTMs and is signed with the endpoint's secret", async () => {
     const endpoint = await addEndpoint(merchant, `${receiver.url}/erp`)
-    const id = await payAndTell(merchant)
-    await deliverAll()
+    const id = await createPaidCharge(merchant)
+    await deliverDue()
     const [call] = receiver.calls
     const headers = call?.headers as Record<string, string>
     const body = new Webhook(endpoint.secret).verify(call?.text ?? '', headers)
@@ -129,8 +129,8 @@ describe('a delivery', () => {
       where: { endpointId: other.id },
       data: { endpointId: old.id },
     })
-    await payAndTell(merchant)
-    await deliverAll()
+    await createPaidCharge(merchant)
+    await deliverDue()
     const call = receiver.calls.find(({ path }) => path === '/')
     for (const secret of [old.secret, other.secret]) {
       const headers = call?.headers as Record<string, string>
@@ -140,8 +140,8 @@ describe('a delivery', () => {
       where: { endpointId: old.id, retiresAt: { not: null } },
       data: { retiresAt: new Date(Date.now() - SECOND) },
     })
-    await payAndTell(merchant)
-    await deliverAll()
+    await createPaidCharge(merchant)
+    await deliverDue()
     const later = receiver.calls.at(-1)
     const headers = later?.headers as Record<string, string>
     expect(() => new Webhook(old.secret).verify(later?.text ?? '', headers)).toThrow()
@@ -158,7 +158,7 @@ test('the largest accepted charge makes a request below 256 KiB', async () => {
   expect(Buffer.byteLength(JSON.stringify(body))).toBeGreaterThan(60 * 1024)
   const { id } = await createCharge(merchant, 'test', body, null)
   await simulateCharge(merchant.id, id, 'paid')
-  await deliverAll()
+  await deliverDue()
   const [call] = receiver.calls
   expect(JSON.parse(call?.text ?? '').products).toEqual(items)
   expect(Buffer.byteLength(call?.text ?? '')).toBeLessThan(256 * 1024)
@@ -171,21 +171,21 @@ describe('a receiver that fails', () => {
     ['at a webhook_url gets 7 attempts', 'resource', pauses.resource],
     ['at an endpoint gets 4 attempts', 'endpoint', pauses.resource.slice(0, 3)],
   ])('%s, after growing pauses, and then given up', async (_what, kind, expected) => {
-    receiver.say(status(500))
+    receiver.respondWith(status(500))
     if (kind === 'endpoint') await addEndpoint(merchant, receiver.url)
-    await payAndTell(merchant, kind === 'resource' ? receiver.url : undefined)
+    await createPaidCharge(merchant, kind === 'resource' ? receiver.url : undefined)
     for (const pauseMs of expected) {
       const before = Date.now()
-      await deliverAll()
+      await deliverDue()
       const [delivery] = await deliveriesOf(merchant)
       const waitMs = (delivery?.dueAt?.getTime() ?? 0) - before
       expect(waitMs).toBeGreaterThan(pauseMs * 0.8 - SECOND)
       expect(waitMs).toBeLessThan(pauseMs * 1.2 + 10 * SECOND)
-      await passTime()
+      await makeRetriesDue()
     }
-    await deliverAll()
-    await passTime()
-    await deliverAll()
+    await deliverDue()
+    await makeRetriesDue()
+    await deliverDue()
     const [delivery] = await deliveriesOf(merchant)
     expect(delivery).toMatchObject({ status: 'exhausted', dueAt: null, lease: null })
     expect(delivery?.attempts).toBe(expected.length + 1)
@@ -193,15 +193,15 @@ describe('a receiver that fails', () => {
   })
 
   test('gets the same body and id at each attempt, signed anew, and nothing after a success', async () => {
-    receiver.say(status(503))
-    await payAndTell(merchant, receiver.url)
-    await deliverAll()
+    receiver.respondWith(status(503))
+    await createPaidCharge(merchant, receiver.url)
+    await deliverDue()
     await sleep(1_100)
-    receiver.say(status(204))
-    await passTime()
-    await deliverAll()
-    await passTime()
-    await deliverAll()
+    receiver.respondWith(status(204))
+    await makeRetriesDue()
+    await deliverDue()
+    await makeRetriesDue()
+    await deliverDue()
     const [first, second, ...more] = receiver.calls
     expect(more).toEqual([])
     expect(second?.text).toBe(first?.text)
@@ -213,12 +213,12 @@ describe('a receiver that fails', () => {
   })
 
   test('leaves a record of each attempt with request and response', async () => {
-    receiver.say(status(500, { 'x-reason': 'full' }))
-    await payAndTell(merchant, receiver.url)
-    await deliverAll()
-    await passTime()
+    receiver.respondWith(status(500, { 'x-reason': 'full' }))
+    await createPaidCharge(merchant, receiver.url)
+    await deliverDue()
+    await makeRetriesDue()
     await receiver.close()
-    await deliverAll()
+    await deliverDue()
     const [delivery] = await deliveriesOf(merchant)
     expect(delivery?.tries).toMatchObject([
       {
@@ -245,10 +245,10 @@ describe('a receiver that fails', () => {
     ['a pause of at most an hour', '86400', HOUR],
     ['no shorter pause', '1', 4 * SECOND],
   ])('may request %s', async (_what, retryAfter, leastMs) => {
-    receiver.say(status(429, { 'retry-after': retryAfter }))
-    await payAndTell(merchant, receiver.url)
+    receiver.respondWith(status(429, { 'retry-after': retryAfter }))
+    await createPaidCharge(merchant, receiver.url)
     const before = Date.now()
-    await deliverAll()
+    await deliverDue()
     const [delivery] = await deliveriesOf(merchant)
     const waitMs = (delivery?.dueAt?.getTime() ?? 0) - before
     expect(waitMs).toBeGreaterThanOrEqual(leastMs - SECOND)
@@ -256,20 +256,20 @@ describe('a receiver that fails', () => {
   })
 
   test('with 410 gets no further attempt', async () => {
-    receiver.say(status(410))
-    await payAndTell(merchant, receiver.url)
-    await deliverAll()
-    await passTime()
-    await deliverAll()
+    receiver.respondWith(status(410))
+    await createPaidCharge(merchant, receiver.url)
+    await deliverDue()
+    await makeRetriesDue()
+    await deliverDue()
     expect(receiver.calls).toHaveLength(1)
     expect(await deliveriesOf(merchant)).toMatchObject([{ status: 'stopped', attempts: 1 }])
   })
 
   test('with a redirect is not followed', async () => {
     const other = await openReceiver()
-    receiver.say(status(302, { location: other.url }))
-    await payAndTell(merchant, receiver.url)
-    await deliverAll()
+    receiver.respondWith(status(302, { location: other.url }))
+    await createPaidCharge(merchant, receiver.url)
+    await deliverDue()
     expect(other.calls).toEqual([])
     expect(await deliveriesOf(merchant)).toMatchObject([{ status: 'pending', attempts: 1 }])
     await other.close()
@@ -278,15 +278,15 @@ describe('a receiver that fails', () => {
 
 describe('the events of one charge', () => {
   test('arrive in order: the refund waits until the payment was delivered', async () => {
-    receiver.say(status(500))
-    const id = await payAndTell(merchant, receiver.url)
-    await deliverAll()
+    receiver.respondWith(status(500))
+    const id = await createPaidCharge(merchant, receiver.url)
+    await deliverDue()
     await refund(id)
-    await deliverAll()
+    await deliverDue()
     expect(receiver.calls.map(({ text }) => JSON.parse(text).event)).toEqual(['paid'])
-    receiver.say(status(200))
-    await passTime()
-    await deliverAll()
+    receiver.respondWith(status(200))
+    await makeRetriesDue()
+    await deliverDue()
     expect(receiver.calls.map(({ text }) => JSON.parse(text).event)).toEqual([
       'paid',
       'paid',
@@ -295,32 +295,32 @@ describe('the events of one charge', () => {
   })
 
   test('continue once an earlier one is given up', async () => {
-    receiver.say(status(500))
-    const id = await payAndTell(merchant, receiver.url)
+    receiver.respondWith(status(500))
+    const id = await createPaidCharge(merchant, receiver.url)
     await refund(id)
     for (let attempt = 0; attempt < 7; attempt++) {
       await db()
         .$executeRaw`UPDATE deliveries SET due_at = now() WHERE sequence = 1 AND due_at > now()`
       const deliverer = makeDeliverer()
       if (attempt === 6)
-        receiver.say(({ text }, response) => {
+        receiver.respondWith(({ text }, response) => {
           response.writeHead(JSON.parse(text).event === 'paid' ? 500 : 200).end()
         })
-      await deliverAll(deliverer)
+      await deliverDue(deliverer)
     }
     const deliveries = await deliveriesOf(merchant)
     expect(deliveries.map(delivery => delivery.status)).toEqual(['exhausted', 'delivered'])
   })
 
   test('do not delay those of another charge', async () => {
-    receiver.say(({ text }, response) => {
+    receiver.respondWith(({ text }, response) => {
       response.writeHead(JSON.parse(text).transaction.amount === 1_500 ? 500 : 200).end()
     })
-    await payAndTell(merchant, receiver.url)
+    await createPaidCharge(merchant, receiver.url)
     const { id } = await openCharge(merchant, 2_000)
     await db().$executeRaw`UPDATE charges SET webhook_url = ${receiver.url} WHERE id = ${id}::uuid`
     await simulateCharge(merchant.id, id, 'paid')
-    await deliverAll()
+    await deliverDue()
     const deliveries = await deliveriesOf(merchant)
     expect(deliveries.map(delivery => delivery.status)).toEqual(['pending', 'delivered'])
   })
@@ -334,22 +334,22 @@ describe('a receiver that hangs', () => {
     })
     const [first, second] = [makeDeliverer(), makeDeliverer()]
     for (let count = 0; count < 90; count++)
-      await payAndTell(merchant, `${hangingReceiver.url}/hangs`)
+      await createPaidCharge(merchant, `${hangingReceiver.url}/hangs`)
     await Promise.all([first.run(), second.run(), first.run(), second.run()])
     await expect.poll(() => hangingReceiver.calls.length).toBe(4)
-    await payAndTell(merchant, receiver.url)
+    await createPaidCharge(merchant, receiver.url)
     const other = await makeMerchant()
-    await payAndTell(other, `${hangingReceiver.url}/another`)
+    await createPaidCharge(other, `${hangingReceiver.url}/another`)
     await Promise.all([first.run(), second.run()])
     await expect.poll(() => receiver.calls.length).toBe(1)
     await expect.poll(() => hangingReceiver.calls.length).toBe(5)
-    expect(hangingReceiver.atOnceMax()).toBe(5)
-    hangingReceiver.say(status(200))
+    expect(hangingReceiver.concurrencyMax()).toBe(5)
+    hangingReceiver.respondWith(status(200))
     for (const respond of pendingResponses) respond()
     await Promise.all([first.idle(), second.idle()])
-    await Promise.all([deliverAll(first), deliverAll(second)])
+    await Promise.all([deliverDue(first), deliverDue(second)])
     expect(hangingReceiver.calls).toHaveLength(91)
-    expect(hangingReceiver.atOnceMax()).toBeLessThanOrEqual(5)
+    expect(hangingReceiver.concurrencyMax()).toBeLessThanOrEqual(5)
     await hangingReceiver.close()
   })
 
@@ -359,15 +359,15 @@ describe('a receiver that hangs', () => {
       pendingResponses.push(() => response.writeHead(200).end())
     })
     for (let count = 0; count < 24; count++)
-      await payAndTell(merchant, `${hangingReceiver.url}/${count}`)
+      await createPaidCharge(merchant, `${hangingReceiver.url}/${count}`)
     const deliverer = makeDeliverer()
     expect(await deliverer.run()).toBe(16)
     expect(await deliverer.run()).toBe(0)
     await expect.poll(() => pendingResponses.length).toBe(16)
-    hangingReceiver.say(status(200))
+    hangingReceiver.respondWith(status(200))
     for (const respond of pendingResponses) respond()
     await deliverer.idle()
-    await deliverAll(deliverer)
+    await deliverDue(deliverer)
     expect(hangingReceiver.calls).toHaveLength(24)
     await hangingReceiver.close()
   })
@@ -375,10 +375,10 @@ describe('a receiver that hangs', () => {
 
 describe('a worker that', () => {
   test("lost its lease does not overwrite the new holder's result", async () => {
-    await payAndTell(merchant, receiver.url)
+    await createPaidCharge(merchant, receiver.url)
     const [stalled] = await claimDueDeliveries(10)
-    await passTime()
-    await deliverAll()
+    await makeRetriesDue()
+    await deliverDue()
     const sent = { headers: {}, body: stalled?.body ?? '{}' }
     const problem = { code: 'status', params: { status: 500 } } as const
     const failed = { status: 500, headers: null, body: null, problem }
@@ -390,21 +390,21 @@ describe('a worker that', () => {
   })
 
   test('cannot decrypt a secret leaves that delivery as it is and continues with the others', async () => {
-    await payAndTell(merchant, receiver.url)
+    await createPaidCharge(merchant, receiver.url)
     await db().webhookSecret.updateMany({
       where: { accountId: merchant.id, endpointId: null },
       data: { sealed: new Uint8Array(60) },
     })
     const other = await makeMerchant()
-    await payAndTell(other, receiver.url)
-    await deliverAll()
+    await createPaidCharge(other, receiver.url)
+    await deliverDue()
     expect(await deliveriesOf(merchant)).toMatchObject([{ status: 'pending', attempts: 0 }])
     expect(await deliveriesOf(other)).toMatchObject([{ status: 'delivered' }])
   })
 
   test('stops releases its deliveries, and their interrupted attempts do not count', async () => {
-    receiver.say(() => {})
-    await payAndTell(merchant, receiver.url)
+    receiver.respondWith(() => {})
+    await createPaidCharge(merchant, receiver.url)
     const deliverer = makeDeliverer()
     await deliverer.run()
     await expect.poll(() => receiver.calls.length).toBe(1)
@@ -414,8 +414,8 @@ describe('a worker that', () => {
     expect(await deliveriesOf(merchant)).toMatchObject([
       { status: 'pending', attempts: 0, lease: null, tries: [] },
     ])
-    receiver.say(status(200))
-    await deliverAll()
+    receiver.respondWith(status(200))
+    await deliverDue()
     expect(await deliveriesOf(merchant)).toMatchObject([{ status: 'delivered', attempts: 1 }])
   })
 })
@@ -431,30 +431,30 @@ describe('an endpoint', () => {
 
   async function exhaust(): Promise<void> {
     for (let attempt = 0; attempt < 4; attempt++) {
-      await passTime()
-      await deliverAll()
+      await makeRetriesDue()
+      await deliverDue()
     }
   }
 
   test('that is disabled is not called, and its deliveries wait', async () => {
     const { id } = await addEndpoint(merchant, receiver.url)
-    await payAndTell(merchant)
+    await createPaidCharge(merchant)
     await disableEndpoint(merchant.id, id, 'gone')
-    await payAndTell(merchant)
-    await deliverAll()
+    await createPaidCharge(merchant)
+    await deliverDue()
     expect(receiver.calls).toEqual([])
     const paused = { status: 'pending', dueAt: null, lease: null }
     expect(await deliveriesOf(merchant)).toMatchObject([paused, paused])
   })
 
   test('is disabled with a reason after 5 days without success and 10 exhausted events', async () => {
-    receiver.say(status(500))
+    receiver.respondWith(status(500))
     const { id } = await addEndpoint(merchant, receiver.url)
-    for (let count = 0; count < 9; count++) await payAndTell(merchant)
+    for (let count = 0; count < 9; count++) await createPaidCharge(merchant)
     await exhaust()
     await failSince(id, 6)
     expect(await endpointOf(id)).toMatchObject({ exhausted: 9, disabledAt: null })
-    await payAndTell(merchant)
+    await createPaidCharge(merchant)
     await exhaust()
     const endpoint = await endpointOf(id)
     expect(endpoint.disabledAt).not.toBeNull()
@@ -462,30 +462,30 @@ describe('an endpoint', () => {
   })
 
   test('is not disabled within an hour, however many events are exhausted', async () => {
-    receiver.say(status(500))
+    receiver.respondWith(status(500))
     const { id } = await addEndpoint(merchant, receiver.url)
-    for (let count = 0; count < 12; count++) await payAndTell(merchant)
+    for (let count = 0; count < 12; count++) await createPaidCharge(merchant)
     await exhaust()
     expect(await endpointOf(id)).toMatchObject({ exhausted: 12, disabledAt: null })
   })
 
   test('that succeeds once starts counting anew', async () => {
-    receiver.say(status(500))
+    receiver.respondWith(status(500))
     const { id } = await addEndpoint(merchant, receiver.url)
-    for (let count = 0; count < 9; count++) await payAndTell(merchant)
+    for (let count = 0; count < 9; count++) await createPaidCharge(merchant)
     await exhaust()
     await failSince(id, 6)
-    receiver.say(status(200))
-    await payAndTell(merchant)
-    await deliverAll()
+    receiver.respondWith(status(200))
+    await createPaidCharge(merchant)
+    await deliverDue()
     expect(await endpointOf(id)).toMatchObject({ exhausted: 0, failingSince: null })
   })
 
   test('with 410 is disabled with that reason', async () => {
-    receiver.say(status(410))
+    receiver.respondWith(status(410))
     const { id } = await addEndpoint(merchant, receiver.url)
-    await payAndTell(merchant)
-    await deliverAll()
+    await createPaidCharge(merchant)
+    await deliverDue()
     expect((await endpointOf(id)).disabledReason).toContain('410')
   })
 })

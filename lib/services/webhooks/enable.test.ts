@@ -6,7 +6,12 @@ import { createEndpoint, deleteEndpoint, editEndpoint } from '#lib/services/webh
 import type { Owner } from '#lib/services/webhooks/owner.ts'
 import { readEndpoint } from '#lib/services/webhooks/queries.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
-import { deliverAll, deliveriesOf, passTime, payAndTell } from '#lib/testing/deliveries.ts'
+import {
+  createPaidCharge,
+  deliverDue,
+  deliveriesOf,
+  makeRetriesDue,
+} from '#lib/testing/deliveries.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
 
@@ -33,8 +38,8 @@ const states = async () => (await deliveriesOf(merchant)).map(({ status }) => st
 const receivedSequences = () => receiver.calls.map(({ text }) => JSON.parse(text).sequence)
 async function exhaust(): Promise<void> {
   for (let round = 0; round < 4; round++) {
-    await passTime()
-    await deliverAll()
+    await makeRetriesDue()
+    await deliverDue()
   }
 }
 
@@ -53,40 +58,40 @@ test('a reason changed by an older version is shown as text, not under the previ
 describe('enabling an endpoint', () => {
   test('sends what waited, in the order of the events', async () => {
     await pauseEndpoint(owner, id)
-    for (let nth = 0; nth < 5; nth++) await payAndTell(merchant)
-    await deliverAll()
+    for (let nth = 0; nth < 5; nth++) await createPaidCharge(merchant)
+    await deliverDue()
     expect(receiver.calls).toEqual([])
     expect(await enableEndpoint(owner, id, true)).toBe(5)
     const due = (await deliveriesOf(merchant)).map(({ dueAt }) => dueAt?.getTime() ?? 0)
     expect(due).toEqual(due.toSorted())
-    await deliverAll()
+    await deliverDue()
     expect(receivedSequences().toSorted()).toEqual([1, 2, 3, 4, 5])
     expect(await states()).toEqual(Array(5).fill('delivered'))
   })
 
   test('resends what was given up since the failures began, and nothing older', async () => {
-    receiver.say(status(500))
-    await payAndTell(merchant)
+    receiver.respondWith(status(500))
+    await createPaidCharge(merchant)
     await exhaust()
     // A success between: the failure before it is not part of the current series.
-    receiver.say(status(200))
-    await payAndTell(merchant)
-    await deliverAll()
-    receiver.say(status(500))
-    await payAndTell(merchant)
+    receiver.respondWith(status(200))
+    await createPaidCharge(merchant)
+    await deliverDue()
+    receiver.respondWith(status(500))
+    await createPaidCharge(merchant)
     await exhaust()
-    receiver.say(status(410))
-    await payAndTell(merchant)
-    await deliverAll()
+    receiver.respondWith(status(410))
+    await createPaidCharge(merchant)
+    await deliverDue()
     expect(await states()).toEqual(['exhausted', 'delivered', 'exhausted', 'stopped'])
     const endpoint = await readEndpoint(merchant.id, 'test', id)
     expect(endpoint).toMatchObject({ status: 'disabled' })
     expect(endpoint.disabled_reason).toContain('410')
-    await payAndTell(merchant)
-    receiver.say(status(200))
+    await createPaidCharge(merchant)
+    receiver.respondWith(status(200))
     receiver.calls.length = 0
     expect(await enableEndpoint(owner, id, true)).toBe(3)
-    await deliverAll()
+    await deliverDue()
     expect(receivedSequences().toSorted()).toEqual([3, 4, 5])
     expect(await states()).toEqual(['exhausted', ...Array(4).fill('delivered')])
     expect(await readEndpoint(merchant.id, 'test', id)).toMatchObject({
@@ -96,12 +101,12 @@ describe('enabling an endpoint', () => {
   })
 
   test('grants exhausted deliveries all their attempts again', async () => {
-    receiver.say(status(500))
-    await payAndTell(merchant)
+    receiver.respondWith(status(500))
+    await createPaidCharge(merchant)
     await exhaust()
     await pauseEndpoint(owner, id)
     await enableEndpoint(owner, id, true)
-    await deliverAll()
+    await deliverDue()
     expect(await states()).toEqual(['pending'])
     await exhaust()
     expect(await states()).toEqual(['exhausted'])
@@ -110,17 +115,17 @@ describe('enabling an endpoint', () => {
 
   test('without missed events stops them for good and sends new ones', async () => {
     await pauseEndpoint(owner, id)
-    await payAndTell(merchant)
+    await createPaidCharge(merchant)
     expect(await enableEndpoint(owner, id, false)).toBe(1)
-    await payAndTell(merchant)
-    await deliverAll()
+    await createPaidCharge(merchant)
+    await deliverDue()
     expect(receivedSequences()).toEqual([2])
     expect(await states()).toEqual(['stopped', 'delivered'])
   })
 
   test('schedules 2,500 waiting deliveries once each, oldest first', async () => {
     await pauseEndpoint(owner, id)
-    await payAndTell(merchant)
+    await createPaidCharge(merchant)
     await addMore(2_499)
     expect(await enableEndpoint(owner, id, true)).toBe(2_500)
     const rows = await db().$queryRaw<{ late: bigint }[]>`
@@ -133,22 +138,22 @@ describe('enabling an endpoint', () => {
 
 test("a waiting delivery is sent to the endpoint's new URL", async () => {
   await pauseEndpoint(owner, id)
-  await payAndTell(merchant)
+  await createPaidCharge(merchant)
   const moved = await openReceiver()
   await editEndpoint(owner, id, { url: moved.url })
   await enableEndpoint(owner, id, true)
-  await deliverAll()
+  await deliverDue()
   await moved.close()
   expect([receiver.calls.length, moved.calls.length]).toEqual([0, 1])
 })
 
 test('a call in progress when its endpoint is deleted changes nothing afterwards', async () => {
-  receiver.say(async (_received, response) => {
+  receiver.respondWith(async (_received, response) => {
     await deleteEndpoint(owner, id)
     response.writeHead(500).end()
   })
-  await payAndTell(merchant)
-  await deliverAll()
+  await createPaidCharge(merchant)
+  await deliverDue()
   const [row] = await deliveriesOf(merchant)
   expect([row?.status, row?.dueAt, row?.lease, row?.tries.length]).toEqual([
     'stopped',
@@ -170,12 +175,12 @@ test('in live mode a private address is refused with an error at its field', asy
 })
 
 test('the health of an endpoint counts the attempts of the last day and their duration', async () => {
-  receiver.say(status(500))
-  await payAndTell(merchant)
+  receiver.respondWith(status(500))
+  await createPaidCharge(merchant)
   await exhaust()
-  receiver.say(status(200))
-  await payAndTell(merchant)
-  await deliverAll()
+  receiver.respondWith(status(200))
+  await createPaidCharge(merchant)
+  await deliverDue()
   const { health } = await readEndpoint(merchant.id, 'test', id)
   expect(health).toMatchObject({ delivered: 1, failed: 4 })
   expect(health.p95_ms).toBeGreaterThanOrEqual(0)

@@ -19,7 +19,7 @@ import { problemText } from '#lib/services/webhooks/problem.ts'
 import type { ResolveName } from '#lib/services/webhooks/target.ts'
 import { makeCertificate } from '#lib/testing/certificate.ts'
 import { type Listener, listen, openCanaries, openListener } from '#lib/testing/listeners.ts'
-import { freePort } from '#lib/testing/server.ts'
+import { findFreePort } from '#lib/testing/server.ts'
 
 type Options = Parameters<typeof postWebhook>[1]
 
@@ -298,7 +298,7 @@ describe('with TLS', () => {
   })
 
   test('a handshake that hangs times out, and the next address is tried', async () => {
-    const silent = await closeAfterTest(openListener(() => {}, '127.0.0.2', await freePort()))
+    const silent = await closeAfterTest(openListener(() => {}, '127.0.0.2', await findFreePort()))
     const url = `https://shop.example:${silent.port}/`
     const alone = await post(url, { resolve: resolveTo('127.0.0.2'), connectMs: 300 })
     expect(alone).toMatchObject({ status: null, address: '127.0.0.2' })
@@ -311,7 +311,7 @@ describe('with TLS', () => {
 
 describe('of several addresses', () => {
   test('the next is tried if a connection fails, but not after a response', async () => {
-    const second = await openHttp(ok, '127.0.0.2', await freePort())
+    const second = await openHttp(ok, '127.0.0.2', await findFreePort())
     const url = `http://shop.example:${second.port}/`
     expect(
       await post(url, { resolve: resolveTo('127.0.0.1', '127.0.0.3', '127.0.0.2') }),
@@ -331,7 +331,7 @@ describe('of several addresses', () => {
   })
 
   test('none that accepts a connection is a problem', async () => {
-    const port = await freePort()
+    const port = await findFreePort()
     expect(
       await post(`http://shop.example:${port}/`, { resolve: resolveTo('127.0.0.1', '127.0.0.2') }),
     ).toMatchObject({

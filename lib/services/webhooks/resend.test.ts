@@ -6,7 +6,12 @@ import { createEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { resendDelivery, resendFailed } from '#lib/services/webhooks/resend.ts'
 import { readResourceSecret, rotateSecret } from '#lib/services/webhooks/secrets.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
-import { deliverAll, deliveriesOf, passTime, payAndTell } from '#lib/testing/deliveries.ts'
+import {
+  createPaidCharge,
+  deliverDue,
+  deliveriesOf,
+  makeRetriesDue,
+} from '#lib/testing/deliveries.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
 
@@ -30,12 +35,12 @@ const verifySignature = (secret: string, { text, headers }: Receiver['calls'][nu
   new Webhook(secret).verify(text, headers as Record<string, string>)
 
 test('a resend has the same body and id, a new signature, and counts as an attempt', async () => {
-  await payAndTell(merchant, receiver.url)
-  await deliverAll()
+  await createPaidCharge(merchant, receiver.url)
+  await deliverDue()
   const before = (await readResourceSecret(merchant.id, 'test')) ?? ''
   const { secret } = await rotateSecret(owner(), null)
   await resendDelivery(owner(), (await readOnlyDelivery()).id)
-  await deliverAll()
+  await deliverDue()
   const [first, second] = receiver.calls
   expect(second?.text).toBe(first?.text)
   expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
@@ -48,12 +53,12 @@ test('a resend has the same body and id, a new signature, and counts as an attem
 })
 
 test('a resent exhausted delivery gets all its attempts again', async () => {
-  receiver.say(status(500))
-  await payAndTell(merchant, receiver.url)
+  receiver.respondWith(status(500))
+  await createPaidCharge(merchant, receiver.url)
   const exhaust = async () => {
     for (let round = 0; round < 7; round++) {
-      await passTime()
-      await deliverAll()
+      await makeRetriesDue()
+      await deliverDue()
     }
   }
   await exhaust()
@@ -64,22 +69,22 @@ test('a resent exhausted delivery gets all its attempts again', async () => {
 })
 
 test('twenty concurrent resends send once', async () => {
-  await payAndTell(merchant, receiver.url)
-  await deliverAll()
+  await createPaidCharge(merchant, receiver.url)
+  await deliverDue()
   const { id } = await readOnlyDelivery()
   await Promise.all(Array.from({ length: 20 }, () => resendDelivery(owner(), id)))
-  await deliverAll()
+  await deliverDue()
   expect(receiver.calls).toHaveLength(2)
 })
 
 test('a resend during an attempt is refused and does not affect it', async () => {
   let refusal: unknown
-  receiver.say(async (_received, response) => {
+  receiver.respondWith(async (_received, response) => {
     refusal = await resendDelivery(owner(), (await readOnlyDelivery()).id).catch(error => error)
     response.writeHead(200).end()
   })
-  await payAndTell(merchant, receiver.url)
-  await deliverAll()
+  await createPaidCharge(merchant, receiver.url)
+  await deliverDue()
   expect(refusal).toMatchObject({ code: 'under_way' })
   expect([(await readOnlyDelivery()).status, receiver.calls.length]).toEqual(['delivered', 1])
 })
@@ -87,7 +92,7 @@ test('a resend during an attempt is refused and does not affect it', async () =>
 test('2,500 failed deliveries are resent once each, in batches', async () => {
   const event_types = [...EVENT_TYPES]
   const id = await createEndpoint(owner(), { url: receiver.url, event_types })
-  await payAndTell(merchant)
+  await createPaidCharge(merchant)
   await db().$executeRaw`
     INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status, attempts)

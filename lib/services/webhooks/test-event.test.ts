@@ -12,7 +12,7 @@ import { call } from '#lib/testing/call.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/stage.ts'
-import { type Document, strictly } from '#lib/testing/strict.ts'
+import { type Document, makeStrictValidator } from '#lib/testing/strict.ts'
 
 let api: Api
 let merchant: Account
@@ -61,7 +61,9 @@ test.each(EVENT_TYPES)(
     expect(received.headers['webhook-id']).toBe(sentEvent.id)
     const { client, products, utms, ...event } = sentEvent
     const document = await call(api.url, 'GET', '/openapi.json')
-    const validate = strictly(document.body as Document)({ $ref: '#/components/schemas/Event' })
+    const validate = makeStrictValidator(document.body as Document)({
+      $ref: '#/components/schemas/Event',
+    })
     expect(validate(event), JSON.stringify(validate.errors)).toBe(true)
     expect(Page.shape.data.element.parse(event)).toEqual(event)
     const { transaction } = event
@@ -88,7 +90,7 @@ test.each(EVENT_TYPES)(
 )
 
 test('a failed test event is reported with the response, is not retried and changes nothing', async () => {
-  receiver.say(status(410, { 'x-why': 'moved' }))
+  receiver.respondWith(status(410, { 'x-why': 'moved' }))
   const { body } = await sendTest()
   expect(body.data).toMatchObject({ delivered: false, status: 410, response_body: 'status 410' })
   expect(body.data.response_headers['x-why']).toBe('moved')

@@ -10,10 +10,10 @@ import { call } from '#lib/testing/call.ts'
 import { expectShape, personHeaders, refusal, signInAdmin } from '#lib/testing/member.ts'
 import {
   type Api,
+  fundMerchant,
   makeMerchant,
   makeToken,
   openCharge,
-  receive,
   startApi,
 } from '#lib/testing/stage.ts'
 import { listAccountLines, readAccount } from '#lib/views/admin/accounts.ts'
@@ -213,7 +213,7 @@ describe('admins see', () => {
     const waiting = await makeMerchant(`${name} 2`)
     const newest = await makeMerchant(`${name} 3`)
     await db().account.update({ where: { id: waiting.id }, data: { status: 'pending' } })
-    await receive(merchant, 12_300)
+    await fundMerchant(merchant, 12_300)
     const found = async (q: string) => (await listAccountLines({ q })).rows.map(({ id }) => id)
     const folded = name.replace('Armazém', 'ARMAZEM')
     expect(await found(folded)).toEqual([waiting.id, newest.id, merchant.id])

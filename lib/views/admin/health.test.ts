@@ -9,8 +9,14 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
-import { deliverAll, payAndTell } from '#lib/testing/deliveries.ts'
-import { CHARGE, inOwnDatabase, makeMerchant, openCharge, receive } from '#lib/testing/stage.ts'
+import { createPaidCharge, deliverDue } from '#lib/testing/deliveries.ts'
+import {
+  CHARGE,
+  fundMerchant,
+  inOwnDatabase,
+  makeMerchant,
+  openCharge,
+} from '#lib/testing/stage.ts'
 import { assessDurability } from '#lib/views/admin/database.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
 import { type CheckName, FINDING_STATES } from '#lib/views/admin/schema.ts'
@@ -124,7 +130,7 @@ describe('a stuck queue', () => {
   })
 
   test('of withdrawals is reported', async () => {
-    await receive(shop, 50_000)
+    await fundMerchant(shop, 50_000)
     const key = {
       pixKeyType: 'email',
       pixKey: 'hold@x.example',
@@ -138,9 +144,9 @@ describe('a stuck queue', () => {
   })
 
   test('of deliveries is reported for any receiver', async () => {
-    await payAndTell(shop, 'http://127.0.0.1:9/hook')
+    await createPaidCharge(shop, 'http://127.0.0.1:9/hook')
     const other = await makeMerchant()
-    await payAndTell(other, 'http://127.0.0.2:9/hook')
+    await createPaidCharge(other, 'http://127.0.0.2:9/hook')
     await db().$executeRaw`UPDATE deliveries SET due_at = NULL`
     const [row] = await db().delivery.findMany({ where: { accountId: other.id } })
     const { not, by } = late('deliveries', row?.id ?? '')
@@ -180,8 +186,8 @@ describe('a stuck queue', () => {
 })
 
 test('receivers are a warning if most deliveries fail, and not if few do', async () => {
-  for (let count = 0; count < 10; count++) await payAndTell(shop, 'http://127.0.0.1:9/hook')
-  await deliverAll()
+  for (let count = 0; count < 10; count++) await createPaidCharge(shop, 'http://127.0.0.1:9/hook')
+  await deliverDue()
   expect(await readCheck('receivers')).toEqual(['warning', 'receivers_fail'])
   await db().$executeRaw`UPDATE delivery_attempts
     SET problem = NULL, problem_code = NULL, problem_params = NULL`

@@ -10,15 +10,15 @@ import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
-import { addEndpoint, deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
+import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { expectShape, personHeaders, signInAdmin } from '#lib/testing/member.ts'
 import {
   type Api,
   expectBalancedBooks,
+  fundMerchant,
   inOwnDatabase,
   makeMerchant,
   openCharge,
-  receive,
   startApi,
 } from '#lib/testing/stage.ts'
 import { HealthRead } from '#lib/views/admin/health-wire.ts'
@@ -32,7 +32,7 @@ let headers: Record<string, string>
 beforeAll(async () => {
   api = await startApi()
   shop = await makeMerchant('Loja Parada')
-  await receive(shop, 1_000_000)
+  await fundMerchant(shop, 1_000_000)
   headers = personHeaders(await signInAdmin())
 })
 afterAll(() => api.close())
@@ -62,7 +62,7 @@ describe('a withdrawal without a result', () => {
   test("is reported as stuck after 15 minutes, with the bank's last response", async () => {
     const id = await withdraw()
     const bank = new StubBank()
-    bank.decide(removeHyphens(id), { sends: ['lost before'] })
+    bank.setScript(removeHyphens(id), { sends: ['lost before'] })
     await sendUntilNothingIsDue(bank)
     expect(await findStuckJob(id)).toBeUndefined()
     await makeStuck(id)
@@ -99,7 +99,7 @@ describe('a withdrawal without a result', () => {
   test('is sent to the bank once, however often it is requeued concurrently', async () => {
     const id = await withdraw()
     const bank = new StubBank()
-    bank.decide(removeHyphens(id), { sends: ['lost after'] })
+    bank.setScript(removeHyphens(id), { sends: ['lost after'] })
     await sendUntilNothingIsDue(bank)
     for (let round = 0; round < 5; round++) {
       const wishes = Array.from({ length: 8 }, () =>
@@ -119,7 +119,7 @@ describe('a withdrawal without a result', () => {
       })
       .toBe('approved')
     expect(bank.sent.map(order => order.id)).toEqual([removeHyphens(id)])
-    expect(bank.debitsOf(removeHyphens(id))).toBe(1)
+    expect(bank.countDebits(removeHyphens(id))).toBe(1)
     await expectBalancedBooks(shop.id)
   })
 
@@ -158,7 +158,7 @@ test('a refund without a result is requeued and sent to the bank once', async ()
   const charge = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
   const { id } = await createRefund(shop.id, 'test', charge.id, { amount: 700 })
   const bank = new StubBank()
-  bank.decide(removeHyphens(id), { sends: ['throws after'] })
+  bank.setScript(removeHyphens(id), { sends: ['throws after'] })
   const send = () => sendDueRefunds(chargeColumns, () => bank)
   await send()
   await db().$executeRaw`
@@ -205,7 +205,7 @@ test('a charge that a request is opening at the bank cannot be requeued', async 
 
 test('an exhausted delivery is retried from the start, unless its endpoint is disabled', async () => {
   const endpoint = await addEndpoint(shop, 'http://127.0.0.1:9/hook')
-  await payAndTell(shop)
+  await createPaidCharge(shop)
   const [row] = (await deliveriesOf(shop)).filter(({ endpointId }) => endpointId === endpoint.id)
   const id = row?.id ?? ''
   await db().delivery.updateMany({

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
-import { deliveriesOf, payAndTell } from '#lib/testing/deliveries.ts'
+import { createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
-import { addressIn, makeWorld, type World } from '#lib/testing/world.ts'
+import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 import { findHits, HitList } from '#lib/views/dashboard/find.ts'
 
 let api: Api
@@ -18,7 +18,7 @@ afterAll(() => api.close())
 
 const search = (q: string) => findHits(world.merchant.id, 'test', q)
 const read = async (path: string) =>
-  (await call(api.url, 'GET', addressIn(world, path), { token: world.token })).body.data
+  (await call(api.url, 'GET', resolvePath(world, path), { token: world.token })).body.data
 
 async function expectOnly(q: string, kind: string, href: string): Promise<void> {
   const exact = (await search(q)).filter(hit => hit.isExact)
@@ -51,7 +51,7 @@ describe('exactly one hit for', () => {
   })
 
   test('a delivery by id, and an event without deliveries by id', async () => {
-    await payAndTell(world.merchant, 'http://127.0.0.1:9/hook')
+    await createPaidCharge(world.merchant, 'http://127.0.0.1:9/hook')
     const delivery = (await deliveriesOf(world.merchant)).at(-1)
     await expectOnly(delivery?.id ?? '', 'delivery', `/test/webhooks/deliveries/${delivery?.id}`)
     const event = await db().event.findFirstOrThrow({ where: { accountId: world.merchant.id } })

@@ -62,37 +62,37 @@ export async function streamCharge(
 class ChunkStream implements AsyncIterableIterator<string> {
   readonly #begin: (outlet: ChunkStream) => () => void
   #stop: (() => void) | null = null
-  #isOver = false
-  #said: string[] = []
-  #give: ((result: IteratorResult<string>) => void) | null = null
+  #isClosed = false
+  #chunks: string[] = []
+  #resolveNext: ((result: IteratorResult<string>) => void) | null = null
 
   constructor(start: (outlet: ChunkStream) => () => void) {
     this.#begin = start
   }
 
   push(text: string): void {
-    if (this.#isOver) return
-    this.#said.push(text)
-    this.#pass()
+    if (this.#isClosed) return
+    this.#chunks.push(text)
+    this.#flush()
   }
 
   end(): void {
-    if (this.#isOver) return
-    this.#isOver = true
+    if (this.#isClosed) return
+    this.#isClosed = true
     this.#stop?.()
-    this.#pass()
+    this.#flush()
   }
 
   next(): Promise<IteratorResult<string>> {
-    if (!this.#isOver) this.#stop ??= this.#begin(this)
+    if (!this.#isClosed) this.#stop ??= this.#begin(this)
     return new Promise(resolve => {
-      this.#give = resolve
-      this.#pass()
+      this.#resolveNext = resolve
+      this.#flush()
     })
   }
 
   async return(): Promise<IteratorResult<string>> {
-    this.#said = []
+    this.#chunks = []
     this.end()
     return { done: true, value: undefined }
   }
@@ -101,11 +101,11 @@ class ChunkStream implements AsyncIterableIterator<string> {
     return this
   }
 
-  #pass(): void {
-    const resolve = this.#give
-    if (!resolve || (this.#said.length === 0 && !this.#isOver)) return
-    this.#give = null
-    const value = this.#said.shift()
+  #flush(): void {
+    const resolve = this.#resolveNext
+    if (!resolve || (this.#chunks.length === 0 && !this.#isClosed)) return
+    this.#resolveNext = null
+    const value = this.#chunks.shift()
     resolve(value === undefined ? { done: true, value } : { done: false, value })
   }
 }

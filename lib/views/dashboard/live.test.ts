@@ -6,7 +6,7 @@ import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { call } from '#lib/testing/call.ts'
-import { payAndTell } from '#lib/testing/deliveries.ts'
+import { createPaidCharge } from '#lib/testing/deliveries.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { type Api, makeMerchant, openCharge, startApi } from '#lib/testing/stage.ts'
@@ -174,7 +174,7 @@ test('a live charge returns 404 for other accounts and keeps no subscription for
   for (const id of [newId(), 'x', "'%00", theirs].map(encodeURIComponent)) {
     expect(refusal(await request(id)), id).toEqual(NOT_FOUND)
   }
-  const id = await payAndTell(merchant)
+  const id = await createPaidCharge(merchant)
   const address = `${api.url}/api/dashboard/charges/${id}/live`
   expect((await fetch(address, { method: 'HEAD', headers: headers() })).status).toBe(200)
   expect(countWatchers(merchant.id)).toBe(0)

@@ -56,18 +56,18 @@ export function countWatchers(accountId: string): number {
 /** Reads the changes of all watched charges with one statement, while there are watchers. */
 class Hub {
   readonly #watchers = new Map<Watcher, string | null>()
-  #offs: (() => void)[] = []
+  #unsubscribes: (() => void)[] = []
   #timer: NodeJS.Timeout | null = null
-  #lookedAt = 0
-  #isLooking = false
+  #lastReadAt = 0
+  #isReading = false
   #isStale = false
 
   add(watcher: Watcher): () => void {
     if (this.#watchers.size === 0) this.#begin()
     this.#watchers.set(watcher, null)
-    this.#lookSoon()
+    this.#scheduleRead()
     return () => {
-      if (this.#watchers.delete(watcher) && this.#watchers.size === 0) this.#rest()
+      if (this.#watchers.delete(watcher) && this.#watchers.size === 0) this.#stop()
     }
   }
 
@@ -77,11 +77,11 @@ class Hub {
 
   #begin(): void {
     const stopping = new AbortController()
-    const scheduleRead = () => this.#lookSoon()
+    const scheduleRead = () => this.#scheduleRead()
     const poll = setInterval(scheduleRead, POLL_MS)
     poll.unref()
     listenForWakeUps(stopping.signal)
-    this.#offs = [
+    this.#unsubscribes = [
       ...WATCHED_TOPICS.map(topic => onWake(topic, scheduleRead)),
       onShutdown(() => this.#endAll()),
       () => clearInterval(poll),
@@ -89,8 +89,8 @@ class Hub {
     ]
   }
 
-  #rest(): void {
-    for (const off of this.#offs.splice(0)) off()
+  #stop(): void {
+    for (const off of this.#unsubscribes.splice(0)) off()
     clearTimeout(this.#timer ?? undefined)
     this.#timer = null
   }
@@ -99,28 +99,28 @@ class Hub {
     for (const watcher of [...this.#watchers.keys()]) watcher.onEnd()
   }
 
-  #lookSoon(): void {
-    if (this.#isLooking) this.#isStale = true
-    if (this.#isLooking || this.#timer) return
-    const waitMs = Math.max(0, this.#lookedAt + READ_INTERVAL_MIN_MS - performance.now())
-    this.#timer = setTimeout(() => this.#look(), waitMs)
+  #scheduleRead(): void {
+    if (this.#isReading) this.#isStale = true
+    if (this.#isReading || this.#timer) return
+    const waitMs = Math.max(0, this.#lastReadAt + READ_INTERVAL_MIN_MS - performance.now())
+    this.#timer = setTimeout(() => this.#read(), waitMs)
   }
 
-  async #look(): Promise<void> {
+  async #read(): Promise<void> {
     this.#timer = null
-    this.#isLooking = true
+    this.#isReading = true
     this.#isStale = false
-    this.#lookedAt = performance.now()
+    this.#lastReadAt = performance.now()
     try {
-      this.#tell(await readMarks([...this.#watchers.keys()]))
+      this.#notify(await readMarks([...this.#watchers.keys()]))
     } catch (error) {
       log().warn({ err: error }, 'reading watched charges failed')
     }
-    this.#isLooking = false
-    if (this.#isStale && this.#watchers.size > 0) this.#lookSoon()
+    this.#isReading = false
+    if (this.#isStale && this.#watchers.size > 0) this.#scheduleRead()
   }
 
-  #tell(marks: ChargeMark[]): void {
+  #notify(marks: ChargeMark[]): void {
     const byKey = new Map(marks.map(one => [`${one.account_id} ${one.id}`, one]))
     for (const [watcher, mark] of [...this.#watchers]) {
       const current = byKey.get(`${watcher.accountId} ${watcher.chargeId}`)

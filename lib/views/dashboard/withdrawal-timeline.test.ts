@@ -12,8 +12,8 @@ import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
 import {
   type Api,
   expectBalancedBooks,
+  fundMerchant,
   makeMerchant,
-  receive,
   startApi,
 } from '#lib/testing/stage.ts'
 import type { WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
@@ -38,7 +38,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   merchant = await makeMerchant()
   secret = await signIn(merchant, 'viewer')
-  await receive(merchant, 10_000)
+  await fundMerchant(merchant, 10_000)
   const order = { ...KEY, amount: 3_000, externalId: 'payout-1' }
   id = (await createWithdrawal(merchant.id, 'test', order)).id
 })

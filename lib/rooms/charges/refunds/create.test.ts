@@ -13,9 +13,9 @@ import { readBalances } from '#lib/services/ledger/accounts.ts'
 import {
   CHARGE,
   expectBalancedBooks,
+  fundMerchant,
   makeMerchant,
   openCharge,
-  receive,
 } from '#lib/testing/stage.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
@@ -165,7 +165,7 @@ describe('refused without any write:', () => {
     'a charge that is %s',
     async status => {
       const merchant = await makeMerchant()
-      await receive(merchant, 10_000)
+      await fundMerchant(merchant, 10_000)
       const { id } = await openCharge(merchant, 1_000)
       if (status !== 'pending') await simulateCharge(merchant.id, id, status)
       await expectRefused(merchant, id, 100, NOT_PAID)
@@ -189,7 +189,7 @@ describe('refused without any write:', () => {
 
   test("an amount above the rest of the charge, whatever the merchant's balance", async () => {
     const { merchant, chargeId } = await makePaidMerchant(1_000)
-    await receive(merchant, 100_000)
+    await fundMerchant(merchant, 100_000)
     const atMost = (left: number) => ({
       code: 'invalid_input',
       fields: { amount: [`amount must be at most ${left}, the amount left to refund`] },
@@ -221,7 +221,7 @@ describe('refused without any write:', () => {
 describe('concurrently', () => {
   test('of 20 refunds over a charge worth ten, ten succeed, whatever the balance', async () => {
     const { merchant, chargeId } = await makePaidMerchant(1_050)
-    await receive(merchant, 50_000)
+    await fundMerchant(merchant, 50_000)
     const outcome = await runConcurrently(20, () => refund(merchant, chargeId, 100))
     expect(outcome).toEqual({ won: 10, refusals: new Set(['invalid_input']) })
     expect(await refundsOf(merchant)).toBe(10)
@@ -232,7 +232,7 @@ describe('concurrently', () => {
 
   test('of 20 refunds of the whole charge, one succeeds', async () => {
     const { merchant, chargeId } = await makePaidMerchant(5_000)
-    await receive(merchant, 5_000)
+    await fundMerchant(merchant, 5_000)
     const outcome = await runConcurrently(20, () => refund(merchant, chargeId))
     expect(outcome).toEqual({ won: 1, refusals: new Set(['invalid_input']) })
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 5_000, outbound: 5_000 })
@@ -241,7 +241,7 @@ describe('concurrently', () => {
 
   test('20 refunds of different amounts never exceed the paid amount', async () => {
     const { merchant, chargeId } = await makePaidMerchant(1_000)
-    await receive(merchant, 10_000)
+    await fundMerchant(merchant, 10_000)
     await runConcurrently(20, nth => refund(merchant, chargeId, 37 + nth * 11))
     const held = Number((await readRefundTotals(merchant, chargeId)).refundHeldAmount)
     expect(held).toBeLessThanOrEqual(1_000)

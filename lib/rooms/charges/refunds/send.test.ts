@@ -258,7 +258,7 @@ describe('a worker that lost its lease', () => {
     stub.settle()
     await makeDueAndSend(stub)
     expect(await stateOf(refund)).toMatchObject({ status: 'completed', rejection_reason: null })
-    expect(stub.debitsOf(removeHyphens(refund.id))).toBe(1)
+    expect(stub.countDebits(removeHyphens(refund.id))).toBe(1)
     const where = { subjectId: refund.chargeId, type: { startsWith: 'transaction.refund' } }
     expect(await db().event.count({ where })).toBe(1)
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
@@ -294,7 +294,7 @@ describe('a worker that lost its lease', () => {
   test('does not send again what the new holder has sent', async () => {
     const refund = await openRefund()
     const stub = new StubBank()
-    stub.decide(removeHyphens(refund.id), { sends: ['lost before'] })
+    stub.setScript(removeHyphens(refund.id), { sends: ['lost before'] })
     await makeDueAndSend(stub)
     stub.stall('after', () => makeDueAndSend(stub))
     await makeDueAndSend(stub)

@@ -19,10 +19,10 @@ import { readBalances } from '#lib/services/ledger/accounts.ts'
 import {
   CHARGE,
   expectBalancedBooks,
+  fundMerchant,
   makeDatabase,
   makeMerchant,
   openCharge,
-  receive,
 } from '#lib/testing/stage.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
@@ -210,7 +210,7 @@ describe('concurrently', () => {
   test('creating, completing and rejecting refunds of one charge does not deadlock', async () => {
     const merchant = await makeMerchant()
     const chargeId = await payCharge(merchant, { amount: 100_000 })
-    await receive(merchant, 200_000)
+    await fundMerchant(merchant, 200_000)
     const order = { amount: 1_000 }
     const refunds = await Promise.all(
       Array.from({ length: 30 }, () => createRefund(merchant.id, 'test', chargeId, order)),
