@@ -21,7 +21,7 @@ export default {
     'rate-limiter-flexible',
   ],
   // What next-intl's plugin does, without the compiler and the file watcher that it brings.
-  turbopack: { resolveAlias: { 'next-intl/config': './lib/edge/session/words.ts' } },
+  turbopack: { resolveAlias: { 'next-intl/config': './lib/edge/session/intl.ts' } },
   redirects: async () => [
     { source: '/signin', destination: '/login', permanent: false },
     { source: '/dashboard', destination: '/', permanent: false },

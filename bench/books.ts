@@ -1,7 +1,7 @@
 import { connect, type Database } from '#lib/base/db/client.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import type { Results } from './measure.ts'
-import type { Verdict } from './musts.ts'
+import type { Verdict } from './targets.ts'
 import { WITHDRAWALS_BEFORE, type World } from './world.ts'
 
 /** Every successful request must have its row, whichever server handled it. */

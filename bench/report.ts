@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os'
 import type { Section } from './after/section.ts'
 import { CONNECTIONS, type Figure, type Results } from './measure.ts'
-import type { Verdict } from './musts.ts'
 import { OPERATIONS } from './operations.ts'
 import type { OperationName, Options } from './options.ts'
 import { TITLES, type Variant } from './servers.ts'
+import type { Verdict } from './targets.ts'
 
 export interface Memory {
   variant: Variant

@@ -9,11 +9,11 @@ import { examineBooks } from './books.ts'
 import { type BenchDatabase, openDatabase } from './database.ts'
 import { type Generator, startGenerator } from './load/send.ts'
 import { measureAll } from './measure.ts'
-import { judge } from './musts.ts'
 import { type Options, readOptions } from './options.ts'
 import { profile } from './profile/profile.ts'
 import { formatReport, formatSection } from './report.ts'
 import { endChild, endChildren, residentMb, startServer, trackChild, VARIANTS } from './servers.ts'
+import { judge } from './targets.ts'
 import { makeWorld } from './world.ts'
 
 async function compareServers(database: BenchDatabase, generator: Generator, options: Options) {

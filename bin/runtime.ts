@@ -1,5 +1,5 @@
 import { openDataFolder } from '#bin/data-folder.ts'
-import { supervisePostgres } from '#bin/keep-alive.ts'
+import { supervisePostgres } from '#bin/supervise-postgres.ts'
 import { disconnect } from '#lib/base/db/client.ts'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
 import { migrate } from '#lib/base/db/migrate.ts'

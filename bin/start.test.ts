@@ -11,6 +11,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { listProcessesIn } from '#lib/base/db/process.ts'
+import { makeDatabase } from '#lib/testing/fixtures.ts'
 import {
   type Installation,
   killProcesses,
@@ -20,7 +21,6 @@ import {
   startServer,
   waitUntilStopped,
 } from '#lib/testing/process.ts'
-import { makeDatabase } from '#lib/testing/stage.ts'
 
 let installation: Installation
 

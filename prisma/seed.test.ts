@@ -4,7 +4,7 @@ import { env, supplyEnv } from '#lib/base/env.ts'
 import { createAccount } from '#lib/rooms/accounts/create.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { verifyPassword } from '#lib/services/people/password.ts'
-import { expectBalancedBooks, makeDatabase } from '#lib/testing/stage.ts'
+import { expectBalancedBooks, makeDatabase } from '#lib/testing/fixtures.ts'
 import { createDemoData, DEMO_MERCHANT } from '#prisma/seed.ts'
 
 const shared = env().DATABASE_URL ?? ''

@@ -6,7 +6,7 @@ import { createAccount } from '#lib/rooms/accounts/create.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { hashPassword, verifyPassword } from '#lib/services/people/password.ts'
 import { registerUser } from '#lib/services/people/register.ts'
-import { createHistory } from '#prisma/past.ts'
+import { createHistory } from '#prisma/demo-history.ts'
 
 export const DEMO_MERCHANT = 'demo@troco.local'
 export const DEMO_ADMIN = 'admin@troco.local'

@@ -1,6 +1,6 @@
 import { SearchX } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { EmptyState } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 
 /** Shown for a record that does not exist in this account and mode. */

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
 import { AdminTabs } from '#app/admin/admin-tabs.tsx'
-import { ClientMessages } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
+import { ApiProvider } from '#components/nav/api-provider.tsx'
 import { ConnectionNotice } from '#components/nav/connection.tsx'
 import { Frame } from '#components/nav/frame.tsx'
-import { ApiProvider } from '#components/nav/world.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
 

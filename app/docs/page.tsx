@@ -6,7 +6,7 @@ import { preload } from 'react-dom'
 import { Reference } from '#app/docs/reference.tsx'
 import { PreferenceSwitches } from '#components/nav/switches.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { Logo } from '#components/ui/mark.tsx'
+import { Logo } from '#components/ui/logo.tsx'
 import { languageOf } from '#lib/base/locale.ts'
 import { currentUser } from '#lib/edge/session/gate.ts'
 import packages from '../../package.json' with { type: 'json' }

@@ -1,8 +1,8 @@
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
-import { ResetRequestForm } from '#app/reset/ask-reset.tsx'
-import { ClientMessages } from '#components/format/client-words.tsx'
+import { ResetRequestForm } from '#app/reset/reset-request-form.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { canSendMail } from '#lib/services/mail/queue.ts'
 

@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
-import { ClientMessages } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
 import { OpenAccountForm, SignUpForm } from '#components/join/open-account.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'

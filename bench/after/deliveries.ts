@@ -5,7 +5,7 @@ import { type Receiver, startReceiver } from '../load/receive.ts'
 import { endChild, startWorker, trackChild } from '../servers.ts'
 import { makeMerchant } from '../world.ts'
 import { type WrittenCharge, writeCharges } from './charges.ts'
-import { waitUntilNothingDue } from './house.ts'
+import { waitUntilNothingDue } from './history.ts'
 import type { BenchEnvironment, Section } from './section.ts'
 
 const PER_SECOND_MIN = 500

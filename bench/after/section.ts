@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Generator } from '../load/send.ts'
-import type { Verdict } from '../musts.ts'
 import type { Options } from '../options.ts'
+import type { Verdict } from '../targets.ts'
 
 export interface Section {
   title: string

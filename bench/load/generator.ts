@@ -4,8 +4,8 @@
  */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ResponseReader } from './answer-reader.ts'
 import { Histogram } from './histogram.ts'
+import { ResponseReader } from './response-reader.ts'
 
 export interface Order {
   port: number

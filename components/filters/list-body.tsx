@@ -7,7 +7,7 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Problem } from '#components/form/problem.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
-import { EmptyState } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 
 /** Links to older rows and back to the newest; each page has its own address. */
 export function Pager({ nextCursor }: { nextCursor: string | null }) {

@@ -1,6 +1,6 @@
 import { useLocale } from 'next-intl'
 
-export { RelativeTime } from '#components/format/when.tsx'
+export { RelativeTime } from '#components/format/relative-time.tsx'
 
 /** Formats cents: R$ 1.234,56, or R$ 1,234.56 in English. */
 export function moneyText(cents: number, locale: string): string {

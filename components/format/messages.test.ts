@@ -35,7 +35,7 @@ test('every translation uses the same placeholders and tags', () => {
   }
 })
 
-// The compiler checks that every used message exists: see lib/edge/session/words.ts.
+// The compiler checks that every used message exists: see lib/edge/session/intl.ts.
 test('every message is used', () => {
   const uses = sources().flatMap(usesIn)
   const unused = keysOf(ptBR).filter(key => !uses.some(use => use.test(key)))

@@ -6,7 +6,7 @@ import { NavLink } from '#components/nav/nav-link.tsx'
 import { type Place, placesOf } from '#components/nav/places.ts'
 import { Rail } from '#components/nav/rail.tsx'
 import { Chip } from '#components/ui/chip.tsx'
-import { Logo } from '#components/ui/mark.tsx'
+import { Logo } from '#components/ui/logo.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 

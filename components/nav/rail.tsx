@@ -3,7 +3,7 @@ import { useTranslations } from 'next-intl'
 import { ACCOUNT_MENU, ModeSwitch } from '#components/nav/account-menu.tsx'
 import { NavLink } from '#components/nav/nav-link.tsx'
 import type { Place } from '#components/nav/places.ts'
-import { Logo } from '#components/ui/mark.tsx'
+import { Logo } from '#components/ui/logo.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 
 interface RailProps {

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { Logo } from '#components/ui/mark.tsx'
+import { Logo } from '#components/ui/logo.tsx'
 
 interface MessagePageProps {
   code: string

@@ -1,7 +1,7 @@
 'use client'
 
 import Link from 'next/link'
-import { useHasPermission } from '#components/nav/may.tsx'
+import { useHasPermission } from '#components/nav/permissions.tsx'
 import type { AnyPermission } from '#lib/services/people/roles.ts'
 
 interface Tab {

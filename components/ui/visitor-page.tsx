@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { PreferenceSwitches } from '#components/nav/switches.tsx'
-import { Logo } from '#components/ui/mark.tsx'
+import { Logo } from '#components/ui/logo.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 
 interface VisitorPageProps {

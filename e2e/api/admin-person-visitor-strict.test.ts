@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
+import { type Api, startApi } from '#lib/testing/fixtures.ts'
 import {
   callOperation,
   personHeaders,
@@ -9,7 +10,6 @@ import {
   signInWithoutAccount,
 } from '#lib/testing/member.ts'
 import { ACCOUNTLESS_OPERATIONS, type AccountlessOperation } from '#lib/testing/route-table.ts'
-import { type Api, startApi } from '#lib/testing/stage.ts'
 
 const PROOF_REQUIRED = [403, '{"error":"Confirm that it is you"}']
 const guardedOperations = ACCOUNTLESS_OPERATIONS.filter(({ audience }) => audience !== 'visitor')

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
-import type { AccountlessEndpoint } from '#lib/edge/http/door.ts'
+import type { AccountlessEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
 import { call } from '#lib/testing/call.ts'
+import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import {
   callOperation,
   pageHeaders,
@@ -13,7 +14,6 @@ import {
   signInWithoutAccount,
 } from '#lib/testing/member.ts'
 import { ACCOUNTLESS_OPERATIONS, type AccountlessOperation } from '#lib/testing/route-table.ts'
-import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const UNAUTHENTICATED = [401, '{"error":"Unauthenticated"}']

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { supplyEnv } from '#lib/base/env.ts'
 import { closeRateLimits } from '#lib/edge/http/rate-limit.ts'
 import { call, sendRaw } from '#lib/testing/call.ts'
+import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
-import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
 
 const DEFAULT_SETTINGS = { TRUST_PROXY: '0', RATE_IP_BURST: '400', ...WITHOUT_RATE_LIMITS }
 /** Twelve requests at once, then one per second. */

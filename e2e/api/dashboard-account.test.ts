@@ -7,8 +7,8 @@ import { AccountSettings } from '#lib/rooms/accounts/wire.ts'
 import { Profile } from '#lib/services/people/wire.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import { call } from '#lib/testing/call.ts'
+import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
 
 const SETTINGS = {
   name: 'Pão & Companhia',

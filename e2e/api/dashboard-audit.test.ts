@@ -10,6 +10,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { call } from '#lib/testing/call.ts'
 import { addEndpoint } from '#lib/testing/deliveries.ts'
+import { type Api, CHARGE, fundMerchant, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import {
   expectShape,
   pageHeaders,
@@ -17,7 +18,6 @@ import {
   signIn,
   signInAdmin,
 } from '#lib/testing/member.ts'
-import { type Api, CHARGE, fundMerchant, makeMerchant, startApi } from '#lib/testing/stage.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 
 const STAFF_IP = '198.51.100.99'

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildDynamicCode, buildStaticCode, crc16 } from '#lib/base/pix/br-code.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { call } from '#lib/testing/call.ts'
-import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import {
   type Api,
   expectBalancedBooks,
   makeMerchant,
   openCharge,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { BankRead } from '#lib/views/dashboard/bank.ts'
 
 const PAYEE = { merchantName: 'Loja Aurora', merchantCity: 'Sao Paulo' }

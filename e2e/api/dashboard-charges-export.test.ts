@@ -5,8 +5,8 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { call } from '#lib/testing/call.ts'
+import { type Api, CHARGE, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { type Api, CHARGE, makeMerchant, startApi } from '#lib/testing/stage.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 
 let api: Api

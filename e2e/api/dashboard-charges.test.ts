@@ -10,8 +10,6 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { recordChargeView } from '#lib/rooms/charges/view.ts'
 import { call } from '#lib/testing/call.ts'
 import { deliverForMerchant } from '#lib/testing/deliveries.ts'
-import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { openReceiver, status } from '#lib/testing/receiver.ts'
 import {
   type Api,
   CANARY,
@@ -20,7 +18,9 @@ import {
   makeMerchant,
   openCharge,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { openReceiver, status } from '#lib/testing/receiver.ts'
 import { ChargeTimelineRead } from '#lib/views/dashboard/charge-timeline.ts'
 import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
 

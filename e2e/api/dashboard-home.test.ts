@@ -8,7 +8,6 @@ import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { checkLedger } from '#lib/services/ledger/check.ts'
 import { call } from '#lib/testing/call.ts'
-import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
 import {
   type Api,
   expectBalancedBooks,
@@ -17,7 +16,8 @@ import {
   makeToken,
   openCharge,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
 import type { DayReceived, Home } from '#lib/views/dashboard/schema.ts'
 import { HomeRead, StepsRead } from '#lib/views/dashboard/wire.ts'
 

@@ -9,8 +9,8 @@ import { InvitationCreated, MemberList } from '#lib/rooms/accounts/wire.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { call } from '#lib/testing/call.ts'
+import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, personHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { type Api, makeMerchant, startApi } from '#lib/testing/stage.ts'
 
 interface Person {
   id: string

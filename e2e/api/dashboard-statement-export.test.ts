@@ -8,14 +8,14 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { call } from '#lib/testing/call.ts'
-import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import {
   type Api,
   expectBalancedBooks,
   makeMerchant,
   openCharge,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 
 const EXPORT = '/dashboard/statement/export'
 /** More than one batch, so that a file has several pieces. */

@@ -7,8 +7,8 @@ import { PERMISSIONS, TOKENS_MAX } from '#lib/rooms/tokens/schema.ts'
 import { makeToken } from '#lib/rooms/tokens/token-text.ts'
 import { TokenIssued, TokenList, TokenRead } from '#lib/rooms/tokens/wire.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
+import { type Api, CHARGE, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { type Api, CHARGE, makeMerchant, startApi } from '#lib/testing/stage.ts'
 
 const ROOT = '/dashboard/tokens'
 const TOKEN_REQUEST = { name: 'Loja virtual', permissions: ['account:read', 'transactions:write'] }

@@ -12,8 +12,8 @@ import {
 } from '#lib/services/webhooks/wire.ts'
 import { call } from '#lib/testing/call.ts'
 import { addEndpoint, createPaidCharge } from '#lib/testing/deliveries.ts'
+import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { type Api, makeMerchant, startApi } from '#lib/testing/stage.ts'
 
 const ROOT = '/dashboard/webhooks/deliveries'
 const HOOK = 'https://shop.example/hook'

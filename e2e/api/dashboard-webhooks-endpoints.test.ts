@@ -15,8 +15,8 @@ import {
 } from '#lib/services/webhooks/wire.ts'
 import { call } from '#lib/testing/call.ts'
 import { createPaidCharge } from '#lib/testing/deliveries.ts'
+import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { type Api, makeMerchant, startApi } from '#lib/testing/stage.ts'
 
 const ROOT = '/dashboard/webhooks/endpoints'
 const SHOP_URL = 'https://shop.example/hooks'

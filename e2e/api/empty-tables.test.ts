@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { call } from '#lib/testing/call.ts'
-import { type Api, makeDatabase, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
+import { type Api, makeDatabase, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 
 /**
  * PostgreSQL skips every condition on a table that it knows to be empty; the token must be refused

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
+import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { followLog } from '#lib/testing/log-tail.ts'
-import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
 
 let api: Api
 beforeAll(async () => {

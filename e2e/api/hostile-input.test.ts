@@ -2,9 +2,9 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Random } from '#e2e/fuzz/random.ts'
 import { call, sendRaw } from '#lib/testing/call.ts'
+import { type Api, expectBalancedBooks, startApi } from '#lib/testing/fixtures.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
-import { type Api, expectBalancedBooks, startApi } from '#lib/testing/stage.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
 const random = new Random(chooseSeed(), 0)

@@ -6,7 +6,6 @@ import { newId } from '#lib/base/ids.ts'
 import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
-import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import {
   type Api,
   CHARGE,
@@ -16,7 +15,8 @@ import {
   makeToken,
   openCharge,
   startApiWithMerchant,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { WITHDRAWAL } from '#lib/testing/lists.ts'
 
 const ACTOR = { type: 'system' } as const
 

@@ -3,8 +3,6 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
-import { WITHDRAWAL } from '#lib/testing/lists.ts'
-import { OPERATIONS } from '#lib/testing/route-table.ts'
 import {
   type Api,
   CHARGE,
@@ -12,7 +10,9 @@ import {
   fundMerchant,
   openCharge,
   startApiWithMerchant,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { WITHDRAWAL } from '#lib/testing/lists.ts'
+import { OPERATIONS } from '#lib/testing/route-table.ts'
 
 let api: Api
 let merchant: Account

@@ -7,9 +7,9 @@ import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
+import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
-import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/stage.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
 const ACTOR = { type: 'system' } as const

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
-import { LISTS, type List, makeList, WITHDRAWAL } from '#lib/testing/lists.ts'
 import {
   type Api,
   CHARGE,
@@ -9,7 +8,8 @@ import {
   makeMerchant,
   makeToken,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { LISTS, type List, makeList, WITHDRAWAL } from '#lib/testing/lists.ts'
 
 const ROWS = 10
 

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { call } from '#lib/testing/call.ts'
-import { LISTS, type List, makeList, type Row } from '#lib/testing/lists.ts'
 import {
   type Api,
   expectBalancedBooks,
   makeMerchant,
   makeToken,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { LISTS, type List, makeList, type Row } from '#lib/testing/lists.ts'
 
 const ROWS = 23
 

@@ -3,7 +3,6 @@ import { newId } from '#lib/base/ids.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
-import fc from '#lib/testing/property.ts'
 import {
   type Api,
   CHARGE,
@@ -11,7 +10,8 @@ import {
   makeMerchant,
   makeToken,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import fc from '#lib/testing/property.ts'
 
 /** Number of histories and of steps in each; `npm run torture` sets more. */
 const RUNS = Number(process.env.MODEL_RUNS || 50)

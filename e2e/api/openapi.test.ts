@@ -5,7 +5,7 @@ import { buildDocument } from '#lib/edge/http/openapi.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
-import { type Document, type Json, makeStrictValidator } from '#lib/testing/strict.ts'
+import { type Document, type Json, makeStrictValidator } from '#lib/testing/strict-validator.ts'
 
 interface Operation {
   operationId: string

@@ -11,14 +11,14 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { paymentUrl, txidsOfPage } from '#lib/rooms/charges/payment-url.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { signIn } from '#lib/testing/member.ts'
 import {
   type Api,
   CANARY,
   expectBalancedBooks,
   makeMerchant,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { signIn } from '#lib/testing/member.ts'
 import { renderQrCode } from '#lib/views/payer/qr.ts'
 
 /** Payer data that the page must not reveal. */

@@ -15,6 +15,13 @@ import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
 import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { call } from '#lib/testing/call.ts'
+import {
+  type Api,
+  expectBalancedBooks,
+  makeMerchant,
+  makeToken,
+  startApi,
+} from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import {
   findTableProblems,
@@ -23,13 +30,6 @@ import {
   PAGE_PATHS,
   PATHS,
 } from '#lib/testing/route-table.ts'
-import {
-  type Api,
-  expectBalancedBooks,
-  makeMerchant,
-  makeToken,
-  startApi,
-} from '#lib/testing/stage.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
 const ACTOR = { type: 'system' } as const

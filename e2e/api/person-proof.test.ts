@@ -7,11 +7,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
 import { openSession, recordProof } from '#lib/services/people/sessions.ts'
 import { countSignInAttempt } from '#lib/services/people/throttle.ts'
-import { generateTotp } from '#lib/testing/app-code.ts'
 import { call } from '#lib/testing/call.ts'
-import { WITHDRAWAL } from '#lib/testing/lists.ts'
-import { pageHeaders, refusal } from '#lib/testing/member.ts'
-import { makeSoftwareKey } from '#lib/testing/software-key.ts'
 import {
   type Api,
   expectBalancedBooks,
@@ -19,7 +15,11 @@ import {
   makeMerchant,
   makeToken,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { WITHDRAWAL } from '#lib/testing/lists.ts'
+import { pageHeaders, refusal } from '#lib/testing/member.ts'
+import { makeSoftwareKey } from '#lib/testing/software-key.ts'
+import { generateTotp } from '#lib/testing/totp.ts'
 
 const HTTPS = 'https://pix.troco.test'
 const PASSWORD = 'quite a long password'

@@ -8,7 +8,7 @@ import {
   makeMerchant,
   makeToken,
   startApiWithMerchant,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
 
 const RESPONSE_MAX_MS = 20_000
 const UNAUTHENTICATED = '{"error":"Unauthenticated"}'

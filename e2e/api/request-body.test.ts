@@ -3,8 +3,8 @@ import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { type Api, CHARGE, openCharge, startApiWithMerchant } from '#lib/testing/fixtures.ts'
 import { followLog } from '#lib/testing/log-tail.ts'
-import { type Api, CHARGE, openCharge, startApiWithMerchant } from '#lib/testing/stage.ts'
 
 const BYTES_MAX = 64 * 1024
 

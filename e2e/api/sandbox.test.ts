@@ -5,7 +5,6 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 import { call } from '#lib/testing/call.ts'
-import { LISTS, WITHDRAWAL } from '#lib/testing/lists.ts'
 import {
   type Api,
   CHARGE,
@@ -14,7 +13,8 @@ import {
   makeMerchant,
   makeToken,
   startApiWithMerchant,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { LISTS, WITHDRAWAL } from '#lib/testing/lists.ts'
 
 const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 

@@ -13,7 +13,6 @@ import type { Permission } from '#lib/rooms/tokens/schema.ts'
 import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
 import { endSession, openSession } from '#lib/services/people/sessions.ts'
 import { call } from '#lib/testing/call.ts'
-import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import {
   type Api,
   CHARGE,
@@ -22,7 +21,8 @@ import {
   makeMerchant,
   makeToken,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { WITHDRAWAL } from '#lib/testing/lists.ts'
 
 const ACTOR = { type: 'system' } as const
 const DEVICE = { ip: '203.0.113.9', userAgent: 'a browser' }

@@ -8,7 +8,6 @@ import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
-import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import {
   type Api,
   CHARGE,
@@ -18,7 +17,8 @@ import {
   makeToken,
   openCharge,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { WITHDRAWAL } from '#lib/testing/lists.ts'
 
 const ACTOR = { type: 'system' } as const
 

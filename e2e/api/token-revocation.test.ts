@@ -5,8 +5,14 @@ import { newId } from '#lib/base/ids.ts'
 import { parseBrCode } from '#lib/base/pix/br-code.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { call } from '#lib/testing/call.ts'
+import {
+  type Api,
+  CHARGE,
+  expectBalancedBooks,
+  makeToken,
+  startApi,
+} from '#lib/testing/fixtures.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
-import { type Api, CHARGE, expectBalancedBooks, makeToken, startApi } from '#lib/testing/stage.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
 const GUARDED = OPERATIONS.filter(({ allow }) => allow !== null)

@@ -17,7 +17,7 @@ import {
   makeMerchant,
   makeToken,
   startApiWithMerchant,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/

@@ -9,6 +9,14 @@ import { AccountOpened, InvitationList } from '#lib/rooms/accounts/wire.ts'
 import { verifyPassword } from '#lib/services/people/password.ts'
 import { call } from '#lib/testing/call.ts'
 import {
+  type Api,
+  expectBalancedBooks,
+  inOwnDatabase,
+  makeMerchant,
+  makeToken,
+  startApi,
+} from '#lib/testing/fixtures.ts'
+import {
   expectShape,
   personHeaders,
   refusal,
@@ -16,14 +24,6 @@ import {
   signInAdmin,
   signInWithoutAccount,
 } from '#lib/testing/member.ts'
-import {
-  type Api,
-  expectBalancedBooks,
-  inOwnDatabase,
-  makeMerchant,
-  makeToken,
-  startApi,
-} from '#lib/testing/stage.ts'
 
 const PASSWORD = 'girafa azul dorme tarde'
 

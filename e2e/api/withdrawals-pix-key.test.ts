@@ -7,7 +7,7 @@ import {
   expectBalancedBooks,
   fundMerchant,
   startApiWithMerchant,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
 
 let api: Api
 let merchant: Account

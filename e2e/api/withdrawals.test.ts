@@ -14,7 +14,7 @@ import {
   makeMerchant,
   makeToken,
   startApiWithMerchant,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
 
 const ACTOR = { type: 'system' } as const
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/

@@ -5,8 +5,8 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
-import { generateTotp } from '#lib/testing/app-code.ts'
 import { OPENID_CLIENT, openOpenidProvider } from '#lib/testing/openid-provider.ts'
+import { generateTotp } from '#lib/testing/totp.ts'
 
 const PASSWORD = 'sete gatos no telhado'
 

@@ -4,7 +4,7 @@ import { openPerson } from '#e2e/browser/person.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { beginAuthenticator, confirmAuthenticator } from '#lib/services/people/authenticator.ts'
-import { generateTotp } from '#lib/testing/app-code.ts'
+import { generateTotp } from '#lib/testing/totp.ts'
 
 const SECURITY = '/test/settings/security'
 const FORGED = 'A'.repeat(43)

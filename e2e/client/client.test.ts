@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import openapiTypes, { astToString } from 'openapi-typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Api, startApiWithMerchant } from '../../lib/testing/stage.ts'
+import { type Api, startApiWithMerchant } from '../../lib/testing/fixtures.ts'
 import { runShop } from './shop.ts'
 
 const SHOP = readFileSync('e2e/client/shop.ts', 'utf8')

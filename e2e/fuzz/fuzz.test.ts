@@ -3,8 +3,8 @@ import { describeProblems } from '#e2e/fuzz/report.ts'
 import { FuzzRun, type Plan } from '#e2e/fuzz/run.ts'
 import { formatSecondsSince, recordFigures } from '#e2e/torture/figures.ts'
 import { disconnect } from '#lib/base/db/client.ts'
+import { expectBalancedBooks } from '#lib/testing/fixtures.ts'
 import { findLeak } from '#lib/testing/log-search.ts'
-import { expectBalancedBooks } from '#lib/testing/stage.ts'
 
 const { FUZZ_SEED = '1', FUZZ_REQUESTS = '2500', FUZZ_ONLY } = process.env
 /** Operations that need a secret, a certain user or a second owner, which no random request has. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkOutcome } from '#e2e/fuzz/judge.ts'
-import { FuzzClient, NO_RESPONSE } from '#e2e/fuzz/line.ts'
+import { checkOutcome } from '#e2e/fuzz/check-response.ts'
+import { FuzzClient, NO_RESPONSE } from '#e2e/fuzz/client.ts'
 import { type FuzzRequest, makeRequest, type Routes } from '#e2e/fuzz/requests.ts'
 import { makeWorld, type World } from '#e2e/fuzz/world.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'

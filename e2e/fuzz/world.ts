@@ -6,8 +6,8 @@ import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import type { ApiProcess } from '#lib/testing/api-process.ts'
 import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
+import { CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 import { pageHeaders, personHeaders } from '#lib/testing/member.ts'
-import { CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
 export type HeaderLines = [name: string, value: string][]
 

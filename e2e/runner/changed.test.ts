@@ -13,7 +13,7 @@ const FILES = {
   'lib/rooms/withdrawals/create.ts': '',
   'lib/edge/server/routes.ts': '',
   'lib/edge/server/front.ts': "import { loadRoutes } from '#lib/edge/server/routes.ts'",
-  'lib/testing/stage.ts': "import { createFront } from '#lib/edge/server/front.ts'",
+  'lib/testing/fixtures.ts': "import { createFront } from '#lib/edge/server/front.ts'",
   'lib/testing/child.ts': "import '#lib/rooms/withdrawals/create.ts'",
   'app/layout.tsx': "import '#components/logo.tsx'",
   'components/logo.tsx': '',
@@ -26,9 +26,11 @@ const FILES = {
   'app/admin/audit/page.tsx': '',
   'app/api/transactions/route.ts': "import '#lib/rooms/charges/create.ts'",
   'app/api/withdrawals/[id]/route.ts': "import '#lib/rooms/withdrawals/create.ts'",
-  'e2e/api/transactions.test.ts': "import '#lib/testing/stage.ts'; call('POST', '/transactions')",
-  'e2e/api/withdrawals.test.ts': "import '#lib/testing/stage.ts'; call(`/withdrawals/x1`)",
-  'e2e/api/routes.test.ts': "import '#lib/testing/stage.ts'; import '#lib/edge/server/routes.ts'",
+  'e2e/api/transactions.test.ts':
+    "import '#lib/testing/fixtures.ts'; call('POST', '/transactions')",
+  'e2e/api/withdrawals.test.ts': "import '#lib/testing/fixtures.ts'; call(`/withdrawals/x1`)",
+  'e2e/api/routes.test.ts':
+    "import '#lib/testing/fixtures.ts'; import '#lib/edge/server/routes.ts'",
   'e2e/api/child.test.ts': "fork('lib/testing/child.ts')",
   'e2e/browser/charges.spec.ts': "page.goto('/test/charges')",
   'e2e/browser/audit.spec.ts': "page.goto('/admin/audit')",

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { db } from '#lib/base/db/client.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
-import { CHARGE } from '#lib/testing/stage.ts'
+import { CHARGE } from '#lib/testing/fixtures.ts'
 
 const AFTER_REFUSAL_MS = 20
 const SILENCE_MAX_MS = 60_000

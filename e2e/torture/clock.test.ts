@@ -7,14 +7,14 @@ import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { db } from '#lib/base/db/client.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
-import { chooseSeed } from '#lib/testing/seed.ts'
 import {
   CHARGE,
   expectBalancedBooks,
   inOwnDatabase,
   makeMerchant,
   makeToken,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { chooseSeed } from '#lib/testing/seed.ts'
 
 const random = new Random(chooseSeed(), 0)
 

@@ -10,9 +10,9 @@ import { env } from '#lib/base/env.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { listEvents } from '#lib/services/webhooks/queries.ts'
 import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
+import { expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { openReceiver, type Received, type Receiver, status } from '#lib/testing/receiver.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
-import { expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
 import {
   LEASE_SECONDS,
   startWorkerProcess,

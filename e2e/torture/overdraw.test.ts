@@ -3,7 +3,12 @@ import { Random } from '#e2e/fuzz/random.ts'
 import { formatSecondsSince, pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { disconnect } from '#lib/base/db/client.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
-import { expectBalancedBooks, fundMerchant, makeMerchant, makeToken } from '#lib/testing/stage.ts'
+import {
+  expectBalancedBooks,
+  fundMerchant,
+  makeMerchant,
+  makeToken,
+} from '#lib/testing/fixtures.ts'
 
 const WITHDRAWALS = pickSize(500, 10_000)
 const CLIENTS = pickSize(16, 64)

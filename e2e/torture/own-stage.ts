@@ -3,7 +3,7 @@ import type { OwnPostgres } from '#e2e/torture/own-postgres.ts'
 import { disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
-import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
+import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
 export interface OwnStage {
   postgres: OwnPostgres

@@ -8,7 +8,7 @@ import {
 } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
-import { CANARY, CHARGE, makeMerchant } from '#lib/testing/stage.ts'
+import { CANARY, CHARGE, makeMerchant } from '#lib/testing/fixtures.ts'
 
 function catchError(work: Promise<unknown>): Promise<unknown> {
   return work.then(

@@ -6,9 +6,9 @@ import { newId } from '#lib/base/ids.ts'
 import { Invariant, isInvariant } from '#lib/base/invariant.ts'
 import { describeError, log, withLogContext } from '#lib/base/log.ts'
 import { CANARY } from '#lib/testing/canary.ts'
+import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 import { findLeak } from '#lib/testing/log-search.ts'
 import { TEST_LOG } from '#lib/testing/setup.ts'
-import { fundMerchant, makeMerchant } from '#lib/testing/stage.ts'
 
 function linesWith(mark: string): Record<string, unknown>[] {
   return readFileSync(TEST_LOG, 'utf8')

@@ -6,8 +6,8 @@ import { promisify } from 'node:util'
 import { redirectConsole } from '#lib/edge/server/console.ts'
 import { createFront } from '#lib/edge/server/front.ts'
 import type { Measurement } from '#lib/testing/api-process.ts'
-import { validateResponses } from '#lib/testing/conformity.ts'
-import type { Document } from '#lib/testing/strict.ts'
+import { validateResponses } from '#lib/testing/response-validator.ts'
+import type { Document } from '#lib/testing/strict-validator.ts'
 
 /** Finalizers run after one collection, and their garbage is collected by the next. */
 const GC_RUNS = 6

@@ -10,7 +10,7 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
 import { createDeliverer, type Deliverer } from '#lib/services/webhooks/deliver.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
-import { CHARGE } from '#lib/testing/stage.ts'
+import { CHARGE } from '#lib/testing/fixtures.ts'
 
 export function makeDeliverer(): Deliverer {
   return createDeliverer({

@@ -30,11 +30,8 @@ import { sendDueMails } from '#lib/services/mail/send.ts'
 import { beginPasskeyAuthentication } from '#lib/services/people/passkeys.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { DELIVERY_STATUSES, EVENT_TYPES } from '#lib/services/webhooks/states.ts'
-import { generateTotp } from '#lib/testing/app-code.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
 import { deliverDue } from '#lib/testing/deliveries.ts'
-import { openMailServer } from '#lib/testing/mail-server.ts'
-import { makeSoftwareKey } from '#lib/testing/software-key.ts'
 import {
   type Api,
   CHARGE,
@@ -42,7 +39,10 @@ import {
   makeMerchant,
   makeToken,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { openMailServer } from '#lib/testing/mail-server.ts'
+import { makeSoftwareKey } from '#lib/testing/software-key.ts'
+import { generateTotp } from '#lib/testing/totp.ts'
 import frozen from './frozen.json' with { type: 'json' }
 
 /**

@@ -26,7 +26,7 @@ export const BROWSER_MODULES = [
   /^lib\/(services|rooms|views)\/.+\/(schema|states|roles)\.ts$/,
   /^lib\/base\/(audit\/(actions|schema)|locale|money|mode|pix\/[a-z-]+)\.ts$/,
   /^lib\/edge\/client\/[a-z-]+\.ts$/,
-  /^lib\/edge\/session\/(schema|preferences|words)\.ts$/,
+  /^lib\/edge\/session\/(schema|preferences|intl)\.ts$/,
 ]
 
 /** Server components beside a page that read its data, as the page itself does. */

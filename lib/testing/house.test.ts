@@ -270,10 +270,10 @@ test.each([
   ['lib/services/ledger/transfer.ts', '#lib/rooms/charges/create.ts'],
   ['lib/services/ledger/transfer.ts', '#lib/services/webhooks/events.ts'],
   ['lib/base/db/client.ts', '#lib/services/ledger/transfer.ts'],
-  ['lib/base/money.ts', '#lib/edge/http/answer.ts'],
-  ['lib/views/admin/health.ts', '#lib/edge/http/answer.ts'],
+  ['lib/base/money.ts', '#lib/edge/http/response.ts'],
+  ['lib/views/admin/health.ts', '#lib/edge/http/response.ts'],
   ['lib/edge/http/endpoint.ts', '#lib/edge/jobs/worker.ts'],
-  ['lib/edge/http/endpoint.ts', '#lib/testing/stage.ts'],
+  ['lib/edge/http/endpoint.ts', '#lib/testing/fixtures.ts'],
   ['lib/edge/jobs/worker.ts', 'next/headers'],
   ['lib/edge/jobs/worker.ts', '#bin/runtime.ts'],
   ['components/charge-list.tsx', '#lib/rooms/charges/queries.ts'],
@@ -344,7 +344,7 @@ test('a fragment is found, unless it has two users or is split from a server pag
 test.each([
   ['lib/services/ledger/x.ts', '#lib/rooms/charges/create.ts'],
   ['lib/base/db/x.ts', '#lib/services/ledger/transfer.ts'],
-  ['lib/views/admin/x.ts', '#lib/edge/http/answer.ts'],
+  ['lib/views/admin/x.ts', '#lib/edge/http/response.ts'],
   ['lib/edge/jobs/x.ts', 'next/headers'],
   ['components/x.tsx', '#lib/base/db/client.ts'],
 ])('the linter refuses %s importing %s', (path, target) => {

@@ -2,7 +2,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { call } from '#lib/testing/call.ts'
-import { type Api, CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/stage.ts'
+import { type Api, CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
 type Fields = Record<string, unknown>
 

@@ -1,4 +1,4 @@
-import type { AccountlessEndpoint } from '#lib/edge/http/door.ts'
+import type { AccountlessEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
 import type { Permission } from '#lib/rooms/tokens/schema.ts'

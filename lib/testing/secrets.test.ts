@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
-import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
+import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
 /** Comparing a secret in JavaScript would reveal by its duration how much of it is correct. */
 const SECRET =

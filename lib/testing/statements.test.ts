@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { Prisma } from '#lib/base/db/client.ts'
-import type { IdempotentRequest } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { newId } from '#lib/base/ids.ts'
 import { closeCharge, closeUnreported } from '#lib/rooms/charges/close.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
@@ -13,7 +13,7 @@ import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
-import { CHARGE, makeMerchant, makeToken, openCharge } from '#lib/testing/stage.ts'
+import { CHARGE, makeMerchant, makeToken, openCharge } from '#lib/testing/fixtures.ts'
 import { formatStatement, recordStatements } from '#lib/testing/statements.ts'
 
 let merchant: Awaited<ReturnType<typeof makeMerchant>>

@@ -1,7 +1,7 @@
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { call } from '#lib/testing/call.ts'
-import { type Api, CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/stage.ts'
+import { type Api, CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
 /** Ids for the parameters of a path, all of one merchant. */
 export interface World {

@@ -5,7 +5,7 @@ import { FunnelX } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import { ExportButton } from '#components/filters/export-button.tsx'
 import { Money } from '#components/format/format.tsx'
-import { useApi } from '#components/nav/world.tsx'
+import { useApi } from '#components/nav/api-provider.tsx'
 import { Skeleton } from '#components/ui/sheet.tsx'
 import type { ChargeTotals } from '#lib/rooms/charges/schema.ts'
 

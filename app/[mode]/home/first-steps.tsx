@@ -6,7 +6,7 @@ import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import { FirstStep } from '#app/[mode]/home/first-step.tsx'
 import { storePreference } from '#components/format/preferences.ts'
-import { useApi } from '#components/nav/world.tsx'
+import { useApi } from '#components/nav/api-provider.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { FIRST_STEPS, FIRST_STEPS_COOKIE, type Steps } from '#lib/views/dashboard/schema.ts'
 

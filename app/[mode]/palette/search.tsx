@@ -7,7 +7,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import { Dialog } from 'radix-ui'
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react'
 import { HitItem, hitKey, TargetGroup } from '#app/[mode]/palette/items.tsx'
-import { KeyboardHints, SearchStatus } from '#app/[mode]/palette/outcome.tsx'
+import { KeyboardHints, SearchStatus } from '#app/[mode]/palette/search-status.tsx'
 import {
   actionTargets,
   matchesTarget,
@@ -18,7 +18,7 @@ import { useFind } from '#app/[mode]/palette/use-find.ts'
 import { useApi } from '#components/form/api.ts'
 import { signOut } from '#components/form/auth-calls.ts'
 import { setLocale, setTheme } from '#components/format/preferences.ts'
-import { useHasPermission } from '#components/nav/may.tsx'
+import { useHasPermission } from '#components/nav/permissions.tsx'
 import { nextLocale } from '#lib/base/locale.ts'
 import { ApiError } from '#lib/edge/client/api.ts'
 

@@ -2,7 +2,7 @@ import { ScrollText, SearchX } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { buttonClass } from '#components/ui/button.tsx'
-import { EmptyState } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 

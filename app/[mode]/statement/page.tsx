@@ -2,8 +2,8 @@ import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { Suspense } from 'react'
 import { ExportButton } from '#app/[mode]/statement/export-button.tsx'
+import { StatementFilters } from '#app/[mode]/statement/filters.tsx'
 import { NoMovements } from '#app/[mode]/statement/no-movements.tsx'
-import { StatementFilters } from '#app/[mode]/statement/period.tsx'
 import { StatementRows } from '#app/[mode]/statement/rows.tsx'
 import {
   CreditDebitTotals,
@@ -11,7 +11,7 @@ import {
   StatementSummary,
 } from '#app/[mode]/statement/summary.tsx'
 import { Pager } from '#components/filters/list-body.tsx'
-import { ClientMessages } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'

@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
+import { MovementLink } from '#app/[mode]/statement/movement-link.tsx'
 import { SignedMoney } from '#app/[mode]/statement/signed-money.tsx'
-import { MovementLink } from '#app/[mode]/statement/what.tsx'
 import { Day, ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'

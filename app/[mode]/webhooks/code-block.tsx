@@ -1,4 +1,4 @@
-import type { DiffLine } from '#app/[mode]/webhooks/difference.ts'
+import type { DiffLine } from '#app/[mode]/webhooks/response-diff.ts'
 
 const MARKS = { '+': 'bg-ok-soft text-ok', '-': 'bg-bad-soft text-bad', ' ': '' }
 

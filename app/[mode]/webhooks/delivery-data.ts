@@ -1,7 +1,7 @@
 'use client'
 
 import { useQuery } from '@tanstack/react-query'
-import { useApi } from '#components/nav/world.tsx'
+import { useApi } from '#components/nav/api-provider.tsx'
 import type { ApiScope } from '#lib/edge/client/api.ts'
 import type {
   DeliveriesQuery,

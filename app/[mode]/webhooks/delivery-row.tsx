@@ -1,6 +1,6 @@
 import { ArrowRight } from 'lucide-react'
 import Link from 'next/link'
-import { useAttemptText } from '#app/[mode]/webhooks/answer-text.ts'
+import { useAttemptText } from '#app/[mode]/webhooks/attempt-text.ts'
 import { DeliveryState } from '#app/[mode]/webhooks/delivery-state.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'

@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useApi } from '#components/nav/world.tsx'
+import { useApi } from '#components/nav/api-provider.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 
 export function WebhookTabs({ current }: { current: 'deliveries' | 'endpoints' }) {

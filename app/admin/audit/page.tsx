@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import { getTimeZone, getTranslations } from 'next-intl/server'
 import { AuditList, ExportAudit } from '#components/audit/list.tsx'
-import { ClientMessages } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
 import { listAudit } from '#lib/base/audit/queries.ts'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { readAuditFilters } from '#lib/views/dashboard/audit.ts'

@@ -7,7 +7,7 @@ import { Checks } from '#app/admin/health/checks.tsx'
 import { Jobs } from '#app/admin/health/jobs.tsx'
 import { Workers } from '#app/admin/health/workers.tsx'
 import { Problem } from '#components/form/problem.tsx'
-import { useApi } from '#components/nav/world.tsx'
+import { useApi } from '#components/nav/api-provider.tsx'
 import type { Check as CheckLine, Health } from '#lib/views/admin/schema.ts'
 
 const REFRESH_MS = 5_000

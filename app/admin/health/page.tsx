@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { LiveHealth } from '#app/admin/health/live-health.tsx'
-import { ClientMessages } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
 

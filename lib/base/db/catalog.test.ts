@@ -4,7 +4,7 @@ import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-util
 import { SchemaEngine } from '@prisma/schema-engine-wasm'
 import { beforeAll, expect, test } from 'vitest'
 import { query } from '#lib/testing/embedded.ts'
-import { makeDatabase } from '#lib/testing/stage.ts'
+import { makeDatabase } from '#lib/testing/fixtures.ts'
 
 /**
  * Returns what schema.prisma can express, one line per column, key and index. Partial indexes,

@@ -13,7 +13,7 @@ import { db, disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { makeDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+import { makeDatabase, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 // A claim takes every due row, so these tests need a database of their own.
 let merchant: Account

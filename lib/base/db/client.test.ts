@@ -10,8 +10,8 @@ import { migrate } from '#lib/base/db/migrate.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { cleanUp, findProcessesIn, kill, makeFolder, openForTest } from '#lib/testing/embedded.ts'
+import { makeDatabase, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 import { findFreePort } from '#lib/testing/server.ts'
-import { makeDatabase, makeMerchant, makeToken } from '#lib/testing/stage.ts'
 
 /** Maximum duration of a request while the database does not respond, the 503 included. */
 const RESPONSE_MAX_MS = 5_000

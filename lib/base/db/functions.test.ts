@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readFunctions } from '#lib/base/db/functions.ts'
 import { migrate } from '#lib/base/db/migrate.ts'
 import { query } from '#lib/testing/embedded.ts'
-import { makeDatabase } from '#lib/testing/stage.ts'
+import { makeDatabase } from '#lib/testing/fixtures.ts'
 
 /** Checksums of all released versions. A change adds a line; existing lines never change. */
 const RELEASED = [

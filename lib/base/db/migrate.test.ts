@@ -11,7 +11,7 @@ import { Client, Pool } from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { migrate } from '#lib/base/db/migrate.ts'
 import { query } from '#lib/testing/embedded.ts'
-import { makeDatabase } from '#lib/testing/stage.ts'
+import { makeDatabase } from '#lib/testing/fixtures.ts'
 
 let url: string
 let folder: string

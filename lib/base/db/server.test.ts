@@ -7,7 +7,7 @@ import {
   type ServerSettings,
 } from '#lib/base/db/server.ts'
 import { query } from '#lib/testing/embedded.ts'
-import { makeDatabase } from '#lib/testing/stage.ts'
+import { makeDatabase } from '#lib/testing/fixtures.ts'
 
 const DURABLE: ServerSettings = {
   versionNumber: 180_004,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, type Database, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { retryOnConflict, transaction } from '#lib/base/db/transaction.ts'
 import { parseDatabaseError } from '#lib/base/errors.ts'
-import { makeDatabase } from '#lib/testing/stage.ts'
+import { makeDatabase } from '#lib/testing/fixtures.ts'
 
 let database: Database
 beforeAll(async () => {

@@ -10,7 +10,7 @@ import {
   wakeLocal,
 } from '#lib/base/db/wake.ts'
 import { env } from '#lib/base/env.ts'
-import { inOwnDatabase } from '#lib/testing/stage.ts'
+import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()
 

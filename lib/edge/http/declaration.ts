@@ -1,10 +1,10 @@
 import type * as z from 'zod'
-import type { IdempotentRequest } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { ErrorCode } from '#lib/base/refusals.ts'
-import type { ErrorFormat } from '#lib/edge/http/answer.ts'
 import type { CallingAccount } from '#lib/edge/http/caller.ts'
 import type { IdempotencyRule } from '#lib/edge/http/idempotency.ts'
+import type { ErrorFormat } from '#lib/edge/http/response.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 import type { AnyPermission } from '#lib/services/people/roles.ts'
 

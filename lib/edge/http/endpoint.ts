@@ -1,7 +1,6 @@
-import type { IdempotentRequest } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { isTrocoError, parseDatabaseError } from '#lib/base/errors.ts'
 import { type LogContext, log, withLogContext } from '#lib/base/log.ts'
-import { type ErrorFormat, errorResponse, isStreamed, json, stream } from '#lib/edge/http/answer.ts'
 import { parseFields, readObject, readQuery } from '#lib/edge/http/body.ts'
 import {
   accountNotActive,
@@ -19,6 +18,13 @@ import {
   consumeAllowance,
   exhaustedAllowance,
 } from '#lib/edge/http/rate-limit.ts'
+import {
+  type ErrorFormat,
+  errorResponse,
+  isStreamed,
+  json,
+  stream,
+} from '#lib/edge/http/response.ts'
 import { fromRequest, toResponse } from '#lib/edge/http/web.ts'
 
 interface RouteContext {

@@ -6,13 +6,13 @@ import {
   keyCondition,
   lockedUntilSql,
   storeKeySql,
-} from '#lib/base/db/once.ts'
+} from '#lib/base/db/idempotency.ts'
 import { invalidInput, isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { json, jsonText } from '#lib/edge/http/answer.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
+import { json, jsonText } from '#lib/edge/http/response.ts'
 
 const KEY_MAX = 255
 const PATH_MAX = 500

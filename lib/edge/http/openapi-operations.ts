@@ -1,5 +1,5 @@
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
-import { describeErrorResponses, headerRefs } from '#lib/edge/http/openapi-answers.ts'
+import { describeErrorResponses, headerRefs } from '#lib/edge/http/openapi-responses.ts'
 import { buildSamples } from '#lib/edge/http/openapi-samples.ts'
 import type { Json, Shapes } from '#lib/edge/http/openapi-schemas.ts'
 

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { isDatabaseUnavailable, isTrocoError } from '#lib/base/errors.ts'
 import { log, withLogContext } from '#lib/base/log.ts'
-import { json } from '#lib/edge/http/answer.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import {
   allowanceHeaders,
   consumeAllowance,
   exhaustedAllowance,
 } from '#lib/edge/http/rate-limit.ts'
+import { json } from '#lib/edge/http/response.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { txidsOfPage } from '#lib/rooms/charges/payment-url.ts'
 import { recordChargeView } from '#lib/rooms/charges/view.ts'
 import { renderCharge, stateKey } from '#lib/views/payer/charge.ts'
 import { type PageContent, renderDocument, renderErrorPage } from '#lib/views/payer/document.ts'
 import { type PayableCharge, readPayableCharge } from '#lib/views/payer/read.ts'
-import { createPayerTexts, type PayerTexts } from '#lib/views/payer/words.ts'
+import { createPayerTexts, type PayerTexts } from '#lib/views/payer/texts.ts'
 
 /** Seconds that a browser waits before it retries after a server error. */
 const RETRY_AFTER_S = 5

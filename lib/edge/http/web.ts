@@ -1,7 +1,7 @@
 import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
-import { errorResponse } from '#lib/edge/http/answer.ts'
 import { isWriteMethod, requireSameOrigin } from '#lib/edge/http/caller.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
+import { errorResponse } from '#lib/edge/http/response.ts'
 
 /** Converts Next's request; the front has set the sender's address and id in its headers. */
 export function fromRequest(request: Request, params: Record<string, string>): HttpRequest {

@@ -13,8 +13,8 @@ import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { readEventRange } from '#lib/services/webhooks/queries.ts'
 import { addEndpoint, createPaidCharge, deliverDue, deliveriesOf } from '#lib/testing/deliveries.ts'
+import { expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { openReceiver } from '#lib/testing/receiver.ts'
-import { expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
 
 inOwnDatabase()
 

@@ -8,8 +8,13 @@ import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { query } from '#lib/testing/embedded.ts'
+import {
+  expectBalancedBooks,
+  makeDatabase,
+  makeMerchant,
+  openCharge,
+} from '#lib/testing/fixtures.ts'
 import { openReceiver, status } from '#lib/testing/receiver.ts'
-import { expectBalancedBooks, makeDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
 
 // A worker claims every due row, so these tests need a database of their own.
 let merchant: Account

@@ -6,7 +6,7 @@ import { disconnect } from '#lib/base/db/client.ts'
 import { supplyEnv } from '#lib/base/env.ts'
 import { createFront } from '#lib/edge/server/front.ts'
 import { clientIp } from '#lib/edge/server/headers.ts'
-import { CHARGE, makeMerchant, makeToken } from '#lib/testing/stage.ts'
+import { CHARGE, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
 interface ReceivedRequest {
   url: string

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
 import { INTERNAL_ERROR } from '#lib/base/refusals.ts'
-import { json } from '#lib/edge/http/answer.ts'
+import { json } from '#lib/edge/http/response.ts'
 import { sendResponse, serveApi } from '#lib/edge/server/api.ts'
 import { hasDotSegments, refusePageRequest, targetOf } from '#lib/edge/server/guard.ts'
 import {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
-import { type Api, makeDatabase, startApi } from '#lib/testing/stage.ts'
+import { type Api, makeDatabase, startApi } from '#lib/testing/fixtures.ts'
 
 let url: string
 let api: Api

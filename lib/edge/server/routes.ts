@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { AccountlessEndpoint } from '#lib/edge/http/door.ts'
+import type { AccountlessEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import type { Endpoint, RouteHandler } from '#lib/edge/http/endpoint.ts'
 
 type Params = Record<string, string>

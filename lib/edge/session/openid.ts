@@ -7,7 +7,7 @@ import { withLogContext } from '#lib/base/log.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { openSecondFactorChallenge, type SecondStep } from '#lib/edge/session/second-step.ts'
 import { readChallenge } from '#lib/services/people/challenge.ts'
-import { completeSignIn } from '#lib/services/people/let-in.ts'
+import { completeSignIn } from '#lib/services/people/complete-sign-in.ts'
 import { type Claims, findByOpenid } from '#lib/services/people/openid.ts'
 
 /** Id of the provider in URLs, among them its callback URL. */

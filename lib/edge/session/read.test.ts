@@ -7,7 +7,7 @@ import { hashPassword } from '#lib/services/people/password.ts'
 import { registerUser } from '#lib/services/people/register.ts'
 import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
 import { endSession, openSession } from '#lib/services/people/sessions.ts'
-import { makeMerchant } from '#lib/testing/stage.ts'
+import { makeMerchant } from '#lib/testing/fixtures.ts'
 
 const PASSWORD = 'quite a long password'
 const CALLER = { ip: '203.0.113.9', userAgent: 'a browser' }

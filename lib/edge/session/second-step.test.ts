@@ -21,9 +21,9 @@ import {
 import { hashPassword } from '#lib/services/people/password.ts'
 import { consumeCode } from '#lib/services/people/second-factor.ts'
 import { endSessionsOf, openSession } from '#lib/services/people/sessions.ts'
-import { generateTotp } from '#lib/testing/app-code.ts'
+import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
-import { inOwnDatabase } from '#lib/testing/stage.ts'
+import { generateTotp } from '#lib/testing/totp.ts'
 
 // One test deletes all mails, which other tests need.
 inOwnDatabase()

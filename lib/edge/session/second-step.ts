@@ -10,8 +10,8 @@ import {
   openChallenge,
   readChallenge,
 } from '#lib/services/people/challenge.ts'
+import { completeSignIn } from '#lib/services/people/complete-sign-in.ts'
 import { listFactors } from '#lib/services/people/factors.ts'
-import { completeSignIn } from '#lib/services/people/let-in.ts'
 import { findByPasskey } from '#lib/services/people/passkeys.ts'
 import { type Factor, type PasskeyProof, passkeyProof } from '#lib/services/people/schema.ts'
 import { consumeCode } from '#lib/services/people/second-factor.ts'

@@ -3,7 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { createAccount } from '#lib/rooms/accounts/create.ts'
 import { registerUser } from '#lib/services/people/register.ts'
-import { expectBalancedBooks } from '#lib/testing/stage.ts'
+import { expectBalancedBooks } from '#lib/testing/fixtures.ts'
 
 const ACTOR = { type: 'command_line' } as const
 const newEmail = () => `owner-${newId()}@troco.example`

@@ -1,6 +1,6 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
-import type { IdempotentRequest } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { newId } from '#lib/base/ids.ts'
 import { createAccount } from '#lib/rooms/accounts/create.ts'
 import { findAccount, listAccounts } from '#lib/rooms/accounts/queries.ts'
-import { makeMerchant } from '#lib/testing/stage.ts'
+import { makeMerchant } from '#lib/testing/fixtures.ts'
 
 const ACTOR = { type: 'system' } as const
 

@@ -1,6 +1,6 @@
 import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { keyCondition } from '#lib/base/db/once.ts'
+import { keyCondition } from '#lib/base/db/idempotency.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import type { NewCharge } from '#lib/rooms/charges/insert.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'

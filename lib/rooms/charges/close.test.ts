@@ -8,7 +8,7 @@ import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import { endAsReported } from '#lib/rooms/charges/simulate.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 const endToEndId = () => `E${newId().replaceAll('-', '').slice(0, 31)}`
 

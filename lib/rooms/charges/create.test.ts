@@ -5,7 +5,7 @@ import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { parseBrCode } from '#lib/base/pix/br-code.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
-import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 const FULL = {
   amount: 12_345,

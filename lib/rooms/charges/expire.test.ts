@@ -11,7 +11,12 @@ import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import { decideCharge, simulator } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
-import { expectBalancedBooks, inOwnDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+import {
+  expectBalancedBooks,
+  inOwnDatabase,
+  makeMerchant,
+  openCharge,
+} from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()
 

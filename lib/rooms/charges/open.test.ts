@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import type { IdempotentRequest } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
@@ -15,7 +15,7 @@ import type {
   OpenedCharge,
 } from '#lib/services/gateway/gateway.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
-import { CHARGE, expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
+import { CHARGE, expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 
 const LOST: GatewayResult<never> = { outcome: 'unknown', reason: 'the connection broke' }
 const DOWN: GatewayResult<never> = { outcome: 'retryable', reason: 'down' }

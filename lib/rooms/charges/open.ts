@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Prisma } from '#lib/base/db/client.ts'
-import { unlockKeySql } from '#lib/base/db/once.ts'
+import { unlockKeySql } from '#lib/base/db/idempotency.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { listCtes } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'

@@ -6,7 +6,6 @@ import { serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
 import { eventToIntegration } from '#lib/services/webhooks/schema.ts'
 import { call } from '#lib/testing/call.ts'
 import { addEndpoint } from '#lib/testing/deliveries.ts'
-import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import {
   type Api,
   fundMerchant,
@@ -14,7 +13,8 @@ import {
   makeToken,
   openCharge,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { pageHeaders, signIn } from '#lib/testing/member.ts'
 
 const MASKED = /^\*\*\*\.\d{3}\.\d{3}-\*\*$/
 

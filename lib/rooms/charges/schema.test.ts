@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+import { expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 const STATES = ['opening', 'pending', 'paid', 'expired', 'failed'] as const
 const TRANSITIONS = [

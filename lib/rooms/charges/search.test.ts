@@ -11,7 +11,7 @@ import { docSql, findChargeIds } from '#lib/rooms/charges/search.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { totalCharges } from '#lib/rooms/charges/total.ts'
 import type { ChargesQuery } from '#lib/rooms/charges/wire.ts'
-import { CHARGE, inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
+import { CHARGE, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()
 afterAll(disconnect)

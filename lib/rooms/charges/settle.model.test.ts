@@ -10,14 +10,14 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { decideCharge } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import fc from '#lib/testing/property.ts'
 import {
   expectBalancedBooks,
   fundMerchant,
   makeDatabase,
   makeMerchant,
   openCharge,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import fc from '#lib/testing/property.ts'
 
 const RUNS = Number(process.env.MODEL_RUNS || 100)
 const COMMANDS = Number(process.env.MODEL_COMMANDS || 30)

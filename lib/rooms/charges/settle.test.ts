@@ -17,7 +17,7 @@ import {
   makeDatabase,
   makeMerchant,
   openCharge,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 

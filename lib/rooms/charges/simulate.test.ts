@@ -6,7 +6,7 @@ import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 const OUTCOMES = ['paid', 'failed', 'expired'] as const
 

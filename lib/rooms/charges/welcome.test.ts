@@ -3,7 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { expectBalancedBooks, makeMerchant } from '#lib/testing/stage.ts'
+import { expectBalancedBooks, makeMerchant } from '#lib/testing/fixtures.ts'
 
 test('a new account gets R$ 1.000,00 in test mode, once', async () => {
   const merchant = await makeMerchant()

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { makeMerchant } from '#lib/testing/stage.ts'
+import { makeMerchant } from '#lib/testing/fixtures.ts'
 
 const ACTOR = { type: 'user', id: newId() } as const
 

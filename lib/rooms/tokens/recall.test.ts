@@ -6,7 +6,7 @@ import { CALLER_COLUMNS, type CallerRow } from '#lib/rooms/tokens/caller.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { query } from '#lib/testing/embedded.ts'
-import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
+import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
 async function makeRememberedToken() {
   const merchant = await makeMerchant()

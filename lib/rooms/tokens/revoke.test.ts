@@ -3,7 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
-import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
+import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
 const ACTOR = { type: 'user', id: newId() } as const
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { newId } from '#lib/base/ids.ts'
 import { isActiveStatus, TOKEN_STATUSES, type TokenStatus } from '#lib/rooms/tokens/states.ts'
 import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
-import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
+import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
 const DAY_S = 86_400
 

@@ -4,7 +4,7 @@ import { env, supplyEnv } from '#lib/base/env.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
-import { makeMerchant, makeToken } from '#lib/testing/stage.ts'
+import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
 async function setTimes(accountId: string, column: 'expires_at' | 'last_used_at', seconds: number) {
   const changed =

@@ -1,5 +1,5 @@
 import type { AccountRef } from '#lib/base/db/columns.ts'
-import type { IdempotentRequest } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'

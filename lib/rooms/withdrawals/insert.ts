@@ -1,6 +1,6 @@
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { type AccountRef, accountSql } from '#lib/base/db/columns.ts'
-import type { IdempotentRequest } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict, transaction } from '#lib/base/db/transaction.ts'

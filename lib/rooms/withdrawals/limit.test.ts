@@ -14,7 +14,7 @@ import {
   fundMerchant,
   inOwnDatabase,
   makeMerchant,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
 
 // No worker sends live money yet: these rows must not be due in the database of other tests.
 inOwnDatabase()

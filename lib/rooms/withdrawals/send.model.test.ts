@@ -11,8 +11,13 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { type OrderScript, QUERY_BEHAVIORS, SEND_BEHAVIORS, StubBank } from '#lib/testing/bank.ts'
+import {
+  expectBalancedBooks,
+  inOwnDatabase,
+  makeMerchant,
+  openCharge,
+} from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
-import { expectBalancedBooks, inOwnDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
 
 const RUNS = Number(process.env.MODEL_RUNS || 40)
 const COMMANDS = Number(process.env.MODEL_COMMANDS || 30)

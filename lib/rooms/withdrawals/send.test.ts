@@ -14,7 +14,7 @@ import {
   fundMerchant,
   inOwnDatabase,
   makeMerchant,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
 
 const ACTOR = { type: 'system' } as const
 

@@ -1,6 +1,6 @@
 import { type MemberAction, recordAction } from '#lib/base/audit/record.ts'
 import type { Prisma } from '#lib/base/db/client.ts'
-import { type IdempotentRequest, storeKeySql } from '#lib/base/db/once.ts'
+import { type IdempotentRequest, storeKeySql } from '#lib/base/db/idempotency.ts'
 import { buildStatement, type Ctes, listCtes, type Source } from '#lib/base/db/statement.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { type TransferColumn, transferCtes } from '#lib/services/ledger/transfer.ts'

@@ -5,7 +5,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { StubBank } from '#lib/testing/bank.ts'
-import { makeMerchant } from '#lib/testing/stage.ts'
+import { makeMerchant } from '#lib/testing/fixtures.ts'
 
 let merchant: Account
 beforeAll(async () => {

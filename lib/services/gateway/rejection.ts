@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { formatReason, type ReasonOf } from '#lib/base/fact.ts'
+import { formatReason, type ReasonOf } from '#lib/base/reason.ts'
 
 /**
  * Reasons why a withdrawal or a refund was rejected, by code. A CHECK on withdrawals, refunds and

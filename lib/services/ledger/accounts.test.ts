@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { expectBalancedBooks, fundMerchant, makeMerchant } from '#lib/testing/stage.ts'
+import { expectBalancedBooks, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 
 test('a new merchant has three empty ledgers in each mode', async () => {
   const merchant = await makeMerchant()

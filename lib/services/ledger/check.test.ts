@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, type Database, db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { checkLedger, checkLedgers } from '#lib/services/ledger/check.ts'
-import { fundMerchant, inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
+import { fundMerchant, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()
 

@@ -5,7 +5,7 @@ import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { MOVEMENTS } from '#lib/services/ledger/movements.ts'
-import { expectBalancedBooks, fundMerchant, makeMerchant } from '#lib/testing/stage.ts'
+import { expectBalancedBooks, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 
 let client: Client
 let merchant: Account

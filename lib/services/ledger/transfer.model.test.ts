@@ -5,8 +5,8 @@ import { newId } from '#lib/base/ids.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
+import { makeDatabase } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
-import { makeDatabase } from '#lib/testing/stage.ts'
 
 /** `npm run torture` runs 1,000. */
 const RUNS = Number(process.env.MODEL_RUNS || 200)

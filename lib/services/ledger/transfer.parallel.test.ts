@@ -5,7 +5,7 @@ import { connect, Prisma } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
-import { makeDatabase } from '#lib/testing/stage.ts'
+import { makeDatabase } from '#lib/testing/fixtures.ts'
 
 const CONNECTIONS = 64
 /** `npm run torture` runs 10,000. */

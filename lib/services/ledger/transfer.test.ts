@@ -5,7 +5,7 @@ import { newId } from '#lib/base/ids.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { refuseOverdraft, transferCtes } from '#lib/services/ledger/transfer.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
-import { makeDatabase } from '#lib/testing/stage.ts'
+import { makeDatabase } from '#lib/testing/fixtures.ts'
 
 interface Row {
   accountId: string

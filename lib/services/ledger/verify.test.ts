@@ -6,7 +6,7 @@ import { newId } from '#lib/base/ids.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { type Verification, verifyLedger } from '#lib/services/ledger/verify.ts'
-import { fundMerchant, makeDatabase, makeMerchant } from '#lib/testing/stage.ts'
+import { fundMerchant, makeDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 
 const ACCOUNT = '0190a000-0000-7000-8000-00000000000a'
 const OTHER = '0190a000-0000-7000-8000-00000000000b'

@@ -7,9 +7,9 @@ import { env, inheritedEnv, supplyEnv } from '#lib/base/env.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
 import type { Message } from '#lib/services/mail/write.ts'
+import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { followLog } from '#lib/testing/log-tail.ts'
 import { openMailServer } from '#lib/testing/mail-server.ts'
-import { inOwnDatabase } from '#lib/testing/stage.ts'
 
 inOwnDatabase()
 

@@ -9,7 +9,7 @@ import {
   type SignInAttempt,
   uncountSignInAttempt,
 } from '#lib/services/people/throttle.ts'
-import { inOwnDatabase } from '#lib/testing/stage.ts'
+import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 
 // These tests end all pauses, which other tests rely on.
 inOwnDatabase()

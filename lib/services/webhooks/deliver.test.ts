@@ -10,10 +10,10 @@ import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { claimDueDeliveries } from '#lib/services/webhooks/claim-deliveries.ts'
 import { disableEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { finishDelivery } from '#lib/services/webhooks/finish.ts'
 import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
-import { claimDueDeliveries } from '#lib/services/webhooks/take.ts'
 import {
   addEndpoint,
   createPaidCharge,
@@ -22,14 +22,14 @@ import {
   makeDeliverer,
   makeRetriesDue,
 } from '#lib/testing/deliveries.ts'
-import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 import {
   CHARGE,
   expectBalancedBooks,
   inOwnDatabase,
   makeMerchant,
   openCharge,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 
 inOwnDatabase()
 

@@ -1,6 +1,7 @@
 import { renewLease } from '#lib/base/db/claim.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
+import { claimDueDeliveries, type DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
 import { closeConnections } from '#lib/services/webhooks/connection.ts'
 import { finishDelivery } from '#lib/services/webhooks/finish.ts'
 import { type Outcome, postWebhook } from '#lib/services/webhooks/post.ts'
@@ -10,7 +11,6 @@ import {
   type ResourceSerializers,
 } from '#lib/services/webhooks/schema.ts'
 import { signatureHeaders } from '#lib/services/webhooks/sign.ts'
-import { claimDueDeliveries, type DueDelivery } from '#lib/services/webhooks/take.ts'
 
 /** Maximum concurrent calls per process: each uses a socket and up to 256 KiB. */
 const CONCURRENCY_MAX = 256

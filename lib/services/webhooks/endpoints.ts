@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
-import type { IdempotentRequest } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'

@@ -4,7 +4,7 @@ import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { CHARGE, expectBalancedBooks, makeMerchant } from '#lib/testing/stage.ts'
+import { CHARGE, expectBalancedBooks, makeMerchant } from '#lib/testing/fixtures.ts'
 
 const URL = 'https://shop.example.com/hook'
 

@@ -2,11 +2,11 @@ import { createBatcher } from '#lib/base/db/batch.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
+import type { DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
 import { disableEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import type { Outcome } from '#lib/services/webhooks/post.ts'
 import { problemText } from '#lib/services/webhooks/problem.ts'
 import { nextPauseMs } from '#lib/services/webhooks/schedule.ts'
-import type { DueDelivery } from '#lib/services/webhooks/take.ts'
 
 const HTTP_GONE = 410
 const BATCH_MAX = 100

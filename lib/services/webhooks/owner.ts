@@ -1,5 +1,5 @@
 import type { Tx } from '#lib/base/db/client.ts'
-import { type IdempotentRequest, storeKeySql } from '#lib/base/db/once.ts'
+import { type IdempotentRequest, storeKeySql } from '#lib/base/db/idempotency.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
 type Values = Record<string, string | number | boolean | string[] | null>

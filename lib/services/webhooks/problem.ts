@@ -1,4 +1,4 @@
-import { type CodeWithoutParamsOf, formatReason, type ReasonOf } from '#lib/base/fact.ts'
+import { type CodeWithoutParamsOf, formatReason, type ReasonOf } from '#lib/base/reason.ts'
 
 /**
  * Reasons why an attempt failed. The codes match the CHECK on delivery_attempts.problem_code; the

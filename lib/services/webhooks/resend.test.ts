@@ -12,8 +12,8 @@ import {
   deliveriesOf,
   makeRetriesDue,
 } from '#lib/testing/deliveries.ts'
+import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
-import { inOwnDatabase, makeMerchant } from '#lib/testing/stage.ts'
 
 inOwnDatabase()
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
-import { makeMerchant } from '#lib/testing/stage.ts'
+import { makeMerchant } from '#lib/testing/fixtures.ts'
 
 test('a new account has its own 32-byte secret in each mode', async () => {
   const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])

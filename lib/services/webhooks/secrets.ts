@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
-import type { IdempotentRequest } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'

@@ -8,8 +8,8 @@ import {
   ownRanges,
   parseAddress,
 } from '#lib/services/webhooks/address.ts'
-import { resolveName } from '#lib/services/webhooks/name.ts'
 import type { CodeWithoutParams, Problem } from '#lib/services/webhooks/problem.ts'
+import { resolveName } from '#lib/services/webhooks/resolve-name.ts'
 
 export type ResolveName = (hostname: string) => Promise<{ address: string; family: number }[]>
 

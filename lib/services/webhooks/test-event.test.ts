@@ -9,10 +9,10 @@ import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { TestRead } from '#lib/services/webhooks/wire.ts'
 import { call } from '#lib/testing/call.ts'
+import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
-import { type Api, makeMerchant, startApi } from '#lib/testing/stage.ts'
-import { type Document, makeStrictValidator } from '#lib/testing/strict.ts'
+import { type Document, makeStrictValidator } from '#lib/testing/strict-validator.ts'
 
 let api: Api
 let merchant: Account

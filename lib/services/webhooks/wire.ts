@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { reasonParams } from '#lib/base/fact.ts'
 import { instant, openApiMeta, pageOf } from '#lib/base/fields.ts'
+import { reasonParams } from '#lib/base/reason.ts'
 import { DISABLED_CODES } from '#lib/services/webhooks/disabled.ts'
 import { PROBLEM_CODES } from '#lib/services/webhooks/problem.ts'
 import { DELIVERY_STATUSES, EVENT_TYPES } from '#lib/services/webhooks/states.ts'

@@ -2,12 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { unseal } from '#lib/base/keys.ts'
-import { revokeAccountTokens } from '#lib/rooms/tokens/cancel.ts'
 import { listTokens } from '#lib/rooms/tokens/queries.ts'
+import { revokeAccountTokens } from '#lib/rooms/tokens/revoke-as-operator.ts'
 import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import { call } from '#lib/testing/call.ts'
-import { expectShape, personHeaders, refusal, signInAdmin } from '#lib/testing/member.ts'
 import {
   type Api,
   fundMerchant,
@@ -15,7 +14,8 @@ import {
   makeToken,
   openCharge,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { expectShape, personHeaders, refusal, signInAdmin } from '#lib/testing/member.ts'
 import { listAccountLines, readAccount } from '#lib/views/admin/accounts.ts'
 import { findMaskedCharge } from '#lib/views/admin/charge.ts'
 import { listTokenLines } from '#lib/views/admin/tokens.ts'

@@ -16,7 +16,7 @@ import {
   inOwnDatabase,
   makeMerchant,
   openCharge,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
 import { assessDurability } from '#lib/views/admin/database.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
 import { type CheckName, FINDING_STATES } from '#lib/views/admin/schema.ts'

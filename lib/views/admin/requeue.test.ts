@@ -11,7 +11,6 @@ import { queueMail } from '#lib/services/mail/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
 import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
-import { expectShape, personHeaders, signInAdmin } from '#lib/testing/member.ts'
 import {
   type Api,
   expectBalancedBooks,
@@ -20,7 +19,8 @@ import {
   makeMerchant,
   openCharge,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { expectShape, personHeaders, signInAdmin } from '#lib/testing/member.ts'
 import { HealthRead } from '#lib/views/admin/health-wire.ts'
 import type { StuckJob } from '#lib/views/admin/schema.ts'
 

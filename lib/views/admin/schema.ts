@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { reasonParams } from '#lib/base/fact.ts'
 import { instant, must, text } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { reasonParams } from '#lib/base/reason.ts'
 import type { AccountLimits, AccountStatus, Role } from '#lib/rooms/accounts/schema.ts'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 import type { TokenRow } from '#lib/rooms/tokens/schema.ts'

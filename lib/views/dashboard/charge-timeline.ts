@@ -11,12 +11,12 @@ import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
+import { attemptColumns, attemptStep, rejectionFields } from '#lib/views/dashboard/attempt-step.ts'
 import type {
   ChargeStep,
   ChargeTimelineData,
   RejectionFields,
 } from '#lib/views/dashboard/schema.ts'
-import { attemptColumns, attemptStep, rejectionFields } from '#lib/views/dashboard/told.ts'
 
 type StepData<What extends ChargeStep['what']> = Omit<Extract<ChargeStep, { what: What }>, 'what'>
 type Refund = RefundRow & RejectionFields

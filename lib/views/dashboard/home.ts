@@ -6,7 +6,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 import { listChargeRows } from '#lib/rooms/charges/queries.ts'
 import { summarizeCharges, sumPaid } from '#lib/rooms/charges/summarize.ts'
-import { readDeliveryRate } from '#lib/services/webhooks/delivered.ts'
+import { readDeliveryRate } from '#lib/services/webhooks/delivery-rate.ts'
 import { addDays, chartDays, dayOf, listDays, midnight } from '#lib/views/dashboard/period.ts'
 import type { DayReceived, Home, Received, SearchParams } from '#lib/views/dashboard/schema.ts'
 

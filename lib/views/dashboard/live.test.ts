@@ -8,8 +8,8 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { call } from '#lib/testing/call.ts'
 import { createPaidCharge } from '#lib/testing/deliveries.ts'
 import { query } from '#lib/testing/embedded.ts'
+import { type Api, makeMerchant, openCharge, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { type Api, makeMerchant, openCharge, startApi } from '#lib/testing/stage.ts'
 import { countWatchers } from '#lib/views/dashboard/live.ts'
 
 const NOT_FOUND = [404, '{"error":"Transaction not found"}', 'transaction_not_found']

@@ -1,6 +1,6 @@
-import type { ReasonParams } from '#lib/base/fact.ts'
 import type { BrCodeError } from '#lib/base/pix/br-code.ts'
 import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
+import type { ReasonParams } from '#lib/base/reason.ts'
 import type { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import type { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import type { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'

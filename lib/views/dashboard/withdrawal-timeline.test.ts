@@ -8,14 +8,14 @@ import type { Gateway, GatewayResult, OrderState } from '#lib/services/gateway/g
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { call } from '#lib/testing/call.ts'
-import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
 import {
   type Api,
   expectBalancedBooks,
   fundMerchant,
   makeMerchant,
   startApi,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
+import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
 import type { WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
 import {
   readWithdrawalTimeline,

@@ -9,13 +9,13 @@ import type { Mode } from '#lib/base/mode.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
+import { attemptColumns, attemptStep, rejectionFields } from '#lib/views/dashboard/attempt-step.ts'
 import type {
   AttemptStep,
   RejectionFields,
   WithdrawalStep,
   WithdrawalTimelineData,
 } from '#lib/views/dashboard/schema.ts'
-import { attemptColumns, attemptStep, rejectionFields } from '#lib/views/dashboard/told.ts'
 
 type Call = Extract<WithdrawalStep, { what: 'call' }>
 type Entry = Extract<WithdrawalStep, { what: 'held' | 'returned' }>

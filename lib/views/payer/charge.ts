@@ -3,7 +3,7 @@ import { type Html, html } from '#lib/views/payer/html.ts'
 import { type Icon, icon } from '#lib/views/payer/icons.ts'
 import { renderQrCode } from '#lib/views/payer/qr.ts'
 import type { PayableCharge } from '#lib/views/payer/read.ts'
-import type { PayerTexts } from '#lib/views/payer/words.ts'
+import type { PayerTexts } from '#lib/views/payer/texts.ts'
 
 type State = 'pending' | 'paid' | 'partly' | 'refunded' | 'expired' | 'failed'
 

@@ -3,7 +3,7 @@ import { Html, html } from '#lib/views/payer/html.ts'
 import { FAVICON, icon } from '#lib/views/payer/icons.ts'
 import { SCRIPT } from '#lib/views/payer/script.ts'
 import { PLAIN_STYLES, STYLES } from '#lib/views/payer/styles.ts'
-import type { PayerTexts } from '#lib/views/payer/words.ts'
+import type { PayerTexts } from '#lib/views/payer/texts.ts'
 
 export interface PageContent {
   title: string

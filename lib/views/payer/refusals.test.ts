@@ -3,7 +3,7 @@ import { disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { closeRateLimits } from '#lib/edge/http/rate-limit.ts'
 import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
-import { type Api, makeMerchant, openCharge, startApi } from '#lib/testing/stage.ts'
+import { type Api, makeMerchant, openCharge, startApi } from '#lib/testing/fixtures.ts'
 
 const { DATABASE_URL = '' } = env()
 const OFF = { RATE_IP_PER_SECOND: '0', RATE_IP_BURST: '0' }

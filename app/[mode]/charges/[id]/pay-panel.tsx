@@ -4,7 +4,7 @@ import { Check, Landmark, type LucideIcon, Timer, TimerOff, X } from 'lucide-rea
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { useLiveCharge } from '#app/[mode]/charges/[id]/story.tsx'
+import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { clockText, useSecondsTo } from '#components/format/duration.ts'
 import { moneyText } from '#components/format/format.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'

@@ -2,11 +2,11 @@
 
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useLiveCharge } from '#app/[mode]/charges/[id]/story.tsx'
+import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { moneyText } from '#components/format/format.tsx'
-import { useApi } from '#components/nav/world.tsx'
+import { useApi } from '#components/nav/api-provider.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field, MoneyField } from '#components/ui/field.tsx'

@@ -2,7 +2,7 @@
 
 import { Check, Clock, type LucideIcon, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useLiveCharge } from '#app/[mode]/charges/[id]/story.tsx'
+import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { useRejectionText } from '#components/status/problem-text.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'

@@ -3,8 +3,8 @@
 import { Clock } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { useLiveCharge } from '#app/[mode]/charges/[id]/story.tsx'
-import { ChargeTimelineStep } from '#app/[mode]/charges/[id]/story-step.tsx'
+import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
+import { ChargeTimelineStep } from '#app/[mode]/charges/[id]/timeline-step.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Timeline, TimelineStep } from '#components/ui/timeline.tsx'
 

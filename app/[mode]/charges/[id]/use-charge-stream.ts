@@ -1,7 +1,7 @@
 'use client'
 
 import { useEffect, useRef } from 'react'
-import { useApi } from '#components/nav/world.tsx'
+import { useApi } from '#components/nav/api-provider.tsx'
 
 /** Delay before the stream opens: many visits end earlier. Until then the page polls. */
 const OPEN_AFTER_MS = 2_000

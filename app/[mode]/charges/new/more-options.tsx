@@ -10,7 +10,7 @@ import {
   type Unit,
 } from '#app/[mode]/charges/new/new-charge.ts'
 import type { ProblemFor } from '#app/[mode]/charges/new/payer-fields.tsx'
-import { useApi } from '#components/nav/world.tsx'
+import { useApi } from '#components/nav/api-provider.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 
 const OPTIONAL_FIELDS = ['external_id', 'expires_in', 'webhook_url', 'items', 'metadata']

@@ -8,7 +8,7 @@ import { useForm } from '#components/form/form.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { InvitationLink } from '#components/ui/link-shown.tsx'
+import { InvitationLink } from '#components/ui/invitation-link.tsx'
 import { type InvitationRow, invitationRequest } from '#lib/rooms/accounts/schema.ts'
 
 interface InviteDialogProps {

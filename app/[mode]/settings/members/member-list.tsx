@@ -7,7 +7,7 @@ import { useState } from 'react'
 import { InvitationRow } from '#app/[mode]/settings/members/invitation-row.tsx'
 import { MemberRow } from '#app/[mode]/settings/members/member-row.tsx'
 import { useApi } from '#components/form/api.ts'
-import { useHasPermission } from '#components/nav/may.tsx'
+import { useHasPermission } from '#components/nav/permissions.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type {

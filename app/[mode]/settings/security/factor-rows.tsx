@@ -1,7 +1,7 @@
 import type { LucideIcon } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { RelativeTime } from '#components/format/when.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Button } from '#components/ui/button.tsx'
 import type { ShownPasskey } from '#lib/services/people/schema.ts'
 

@@ -5,7 +5,7 @@ import dynamic from 'next/dynamic'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import type { AuthenticatorSetup } from '#app/[mode]/settings/security/app-dialog.tsx'
+import type { AuthenticatorSetup } from '#app/[mode]/settings/security/authenticator-dialog.tsx'
 import { FactorRow, PasskeyRows } from '#app/[mode]/settings/security/factor-rows.tsx'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
@@ -15,7 +15,8 @@ import { Chip } from '#components/ui/chip.tsx'
 import type { Factors, ShownPasskey } from '#lib/services/people/schema.ts'
 
 const AuthenticatorDialog = dynamic(
-  async () => (await import('#app/[mode]/settings/security/app-dialog.tsx')).AuthenticatorDialog,
+  async () =>
+    (await import('#app/[mode]/settings/security/authenticator-dialog.tsx')).AuthenticatorDialog,
 )
 const PasskeyDialog = dynamic(
   async () => (await import('#app/[mode]/settings/security/passkey-dialog.tsx')).PasskeyDialog,

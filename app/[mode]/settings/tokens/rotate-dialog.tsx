@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { IssuedToken, type IssuedTokenRow } from '#app/[mode]/settings/tokens/token-shown.tsx'
+import { IssuedToken, type IssuedTokenRow } from '#app/[mode]/settings/tokens/issued-token.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Button } from '#components/ui/button.tsx'

@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { messageKeyOf } from '#app/[mode]/settings/tokens/permission-words.ts'
+import { messageKeyOf } from '#app/[mode]/settings/tokens/permissions.ts'
 import { RelativeTime } from '#components/format/format.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'

@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { RequestForm } from '#app/[mode]/withdrawals/new/request-form.tsx'
-import { ClientMessages } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requirePermission } from '#lib/edge/session/gate.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'

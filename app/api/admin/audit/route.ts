@@ -1,6 +1,6 @@
 import { listAudit } from '#lib/base/audit/queries.ts'
 import { AuditPage, staffAuditQuery } from '#lib/base/audit/schema.ts'
-import { adminEndpoint } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 
 export const GET = adminEndpoint({
   summary: 'List the audit log of the installation',

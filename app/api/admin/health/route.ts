@@ -1,4 +1,4 @@
-import { adminEndpoint } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
 import { HealthRead } from '#lib/views/admin/health-wire.ts'
 

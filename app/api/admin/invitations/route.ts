@@ -1,6 +1,6 @@
 import { requireActor } from '#lib/base/audit/note.ts'
 import { env } from '#lib/base/env.ts'
-import { adminEndpoint } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { inviteMerchant } from '#lib/rooms/accounts/invite.ts'
 import { listInvitations } from '#lib/rooms/accounts/people-queries.ts'
 import { openingRequest } from '#lib/rooms/accounts/schema.ts'

@@ -1,5 +1,5 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { readFirstSteps } from '#lib/views/dashboard/steps.ts'
+import { readFirstSteps } from '#lib/views/dashboard/first-steps.ts'
 import { StepsRead } from '#lib/views/dashboard/wire.ts'
 
 export const GET = endpoint({

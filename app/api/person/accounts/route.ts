@@ -1,5 +1,5 @@
 import { log } from '#lib/base/log.ts'
-import { userEndpoint } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { openAccount } from '#lib/rooms/accounts/open.ts'
 import { accountRequest } from '#lib/rooms/accounts/schema.ts'
 import { AccountOpened } from '#lib/rooms/accounts/wire.ts'

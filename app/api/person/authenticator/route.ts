@@ -1,4 +1,4 @@
-import { userEndpoint } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { beginAuthenticator, removeAuthenticator } from '#lib/services/people/authenticator.ts'
 import { AuthenticatorSecret, EmptyResponse } from '#lib/services/people/wire.ts'
 

@@ -1,4 +1,4 @@
-import { userEndpoint } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { joinAccount } from '#lib/rooms/accounts/join.ts'
 import { joinRequest } from '#lib/rooms/accounts/schema.ts'
 import { Joined } from '#lib/rooms/accounts/wire.ts'

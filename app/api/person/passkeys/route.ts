@@ -1,4 +1,4 @@
-import { userEndpoint } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { addPasskey } from '#lib/services/people/passkeys.ts'
 import { newPasskey } from '#lib/services/people/schema.ts'
 import { FactorAdded } from '#lib/services/people/wire.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { userEndpoint } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { requireProof } from '#lib/edge/session/proof.ts'
 import { changePassword, hasPassword } from '#lib/services/people/change-password.ts'
 import { passwordChange } from '#lib/services/people/schema.ts'

@@ -1,6 +1,6 @@
-import { userEndpoint } from '#lib/edge/http/door.ts'
-import { listProofMethods, verifyProof } from '#lib/services/people/prove.ts'
+import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { proofRequest } from '#lib/services/people/schema.ts'
+import { listProofMethods, verifyProof } from '#lib/services/people/verify-proof.ts'
 import { EmptyResponse, ProofMethods } from '#lib/services/people/wire.ts'
 
 export const GET = userEndpoint({

@@ -1,7 +1,7 @@
-import { userEndpoint } from '#lib/edge/http/door.ts'
-import { verifyFactorProof } from '#lib/services/people/prove.ts'
+import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { factorProof } from '#lib/services/people/schema.ts'
 import { renewRecoveryCodes } from '#lib/services/people/second-factor.ts'
+import { verifyFactorProof } from '#lib/services/people/verify-proof.ts'
 import { FactorAdded } from '#lib/services/people/wire.ts'
 
 export const POST = userEndpoint({

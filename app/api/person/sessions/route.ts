@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { userEndpoint } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { endOtherDevices, listDevices } from '#lib/services/people/devices.ts'
 import { Device } from '#lib/services/people/schema.ts'
 

@@ -1,4 +1,4 @@
-import { visitorEndpoint } from '#lib/edge/http/door.ts'
+import { visitorEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { joinAsNewUser } from '#lib/rooms/accounts/join.ts'
 import { newcomerRequest } from '#lib/rooms/accounts/schema.ts'
 import { JoinedAsNew } from '#lib/rooms/accounts/wire.ts'

@@ -1,4 +1,4 @@
-import { visitorEndpoint } from '#lib/edge/http/door.ts'
+import { visitorEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { readChallenge } from '#lib/services/people/challenge.ts'
 import { beginPasskeyAuthentication } from '#lib/services/people/passkeys.ts'
 import { passkeyOptionsRequest } from '#lib/services/people/schema.ts'

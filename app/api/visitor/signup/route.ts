@@ -1,5 +1,5 @@
 import { log } from '#lib/base/log.ts'
-import { visitorEndpoint } from '#lib/edge/http/door.ts'
+import { visitorEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { signUp } from '#lib/rooms/accounts/open.ts'
 import { signUpRequest } from '#lib/rooms/accounts/schema.ts'
 import { AccountOpened } from '#lib/rooms/accounts/wire.ts'

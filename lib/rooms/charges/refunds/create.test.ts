@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import type { IdempotentRequest } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
@@ -16,7 +16,7 @@ import {
   fundMerchant,
   makeMerchant,
   openCharge,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 

@@ -7,7 +7,7 @@ import { parseFields } from '#lib/edge/http/body.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { refundRequest, refundsQuery } from '#lib/rooms/charges/refunds/schema.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+import { expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 describe('a request', () => {
   const problems = (body: object) => {

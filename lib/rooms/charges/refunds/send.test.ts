@@ -18,7 +18,12 @@ import type {
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
-import { expectBalancedBooks, inOwnDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
+import {
+  expectBalancedBooks,
+  inOwnDatabase,
+  makeMerchant,
+  openCharge,
+} from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()
 

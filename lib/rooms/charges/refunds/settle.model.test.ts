@@ -11,8 +11,13 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import {
+  expectBalancedBooks,
+  makeDatabase,
+  makeMerchant,
+  openCharge,
+} from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
-import { expectBalancedBooks, makeDatabase, makeMerchant, openCharge } from '#lib/testing/stage.ts'
 
 const RUNS = 60
 const CHARGES = 3

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db, disconnect, Prisma } from '#lib/base/db/client.ts'
-import type { IdempotentRequest } from '#lib/base/db/once.ts'
+import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { onWake, type Topic } from '#lib/base/db/wake.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { pickFields } from '#lib/base/fields.ts'
@@ -23,7 +23,7 @@ import {
   makeDatabase,
   makeMerchant,
   openCharge,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 

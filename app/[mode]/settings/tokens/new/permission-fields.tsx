@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { messageKeyOf, PRESETS } from '#app/[mode]/settings/tokens/permission-words.ts'
+import { messageKeyOf, PRESETS } from '#app/[mode]/settings/tokens/permissions.ts'
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 
 const NAMES = ['all', 'charges', 'read'] as const

@@ -6,17 +6,17 @@ import type { ReactNode } from 'react'
 import { hostAndPathOf } from '#app/[mode]/webhooks/delivery-row.tsx'
 import { EndpointActions } from '#app/[mode]/webhooks/endpoints/[id]/endpoint-actions.tsx'
 import { TestEvent } from '#app/[mode]/webhooks/endpoints/[id]/test-event.tsx'
+import { AutoRefresh } from '#app/[mode]/webhooks/endpoints/auto-refresh.tsx'
 import { EndpointForm } from '#app/[mode]/webhooks/endpoints/endpoint-form.tsx'
 import {
   EndpointHealth,
   EndpointState,
   EndpointTrouble,
 } from '#app/[mode]/webhooks/endpoints/endpoint-state.tsx'
-import { AutoRefresh } from '#app/[mode]/webhooks/endpoints/keep-fresh.tsx'
 import { RotateSecret } from '#app/[mode]/webhooks/endpoints/rotate-secret.tsx'
-import { ClientMessages } from '#components/format/client-words.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
-import { IfAllowed } from '#components/nav/may.tsx'
+import { IfAllowed } from '#components/nav/permissions.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { adminEndpoint } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { exportAudit, staffAuditExportQuery } from '#lib/views/dashboard/audit-export.ts'
 
 export const GET = adminEndpoint({

@@ -1,5 +1,5 @@
 import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { revokeInvitation } from '#lib/rooms/accounts/revoke.ts'
 import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
 

@@ -1,5 +1,5 @@
 import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { JobsRequeued, requeueRequest } from '#lib/views/admin/health-wire.ts'
 import { requeueJobs } from '#lib/views/admin/requeue.ts'
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { chargesExportQuery, exportCharges } from '#lib/views/dashboard/charges-export.ts'
-import { recordExport } from '#lib/views/dashboard/note-export.ts'
+import { recordExport } from '#lib/views/dashboard/record-export.ts'
 
 export const GET = endpoint({
   summary: 'Export the matching charges as CSV',

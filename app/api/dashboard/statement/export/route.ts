@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { recordExport } from '#lib/views/dashboard/note-export.ts'
+import { recordExport } from '#lib/views/dashboard/record-export.ts'
 import { exportQuery, exportStatement } from '#lib/views/dashboard/statement-export.ts'
 
 export const GET = endpoint({

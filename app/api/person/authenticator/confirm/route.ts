@@ -1,4 +1,4 @@
-import { userEndpoint } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { confirmAuthenticator } from '#lib/services/people/authenticator.ts'
 import { codeProof } from '#lib/services/people/schema.ts'
 import { FactorAdded } from '#lib/services/people/wire.ts'

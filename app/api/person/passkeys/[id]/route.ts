@@ -1,6 +1,6 @@
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import { userEndpoint } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { removePasskey } from '#lib/services/people/passkeys.ts'
 import { EmptyResponse } from '#lib/services/people/wire.ts'
 

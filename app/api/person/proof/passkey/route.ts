@@ -1,4 +1,4 @@
-import { userEndpoint } from '#lib/edge/http/door.ts'
+import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { beginPasskeyAuthentication } from '#lib/services/people/passkeys.ts'
 import { PasskeyOptions } from '#lib/services/people/wire.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { visitorEndpoint } from '#lib/edge/http/door.ts'
+import { visitorEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { confirmReset } from '#lib/services/people/reset.ts'
 import { resetConfirmation } from '#lib/services/people/schema.ts'
 

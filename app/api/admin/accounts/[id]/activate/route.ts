@@ -1,5 +1,5 @@
 import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { activateAccount } from '#lib/rooms/accounts/activate.ts'
 import { readStanding } from '#lib/views/admin/accounts.ts'
 import { optionalReasonRequest } from '#lib/views/admin/schema.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { requireActor } from '#lib/base/audit/note.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { adminEndpoint } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { limitAccount } from '#lib/rooms/accounts/limit.ts'
 import { accountLimits } from '#lib/rooms/accounts/schema.ts'
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/door.ts'
-import { revokeAccountTokens } from '#lib/rooms/tokens/cancel.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { revokeAccountTokens } from '#lib/rooms/tokens/revoke-as-operator.ts'
 import { readStanding } from '#lib/views/admin/accounts.ts'
 import { reasonRequest } from '#lib/views/admin/schema.ts'
 

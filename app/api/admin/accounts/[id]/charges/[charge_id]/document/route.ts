@@ -1,5 +1,5 @@
 import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/door.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { revealDocument } from '#lib/rooms/charges/reveal.ts'
 import { DocumentRead } from '#lib/rooms/charges/wire.ts'
 import { reasonRequest } from '#lib/views/admin/schema.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/door.ts'
-import { revokeTokenAsOperator } from '#lib/rooms/tokens/cancel.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { revokeTokenAsOperator } from '#lib/rooms/tokens/revoke-as-operator.ts'
 import { reasonRequest } from '#lib/views/admin/schema.ts'
 
 export const POST = adminEndpoint({

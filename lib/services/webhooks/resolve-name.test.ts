@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
-import { resolveName } from '#lib/services/webhooks/name.ts'
+import { resolveName } from '#lib/services/webhooks/resolve-name.ts'
 
 const A = 1
 const sockets: Socket[] = []

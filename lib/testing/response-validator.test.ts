@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { buildDocument } from '#lib/edge/http/openapi.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
-import { validateResponses } from '#lib/testing/conformity.ts'
-import type { Document } from '#lib/testing/strict.ts'
+import { validateResponses } from '#lib/testing/response-validator.ts'
+import type { Document } from '#lib/testing/strict-validator.ts'
 
 let document: Document
 beforeAll(async () => {

@@ -1,7 +1,6 @@
 import type * as z from 'zod'
 import { refuse } from '#lib/base/errors.ts'
 import type { ErrorCode } from '#lib/base/refusals.ts'
-import { isStreamed, json, stream } from '#lib/edge/http/answer.ts'
 import { parseFields, readObject, readQuery } from '#lib/edge/http/body.ts'
 import {
   isWriteMethod,
@@ -17,6 +16,7 @@ import {
   respondTo,
 } from '#lib/edge/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
+import { isStreamed, json, stream } from '#lib/edge/http/response.ts'
 import { requireProof } from '#lib/edge/session/proof.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 import { isSecondFactorMissing } from '#lib/services/people/factors.ts'

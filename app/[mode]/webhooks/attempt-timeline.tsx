@@ -2,7 +2,7 @@
 
 import { Check, Clock, Send, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useAttemptText } from '#app/[mode]/webhooks/answer-text.ts'
+import { useAttemptText } from '#app/[mode]/webhooks/attempt-text.ts'
 import { useDurations, useSecondsTo } from '#components/format/duration.ts'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { Timeline, TimelineStep } from '#components/ui/timeline.tsx'

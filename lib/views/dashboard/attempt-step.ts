@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { Prisma } from '#lib/base/db/client.ts'
 import { reasonColumns, utc } from '#lib/base/db/columns.ts'
-import { reasonParams } from '#lib/base/fact.ts'
 import { instant } from '#lib/base/fields.ts'
+import { reasonParams } from '#lib/base/reason.ts'
 import { REJECTION_CODES } from '#lib/services/gateway/rejection.ts'
 import { Attempt } from '#lib/services/webhooks/wire.ts'
 

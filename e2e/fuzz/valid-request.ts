@@ -1,10 +1,10 @@
 import type { ZodType } from 'zod'
 import type { Random } from '#e2e/fuzz/random.ts'
 import type { World } from '#e2e/fuzz/world.ts'
-import type { AccountlessEndpoint } from '#lib/edge/http/door.ts'
+import type { AccountlessEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
+import { CANARY } from '#lib/testing/fixtures.ts'
 import { sampleOf } from '#lib/testing/sample.ts'
-import { CANARY } from '#lib/testing/stage.ts'
 
 /** The fields of a body. Values are JSON text, so that they can be invalid. */
 export type JsonFields = [key: string, json: string][]

@@ -8,7 +8,7 @@ import {
   fundMerchant,
   makeMerchant,
   makeToken,
-} from '#lib/testing/stage.ts'
+} from '#lib/testing/fixtures.ts'
 
 const ROUNDS = pickSize(2, 50)
 const TWINS = 100

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
-import { type ParsedResponse, ResponseParser } from '#e2e/fuzz/answers.ts'
 import type { FuzzRequest } from '#e2e/fuzz/requests.ts'
+import { type ParsedResponse, ResponseParser } from '#e2e/fuzz/response-parser.ts'
 import type { HeaderLines } from '#e2e/fuzz/world.ts'
 
 export interface Outcome {

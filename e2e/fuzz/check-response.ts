@@ -1,6 +1,6 @@
-import type { ParsedResponse } from '#e2e/fuzz/answers.ts'
-import type { Outcome } from '#e2e/fuzz/line.ts'
+import type { Outcome } from '#e2e/fuzz/client.ts'
 import type { FuzzRequest, Routes } from '#e2e/fuzz/requests.ts'
+import type { ParsedResponse } from '#e2e/fuzz/response-parser.ts'
 import { isObject } from '#lib/base/fields.ts'
 import { matchRoute } from '#lib/edge/server/routes.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { resendFilterOf } from '#app/[mode]/webhooks/failed.ts'
+import { resendFilterOf } from '#app/[mode]/webhooks/resend-filter.ts'
 import { deliveriesQuery, resendRequest } from '#lib/services/webhooks/schema.ts'
 
 const NOW = Date.parse('2026-11-21T12:00:00Z')

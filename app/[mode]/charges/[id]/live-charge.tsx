@@ -5,7 +5,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import { createContext, type ReactNode, use, useState } from 'react'
 import { useChargeStream } from '#app/[mode]/charges/[id]/use-charge-stream.ts'
 import { moneyText } from '#components/format/format.tsx'
-import { useApi } from '#components/nav/world.tsx'
+import { useApi } from '#components/nav/api-provider.tsx'
 import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
 
 const POLL_FAST_MS = 2_000

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
-import { type Document, type Json, makeStrictValidator } from '#lib/testing/strict.ts'
+import { type Document, type Json, makeStrictValidator } from '#lib/testing/strict-validator.ts'
 
 interface DeclaredResponse {
   headers: { 'X-Error-Code'?: { schema: { enum: unknown[] } } }

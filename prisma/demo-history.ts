@@ -8,7 +8,7 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 import { newEndToEndId, simulator } from '#lib/services/gateway/simulator.ts'
-import { settleDeliveries } from '#prisma/past-deliveries.ts'
+import { settleDeliveries } from '#prisma/demo-deliveries.ts'
 
 const DAY_MS = 86_400_000
 const DAYS = 90

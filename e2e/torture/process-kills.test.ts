@@ -6,9 +6,14 @@ import { db } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import { addEndpoint } from '#lib/testing/deliveries.ts'
+import {
+  expectBalancedBooks,
+  inOwnDatabase,
+  makeMerchant,
+  makeToken,
+} from '#lib/testing/fixtures.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
-import { expectBalancedBooks, inOwnDatabase, makeMerchant, makeToken } from '#lib/testing/stage.ts'
 import { startWorkerProcess, type WorkerProcess } from '#lib/testing/worker-process.ts'
 
 const random = new Random(chooseSeed(), 0)

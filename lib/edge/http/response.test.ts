@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { refuse } from '#lib/base/errors.ts'
 import { type ErrorCode, REFUSALS, type Refusal } from '#lib/base/refusals.ts'
-import { errorResponse } from '#lib/edge/http/answer.ts'
+import { errorResponse } from '#lib/edge/http/response.ts'
 
 const RETRY = { 'retry-after': '7' }
 const GIVEN_MESSAGE = 'worded by its caller'

@@ -14,9 +14,9 @@ import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { CANARY } from '#lib/testing/canary.ts'
-import { validateResponses } from '#lib/testing/conformity.ts'
 import { makeDatabase } from '#lib/testing/database.ts'
-import type { Document } from '#lib/testing/strict.ts'
+import { validateResponses } from '#lib/testing/response-validator.ts'
+import type { Document } from '#lib/testing/strict-validator.ts'
 
 export { CANARY, makeDatabase }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { diffResponses } from '#app/[mode]/webhooks/difference.ts'
 import { prettyPrintJson } from '#app/[mode]/webhooks/http-text.ts'
+import { diffResponses } from '#app/[mode]/webhooks/response-diff.ts'
 
 const diff = (before: string, after: string) =>
   diffResponses(before, after).map(({ sign, text }) => sign + text)
