@@ -8,7 +8,7 @@ export const ApiContext = createContext<Api | null>(null)
 /** Returns the API client for the account and mode of this page. */
 export function useApi(): Api {
   const api = use(ApiContext)
-  if (!api) throw new Error('useApi() is called outside <WorldOf>')
+  if (!api) throw new Error('useApi() is called outside <ApiProvider>')
   return api
 }
 

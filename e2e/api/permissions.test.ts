@@ -247,7 +247,7 @@ function allowHeader(path: string): string {
 /** More would only wait for each other at the database. */
 const CONCURRENCY = 3
 
-/** Calls `ask` for every caller, AT_ONCE at a time. */
+/** Calls `work` for every item, CONCURRENCY at a time. */
 async function runConcurrently<Item>(items: Item[], work: (item: Item) => Promise<void>) {
   const queue = items.values()
   const workers = Array.from({ length: CONCURRENCY }, async () => {

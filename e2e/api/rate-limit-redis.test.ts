@@ -18,12 +18,12 @@ const POLL_OPTIONS = { timeout: 40_000, interval: 200 }
 
 /** Counts as the product does, on request by message, and ends when the channel closes. */
 const PROGRAM = `
-  import { countFailedBearer, takeAllowance } from '#lib/edge/http/rate-limit.ts'
+  import { countFailedBearer, consumeAllowance } from '#lib/edge/http/rate-limit.ts'
   process.on('message', async ({ what, key, calls }) => {
     const began = performance.now()
     const answers = await Promise.all(Array.from({ length: calls }, async () => {
       try {
-        await (what === 'bearer' ? countFailedBearer(key) : takeAllowance('token', key))
+        await (what === 'bearer' ? countFailedBearer(key) : consumeAllowance('token', key))
         return true
       } catch (error) {
         if (error.code !== 'too_many_requests' || !(error.retryAfterS >= 1)) throw error

@@ -109,7 +109,7 @@ describe('a pool with all connections busy', () => {
 
 test('the API needs no restart after the database hangs, dies and comes back', async () => {
   const dataFolder = makeFolder()
-  // Used again after the restart; freePort stays outside the kernel's ephemeral range.
+  // Used again after the restart; findFreePort stays outside the kernel's ephemeral range.
   const port = `${await findFreePort()}`
   const embedded = await openForTest(dataFolder, { settings: { port } })
   await migrate(embedded.url)

@@ -43,7 +43,7 @@ export function readIdempotencyKey({ header }: HttpRequest): string | null {
 }
 
 /**
- * Runs `act` once per key and replays the first response. Refusals are not stored, because nothing
+ * Runs `handler` once per key and replays the first response. Refusals are not stored, because nothing
  * happened: the same key may succeed later.
  */
 export async function runOnce(

@@ -19,7 +19,7 @@ declare module 'next-auth/jwt' {
   }
 }
 
-/** Builds the options for one request; `told` receives what next-auth cannot express. */
+/** Builds the options for one request; `details` receives what next-auth cannot express. */
 export function authOptions(details: SignInDetails): NextAuthOptions {
   const beganAt = new Date()
   const names = cookieNames()

@@ -36,7 +36,7 @@ export type SignInCredentials = Partial<
 
 type AttemptKeys = Parameters<typeof countAttempt>[0]
 
-/** Returns the person once all factors are shown. Null: `told` may say what is missing. */
+/** Returns the person once all factors are shown. Null: `details` may say what is missing. */
 export async function signIn(
   credentials: SignInCredentials,
   address: string | null,

@@ -32,7 +32,7 @@ export async function closeCharges(
 }
 
 /**
- * Expires due, unclaimed charges that match `unheard`, a condition on `c`. Skips locked rows. The
+ * Expires due, unclaimed charges that match `unreported`, a condition on `c`. Skips locked rows. The
  * caller must wake the deliveries.
  */
 export function closeUnreported(

@@ -4,7 +4,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 export const activeTokenCondition = Prisma.sql`
   (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))`
 
-/** TokenStatus of a row `t`. `isActiveStatus` must agree with `isTokenActive`. */
+/** TokenStatus of a row `t`. `isActiveStatus` must agree with `activeTokenCondition`. */
 export const tokenStatusSql = Prisma.sql`
   (CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked' WHEN NOT ${activeTokenCondition} THEN 'expired'
     WHEN t.replaced_by IS NOT NULL THEN 'replaced'

@@ -25,7 +25,7 @@ export function activeSessionCondition(alias: string): Prisma.Sql {
 
 /**
  * Opens a session. Returns its secret; the database has only a hash. Fails if the user is disabled,
- * or changed password or added a factor after `shownAt`, the time of the proof.
+ * or changed password or added a factor after `provedAt`, the time of the proof.
  */
 export async function openSession(
   userId: string,

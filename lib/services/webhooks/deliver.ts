@@ -24,7 +24,7 @@ export interface Deliverer {
   abort: () => void
 }
 
-/** Creates a webhook deliverer; `onRoom` is called when calls have freed capacity. */
+/** Creates a webhook deliverer; `onCapacity` is called when calls have freed capacity. */
 export function createDeliverer(
   serializers: ResourceSerializers,
   onCapacity: () => void = () => {},

@@ -26,7 +26,7 @@ const LiveChargeContext = createContext<LiveChargeValue | null>(null)
 /** Returns the charge of the page, kept up to date. */
 export function useLiveCharge(): LiveChargeValue {
   const live = use(LiveChargeContext)
-  if (!live) throw new Error('useStory() is called outside <LiveCharge>')
+  if (!live) throw new Error('useLiveCharge() is called outside <LiveCharge>')
   return live
 }
 
