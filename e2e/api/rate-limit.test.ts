@@ -211,8 +211,11 @@ describe('the settings', () => {
     [{ RATE_TOKEN_PER_SECOND: '500' }, /RATE_TOKEN_BURST is 200: .*RATE_TOKEN_PER_SECOND, 500/],
     [{ RATE_IP_BURST: '10' }, /RATE_IP_BURST is 10: .*0 or at least RATE_IP_PER_SECOND, 200/],
     [{ RATE_FAILED_BEARERS_PER_MINUTE: '-1' }, /RATE_FAILED_BEARERS_PER_MINUTE must be a whole/],
-    [{ REDIS_URL: 'http://me:hush@localhost' }, /REDIS_URL must begin with redis:\/\/ or rediss:/],
-    [{ REDIS_URL: 'redis:me:hush' }, /REDIS_URL must begin/],
+    [
+      { REDIS_URL: 'http://me:hush@localhost' },
+      /REDIS_URL must be a URL that begins with redis:\/\/ or rediss:/,
+    ],
+    [{ REDIS_URL: 'redis:me:hush' }, /REDIS_URL must be a URL that begins/],
   ])('%o is refused, and the message has no password', (values, message) => {
     expect(() => readEnv(values)).toThrow(message)
     expect(() => readEnv(values)).not.toThrow(/hush/)
