@@ -105,7 +105,7 @@ test('with synchronous_commit off, the same checks find lost charges', async () 
     acknowledged: clients.created.size,
     'charges lost': books.missingCharges.length,
     'payments lost': books.missingPayments.length,
-    tries: attempts,
+    attempts,
   })
   expect(books.missingCharges.length).toBeGreaterThan(0)
 }, 300_000)

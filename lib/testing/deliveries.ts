@@ -28,7 +28,7 @@ export async function deliverDue(deliverer = makeDeliverer()): Promise<void> {
 export async function deliverForMerchant(merchant: Account): Promise<void> {
   const deliverer = makeDeliverer()
   const areAttempted = async () =>
-    (await deliveriesOf(merchant)).every(({ tries }) => tries.length > 0)
+    (await deliveriesOf(merchant)).every(({ attemptLog }) => attemptLog.length > 0)
   for (; !(await areAttempted()); await sleep(20)) await deliverer.run()
   deliverer.abort()
 }
@@ -61,6 +61,6 @@ export function deliveriesOf(merchant: Account) {
   return db().delivery.findMany({
     where: { accountId: merchant.id },
     orderBy: [{ sequence: 'asc' }, { endpointId: 'asc' }],
-    include: { tries: { orderBy: { number: 'asc' } } },
+    include: { attemptLog: { orderBy: { number: 'asc' } } },
   })
 }

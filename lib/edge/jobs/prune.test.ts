@@ -38,7 +38,7 @@ test('after 60 days an attempt loses its request and response bodies, but not it
   })
   expect(await pruneAttemptBodies()).toBe(1)
   expect(await pruneAttemptBodies()).toBe(0)
-  const [pruned, young] = (await deliveriesOf(merchant)).map(({ tries }) => tries[0])
+  const [pruned, young] = (await deliveriesOf(merchant)).map(({ attemptLog }) => attemptLog[0])
   expect(pruned).toMatchObject({ requestBody: null, responseBody: null, responseStatus: 200 })
   expect(young).toMatchObject({ requestBody: expect.any(String), responseBody: 'ok' })
   await receiver.close()

@@ -97,8 +97,8 @@ test('of concurrent outcomes, a payment that the simulator accepts is always cre
   const charges = await Promise.all(Array.from({ length: 15 }, () => openCharge(merchant, 1_000)))
   const outcomes = await Promise.all(
     charges.map(async ({ id }) => {
-      const tries = OUTCOMES.map(outcome => simulateCharge(merchant.id, id, outcome))
-      const settled = await Promise.allSettled(tries)
+      const attempts = OUTCOMES.map(outcome => simulateCharge(merchant.id, id, outcome))
+      const settled = await Promise.allSettled(attempts)
       const paid = settled.some(one => one.status === 'fulfilled' && one.value.status === 'paid')
       const order = await db().simulatorOrder.findUniqueOrThrow({
         where: { id: id.replaceAll('-', '') },

@@ -84,12 +84,12 @@ test('a pause ends by itself, and old counters are deleted', async () => {
   expect(await countSignInAttempt(attempt)).toBeNull()
   await db().$executeRaw`UPDATE sign_in_tries SET ends_at = now() - interval '1 second'`
   expect(await pruneSignInAttempts()).toBeGreaterThan(0)
-  expect(await db().signInTry.count()).toBe(0)
+  expect(await db().signInAttempt.count()).toBe(0)
 })
 
 test('e-mails are not stored in plain text', async () => {
   const attempt = makeAttempt()
   await countSignInAttempt(attempt)
-  const rows = await db().signInTry.findMany()
+  const rows = await db().signInAttempt.findMany()
   expect(JSON.stringify(rows)).not.toContain(attempt.email)
 })

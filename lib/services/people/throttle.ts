@@ -5,12 +5,12 @@ import { networkOf } from '#lib/base/network.ts'
 
 /** Maximum attempts per window of each scope. Further ones fail until the window ends. */
 const LIMITS = {
-  address: { tries: 30, seconds: 60 },
-  person: { tries: 10, seconds: 900 },
-  second_factor: { tries: 10, seconds: 900 },
-  reset: { tries: 5, seconds: 3_600 },
-  reset_address: { tries: 20, seconds: 3_600 },
-  sign_up: { tries: 20, seconds: 3_600 },
+  address: { attemptsMax: 30, seconds: 60 },
+  person: { attemptsMax: 10, seconds: 900 },
+  second_factor: { attemptsMax: 10, seconds: 900 },
+  reset: { attemptsMax: 5, seconds: 3_600 },
+  reset_address: { attemptsMax: 20, seconds: 3_600 },
+  sign_up: { attemptsMax: 20, seconds: 3_600 },
 } as const
 type Scope = keyof typeof LIMITS
 type ScopedKey = [scope: Scope, of: string]
@@ -37,7 +37,7 @@ export function uncountSignInAttempt(attempt: SignInAttempt): Promise<void> {
 /** Counts an attempt in each scope. Returns the seconds to wait; null if it is allowed. */
 export async function countAttempt(counts: ScopedKey[]): Promise<number | null> {
   for (const [scope, of] of counts) {
-    const { tries: attemptsMax, seconds } = LIMITS[scope]
+    const { attemptsMax, seconds } = LIMITS[scope]
     const [counted] = await db().$queryRaw<{ tries: number; waitS: number }[]>`
       INSERT INTO sign_in_tries AS t (scope, key, tries, ends_at)
       VALUES (${scope}, ${keyOf(scope, of)}, 1, now() + make_interval(secs => ${seconds}::int))

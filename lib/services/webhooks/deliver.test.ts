@@ -220,7 +220,7 @@ describe('a receiver that fails', () => {
     await receiver.close()
     await deliverDue()
     const [delivery] = await deliveriesOf(merchant)
-    expect(delivery?.tries).toMatchObject([
+    expect(delivery?.attemptLog).toMatchObject([
       {
         number: 1,
         requestBody: receiver.calls[0]?.text,
@@ -232,8 +232,8 @@ describe('a receiver that fails', () => {
       },
       { number: 2, requestBody: null, responseStatus: null, responseBody: null },
     ])
-    for (const { problem } of delivery?.tries ?? []) expect(problem).toBeTruthy()
-    expect(delivery?.tries[0]).toMatchObject({
+    for (const { problem } of delivery?.attemptLog ?? []) expect(problem).toBeTruthy()
+    expect(delivery?.attemptLog[0]).toMatchObject({
       problemCode: 'status',
       problemParams: { status: 500 },
     })
@@ -386,7 +386,7 @@ describe('a worker that', () => {
     if (stalled) await finishDelivery({ due: stalled, sent, outcome })
     const [delivery] = await deliveriesOf(merchant)
     expect(delivery).toMatchObject({ status: 'delivered', attempts: 1, dueAt: null })
-    expect(delivery?.tries.map(({ responseStatus }) => responseStatus)).toEqual([200, 500])
+    expect(delivery?.attemptLog.map(({ responseStatus }) => responseStatus)).toEqual([200, 500])
   })
 
   test('cannot decrypt a secret leaves that delivery as it is and continues with the others', async () => {
@@ -412,7 +412,7 @@ describe('a worker that', () => {
     await releaseLeases()
     await deliverer.idle()
     expect(await deliveriesOf(merchant)).toMatchObject([
-      { status: 'pending', attempts: 0, lease: null, tries: [] },
+      { status: 'pending', attempts: 0, lease: null, attemptLog: [] },
     ])
     receiver.respondWith(status(200))
     await deliverDue()

@@ -110,7 +110,7 @@ describe('enabling an endpoint', () => {
     expect(await states()).toEqual(['pending'])
     await exhaust()
     expect(await states()).toEqual(['exhausted'])
-    expect((await deliveriesOf(merchant))[0]?.tries).toHaveLength(8)
+    expect((await deliveriesOf(merchant))[0]?.attemptLog).toHaveLength(8)
   })
 
   test('without missed events stops them for good and sends new ones', async () => {
@@ -155,7 +155,7 @@ test('a call in progress when its endpoint is deleted changes nothing afterwards
   await createPaidCharge(merchant)
   await deliverDue()
   const [row] = await deliveriesOf(merchant)
-  expect([row?.status, row?.dueAt, row?.lease, row?.tries.length]).toEqual([
+  expect([row?.status, row?.dueAt, row?.lease, row?.attemptLog.length]).toEqual([
     'stopped',
     null,
     null,

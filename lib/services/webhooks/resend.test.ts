@@ -49,7 +49,7 @@ test('a resend has the same body and id, a new signature, and counts as an attem
   expect(verifySignature(before, first)).toEqual(verifySignature(before, second))
   expect(verifySignature(secret, second)).toBeTruthy()
   const row = await readOnlyDelivery()
-  expect([row.status, row.attempts, row.tries.length]).toEqual(['delivered', 2, 2])
+  expect([row.status, row.attempts, row.attemptLog.length]).toEqual(['delivered', 2, 2])
 })
 
 test('a resent exhausted delivery gets all its attempts again', async () => {
