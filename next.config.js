@@ -1,15 +1,15 @@
 /** @type {import('next').NextConfig} */
 export default {
-  // Each build has a folder of its own, so that a running server keeps the one it started with.
+  // Each build has its own folder, so that a running server keeps the files it started with.
   distDir: process.env.TROCO_BUILD ?? '.next',
   poweredByHeader: false,
-  // The proxy in front compresses, or nobody: our answers to a loopback gain nothing by it.
+  // Compression is the reverse proxy's task.
   compress: false,
   reactStrictMode: true,
   devIndicators: false,
   images: { unoptimized: true },
-  // `npm run verify` runs tsc itself; Next's own check does not know TypeScript 7.
-  // It also rewrites the settings it reads, so it gets a copy of its own from the bootstrap.
+  // `npm run verify` runs tsc; Next's own check does not support TypeScript 7.
+  // Next rewrites the tsconfig that it reads, so bin/prepare.mjs makes a copy for it.
   typescript: { ignoreBuildErrors: true, tsconfigPath: '.cache/tsconfig.next.json' },
   serverExternalPackages: [
     '@prisma/adapter-pg',
@@ -20,7 +20,7 @@ export default {
     'pino-pretty',
     'rate-limiter-flexible',
   ],
-  // What next-intl's plugin does, without the compiler and the file watcher that it brings.
+  // The part of next-intl's plugin that is needed, without its compiler and file watcher.
   turbopack: { resolveAlias: { 'next-intl/config': './lib/edge/session/intl.ts' } },
   redirects: async () => [
     { source: '/signin', destination: '/login', permanent: false },

@@ -3,14 +3,14 @@ import { defineConfig } from 'playwright/test'
 export default defineConfig({
   testDir: 'e2e/browser',
   testMatch: '*.spec.ts',
-  // Stories that repeat another one's steps at another size: `npm run torture` tells them all.
+  // Tests that repeat another one's steps at another size run in `npm run torture`.
   grepInvert: process.env.ALL_STORIES ? [] : /@torture/,
   outputDir: '.cache/playwright',
   workers: 2,
-  // No story is run again: one that passes the second time only is a failure.
+  // A test that passes only when retried is a failure.
   retries: 0,
   timeout: 60_000,
-  // A busy machine is late; what never comes fails a little later.
+  // Generous, because a busy machine is slow.
   expect: { timeout: 15_000 },
   reporter: [['list'], ['json']],
   use: {
@@ -18,7 +18,7 @@ export default defineConfig({
     screenshot: 'only-on-failure',
     launchOptions: {
       executablePath: process.env.E2E_BROWSER,
-      // Without these, Chromium asks its maker's servers in the background.
+      // Prevents Chromium's background requests to Google.
       args: [
         '--no-sandbox',
         '--disable-gpu',

@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config'
 
-/** The house test alone: it needs no database. */
+/** Runs only the test of the layout rules, which needs no database. */
 export default defineConfig({ test: { include: ['lib/testing/house.test.ts'] } })

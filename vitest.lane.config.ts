@@ -1,9 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
 /**
- * The tests of the API and of the payer's page once more, asked of the built product whose front
- * hands both on to Next. What needs a process with settings or a database of its own, or asks no
- * API, is left out.
+ * Runs the tests of the API and the payer's page again, against the built product with API_LANE=next.
+ * Excludes tests that need a process with its own settings or database, or that call no API.
  */
 export default defineConfig({
   test: {
@@ -18,7 +17,7 @@ export default defineConfig({
     maxWorkers: 2,
     isolate: false,
     testTimeout: 60_000,
-    // A busy machine is late; what never comes fails a little later.
+    // Generous, because a busy machine is slow.
     expect: { poll: { timeout: 10_000 } },
     hookTimeout: 60_000,
   },

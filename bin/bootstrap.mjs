@@ -1,20 +1,19 @@
-// The one command behind every npm script. It runs on the machine's own Node (20 or newer) and
-// hands over to the pinned one.
+// Entry point of every npm script. Runs on the installed Node (20 or newer) and starts the pinned one.
 import { spawn } from 'node:child_process'
 import { delimiter, dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findNode, prepare } from './prepare.mjs'
 
-/** Read before anything takes time: whoever started us may be gone when we are ready. */
+/** Read at the very start: the parent process may have exited by the time the child runs. */
 const parent = process.ppid
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
 const [command = 'start', ...rest] = process.argv.slice(2)
 const commandArgs = command === 'troco' ? rest : [command, ...rest]
-/** An orphan stops at once, as if the signal had reached it. */
+/** How often the parent is checked. An orphaned process stops as if it had received SIGTERM. */
 const ORPHAN_CHECK_MS = 100
 const tests = ['test', 'verify', 'torture'].includes(command)
-/** What is not a command of the product's own. */
+/** Commands that are not commands of the product. */
 const PROGRAMS = {
   test: 'e2e/runner/test.ts',
   verify: 'e2e/runner/test.ts',
@@ -23,7 +22,7 @@ const PROGRAMS = {
 }
 
 try {
-  // The test runner asks for the pages itself, once it knows which tests need them.
+  // The test runner builds the pages itself, if a selected test needs them.
   await prepare({ pages: ['start', 'torture', 'bench'].includes(commandArgs[0]) })
 } catch (error) {
   process.stderr.write(`${error.message}\n`)
@@ -32,8 +31,8 @@ try {
 handOver(findNode(), [PROGRAMS[command] ?? 'bin/troco.ts', ...commandArgs])
 
 /**
- * Hands over to the pinned Node and ends as it ends. The open channel is how it learns that we were
- * killed: then it stops by itself, the database last.
+ * Runs the program with the pinned Node and exits with its status. If this process is killed, the open
+ * IPC channel closes and the child shuts down by itself, the database last.
  */
 function handOver(node, args) {
   const path = resolve('node_modules/.bin') + delimiter + (process.env.PATH ?? '')
@@ -42,7 +41,7 @@ function handOver(node, args) {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, PATH: path, NODE_ENV: nodeEnvOf(commandArgs[0]) },
   })
-  // npm passes a signal to its shell only, and the shell to nobody: so we look whether it lives.
+  // npm forwards a signal only to its shell, and the shell to nobody: poll whether the parent lives.
   setInterval(() => process.ppid === parent || child.kill('SIGTERM'), ORPHAN_CHECK_MS).unref()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)))

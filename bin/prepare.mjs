@@ -1,5 +1,5 @@
-// Brings packages, the pinned Node, the Prisma client and the build up to date, each only when what
-// it is made from has changed. Runs on the machine's own Node, before anything is installed.
+// Updates packages, the pinned Node, the Prisma client and the build, each only if its inputs have
+// changed. Runs on the installed Node, before any package is there.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -14,23 +14,20 @@ import {
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-/** The first with everything that we use of it: types stripped, argon2, WebAssembly modules. */
+/** First version with type stripping, argon2 and WebAssembly module imports. */
 const NODE_MIN = [24, 7]
-/** A step that says nothing for this long looks like one that hangs. */
+/** A step that prints nothing for longer than this looks as if it hung. */
 const SIGN_OF_LIFE_MS = 10_000
 const BUILDS_KEPT = 2
-/** Below the sources of a build, but in none. */
+/** Folders below the sources that no build contains. */
 const NOT_BUILT = ['lib/base/db/generated', 'lib/testing']
 const LOCK_TOUCHED_MS = 500
 const LOCK_STALE_MS = 5_000
 
-/**
- * Everything that a command needs before it runs; the pages only where they will be served. Where
- * all of it stands already, nobody waits for anybody.
- */
+/** Makes everything a command needs; the pages only if it serves them. Takes no lock if all is current. */
 export async function prepare({ pages }) {
   mkdirSync('.cache', { recursive: true })
-  // Next rewrites the settings that it reads, so it gets a copy of its own.
+  // Next rewrites the tsconfig that it reads, so it gets a copy.
   const copy = '.cache/tsconfig.next.json'
   if (!existsSync(copy)) writeFileSync(copy, '{ "extends": "../tsconfig.json", "include": [] }\n')
   const steps = [install, generate, ...(pages ? [build] : [])]
@@ -62,12 +59,12 @@ function generate() {
     stamp: 'lib/base/db/generated/.made-from',
     madeFrom: fingerprint(['package-lock.json', 'prisma/schema.prisma', 'prisma.config.ts']),
     command: () => [findNode(), 'node_modules/prisma/build/index.js', 'generate'],
-    // Generating needs no schema engine, only a file in its place: so nothing is downloaded.
+    // `generate` only checks that the schema engine exists; any file prevents its download.
     env: () => ({ PRISMA_SCHEMA_ENGINE_BINARY: findNode(), PRISMA_HIDE_UPDATE_MESSAGE: '1' }),
   }
 }
 
-/** Each build has a folder of its own, so that a running server keeps the one it started with. */
+/** Each build has its own folder, so that a running server keeps the files it started with. */
 function build() {
   const sources = ['app', 'components', 'lib', 'messages', 'public', 'prisma/schema.prisma']
   const settings = ['next.config.js', 'postcss.config.mjs', 'tsconfig.json', 'package.json']
@@ -94,7 +91,7 @@ function removeOldBuilds() {
   }
 }
 
-/** What a step is made from, in one line: names and contents of every file. */
+/** Hashes the names and contents of all files that a step depends on. */
 function fingerprint(paths) {
   const hash = createHash('sha256').update(`${process.platform} ${process.arch}`)
   const add = path => {
@@ -113,7 +110,7 @@ function isUpToDate({ stamp, madeFrom }) {
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === madeFrom
 }
 
-/** The pinned Node that came with the packages, or the machine's own where it is new enough. */
+/** Returns the pinned Node from the packages, or the installed one if it is new enough. */
 export function findNode() {
   const pinned = resolve('node_modules/.bin', process.platform === 'win32' ? 'node.exe' : 'node')
   if (existsSync(pinned)) return pinned
@@ -125,7 +122,7 @@ export function findNode() {
   )
 }
 
-/** Runs one long step, says that it lives, and shows what it printed only when it failed. */
+/** Runs a long step, reporting progress; prints its output only if it fails. */
 function runStep({ title, command, env = () => ({}), after = () => {} }) {
   const began = Date.now()
   process.stderr.write(`${title}…\n`)
@@ -156,7 +153,7 @@ function runStep({ title, command, env = () => ({}), after = () => {} }) {
   })
 }
 
-/** One at a time in this checkout; the lock of one that was killed stops being touched. */
+/** Runs work under this checkout's lock file. A lock that is no longer touched belongs to a dead process. */
 async function withLock(work) {
   const lock = '.cache/bootstrap.lock'
   while (!tryLock(lock)) {

@@ -4,7 +4,7 @@ import { runProgram } from '#lib/testing/run.ts'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** A Chromium of the machine's, else Debian's where we may install it, else Playwright's own. */
+/** Finds an installed Chromium, or installs Debian's if permitted, or downloads Playwright's. */
 export async function findBrowser(): Promise<string> {
   const found = (await findProgram('chromium', NAMES)) ?? (await installFromPlaywright())
   if (found) return found

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { ImportGraph } from '#e2e/runner/import-graph.ts'
 import type { Selection } from '#e2e/runner/selection.ts'
 
-/** Needed by every test without an import: settings, packages, the schema, the run's own set-up. */
+/** Files that every test depends on without importing them. */
 const NEEDED_BY_ALL = [
   /^[^/]+\.(json|js|mjs|ts)$/,
   /^prisma\/(?!.*\.test\.ts$)/,
@@ -11,16 +11,16 @@ const NEEDED_BY_ALL = [
   /^e2e\/runner\/(?!.*\.test\.ts$)/,
   /^lib\/testing\/(setup|server|run)\.ts$/,
 ]
-/** Loaded by pages without an import that names the file. */
+/** Files that pages load without an import that names them. */
 const NEEDED_BY_PAGES = /^(messages|public)\//
 const FRONT = 'lib/edge/server/front.ts'
-/** Loads every route file by walking the folder. */
+/** The file that loads every route by walking the folder. */
 const ROUTE_LOADER = 'lib/edge/server/routes.ts'
 /** Support files of API tests, which may name the routes instead of the tests themselves. */
 const SUPPORT_FILES = /^(e2e|lib\/testing)\//
-/** Around every page below its folder, without being imported. */
+/** Files that Next wraps around every page below their folder. */
 const WRAPPER_FILES = ['layout', 'template', 'loading', 'error', 'not-found', 'global-error']
-/** Reached from more pages than this share, a file is part of them all. */
+/** Share of pages above which a file counts as part of all of them. */
 const SHARED_BY_MOST_PAGES = 0.5
 
 /** Returns the commit that changes are compared with, and the files changed since then. */
@@ -44,8 +44,8 @@ function git(...args: string[]): string | null {
 }
 
 /**
- * The tests that a change touches: by import; by a route, where an API test names its address; by a
- * page, where a story names an address of the same section.
+ * Selects the tests that changed files affect: tests that import them, API tests that name the path of
+ * a changed route, and browser tests that name a path in the section of a changed page.
  */
 export function selectByChange(
   all: Selection,
@@ -70,13 +70,13 @@ function callsAnyRoute(test: string, routes: readonly string[], graph: ImportGra
   return routes.some(route => fixedSegments(route).every(segment => mentionsSegment(text, segment)))
 }
 
-/** The parts of an address that are the same at every request, without /api and /pay. */
+/** Returns the fixed segments of a path, without /api and /pay. */
 function fixedSegments(file: string): string[] {
   const segments = dirname(file).split('/').slice(1)
   return segments.filter(segment => !/^(\[.*\]|\(.*\)|api)$/.test(segment))
 }
 
-/** The texts of these files without what they import, whose paths look like addresses. */
+/** Returns the texts of these files without imports, because import paths look like URL paths. */
 function readAddresses(files: readonly string[], graph: ImportGraph): string {
   return files.map(file => graph.textOf(file).replaceAll(/'[#.][^']*'/g, '')).join('\n')
 }
@@ -85,7 +85,7 @@ function mentionsSegment(text: string, segment: string): boolean {
   return new RegExp(`/${RegExp.escape(segment)}(?![\\w-])`).test(text)
 }
 
-/** The first fixed segments of the changed pages; `all` where a shared part of them has changed. */
+/** Returns the first fixed segments of the changed pages, or `all` if a shared file has changed. */
 function findTouchedSections(changed: readonly string[], graph: ImportGraph): Set<string> | 'all' {
   if (changed.some(file => NEEDED_BY_PAGES.test(file))) return 'all'
   const pages = graph.files.filter(file => /^app\/.*page\.tsx$/.test(file))
@@ -103,7 +103,7 @@ function listWrappers(page: string, graph: ImportGraph): string[] {
   return above.filter(file => WRAPPER_FILES.some(name => file.endsWith(`/${name}.tsx`)))
 }
 
-/** `admin` is one section for each of its pages, as the modes are. */
+/** Below `admin` and the modes, each page is a section. */
 function sectionOf(page: string): string {
   const [first = '', second] = fixedSegments(page)
   return first === 'admin' && second ? second : first

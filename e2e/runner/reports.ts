@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 
-/** How many checks of one kind held. */
+/** Results of one kind of check. */
 export interface Tally {
   passed: number
   failed: number
-  /** Stories that passed only when they were run again. They count as failed. */
+  /** Titles of browser tests that passed only when retried. They count as failed. */
   retried?: string[]
 }
 

@@ -13,9 +13,9 @@ export interface RunOptions {
 }
 
 export interface Selection {
-  /** Files that vitest runs: unit and API tests. */
+  /** Files run by Vitest: unit and API tests. */
   tests: string[]
-  /** Files that Playwright runs. */
+  /** Files run by Playwright: browser tests. */
   specs: string[]
 }
 
@@ -35,12 +35,12 @@ export function parseRunOptions(args: readonly string[]): RunOptions {
 
 const USAGE = 'npm test -- [path or words] [-t title] [--changed] [--watch]'
 
-/** Every test file of the repository. */
+/** Lists every test file of the repository. */
 export function listTests(): Selection {
   return { tests: globSync(TESTS).sort(), specs: globSync(SPEC_FILES).sort() }
 }
 
-/** The files whose path contains any of the words; a source file stands for the tests beside it. */
+/** Selects the files whose path contains any of the words; a source file selects the test beside it. */
 export function selectByWords(all: Selection, words: readonly string[]): Selection {
   if (words.length === 0) return all
   const stems = words.map(stemOf)

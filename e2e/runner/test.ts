@@ -24,7 +24,7 @@ const PLAYWRIGHT_REPORT = '.cache/playwright.json'
 const SERVER_LOG = '.cache/e2e-server.log'
 const TEST_LOG = '.cache/test.log'
 const DATABASE = 'lib/base/db/client.ts'
-/** A test that needs this starts the product as its user does, with its pages. */
+/** Tests that import this file start the whole product, so they need its built pages. */
 const PRODUCT = 'lib/testing/process.ts'
 
 const [command = 'test', ...args] = process.argv.slice(2)
@@ -45,7 +45,7 @@ async function runCommand(): Promise<Tally[]> {
   return [...(await verify()), ...(await runEverything())]
 }
 
-/** What needs no database and takes seconds. */
+/** Runs the checks that need no database and take seconds. */
 async function verify(): Promise<Tally[]> {
   const plain = process.stdout.isTTY ? [] : ['--colors=off']
   return [
@@ -87,7 +87,7 @@ async function runEverything(): Promise<Tally[]> {
   ]
 }
 
-/** The tests that were asked for, in what they need and nothing else. */
+/** Runs the selected tests and prepares only what they need. */
 async function runSelected(options: RunOptions): Promise<Tally[]> {
   const graph = ImportGraph.read()
   const { tests, specs } = select(options, graph)
@@ -144,7 +144,7 @@ function runSpecs(files: string[], title: string | null = null): Promise<Tally> 
   })
 }
 
-/** Returns the stories, or none if no title matches: then no server is started. */
+/** Returns the files, or none if no title matches, so that no server is started for nothing. */
 function filterByTitle(specs: string[], title: string): string[] {
   if (specs.length === 0) return []
   const list = ['test', '--list', '-g', title, ...specs]
@@ -173,7 +173,7 @@ async function check(title: string, program: string, args: readonly string[]): P
   return { passed: hasPassed ? 1 : 0, failed: hasPassed ? 0 : 1 }
 }
 
-/** A runner that ends badly without a failed test (it crashed, say) counts as one failure. */
+/** Counts a runner that fails without a failed test, such as after a crash, as one failure. */
 async function runAndCount(
   title: string,
   report: string,

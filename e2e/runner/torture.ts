@@ -8,9 +8,8 @@ import { chooseSeed } from '#lib/testing/seed.ts'
 import { withServer } from '#lib/testing/server.ts'
 
 /**
- * `npm run torture`: the tests whose figures `npm test` keeps small, with their full ones, unless the
- * environment says others, and those that `npm test` leaves out because another test checks the same
- * in another place. The fuzzer's seeds are new each time: each run looks where none has.
+ * `npm run torture`: runs at full size the tests that `npm test` runs at a small size, and the tests it
+ * omits as repetitions of others. The environment can set other sizes. Every run has new fuzzer seeds.
  */
 const REPORT = '.cache/torture.json'
 const FIGURES_FILE = resolve('.cache/torture-figures')
@@ -34,7 +33,7 @@ const settings = {
   MATRIX_FULL: '1',
 }
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${REPORT}`]
-// One after the other: each wants the machine for itself.
+// Sequential: each of these files can occupy the whole machine.
 const code = await runProgram('vitest', ['run', '--no-file-parallelism', ...reporters, ...TESTS], {
   ...settings,
   ...inheritedEnv(),
@@ -50,7 +49,7 @@ const failed =
 process.stdout.write(`\n${formatFigures()}\n\n${passed} passed, ${failed} failed\n`)
 process.exit(failed > 0 || passed === 0 ? 1 : 0)
 
-/** Every caller, method and guise once more, with Next serving the API. */
+/** Repeats the full permission matrix and the model test with Next serving the API. */
 function repeatBehindNext(): Promise<number> {
   return runProgram(
     'vitest',
@@ -62,7 +61,7 @@ function repeatBehindNext(): Promise<number> {
   )
 }
 
-/** The stories that repeat another one's steps at another size, and pictures of every page. */
+/** Runs the browser tests that repeat others at another size, and takes pictures of every page. */
 async function repeatInBrowser(): Promise<number> {
   const executable = await findBrowser()
   return withServer(SERVER_LOG, settings =>
@@ -81,7 +80,7 @@ function readReport() {
   return JSON.parse(existsSync(REPORT) ? readFileSync(REPORT, 'utf8') : nothing)
 }
 
-/** What was measured, a row for each figure. */
+/** Formats the measured figures, one row each. */
 function formatFigures(): string {
   const text = existsSync(FIGURES_FILE) ? readFileSync(FIGURES_FILE, 'utf8') : ''
   const rows: [string, string[]][] = text

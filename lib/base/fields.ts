@@ -135,7 +135,7 @@ export function listLimit(defaultLimit: number) {
 const CURSOR = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
 const MOMENT = 'a date (midnight UTC) or a time with a UTC offset.'
 
-/** Builds the query schema of a list. `find` documents which columns `q` searches. */
+/** Builds the query schema of a list. `searchDescription` documents which columns `q` searches. */
 export function listQuery<const Status extends string>(
   statuses: readonly Status[],
   searchDescription = 'Search text.',

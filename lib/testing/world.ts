@@ -13,7 +13,7 @@ export interface World {
   refund: string
 }
 
-/** Makes a merchant with one of everything; `word` is in every text that a client can set. */
+/** Makes a merchant with one of everything; `marker` is in every text that a client can set. */
 export async function makeWorld(api: Api, marker = 'plain'): Promise<World> {
   const merchant = await makeMerchant(`Loja ${marker}`)
   const token = await makeToken(merchant.id)

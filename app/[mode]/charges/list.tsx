@@ -22,7 +22,7 @@ import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 const REFRESH_MS = 4_000
 
 interface ChargeListProps {
-  /** `asked`: API parameters of this page. `filters`: the same without limit and cursor. */
+  /** `apiParams`: API parameters of this page. `filters`: the same without limit and cursor. */
   apiParams: Record<string, string>
   filters: Record<string, string>
   initialData: ListPage<ListedCharge>

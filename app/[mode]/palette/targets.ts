@@ -36,7 +36,7 @@ type TargetAction = { theme: Theme } | 'language' | 'signOut'
 export interface Target {
   name: TargetName
   icon: LucideIcon
-  /** The page to open; without one, `deed` is the action to run. */
+  /** The page to open; without one, `action` is the action to run. */
   href?: string
   /** Permission required to see this target. */
   needs?: AnyPermission

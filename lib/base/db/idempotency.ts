@@ -20,7 +20,7 @@ export interface IdempotentRequest {
 
 /**
  * Returns SQL that stores the key in the statement that writes the row. A concurrent request with the
- * key waits at the unique index. `held`: work continues after it. Null if there is nothing to store.
+ * key waits at the unique index. `staysLocked`: the work continues after it. Null if there is nothing to store.
  */
 export function storeKeySql(
   once: IdempotentRequest | undefined,

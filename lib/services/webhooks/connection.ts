@@ -24,7 +24,7 @@ for (const agent of [agents.http, agents.https]) {
 
 /**
  * Returns request options that connect only to this address, while Host, SNI and the certificate
- * check use the URL's name. Without `idle`, the connection is not pooled.
+ * check use the URL's name. Without `isPooled`, each call opens its own connection.
  */
 export function buildPinnedOptions(target: Target, { address }: Address, isPooled: boolean) {
   const name = hostnameOf(target.url)

@@ -10,7 +10,7 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.close()
 })
 
-/** Starts a DNS server; `answer` returns the IPv4 address of a name, or null for no response. */
+/** Starts a DNS server; `lookUp` returns the IPv4 address of a name, or null for no response. */
 async function makeResolver(lookUp: (name: string) => string | 'unknown' | null) {
   const socket = createSocket('udp4')
   sockets.push(socket)
