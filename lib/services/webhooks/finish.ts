@@ -26,8 +26,8 @@ interface FinishedAttempt {
 }
 
 /**
- * Stores an attempt and sets the delivery to delivered, pending retry or exhausted; a final state
- * makes the resource's next event due. The attempt is always stored, but a lost lease changes
+ * Stores an attempt and sets the delivery to delivered, pending retry, exhausted or stopped. Any but
+ * a retry makes the resource's next event due. The attempt is always stored; a lost lease changes
  * nothing else.
  */
 export async function finishDelivery(attempt: FinishedAttempt): Promise<void> {
