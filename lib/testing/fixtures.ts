@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { db, disconnect } from '#lib/base/db/client.ts'
+import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { createFront } from '#lib/edge/server/front.ts'
@@ -44,6 +45,12 @@ export const CHARGE = {
 
 export function openCharge(merchant: Account, amount = CHARGE.amount): Promise<CreatedCharge> {
   return createCharge(merchant, 'test', { ...CHARGE, amount }, null)
+}
+
+/** A first request with an idempotency key, for a verb that is called without the API. */
+export function makeIdempotentRequest(accountId: string): IdempotentRequest {
+  const scope = { accountId, mode: 'test', path: '/', key: newId() } as const
+  return { ...scope, requestHash: new Uint8Array(32), keptS: 60, id: newId(), resumed: false }
 }
 
 /** Gives a merchant a balance as in reality: through a paid charge. */

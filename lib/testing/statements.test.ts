@@ -1,6 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
 import { Prisma } from '#lib/base/db/client.ts'
-import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { newId } from '#lib/base/ids.ts'
 import { closeCharge, closeUnreported } from '#lib/rooms/charges/close.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
@@ -13,8 +12,14 @@ import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
-import { CHARGE, makeMerchant, makeToken, openCharge } from '#lib/testing/fixtures.ts'
-import { formatStatement, recordStatements } from '#lib/testing/statements.ts'
+import {
+  CHARGE,
+  makeIdempotentRequest,
+  makeMerchant,
+  makeToken,
+  openCharge,
+} from '#lib/testing/fixtures.ts'
+import { type Calls, formatCalls, formatStatement, recordCalls } from '#lib/testing/statements.ts'
 
 let merchant: Awaited<ReturnType<typeof makeMerchant>>
 let token: string
@@ -31,11 +36,7 @@ beforeAll(async () => {
   refund = { accountId: merchant.id, refundId: newId(), chargeColumns }
 })
 
-function once(): IdempotentRequest {
-  const requestHash = new Uint8Array(32)
-  const scope = { accountId: merchant.id, mode: 'test', path: '/', key: newId() } as const
-  return { ...scope, requestHash, keptS: 60, id: newId(), resumed: false }
-}
+const once = () => makeIdempotentRequest(merchant.id)
 
 const ORDER = {
   amount: 1_000,
@@ -44,7 +45,7 @@ const ORDER = {
   dictKey: 'a@example.com',
 } as const
 
-const VERBS: Record<string, Record<string, () => Promise<unknown>>> = {
+const VERBS: Record<string, Calls> = {
   'charges/insert': {
     'a charge': () => openCharge(merchant),
     'a charge, with an Idempotency-Key': () => createCharge(merchant, 'test', CHARGE, null, once()),
@@ -88,13 +89,9 @@ const VERBS: Record<string, Record<string, () => Promise<unknown>>> = {
 test.each(Object.keys(VERBS))(
   'lib/rooms/%s.sql is the SQL that the verb sends, one statement per call',
   async verb => {
-    const parts: string[] = []
-    for (const [call, work] of Object.entries(VERBS[verb] ?? {})) {
-      const sent = await recordStatements(work)
-      expect(sent, call).toHaveLength(1)
-      parts.push(`-- ${call}\n${formatStatement(sent[0] ?? '')}`)
-    }
-    await expect(parts.join('\n')).toMatchFileSnapshot(`../rooms/${verb}.sql`)
+    const recorded = await recordCalls(VERBS[verb] ?? {})
+    for (const [title, sent] of recorded) expect(sent, title).toHaveLength(1)
+    await expect(formatCalls(recorded)).toMatchFileSnapshot(`../rooms/${verb}.sql`)
   },
 )
 
@@ -110,4 +107,27 @@ test('a statement is formatted with one clause per line, whatever its source loo
 SELECT 'a  b'
 FROM a;
 `)
+})
+
+test('a keyword inside a clause begins no line', () => {
+  const source = `WITH a AS MATERIALIZED (DELETE FROM t WHERE x IS DISTINCT FROM y) INSERT INTO u (x)
+    SELECT x FROM a CROSS JOIN b ON CONFLICT (x) DO UPDATE SET x = 1`
+  expect(formatStatement(source)).toBe(`WITH a AS MATERIALIZED (
+  DELETE FROM t
+  WHERE x IS DISTINCT FROM y
+)
+INSERT INTO u (x)
+SELECT x
+FROM a
+CROSS JOIN b
+ON CONFLICT (x) DO UPDATE
+SET x = 1;
+`)
+})
+
+test('a statement of the ORM is printed as its verb and table', () => {
+  const sent = [
+    'SELECT COUNT(*) FROM (SELECT "public"."users"."id" FROM "public"."users") AS "sub"',
+  ]
+  expect(formatCalls([['a count', sent]])).toBe(`-- a count\n-- by the ORM: SELECT FROM users\n`)
 })

@@ -1,25 +1,62 @@
+import { Client } from 'pg'
 import { vi } from 'vitest'
-import { pool } from '#lib/base/db/client.ts'
 
-/** Returns the text of each statement that `work` sends, without notifications. */
-export async function recordStatements(work: () => Promise<unknown>): Promise<string[]> {
-  const query = vi.spyOn(pool(), 'query')
+type Call = () => Promise<unknown>
+/** Calls of one verb by title. The first of a pair prepares: its statements are not recorded. */
+export type Calls = Record<string, Call | readonly [prepare: Call, call: Call]>
+type RecordedCalls = [title: string, sent: string[]][]
+
+/** Statements that are not recorded: notifications, and the frame of a transaction. */
+const FRAME = /pg_notify|^(?:BEGIN|COMMIT|ROLLBACK|SET TRANSACTION)\b/
+
+/** Returns the statements of each call, in order. */
+export async function recordCalls(calls: Calls): Promise<RecordedCalls> {
+  const recorded: RecordedCalls = []
+  for (const [title, given] of Object.entries(calls)) {
+    const [prepare, call] = typeof given === 'function' ? [null, given] : given
+    await prepare?.()
+    recorded.push([title, await recordStatements(call)])
+  }
+  return recorded
+}
+
+async function recordStatements(work: Call): Promise<string[]> {
+  const query = vi.spyOn(Client.prototype, 'query')
   try {
     await work()
     const sent = query.mock.calls.map(([given]) => (given as unknown as { text: string }).text)
-    return sent.filter(text => !text.includes('pg_notify'))
+    return sent.filter(text => !FRAME.test(text))
   } finally {
     query.mockRestore()
   }
+}
+
+/** Formats the statements of each call under its title. */
+export function formatCalls(recorded: RecordedCalls): string {
+  const printed = recorded.map(([title, sent]) => {
+    const statements = sent.map(text => nameOrmStatement(text) ?? formatStatement(text))
+    return `-- ${title}\n${statements.join('\n')}`
+  })
+  return printed.join('\n')
+}
+
+const ORM_STATEMENT = /\b(INSERT INTO|UPDATE|DELETE FROM|FROM) "public"\."(\w+)"/
+
+/** Names a statement of the ORM: its text is the ORM's, and the TypeScript says what it does. */
+function nameOrmStatement(text: string): string | null {
+  const [, verb, table] = ORM_STATEMENT.exec(text) ?? []
+  return table ? `-- by the ORM: ${verb === 'FROM' ? 'SELECT FROM' : verb} ${table}\n` : null
 }
 
 const WIDTH = 100
 const QUOTED_OR_SPACE = /('(?:[^']|'')*')|\s+/g
 const TOKEN = /'(?:[^']|'')*'|[()]|[^\s()']+|\s+/g
 const CLAUSE =
-  /^(?:WITH|SELECT|FROM|(?:LEFT )?JOIN|WHERE|GROUP BY|ORDER BY|WINDOW|FOR UPDATE|INSERT INTO|VALUES|UPDATE|DELETE FROM|SET|RETURNING|UNION ALL)\b/
+  /^(?:WITH|SELECT|FROM|(?:LEFT |CROSS )?JOIN|WHERE|GROUP BY|HAVING|ORDER BY|LIMIT|WINDOW|FOR (?:(?:NO KEY )?UPDATE|SHARE)|INSERT INTO|VALUES|ON CONFLICT|UPDATE|DELETE FROM|SET|RETURNING|UNION(?: ALL)?)\b/
+/** Words before a keyword that begins no clause there, such as `DISTINCT FROM`. */
+const INSIDE_CLAUSE = /\b(?:FOR|FOR NO KEY|LEFT|CROSS|DELETE|DISTINCT|DO) $/
 /** Break points of a long line: after a comma or before a keyword. */
-const BREAK = /(?<=,) | (?=(?:AND|OR|WHEN|ELSE|FROM|END) )/g
+const BREAK = /(?<=,) |(?<!\(epoch|DISTINCT) (?=(?:AND|OR|WHEN|ELSE|FROM|UNION|END) )/g
 
 /** Formats one clause per line, CTEs indented; subqueries in parentheses stay on one line. */
 export function formatStatement(text: string): string {
@@ -32,14 +69,13 @@ export function formatStatement(text: string): string {
     const rest = flat.slice(index)
     const before = lines.at(-1) ?? ''
     const isInCtes = open.every(isCte => isCte)
-    const isClause = isInCtes && CLAUSE.test(rest) && !/\b(?:FOR|LEFT) $/.test(before)
+    const isClause = isInCtes && CLAUSE.test(rest) && !INSIDE_CLAUSE.test(before)
     const closesCte = token === ')' && open.pop()
     if (closesCte || isClause) lines.push(`${'  '.repeat(open.length)}${token}`)
     else lines[lines.length - 1] = before + token
     if (token === '(') {
-      open.push(
-        isInCtes && / AS $/.test(before) && /^\((?:SELECT|INSERT|UPDATE|DELETE)\b/.test(rest),
-      )
+      const isCte = / AS (?:MATERIALIZED )?$/.test(before)
+      open.push(isInCtes && isCte && /^\((?:SELECT|INSERT|UPDATE|DELETE)\b/.test(rest))
     }
   }
   return `${lines.flatMap(wrap).join('\n').trim()};\n`

@@ -1,0 +1,78 @@
+-- a charge at a bank
+INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code, client_name,
+    client_email, client_doc, client_phone, webhook_url, ip, metadata, utms, items, expires_at,
+    due_at)
+VALUES ($1::uuid, $2::uuid, $3, $4, $5::bigint, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::json,
+    $16::json, $17::json, now() + make_interval(secs => $18::float8),
+    now() + make_interval(secs => $19::float8));
+
+INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
+SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json
+FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::uuid[], $7::text[]) AS c (account_id, id, mode,
+    subject_id, request);
+
+UPDATE gateway_calls g
+SET outcome = $1, finished_at = clock_timestamp(), response = c.response::json
+FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS c (account_id, id, response)
+WHERE g.account_id = c.account_id AND g.id = c.id;
+
+WITH published AS (
+  UPDATE charges c
+  SET status = 'pending', br_code = $1, updated_at = now(), external_id = $2,
+      expires_at = now() + make_interval(secs => $3::float8),
+      due_at = LEAST(now() + make_interval(secs => $4::float8),
+      (SELECT c.created_at + make_interval(secs => min(after_ms) / 1000)
+      FROM unnest($5::float8[] || $6::float8 * (floor(extract(epoch FROM now() - c.created_at) *
+      1000 / $7::float8) + 1)) after_ms WHERE after_ms > extract(epoch FROM now() - c.created_at) *
+      1000))
+  WHERE c.account_id = $8::uuid AND c.id = $9::uuid AND c.status = 'opening' AND c.lease IS NULL
+  RETURNING c.id, c.br_code, c.amount, c.status, c.metadata
+)
+SELECT row_to_json(p)::text AS json
+FROM published p;
+
+-- a charge at a bank, with an Idempotency-Key
+WITH kept AS (
+  INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
+      locked_until, expires_at)
+  VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, now() + interval '60 seconds',
+      now() + make_interval(secs => $7::float8))
+), made AS (
+  INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
+      client_name, client_email, client_doc, client_phone, webhook_url, ip, metadata, utms, items,
+      expires_at, due_at)
+  VALUES ($8::uuid, $9::uuid, $10, $11, $12::bigint, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+      $22::json, $23::json, $24::json, now() + make_interval(secs => $25::float8),
+      now() + make_interval(secs => $26::float8))
+)
+SELECT 'null' AS json;
+
+INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
+SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json
+FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::uuid[], $7::text[]) AS c (account_id, id, mode,
+    subject_id, request);
+
+UPDATE gateway_calls g
+SET outcome = $1, finished_at = clock_timestamp(), response = c.response::json
+FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS c (account_id, id, response)
+WHERE g.account_id = c.account_id AND g.id = c.id;
+
+WITH published AS (
+  UPDATE charges c
+  SET status = 'pending', br_code = $1, updated_at = now(), external_id = $2,
+      expires_at = now() + make_interval(secs => $3::float8),
+      due_at = LEAST(now() + make_interval(secs => $4::float8),
+      (SELECT c.created_at + make_interval(secs => min(after_ms) / 1000)
+      FROM unnest($5::float8[] || $6::float8 * (floor(extract(epoch FROM now() - c.created_at) *
+      1000 / $7::float8) + 1)) after_ms WHERE after_ms > extract(epoch FROM now() - c.created_at) *
+      1000))
+  WHERE c.account_id = $8::uuid AND c.id = $9::uuid AND c.status = 'opening' AND c.lease IS NULL
+  RETURNING c.id, c.br_code, c.amount, c.status, c.metadata
+), done AS (
+  UPDATE idempotency_keys
+  SET locked_until = NULL
+  WHERE account_id = $10::uuid AND mode = $11 AND path = $12 AND key = $13
+      AND EXISTS (SELECT 1 FROM published)
+)
+SELECT row_to_json(p)::text AS json
+FROM published p;

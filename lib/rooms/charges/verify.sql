@@ -1,0 +1,124 @@
+-- due charges that are open at the bank
+UPDATE charges
+SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
+    attempts = attempts + 1
+WHERE (account_id, id) IN (SELECT account_id, id
+    FROM charges WHERE due_at <= now() ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+RETURNING account_id AS "accountId", id, mode, status, lease, attempts;
+
+INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
+SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json
+FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::uuid[], $7::text[]) AS c (account_id, id, mode,
+    subject_id, request);
+
+UPDATE gateway_calls g
+SET outcome = $1, finished_at = clock_timestamp(), response = c.response::json
+FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS c (account_id, id, response)
+WHERE g.account_id = c.account_id AND g.id = c.id;
+
+WITH closings AS (
+  SELECT *
+  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::boolean[], $5::uuid[]) AS p (account_id, id,
+      lease, if_time_up, event_id)
+), locked AS (
+  SELECT c.account_id, c.id
+  FROM charges c
+  JOIN closings p USING (account_id, id)
+  WHERE c.status = 'pending' AND (p.lease IS NULL OR c.lease = p.lease)
+      AND (NOT p.if_time_up OR c.expires_at <= now())
+  ORDER BY c.account_id, c.id
+  FOR UPDATE OF c
+), closed AS (
+  UPDATE charges c
+  SET status = $6, updated_at = now(), due_at = NULL, lease = NULL
+  FROM locked k
+  JOIN closings p USING (account_id, id)
+  WHERE c.account_id = k.account_id AND c.id = k.id AND c.status = 'pending'
+      AND (p.lease IS NULL OR c.lease = p.lease) AND (NOT p.if_time_up OR c.expires_at <= now())
+  RETURNING c.*, p.event_id
+), source AS (
+  SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.id AS subject_id,
+      (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
+      c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
+      c.items, c.utms, c.webhook_url,
+      to_char(c.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
+      to_char(c.paid_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS paid_at,
+      c.end_to_end_id, c.refunded_amount,
+      to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+      to_char(c.updated_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource
+  FROM closed c
+), event_totals AS (
+  SELECT account_id, mode, count(*) AS events
+  FROM source
+  GROUP BY account_id, mode
+), event_locked AS (
+  SELECT s.account_id, s.mode, t.events
+  FROM event_sequences s
+  JOIN event_totals t USING (account_id, mode)
+  ORDER BY s.account_id, s.mode
+  FOR UPDATE OF s
+), event_numbered AS (
+  UPDATE event_sequences s
+  SET last = s.last + k.events
+  FROM event_locked k
+  WHERE s.account_id = k.account_id AND s.mode = k.mode
+  RETURNING s.account_id, s.mode, s.last - k.events AS last_before
+), event_rows AS (
+  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.resource,
+      q.last_before + row_number() OVER (PARTITION BY f.account_id,
+      f.mode ORDER BY f.subject_id) AS sequence
+  FROM source f
+  JOIN event_numbered q USING (account_id, mode)
+), event_recorded AS (
+  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
+  SELECT account_id, event_id, mode, sequence, $7, subject_id, resource, clock_timestamp()
+  FROM event_rows
+), delivery_enqueued AS (
+  INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
+      host, status, due_at)
+  SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid, webhook_url,
+      troco_host_of(webhook_url), 'pending', now()
+  FROM event_rows
+  WHERE webhook_url IS NOT NULL
+  UNION ALL
+  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
+      r.sequence, p.id, p.url, troco_host_of(p.url), 'pending', CASE
+      WHEN p.disabled_at IS NULL THEN now() END
+  FROM event_rows r
+  JOIN webhook_endpoints p USING (account_id, mode)
+  WHERE p.deleted_at IS NULL AND $8 = ANY (p.event_types)
+)
+SELECT json_build_object('id', c.id)::text AS json
+FROM closed c;
+
+UPDATE charges c
+SET due_at = LEAST(c.expires_at, (SELECT c.created_at + make_interval(secs => min(after_ms) / 1000)
+    FROM unnest($1::float8[] || $2::float8 * (floor(extract(epoch FROM now() - c.created_at) * 1000
+    / $3::float8) + 1)) after_ms WHERE after_ms > extract(epoch FROM now() - c.created_at) *
+    1000)), lease = NULL
+FROM unnest($4::uuid[], $5::uuid[], $6::uuid[]) AS h (account_id, id, lease)
+WHERE c.account_id = h.account_id AND c.id = h.id AND c.lease = h.lease;
+
+-- due charges, while the bank is down
+UPDATE charges
+SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
+    attempts = attempts + 1
+WHERE (account_id, id) IN (SELECT account_id, id
+    FROM charges WHERE due_at <= now() ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+RETURNING account_id AS "accountId", id, mode, status, lease, attempts;
+
+INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
+SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json
+FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::uuid[], $7::text[]) AS c (account_id, id, mode,
+    subject_id, request);
+
+UPDATE gateway_calls g
+SET outcome = $1, finished_at = clock_timestamp(), response = c.response::json
+FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS c (account_id, id, response)
+WHERE g.account_id = c.account_id AND g.id = c.id;
+
+UPDATE charges c
+SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = NULL
+FROM unnest($2::uuid[], $3::uuid[], $4::uuid[]) AS h (account_id, id, lease)
+WHERE c.account_id = h.account_id AND c.id = h.id AND c.lease = h.lease;

@@ -1,0 +1,18 @@
+-- a token, with an Idempotency-Key
+SELECT a.id
+FROM accounts a
+WHERE a.id = $1::uuid
+FOR NO KEY UPDATE;
+
+INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id, locked_until,
+    expires_at)
+VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, now() + make_interval(secs => $7::float8));
+
+SELECT count(*)::int AS count
+FROM tokens t
+WHERE t.account_id = $1::uuid AND t.mode = $2 AND t.replaced_by IS NULL
+    AND (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()));
+
+-- by the ORM: INSERT INTO tokens
+
+-- by the ORM: INSERT INTO audit_log

@@ -1,0 +1,9 @@
+-- a token
+-- by the ORM: SELECT FROM tokens
+
+UPDATE tokens t
+SET revoked_at = now(), revoked_reason = $1::text, revoked_by = $2::uuid
+WHERE t.account_id = $3::uuid AND t.revoked_at IS NULL AND t.id = $4::uuid
+RETURNING t.id, t.name, t.prefix, t.last_four AS "lastFour", t.mode;
+
+-- by the ORM: INSERT INTO audit_log

@@ -1,0 +1,11 @@
+-- a token whose last use was over a minute ago
+SELECT a.id AS "accountId", t.mode AS "mode", t.permissions AS "permissions", a.name AS "name",
+    a.city AS "city", a.expires_in AS "expiresIn", a.status AS "status",
+    (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute') AS stale
+FROM tokens t
+JOIN accounts a ON a.id = t.account_id
+WHERE t.hash = $1 AND (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()));
+
+UPDATE tokens
+SET last_used_at = now()
+WHERE hash = $1 AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute');

@@ -1,0 +1,11 @@
+-- balances, for a remembered token
+SELECT json_object_agg(l.ledger, l.balance)::text AS json
+FROM ledger_accounts l
+WHERE (SELECT COALESCE((SELECT t.account_id
+    FROM tokens t JOIN accounts a ON a.id = t.account_id WHERE t.hash = $1
+    AND (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
+    AND a.id IS NOT DISTINCT FROM $2::uuid AND t.mode IS NOT DISTINCT FROM $3::text
+    AND t.permissions IS NOT DISTINCT FROM $4::text[] AND a.name IS NOT DISTINCT FROM $5::text
+    AND a.city IS NOT DISTINCT FROM $6::text AND a.expires_in IS NOT DISTINCT FROM $7::int
+    AND a.status IS NOT DISTINCT FROM $8::text), troco_refuse_caller())) IS NOT NULL
+    AND l.account_id = $9::uuid AND l.mode = $10 AND l.ledger <> 'external';

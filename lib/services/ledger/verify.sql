@@ -1,0 +1,120 @@
+-- the ledger of an account
+SET LOCAL enable_nestloop = off;
+
+SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id AS place
+FROM ledger_transfers t
+LEFT JOIN ledger_entries e USING (account_id, kind, subject_id)
+WHERE t.account_id = $1::uuid
+GROUP BY t.account_id, t.kind, t.subject_id
+HAVING count(e.version) <> 2 OR sum(e.amount) <> 0
+    OR count(*) FILTER (WHERE e.mode = t.mode AND e.ledger = t.debit
+    AND e.amount = -t.amount) <> 1
+    OR count(*) FILTER (WHERE e.mode = t.mode AND e.ledger = t.credit AND e.amount = t.amount) <> 1
+ORDER BY t.account_id, t.created_at, t.kind, t.subject_id
+LIMIT 1;
+
+SELECT t.account_id, t.mode, t.ledger || ' entry ' || t.version AS place
+FROM ledger_entries t
+LEFT JOIN ledger_transfers x USING (account_id, kind, subject_id)
+WHERE t.account_id = $1::uuid AND x.account_id IS NULL
+ORDER BY t.account_id, t.mode, t.ledger, t.version
+LIMIT 1;
+
+SELECT account_id, mode, ledger || ' entry ' || version AS place
+FROM (SELECT t.*, lag(balance_after, 1, 0::bigint) OVER w AS before,
+    row_number() OVER w AS nth FROM ledger_entries t WHERE t.account_id = $1::uuid WINDOW w AS
+    (PARTITION BY account_id, mode, ledger ORDER BY version)) e
+WHERE balance_after <> before + amount OR version <> nth
+ORDER BY account_id, mode, ledger, version
+LIMIT 1;
+
+SELECT t.account_id, t.mode, t.ledger || ' balance' AS place
+FROM ledger_accounts t
+LEFT JOIN ledger_entries e USING (account_id, mode, ledger)
+WHERE t.account_id = $1::uuid
+GROUP BY t.account_id, t.mode, t.ledger
+HAVING t.balance <> COALESCE(sum(e.amount), 0) OR t.version <> count(e.version)
+ORDER BY t.account_id, t.mode, t.ledger
+LIMIT 1;
+
+SELECT t.account_id, t.mode, 'balances' AS place
+FROM ledger_accounts t
+WHERE t.account_id = $1::uuid
+GROUP BY t.account_id, t.mode
+HAVING sum(t.balance) <> 0 OR count(*) <> 3
+    OR bool_or(CASE WHEN t.ledger = 'external' THEN t.balance > 0 ELSE t.balance < 0 END)
+ORDER BY t.account_id, t.mode
+LIMIT 1;
+
+SELECT t.account_id, t.mode, 'outbound balance' AS place
+FROM ledger_accounts t
+WHERE t.account_id = $1::uuid AND t.ledger = 'outbound'
+    AND t.balance <> COALESCE((SELECT sum(amount)
+    FROM withdrawals w WHERE w.account_id = t.account_id AND w.mode = t.mode
+    AND w.status = 'pending'), 0) + COALESCE((SELECT sum(amount)
+    FROM refunds r WHERE r.account_id = t.account_id AND r.mode = t.mode AND r.status = 'pending'),
+    0)
+ORDER BY t.account_id, t.mode
+LIMIT 1;
+
+SELECT t.account_id, t.mode, 'charge ' || t.id AS place
+FROM charges t
+LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.kind = 'charge_paid'
+    AND x.subject_id = t.id
+WHERE t.account_id = $1::uuid AND t.status = 'paid'
+    AND (x.amount, x.mode) IS DISTINCT FROM (t.amount, t.mode)
+UNION ALL
+SELECT t.account_id, t.mode, 'transfer charge_paid of ' || t.subject_id
+FROM ledger_transfers t
+LEFT JOIN charges c ON c.account_id = t.account_id AND c.id = t.subject_id
+WHERE t.account_id = $2::uuid AND t.kind = 'charge_paid' AND c.status IS DISTINCT FROM 'paid'
+ORDER BY account_id, mode, place
+LIMIT 1;
+
+SELECT t.account_id, t.mode, $1 || ' ' || t.id AS place
+FROM withdrawals t
+LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.id
+    AND x.kind IN ($2, $3, $4)
+WHERE t.account_id = $5::uuid
+GROUP BY t.account_id, t.id
+HAVING count(x.kind) <> CASE t.status WHEN 'pending' THEN 1 ELSE 2 END
+    OR bool_or((x.amount, x.mode) IS DISTINCT FROM (t.amount, t.mode))
+    OR bool_or(x.kind = $6) <> (t.status = $7) OR bool_or(x.kind = $8) <> (t.status = 'rejected')
+UNION ALL
+SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
+FROM ledger_transfers t
+LEFT JOIN withdrawals o ON o.account_id = t.account_id AND o.id = t.subject_id
+WHERE t.account_id = $9::uuid AND o.id IS NULL AND t.kind IN ($10, $11, $12)
+UNION ALL
+SELECT t.account_id, t.mode, $13 || ' ' || t.id AS place
+FROM refunds t
+LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.id
+    AND x.kind IN ($14, $15, $16)
+WHERE t.account_id = $17::uuid
+GROUP BY t.account_id, t.id
+HAVING count(x.kind) <> CASE t.status WHEN 'pending' THEN 1 ELSE 2 END
+    OR bool_or((x.amount, x.mode) IS DISTINCT FROM (t.amount, t.mode))
+    OR bool_or(x.kind = $18) <> (t.status = $19) OR bool_or(x.kind = $20) <> (t.status = 'rejected')
+UNION ALL
+SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
+FROM ledger_transfers t
+LEFT JOIN refunds o ON o.account_id = t.account_id AND o.id = t.subject_id
+WHERE t.account_id = $21::uuid AND o.id IS NULL AND t.kind IN ($22, $23, $24)
+ORDER BY account_id, mode, place
+LIMIT 1;
+
+SELECT t.account_id, t.mode, 'charge ' || t.id AS place
+FROM charges t
+LEFT JOIN (SELECT t.account_id, t.mode, t.charge_id,
+    sum(t.amount) FILTER (WHERE t.status = 'completed') AS refunded,
+    sum(t.amount) FILTER (WHERE t.status = 'pending') AS held
+    FROM refunds t WHERE t.account_id = $1::uuid GROUP BY t.account_id, t.mode,
+    t.charge_id) r ON r.account_id = t.account_id AND r.mode = t.mode AND r.charge_id = t.id
+WHERE t.account_id = $2::uuid AND (t.refunded_amount <> COALESCE(r.refunded, 0)
+    OR t.refund_held_amount <> COALESCE(r.held, 0))
+ORDER BY t.account_id, t.mode, t.id
+LIMIT 1;
+
+SELECT (SELECT count(*) FROM ledger_transfers t WHERE t.account_id = $1::uuid) AS transfers,
+    (SELECT count(*) FROM ledger_entries t WHERE t.account_id = $2::uuid) AS entries,
+    (SELECT count(*) FROM ledger_accounts t WHERE t.account_id = $3::uuid) AS ledgers;

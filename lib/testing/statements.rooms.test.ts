@@ -1,0 +1,190 @@
+import { beforeEach, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { cancelOpening, undoOpening } from '#lib/rooms/charges/cancel.ts'
+import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
+import type { NewCharge } from '#lib/rooms/charges/insert.ts'
+import { openAtBank } from '#lib/rooms/charges/open.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
+import { registerCharges, registerLateCharges } from '#lib/rooms/charges/register.ts'
+import { summarizeCharges } from '#lib/rooms/charges/summarize.ts'
+import { totalCharges } from '#lib/rooms/charges/total.ts'
+import { verifyDueCharges } from '#lib/rooms/charges/verify.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
+import { revokeOwnToken } from '#lib/rooms/tokens/revoke.ts'
+import { revokeAccountTokens } from '#lib/rooms/tokens/revoke-as-operator.ts'
+import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
+import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
+import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
+import { simulator } from '#lib/services/gateway/simulator.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { createPaidCharge } from '#lib/testing/deliveries.ts'
+import {
+  CHARGE,
+  inOwnDatabase,
+  makeIdempotentRequest,
+  makeMerchant,
+  makeToken,
+  openCharge,
+} from '#lib/testing/fixtures.ts'
+import { type Calls, formatCalls, recordCalls } from '#lib/testing/statements.ts'
+
+inOwnDatabase()
+
+const ACTOR = { type: 'system' } as const
+const bank = Object.assign(new StubBank(), { asksAfterMs: [60_000] })
+const silentBank = Object.assign(new StubBank(), {
+  getCharges: async () => ({ outcome: 'unknown', reason: 'down' }) as const,
+})
+
+let merchant: Account
+let token: string
+let tokenId: string
+beforeEach(async () => {
+  merchant = await makeMerchant()
+})
+
+const scope = () => ({ accountId: merchant.id, mode: 'test' }) as const
+const once = () => makeIdempotentRequest(merchant.id)
+
+function newCharge(request?: NewCharge['once']): NewCharge {
+  const id = request?.id ?? newId()
+  const { amount, client_name, client_email, client_doc } = CHARGE
+  const payer = { payerName: client_name, payerEmail: client_email, payerDoc: client_doc }
+  const { name: merchantName, city: merchantCity, expiresIn: expiresInSeconds } = merchant
+  const receiver = { merchantName, merchantCity, expiresInSeconds }
+  const order = { txid: removeHyphens(id), amount, ...receiver, ...payer }
+  const charge = { ...scope(), account: merchant.id, id, request: CHARGE, ip: null }
+  return { ...charge, order, once: request }
+}
+
+async function makeChargeDue(): Promise<void> {
+  await db().$executeRaw`UPDATE charges SET due_at = NULL`
+  const { id } = await openCharge(merchant)
+  const past = new Date(Date.now() - 1_000)
+  await db().charge.updateMany({ where: { id }, data: { dueAt: past, expiresAt: past } })
+}
+
+async function makeWithdrawalDue(): Promise<void> {
+  await createPaidCharge(merchant)
+  await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
+  const key = { pixKeyType: 'email', pixKey: 'a@example.com', dictKey: 'a@example.com' } as const
+  await insertWithdrawal(merchant.id, 'test', { amount: 1_000, ...key })
+}
+
+const setStatus = (status: string) =>
+  db().account.update({ where: { id: merchant.id }, data: { status } })
+
+async function makeRefundDue(): Promise<void> {
+  await createRefund(merchant.id, 'test', await createPaidCharge(merchant), { amount: 100 })
+}
+
+async function makeTokenWithId(): Promise<void> {
+  tokenId = (await issueToken({ ...scope(), name: 'a', permissions: [] }, ACTOR)).id
+}
+
+const ALL_FILTERS = {
+  status: 'paid',
+  external_id: 'order-1',
+  created_from: '2026-01-01T00:00:00Z',
+  created_to: '2026-02-01T00:00:00Z',
+  amount_from: 1,
+  amount_to: 2,
+} as const
+
+const VERBS: Record<string, Calls> = {
+  'charges/open': {
+    'a charge at a bank': () => openAtBank(bank, newCharge()),
+    'a charge at a bank, with an Idempotency-Key': () => openAtBank(bank, newCharge(once())),
+  },
+  'charges/cancel': {
+    'an opening that was not finished': () => {
+      const state = { status: 'opening', lease: newId(), attempts: 1 }
+      return cancelOpening(simulator, { ...scope(), id: newId(), ...state })
+    },
+    'an opening that the bank refused, with an Idempotency-Key': () =>
+      undoOpening(newCharge(once()), false),
+    'an opening that the bank may have, with an Idempotency-Key': () =>
+      undoOpening(newCharge(once()), true),
+  },
+  'charges/expire': {
+    'due charges at the simulator': [makeChargeDue, () => expireDueCharges()],
+  },
+  'charges/verify': {
+    'due charges that are open at the bank': [makeChargeDue, () => verifyDueCharges(() => bank)],
+    'due charges, while the bank is down': [
+      makeChargeDue,
+      () => verifyDueCharges(() => silentBank),
+    ],
+  },
+  'charges/register': {
+    'new charges': () => registerCharges(),
+    'charges behind the mark': () => registerLateCharges(),
+  },
+  'charges/total': {
+    'charges that match all filters, for a remembered token': [
+      async () => {
+        token = await makeToken(merchant.id)
+        await verifyToken(token)
+      },
+      () => {
+        const { proof } = findRememberedCaller(token) ?? expect.unreachable()
+        return totalCharges({ id: merchant.id, proof }, 'test', ALL_FILTERS)
+      },
+    ],
+    'charges that a search finds': () => totalCharges(merchant.id, 'test', { q: 'ana' }),
+  },
+  'charges/summarize': {
+    'charges since a time': () => summarizeCharges(merchant.id, 'test', new Date(0)),
+  },
+  'charges/refunds/send': {
+    'a due refund': [makeRefundDue, () => sendDueRefunds(chargeColumns, () => bank)],
+  },
+  'withdrawals/send': {
+    'a due withdrawal': [makeWithdrawalDue, () => sendDueWithdrawals(() => bank)],
+    'a due withdrawal of a suspended account': [
+      () => makeWithdrawalDue().then(() => setStatus('suspended')),
+      () => sendDueWithdrawals(() => bank),
+    ],
+  },
+  'tokens/verify': {
+    'a token whose last use was over a minute ago': [
+      async () => {
+        token = await makeToken(merchant.id)
+      },
+      () => verifyToken(token),
+    ],
+  },
+  'tokens/issue': {
+    'a token, with an Idempotency-Key': () =>
+      issueToken({ ...scope(), name: 'a', permissions: [] }, ACTOR, once()),
+  },
+  'tokens/rotate': {
+    'a token, with an Idempotency-Key': [
+      makeTokenWithId,
+      () => rotateToken({ ...scope(), id: tokenId, overlapHours: 24 }, ACTOR, once()),
+    ],
+  },
+  'tokens/revoke': {
+    'a token': [
+      makeTokenWithId,
+      () => revokeOwnToken({ ...scope(), id: tokenId }, 'Leaked', ACTOR),
+    ],
+  },
+  'tokens/revoke-as-operator': {
+    'the active tokens of an account': [
+      makeTokenWithId,
+      () => revokeAccountTokens(merchant.id, 'Leaked', ACTOR),
+    ],
+  },
+}
+
+test.each(Object.keys(VERBS))('lib/rooms/%s.sql is the SQL that the verb sends', async verb => {
+  const recorded = await recordCalls(VERBS[verb] ?? {})
+  await expect(formatCalls(recorded)).toMatchFileSnapshot(`../rooms/${verb}.sql`)
+})
