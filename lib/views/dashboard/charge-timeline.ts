@@ -51,9 +51,7 @@ export async function readChargeTimeline(
   }
 }
 
-/**
- * Sorts by time; equal times keep insertion order, because the bank's clock may run behind ours.
- */
+/** Sorts by time. A charge cannot expire or fail once paid, so `paid` follows both at any clock. */
 function buildSteps(row: ChargeRow, history: ChargeHistory): ChargeStep[] {
   const { viewed_at, ends, refunds, entries, told: attempts, next } = history
   const later: ChargeStep[] = [
@@ -66,11 +64,22 @@ function buildSteps(row: ChargeRow, history: ChargeHistory): ChargeStep[] {
     ...entries.map(one => ({ what: 'entry' as const, ...one })),
     ...attempts.map(one => ({ what: 'told' as const, ...one })),
   ]
+  const endAt =
+    ends
+      .map(({ at }) => at)
+      .toSorted()
+      .at(-1) ?? ''
+  const orderOf = ({ what, at }: ChargeStep) =>
+    what === 'paid' && (at ?? '') < endAt ? endAt : (at ?? '')
   return [
     { what: 'created', at: row.created_at, ip: row.ip },
-    ...later.sort((one, other) => ((one.at ?? '') < (other.at ?? '') ? -1 : 1)),
+    ...later.sort((one, other) => compareTexts(orderOf(one), orderOf(other))),
     ...next.map(one => ({ what: 'next_try' as const, ...one })),
   ]
+}
+
+function compareTexts(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1
 }
 
 /** Events are pruned; without them, the row still shows that a charge ended unpaid. */
