@@ -61,7 +61,7 @@ export function FilteredList({ namespace, statuses, pending = 0, ...list }: Filt
   )
 }
 
-/** Returns only the start of a pasted token: addresses are written to logs on the way. */
+/** Returns only the start of a pasted token, because servers and proxies log URLs. */
 function truncateToken(q: string): string {
   return q.replace(/^(troco_(?:test|live)_[0-9A-Za-z]{9})[0-9A-Za-z]*$/, '$1')
 }

@@ -14,7 +14,7 @@ interface ReasonDialogProps {
   action: string
   path: string
   isOptional?: boolean
-  /** For destructive actions. */
+  /** Shows the button in red, for destructive actions. */
   isDestructive?: boolean
   onClose: () => void
   onDone?: (response: unknown) => void

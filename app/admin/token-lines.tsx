@@ -16,7 +16,7 @@ const ReasonDialog = dynamic(() =>
 
 interface TokenLinesProps {
   tokens: TokenLine[]
-  /** The list spans several accounts, so each token shows its account. */
+  /** Whether the list spans several accounts: each token then shows its account. */
   isMultiAccount?: boolean
 }
 

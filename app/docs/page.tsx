@@ -20,7 +20,7 @@ export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('docs'))('title') }
 }
 
-/** The public API reference. Links load full pages: Scalar expects a page of its own. */
+/** The public API reference. Links load full pages, because Scalar expects a page of its own. */
 export default async function DocsPage() {
   const [t, locale, user, requestHeaders] = await Promise.all([
     getTranslations('docs'),

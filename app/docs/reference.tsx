@@ -15,7 +15,7 @@ interface ReferenceProps {
 }
 
 interface ReferenceLabels {
-  /** Language of Scalar's own texts; the words below replace those too long for their place. */
+  /** Language of Scalar's texts. Labels below replace Scalar texts that are too long. */
   locale: string
   token: string
   tryIt: string
@@ -70,7 +70,7 @@ export function Reference({ script, document: url, labels }: ReferenceProps) {
 function scalarSettings(url: string, labels: ReferenceLabels): object {
   return {
     url,
-    // The origin of this page is the only one it may call.
+    // The CSP allows calls only to the origin of this page.
     servers: [{ url: `${location.origin}/api` }],
     localization: {
       locale: labels.locale,
@@ -99,7 +99,7 @@ function scalarSettings(url: string, labels: ReferenceLabels): object {
 
 function loadScalar(src: string): Promise<Scalar> {
   const scalarWindow = window as typeof window & { Scalar?: Scalar; __zod_globalConfig?: object }
-  // Without it, Scalar's zod tests whether eval is allowed, which violates the CSP.
+  // Without `jitless`, Scalar's zod tests whether eval is allowed, which violates the CSP.
   scalarWindow.__zod_globalConfig = { ...scalarWindow.__zod_globalConfig, jitless: true }
   if (scalarWindow.Scalar) return Promise.resolve(scalarWindow.Scalar)
   return new Promise((resolve, reject) => {
@@ -111,7 +111,9 @@ function loadScalar(src: string): Promise<Scalar> {
   })
 }
 
-/** Sets the class that Scalar reads as dark or light, following the theme of the page. */
+/**
+ * Sets the class from which Scalar reads the theme, and updates it when the page's theme changes.
+ */
 function followTheme(): () => void {
   const { documentElement: root, body } = document
   const system = matchMedia('(prefers-color-scheme: dark)')

@@ -28,11 +28,11 @@ interface SecondStepProps {
   labels: SecondStepLabels
   notice: ReactNode
   isBusy: boolean
-  /** False until hydration: a submit by the browser itself does not work. */
+  /** False until hydration: without JavaScript the form does not work. */
   isReady: boolean
   hasApp: boolean
   onCode: (code: string) => Promise<void>
-  /** Null: no passkey is registered, or this browser does not support them. */
+  /** Null if no passkey is registered or the browser does not support passkeys. */
   onPasskey: (() => Promise<void>) | null
   /** Clears the error of the previous method. */
   onSwitch: () => void
@@ -55,7 +55,7 @@ export function SecondStep({
   )
   const method = chosenMethod === 'passkey' && !onPasskey ? 'recovery' : chosenMethod
   const form = useRef<HTMLFormElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each way has its own first element
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each method has its own first element
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('input, button')?.focus()
   }, [method])

@@ -26,7 +26,7 @@ interface SignInFormProps {
   problems: Record<Exclude<SignInOutcome, 'ok'> | 'passkey', string>
   /** Path to open after signing in. */
   next: string
-  /** Second step still required after returning from a provider. */
+  /** Second step that is still required after returning from a provider. */
   initialStep: PendingSecondStep | null
   children: ReactNode
 }
@@ -51,7 +51,7 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
   ) {
     setBusy(true)
     const outcome = await signInCall()
-    // Full page load: the cached data may belong to another user.
+    // Full page load, because the cached data may belong to another user.
     if (outcome === 'ok') return location.assign(next)
     setBusy(false)
     if (outcome !== null && typeof outcome === 'object') {
@@ -119,7 +119,7 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
           required
           aria-invalid={isInvalid}
         />
-        {/* Disabled until hydration: a submit by the browser itself does not work. */}
+        {/* Disabled until hydration: without JavaScript the form does not work. */}
         <div className="grid gap-3">
           <Button
             variant="primary"

@@ -10,7 +10,7 @@ import { Field } from '#components/ui/field.tsx'
 import { createVisitorApi } from '#lib/edge/client/api.ts'
 import { resetRequest } from '#lib/services/people/schema.ts'
 
-/** Asks for a reset link. The response is the same whether or not the e-mail is known. */
+/** Requests a reset link. The response is the same whether or not the e-mail belongs to a user. */
 export function ResetRequestForm() {
   const t = useTranslations('reset')
   const [sentTo, setSentTo] = useState<string | null>(null)

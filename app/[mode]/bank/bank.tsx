@@ -40,7 +40,7 @@ export function Bank({ reading: initialReading, code }: BankProps) {
   }
 
   function restart() {
-    // Removes the code from the address; otherwise the same charge could not be chosen again.
+    // Clears the query of the URL. With it, a link to the same charge would not navigate.
     if (location.search) return router.push('/test/bank', { scroll: false })
     setReading(null)
     setOutcome(null)

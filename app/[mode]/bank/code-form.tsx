@@ -7,13 +7,13 @@ import { Button } from '#components/ui/button.tsx'
 import { TextArea } from '#components/ui/field.tsx'
 import type { BankProblem } from '#lib/views/dashboard/schema.ts'
 
-/** Maximum length of a code in the address; no valid code is longer. */
+/** Maximum input, as in the API: a PIX code has at most 512 characters. */
 const CODE_MAX = 600
 
 interface CodeFormProps {
   code: string
   problem: BankProblem | null
-  /** Returns why the code cannot be paid; null when it can. */
+  /** Returns the reason why the code cannot be paid; null if it can be paid. */
   readCode: (code: string) => Promise<BankProblem | null>
 }
 

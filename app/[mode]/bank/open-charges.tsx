@@ -13,7 +13,7 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 
-/** Refresh interval: while the page is open, test programs create new charges through the API. */
+/** Refresh interval: the merchant's programs create charges while the page is open. */
 const REFRESH_MS = 5_000
 
 interface OpenChargesProps {
@@ -22,7 +22,7 @@ interface OpenChargesProps {
   chosenId: string | undefined
 }
 
-/** The latest pending charges, to choose one instead of pasting its code. */
+/** Lists the latest pending charges; choosing one replaces pasting a code. */
 export function OpenCharges({ charges, limit, chosenId }: OpenChargesProps) {
   const t = useTranslations('bank')
   const api = useApi()

@@ -10,7 +10,7 @@ import { findCharge, listChargeRows } from '#lib/rooms/charges/queries.ts'
 import { readCharge, readCode } from '#lib/views/dashboard/bank.ts'
 import type { BankReading, SearchParams } from '#lib/views/dashboard/schema.ts'
 
-/** Maximum pending charges listed; the latest come first. */
+/** Maximum pending charges in the list, newest first. */
 const OPEN_MAX = 8
 
 interface BankPageProps {

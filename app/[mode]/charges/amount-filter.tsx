@@ -19,7 +19,7 @@ interface AmountFilterProps {
   set: (changes: Record<string, string | null>) => void
 }
 
-/** Filters by minimum and maximum amount, which the address holds in cents. */
+/** Filters by minimum and maximum amount. The URL contains them in cents. */
 export function AmountFilter({ get, set }: AmountFilterProps) {
   const t = useTranslations()
   const [isOpen, setOpen] = useState(false)
@@ -109,7 +109,9 @@ function AmountRangeForm({ from, to, onChoose }: AmountRangeFormProps) {
   )
 }
 
-/** Parses cents; null for an absent or invalid value, which the server ignores, too. */
+/**
+ * Parses an amount in cents; null if it is absent or invalid. The server ignores such values too.
+ */
 function parseCents(text: string): number | null {
   return /^\d{1,12}$/.test(text) ? Number(text) : null
 }

@@ -22,13 +22,14 @@ import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 const REFRESH_MS = 4_000
 
 interface ChargeListProps {
-  /** `apiParams`: API parameters of this page. `filters`: the same without limit and cursor. */
+  /** API parameters of this page. */
   apiParams: Record<string, string>
+  /** API parameters without limit and cursor. */
   filters: Record<string, string>
   initialData: ListPage<ListedCharge>
 }
 
-/** The charges that match the filters, refetched while one of them is pending. */
+/** Lists the charges that match the filters. Refetches while a listed charge is pending. */
 export function ChargeList({ apiParams, filters, initialData }: ChargeListProps) {
   const t = useTranslations('charges')
   const urlFilters = useFilters()
@@ -77,7 +78,7 @@ function NoCharges({ clear }: { clear: (() => void) | null }) {
   )
 }
 
-/** Clears every filter of the list. */
+/** Changes that clear every filter of the list. */
 const CLEARED_FILTERS = Object.fromEntries(
   ['status', 'q', 'period', 'from', 'to', 'amount_from', 'amount_to'].map(name => [name, null]),
 )

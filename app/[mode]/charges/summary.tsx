@@ -16,7 +16,7 @@ interface ChargeSummaryProps {
   clear: () => void
 }
 
-/** Totals of the charges that match the filters, and the number of filters set. */
+/** Totals of the charges that match the filters, and the number of active filters. */
 export function ChargeSummary({ filters, clear }: ChargeSummaryProps) {
   const t = useTranslations()
   const count = countFilters(filters)
@@ -43,7 +43,7 @@ export function ChargeSummary({ filters, clear }: ChargeSummaryProps) {
   )
 }
 
-/** Counts the two ends of a period or of an amount as one filter. */
+/** Counts the filters. The bounds of a period, or of an amount, count as one filter. */
 function countFilters(filters: Record<string, string>): number {
   return new Set(Object.keys(filters).map(name => name.replace(/_(from|to)$/, ''))).size
 }

@@ -75,7 +75,7 @@ function HeldAmount({ outbound, held }: Home['balance']) {
   return t.rich('plusHeldIn', { amount, orders: format.list(orders) })
 }
 
-/** Minimum pause between announcements: the balance of a busy shop changes all the time. */
+/** Minimum interval between announcements: the balance of a busy merchant changes constantly. */
 const ANNOUNCE_INTERVAL_MIN_MS = 30_000
 
 /** Announces a changed balance to screen readers. */

@@ -6,12 +6,12 @@ import { Money, moneyText } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { DayReceived } from '#lib/views/dashboard/schema.ts'
 
-/** Loaded after the page; its space is reserved. */
+/** Loaded after the page. The layout reserves the chart's space. */
 const Chart = dynamic(() => import('#app/[mode]/home/chart.tsx').then(found => found.Chart), {
   ssr: false,
 })
 
-/** The amount paid per day: a chart, and a table for screen readers. */
+/** The amount paid per day, as a chart and, for screen readers, as a table. */
 export function ChartCard({ days }: { days: DayReceived[] }) {
   const t = useTranslations('chart')
   const filters = useFilters()
@@ -59,10 +59,10 @@ function NoPayments({ text }: { text: string }) {
   )
 }
 
-/** Up to this many bars are wide enough for a label each. */
+/** Maximum number of days for which every bar is wide enough for a label. */
 const LABELED_BARS_MAX = 10
 
-/** Labels below the bars: five when there are many, the outer two aligned with the edges. */
+/** Labels below the bars. For many days only five, the first and last aligned with the edges. */
 function DayLabels({ days }: { days: string[] }) {
   const format = useDayText()
   const hasLabelPerBar = days.length <= LABELED_BARS_MAX
@@ -120,14 +120,14 @@ function DayTable({ days }: { days: DayReceived[] }) {
   )
 }
 
-/** Formats a calendar day without a time zone: 6 nov, or Nov 6. */
+/** Returns a formatter of calendar days, which have no time zone: `6 nov`, `Nov 6`. */
 function useDayText(): (day: string) => string {
   const format = useFormatter()
   const options = { day: 'numeric', month: 'short', timeZone: 'UTC' } as const
   return day => format.dateTime(new Date(day), options).replace(' de ', ' ').replace('.', '')
 }
 
-/** Describes the days shown: how many, or which if the user chose them. */
+/** Describes the days shown: their number, or the date range if the user chose one. */
 function useRangeText(days: DayReceived[], isChosen: boolean): string {
   const t = useTranslations('chart')
   const locale = useLocale()

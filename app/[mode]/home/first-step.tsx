@@ -14,7 +14,7 @@ const STEP_PATHS: Record<FirstStepName, string> = {
 interface FirstStepProps {
   step: FirstStepName
   isDone: boolean
-  /** The first step not done; only this one shows details. */
+  /** Whether this is the first open step. Only that step shows details. */
   isNext: boolean
   origin: string
   isLocal: boolean

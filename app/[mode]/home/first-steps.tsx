@@ -11,19 +11,19 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { FIRST_STEPS, FIRST_STEPS_COOKIE, type Steps } from '#lib/views/dashboard/schema.ts'
 
 const REFRESH_MS = 3_000
-/** Time the finished list stays visible. */
+/** Time for which the finished list stays visible. */
 const DONE_SHOWN_MS = 4_000
 
 interface FirstStepsProps {
   initialData: Steps
   origin: string
-  /** Whether webhooks may be sent to this machine. */
+  /** Whether webhooks may be sent to loopback addresses. */
   isLocal: boolean
 }
 
 const isAllDone = (steps: Steps) => FIRST_STEPS.every(step => steps[step])
 
-/** Steps from an empty account to a working integration, each checked off automatically. */
+/** Steps from an empty account to a working integration. Each is marked as done automatically. */
 export function FirstSteps({ initialData, origin, isLocal }: FirstStepsProps) {
   const t = useTranslations('steps')
   const api = useApi()
@@ -41,7 +41,7 @@ export function FirstSteps({ initialData, origin, isLocal }: FirstStepsProps) {
   const done = FIRST_STEPS.filter(step => steps[step]).length
   const isDone = isAllDone(steps)
   const queryClient = useQueryClient()
-  // A finished step changes the figures of the page, too.
+  // A finished step also changes the figures of the page.
   useEffect(() => {
     if (done > 0) queryClient.invalidateQueries({ queryKey: ['home'] })
   }, [done, queryClient])

@@ -10,7 +10,7 @@ interface HintProps {
   children: ReactNode
 }
 
-/** Explains a word or a figure on hover, tap and keyboard focus. */
+/** Shows an explanation of its content on hover, tap and keyboard focus. */
 export function Hint({ text, side = 'start', isPlain = false, children }: HintProps) {
   const id = useId()
   const dots = isPlain
@@ -19,7 +19,7 @@ export function Hint({ text, side = 'start', isPlain = false, children }: HintPr
   return (
     <span className="group relative inline-block">
       <span
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard, too, reaches what it means
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the explanation opens on keyboard focus
         tabIndex={0}
         aria-describedby={id}
         className={`inline-flex min-h-6 cursor-help items-center rounded-[4px] ${dots}`}

@@ -23,7 +23,7 @@ const REFRESH_MS = 10_000
 
 interface LiveHomeProps {
   initialData: Home
-  /** The days of the chart, as query parameters of the API. */
+  /** API query parameters that select the days of the chart. */
   query: string
   /** Shown between the balance and the payments received. */
   children: ReactNode
@@ -41,7 +41,7 @@ export function LiveHome({ initialData, query, children }: LiveHomeProps) {
     },
     initialData,
     refetchInterval: REFRESH_MS,
-    // A later visit must start from the server's data, not from this cache.
+    // 0, so that a later visit starts with the server's data instead of this cache.
     gcTime: 0,
   })
   return (

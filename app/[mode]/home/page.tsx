@@ -77,7 +77,7 @@ async function AccountHome({ account, mode, name, search }: AccountHomeProps) {
   const { PUBLIC_URL, TROCO_ENV } = env()
   return (
     <div className="relative">
-      {/* Phones start with the amount; the search button is placed beside it. */}
+      {/* On phones, the page starts with the balance, and the search button is beside it. */}
       <div className="max-md:absolute max-md:top-0 max-md:right-0 max-md:z-10 max-md:[&>div>div:first-child]:basis-0">
         <PageHead title={<Greeting name={name} />} isTitleDesktopOnly>
           <IfAllowed permission="transactions:write">
@@ -103,7 +103,7 @@ async function AccountHome({ account, mode, name, search }: AccountHomeProps) {
   )
 }
 
-/** Returns the query parameters that choose the days of the chart. */
+/** Returns the API query parameters that select the days of the chart. */
 function chartQuery(search: SearchParams): string {
   const chartParams = ['period', 'from', 'to'].flatMap(name => {
     const value = search[name]
@@ -141,7 +141,7 @@ async function NoAccount() {
   )
 }
 
-/** Greets by the merchant's time zone. */
+/** Greets by the hour in the merchant's time zone. */
 function Greeting({ name }: { name: string }) {
   const t = useTranslations('greeting')
   const format = new Intl.DateTimeFormat('en', {

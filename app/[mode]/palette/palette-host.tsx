@@ -8,7 +8,7 @@ const Palette = dynamic(() =>
   import('#app/[mode]/palette/palette.tsx').then(found => found.Palette),
 )
 
-/** The only palette of the page; loaded when it is first opened. */
+/** Renders the page's only palette, which is loaded when first opened. */
 export function PaletteHost() {
   const [isOpen, setOpen] = useState(false)
   useEffect(

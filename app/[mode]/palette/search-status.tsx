@@ -8,11 +8,11 @@ interface SearchStatusProps {
   hitCount: number
   targetCount: number
   error: Error | null
-  /** The search field is not empty. */
+  /** Whether the search field contains text. */
   hasQuery: boolean
 }
 
-/** Status of the search: visible when there are no results, always announced to screen readers. */
+/** Status of the search: visible if there are no results, always announced to screen readers. */
 export function SearchStatus({
   isSearching,
   hitCount,

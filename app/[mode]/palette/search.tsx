@@ -22,7 +22,7 @@ import { useHasPermission } from '#components/nav/permissions.tsx'
 import { nextLocale } from '#lib/base/locale.ts'
 import { ApiError } from '#lib/edge/client/api.ts'
 
-/** Matches ids, documents and e-mails: text that is not the name of a page. */
+/** Matches a digit or @: the text is an id, document or e-mail, not the name of a page. */
 const IDENTIFIER = /[\d@]/
 
 export function Search({ onClose }: { onClose: () => void }) {
@@ -32,7 +32,7 @@ export function Search({ onClose }: { onClose: () => void }) {
   const [selected, setSelected] = useState('')
   const { hits, isSearching, error } = useFind(typed)
   const { openPage, runTarget, failure } = useTargetActions(onClose)
-  /** The text when Enter was pressed before the results arrived. */
+  /** Text at the time Enter was pressed, while the results were still loading. */
   const pendingEnter = useRef<string | null>(null)
   const text = typed.trim()
   const hasPermission = useHasPermission()

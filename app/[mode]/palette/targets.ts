@@ -27,7 +27,7 @@ import type { AnyPermission } from '#lib/services/people/roles.ts'
 import en from '#messages/en/palette.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/palette.json' with { type: 'json' }
 
-/** Both languages are searched: users who work in two may type either word. */
+/** Messages of all languages, because users may search in any of them. */
 export const PALETTE_MESSAGES: Record<Locale, typeof en> = { en, 'pt-BR': ptBR }
 
 export type TargetName = keyof typeof en.palette.target
@@ -36,7 +36,7 @@ type TargetAction = { theme: Theme } | 'language' | 'signOut'
 export interface Target {
   name: TargetName
   icon: LucideIcon
-  /** The page to open; without one, `action` is the action to run. */
+  /** Page to open. If absent, `action` is run. */
   href?: string
   /** Permission required to see this target. */
   needs?: AnyPermission
@@ -116,7 +116,7 @@ const SYNONYMS: Record<TargetName, string> = {
   signOut: 'logout encerrar sessão logout leave session',
 }
 
-/** Returns whether each typed word is the start of a word of the target, in either language. */
+/** Returns whether each typed word begins a word of the target's names or synonyms. */
 export function matchesTarget({ name }: Target, typed: string): boolean {
   const names = [en, ptBR].map(({ palette }) => palette.target[name])
   const words = normalizeText([...names, SYNONYMS[name]].join(' ')).split(/[\s:]+/)

@@ -5,10 +5,10 @@ import { useEffect, useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import type { Hit } from '#lib/views/dashboard/schema.ts'
 
-/** Debounce: results between two keystrokes would not be read. */
+/** Wait after the last keystroke: earlier results would be replaced before anyone reads them. */
 const DEBOUNCE_MS = 160
 const QUERY_LENGTH_MIN = 2
-/** Only the start of a pasted token is sent: addresses are written to logs on the way. */
+/** Matches a pasted token. Only its start is sent, because servers and proxies log URLs. */
 const TOKEN = /^(troco_(?:test|live)_\w{9})\w+$/
 
 export interface FindState {

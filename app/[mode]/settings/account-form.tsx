@@ -22,7 +22,7 @@ const EXPIRY_CHOICES_S = [
 interface AccountFormProps {
   account: AccountChange
   canWrite: boolean
-  /** Options of the time zone, rendered on the server: there are several hundred. */
+  /** Time zone options, rendered on the server because there are several hundred. */
   timeZones: ReactNode
 }
 

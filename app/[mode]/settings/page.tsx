@@ -87,7 +87,7 @@ async function AccountSection({ account }: { account: SessionAccount }) {
   )
 }
 
-/** Limits that the operator sets for live mode. */
+/** Limits in live mode, set by the operator. */
 function Limits({ limits }: { limits: AccountLimits }) {
   const t = useTranslations('settings')
   return (

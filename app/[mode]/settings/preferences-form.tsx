@@ -12,7 +12,7 @@ import type { Theme } from '#lib/edge/session/schema.ts'
 export function PreferencesForm({ theme }: { theme: Theme }) {
   const t = useTranslations('settings')
   const locale = useLocale()
-  // Marks the choice immediately, before the page has reloaded in the other language.
+  // Marks the choice immediately, before the page is rendered in the chosen language.
   const [chosen, setChosen] = useState<Locale>(locale)
   const router = useRouter()
   const api = useApi()

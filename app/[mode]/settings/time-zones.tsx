@@ -25,7 +25,7 @@ interface TimeZoneOptionsProps {
   world: string
 }
 
-/** Options of time zones, Brazil's first. */
+/** Options of all time zones, the Brazilian zones first. */
 export function TimeZoneOptions({ brazil, world }: TimeZoneOptionsProps) {
   const locale = useLocale()
   const known = Intl.supportedValuesOf('timeZone')

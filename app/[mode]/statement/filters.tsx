@@ -6,7 +6,7 @@ import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 
 interface StatementFiltersProps {
-  /** Default period of the page; "all" must be explicit in the address. */
+  /** Period if the URL contains none. To show everything, the URL must contain `period=all`. */
   defaultPeriod: string
   children: ReactNode
 }

@@ -3,7 +3,7 @@ import { Sheet, Skeleton } from '#components/ui/sheet.tsx'
 
 const ROWS = ['a', 'b', 'c', 'd', 'e', 'f']
 
-/** Has the proportions of the page, to avoid a layout shift. */
+/** Placeholder with the proportions of the page, to avoid a layout shift. */
 export default function StatementLoading() {
   const t = useTranslations()
   return (

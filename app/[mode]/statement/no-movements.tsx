@@ -7,7 +7,7 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 
 interface NoMovementsProps {
-  /** The account has no movements at all, not only in this period. */
+  /** Whether the page shows all movements, so that the account has none at all. */
   isAllTime: boolean
   mode: Mode
 }

@@ -70,7 +70,7 @@ interface TotalsProps {
   range: StatementRange
 }
 
-/** Streamed after the rows: adding up a long period takes longer than reading one page. */
+/** Streamed after the rows: totals of a long period take longer than one page of rows. */
 async function Totals({ accountId, mode, range }: TotalsProps) {
   const totals = await totalStatement(accountId, mode, range).catch(error => {
     log().error({ err: error, accountId, mode }, 'reading the statement totals failed')

@@ -49,7 +49,7 @@ function Sum({ name, className = '', children }: SumProps) {
   )
 }
 
-/** Null: the sums could not be read. */
+/** Sums of credits and debits; `totals` is null if reading them failed. */
 export function CreditDebitTotals({ totals }: { totals: { in: number; out: number } | null }) {
   const t = useTranslations('statement')
   if (!totals) {

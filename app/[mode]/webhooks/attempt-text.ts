@@ -4,7 +4,7 @@ import type { Attempt } from '#lib/services/webhooks/schema.ts'
 
 type AttemptResult = Pick<Attempt, 'response_status' | 'problem_code' | 'problem_params'>
 
-/** Describes the result of an attempt: its status or why it has none, and its duration. */
+/** Returns functions that describe an attempt: HTTP status or failure, duration, explanation. */
 export function useAttemptText() {
   const problem = useDeliveryProblem()
   const { callDuration } = useDurations()
@@ -14,7 +14,7 @@ export function useAttemptText() {
     brief,
     withTime: (attempt: AttemptResult, ms: number | null) =>
       ms === null ? '—' : `${brief(attempt)} · ${callDuration(ms)}`,
-    /** What the failure means for the operator of the receiver; null after a success. */
+    /** Explains a failure to the operator of the receiver; null after a success. */
     meaning: problem.meaning,
   }
 }

@@ -15,7 +15,7 @@ interface AttemptTimelineProps {
   onChoose: (number: number) => void
 }
 
-/** Past attempts in order, then those still planned. */
+/** Past attempts in order, then the planned attempts. */
 export function AttemptTimeline({ delivery, shownNumber, onChoose }: AttemptTimelineProps) {
   const t = useTranslations('deliveries')
   const { brief } = useAttemptText()

@@ -15,7 +15,7 @@ import type { Attempt, DeliveryDetail } from '#lib/services/webhooks/schema.ts'
 interface AttemptViewProps {
   delivery: DeliveryDetail
   attempt: Attempt
-  /** The previous attempt, to compare with. */
+  /** Previous attempt, for the comparison. */
   previous: Attempt | undefined
 }
 

@@ -5,7 +5,7 @@ const MARKS = { '+': 'bg-ok-soft text-ok', '-': 'bg-bad-soft text-bad', ' ': '' 
 interface CodeBlockProps {
   label: string
   text?: string
-  /** Replaces the text by a diff. */
+  /** Diff to show instead of `text`. */
   lines?: DiffLine[]
 }
 
@@ -14,14 +14,14 @@ export function CodeBlock({ label, text, lines }: CodeBlockProps) {
   return (
     <section
       aria-label={label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard, too, scrolls what is long
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: long content must scroll by keyboard
       tabIndex={0}
       className="mt-3 max-h-[420px] overflow-y-auto rounded-control bg-sunk px-4 py-3.5"
     >
       <pre className="whitespace-pre-wrap break-all font-mono text-[12.5px] leading-[1.6]">
         {lines
           ? lines.map(({ sign, text: line }, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: lines have no names, and none moves
+              // biome-ignore lint/suspicious/noArrayIndexKey: lines have no id and never move
               <span key={at} className={`-mx-1.5 block rounded-[4px] px-1.5 ${MARKS[sign]}`}>
                 {`${sign} ${line}`}
               </span>

@@ -30,7 +30,10 @@ export interface DeliveriesViewProps {
   searchParams: Promise<SearchParams>
 }
 
-/** The deliveries, and the one of the address: beside the list, or instead of it on phones. */
+/**
+ * The list of deliveries and, if the URL has an id, that delivery: beside the list, on phones
+ * instead of the list.
+ */
 export async function DeliveriesView({ params, searchParams }: DeliveriesViewProps) {
   const { account, mode } = await requireMember(params)
   const { id } = await params

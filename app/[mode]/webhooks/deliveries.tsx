@@ -26,7 +26,7 @@ interface DeliveriesProps {
   page: DeliveryPage
   failed: { filter: ResendFilter; count: number } | null
   endpoints: Pick<Endpoint, 'id' | 'url'>[]
-  /** The delivery shown beside the list, or instead of it on phones. */
+  /** Id of the delivery shown beside the list, on phones instead of the list. */
   selected?: string
   children?: ReactNode
 }

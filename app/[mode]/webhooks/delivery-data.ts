@@ -10,11 +10,11 @@ import type {
   DeliveryPage,
 } from '#lib/services/webhooks/schema.ts'
 
-/** Poll interval of the newest page, so that new deliveries appear. */
+/** Maximum poll interval of the newest page, so that new deliveries appear. */
 const NEWEST_PAGE_POLL_MS = 4_000
 const POLL_FAST_MS = 1_000
 const POLL_SLOW_MS = 8_000
-/** A delivery due within this time is polled as often as one in progress. */
+/** A delivery that is due within this time makes the page poll fast. */
 const DUE_SOON_MS = 5_000
 
 export const DELIVERIES_PATH = '/dashboard/webhooks/deliveries'
@@ -22,7 +22,7 @@ export const DELIVERIES_PATH = '/dashboard/webhooks/deliveries'
 export const deliveriesKey = ({ accountId, mode }: ApiScope) =>
   ['deliveries', accountId, mode] as const
 
-/** Reads a page of deliveries; refetched while one is pending, the newest page always. */
+/** Reads a page of deliveries. Refetches while a delivery is pending; the newest page, always. */
 export function useDeliveries(query: DeliveriesQuery, initialData: DeliveryPage) {
   const api = useApi()
   const params = new URLSearchParams(
@@ -41,7 +41,7 @@ export function useDeliveries(query: DeliveriesQuery, initialData: DeliveryPage)
   })
 }
 
-/** Reads a delivery with its attempts, refetched while it is pending. */
+/** Reads a delivery with its attempts. Refetches while the delivery is pending. */
 export function useDelivery(initialDelivery: DeliveryDetail) {
   const api = useApi()
   return useQuery({

@@ -6,7 +6,7 @@ import { RelativeTime } from '#components/format/format.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import type { Delivery } from '#lib/services/webhooks/schema.ts'
 
-/** Columns of the list in wide windows. */
+/** Grid columns of the list in wide windows. */
 export const COLUMNS = 'md:grid-cols-[minmax(0,1fr)_196px_116px]'
 
 interface DeliveryRowProps {

@@ -31,7 +31,7 @@ const STRING_LITERALS = /"(?:\\.|[^"\\])*"/g
 /** Numbers that JavaScript would serialize differently. */
 const UNSAFE_NUMBER = /\d{16}|\.\d*0(?!\d)|\d[eE]/
 
-/** Formats JSON over several lines, unless parsing would change a value, such as a long number. */
+/** Indents JSON, unless parsing would change a value, such as a long number. */
 export function prettyPrintJson(body: string): string {
   try {
     const value: unknown = JSON.parse(body)

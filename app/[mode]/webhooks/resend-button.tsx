@@ -16,7 +16,7 @@ interface ResendButtonProps {
   onSent: () => void
 }
 
-/** Sends the same bytes again; asks first if the receiver already has them. */
+/** Resends a delivery, with the same bytes. Asks for confirmation if it was already delivered. */
 export function ResendButton({ delivery, onSent }: ResendButtonProps) {
   const t = useTranslations('deliveries')
   const api = useApi()

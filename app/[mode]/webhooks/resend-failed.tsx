@@ -17,11 +17,13 @@ const RECOUNT_MS = 15_000
 
 interface ResendFailedProps {
   filter: ResendFilter
-  /** Number of them when the page was rendered. */
+  /** Number of failed deliveries when the page was rendered. */
   initialCount: number
 }
 
-/** Resends every failed delivery of the list, after showing how many and from when. */
+/**
+ * Resends all failed deliveries that match the filter, after confirming their number and period.
+ */
 export function ResendFailed({ filter, initialCount }: ResendFailedProps) {
   const t = useTranslations('deliveries')
   const api = useApi()

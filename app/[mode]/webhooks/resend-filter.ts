@@ -2,7 +2,7 @@ import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
 import { RESEND_DAYS_MAX } from '#lib/services/webhooks/states.ts'
 
 const DAY_MS = 86_400_000
-/** Time a page may stay open before its first day is too old to resend. */
+/** Margin below the maximum age, so that a page open for an hour still sends a valid request. */
 const LEEWAY_MS = 3_600_000
 
 export type ResendFilter = Pick<DeliveriesQuery, 'type' | 'endpoint_id' | 'reference'> & {
@@ -11,7 +11,9 @@ export type ResendFilter = Pick<DeliveriesQuery, 'type' | 'endpoint_id' | 'refer
   status: 'exhausted' | 'stopped'
 }
 
-/** Returns the failed deliveries of a list that can still be resent; null if it shows none. */
+/**
+ * Returns the filter of a list's failed deliveries that can still be resent; null if none can be.
+ */
 export function resendFilterOf(query: DeliveriesQuery, now = Date.now()): ResendFilter | null {
   const { type, endpoint_id, reference, status = 'exhausted', created_from, created_to: to } = query
   if (status !== 'exhausted' && status !== 'stopped') return null

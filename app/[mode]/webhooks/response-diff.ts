@@ -15,7 +15,9 @@ export function diffResponses(before: string, after: string): DiffLine[] {
   return lines.some(({ sign }) => sign !== ' ') ? lines : []
 }
 
-/** Longest common subsequence: [i][j] is its length for the lines from i and from j on. */
+/**
+ * At [i][j]: length of the longest common subsequence of the old lines from i and the new from j.
+ */
 function commonLengths(old: string[], now: string[]): number[][] {
   const lengths = Array.from({ length: old.length + 1 }, () => Array(now.length + 1).fill(0))
   for (let i = old.length - 1; i >= 0; i--) {

@@ -30,7 +30,7 @@ interface WithdrawalListProps {
   initialData: ListPage<WithdrawalRow>
 }
 
-/** The withdrawals that match the filters, refetched while one of them is pending. */
+/** Lists the withdrawals that match the filters. Refetches while a listed withdrawal is pending. */
 export function WithdrawalList({ path, initialData }: WithdrawalListProps) {
   const filters = useFilters()
   const { data, error } = useLivePage(path, initialData, REFRESH_MS)

@@ -60,7 +60,7 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
 
 const withdrawalsQuery = listQuery(WITHDRAWAL_STATUSES)
 
-/** Returns the filters of the address as API parameters; drops those the API would refuse. */
+/** Returns the filters of the URL as API parameters, without values that the API would refuse. */
 function readApiParams(search: SearchParams, timeZone: string): Record<string, string> {
   const { from, to } = readSpan(search, timeZone)
   const params = {

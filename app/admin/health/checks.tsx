@@ -84,7 +84,7 @@ function LevelChip({ level }: { level: Level }) {
 
 const SIZES = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
 
-/** Formats figures by the unit suffix of their name: _s, _ms, _bytes. */
+/** Returns a formatter of figures, by the unit suffix of their names: `_s`, `_ms`, `_bytes`. */
 function useFigures() {
   const locale = useLocale()
   const { inWords } = useDurations()

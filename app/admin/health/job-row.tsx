@@ -74,7 +74,7 @@ export function JobRow({ job, isBusy, onRun }: JobRowProps) {
   )
 }
 
-/** Translates the result of the last attempt; a bank's own message is quoted. */
+/** Translates the result of the last attempt. Quotes the bank's message unchanged. */
 function useLastProblem({ problem_code: code, problem_params }: StuckJob): string | null {
   const t = useTranslations('health')
   const { meaning } = useDeliveryProblem()

@@ -9,10 +9,10 @@ import { buttonClass } from '#components/ui/button.tsx'
 interface InvitationProps {
   secret: string
   email: string
-  /** True: joins an account; false: opens one. */
+  /** Whether the invitation is to an existing account; otherwise it allows opening an account. */
   hasAccount: boolean
   signedInEmail: string | null
-  /** The invited e-mail already belongs to a user. */
+  /** Whether the invited e-mail already belongs to a user. */
   isKnown: boolean
 }
 

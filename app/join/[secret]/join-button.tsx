@@ -6,7 +6,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { anonymousApi, enterAccount } from '#components/join/enter.ts'
 import { Button } from '#components/ui/button.tsx'
 
-/** For users signed in with the invited e-mail: they only confirm. */
+/** Accepts the invitation, for users who are signed in with the invited e-mail. */
 export function JoinButton({ secret }: { secret: string }) {
   const t = useTranslations('join')
   const [isBusy, setBusy] = useState(false)

@@ -12,7 +12,7 @@ import { currentUser } from '#lib/edge/session/gate.ts'
 import { findInvitation, type InvitationDetails } from '#lib/rooms/accounts/people-queries.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
-  // The address contains the secret, so it must not be sent as a referrer.
+  // The URL contains the secret, so it must not be sent as a referrer.
   return { title: (await getTranslations('join'))('title'), referrer: 'no-referrer' }
 }
 
@@ -71,7 +71,7 @@ function InvitationPage({
 
 type EndReason = Exclude<InvitationDetails['state'], 'open'> | 'unknown' | 'closed'
 
-/** Shows only why the invitation ended; its other details stay private. */
+/** Shows why the invitation ended, without any other detail of the invitation. */
 function EndedInvitation({ reason }: { reason: EndReason }) {
   const t = useTranslations('join')
   return (

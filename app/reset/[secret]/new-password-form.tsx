@@ -32,7 +32,7 @@ export function NewPasswordForm({ secret, email }: NewPasswordFormProps) {
         <CircleCheck size={22} strokeWidth={1.8} aria-hidden className="text-ok" />
         <p className="mt-3 font-semibold">{t('done')}</p>
         <p className="mt-1.5 mb-5 text-muted text-small">{t('doneText')}</p>
-        {/* Full page load: the secret in this address is used up. */}
+        {/* Full page load, to leave the URL whose secret has been used. */}
         <a href="/login" className={`${buttonClass('primary')} h-11 w-full`}>
           {t('signIn')}
         </a>

@@ -11,7 +11,7 @@ import { findResetEmail } from '#lib/services/people/reset.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   const title = (await getTranslations('reset'))('chooseTitle')
-  // The address works like a password, so it must not be sent as a referrer.
+  // The URL contains the secret, so it must not be sent as a referrer.
   return { title, referrer: 'no-referrer' }
 }
 

@@ -9,14 +9,14 @@ import { useApi } from '#components/nav/api-provider.tsx'
 import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
 
 const POLL_FAST_MS = 2_000
-/** Poll interval after a charge expired or failed: the bank may still report its payment. */
+/** Poll interval after a charge expired or failed: the bank may still report a payment. */
 const POLL_SLOW_MS = 15_000
-/** Polls fast while the next webhook attempt is due within this time. */
+/** A webhook attempt that is due within this time makes the page poll fast. */
 const DUE_SOON_MS = 30_000
 
 interface LiveChargeValue {
   timeline: ChargeTimelineData
-  /** The status has changed since the page was opened. */
+  /** Whether the status has changed since the page was opened. */
   hasStatusChanged: boolean
   refresh: () => void
 }
@@ -81,7 +81,7 @@ function Announcement({ timeline, hasStatusChanged }: Omit<LiveChargeValue, 'ref
   )
 }
 
-/** Returns the poll interval; false: nothing can change any more. */
+/** Returns the poll interval; false for a paid charge without a pending refund or due attempt. */
 function pollIntervalOf({ charge, refunds, steps }: ChargeTimelineData): number | false {
   const isDueSoon = (at: string | null) => at === null || Date.parse(at) < Date.now() + DUE_SOON_MS
   const isChangeExpected =

@@ -11,7 +11,7 @@ import { writeToClipboard } from '#components/ui/copy.tsx'
 import { Fact } from '#components/ui/facts.tsx'
 import { formatTaxId } from '#lib/base/pix/tax-id.ts'
 
-/** Ids to find the charge in other systems; the payment's id exists once it is paid. */
+/** Ids of the charge in other systems. The end-to-end id exists only after the payment. */
 export function Identifiers() {
   const t = useTranslations('charge')
   const { id, external_id, end_to_end_id } = useLiveCharge().timeline.charge
@@ -62,7 +62,9 @@ function CopyValue({ name, value }: CopyValueProps) {
   )
 }
 
-/** Masked until a member with the permission reveals it; the server audits each reveal. */
+/**
+ * The payer's document, masked until a permitted member reveals it. The server audits each reveal.
+ */
 export function PayerDocument() {
   const t = useTranslations('charge')
   const problemText = useProblemText()

@@ -22,7 +22,7 @@ interface PageProps {
   params: Promise<{ mode: string; id: string }>
 }
 
-/** Cached: the title and the page both read it. */
+/** Cached per request, because the metadata and the page both read the timeline. */
 const findTimeline = cache(async (accountId: string, mode: Mode, id: string) =>
   readChargeTimeline(accountId, mode, decodeURIComponent(id)).catch(error => {
     if (isTrocoError(error)) return notFound()
@@ -87,12 +87,14 @@ export default async function ChargePage({ params }: PageProps) {
   )
 }
 
-/** Minimum size in CSS pixels that a camera reads well from a screen. */
+/** Size in CSS pixels: cameras read smaller codes badly from a screen. */
 const SIZE_MIN = 240
-/** Quiet zone around the QR code that the standard requires, in modules. */
+/** Margin around the QR code in modules, as ISO/IEC 18004 requires. */
 const QUIET_ZONE = 4
 
-/** Rendered on the server, dark on white in both themes: cameras cannot read it otherwise. */
+/**
+ * Rendered on the server. Dark on white in both themes: some cameras cannot read inverted codes.
+ */
 function ChargeQr({ code }: { code: string }) {
   const t = useTranslations('charge')
   return (

@@ -10,7 +10,7 @@ import { moneyText } from '#components/format/format.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 
-/** Shows the QR code while the charge can be paid, then its outcome. */
+/** Shows the QR code while the charge is pending, then the outcome. */
 export function PayPanel({ qr }: { qr: ReactNode }) {
   const { status } = useLiveCharge().timeline.charge
   return (
@@ -65,7 +65,9 @@ const STATUS_STYLES: Record<FinalStatus, { icon: LucideIcon; tone: string }> = {
   failed: { icon: X, tone: 'bg-bad-soft text-bad' },
 }
 
-/** Has the size of the QR code it replaces, so that the layout does not shift. */
+/**
+ * Fades in at the size of the QR code that the outcome replaces, so that the layout does not shift.
+ */
 const OUTCOME_TRANSITION =
   'aspect-square transition-[opacity,scale] duration-200 starting:scale-95 starting:opacity-0 motion-reduce:transition-none'
 
@@ -97,7 +99,7 @@ function ChargeOutcome({ status }: { status: FinalStatus }) {
   )
 }
 
-/** Remaining time by the second; screen readers do not announce each change. */
+/** Remaining time, updated every second; screen readers do not announce the updates. */
 function Countdown({ until }: { until: string }) {
   const t = useTranslations('charge')
   const secondsLeft = Math.floor(useSecondsTo(until))

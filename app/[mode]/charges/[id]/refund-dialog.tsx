@@ -77,7 +77,7 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** Returns zero (invalid) for an amount above the refundable one, or for no amount. */
+/** Returns zero, which is invalid, if the amount is missing or above `max`. */
 function zeroIfInvalid(amount: number | null, max: number): number {
   return amount !== null && amount <= max ? amount : 0
 }

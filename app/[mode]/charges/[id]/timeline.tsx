@@ -29,7 +29,7 @@ export function ChargeTimeline() {
       <Timeline label={t('charge.timeline')}>
         {steps.map((step, nth) => (
           <ChargeTimelineStep
-            // biome-ignore lint/suspicious/noArrayIndexKey: steps have no id, and grow at the end
+            // biome-ignore lint/suspicious/noArrayIndexKey: steps have no id and are only appended
             key={`${step.what} ${step.at} ${nth}`}
             step={step}
             created={charge.created_at}

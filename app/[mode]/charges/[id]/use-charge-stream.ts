@@ -3,7 +3,7 @@
 import { useEffect, useRef } from 'react'
 import { useApi } from '#components/nav/api-provider.tsx'
 
-/** Delay before the stream opens: many visits end earlier. Until then the page polls. */
+/** Delay before opening the stream, because many visits are shorter. Until then the page polls. */
 const OPEN_AFTER_MS = 2_000
 /** Delay after a refused or broken stream; meanwhile the page polls. */
 const RETRY_AFTER_MS = 20_000
@@ -53,7 +53,7 @@ export function useChargeStream({
 
 type OpenStream = ReturnType<typeof useApi>['open']
 
-/** Reads the stream until it ends. Returns true when the server closed it normally. */
+/** Reads the stream until it ends. Returns whether the server closed it normally. */
 async function readStream(
   open: OpenStream,
   path: string,

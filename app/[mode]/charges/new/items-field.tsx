@@ -14,7 +14,7 @@ interface ItemsFieldProps {
   problem: string | null
 }
 
-/** Items of the charge. Their sum is shown, but may differ from the amount. */
+/** Items of the charge. Shows their sum, which may differ from the amount. */
 export function ItemsField({ amountText, onRowsChange, problem }: ItemsFieldProps) {
   const t = useTranslations('newCharge')
   const locale = useLocale()

@@ -9,7 +9,7 @@ interface MetadataFieldProps {
   problem: string | null
 }
 
-/** Keys and values that the merchant wants to find on the charge again. */
+/** The merchant's own keys and values, stored with the charge. */
 export function MetadataField({ onRowsChange, problem }: MetadataFieldProps) {
   const t = useTranslations('newCharge')
   const { ids, add, remove } = useRows(onRowsChange)

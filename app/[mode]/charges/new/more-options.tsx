@@ -18,13 +18,13 @@ const OPTIONAL_FIELDS = ['external_id', 'expires_in', 'webhook_url', 'items', 'm
 interface MoreOptionsProps {
   expiresIn: number
   problemFor: ProblemFor
-  /** The reference belongs to another charge. */
+  /** Whether the reference already belongs to another charge. */
   isReferenceTaken: boolean
   problems: Record<string, unknown>
   children: ReactNode
 }
 
-/** Optional fields, collapsed until opened or invalid. */
+/** Optional fields, collapsed until the user opens them or one is invalid. */
 export function MoreOptions({
   expiresIn,
   problemFor,
@@ -100,7 +100,7 @@ interface ExpiryFieldProps {
   problem: string | null
 }
 
-/** Lifetime of the charge: a common one, the account's default, or a custom one. */
+/** Time until the charge expires: a preset, the account's default, or a custom value. */
 function ExpiryField({ expiresIn, problem }: ExpiryFieldProps) {
   const t = useTranslations('newCharge')
   const [isCustom, setCustom] = useState(false)

@@ -1,10 +1,10 @@
 import { parseReais } from '#lib/base/money.ts'
 
-/** Seconds of each unit, in the order of the form. */
+/** Length of each unit in seconds, in the order of the select. */
 export const UNIT_SECONDS = { minutes: 60, hours: 3_600, days: 86_400 } as const
 export type Unit = keyof typeof UNIT_SECONDS
 
-/** Lifetimes offered besides the account's default, in seconds. */
+/** Expiry times offered besides the account's default, in seconds. */
 export const EXPIRY_CHOICES = [900, 3_600, 86_400, 604_800, 2_592_000]
 
 /** Expresses seconds in the largest unit that divides them. */
@@ -14,7 +14,7 @@ export function toLargestUnit(seconds: number): { count: number; unit: Unit | 's
   return found ? { unit: found[0], count: seconds / found[1] } : { unit: 'seconds', count: seconds }
 }
 
-/** Names an input of a row, such as items.1.price. */
+/** Returns the name of an input in a row, such as `items.1.price`. */
 export function rowFieldName(list: 'items' | 'metadata', id: number, part: string): string {
   return `${list}.${id}.${part}`
 }
@@ -64,7 +64,7 @@ function readItems(text: ReadField, ids: number[]): Record<string, unknown>[] | 
   return items.length > 0 ? items : undefined
 }
 
-/** Returns text, which the schema refuses, when a key occurs twice. */
+/** Returns a string, which the schema refuses, if a key is missing or repeated. */
 function readMetadata(text: ReadField, ids: number[]): Record<string, string> | string | undefined {
   const entries = ids.flatMap(id => {
     const [key, value] = ['key', 'value'].map(part => text(rowFieldName('metadata', id, part)))
@@ -76,7 +76,7 @@ function readMetadata(text: ReadField, ids: number[]): Record<string, string> | 
   return Object.fromEntries(entries)
 }
 
-/** Sums the items in cents; null when none has a valid price. */
+/** Returns the sum of the items in cents; null if no item has a valid price. */
 export function sumItems(data: FormData, ids: number[]): number | null {
   const parts = ids.flatMap(id => {
     const price = parseReais(String(data.get(rowFieldName('items', id, 'price')) ?? ''))

@@ -26,7 +26,7 @@ interface NewChargeFormProps {
   expiresIn: number
 }
 
-/** Validates with the schema of the API; the input is preserved when a request fails. */
+/** Validates with the API's schema. Preserves the input if the request fails. */
 export function NewChargeForm({ expiresIn }: NewChargeFormProps) {
   const t = useTranslations()
   const api = useApi()

@@ -5,7 +5,7 @@ import { type ComponentProps, type MouseEvent, useRef, useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 
 interface RowInputProps extends ComponentProps<'input'> {
-  /** Accessible name: the row and the field. Rows have no room for visible labels. */
+  /** Accessible name: the row and the field. Rows have no space for visible labels. */
   label: string
 }
 
@@ -42,7 +42,7 @@ export function AddRow({ label, onClick }: { label: string; onClick: () => void 
   )
 }
 
-/** Manages rows of a form; stable ids keep the typed values when another row is removed. */
+/** Manages rows of a form. Stable ids preserve the typed values when another row is removed. */
 export function useRows(onRowsChange: (ids: number[]) => void) {
   const [ids, setIds] = useState<number[]>([])
   const lastId = useRef(0)

@@ -12,7 +12,7 @@ import { InvitationLink } from '#components/ui/invitation-link.tsx'
 import { type InvitationRow, invitationRequest } from '#lib/rooms/accounts/schema.ts'
 
 interface InviteDialogProps {
-  /** Invitation to send again; its earlier link stops working. */
+  /** Invitation to send again; the link sent before stops working. */
   invitationToResend?: InvitationRow
   onClose: () => void
   onDone: () => void

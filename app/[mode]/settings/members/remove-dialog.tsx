@@ -13,7 +13,7 @@ interface RemoveDialogProps {
   onDone: () => void
 }
 
-/** Removes a member, or lets one leave. */
+/** Removes another member, or leaves the account. */
 export function RemoveDialog({ action, member, onClose, onDone }: RemoveDialogProps) {
   const t = useTranslations()
   const api = useApi()
@@ -26,7 +26,7 @@ export function RemoveDialog({ action, member, onClose, onDone }: RemoveDialogPr
     try {
       if (action === 'leave') {
         await api.send('POST', '/dashboard/members/leave')
-        // Full page load: the cached data belongs to the account just left.
+        // Full page load, because the cached data belongs to the account just left.
         return location.assign('/')
       }
       await api.send('DELETE', `/dashboard/members/${id}`)

@@ -24,7 +24,7 @@ export function RoleDialog({ member, currentUserId, onClose, onDone }: RoleDialo
     read: data => ({ role: data.get('role') ?? undefined }),
     send: async body => {
       await api.send('PATCH', `/dashboard/members/${id}`, { body })
-      // Changing one's own role ends every session of the user, this one included.
+      // Changing the own role ends every session of the user, including this session.
       if (isMe && body.role !== role) return location.assign('/login')
       onDone()
       onClose()

@@ -18,7 +18,7 @@ export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('security'))('title') }
 }
 
-/** Belongs to the user, not to an account: users without an account see it, too. */
+/** Security settings of the user, also shown to users without an account. */
 export default async function SecurityPage({ params }: { params: Promise<{ mode: string }> }) {
   const mode = requireMode((await params).mode)
   const user = await requireUser()

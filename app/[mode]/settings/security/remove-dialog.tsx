@@ -7,7 +7,7 @@ import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import type { ShownPasskey } from '#lib/services/people/schema.ts'
 
 interface RemoveDialogProps {
-  /** Null: the authenticator app. */
+  /** Passkey to remove; null to remove the authenticator app. */
   passkey: ShownPasskey | null
   isLast: boolean
   onClose: () => void

@@ -12,7 +12,7 @@ interface RenewCodesDialogProps {
   onDone: (codes: string[]) => void
 }
 
-/** New recovery codes require a second factor, however recent the last proof was. */
+/** Requires a second factor even after a recent proof: recovery codes replace the second factor. */
 export function RenewCodesDialog({ methods, onClose, onDone }: RenewCodesDialogProps) {
   const t = useTranslations('factor')
   const api = useApi()

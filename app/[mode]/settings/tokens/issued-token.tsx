@@ -15,7 +15,7 @@ interface IssuedTokenProps {
   children: ReactNode
 }
 
-/** Shows a new token in full, only once. */
+/** Shows a new token in full. The server never returns it again. */
 export function IssuedToken({ issued, origin, children }: IssuedTokenProps) {
   const t = useTranslations('tokens')
   const { token } = issued
@@ -72,7 +72,7 @@ const READ_PATHS: [Permission, string][] = [
 const CHARGE_BODY =
   '{"amount":1500,"client_name":"Ana Rocha","client_email":"ana@example.com","client_doc":"529.982.247-25"}'
 
-/** Returns an example command that this token may run and that does no harm. */
+/** Returns an example command that the token may run: a read, else creating a charge, else null. */
 function exampleCommand(token: string, permissions: Permission[], origin: string): string | null {
   const header = `-H "Authorization: Bearer ${token}"`
   const read = READ_PATHS.find(([name]) => permissions.includes(name))

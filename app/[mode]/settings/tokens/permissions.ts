@@ -4,7 +4,7 @@ type MessageKey<Name extends string> = Name extends `${infer Resource}:${infer A
   ? `${Resource}_${Action}`
   : never
 
-/** Returns the message key of a permission: keys cannot contain a colon. */
+/** Returns the message key of a permission. Message keys contain no colon. */
 export function messageKeyOf<Name extends Permission>(name: Name): MessageKey<Name> {
   return name.replace(':', '_') as MessageKey<Name>
 }

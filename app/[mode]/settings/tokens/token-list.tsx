@@ -23,7 +23,7 @@ const RotateDialog = dynamic(() =>
 
 interface TokenListProps {
   tokens: Token[]
-  /** Origin of the API, for the example beside a new token. */
+  /** Origin of the API, for the example command shown with a new token. */
   origin: string
 }
 

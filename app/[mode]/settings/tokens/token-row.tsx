@@ -11,6 +11,7 @@ interface TokenRowProps {
   token: Token
   /** Absent for members who may only read. */
   onRevoke?: () => void
+  /** Absent for members who may only read. */
   onRotate?: () => void
 }
 

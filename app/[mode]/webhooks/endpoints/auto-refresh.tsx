@@ -4,7 +4,7 @@ import { useRouter } from 'next/navigation'
 import { useEffect } from 'react'
 
 const REFRESH_MS = 15_000
-/** Refreshing stops after this time without input: each refresh extends the session. */
+/** Time without input after which refreshing stops, because each refresh extends the session. */
 const IDLE_MAX_MS = 5 * 60_000
 const INPUT_EVENTS = ['pointermove', 'pointerdown', 'keydown', 'scroll'] as const
 

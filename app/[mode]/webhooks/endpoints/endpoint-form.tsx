@@ -19,7 +19,7 @@ const ENDPOINTS_PATH = '/dashboard/webhooks/endpoints'
 interface EndpointFormProps {
   /** The endpoint to edit; absent to create one. */
   endpoint?: Endpoint
-  /** Whether this installation allows webhooks to the machine it runs on. */
+  /** Whether webhooks may be sent to loopback addresses. */
   isLoopbackAllowed: boolean
 }
 

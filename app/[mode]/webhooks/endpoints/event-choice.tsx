@@ -16,11 +16,11 @@ interface EventChoiceProps {
 
 const BOX = 'mt-0.5 size-[18px] shrink-0 accent-accent'
 
-/** Chooses the events an endpoint receives: all, or some of each kind. */
+/** Selects the event types that an endpoint receives. */
 export function EventChoice({ chosen: initialChoice, problem: formProblem }: EventChoiceProps) {
   const t = useTranslations('endpoints')
   const [chosen, setChosen] = useState(new Set(initialChoice))
-  // Disappears with the first choice: on submit it would move the button before the click ends.
+  // Hidden at the first choice. If hidden on submit, the button would move before the click ends.
   const problem = chosen.size === 0 ? formProblem : undefined
   const isAll = chosen.size === EVENT_TYPES.length
   function toggle(type: EventType) {

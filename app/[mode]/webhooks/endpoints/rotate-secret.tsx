@@ -15,7 +15,7 @@ import type { ShownSecret } from '#lib/services/webhooks/schema.ts'
 interface RotateSecretProps {
   /** Route that rotates the secret. */
   path: string
-  /** Route that reveals the active secret, where it may be shown more than once. */
+  /** Route that reveals the active secret; absent for secrets that are shown only once. */
   revealPath?: string
 }
 

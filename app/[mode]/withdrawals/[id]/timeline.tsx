@@ -20,7 +20,9 @@ import type { Tone } from '#components/ui/chip.tsx'
 import { Timeline, TimelineStep } from '#components/ui/timeline.tsx'
 import type { WithdrawalStep, WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
 
-/** Past steps, oldest first; a pending withdrawal ends with what it waits for. */
+/**
+ * Past steps, oldest first; for a pending withdrawal, a last step shows that the bank must decide.
+ */
 export function WithdrawalTimeline({ timeline }: { timeline: WithdrawalTimelineData }) {
   const t = useTranslations('withdrawal')
   const { withdrawal, steps } = timeline

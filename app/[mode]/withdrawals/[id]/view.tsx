@@ -17,7 +17,7 @@ import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
 import type { WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
 
 const POLL_FAST_MS = 1_500
-/** Poll interval after the outcome, until its webhook is delivered. */
+/** Poll interval after the outcome, until the webhook is delivered. */
 const POLL_SLOW_MS = 5_000
 const POLLS_MAX = 24
 

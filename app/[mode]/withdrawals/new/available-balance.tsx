@@ -5,7 +5,7 @@ import { Notice } from '#components/ui/notice.tsx'
 
 interface AvailableBalanceProps {
   balance: number
-  /** Amount to withdraw; null while it is invalid. */
+  /** Amount to withdraw; null if the input is invalid. */
   amount: number | null
 }
 

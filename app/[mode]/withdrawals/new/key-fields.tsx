@@ -19,7 +19,7 @@ interface KeyFieldsProps {
   isTypeMissing: boolean
 }
 
-/** The key and its type: inferred while typing, and always editable. */
+/** Fields of the PIX key and its type. The type is inferred while typing and can be changed. */
 export function KeyFields({ mode, problems, isTypeMissing }: KeyFieldsProps) {
   const t = useTranslations()
   const [key, setKey] = useState('')
@@ -94,7 +94,10 @@ function useKeyProblem(
   return t(`withdrawalRequest.keyProblem.${read.reason}`)
 }
 
-/** Eleven digits that are both a valid CPF and a mobile phone: a wrong guess pays a stranger. */
+/**
+ * Returns whether 11 digits are both a valid CPF and a mobile number. A wrong guess would pay a
+ * stranger.
+ */
 export function isAmbiguousKey(key: string): boolean {
   const read = inferPixKeyType(key, 'dict')
   return !read.ok && read.reason === 'ambiguous'

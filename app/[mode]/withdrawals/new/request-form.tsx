@@ -23,7 +23,7 @@ interface RequestFormProps {
   available: number
 }
 
-/** Requests a withdrawal in two steps: the fields, then a review of what the bank will receive. */
+/** Requests a withdrawal in two steps: the fields, then a review of the order. */
 export function RequestForm({ mode, available }: RequestFormProps) {
   const t = useTranslations('withdrawalRequest')
   const api = useApi()
@@ -63,7 +63,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
     if (isAmbiguous) return focusField('pix_key_type')
     setReviewed(body)
   }
-  /** The fields stay mounted while hidden, so that their values are not lost. */
+  /** Shows the fields again. They stay mounted while hidden, so that their values are not lost. */
   function returnToField(name: string) {
     flushSync(() => setReviewed(null))
     focusField(name)

@@ -18,12 +18,13 @@ const ReasonDialog = dynamic(() =>
 
 interface FindChargeProps {
   accountId: string
-  /** The charge id in the page's address; `charge` is the result. */
+  /** Charge id from the URL; may be empty. */
   chargeId: string
+  /** The charge with this id; null if there is none. */
   charge: MaskedCharge | null
 }
 
-/** Finds a charge by id for a support request: the only place where operators see payer data. */
+/** Finds a charge by id, for a support request. Only here can operators see payer data. */
 export function FindCharge({ accountId, chargeId, charge }: FindChargeProps) {
   const t = useTranslations('adminAccount')
   const { set, isPending } = useFilters()

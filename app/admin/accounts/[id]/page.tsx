@@ -35,7 +35,7 @@ interface AccountPageProps {
   searchParams: Promise<SearchParams>
 }
 
-/** Cached: the title and the page both read it. */
+/** Cached per request, because the metadata and the page both read the account. */
 const findAccount = cache(async (id: string) => (await readAccount(id)) ?? notFound())
 
 export async function generateMetadata({ params }: AccountPageProps): Promise<Metadata> {

@@ -10,7 +10,7 @@ type Context = { params: Promise<{ nextauth: string[] }> }
 
 async function respond(request: NextRequest, context: Context): Promise<Response> {
   const [action] = (await context.params).nextauth
-  // next-auth lets anyone write to the server's log through this route, and throws on some texts.
+  // next-auth's `_log` route lets anyone write to the server's log, and throws on some texts.
   if (action === '_log') return new Response(null, { status: 404 })
   const location = failedSignInPath(request.nextUrl?.searchParams.get('error'))
   if (action === 'error') return new Response(null, { status: 302, headers: { location } })

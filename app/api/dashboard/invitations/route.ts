@@ -12,7 +12,7 @@ export const POST = endpoint({
   body: invitationRequest,
   response: InvitationCreated,
   errorCodes: ['member_already', 'limit_reached'],
-  // A retry gets no link: only a hash of its secret is stored.
+  // A retry gets no link, because only a hash of the link's secret is stored.
   idempotency: { retentionS: 86_400, rebuild: async (_call, id) => ({ data: { id, link: null } }) },
   async handle({ account, body, userId, once }) {
     const { id, path } = await inviteMember(account.id, body, requireActor(userId), once)

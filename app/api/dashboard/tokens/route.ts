@@ -21,7 +21,7 @@ export const POST = endpoint({
   body: tokenRequest,
   response: TokenIssued,
   errorCodes: ['limit_reached'],
-  // A retry gets no token: only its HMAC is stored.
+  // A retry gets no token, because only the HMAC of the token is stored.
   idempotency: {
     retentionS: 86_400,
     rebuild: async ({ account, mode }, id) => ({ data: await readIssuedToken(account, mode, id) }),

@@ -10,7 +10,8 @@ export const POST = userEndpoint({
   response: z.object({ data: z.object({}) }),
   errorCodes: ['too_many_requests'],
   async handle({ user, body }) {
-    // The current password is sufficient proof if it alone signs in; OpenID users may not have one.
+    // Requires a recent proof, unless the current password (checked by changePassword) is the only
+    // factor. OpenID users may have no password.
     if (user.hasSecondFactor || !(await hasPassword(user.id))) requireProof(user, null)
     await changePassword(user, body)
     return { data: {} }

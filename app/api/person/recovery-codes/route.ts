@@ -5,7 +5,7 @@ import { verifyFactorProof } from '#lib/services/people/verify-proof.ts'
 import { FactorAdded } from '#lib/services/people/wire.ts'
 
 export const POST = userEndpoint({
-  // An earlier proof is not accepted: these codes alone pass the second factor.
+  // An earlier proof is not accepted: recovery codes replace the second factor.
   summary: 'Replace the recovery codes, confirmed with a second factor',
   body: factorProof,
   response: FactorAdded,

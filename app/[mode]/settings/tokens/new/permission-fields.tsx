@@ -7,7 +7,7 @@ import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 
 const NAMES = ['all', 'charges', 'read'] as const
 
-/** All are checked at first: a token created without a choice has every permission. */
+/** Selects all permissions at first, so that a token created unchanged has every permission. */
 export function PermissionFields({ isWrong }: { isWrong: boolean }) {
   const t = useTranslations('tokens')
   const [selected, setSelected] = useState<readonly Permission[]>(PERMISSIONS)

@@ -30,7 +30,7 @@ export function TokenForm({ origin }: { origin: string }) {
         '/dashboard/tokens',
         request,
       )
-      // The list must be read again when the user returns to it.
+      // The cached list does not contain the new token.
       queryClient.removeQueries({ queryKey: ['tokens'] })
       setIssued(response.data)
     },
@@ -83,14 +83,14 @@ function readFields(data: FormData) {
     name: String(data.get('name')).trim() || undefined,
     permissions: data.getAll('permissions'),
     expires_in_days: isDate || expiry === 'never' ? undefined : Number(expiry),
-    // An empty date is an error; without the field the token would never expire.
+    // An empty date is sent, and refused; an absent date would mean that the token never expires.
     expires_on: isDate ? String(data.get('expires_on') ?? '') : undefined,
   }
 }
 
 const EXPIRY_CHOICES = ['never', '30', '90', '365', 'date'] as const
 
-/** Lifetime of a token: a common span, or a last day. */
+/** Expiry of a token: never, after a preset number of days, or on a chosen date. */
 function ExpiryFields({ isWrong }: { isWrong: boolean }) {
   const t = useTranslations('tokens')
   const [expiry, setExpiry] = useState<string>('never')

@@ -13,7 +13,7 @@ import type { Endpoint } from '#lib/services/webhooks/schema.ts'
 
 interface EndpointActionsProps {
   endpoint: Endpoint
-  /** Deliveries waiting while the endpoint is disabled. */
+  /** Number of deliveries that wait because the endpoint is disabled. */
   missed: number
 }
 

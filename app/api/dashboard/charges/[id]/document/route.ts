@@ -9,7 +9,8 @@ export const POST = endpoint({
   requiresProof: true,
   response: DocumentRead,
   errorCodes: ['transaction_not_found'],
-  // Only long enough to retry a lost response: the stored response contains the document.
+  // One minute, to retry after a lost response. Not longer: the stored response contains the
+  // document.
   idempotency: { retentionS: 60 },
   async handle({ account, mode, params: { id = '' }, userId }) {
     const document = await revealDocument({ accountId: account.id, mode, id }, requireActor(userId))

@@ -12,7 +12,7 @@ export const POST = endpoint({
   body: rotateRequest,
   response: TokenIssued,
   errorCodes: ['token_not_found', 'token_ended'],
-  // A retry gets no token: only its HMAC is stored.
+  // A retry gets no token, because only the HMAC of the token is stored.
   idempotency: {
     retentionS: 86_400,
     rebuild: async ({ account, mode }, id) => ({ data: await readIssuedToken(account, mode, id) }),
