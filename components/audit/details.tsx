@@ -108,7 +108,7 @@ function FilterButton({ onPress, children }: { onPress: () => void; children: Re
   )
 }
 
-/** Returns the page that shows the target of an action; null: it has none. */
+/** Returns the path of the page that shows the target of an action; null if there is none. */
 function targetPathOf(line: AuditLine, currentMode: Mode, isStaff: boolean): string | null {
   const { action, account, target, before, after } = line
   const group = action.split('.')[0]

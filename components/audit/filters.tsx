@@ -18,7 +18,7 @@ const EXACT_FILTERS = {
 } as const
 type ExactFilter = keyof typeof EXACT_FILTERS
 
-/** Clears every filter of the list. */
+/** Changes that clear every filter of the list. */
 export const CLEARED_FILTERS = Object.fromEntries(
   [...Object.keys(EXACT_FILTERS), 'action', 'q', 'period', 'from', 'to'].map(name => [name, null]),
 )

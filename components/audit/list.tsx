@@ -18,7 +18,7 @@ import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 interface AuditListProps {
   isStaff: boolean
-  /** Filters from the page's address, named as the API expects them. */
+  /** API parameters, read from the URL of the page. */
   apiParams: Record<string, string>
   isFiltered: boolean
   initialData: ListPage<AuditLine>

@@ -2,7 +2,7 @@ import { useTranslations } from 'next-intl'
 import { actionMessageKey } from '#lib/base/audit/actions.ts'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
 
-/** Translates an action; one recorded by another version is shown by its code. */
+/** Translates an action. An unknown action, recorded by another version, is shown as its code. */
 export function useActionText(): (action: string) => string {
   const t = useTranslations('auditAction')
   return action => {

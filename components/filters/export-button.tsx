@@ -95,7 +95,7 @@ async function receiveExport(
     .getReader()
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
     const text: string = (end ?? '') + read.value
-    // Only the closing line begins with EXPORT_END; a possible one is held back until the end.
+    // Text from EXPORT_END on may be the closing line, so it is withheld until the next chunk.
     const at = text.lastIndexOf(EXPORT_END)
     const isEnd = at >= 0 && /^\d*$/.test(text.slice(at + 1))
     const body = isEnd ? text.slice(0, at) : text

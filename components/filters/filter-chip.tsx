@@ -88,7 +88,9 @@ interface ClearOnlyFilterProps {
   onClear: () => void
 }
 
-/** A filter set elsewhere, such as by a link; its chip can only clear it. */
+/**
+ * Chip of a filter that is set elsewhere, such as by a link. The chip can only clear the filter.
+ */
 export function ClearOnlyFilter({ label, value, onClear }: ClearOnlyFilterProps) {
   const t = useTranslations('ui')
   return (

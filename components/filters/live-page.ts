@@ -8,7 +8,7 @@ export interface ListPage<Row> {
   next_cursor: string | null
 }
 
-/** Returns one page of a list, refetched every `everyMs` while one of its rows is pending. */
+/** Reads one page of a list. Refetches at the given interval while a row is pending. */
 export function useLivePage<Row extends { status: string }>(
   path: string,
   initialData: ListPage<Row>,

@@ -15,7 +15,7 @@ export function SearchFilter({ label, value, onSearch }: SearchFilterProps) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => () => clearTimeout(timer.current), [])
-  // Back and forward change the address without changing the input's value.
+  // The browser's back and forward change the URL, but not the value of the input.
   useEffect(() => {
     if (input.current && document.activeElement !== input.current) input.current.value = value
   }, [value])

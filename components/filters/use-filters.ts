@@ -3,7 +3,7 @@
 import { usePathname, useRouter, useSearchParams } from 'next/navigation'
 import { useTransition } from 'react'
 
-/** Reads and sets the filters of a list, which live in the address so that it can be shared. */
+/** Reads and sets the filters of a list. The URL contains them, so that it can be shared. */
 export function useFilters() {
   const router = useRouter()
   const path = usePathname()
@@ -11,7 +11,7 @@ export function useFilters() {
   const [isPending, startTransition] = useTransition()
   function set(changes: Record<string, string | null>, replaces = false) {
     const next = new URLSearchParams(searchParams)
-    // Changed filters start at their first page.
+    // A changed filter starts at the first page.
     next.delete('cursor')
     for (const [name, value] of Object.entries(changes)) {
       if (value) next.set(name, value)

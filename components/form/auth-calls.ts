@@ -1,14 +1,15 @@
 import type { Factor } from '#lib/services/people/schema.ts'
 
-/** Second factor still required after the correct password. */
+/** Second factor that is still required after the correct password. */
 export interface PendingSecondStep {
   challenge: string
   methods: Factor[]
 }
 
 /**
- * wrong: no such e-mail and password, or unknown passkey. wrong_code: another attempt is allowed.
- * challenge_ended: expired, or too many attempts. cookies: the browser stored none of Troco's.
+ * wrong: wrong e-mail or password, or unknown passkey. wrong_code: another attempt is allowed.
+ * challenge_ended: expired, or too many attempts. cookies: the browser stored no cookie, or opened
+ * Troco at another origin.
  */
 export type SignInOutcome =
   | 'ok'
@@ -19,7 +20,10 @@ export type SignInOutcome =
   | 'cookies'
   | 'failed'
 
-/** Signs in with an HTTP-only session cookie. Returns a Step if a second factor is required. */
+/**
+ * Signs in; the server sets an HTTP-only session cookie. Returns a PendingSecondStep if a second
+ * factor is required.
+ */
 export async function signIn(
   fields: Record<string, string>,
 ): Promise<SignInOutcome | PendingSecondStep> {
@@ -42,7 +46,7 @@ export async function signIn(
   }
 }
 
-/** Signs in with a passkey; null when the user cancels. */
+/** Signs in with a passkey. Returns null if the user cancels. */
 export async function signInWithPasskey(
   step: PendingSecondStep | null,
 ): Promise<SignInOutcome | PendingSecondStep | null> {
@@ -62,7 +66,7 @@ export async function signInWithPasskey(
   }
 }
 
-/** Returns the sign-in address of the provider; null if it could not be reached. */
+/** Returns the provider's sign-in URL; null if the provider is unreachable. */
 export async function fetchProviderUrl(provider: string, next: string): Promise<string | null> {
   try {
     const response = await post(`/api/auth/signin/${provider}`, { callbackUrl: next })

@@ -29,7 +29,7 @@ export interface Form {
   }
 }
 
-/** Validates a form as it is filled in, sends it once, and shows server errors at their fields. */
+/** Validates a form while it is filled in, sends it once, and shows server errors at the fields. */
 export function useForm<Wire>({ schema, read, send }: FormOptions<Wire>): Form {
   const [problems, setProblems] = useState<Form['problems']>({})
   const [failure, setFailure] = useState<unknown>(null)
@@ -60,7 +60,7 @@ export function useForm<Wire>({ schema, read, send }: FormOptions<Wire>): Form {
 
   function onBlur(event: FocusEvent<HTMLFormElement>) {
     const { name: whole, value } = event.target as unknown as HTMLInputElement
-    // Inputs of rows are named after their list, such as items.1.price.
+    // The name of an input in a row begins with its list: `items.1.price`.
     const name = whole?.split('.')[0]
     if (!name || (value === '' && !problems[name])) return
     // Removing a message here would move the button before the click ends; submitting validates.
@@ -77,7 +77,7 @@ export function useForm<Wire>({ schema, read, send }: FormOptions<Wire>): Form {
   return { problems, failure, isBusy, props: { noValidate: true, onSubmit, onBlur, onInput } }
 }
 
-/** Props of a form that edits stored values: submits only after a change, and reports each edit. */
+/** Returns props of a form that edits stored values: submits only if changed, reports each edit. */
 export function editFormProps(
   { props }: Form,
   isUnchanged: boolean,
@@ -110,7 +110,7 @@ function validate<Wire>(schema: ZodType<Wire>, input: unknown): Validation<Wire>
   return { ok: false, problems }
 }
 
-/** Returns the invalid fields of the response that exist in this form. */
+/** Returns the fields that the response reports as invalid and that this form contains. */
 function refusedFieldsOf({ fields, code }: ApiError, form: HTMLFormElement): Form['problems'] {
   if (code !== 'invalid_input') return {}
   const here = Object.keys(fields).filter(name => form.elements.namedItem(name))

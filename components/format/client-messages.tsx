@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 
 type Namespace = keyof ReturnType<typeof useMessages>
 
-/** Messages of components/ui and of the frame, which appear on every page. */
+/** Namespaces of components/ui and the frame, which every page uses. */
 const SHARED_NAMESPACES: Namespace[] = [
   'nav',
   'when',

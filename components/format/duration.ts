@@ -20,9 +20,9 @@ interface Durations {
   delay: (seconds: number) => string
   /** The remaining time in its two largest units: 3 min 12 s. */
   remaining: (seconds: number) => string
-  /** A span in its largest unit and the next one, which may be zero: 3 min 0 s. */
+  /** A duration in its largest unit and the next smaller unit, which may be zero: 3 min 0 s. */
   duration: (seconds: number) => string
-  /** A span in words, in the largest unit that fits at least twice: 90 minutes. */
+  /** A duration in words, in the largest unit that it contains at least twice: 90 minutes. */
   inWords: (seconds: number) => string
 }
 

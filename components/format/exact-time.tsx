@@ -13,9 +13,9 @@ const TO_MILLISECOND = {
 } as const
 const DAY = { year: 'numeric', month: 'short', day: 'numeric' } as const
 
-/** Formats of a moment today, and of one on another day. */
+/** Formats by name: the first is for times of today, the second for times of other days. */
 const FORMATS = {
-  /** Below a heading that names the day. */
+  /** Time only, for rows below a heading with the day. */
   minute: [{ timeStyle: 'short' }, { timeStyle: 'short' }],
   second: [{ timeStyle: 'medium' }, { dateStyle: 'short', timeStyle: 'medium' }],
   millisecond: [TO_MILLISECOND, { ...DAY, ...TO_MILLISECOND }],

@@ -32,7 +32,9 @@ export function Money({ cents }: MoneyProps) {
   return <span className="whitespace-nowrap">{moneyText(cents, useLocale())}</span>
 }
 
-/** From R$ 10.000.000 on (10 characters), an amount at full size is wider than a small phone. */
+/**
+ * Maximum length of the integer part at full size: `10.000.000` (10) is wider than a small phone.
+ */
 const LONG_MIN = 9
 
 /** The main amount of a page, in large type; screen readers get it as plain text. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { LOCALES } from '#lib/base/locale.ts'
 
-/** Stands for any key of a namespace: the code computes the key at run time. */
+/** Matches any key of a namespace, for keys that the code computes at run time. */
 const ANY = '*'
 
 type MessageTree = { [key: string]: string | MessageTree }
@@ -42,7 +42,9 @@ test('every message is used', () => {
   expect(unused).toEqual([])
 })
 
-/** Returns keys used as t('a'), t(`a.${b}`), t(b) or t.rich('a'), and as words.a in crash.tsx. */
+/**
+ * Returns patterns of the keys in t('a'), t(`a.${b}`), t(b), t.rich('a'), and words.a of crash.tsx.
+ */
 function usesIn(file: string): RegExp[] {
   const code = readFileSync(file, 'utf8')
   const namespaces = [...code.matchAll(/(?:use|get)Translations\(('\w+')?\)/g)].map(
@@ -50,7 +52,7 @@ function usesIn(file: string): RegExp[] {
   )
   const calls = code.matchAll(/(?:\bt|\bt\.rich|\)\))\(\s*(?:'([\w.]+)'|`([^`]+)`|\w+\))/g)
   const keys = [...calls].map(([, plain, template]) => plain ?? template ?? ANY)
-  // The payer's pages do not use React, so no call names their namespace.
+  // The payer's pages do not use React, so no useTranslations call contains their namespace.
   if (file.startsWith('lib/views/payer/')) namespaces.push('payer.')
   const used = namespaces.flatMap(space => keys.map(key => space + key))
   const crash = [...code.matchAll(/\bwords\.(\w+)/g)].map(([, key]) => `crash.${key}`)

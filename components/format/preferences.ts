@@ -12,7 +12,7 @@ export function storePreference(name: string, value: string): void {
   document.cookie = `${name}=${value}; Path=/; Max-Age=${YEAR_SECONDS}; SameSite=Lax${secure}`
 }
 
-/** Applies the theme here and stores it in the user's profile, for their other devices. */
+/** Applies the theme in this browser and stores it in the user's profile, for other devices. */
 export function setTheme(theme: Theme, api: Api | null): void {
   storePreference(THEME_COOKIE, theme)
   document.documentElement.dataset.theme = theme
@@ -25,7 +25,7 @@ export function setLocale(locale: Locale, api: Api | null): void {
   storeInProfile({ locale }, api)
 }
 
-/** Ignores a failure: the cookie of this browser already has the choice. */
+/** Ignores failures, because this browser's cookie already contains the choice. */
 function storeInProfile(body: { theme?: Theme; locale?: Locale }, api: Api | null): void {
   api?.send('PATCH', '/dashboard/profile', { body }).catch(() => {})
 }

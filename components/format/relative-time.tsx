@@ -11,7 +11,7 @@ const SIDES = { start: 'left-0', end: 'right-0' }
 
 interface RelativeTimeProps {
   at: string
-  /** The edge the exact time is aligned with; use `end` near the right edge of the page. */
+  /** Edge to which the tooltip is aligned. Use `end` near the right edge of the page. */
   side?: keyof typeof SIDES
 }
 
@@ -28,7 +28,7 @@ export function RelativeTime({ at, side = 'start' }: RelativeTimeProps) {
     <span className="group relative inline-block">
       <time
         dateTime={at}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard, too, reaches the exact time
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the exact time opens on keyboard focus
         tabIndex={0}
         aria-describedby={id}
         className="rounded-[4px] whitespace-nowrap"

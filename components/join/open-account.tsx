@@ -12,11 +12,11 @@ import { ApiError } from '#lib/edge/client/api.ts'
 import { accountRequest, signUpRequest } from '#lib/rooms/accounts/schema.ts'
 
 interface SignUpFormProps {
-  /** The operator's invitation: its secret and the e-mail invited. */
+  /** Invitation by the operator: the secret and the invited e-mail. */
   invitation?: { secret: string; email: string }
 }
 
-/** Creates a user and their first account. */
+/** Creates a user with a first account. */
 export function SignUpForm({ invitation }: SignUpFormProps) {
   const t = useTranslations('signUp')
   const [isEmailTaken, setEmailTaken] = useState(false)

@@ -17,7 +17,7 @@ interface AccountMenuProps {
   account: SessionAccount | null
   name: string
   mode: Mode | undefined
-  /** Places that do not fit in the phone's bar. */
+  /** Places that are not in the bottom bar on phones. */
   places: Place[]
 }
 

@@ -15,7 +15,7 @@ const ProofDialog = dynamic(
   async () => (await import('#components/proof/proof-dialog.tsx')).ProofDialog,
 )
 
-/** Retries network failures and service_unavailable; other error responses would not change. */
+/** Retries after network failures and service_unavailable; a retry changes no other error. */
 function shouldRetry(failures: number, error: Error): boolean {
   const code = error instanceof ApiError ? error.code : ''
   return failures < 3 && ['network', 'service_unavailable'].includes(code)

@@ -9,7 +9,7 @@ import { ApiError } from '#lib/edge/client/api.ts'
 
 const RECHECK_MS = 3_000
 
-/** Shows when the server is unreachable, polls it, and refetches everything once it responds. */
+/** Shows a notice while the server is unreachable, and refetches all data once it responds. */
 export function ConnectionNotice() {
   const t = useTranslations('connection')
   const queryClient = useQueryClient()

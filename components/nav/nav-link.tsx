@@ -7,8 +7,9 @@ import type { ReactNode } from 'react'
 
 interface NavLinkProps {
   href: string
-  /** Path prefix of the place, where it differs from `href`. */
+  /** Path prefix under which the link is current, if it differs from `href`. */
   within?: string
+  /** Path below that prefix under which another link is current. */
   except?: string
   icon: ReactNode
   className: string

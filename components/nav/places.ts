@@ -31,9 +31,9 @@ export interface Place {
   name: PlaceName
   href: string
   icon: LucideIcon
-  /** Path prefix of the place, where it differs from `href`. */
+  /** Path prefix of the place, if it differs from `href`. */
   within?: string
-  /** Path below this one that is a place of its own. */
+  /** Path below that prefix that is another place. */
   except?: string
 }
 
@@ -42,7 +42,7 @@ interface Places {
   main: Place[]
   /** Places for configuration and reference. */
   more: Place[]
-  /** The phone's bar; its last button opens the rest. */
+  /** Places in the bottom bar on phones. The last button of the bar opens the rest. */
   phone: Place[]
 }
 

@@ -15,7 +15,7 @@ interface ThemeSwitchProps {
   label: string
   names: Record<Theme, string>
   theme: Theme
-  /** Shows the names beside the icons. */
+  /** Shows names beside the icons. */
   isWide?: boolean
 }
 
@@ -52,8 +52,9 @@ export function ThemeSwitch({ label, names, theme, isWide }: ThemeSwitchProps) {
 }
 
 interface LanguageSwitchProps {
-  /** The other language, and its name in that language. */
+  /** Language to switch to. */
   other: Locale
+  /** Name of that language, in the language itself. */
   name: string
 }
 

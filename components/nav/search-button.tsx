@@ -4,7 +4,7 @@ import { Search } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useSyncExternalStore } from 'react'
 
-/** Looks like a search field; opens the palette, as Ctrl or ⌘ K does. */
+/** A button that looks like a search field and opens the palette. Ctrl or ⌘ K opens it, too. */
 export function SearchButton() {
   const t = useTranslations('nav')
   const isApple = useSyncExternalStore(
@@ -33,12 +33,12 @@ export function SearchButton() {
 
 const OPEN_EVENT = 'troco-palette'
 
-/** Opens the palette by an event, because the layout owns the only one of the page. */
+/** Opens the page's only palette, which the layout renders, by an event. */
 function openPalette(): void {
   dispatchEvent(new Event(OPEN_EVENT))
 }
 
-/** Calls back when a button or the keyboard (Ctrl or ⌘ K) asks for the palette. */
+/** Calls `onOpen` for the search button and `onToggle` for Ctrl or ⌘ K. Returns a stop function. */
 export function watchPalette(onOpen: () => void, onToggle: () => void): () => void {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return

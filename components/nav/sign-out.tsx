@@ -9,7 +9,7 @@ interface SignOutButtonProps {
   label: string
   /** Replaces the label when the server could not be reached. */
   retryLabel: string
-  /** Where signing out leads. */
+  /** Path to open after signing out. */
   to?: string
 }
 

@@ -14,7 +14,7 @@ import { codeProof, type Factor, type FactorProof } from '#lib/services/people/s
 
 type Options = Parameters<typeof requestPasskey>[0]['options']
 
-/** An id of its own: the dialog may cover a form that also asks for a code. */
+/** Unique id, because the page below the dialog may also have a field named `code`. */
 const CODE_FIELD_ID = 'proof-code'
 
 interface FactorFormProps {
@@ -31,10 +31,10 @@ export function FactorForm({ methods, onProof }: FactorFormProps) {
   const hasApp = methods.includes('code')
   const [isRecovery, setRecovery] = useState(!hasApp)
   const canUsePasskey = methods.includes('passkey') && hasPasskeySupport !== false
-  // Users who have only passkeys enter a recovery code when no passkey is at hand.
+  // Users with only passkeys enter a recovery code if no passkey is available.
   const [isTyping, setTyping] = useState(hasApp)
   const hasField = isTyping || !canUsePasskey
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each field is another one
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the focus moves when the field changes
   useEffect(() => document.getElementById(CODE_FIELD_ID)?.focus(), [isRecovery, hasField])
   const form = useForm({
     schema: codeProof,

@@ -11,7 +11,7 @@ interface NewPasswordFieldProps {
   problem: FieldProblem | undefined
 }
 
-/** Input of a new password. Length is checked here; whether it is common, by the server. */
+/** Input of a new password. Checks the length; the server refuses common passwords. */
 export function NewPasswordField({ label, problem }: NewPasswordFieldProps) {
   const t = useTranslations('newPassword')
   const [value, setValue] = useState('')
@@ -21,7 +21,7 @@ export function NewPasswordField({ label, problem }: NewPasswordFieldProps) {
   const missing = PASSWORD_MIN - length
   const hint =
     length === 0 ? t('hint') : missing > 0 ? t('missing', { missing }) : t('length', { length })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what it was when the server refused it
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the value when it was refused
   useEffect(() => {
     if (problem === 'invalid' && isPasswordLength(value)) setRefusedValue(value)
   }, [problem])

@@ -11,7 +11,9 @@ export interface PasskeyChallenge<Options> {
   options: Options
 }
 
-/** Asks the browser for a passkey; null when the user cancels or it times out. */
+/**
+ * Requests a passkey from the browser. Returns null if the user cancels or the request times out.
+ */
 export async function requestPasskey({
   challenge,
   options,

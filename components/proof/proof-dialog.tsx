@@ -16,7 +16,7 @@ import { type ProofMethod, type ProofRequest, passwordProof } from '#lib/service
 
 const PATH = '/person/proof'
 
-/** Asks the signed-in user to authenticate again before an action continues. */
+/** Requires the signed-in user to authenticate again before an action continues. */
 export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
   const t = useTranslations('proof')
   const api = useApi()
@@ -25,7 +25,7 @@ export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
     setOpen(false)
     onEnd(isProved)
   }
-  // Never cached: a factor may have been added or removed since the last time.
+  // Never cached, because factors may have been added or removed meanwhile.
   const { data: methods, error } = useQuery({
     queryKey: ['proof'],
     gcTime: 0,
@@ -45,7 +45,7 @@ export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
       title={t('title')}
       description={methods?.length === 0 ? t('none') : t('text')}
     >
-      {/* The height of the form that loads, to avoid a layout shift. */}
+      {/* Minimum height of the loading form, to avoid a layout shift. */}
       <div aria-busy={!methods && !error} className={methods ? '' : 'min-h-[138px]'}>
         <Problem error={error} />
         {factors.length > 0 ? (
@@ -85,7 +85,7 @@ function PasswordProof({ onProof }: { onProof: (body: ProofRequest) => Promise<v
   )
 }
 
-/** Signs out first: a new session counts as a proof, and /login skips users who have a session. */
+/** Signs out, because /login redirects signed-in users; the new session then counts as a proof. */
 function SignInAgain() {
   const t = useTranslations('proof')
   const [failure, setFailure] = useState<unknown>(null)

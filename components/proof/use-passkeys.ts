@@ -2,7 +2,9 @@
 
 import { useEffect, useState } from 'react'
 
-/** Returns whether passkeys work; null until known. On an IP address they do not exist. */
+/**
+ * Returns whether passkeys work here; null until known. Passkeys require a host name, not an IP.
+ */
 export function usePasskeySupport(): boolean | null {
   const [isSupported, setSupported] = useState<boolean | null>(null)
   useEffect(() => {

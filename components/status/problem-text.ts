@@ -4,7 +4,7 @@ import type { RejectionFields } from '#lib/views/dashboard/schema.ts'
 
 type AttemptProblem = Pick<Attempt, 'problem_code' | 'problem_params'>
 
-/** Translates why a webhook attempt failed, short and in full; null after a success. */
+/** Translates why a webhook attempt failed, in brief and in full; null after a success. */
 export function useDeliveryProblem() {
   const t = useTranslations('deliveryProblem')
   return {
@@ -15,7 +15,7 @@ export function useDeliveryProblem() {
   }
 }
 
-/** Translates why the bank rejected a withdrawal or a refund; null if it did not. */
+/** Translates why the bank rejected a withdrawal or a refund; null if it was not rejected. */
 export function useRejectionText() {
   const t = useTranslations('rejection')
   return ({ rejection_code: code, rejection_params: params }: RejectionFields) =>

@@ -3,7 +3,7 @@ import { ROLE_ACTIONS } from '#components/status/role-permissions.ts'
 import { ROLES } from '#lib/rooms/accounts/schema.ts'
 import { type AnyPermission, ROLES_BY_PERMISSION } from '#lib/services/people/roles.ts'
 
-test('every permission that some roles lack is in the table shown where roles are chosen', () => {
+test('every permission that some roles lack is a row of the roles table', () => {
   const shown: AnyPermission[] = ROLE_ACTIONS.map(({ needs }) => needs)
   const names = Object.keys(ROLES_BY_PERMISSION) as AnyPermission[]
   const special = names.filter(name => ROLES_BY_PERMISSION[name].length < ROLES.length)

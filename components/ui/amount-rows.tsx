@@ -5,7 +5,7 @@ import { Cell, HeaderCell, Row, Table } from '#components/ui/table.tsx'
 
 export interface AmountRow {
   id: string
-  /** Payer or destination. Use a link with ROW_LINK to make the whole row clickable. */
+  /** Payer or destination. A link with the class ROW_LINK makes the whole row clickable. */
   subject: ReactNode
   /** The subject as text, for the tooltip of a truncated cell. */
   title?: string

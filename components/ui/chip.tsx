@@ -15,7 +15,7 @@ interface ChipProps {
   children: string
 }
 
-/** A state, as icon and word, so that colour is never the only signal. */
+/** A state as icon and word, so that color is never the only signal. */
 export function Chip({ tone, icon: Icon, children }: ChipProps) {
   return (
     <span

@@ -35,7 +35,9 @@ export function CopyButton({ text, label, variant = 'quiet', className = '' }: C
   )
 }
 
-/** Falls back to execCommand: browsers have no clipboard API on plain http, except on localhost. */
+/**
+ * Uses execCommand without the clipboard API, which is absent on plain http except on localhost.
+ */
 export async function writeToClipboard(text: string): Promise<boolean> {
   if (navigator.clipboard) {
     return navigator.clipboard.writeText(text).then(

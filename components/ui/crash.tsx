@@ -9,7 +9,7 @@ import ptBR from '#messages/pt-BR/crash.json' with { type: 'json' }
 
 const MESSAGES: Record<Locale, typeof en> = { 'pt-BR': ptBR, en }
 
-/** Error page of the browser. The reference finds the error in the server's log. */
+/** Page for an unexpected error. Its digest identifies the error in the server's log. */
 export function Crash({
   error,
   onRetry,
@@ -27,7 +27,7 @@ export function Crash({
   )
 }
 
-// A page that failed on the server has no `lang` attribute.
+// Reads the cookie, because a page that failed on the server has no `lang` attribute.
 function readLanguage(): string {
   if (typeof document === 'undefined') return 'pt-BR'
   const chosen = document.cookie.split('; ').find(pair => pair.startsWith(`${LOCALE_COOKIE}=`))

@@ -11,7 +11,7 @@ interface DialogProps {
   isOpen: boolean
   onClose: () => void
   title: string
-  /** A sentence about the dialog, read aloud with the title. */
+  /** Description of the dialog, which screen readers read with the title. */
   description?: ReactNode
   children: ReactNode
 }
@@ -48,15 +48,16 @@ export function Dialog({ isOpen, onClose, title, description, children }: Dialog
 }
 
 interface DialogActionsProps {
-  /** The button's label: a verb, and its text while busy. */
+  /** Label of the confirming button: a verb. */
   action: string
+  /** Label of the confirming button while busy. */
   busy: string
   isBusy: boolean
   failure: unknown
-  /** For destructive actions. */
+  /** Shows the confirming button in red, for destructive actions. */
   isDestructive?: boolean
   onCancel: () => void
-  /** For dialogs without a form to submit. */
+  /** Called by the confirming button. If absent, the button submits the form. */
   onConfirm?: () => void
 }
 

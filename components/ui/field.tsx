@@ -11,13 +11,14 @@ interface FieldTexts {
   label: string
   name: string
   /**
-   * Default: the name. Set it in dialogs, where the page below may have a field of the same name.
+   * Id of the input, by default its name. Required in dialogs if the page below has a field of the
+   * same name.
    */
   id?: string
   hint?: ReactNode
-  /** What is wrong and what to do; also marks the input as invalid. */
+  /** Error message. Also marks the input as invalid. */
   problem?: string | null
-  /** Beside the label, such as "optional". */
+  /** Text beside the label, such as "optional". */
   note?: string
 }
 
@@ -90,7 +91,7 @@ interface SelectProps extends FieldTexts, Omit<ComponentProps<'select'>, 'name'>
   children: ReactNode
 }
 
-/** The native select: phones show it best. */
+/** The native select element, because phones have their own selection interface for it. */
 export function Select(props: SelectProps) {
   const { texts, control } = splitFieldProps(props, 'h-11')
   return (
@@ -102,7 +103,7 @@ export function Select(props: SelectProps) {
 
 type MoneyFieldProps = Omit<ComponentProps<typeof Field>, 'type' | 'inputMode'>
 
-/** Input of an amount in reais; accepts any notation and normalizes it on blur. */
+/** Input of an amount in reais. Accepts any notation and normalizes the text on blur. */
 export function MoneyField({ onBlur, className = '', ...rest }: MoneyFieldProps) {
   const locale = useLocale()
   return (

@@ -6,7 +6,7 @@ import { Notice } from '#components/ui/notice.tsx'
 import { INVITATION_DAYS } from '#lib/rooms/accounts/schema.ts'
 
 interface InvitationLinkProps {
-  /** Null: it was shown before and is not stored. */
+  /** Null if the link was already shown: it is not stored. */
   link: string | null
   email: string
   children: ReactNode

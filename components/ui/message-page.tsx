@@ -8,7 +8,7 @@ interface MessagePageProps {
   children: ReactNode
 }
 
-/** A page with one message and what to do next. Needs no data from the server. */
+/** A page with one message and a link or button. Needs no data from the server. */
 export function MessagePage({ code, title, text, children }: MessagePageProps) {
   return (
     <main className="mx-auto flex min-h-dvh max-w-120 flex-col px-6 py-8">

@@ -5,13 +5,14 @@ import { SearchButton } from '#components/nav/search-button.tsx'
 
 interface PageHeadProps {
   title: ReactNode
-  /** The parent page, and what is shown beside its name (a reference, a chip). */
+  /** The parent page, linked above the title. */
   parent?: { href: string; label: string }
+  /** Content beside the link to the parent page: a reference or a chip. */
   beside?: ReactNode
   children?: ReactNode
-  /** Hides the title on phones, where the content comes first. */
+  /** Hides the title on phones. */
   isTitleDesktopOnly?: boolean
-  /** For the operator's pages, which have no account to search in. */
+  /** Hides the search button, for the operator's pages, which have no account. */
   isStaffPage?: boolean
 }
 

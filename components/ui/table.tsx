@@ -1,6 +1,6 @@
 import type { ComponentProps } from 'react'
 
-/** A table for wide windows; column widths do not depend on the content. */
+/** A table for wide windows. The column widths do not depend on the content. */
 export function Table(props: ComponentProps<'table'>) {
   return <table {...props} className="hidden w-full table-fixed md:table" />
 }
@@ -33,5 +33,5 @@ export function Cell({ className = '', ...rest }: ComponentProps<'td'>) {
   return <td {...rest} className={`px-[18px] py-2 ${className}`} />
 }
 
-/** Makes the whole row or card a link; the row must be `relative`. */
+/** Classes of a link that covers its whole row or card, which must have `relative`. */
 export const ROW_LINK = 'after:absolute after:inset-0 hover:underline'
