@@ -4,16 +4,18 @@ import { delimiter, dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findNode, prepare } from './prepare.mjs'
 
-/** Read at the very start: the parent process may have exited by the time the child runs. */
+/** Read first, because the parent process may exit before the child starts. */
 const parent = process.ppid
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
 const [command = 'start', ...rest] = process.argv.slice(2)
 const commandArgs = command === 'troco' ? rest : [command, ...rest]
-/** How often the parent is checked. An orphaned process stops as if it had received SIGTERM. */
+/**
+ * Interval for checking the parent process. If the parent has exited, the child receives SIGTERM.
+ */
 const ORPHAN_CHECK_MS = 100
 const tests = ['test', 'verify', 'torture'].includes(command)
-/** Commands that are not commands of the product. */
+/** Development commands, which bin/troco.ts does not contain. */
 const PROGRAMS = {
   test: 'e2e/runner/test.ts',
   verify: 'e2e/runner/test.ts',
@@ -41,7 +43,7 @@ function handOver(node, args) {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, PATH: path, NODE_ENV: nodeEnvOf(commandArgs[0]) },
   })
-  // npm forwards a signal only to its shell, and the shell to nobody: poll whether the parent lives.
+  // npm forwards signals only to its shell, which does not forward them, so the parent is polled.
   setInterval(() => process.ppid === parent || child.kill('SIGTERM'), ORPHAN_CHECK_MS).unref()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)))

@@ -25,7 +25,8 @@ export type Secrets = z.infer<typeof Secrets>
 export function openDataFolder(path: string): { folder: string; secrets: Secrets } {
   const folder = resolve(path)
   try {
-    // 0711: under root, PostgreSQL runs as another user, who must pass through but not list the folder.
+    // 0711: started by root, PostgreSQL runs as another user, who must enter the folder but not
+    // list it.
     if (!statSync(folder, { throwIfNoEntry: false }))
       mkdirSync(folder, { recursive: true, mode: 0o711 })
     const file = join(folder, 'secrets.json')
@@ -43,7 +44,7 @@ export function openDataFolder(path: string): { folder: string; secrets: Secrets
   }
 }
 
-/** Refuses to generate secrets for existing data: they could not open it. */
+/** Throws if the folder already contains a database, which new secrets could not open. */
 function requireNoData(folder: string): void {
   for (const name of ['postgres', 'postgres-location']) {
     if (!statSync(join(folder, name), { throwIfNoEntry: false })) continue

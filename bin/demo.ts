@@ -8,7 +8,9 @@ import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { createDemoData, DEMO_ADMIN, DEMO_MERCHANT } from '#prisma/seed.ts'
 
-/** Advisory lock id, so that servers that start together on one database create one set of demo data. */
+/**
+ * Id of the advisory lock: servers that start at once on one database create the demo data once.
+ */
 const LOCK = 72_707_370
 
 export interface Demo {
@@ -48,7 +50,7 @@ async function findWorkingToken(file: string, accountId: string): Promise<string
   return caller?.account.id === accountId && caller.mode === 'test' ? token : null
 }
 
-/** Returns null for a damaged file, which is then rewritten with a new token. */
+/** Returns the stored token; null if the file is damaged. It is then rewritten with a new token. */
 function readToken(file: string): string | null {
   try {
     const { token } = JSON.parse(readFileSync(file, 'utf8'))

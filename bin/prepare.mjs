@@ -16,15 +16,18 @@ import { join, resolve } from 'node:path'
 
 /** First version with type stripping, argon2 and WebAssembly module imports. */
 const NODE_MIN = [24, 7]
-/** A step that prints nothing for longer than this looks as if it hung. */
+/** Interval of progress messages, so that a long step does not look as if it hangs. */
 const SIGN_OF_LIFE_MS = 10_000
 const BUILDS_KEPT = 2
-/** Folders below the sources that no build contains. */
+/** Folders inside the sources that are not part of a build. */
 const NOT_BUILT = ['lib/base/db/generated', 'lib/testing']
 const LOCK_TOUCHED_MS = 500
 const LOCK_STALE_MS = 5_000
 
-/** Makes everything a command needs; the pages only if it serves them. Takes no lock if all is current. */
+/**
+ * Runs the outdated steps: packages, database client and, if `pages` is true, the build. Takes no
+ * lock if all steps are up to date.
+ */
 export async function prepare({ pages }) {
   mkdirSync('.cache', { recursive: true })
   // Next rewrites the tsconfig that it reads, so it gets a copy.
@@ -153,7 +156,10 @@ function runStep({ title, command, env = () => ({}), after = () => {} }) {
   })
 }
 
-/** Runs work under this checkout's lock file. A lock that is no longer touched belongs to a dead process. */
+/**
+ * Runs work while holding the checkout's lock file. The holder touches the file regularly; a file
+ * not touched for LOCK_STALE_MS belongs to a dead process.
+ */
 async function withLock(work) {
   const lock = '.cache/bootstrap.lock'
   while (!tryLock(lock)) {

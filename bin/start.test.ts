@@ -59,7 +59,7 @@ function listPostgresProcesses(where: Installation) {
   return processesOf(where).filter(({ command }) => /postgres/.test(command))
 }
 
-test('a start prints URL, logins and token, and the printed curl command creates a charge', async () => {
+test('a start prints URL, credentials and token; the printed curl command creates a charge', async () => {
   const started = await startServer(installation)
   const demo = readDemo()
   expect(started.output()).toContain(`http://localhost:${installation.port}`)

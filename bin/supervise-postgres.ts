@@ -5,8 +5,8 @@ import { log } from '#lib/base/log.ts'
 const CHECK_MS = 500
 
 /**
- * Restarts the embedded PostgreSQL after it died. On its old port, connections recover by themselves;
- * on another port this process stops, so that its supervisor restarts it.
+ * Restarts the embedded PostgreSQL when it dies. If the port is the same, connections recover; if
+ * not, this process stops, so that its supervisor restarts it.
  */
 export function supervisePostgres(
   first: Embedded,

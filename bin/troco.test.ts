@@ -21,7 +21,7 @@ async function troco(...args: string[]): Promise<{ code: number | null; output: 
   return runCommand(['troco', ...args], installation.settings)
 }
 
-/** Returns the last line; the first command prints the lines of a new database before it. */
+/** Returns the last line. The first command also prints the progress of creating the database. */
 function lastLine(output: string): string {
   return output.trimEnd().split('\n').at(-1) ?? ''
 }

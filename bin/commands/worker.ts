@@ -3,7 +3,7 @@ import { withRuntime } from '#bin/command-line.ts'
 import { waitForStop } from '#bin/stop.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
 
-/** Process priority (nice): lower than that of a web server, whose requests are more urgent. */
+/** Process priority (nice value): lower than the web server's, whose requests are more urgent. */
 const NICE = 5
 
 export async function runWorker(): Promise<void> {
