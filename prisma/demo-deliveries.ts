@@ -8,7 +8,7 @@ const ATTEMPT_DELAYS_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000]
 
 const FAILED = { code: 'status', params: { status: 500 } } as const
 
-/** Makes one delivery delivered and one exhausted, and stops the rest. */
+/** Sets one delivery to delivered, one to exhausted and all others to stopped. */
 export async function settleDeliveries(account: Account): Promise<void> {
   const [delivered, exhausted] = await db().delivery.findMany({
     where: { accountId: account.id, event: { type: 'transaction.paid' } },

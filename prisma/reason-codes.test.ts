@@ -17,7 +17,7 @@ const SAMPLES: ReasonParams = {
   ...{ status: 503, seconds: 0.3, port: 5432, name: 'shop.example' },
   ...{ address: '10.0.0.1', range: 'link-local', text: 'The moon was full\nthat night' },
 }
-/** Texts of other origin that begin or end like Troco's sentences. */
+/** Texts not written by Troco that begin or end like Troco's sentences. */
 const STRANGE = [
   'The receiver answered 500',
   'The receiver answered : a webhook is received with a status from 200 to 299',
@@ -63,7 +63,7 @@ const FOREIGN_KEYS = {
   webhook_endpoints: 'webhook_endpoints_account_id_fkey',
 }
 
-/** Inserts a row for each sentence. Drops the foreign key, so that no parent rows are needed. */
+/** Inserts a row for each sentence. Drops the foreign key, so that the rows need no parent rows. */
 function insertAll(
   table: keyof typeof FOREIGN_KEYS,
   columns: string,

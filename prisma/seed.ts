@@ -12,7 +12,7 @@ export const DEMO_MERCHANT = 'demo@troco.local'
 export const DEMO_ADMIN = 'admin@troco.local'
 
 const ACTOR = { type: 'system' } as const
-/** Action recorded last: a demo account without it is incomplete, its creation was interrupted. */
+/** Action recorded last. Without it, the creation of a demo account was interrupted. */
 const DEMO_COMPLETED = 'demo.made'
 
 /** Creates the demo merchant, admin and account, or returns the existing account. */
@@ -58,7 +58,9 @@ async function listDemoAccounts(): Promise<Account[]> {
   return rows.map(({ account }) => account as Account)
 }
 
-/** Suspends an incomplete demo account and removes its members: ledger entries cannot be deleted. */
+/**
+ * Suspends an incomplete demo account and removes its members, as ledger entries are undeletable.
+ */
 async function retireAccount(accountId: string): Promise<void> {
   await suspendAccount(accountId, 'Creation of the demo data was interrupted', ACTOR)
   await db().membership.deleteMany({ where: { accountId } })
