@@ -1,4 +1,4 @@
-/** The front without pages and worker, controlled over IPC. It exits with its parent. */
+/** Runs the front without pages and worker, controlled over IPC. Exits with the parent process. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -9,7 +9,9 @@ import type { Measurement } from '#lib/testing/api-process.ts'
 import { validateResponses } from '#lib/testing/response-validator.ts'
 import type { Document } from '#lib/testing/strict-validator.ts'
 
-/** Finalizers run after one collection, and their garbage is collected by the next. */
+/**
+ * Number of collections: finalizers run after a collection, and the next one frees their garbage.
+ */
 const GC_RUNS = 6
 
 redirectConsole()

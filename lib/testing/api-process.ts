@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inheritedEnv } from '#lib/base/env.ts'
 
-/** Without these V8 drops compiled code, 5 MB of Prisma included, at random times. */
+/**
+ * `--no-flush-bytecode`: otherwise V8 drops compiled code (5 MB for Prisma) at random times, which
+ * disturbs memory measurements.
+ */
 const FLAGS = ['--expose-gc', '--no-flush-bytecode', '--disable-warning=ExperimentalWarning']
 
 export interface Measurement {
@@ -23,12 +26,12 @@ export interface ApiProcess {
   /** Exit code or signal; null while the process runs. */
   exitStatus: () => string | null
   readLog: () => string
-  /** Output on stdout and stderr, which should be empty. */
+  /** Output on stdout and stderr; empty unless the process fails. */
   output: () => string
   close: () => Promise<void>
 }
 
-/** Starts the API in a process of its own with the run's database and NODE_ENV production. */
+/** Starts the API in its own process, with the run's database and NODE_ENV=production. */
 export async function startApiProcess(settings: Record<string, string> = {}): Promise<ApiProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'troco-api-'))
   const logFile = join(folder, 'api.log')

@@ -11,7 +11,7 @@ import type {
 import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 
-/** How a payout or refund call goes: whether the order arrives, and what the caller learns. */
+/** Outcomes of a payout or refund call: whether the bank receives the order, and its response. */
 export const SEND_BEHAVIORS = [
   'taken',
   'lost before',
@@ -26,7 +26,10 @@ export type SendBehavior = (typeof SEND_BEHAVIORS)[number]
 export const QUERY_BEHAVIORS = ['answered', 'lost', 'down', 'turned down', 'throws'] as const
 export type QueryBehavior = (typeof QUERY_BEHAVIORS)[number]
 
-/** The course of an order: each call in turn, then its end. Anything omitted succeeds. */
+/**
+ * Behavior for one order: of each send and each query in turn, then its final state. Everything
+ * omitted succeeds.
+ */
 export interface OrderScript {
   sends?: SendBehavior[]
   asks?: QueryBehavior[]
@@ -42,7 +45,7 @@ interface Order {
 const LOST = { outcome: 'unknown', reason: 'the connection broke' } as const
 const DOWN = { outcome: 'retryable', reason: 'down' } as const
 
-/** A bank behind a faulty connection that follows a script. It executes an order once per id. */
+/** A scripted bank behind a faulty connection. Executes an order once per id. */
 export class StubBank implements Gateway {
   readonly name = 'stub bank'
   readonly remote = true
@@ -54,7 +57,7 @@ export class StubBank implements Gateway {
   readonly charges = new Map<string, ChargeState>()
   private readonly orders = new Map<string, Order>()
   private readonly refusedAtOnce = new Set<string>()
-  /** Orders delayed in the network; they arrive with the next query about them. */
+  /** Orders delayed in the network; the next query for the id delivers them. */
   private readonly late = new Map<string, PayoutOrder | RefundOrder>()
   private readonly scripts = new Map<string, OrderScript>()
   private stalls: { when: 'before' | 'after'; work: () => Promise<unknown> } | null = null
@@ -81,7 +84,7 @@ export class StubBank implements Gateway {
     for (const order of this.orders.values()) order.settled = true
   }
 
-  /** Returns how many payouts or refunds were executed under this id. */
+  /** Returns the number of payouts or refunds executed for this id. */
   countDebits(id: string): number {
     return this.orders.has(id) && this.scripts.get(id)?.end !== 'refused' ? 1 : 0
   }
@@ -138,7 +141,7 @@ export class StubBank implements Gateway {
     return replacement ?? (await this.runStall('after')) ?? answer()
   }
 
-  /** Rejects a duplicate id as if it refused the order, as strict banks do. */
+  /** Rejects a duplicate id with the same outcome as a refused order, as strict banks do. */
   private acceptOrder(order: PayoutOrder | RefundOrder, behavior: SendBehavior) {
     const { id, amount } = order
     if (behavior === 'arrives late') this.late.set(id, order)

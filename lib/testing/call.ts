@@ -4,7 +4,7 @@ interface CallOptions {
   token?: string | null
   key?: string
   headers?: Record<string, string>
-  /** Sent as JSON bytes, so that fetch adds no Content-Type. */
+  /** Sent as the bytes of its JSON, so that fetch adds no Content-Type. */
   body?: unknown
   raw?: string | Uint8Array
 }
@@ -39,7 +39,7 @@ interface RawResponse {
   text: string
 }
 
-/** Sends these bytes and returns the responses until the server closes or `withinMs` passes. */
+/** Sends the bytes and returns the responses until the server closes or the time limit passes. */
 export async function sendRaw(
   url: string,
   bytes: string | Uint8Array,
@@ -60,7 +60,7 @@ export async function sendRaw(
   return { ...first, responses, tookMs: performance.now() - began }
 }
 
-/** Splits consecutive responses of a connection, chunked or with a length. */
+/** Splits the consecutive responses of a connection, chunked or with a Content-Length. */
 function splitResponses(received: string): RawResponse[] {
   const responses: RawResponse[] = []
   for (let rest = received; rest !== ''; ) {

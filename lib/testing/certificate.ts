@@ -5,7 +5,7 @@ import { isIPv4 } from 'node:net'
 export function makeCertificate(names: string[], validUntil = new Date(Date.now() + 86_400_000)) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ecdsaWithSha256 = der(0x30, Buffer.from('06082a8648ce3d040302', 'hex'))
-  // Unique, because OpenSSL finds an issuer among trusted certificates by its subject.
+  // Unique, because OpenSSL finds issuers among the trusted certificates by subject.
   const title = der(0x0c, Buffer.from(randomBytes(8).toString('hex')))
   const commonName = der(0x30, Buffer.from('0603550403', 'hex'), title)
   const subject = der(0x30, der(0x31, commonName))

@@ -24,7 +24,7 @@ export async function deliverDue(deliverer = makeDeliverer()): Promise<void> {
   while ((await deliverer.run()) > 0) await deliverer.idle()
 }
 
-/** Delivers until each delivery of this merchant was attempted; releases those of others. */
+/** Delivers until each delivery of this merchant was attempted, then aborts calls in progress. */
 export async function deliverForMerchant(merchant: Account): Promise<void> {
   const deliverer = makeDeliverer()
   const areAttempted = async () =>

@@ -12,7 +12,7 @@ const folders: string[] = []
 const children: ChildProcess[] = []
 const opened: Embedded[] = []
 
-/** An empty folder that every user may enter, unlike those of mkdtemp. */
+/** Makes an empty folder that every user may enter; a folder of mkdtemp admits only its owner. */
 export function makeFolder(): string {
   const folder = makeScratchFolder('troco-embedded-')
   folders.push(folder)
@@ -34,7 +34,7 @@ interface OtherProcess {
   progress: string[]
 }
 
-/** Opens the folder in another process, which then stays alive. */
+/** Opens the folder's PostgreSQL in another process, which keeps running. */
 export async function openInOtherProcess(dataFolder: string): Promise<OtherProcess> {
   const options = JSON.stringify({ dataFolder, password })
   const child = runModule(
@@ -63,7 +63,7 @@ export function runModule(code: string) {
   return child
 }
 
-/** `group` kills the whole process group, as Ctrl-C in its terminal would. */
+/** Kills the child, optionally with its whole process group, which Ctrl-C would also reach. */
 export async function kill(child: ChildProcess, group = false): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   process.kill(group ? -child.pid! : child.pid!, 'SIGKILL')

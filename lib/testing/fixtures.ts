@@ -53,7 +53,7 @@ export function makeIdempotentRequest(accountId: string): IdempotentRequest {
   return { ...scope, requestHash: new Uint8Array(32), keptS: 60, id: newId(), resumed: false }
 }
 
-/** Gives a merchant a balance as in reality: through a paid charge. */
+/** Gives a merchant a balance by paying a charge. */
 export async function fundMerchant(merchant: Account, amount: number): Promise<void> {
   const { id } = await openCharge(merchant, amount)
   await simulateCharge(merchant.id, id, 'paid')
@@ -65,7 +65,7 @@ export async function expectBalancedBooks(accountId: string): Promise<void> {
   expect(findings.filter(finding => finding.wrong)).toEqual([])
 }
 
-/** Gives a file its own database, for workers that claim every due row. */
+/** Gives a test file its own database, for workers that claim the due rows of all accounts. */
 export function inOwnDatabase(): void {
   const shared = env().DATABASE_URL ?? ''
   beforeAll(async () => {

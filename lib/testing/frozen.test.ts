@@ -123,7 +123,7 @@ async function openReleasedDatabase(): Promise<string> {
   return url
 }
 
-/** Headers of a page, written out because pages in open browsers send them. */
+/** Headers that pages send, as literals: pages already open in browsers must stay compatible. */
 async function headersOf(userId: string, accountId: string) {
   const secret = await openSession(userId, { ip: null, userAgent: 'a browser' })
   return {
@@ -189,7 +189,7 @@ describe('data made with a server key stays readable', () => {
     },
   )
 
-  test('a token works, and with another checksum it does not', async () => {
+  test('a token works, but not with another checksum', async () => {
     expect((await callApi('/account')).status).toBe(200)
     const other = world.token.slice(0, -1) + (world.token.endsWith('A') ? 'B' : 'A')
     const refused = await call(api.url, 'GET', '/account', { token: other })
@@ -319,7 +319,7 @@ describe('users can sign in', () => {
 
 describe('newly written data', () => {
   const bank = { ...simulator, remote: true }
-  /** No process listens there. */
+  /** No process listens on this port. */
   const url = 'http://127.0.0.1:29999/hook'
   let accountId: string
 

@@ -3,7 +3,7 @@
 /** From lowest to highest. A file imports from its own folder or from a lower floor. */
 export const FLOORS = ['base', 'services', 'rooms', 'views', 'edge'] as const
 
-/** Imports between folders of one floor, each with its reason. Folders of `base` are free. */
+/** Imports between folders of one floor, each with its reason. Folders of `base` need no entry. */
 export const NEIGHBORS: Record<string, string> = {
   'services/people services/mail': 'a sign-in or a changed password is confirmed by mail',
   'services/booking services/ledger': 'money moves in the statement that names it',
@@ -12,7 +12,7 @@ export const NEIGHBORS: Record<string, string> = {
   'edge/server edge/http': 'the front serves the endpoints',
 }
 
-/** What other places may import, with the folders of `lib/` by floor. */
+/** Floors and folders that code outside of the floors may import. */
 export const ALLOWED_IMPORTS: Record<string, string[]> = {
   components: ['components', 'shapes'],
   page: ['page', 'components', 'session', 'views', 'rooms', 'services', 'base'],
@@ -21,7 +21,7 @@ export const ALLOWED_IMPORTS: Record<string, string[]> = {
   prisma: ['prisma', 'rooms', 'services', 'base'],
 }
 
-/** What the browser may load: shapes, states and pure rules; never a verb or the database. */
+/** Modules that browsers may load: shapes, states and pure rules; never a verb or the database. */
 export const BROWSER_MODULES = [
   /^lib\/(services|rooms|views)\/.+\/(schema|states|roles)\.ts$/,
   /^lib\/base\/(audit\/(actions|schema)|locale|money|mode|pix\/[a-z-]+)\.ts$/,

@@ -22,7 +22,7 @@ const NON_VERB_FILES =
   /^(schema|states|queries|people-queries|wire|owners|invitations|token-text|payment-url)\.ts$/
 const VAGUE = /^(index|utils?|helpers?|types|service|manager|constants|misc|common)\.(ts|tsx)$/
 const PAGE_FILE = /^(page|layout|loading|error|global-error|not-found)\.tsx$/
-/** Begins the comment with which a file over its budget gives the reason. */
+/** Beginning of the comment in which a file over its line budget states the reason. */
 const EXCEPTION = 'Over the house budget:'
 
 const EVERYWHERE = /^(app|bench|bin|components|e2e|lib|prisma)\//
@@ -41,7 +41,7 @@ interface Source {
   text: string
 }
 
-/** Returns a folder of a floor such as `rooms/charges`, or a place outside of the floors. */
+/** Returns a floor's folder, such as `rooms/charges`, or a kind of code, such as `route`. */
 function placeOf(path: string): string {
   const [top = '', floor = '', folder = ''] = path.split('/')
   if (top === 'lib') return ['base', 'testing'].includes(floor) ? floor : `${floor}/${folder}`
@@ -58,7 +58,7 @@ function importsOf({ path, text }: Source): string[] {
   })
 }
 
-/** Returns all violations of the rules; for test support, of imports only. */
+/** Returns all violations of the rules; for lib/testing, only forbidden imports. */
 function findViolations(sources: Source[]): string[] {
   return sources.flatMap(source => [
     ...checkImports(source),
@@ -191,14 +191,16 @@ function findFragments(sources: Source[]): string[] {
     })
 }
 
-/** Files whose name or place says what they are: tests, pages, routes, schemas and verbs. */
+/**
+ * Returns whether a short file with one importer is allowed: a test, page, route, schema or verb.
+ */
 function mayStandAlone(path: string): boolean {
   const name = basename(path)
   if (isTest(path) || PAGE_FILE.test(name) || /^(route|schema)\.ts$/.test(name)) return true
   return VERB_PLACES.some(place => path.startsWith(place))
 }
 
-/** A client part of a server page, and a part loaded on demand, need files of their own. */
+/** Returns whether a part needs its own file: client code of a server page, or loaded on demand. */
 function isSplitFrom(part: Source, importer: Source): boolean {
   const isClient = ({ text }: Source) => text.startsWith("'use client'")
   return (
@@ -239,7 +241,7 @@ function isTest(path: string): boolean {
   return /\.(test|spec)\.tsx?$/.test(path)
 }
 
-test('every file follows the rules for imports, tables, names, lengths and habits', () => {
+test('every file follows the rules for imports, tables, names, lengths and patterns', () => {
   const sources = readProductSources()
   expect(sources.length).toBeGreaterThan(50)
   expect(findViolations(sources)).toEqual([])
@@ -283,7 +285,7 @@ test.each([
   ['app/[mode]/charges/list.tsx', '#lib/rooms/charges/queries.ts'],
   ['app/api/account/route.ts', '#lib/edge/server/front.ts'],
   ['app/api/account/route.ts', '#components/ui/button.tsx'],
-])('a forbidden import is found: %s of %s', (path, target) => {
+])('a forbidden import is found: %s importing %s', (path, target) => {
   for (const text of [`import { x } from '${target}'\n`, `const x = await import('${target}')\n`])
     expect(findViolations([{ path, text }]).join()).toContain('may not import')
 })
@@ -314,7 +316,7 @@ test('a foreign write, a vague name, a long file and a forbidden pattern are fou
   ).toHaveLength(1)
 })
 
-test('an import cycle is found; importing a file twice is not one', () => {
+test('an import cycle is found; importing a file twice is not a cycle', () => {
   const importing = (path: string, ...targets: string[]) => ({
     path,
     text: targets.map(target => `import type { X } from '${target}'\n`).join(''),

@@ -14,7 +14,7 @@ export default async function startNextServer(): Promise<() => Promise<void>> {
     process.execPath,
     ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', 'start'],
     {
-      // Through the open channel the server notices if this process is killed.
+      // The open IPC channel lets the server notice if this process is killed.
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       env: { ...process.env, ...settings, TROCO_ENV: 'production', NODE_ENV: 'production' },
     },

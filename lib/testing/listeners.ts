@@ -19,7 +19,7 @@ export async function openListener(
   return listen(server, host, port)
 }
 
-/** Listens with any Node server and counts its connections, which it closes at the end. */
+/** Starts a server and counts its connections. `close` also closes open connections. */
 export async function listen(server: Server, host = '127.0.0.1', port = 0): Promise<Listener> {
   const open = new Set<Socket>()
   let hits = 0
@@ -52,7 +52,7 @@ export interface Canaries {
 
 const HOSTS = ['127.0.0.1', '127.0.0.2', '::1']
 
-/** Listeners at three local addresses that count connections and never respond. */
+/** Opens listeners on three local addresses that count connections and never respond. */
 export async function openCanaries(extraPorts: number[] = []): Promise<Canaries> {
   const listeners = await openOnOnePort()
   const extras: Listener[] = []

@@ -15,7 +15,7 @@ interface ListKind {
   path: string
   body: Fields
   finalStatuses: [string, string]
-  /** Inserts a row that the API would not make: in another mode or in the past. */
+  /** Inserts a row that the API cannot create: in another mode or in the past. */
   insert: (accountId: string, row: Fields) => Promise<{ id: string }>
 }
 

@@ -10,7 +10,7 @@ const FORBIDDEN_PATTERNS = [
   /\b\d{3}\.\d{3}\.\d{3}-\d{2}\b/,
 ]
 
-/** Searches the logs of the tests. A missing or empty log is a problem too. */
+/** Searches the logs of the tests for forbidden text. A missing or empty log is also a problem. */
 export function searchLogs(files: string[]): { problem: string | null } {
   for (const file of files) {
     const text = existsSync(file) ? readFileSync(file, 'utf8') : ''

@@ -1,7 +1,9 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { TEST_LOG } from '#lib/testing/setup.ts'
 
-/** Reads only new log lines: reading a run's whole log would block the server under test. */
+/**
+ * Returns a function that reads the lines logged since. The whole log would take too long to read.
+ */
 export function followLog(): () => string {
   const from = sizeOf()
   return () => {

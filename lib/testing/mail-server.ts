@@ -6,7 +6,7 @@ import { makeCertificate } from '#lib/testing/certificate.ts'
 const MAIL_LOGIN = { user: 'troco', password: 'only: for/this@test' }
 
 interface ReceivedMail {
-  /** Recipients of the envelope, whatever the headers say. */
+  /** Recipients of the SMTP envelope, not of the headers. */
   to: string[]
   subject: string
   text: string
@@ -14,9 +14,9 @@ interface ReceivedMail {
 }
 
 interface MailServer {
-  /** For SMTP_URL, with login and the server's certificate. */
+  /** Value for SMTP_URL, with login and the server's certificate. */
   url: string
-  /** The same for clients that trust only the system's certificates. */
+  /** Value for SMTP_URL without the certificate, which clients then do not trust. */
   untrustedUrl: string
   received: ReceivedMail[]
   /** Handles each mail after it was read; accepts it by default. */

@@ -15,7 +15,7 @@ export async function findMailedLink(email: string): Promise<string> {
   return extractLink((await mailsTo(email)).at(-1), email)
 }
 
-/** Returns the same from the newest mail that a local installation printed to its log. */
+/** Returns the link in the newest mail to this address that a local installation logged. */
 export function findPrintedLink(email: string, logFile: string): string {
   const lines = readFileSync(logFile, 'utf8').split('\n')
   const line = lines.findLast(one => one.includes(`"to":"${email}"`))

@@ -10,7 +10,7 @@ import { openSession } from '#lib/services/people/sessions.ts'
 import { call } from '#lib/testing/call.ts'
 import type { AccountlessOperation } from '#lib/testing/route-table.ts'
 
-/** Signs in a new member with this role; returns the secret of the session. */
+/** Creates a member with this role and a session. Returns the secret of the session. */
 export async function signIn({ id: accountId }: Account, role: Role): Promise<string> {
   const email = `member-${newId()}@troco.example`
   const user = await db().user.create({ data: { id: newId(), email, name: email } })
@@ -26,7 +26,10 @@ export function personHeaders(secret: string) {
   return { cookie: `${cookieNames().session}=${secret}`, origin: env().PUBLIC_URL }
 }
 
-/** Signs in an admin without an account, with the second factor that production requires. */
+/**
+ * Creates an admin without an account, with a second factor (required in production), and a
+ * session.
+ */
 export async function signInAdmin(): Promise<string> {
   const secret = await signInWithoutAccount(true)
   const where = { secretHash: hashSecret(secret) }
@@ -36,7 +39,7 @@ export async function signInAdmin(): Promise<string> {
   return secret
 }
 
-/** Signs in a user without an account, optionally an admin. */
+/** Creates a user without an account, optionally an admin, and a session. */
 export async function signInWithoutAccount(isAdmin = false): Promise<string> {
   const email = `alone-${newId()}@troco.example`
   const user = await db().user.create({ data: { id: newId(), email, name: email, isAdmin } })
@@ -52,7 +55,7 @@ export function expectShape(shape: ZodType, body: unknown): void {
   expect(shape.parse(body)).toEqual(body)
 }
 
-/** Calls an operation outside of accounts with ids that do not exist. */
+/** Calls an operation outside of accounts, with ids that do not exist in its path. */
 export function callOperation(
   url: string,
   { method, path }: Pick<AccountlessOperation, 'method' | 'path'>,

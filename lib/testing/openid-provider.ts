@@ -17,7 +17,7 @@ export interface ProviderClaims {
 
 interface OpenidProvider {
   issuer: string
-  /** Sets the user who is signed in at the provider from now on. */
+  /** Sets the user that the provider signs in from now on. */
   signIn: (claims: ProviderClaims) => void
   /** Sets claims that only the userinfo endpoint returns. */
   setUserinfo: (claims: object) => void
@@ -30,7 +30,7 @@ interface AuthorizationRequest {
   redirect: string
 }
 
-/** A minimal provider that signs everyone in at once and validates its client's requests. */
+/** Opens a minimal OpenID provider that signs in without asking and validates Troco's requests. */
 export async function openOpenidProvider(port = 0): Promise<OpenidProvider> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const key = { ...publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'RS256' }

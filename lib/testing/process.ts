@@ -38,7 +38,7 @@ export async function makeInstallation(): Promise<Installation> {
   return { folder, port, settings, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** Runs `npm run …` without npm, through the file that every script of package.json calls. */
+/** Runs `npm run …` without npm, through bin/bootstrap.mjs, which every npm script calls. */
 function startCommand(args: string[], settings: Record<string, string>): StartedProcess {
   const child = spawn('node', ['bin/bootstrap.mjs', ...args], {
     env: { ...process.env, ...settings },
@@ -91,7 +91,7 @@ export function processesOf(installation: Installation): Process[] {
   )
 }
 
-/** Reads /proc where it exists and `ps` elsewhere; a slim image has no `ps`. */
+/** Reads /proc if it exists, because slim images have no `ps`; otherwise runs `ps`. */
 function listProcesses(): Process[] {
   if (existsSync('/proc/self/stat')) {
     return readdirSync('/proc')
@@ -121,13 +121,13 @@ function hasSetting(pid: number, installation: Installation): boolean {
   return readProc(String(pid), 'environ').includes(installation.settings.TROCO_DATA ?? '\0')
 }
 
-/** Kills all processes of this place, as a power failure would. */
+/** Kills all processes of the installation, as a power failure would. */
 export async function killProcesses(installation: Installation): Promise<void> {
   for (const { pid } of processesOf(installation)) {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It has ended in the meantime.
+      // The process has ended in the meantime.
     }
   }
   await waitUntilStopped(installation)

@@ -13,7 +13,7 @@ beforeAll(async () => {
   document = JSON.parse(JSON.stringify(built))
 })
 
-describe('a response that differs from the OpenAPI document is reported', () => {
+describe('responses that differ from the OpenAPI document are reported', () => {
   const account = { name: 'Loja Aurora', balance: 1 }
   const id = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': 'one' }
 
@@ -30,7 +30,7 @@ describe('a response that differs from the OpenAPI document is reported', () => 
     return listProblems()
   }
 
-  test('but not one that matches it', async () => {
+  test('a matching response is not reported', async () => {
     expect(await problemsOf(200, id, JSON.stringify(account))).toEqual([])
   })
 

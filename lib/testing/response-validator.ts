@@ -17,8 +17,9 @@ interface SentResponse {
   body: string
 }
 
-/** Statuses sent before the operation is known; the document's introduction describes them. */
+/** Statuses of responses to undeclared paths, which the document's introduction describes. */
 const STATUSES_WITHOUT_PATH = [400, 404]
+/** Statuses of responses to undeclared methods of a declared path. */
 const STATUSES_WITHOUT_OPERATION = [401, 403, 405, 429, 503]
 const REQUIRED_HEADERS: Record<number, string[]> = {
   401: ['www-authenticate'],
@@ -28,7 +29,9 @@ const REQUIRED_HEADERS: Record<number, string[]> = {
 }
 const PROBLEMS_MAX = 20
 
-/** Compares all responses with the document; returns a function that lists the problems. */
+/**
+ * Compares all responses of a server with the document. Returns a function that lists the problems.
+ */
 export function validateResponses(server: Server, document: Document): () => string[] {
   const findProblems = makeResponseValidator(document)
   const problems = new Set<string>()
@@ -164,7 +167,7 @@ function checkBody(
   return [...problems, ...wrong, ...checkMessage(parsed, declared)]
 }
 
-/** Checks that the message is one of the examples, except for numbers and names in it. */
+/** Checks that the message equals one of the examples, ignoring numbers and names. */
 function checkMessage(parsed: unknown, declared: DeclaredResponse | undefined): string[] {
   const { error } = parsed as { error?: string }
   const examples = Object.values(declared?.content['application/json'].examples ?? {})

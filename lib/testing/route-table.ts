@@ -8,19 +8,20 @@ import { sampleOf } from '#lib/testing/sample.ts'
 /** Details of a row that follow neither from the path nor from the declaration. */
 interface DetailedRow<Allow> {
   allow: Allow
-  /** A body or query other than the first one that the schema accepts. */
+  /** Body to send instead of the sample of the schema. */
   body?: object
+  /** Query string to send instead of the sample of the schema. */
   query?: string
-  /** The response lasts as long as the client listens. */
+  /** The response does not end until the client disconnects. */
   isEndless?: boolean
-  /** After a success the caller is no longer a member. */
+  /** A successful call ends the caller's membership. */
   endsMembership?: boolean
 }
 type Row<Allow> = Allow | DetailedRow<Allow>
 
 const SANDBOX_PERMISSIONS: Permission[] = ['transactions:write', 'withdrawals:write']
 
-/** Permissions are repeated here, so that tests find a route that checks the wrong one. */
+/** Permissions are repeated here, so that tests find a route that checks the wrong permission. */
 const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
   'GET /account': 'account:read',
   'GET /events': 'events:read',
@@ -95,7 +96,10 @@ function anHourAgo(): string {
   return new Date(Date.now() - 3_600_000).toISOString()
 }
 
-/** Operations outside of accounts: which need a confirmed identity. The folder says for whom. */
+/**
+ * Operations outside of accounts, with or without a required proof. The first folder is the
+ * audience.
+ */
 const ACCOUNTLESS_ROWS: Record<string, 'with proof' | 'without'> = {
   'POST /admin/accounts/[id]/activate': 'with proof',
   'POST /admin/accounts/[id]/suspend': 'with proof',
@@ -135,12 +139,13 @@ const ACCOUNTLESS_ROWS: Record<string, 'with proof' | 'without'> = {
 
 interface DescribedOperation<Method, Allow> {
   method: Method
-  /** The folder below app/api. */
+  /** Folder below app/api. */
   path: string
-  /** Permissions, of which the caller needs one. */
+  /** Required permission, or permissions of which one is enough. */
   allow: Allow
-  /** A valid body and query, if the route declares them. */
+  /** A valid body, if the route declares one. */
   body?: object
+  /** A valid query string, if the route declares a query. */
   query?: string
   /** Error message for ids of another account. */
   missing?: string

@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import { CANARY } from '#lib/testing/canary.ts'
 
-/** Chooses where a schema has alternatives. */
+/** Chooses among the alternatives of a schema. */
 export interface Chooser {
   pick<T>(list: readonly T[]): T
   between(min: number, max: number): number
   some<T>(list: readonly T[]): T[]
 }
 
-/** Deterministic: the first and smallest of everything, and nothing optional. */
+/** Deterministic: always the first alternative, the smallest number and no optional field. */
 export const FIRST_CHOICE: Chooser = {
   pick: <T>(list: readonly T[]) => list[0] as T,
   between: min => min,
@@ -25,7 +25,7 @@ const FIELD_SAMPLES: Record<string, unknown> = {
   pix_key: 'hold@example.com',
   pix_key_type: 'email',
   time_zone: 'America/Recife',
-  // No process listens there.
+  // No process listens on this port.
   url: 'http://127.0.0.1:9/hook',
   webhook_url: 'http://127.0.0.1:9/hook',
 }

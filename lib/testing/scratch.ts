@@ -6,16 +6,16 @@ import { join } from 'node:path'
 const { TEST_ON_DISK } = process.env
 
 const MEMORY = '/dev/shm'
-/** One run's databases take about 1 GB. */
+/** Free memory required to use it: the databases of one run take about 1 GB. */
 const FREE_BYTES_MIN = 4 * 1024 ** 3
 
 /**
- * Makes a folder for a PostgreSQL of the tests, in memory if there is room: on disk each commit
- * waits some milliseconds. PostgreSQL's settings stay as in production.
+ * Makes a folder for a PostgreSQL of the tests, in memory if possible: on disk each commit takes
+ * several milliseconds. PostgreSQL's settings stay as in production.
  */
 export function makeScratchFolder(prefix: string): string {
   const folder = mkdtempSync(join(isMemoryUsable() ? MEMORY : tmpdir(), prefix))
-  // As root, PostgreSQL runs as another user, who must be able to enter.
+  // Started by root, PostgreSQL runs as another user, who must be able to enter the folder.
   chmodSync(folder, 0o755)
   return folder
 }
@@ -30,7 +30,7 @@ function isMemoryUsable(): boolean {
   }
 }
 
-/** PostgreSQL's programs may be copied there; containers often mount it noexec. */
+/** Returns whether /dev/shm is not mounted noexec: PostgreSQL's programs may be copied there. */
 function isMemoryExecutable(): boolean {
   const mounts = readFileSync('/proc/mounts', 'utf8').split('\n')
   const options = mounts

@@ -5,7 +5,9 @@ import { db } from '#lib/base/db/client.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
-/** Comparing a secret in JavaScript would reveal by its duration how much of it is correct. */
+/**
+ * Matches an expression whose name suggests a secret. Comparing secrets in JavaScript leaks timing.
+ */
 const SECRET =
   '(?:[\\w.?]*(?:token|secret|password|bearer|signature|hmac|digest|hash|cookie)\\w*(?:\\([^()]*\\))?)'
 const HARMLESS = '(?:null|undefined|true|false|\'[^\']*\'|"[^"]*"|\\d+)'
@@ -18,7 +20,7 @@ const COMPARED = [
 /** SQL must look up the hash, not the secret. */
 const SQL_COMPARISON = /\w = \$\{(?:[\w.]*\.)?(?:token|secret|password|bearer|authorization)\}/i
 
-/** Expressions with such a name that are not secrets. */
+/** Expressions whose name suggests a secret, but that are no secrets. */
 const KNOWN = [
   'parsed.hash',
   // The hash of a request, to detect a repeated one.
@@ -59,7 +61,7 @@ test.each([
   expect(findComparisons(line)).toEqual([])
 })
 
-test('no secret is compared in JavaScript or selected by in SQL', () => {
+test('no secret is compared in JavaScript or in SQL', () => {
   const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
     .split('\n')
     .filter(path => /^(app|bin|components|lib)\/.*\.tsx?$/.test(path))

@@ -17,7 +17,7 @@ export const WITHOUT_RATE_LIMITS = {
   RATE_FAILED_BEARERS_PER_MINUTE: '0',
 }
 
-/** Runs work against the product in its own process with its own data folder and demo data. */
+/** Runs work against a server in its own process, with its own data folder and demo data. */
 export async function withServer<T>(
   logFile: string,
   work: (settings: Record<string, string>) => Promise<T>,
@@ -61,7 +61,9 @@ export async function withServer<T>(
   }
 }
 
-/** Below the kernel's ephemeral ports, so that no other process is assigned it meanwhile. */
+/**
+ * Returns a free port below the ephemeral range, so that the kernel assigns it to no other process.
+ */
 export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 10_000)

@@ -6,7 +6,7 @@ import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 
-/** The log of all tests of a run; a last test searches it for secrets and personal data. */
+/** Log of all tests of a run. After the run it is searched for secrets and personal data. */
 export const TEST_LOG = resolve('.cache/test.log')
 
 /** Starts and migrates one PostgreSQL per run, unless no test of the run uses the database. */

@@ -14,7 +14,7 @@ interface PasskeyChallenge {
   options: { challenge: string }
 }
 
-/** Deviations from an honest device. */
+/** Differences from a correct device. */
 interface Tampering {
   origin?: string
   counter?: number
@@ -31,7 +31,7 @@ interface DeviceKey {
   privateKey: KeyObject
 }
 
-/** A passkey device in software that signs with one key, by default a new one. */
+/** Makes a passkey device in software that signs with one key, by default a new key. */
 export function makeSoftwareKey(origin: string, { id, privateKey } = newDeviceKey()) {
   const publicKey = createPublicKey(privateKey)
   const credential = { id: id.toString('base64url'), rawId: id.toString('base64url') }

@@ -92,7 +92,9 @@ function wrap(line: string): string[] {
   return lines
 }
 
-/** Returns the last break point with the fewest open parentheses, or the last space. */
+/**
+ * Returns the last of the break points with the fewest open parentheses, or else the last space.
+ */
 function findBreak(start: string): number {
   const depthAt = (index: number) =>
     start.slice(0, index).split('(').length - start.slice(0, index).split(')').length

@@ -10,7 +10,7 @@ export interface Document {
 
 const SCHEMAS = '#/components/schemas/'
 
-/** Validates literally: additional properties, which clients must accept, are errors here. */
+/** Makes validators that refuse additional properties, although clients must accept them. */
 export function makeStrictValidator(document: Document): (schema: Json) => ValidateFunction {
   const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true })
   ajv.addKeyword('discriminator')
@@ -28,7 +28,7 @@ export function makeStrictValidator(document: Document): (schema: Json) => Valid
   }
 }
 
-/** Returns schemas that are used only within allOf; the schema around them is closed instead. */
+/** Returns the schemas used within allOf. They stay open; the schema with the allOf is closed. */
 function listParts(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   const { allOf = [] } = value as { allOf?: { $ref?: string }[] }

@@ -40,7 +40,7 @@ test('versions are compared numerically', () => {
 
 test('every version is exact, and the lock file contains no registry URL', () => {
   expect(pins.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
-  // A workspace is a link to a folder of the repository.
+  // Only workspaces are resolved to a path, which is a folder of the repository.
   const named = Object.values<{ resolved?: string }>(lock.packages).map(entry => entry.resolved)
   expect(named.filter(place => place !== undefined)).toEqual(manifest.workspaces)
 })

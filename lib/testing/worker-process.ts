@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { env, inheritedEnv } from '#lib/base/env.ts'
 
-/** Short, so that a test waits only briefly for the rows of a killed worker. */
+/** Short lease, so that a test waits only briefly for the rows of a killed worker. */
 export const LEASE_SECONDS = 2
 
 export interface WorkerProcess {

@@ -43,7 +43,7 @@ export async function makeWorld(api: Api, marker = 'plain'): Promise<World> {
   return { merchant, token, ...ids }
 }
 
-/** Fills the parameters of a path with ids of this world. */
+/** Replaces the parameters of a path by ids of this world. */
 export function resolvePath(world: World, path: string): string {
   const charge = path.includes('/refunds') ? world.paid : world.charge
   return path
