@@ -3,7 +3,7 @@ import { defineConfig } from 'playwright/test'
 export default defineConfig({
   testDir: 'e2e/browser',
   testMatch: '*.spec.ts',
-  // Tests that repeat another one's steps at another size run in `npm run torture`.
+  // Tests that repeat the steps of another test at another window size run in `npm run torture`.
   grepInvert: process.env.ALL_STORIES ? [] : /@torture/,
   outputDir: '.cache/playwright',
   workers: 2,

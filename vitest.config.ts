@@ -6,7 +6,7 @@ export const TESTS = [
   '{lib,bin,prisma,app,components}/**/*.test.ts',
   'e2e/{api,client,fuzz,runner,torture}/*.test.ts',
 ]
-/** Marks test files that change their process for other files, or need a process of their own. */
+/** Matches code that changes state of the whole process, or that needs a process of its own. */
 const CHANGES_ITS_PROCESS =
   /supplyEnv|inOwnDatabase|openOwnStage|process\.env\.?\[?\w+\]? ?=|Object\.assign\(process\.env|\bvi\.|--expose-gc|memoryUsage|process\.(on|emit)\(/
 const MAY_SHARE = /^(lib\/(services|rooms|views)|prisma|components|e2e\/api)\//
